@@ -1,0 +1,17 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+# The options of the build, and a refusal of miscapitalised ones.
+include(CMakeDependentOption)
+
+option(Strata_ENABLE_TESTS "Build the unit tests" ${PROJECT_IS_TOP_LEVEL})
+option(Strata_ENABLE_BENCHMARKS "Build the microbenchmarks" OFF)
+option(Strata_ENABLE_PROGRAM "Build the program `strata`" ${PROJECT_IS_TOP_LEVEL})
+option(Strata_ENABLE_FUZZERS "Build the fuzz targets of the readers (clang only)" OFF)
+
+get_cmake_property(_variables CACHE_VARIABLES)
+foreach(_variable IN LISTS _variables)
+  if(_variable MATCHES "^(STRATA|strata)_ENABLE_")
+    string(REGEX REPLACE "^(STRATA|strata)_" "Strata_" _right "${_variable}")
+    message(FATAL_ERROR "Strata: no option ${_variable}; did you mean ${_right}?")
+  endif()
+endforeach()

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_FLOAT_HPP
+#define STRATA_FLOAT_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <type_traits>
+
+namespace strata {
+
+/// What the all-ones exponent of a small format means.
+enum class Specials {
+  Ieee,    ///< infinities and NaNs as in IEEE 754 (binary16, bfloat16, OCP E5M2)
+  Finite,  ///< no infinity; only S.11..1.11..1 is NaN (OCP E4M3)
+  Fnuz,    ///< no infinity, no negative zero; only the pattern of -0 is NaN (AMD MI300's FP8)
+};
+
+/// A binary floating-point format of 8 or 16 bits: sign, exponent, mantissa (without the hidden bit).
+template <int ExponentBits, int MantissaBits, int Bias, Specials Kind>
+struct Format {
+  static constexpr int exponent_bits = ExponentBits;
+  static constexpr int mantissa_bits = MantissaBits;
+  static constexpr int bias = Bias;
+  static constexpr Specials specials = Kind;
+  using Bits = std::conditional_t<1 + ExponentBits + MantissaBits == 16, std::uint16_t, std::uint8_t>;
+};
+
+/// A number stored in 8 or 16 bits. Storage and GEMM operand only: convert to fp32 or fp64 to calculate.
+///
+/// Result   widening is exact; narrowing from float or double rounds once, to nearest, ties to even, also
+///          into subnormals. Beyond the largest finite value it gives infinity, or NaN where the format has
+///          no infinity; it never saturates, so that an overflow stays visible. NaN stays NaN.
+/// Source   IEEE 754-2019; OCP 8-bit Floating Point Specification (OFP8) 1.0, 2023; bfloat16, FNUZ:
+///          Noune et al., 8-bit Numerical Formats for Deep Neural Networks, arXiv:2206.02915.
+template <class FormatT>
+class SmallFloat {
+ public:
+  using Format = FormatT;
+  using Bits = typename Format::Bits;
+
+  SmallFloat() = default;
+  KOKKOS_FUNCTION explicit SmallFloat(float value) : bits_(narrow(value)) {}
+  KOKKOS_FUNCTION explicit SmallFloat(double value) : bits_(narrow(round_to_odd(value))) {}
+  KOKKOS_FUNCTION explicit operator float() const { return widen(bits_); }
+  KOKKOS_FUNCTION explicit operator double() const { return widen(bits_); }
+
+  KOKKOS_FUNCTION static SmallFloat from_bits(Bits bits) {
+    SmallFloat result;
+    result.bits_ = bits;
+    return result;
+  }
+  KOKKOS_FUNCTION Bits bits() const { return bits_; }
+
+ private:
+  static constexpr int exponent_bits = Format::exponent_bits, mantissa_bits = Format::mantissa_bits;
+  static constexpr bool ieee = Format::specials == Specials::Ieee;
+  static constexpr bool fnuz = Format::specials == Specials::Fnuz;
+  static constexpr int total_bits = exponent_bits + mantissa_bits;  // without the sign
+  static constexpr std::uint32_t sign_bit = 1u << total_bits;
+  static constexpr std::uint32_t exponent_mask = ((1u << exponent_bits) - 1) << mantissa_bits;
+  static constexpr std::uint32_t mantissa_mask = (1u << mantissa_bits) - 1;
+  static constexpr std::uint32_t nan_bits = fnuz ? sign_bit
+                                            : ieee ? exponent_mask | (1u << (mantissa_bits - 1))
+                                                   : exponent_mask | mantissa_mask;
+  static constexpr std::uint32_t max_bits = ieee   ? exponent_mask - 1
+                                            : fnuz ? exponent_mask | mantissa_mask
+                                                   : (exponent_mask | mantissa_mask) - 1;
+
+  KOKKOS_FUNCTION static std::uint32_t to_bits(float value) {
+    return Kokkos::bit_cast<std::uint32_t>(value);
+  }
+  KOKKOS_FUNCTION static float to_float(std::uint32_t bits) { return Kokkos::bit_cast<float>(bits); }
+
+  // Exact: the mantissa is moved to a float's place and the exponent rebased by an exact multiplication,
+  // which turns a small format's subnormals into normal floats.
+  KOKKOS_FUNCTION static float widen(Bits stored) {
+    std::uint32_t const bits = stored, magnitude = bits & (sign_bit - 1);
+    std::uint32_t const sign = (bits & sign_bit) << (31 - total_bits);
+    if constexpr (exponent_bits == 8) return to_float(bits << (23 - mantissa_bits));
+    bool const special = ieee   ? magnitude >= exponent_mask
+                         : fnuz ? bits == nan_bits
+                                : magnitude == nan_bits;
+    float const rebase = to_float(static_cast<std::uint32_t>(127 + 127 - Format::bias) << 23);
+    float const scaled = to_float(magnitude << (23 - mantissa_bits)) * rebase;
+    std::uint32_t const special_bits =
+        ieee && magnitude == exponent_mask ? 0x7f800000u : 0x7fc00000u;
+    return to_float((special ? special_bits : to_bits(scaled)) | (fnuz && special ? 0 : sign));
+  }
+
+  KOKKOS_FUNCTION static Bits narrow(float value) {
+    std::uint32_t const bits = to_bits(value), magnitude = bits & 0x7fffffffu;
+    std::uint32_t const sign = (bits >> 31) << total_bits;
+    if (magnitude > 0x7f800000u) return static_cast<Bits>(nan_bits | (fnuz ? 0 : sign));
+    constexpr int shift = 23 - mantissa_bits;
+    constexpr std::uint32_t smallest_normal = static_cast<std::uint32_t>(128 - Format::bias) << 23;
+    std::uint32_t rounded = 0;
+    if (exponent_bits < 8 && magnitude < smallest_normal) {
+      // The unit of `aligner`'s last place is the format's smallest subnormal: the sum rounds there.
+      constexpr std::uint32_t aligner = static_cast<std::uint32_t>(128 - Format::bias + shift) << 23;
+      rounded = to_bits(to_float(magnitude) + to_float(aligner)) - aligner;
+    } else {
+      std::uint32_t const half = (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1u);
+      std::uint64_t const rebased = static_cast<std::uint64_t>(magnitude) + half -
+                                    (static_cast<std::uint64_t>(127 - Format::bias) << 23);
+      std::uint64_t const wide = rebased >> shift;
+      rounded = wide > max_bits ? max_bits + 1 : static_cast<std::uint32_t>(wide);
+    }
+    if (rounded > max_bits) rounded = ieee ? exponent_mask : nan_bits;
+    if (fnuz && (rounded == 0 || rounded == nan_bits)) return static_cast<Bits>(rounded);
+    return static_cast<Bits>(rounded | sign);
+  }
+
+  // Double to float, inexact results made odd: a float has at least two bits more than the small format,
+  // so rounding the result again equals one rounding of the double (Boldo & Melquiond, 2008).
+  KOKKOS_FUNCTION static float round_to_odd(double value) {
+    float const nearest = static_cast<float>(value);
+    double const back = nearest;
+    if (back == value || value != value) return nearest;
+    std::uint32_t bits = to_bits(nearest);
+    bool const away = Kokkos::abs(back) > Kokkos::abs(value);  // |nearest| >= least subnormal, if away
+    if (away) bits -= 1;
+    return to_float(bits | 1u);
+  }
+
+  Bits bits_;
+};
+
+using fp64 = double;
+using fp32 = float;
+using fp16 = SmallFloat<Format<5, 10, 15, Specials::Ieee>>;
+using bf16 = SmallFloat<Format<8, 7, 127, Specials::Ieee>>;
+using fp8_e4m3 = SmallFloat<Format<4, 3, 7, Specials::Finite>>;
+using fp8_e5m2 = SmallFloat<Format<5, 2, 15, Specials::Ieee>>;
+using fp8_e4m3fnuz = SmallFloat<Format<4, 3, 8, Specials::Fnuz>>;
+using fp8_e5m2fnuz = SmallFloat<Format<5, 2, 16, Specials::Fnuz>>;
+
+}  // namespace strata
+
+#endif

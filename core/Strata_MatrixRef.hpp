@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_MATRIX_REF_HPP
+#define STRATA_MATRIX_REF_HPP
+
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_Precision.hpp>
+#include <cstdint>
+
+namespace strata {
+
+enum class Side { Left, Right };
+enum class Uplo { Lower, Upper };
+enum class Op { NoTrans, Trans };
+enum class Diag { NonUnit, Unit };
+
+constexpr Op transposed(Op op) { return op == Op::NoTrans ? Op::Trans : Op::NoTrans; }
+constexpr Uplo transposed(Uplo uplo) { return uplo == Uplo::Lower ? Uplo::Upper : Uplo::Lower; }
+constexpr Side transposed(Side side) { return side == Side::Left ? Side::Right : Side::Left; }
+
+/// A column-major matrix of run-time precision in `MemorySpace`: what the leaf operations take.
+///
+/// It owns nothing. The matrix it stands for is `*scale` times the stored numbers, where `scale` is a power
+/// of two that lies in the same memory space (nullptr means 1), so that a block can be scaled without a
+/// host round trip. Element (i, j) is stored at data[i + j * ld].
+template <class MemorySpace>
+struct MatrixRef {
+  void* data = nullptr;
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t ld = 1;  ///< leading dimension, >= max(1, rows)
+  Precision precision = Precision::fp64;
+  double const* scale = nullptr;
+
+  /// The m x n block whose top left element is (i, j); it shares the scale.
+  MatrixRef block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
+    auto const offset = static_cast<std::size_t>(i + j * ld) * traits(precision).bytes;
+    return {static_cast<char*>(data) + offset, m, n, ld, precision, scale};
+  }
+  /// The stored numbers, typed.
+  template <class T>
+  T* as() const {
+    STRATA_REQUIRE(ValueError, precision == precision_of<T>, "a matrix of ", traits(precision).name,
+                   " was asked for as ", traits(precision_of<T>).name);
+    return static_cast<T*>(data);
+  }
+};
+
+/// View a rank-2 Kokkos View as a column-major matrix; its rows must be contiguous in memory.
+///
+/// Throws   ShapeError if the first stride is not 1 (LayoutRight: transpose the problem instead).
+template <class ViewType>
+auto matrix_ref(ViewType const& A) {
+  static_assert(ViewType::rank() == 2, "a matrix is a View of rank 2");
+  using Scalar = typename ViewType::non_const_value_type;
+  auto const rows = static_cast<std::int64_t>(A.extent(0)), cols = static_cast<std::int64_t>(A.extent(1));
+  STRATA_REQUIRE(ShapeError, A.stride(0) == 1 || rows <= 1, "matrix_ref: the view's row stride is ",
+                 A.stride(0), ", must be 1");
+  auto const ld = cols > 1 ? static_cast<std::int64_t>(A.stride(1)) : (rows > 1 ? rows : 1);
+  return MatrixRef<typename ViewType::memory_space>{const_cast<Scalar*>(A.data()), rows, cols, ld,
+                                                    precision_of<Scalar>};
+}
+
+}  // namespace strata
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_VENDOR_BLAS_HPP
+#define STRATA_VENDOR_BLAS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_MatrixRef.hpp>
+#include <cstdint>
+#include <memory>
+
+namespace strata::vendor {
+
+/// The vendor library of one execution space: handles of one instance, calls enqueued on it.
+///
+/// Each member does the operation of the same name in `LeafBlas` and returns true, or returns false, with nothing
+/// done, if the library lacks the operation or types (or the build lacks the library). Shapes are already checked and
+/// no extent is 0. There is one specialisation per backend: Host, Cuda, HIP; each in a file of its name.
+template <class ExecutionSpace>
+class Blas {
+ public:
+  using Matrix = MatrixRef<typename ExecutionSpace::memory_space>;
+  using InfoView = Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space>;
+
+  explicit Blas(ExecutionSpace const& exec);
+  ~Blas();
+  Blas(Blas&&) noexcept;
+
+  bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta, Matrix const& C);
+  bool syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
+  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
+  bool potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
+  bool symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta, Matrix const& C);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace strata::vendor
+
+#endif

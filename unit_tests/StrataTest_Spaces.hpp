@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATATEST_SPACES_HPP
+#define STRATATEST_SPACES_HPP
+
+#include <gtest/gtest.h>
+
+#include <Kokkos_Core.hpp>
+#include <string>
+#include <tuple>
+
+namespace strata::test {
+
+namespace detail {
+template <class Tuple>
+struct TypesOf;
+template <class... Space>
+struct TypesOf<std::tuple<Space...>> {
+  using type = testing::Types<Space...>;
+};
+}  // namespace detail
+
+/// Every enabled execution space, for TYPED_TEST_SUITE(Suite, Spaces, SpaceNames).
+using Spaces = detail::TypesOf<decltype(std::tuple_cat(
+#ifdef KOKKOS_ENABLE_CUDA
+    std::tuple<Kokkos::Cuda>(),
+#endif
+#ifdef KOKKOS_ENABLE_HIP
+    std::tuple<Kokkos::HIP>(),
+#endif
+#ifdef KOKKOS_ENABLE_OPENMP
+    std::tuple<Kokkos::OpenMP>(),
+#endif
+#ifdef KOKKOS_ENABLE_SERIAL
+    std::tuple<Kokkos::Serial>(),
+#endif
+    std::tuple<>()))>::type;
+
+/// Names a suite's instance `<Space>_`, which the ctest filters of `strata_add_test` rely on.
+struct SpaceNames {
+  template <class Space>
+  static std::string GetName(int) {
+    return std::string(Space::name()) + "_";
+  }
+};
+
+}  // namespace strata::test
+
+#endif
