@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_REFINEMENT_HPP
+#define STRATA_REFINEMENT_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace strata::dense {
+
+/// How the correction equation A d = r is solved with the preconditioner M ~ A.
+enum class Refine {
+  None,       ///< not at all: X = M^-1 B, and its error is reported
+  Classical,  ///< d = M^-1 r; contracts while the spectral radius of I - M^-1 A is below one
+  Cg,         ///< preconditioned conjugate gradients; A and M symmetric positive definite
+  Gmres,      ///< restarted GMRES, which asks nothing of A and M but that they are not singular
+  Automatic,  ///< classical while a step gains a factor of 8, then CG, then GMRES; per column
+};
+
+inline constexpr Refine all_refinements[] = {Refine::None, Refine::Classical, Refine::Cg,
+                                             Refine::Gmres, Refine::Automatic};
+
+/// The name as users write it: "none", "classical", "cg", "gmres", "auto".
+std::string_view name_of(Refine refine);
+
+/// The method called `name`.
+///
+/// Throws   ValueError that lists the valid names.
+Refine refine_from_name(std::string_view name);
+
+/// What to stop at, and the sizes of the inner solvers.
+struct RefinementOptions {
+  Refine refine = Refine::Automatic;
+  /// On the normwise backward error. 0: sqrt(n) 2^-52, and HPL's and SLATE's thresholds as well.
+  double tolerance = 0;
+  int max_iterations = 0;         ///< applications of M^-1 to a column; 0: 100 classical, 2000 else
+  int restart = 30;               ///< GMRES basis; grows to 8 times this while cycles gain little
+  double inner_tolerance = 1e-8;  ///< least ||A d - r||_2 / ||r||_2 that CG and GMRES go for
+  int stagnation_steps = 5;       ///< outer steps that may pass without halving the error
+  std::size_t max_basis_bytes = std::size_t(1) << 30;  ///< of GMRES: columns are taken in chunks
+};
+
+inline constexpr double hpl_threshold = 16;              ///< HPL-MxP's rules
+inline constexpr double slate_threshold = 50 * 0x1p-53;  ///< SLATE's tester of posv
+
+/// What the refinement did. Errors are those of the X that was returned.
+struct RefinementReport {
+  /// Each column meets the tolerance; for the default tolerance also both thresholds above.
+  bool converged = true;
+  bool stagnated = false;        ///< a column stopped because its error no longer fell
+  Refine method = Refine::None;  ///< the last method that ran; None: M^-1 B was good enough
+  /// Applications of M^-1 to the column that took most, the first solve included.
+  std::int64_t iterations = 0;
+  std::int64_t outer_iterations = 0;  ///< fp64 residuals after the one of M^-1 B
+  std::int64_t unconverged_columns = 0;
+  double tolerance = 0;  ///< that was applied
+  /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf)
+  double backward_error = 0;
+  double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
+  double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
+  std::vector<double> history;     ///< the worst column's backward error after each outer step
+};
+
+/// The two linear operators, enqueued on the instance that `refine` is given.
+template <class ExecutionSpace>
+struct RefinementOperators {
+  using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
+  /// Y = A X in fp64. Both have the same columns, any number from 1 to those of B.
+  std::function<void(Block const& X, Block const& Y)> apply;
+  /// R = M^-1 R in place. The largest magnitude of each column is below 1 and at least 1/2, or 0.
+  std::function<void(Block const& R)> precondition;
+  double norm_inf = 0;  ///< ||A||_inf = ||A||_1
+};
+
+/// Solve A X = B to fp64 backward error with the low-precision preconditioner M ~ A.
+///
+/// The outer loop computes R = B - A X in fp64 for all unfinished columns at once, solves A D = R
+/// by the method chosen and adds D. Columns that are done, or can't be helped, leave. Each column
+/// of B is scaled by a power of two, so neither huge nor tiny columns matter.
+///
+/// Shape    B, X: n x m, n >= 0, m >= 0, any leading dimension; X must not overlap B.
+/// Result   X is each column's best iterate: always finite (a column never improved on 0 is 0). A
+/// zero
+///          column of B gives an exactly zero column of X. NaN or Inf in A, M or B: not converged.
+/// Sync     fences `exec` once per classical step, 3 times per CG and 4 times per GMRES iteration.
+/// Memory   3 n m numbers, CG 6 n m, GMRES up to (2 + (2 restart + 1)) n m but at most
+/// max_basis_bytes more than 2 n m. Throws   ShapeError if B and X differ in shape; ValueError for
+/// options or norms out of range. Source   CG: Golub and Ye, SIAM J. Sci. Comput. 21 (1999),
+/// doi:10.1137/S1064827597323415.
+///          GMRES: Carson and Higham, SIAM J. Sci. Comput. 40 (2018), doi:10.1137/17M1140819, and
+///          Saad, SIAM J. Sci. Comput. 14 (1993), doi:10.1137/0914028; deviation: preconditioned
+///          from the right and flexible, so that M^-1 may be a low-precision process and not a
+///          fixed matrix.
+template <class ExecutionSpace>
+[[nodiscard]] RefinementReport refine(ExecutionSpace const& exec,
+                                      RefinementOperators<ExecutionSpace> const& operators,
+                                      typename RefinementOperators<ExecutionSpace>::Block const& B,
+                                      typename RefinementOperators<ExecutionSpace>::Block const& X,
+                                      RefinementOptions const& options = {});
+
+}  // namespace strata::dense
+
+#endif
