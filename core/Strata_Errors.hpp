@@ -22,7 +22,8 @@ struct ShapeError : Error {
 struct ValueError : Error {
   using Error::Error;
 };
-/// A file that can't be read, written or believed: path, place, what was expected and what was found.
+/// A file that can't be read, written or believed: path, place, what was expected and what was
+/// found.
 struct IoError : Error {
   using Error::Error;
 };
@@ -64,8 +65,8 @@ std::string message(Part const&... part) {
 }  // namespace strata
 
 /// Throw `exception` with the streamed rest as its text when `condition` is false.
-#define STRATA_REQUIRE(exception, condition, ...)                                     \
-  do {                                                                                \
+#define STRATA_REQUIRE(exception, condition, ...)                                        \
+  do {                                                                                   \
     if (!(condition)) throw ::strata::exception(::strata::detail::message(__VA_ARGS__)); \
   } while (0)
 

@@ -16,21 +16,26 @@ enum class Specials {
   Fnuz,    ///< no infinity, no negative zero; only the pattern of -0 is NaN (AMD MI300's FP8)
 };
 
-/// A binary floating-point format of 8 or 16 bits: sign, exponent, mantissa (without the hidden bit).
+/// A binary floating-point format of 8 or 16 bits: sign, exponent, mantissa (without the hidden
+/// bit).
 template <int ExponentBits, int MantissaBits, int Bias, Specials Kind>
 struct Format {
   static constexpr int exponent_bits = ExponentBits;
   static constexpr int mantissa_bits = MantissaBits;
   static constexpr int bias = Bias;
   static constexpr Specials specials = Kind;
-  using Bits = std::conditional_t<1 + ExponentBits + MantissaBits == 16, std::uint16_t, std::uint8_t>;
+  using Bits =
+      std::conditional_t<1 + ExponentBits + MantissaBits == 16, std::uint16_t, std::uint8_t>;
 };
 
-/// A number stored in 8 or 16 bits. Storage and GEMM operand only: convert to fp32 or fp64 to calculate.
+/// A number stored in 8 or 16 bits. Storage and GEMM operand only: convert to fp32 or fp64 to
+/// calculate.
 ///
-/// Result   widening is exact; narrowing from float or double rounds once, to nearest, ties to even, also
-///          into subnormals. Beyond the largest finite value it gives infinity, or NaN where the format has
-///          no infinity; it never saturates, so that an overflow stays visible. NaN stays NaN.
+/// Result   widening is exact; narrowing from float or double rounds once, to nearest, ties to
+/// even, also
+///          into subnormals. Beyond the largest finite value it gives infinity, or NaN where the
+///          format has no infinity; it never saturates, so that an overflow stays visible. NaN
+///          stays NaN.
 /// Source   IEEE 754-2019; OCP 8-bit Floating Point Specification (OFP8) 1.0, 2023; bfloat16, FNUZ:
 ///          Noune et al., 8-bit Numerical Formats for Deep Neural Networks, arXiv:2206.02915.
 template <class FormatT>
@@ -60,7 +65,7 @@ class SmallFloat {
   static constexpr std::uint32_t sign_bit = 1u << total_bits;
   static constexpr std::uint32_t exponent_mask = ((1u << exponent_bits) - 1) << mantissa_bits;
   static constexpr std::uint32_t mantissa_mask = (1u << mantissa_bits) - 1;
-  static constexpr std::uint32_t nan_bits = fnuz ? sign_bit
+  static constexpr std::uint32_t nan_bits = fnuz   ? sign_bit
                                             : ieee ? exponent_mask | (1u << (mantissa_bits - 1))
                                                    : exponent_mask | mantissa_mask;
   static constexpr std::uint32_t max_bits = ieee   ? exponent_mask - 1
@@ -70,10 +75,12 @@ class SmallFloat {
   KOKKOS_FUNCTION static std::uint32_t to_bits(float value) {
     return Kokkos::bit_cast<std::uint32_t>(value);
   }
-  KOKKOS_FUNCTION static float to_float(std::uint32_t bits) { return Kokkos::bit_cast<float>(bits); }
+  KOKKOS_FUNCTION static float to_float(std::uint32_t bits) {
+    return Kokkos::bit_cast<float>(bits);
+  }
 
-  // Exact: the mantissa is moved to a float's place and the exponent rebased by an exact multiplication,
-  // which turns a small format's subnormals into normal floats.
+  // Exact: the mantissa is moved to a float's place and the exponent rebased by an exact
+  // multiplication, which turns a small format's subnormals into normal floats.
   KOKKOS_FUNCTION static float widen(Bits stored) {
     std::uint32_t const bits = stored, magnitude = bits & (sign_bit - 1);
     std::uint32_t const sign = (bits & sign_bit) << (31 - total_bits);
@@ -96,8 +103,10 @@ class SmallFloat {
     constexpr std::uint32_t smallest_normal = static_cast<std::uint32_t>(128 - Format::bias) << 23;
     std::uint32_t rounded = 0;
     if (exponent_bits < 8 && magnitude < smallest_normal) {
-      // The unit of `aligner`'s last place is the format's smallest subnormal: the sum rounds there.
-      constexpr std::uint32_t aligner = static_cast<std::uint32_t>(128 - Format::bias + shift) << 23;
+      // The unit of `aligner`'s last place is the format's smallest subnormal: the sum rounds
+      // there.
+      constexpr std::uint32_t aligner = static_cast<std::uint32_t>(128 - Format::bias + shift)
+                                        << 23;
       rounded = to_bits(to_float(magnitude) + to_float(aligner)) - aligner;
     } else {
       std::uint32_t const half = (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1u);
@@ -111,14 +120,16 @@ class SmallFloat {
     return static_cast<Bits>(rounded | sign);
   }
 
-  // Double to float, inexact results made odd: a float has at least two bits more than the small format,
-  // so rounding the result again equals one rounding of the double (Boldo & Melquiond, 2008).
+  // Double to float, inexact results made odd: a float has at least two bits more than the small
+  // format, so rounding the result again equals one rounding of the double (Boldo & Melquiond,
+  // 2008).
   KOKKOS_FUNCTION static float round_to_odd(double value) {
     float const nearest = static_cast<float>(value);
     double const back = nearest;
     if (back == value || value != value) return nearest;
     std::uint32_t bits = to_bits(nearest);
-    bool const away = Kokkos::abs(back) > Kokkos::abs(value);  // |nearest| >= least subnormal, if away
+    bool const away =
+        Kokkos::abs(back) > Kokkos::abs(value);  // |nearest| >= least subnormal, if away
     if (away) bits -= 1;
     return to_float(bits | 1u);
   }

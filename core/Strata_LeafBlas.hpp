@@ -13,7 +13,8 @@ namespace strata {
 
 /// Which code runs a leaf operation.
 enum class BlasPath {
-  Automatic,      ///< the vendor library where it has the operation and types, else Kokkos Kernels, else portable
+  Automatic,      ///< the vendor library where it has the operation and types, else Kokkos Kernels,
+                  ///< else portable
   Vendor,         ///< BLAS/LAPACK and oneDNN, cuBLAS/cuSOLVER, or rocBLAS/rocSOLVER
   KokkosKernels,  ///< KokkosBlas::gemm and ::trsm, one type for all operands
   Portable,       ///< Strata's own Kokkos kernel: every operation, every type, every backend
@@ -21,15 +22,16 @@ enum class BlasPath {
 
 /// The dense operations that the block algorithms end in, on one execution-space instance.
 ///
-/// Owns the vendor handles and the workspace of its instance; make one per instance and keep it. Every call
-/// is enqueued on the instance; none fences unless it says so. Matrices are column-major, of any mix of
-/// precisions; operands narrower than fp32 are widened exactly, sums are accumulated in fp64 if an operand
-/// of the product is fp64 and in fp32 otherwise, and the result is rounded once to its type. beta = 0
-/// overwrites, NaN included. A scale (`MatrixRef::scale`) is honoured on inputs; a matrix that is written
-/// must have none.
+/// Owns the vendor handles and the workspace of its instance; make one per instance and keep it.
+/// Every call is enqueued on the instance; none fences unless it says so. Matrices are
+/// column-major, of any mix of precisions; operands narrower than fp32 are widened exactly, sums
+/// are accumulated in fp64 if an operand of the product is fp64 and in fp32 otherwise, and the
+/// result is rounded once to its type. beta = 0 overwrites, NaN included. A scale
+/// (`MatrixRef::scale`) is honoured on inputs; a matrix that is written must have none.
 ///
-/// Memory   workspace grows to the largest request and is kept; `reserve` makes later calls free of allocation.
-/// Throws   ShapeError with all extents if they do not fit, before anything is written; ValueError if the
+/// Memory   workspace grows to the largest request and is kept; `reserve` makes later calls free of
+/// allocation. Throws   ShapeError with all extents if they do not fit, before anything is written;
+/// ValueError if the
 ///          path asked for has no such operation and types; VendorError from a vendor library.
 template <class ExecutionSpace>
 class LeafBlas {
@@ -50,26 +52,35 @@ class LeafBlas {
   void reserve(std::size_t bytes);
 
   /// C = alpha op(A) op(B) + beta C. Cost 2 m n k flops.
-  void gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta, Matrix const& C);
+  void gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+            Matrix const& C);
 
-  /// C = alpha op(A) op(A)^T + beta C; only the triangle `uplo` of C is read and written. Cost n^2 k flops.
+  /// C = alpha op(A) op(A)^T + beta C; only the triangle `uplo` of C is read and written. Cost n^2
+  /// k flops.
   void syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
 
-  /// Solve op(A) X = alpha B (Left) or X op(A) = alpha B (Right) for a triangular A; X overwrites B.
-  /// Only the triangle `uplo` of A is read, without its diagonal if `diag` is Unit. Cost m n (order of A) flops.
+  /// Solve op(A) X = alpha B (Left) or X op(A) = alpha B (Right) for a triangular A; X overwrites
+  /// B. Only the triangle `uplo` of A is read, without its diagonal if `diag` is Unit. Cost m n
+  /// (order of A) flops.
   void trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
 
-  /// A = L L^T (Lower) or U^T U (Upper) in place; the other triangle is not touched. Cost n^3/3 flops.
+  /// A = L L^T (Lower) or U^T U (Upper) in place; the other triangle is not touched. Cost n^3/3
+  /// flops.
   ///
-  /// Result   if *info is 0 on entry and the leading minor of order j is not positive or is NaN, *info becomes
-  ///          offset + j and the columns from j on hold no defined numbers; if *info is not 0 on entry it stays.
+  /// Result   if *info is 0 on entry and the leading minor of order j is not positive or is NaN,
+  /// *info becomes
+  ///          offset + j and the columns from j on hold no defined numbers; if *info is not 0 on
+  ///          entry it stays.
   /// Sync     enqueued; *info stays in device memory.
   void potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
 
-  /// C = alpha A B + beta C for a symmetric A of which the triangle `uplo` is read. Cost 2 n^2 m flops.
-  void symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta, Matrix const& C);
+  /// C = alpha A B + beta C for a symmetric A of which the triangle `uplo` is read. Cost 2 n^2 m
+  /// flops.
+  void symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
+            Matrix const& C);
 
-  /// target = op(source), each element rounded once to nearest; both may have a scale (target's is divided out).
+  /// target = op(source), each element rounded once to nearest; both may have a scale (target's is
+  /// divided out).
   void convert(Op op, Matrix const& source, Matrix const& target);
 
  private:

@@ -20,9 +20,9 @@ constexpr Side transposed(Side side) { return side == Side::Left ? Side::Right :
 
 /// A column-major matrix of run-time precision in `MemorySpace`: what the leaf operations take.
 ///
-/// It owns nothing. The matrix it stands for is `*scale` times the stored numbers, where `scale` is a power
-/// of two that lies in the same memory space (nullptr means 1), so that a block can be scaled without a
-/// host round trip. Element (i, j) is stored at data[i + j * ld].
+/// It owns nothing. The matrix it stands for is `*scale` times the stored numbers, where `scale` is
+/// a power of two that lies in the same memory space (nullptr means 1), so that a block can be
+/// scaled without a host round trip. Element (i, j) is stored at data[i + j * ld].
 template <class MemorySpace>
 struct MatrixRef {
   void* data = nullptr;
@@ -52,7 +52,8 @@ template <class ViewType>
 auto matrix_ref(ViewType const& A) {
   static_assert(ViewType::rank() == 2, "a matrix is a View of rank 2");
   using Scalar = typename ViewType::non_const_value_type;
-  auto const rows = static_cast<std::int64_t>(A.extent(0)), cols = static_cast<std::int64_t>(A.extent(1));
+  auto const rows = static_cast<std::int64_t>(A.extent(0)),
+             cols = static_cast<std::int64_t>(A.extent(1));
   STRATA_REQUIRE(ShapeError, A.stride(0) == 1 || rows <= 1, "matrix_ref: the view's row stride is ",
                  A.stride(0), ", must be 1");
   auto const ld = cols > 1 ? static_cast<std::int64_t>(A.stride(1)) : (rows > 1 ? rows : 1);

@@ -13,7 +13,8 @@
 
 namespace strata {
 
-/// The storage types as a run-time tag. The order is of no meaning; `unit_roundoff` compares precisions.
+/// The storage types as a run-time tag. The order is of no meaning; `unit_roundoff` compares
+/// precisions.
 enum class Precision : std::uint8_t {
   fp64,
   fp32,
@@ -27,24 +28,32 @@ enum class Precision : std::uint8_t {
 
 /// What a kernel or a scale needs to know of a precision.
 struct PrecisionTraits {
-  std::string_view name;      ///< as users write it: "fp64", "fp8_e4m3", ...
-  std::size_t bytes;          ///< of one number
-  double unit_roundoff;       ///< largest relative error of rounding to nearest
-  double max_finite;          ///< largest finite number
-  double min_normal;          ///< smallest positive normal number
+  std::string_view name;  ///< as users write it: "fp64", "fp8_e4m3", ...
+  std::size_t bytes;      ///< of one number
+  double unit_roundoff;   ///< largest relative error of rounding to nearest
+  double max_finite;      ///< largest finite number
+  double min_normal;      ///< smallest positive normal number
 };
 
 /// Traits of `precision`.
 constexpr PrecisionTraits traits(Precision precision) {
   switch (precision) {
-    case Precision::fp64: return {"fp64", 8, 0x1p-53, 0x1.fffffffffffffp1023, 0x1p-1022};
-    case Precision::fp32: return {"fp32", 4, 0x1p-24, 0x1.fffffep127, 0x1p-126};
-    case Precision::fp16: return {"fp16", 2, 0x1p-11, 65504, 0x1p-14};
-    case Precision::bf16: return {"bf16", 2, 0x1p-8, 0x1.fep127, 0x1p-126};
-    case Precision::fp8_e4m3: return {"fp8_e4m3", 1, 0x1p-4, 448, 0x1p-6};
-    case Precision::fp8_e5m2: return {"fp8_e5m2", 1, 0x1p-3, 57344, 0x1p-14};
-    case Precision::fp8_e4m3fnuz: return {"fp8_e4m3fnuz", 1, 0x1p-4, 240, 0x1p-7};
-    case Precision::fp8_e5m2fnuz: return {"fp8_e5m2fnuz", 1, 0x1p-3, 57344, 0x1p-15};
+    case Precision::fp64:
+      return {"fp64", 8, 0x1p-53, 0x1.fffffffffffffp1023, 0x1p-1022};
+    case Precision::fp32:
+      return {"fp32", 4, 0x1p-24, 0x1.fffffep127, 0x1p-126};
+    case Precision::fp16:
+      return {"fp16", 2, 0x1p-11, 65504, 0x1p-14};
+    case Precision::bf16:
+      return {"bf16", 2, 0x1p-8, 0x1.fep127, 0x1p-126};
+    case Precision::fp8_e4m3:
+      return {"fp8_e4m3", 1, 0x1p-4, 448, 0x1p-6};
+    case Precision::fp8_e5m2:
+      return {"fp8_e5m2", 1, 0x1p-3, 57344, 0x1p-14};
+    case Precision::fp8_e4m3fnuz:
+      return {"fp8_e4m3fnuz", 1, 0x1p-4, 240, 0x1p-7};
+    case Precision::fp8_e5m2fnuz:
+      return {"fp8_e5m2fnuz", 1, 0x1p-3, 57344, 0x1p-15};
   }
   return {};
 }
@@ -57,21 +66,46 @@ inline constexpr Precision all_precisions[] = {
 namespace detail {
 template <class T>
 struct PrecisionOf;
-template <> struct PrecisionOf<fp64> { static constexpr Precision value = Precision::fp64; };
-template <> struct PrecisionOf<fp32> { static constexpr Precision value = Precision::fp32; };
-template <> struct PrecisionOf<fp16> { static constexpr Precision value = Precision::fp16; };
-template <> struct PrecisionOf<bf16> { static constexpr Precision value = Precision::bf16; };
-template <> struct PrecisionOf<fp8_e4m3> { static constexpr Precision value = Precision::fp8_e4m3; };
-template <> struct PrecisionOf<fp8_e5m2> { static constexpr Precision value = Precision::fp8_e5m2; };
-template <> struct PrecisionOf<fp8_e4m3fnuz> { static constexpr Precision value = Precision::fp8_e4m3fnuz; };
-template <> struct PrecisionOf<fp8_e5m2fnuz> { static constexpr Precision value = Precision::fp8_e5m2fnuz; };
+template <>
+struct PrecisionOf<fp64> {
+  static constexpr Precision value = Precision::fp64;
+};
+template <>
+struct PrecisionOf<fp32> {
+  static constexpr Precision value = Precision::fp32;
+};
+template <>
+struct PrecisionOf<fp16> {
+  static constexpr Precision value = Precision::fp16;
+};
+template <>
+struct PrecisionOf<bf16> {
+  static constexpr Precision value = Precision::bf16;
+};
+template <>
+struct PrecisionOf<fp8_e4m3> {
+  static constexpr Precision value = Precision::fp8_e4m3;
+};
+template <>
+struct PrecisionOf<fp8_e5m2> {
+  static constexpr Precision value = Precision::fp8_e5m2;
+};
+template <>
+struct PrecisionOf<fp8_e4m3fnuz> {
+  static constexpr Precision value = Precision::fp8_e4m3fnuz;
+};
+template <>
+struct PrecisionOf<fp8_e5m2fnuz> {
+  static constexpr Precision value = Precision::fp8_e5m2fnuz;
+};
 }  // namespace detail
 
 /// The tag of a storage type: `precision_of<float> == Precision::fp32`.
 template <class T>
 inline constexpr Precision precision_of = detail::PrecisionOf<std::remove_cv_t<T>>::value;
 
-/// True for the types that arithmetic is done in (fp32, fp64); the others are storage and GEMM operands.
+/// True for the types that arithmetic is done in (fp32, fp64); the others are storage and GEMM
+/// operands.
 constexpr bool is_arithmetic(Precision precision) {
   return precision == Precision::fp64 || precision == Precision::fp32;
 }
@@ -80,14 +114,22 @@ constexpr bool is_arithmetic(Precision precision) {
 template <class Function>
 decltype(auto) with_type(Precision precision, Function&& f) {
   switch (precision) {
-    case Precision::fp64: return f(std::type_identity<fp64>{});
-    case Precision::fp32: return f(std::type_identity<fp32>{});
-    case Precision::fp16: return f(std::type_identity<fp16>{});
-    case Precision::bf16: return f(std::type_identity<bf16>{});
-    case Precision::fp8_e4m3: return f(std::type_identity<fp8_e4m3>{});
-    case Precision::fp8_e5m2: return f(std::type_identity<fp8_e5m2>{});
-    case Precision::fp8_e4m3fnuz: return f(std::type_identity<fp8_e4m3fnuz>{});
-    case Precision::fp8_e5m2fnuz: break;
+    case Precision::fp64:
+      return f(std::type_identity<fp64>{});
+    case Precision::fp32:
+      return f(std::type_identity<fp32>{});
+    case Precision::fp16:
+      return f(std::type_identity<fp16>{});
+    case Precision::bf16:
+      return f(std::type_identity<bf16>{});
+    case Precision::fp8_e4m3:
+      return f(std::type_identity<fp8_e4m3>{});
+    case Precision::fp8_e5m2:
+      return f(std::type_identity<fp8_e5m2>{});
+    case Precision::fp8_e4m3fnuz:
+      return f(std::type_identity<fp8_e4m3fnuz>{});
+    case Precision::fp8_e5m2fnuz:
+      break;
   }
   return f(std::type_identity<fp8_e5m2fnuz>{});
 }

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_INSTANTIATE_HPP
+#define STRATA_DETAIL_INSTANTIATE_HPP
+
+#include <Kokkos_Core.hpp>
+
+#ifdef KOKKOS_ENABLE_SERIAL
+#define STRATA_FOR_SERIAL(f) f(Kokkos::Serial)
+#else
+#define STRATA_FOR_SERIAL(f)
+#endif
+#ifdef KOKKOS_ENABLE_OPENMP
+#define STRATA_FOR_OPENMP(f) f(Kokkos::OpenMP)
+#else
+#define STRATA_FOR_OPENMP(f)
+#endif
+#ifdef KOKKOS_ENABLE_CUDA
+#define STRATA_FOR_CUDA(f) f(Kokkos::Cuda)
+#else
+#define STRATA_FOR_CUDA(f)
+#endif
+#ifdef KOKKOS_ENABLE_HIP
+#define STRATA_FOR_HIP(f) f(Kokkos::HIP)
+#else
+#define STRATA_FOR_HIP(f)
+#endif
+
+/// Expand f(Space) for every enabled execution space: the library's templates are compiled once for
+/// each.
+#define STRATA_FOR_EACH_EXECUTION_SPACE(f) \
+  STRATA_FOR_SERIAL(f) STRATA_FOR_OPENMP(f) STRATA_FOR_CUDA(f) STRATA_FOR_HIP(f)
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_BLOCK_TREE_HPP
+#define STRATA_BLOCK_TREE_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_LeafBlas.hpp>
+#include <core/Strata_MatrixRef.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <dense/Strata_Layers.hpp>
+#include <tuple>
+#include <vector>
+
+namespace strata::dense {
+
+/// Where a diagonal block of n > leaf_size columns is cut: after the first half of its leaves.
+std::int64_t half_of_leaves(std::int64_t n, std::int64_t leaf_size);
+
+/// The lower triangle of an n x n matrix, cut as the recursion of paper A cuts it, each block in
+/// its layer's type.
+///
+/// A node is a diagonal block: a leaf of at most `leaf_size` columns, stored whole, or (left half,
+/// off-diagonal block, right half). The left half is a multiple of the leaf size, so that all
+/// leaves but the last are full. A block has up to two copies: `stored`, in its layer's type with a
+/// power-of-two scale, and `working`, in the accumulator's type, where it is updated until it is
+/// final; where both types agree they are one.
+///
+/// Memory   one allocation per storage type, and one per accumulator type from `load` to
+/// `release_working`. Source   Paper A, sections III-B and III-C.
+template <class LayersT, class ExecutionSpace>
+class BlockTree;
+
+/// The tree whose layers are chosen at run time.
+template <class ExecutionSpace>
+class BlockTree<LayerList, ExecutionSpace> {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using Matrix = MatrixRef<memory_space>;
+
+  struct Node {
+    std::int64_t begin = 0, size = 0;  ///< rows and columns [begin, begin + size)
+    std::int64_t first_size = 0;       ///< columns of the left half; 0 for a leaf
+    int depth = 0;
+    int left = -1, right = -1;  ///< indices into nodes()
+    Matrix stored, working;     ///< the leaf, or the off-diagonal block (second half x first half)
+    double* scale = nullptr;    ///< of `stored` in device memory; nullptr where stored is working
+
+    bool is_leaf() const { return left < 0; }
+  };
+
+  /// An unset tree of order n.
+  ///
+  /// Throws   ValueError if n < 0 or leaf_size < 1; MemoryError with the bytes needed.
+  BlockTree(ExecutionSpace const& exec, std::int64_t n, LayerList layers, std::int64_t leaf_size);
+
+  std::int64_t order() const { return n_; }
+  std::int64_t leaf_size() const { return leaf_size_; }
+  LayerList const& layers() const { return layers_; }
+  /// All nodes; the root is the first. Empty if n = 0.
+  std::vector<Node> const& nodes() const { return nodes_; }
+  Node const& root() const { return nodes_.front(); }
+  Node const& left(Node const& node) const { return nodes_[static_cast<std::size_t>(node.left)]; }
+  Node const& right(Node const& node) const { return nodes_[static_cast<std::size_t>(node.right)]; }
+
+  /// Working blocks = lower triangle of D A D, its diagonal times 1 + shift; stored blocks stay
+  /// unset.
+  ///
+  /// Shape    A: n x n, fp64 or fp32, unscaled; its triangle `uplo` is read, the other never. d: n
+  /// or empty (D = I). Sync     enqueued on `exec`. Memory: allocates the working blocks unless
+  /// they are there. Throws   ShapeError if A is not n x n or d has another length.
+  void load(ExecutionSpace const& exec, Uplo uplo, Matrix const& A,
+            Kokkos::View<double const*, memory_space> const& d = {}, double shift = 0);
+
+  /// Quantise every working block into its stored block. Enqueued.
+  void quantise_all(LeafBlas<ExecutionSpace>& blas);
+
+  /// Free what only the updates needed; the stored blocks stay.
+  void release_working();
+
+  /// A's triangle `uplo` = the stored blocks (Lower) or their transpose (Upper), scales applied;
+  /// the other triangle is not touched.
+  ///
+  /// Shape    A: n x n, fp64 or fp32. Sync: enqueued.
+  /// Throws   ShapeError if A is not n x n.
+  void store(ExecutionSpace const& exec, Uplo uplo, Matrix const& A) const;
+
+  /// Bytes of the stored blocks, and of the working blocks while they are there.
+  std::size_t stored_bytes() const { return stored_bytes_; }
+  std::size_t working_bytes() const { return working_bytes_; }
+
+  /// What a tree of these sizes takes, before it is made.
+  struct Bytes {
+    std::size_t stored = 0, working = 0;
+  };
+  static Bytes bytes_needed(std::int64_t n, LayerList const& layers, std::int64_t leaf_size);
+
+ private:
+  using Buffer = Kokkos::View<std::byte*, memory_space>;
+  using Scales = Kokkos::View<double*, memory_space>;
+
+  void allocate_working(ExecutionSpace const& exec);
+
+  std::int64_t n_, leaf_size_;
+  LayerList layers_;
+  std::vector<Node> nodes_;
+  std::vector<Buffer> storage_, workspace_;  // one per precision
+  Scales scales_;
+  std::size_t stored_bytes_ = 0, working_bytes_ = 0;
+};
+
+/// The tree with its layers in its type, whose blocks are typed Views.
+template <class... T, class ExecutionSpace>
+class BlockTree<Layers<T...>, ExecutionSpace> : public BlockTree<LayerList, ExecutionSpace> {
+  using Base = BlockTree<LayerList, ExecutionSpace>;
+  static constexpr std::size_t last = sizeof...(T) - 1;
+
+ public:
+  /// The type of the off-diagonal blocks at `Depth`; `leaf_type` is that of the diagonal leaves.
+  template <std::size_t Depth>
+  using layer_type = std::tuple_element_t<(Depth < last ? Depth : last), std::tuple<T...>>;
+  using leaf_type = layer_type<last>;
+  template <class Scalar>
+  using Block = Kokkos::View<Scalar**, Kokkos::LayoutStride, typename Base::memory_space,
+                             Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  BlockTree(ExecutionSpace const& exec, std::int64_t n, std::int64_t leaf_size)
+      : Base(exec, n, Layers<T...>::list(), leaf_size) {}
+
+  /// The stored off-diagonal block of `node`, which is at `Depth`.
+  ///
+  /// Throws   ValueError if the node is a leaf or at another depth.
+  template <std::size_t Depth>
+  Block<layer_type<Depth>> off_diagonal(typename Base::Node const& node) const {
+    STRATA_REQUIRE(ValueError, !node.is_leaf() && node.depth == static_cast<int>(Depth),
+                   "off_diagonal: asked for depth ", Depth, ", the node is ",
+                   node.is_leaf() ? "a leaf at depth " : "at depth ", node.depth);
+    return view<layer_type<Depth>>(node.stored);
+  }
+  /// The stored diagonal block of a leaf.
+  Block<leaf_type> leaf(typename Base::Node const& node) const {
+    STRATA_REQUIRE(ValueError, node.is_leaf(), "leaf: the node at depth ", node.depth,
+                   " is not a leaf");
+    return view<leaf_type>(node.stored);
+  }
+
+ private:
+  template <class Scalar>
+  static Block<Scalar> view(typename Base::Matrix const& A) {
+    return Block<Scalar>(
+        A.template as<Scalar>(),
+        Kokkos::LayoutStride(static_cast<std::size_t>(A.rows), 1, static_cast<std::size_t>(A.cols),
+                             static_cast<std::size_t>(A.ld)));
+  }
+};
+
+}  // namespace strata::dense
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dense/Strata_Layers.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace strata::dense {
+
+LayerList::LayerList(std::vector<Precision> layers) : layers_(std::move(layers)) {
+  STRATA_REQUIRE(ValueError, !layers_.empty() && layers_.size() <= 32, "layers: there are ",
+                 layers_.size(), ", must be 1 to 32");
+}
+
+LayerList LayerList::parse(std::string_view text) {
+  std::vector<Precision> layers;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    std::size_t const end = std::min(text.find(',', begin), text.size());
+    layers.push_back(precision_from_name(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return LayerList(std::move(layers));
+}
+
+namespace {
+Precision promoted(Precision precision) {
+  switch (precision) {
+    case Precision::fp8_e4m3:
+    case Precision::fp8_e5m2:
+    case Precision::fp8_e4m3fnuz:
+    case Precision::fp8_e5m2fnuz:
+      return Precision::fp16;
+    case Precision::fp16:
+    case Precision::bf16:
+      return Precision::fp32;
+    default:
+      return Precision::fp64;
+  }
+}
+}  // namespace
+
+LayerList LayerList::promoted() const {
+  std::vector<Precision> layers;
+  for (Precision const layer : layers_) layers.push_back(dense::promoted(layer));
+  return LayerList(std::move(layers));
+}
+
+double LayerList::unit_roundoff() const {
+  double largest = 0;
+  for (Precision const layer : layers_) largest = std::max(largest, traits(layer).unit_roundoff);
+  return largest;
+}
+
+bool LayerList::is_fp64() const {
+  return std::all_of(begin(), end(), [](Precision layer) { return layer == Precision::fp64; });
+}
+
+std::string LayerList::name() const {
+  std::string text;
+  for (Precision const layer : layers_)
+    text.append(text.empty() ? "" : ",").append(traits(layer).name);
+  return text;
+}
+
+std::vector<LayerList> const& studied_layer_lists() {
+  using enum Precision;
+  static std::vector<LayerList> const lists = {
+      {fp64},
+      {fp32},
+      {fp16},
+      {fp32, fp64},
+      {fp32, fp32, fp32, fp64},
+      {fp16, fp32, fp64},
+      {fp16, fp32},
+      {fp16, fp16, fp32},
+      {fp16, fp16, fp16, fp32},
+      {fp16, fp16, fp16, fp16, fp32},
+      {fp16, fp16, fp16, fp16, fp16, fp32},
+      {fp16, fp16, fp16, fp16, fp16, fp16, fp16, fp32},
+      {bf16, bf16, bf16, fp32},
+      {fp8_e4m3, fp16, fp16, fp32},
+      {fp8_e4m3, fp8_e4m3, fp16, fp32},
+      {fp8_e5m2, fp16, fp16, fp32},
+  };
+  return lists;
+}
+
+}  // namespace strata::dense

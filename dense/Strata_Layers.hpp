@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_LAYERS_HPP
+#define STRATA_LAYERS_HPP
+
+#include <core/Strata_Precision.hpp>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace strata::dense {
+
+/// The precisions of a block tree by depth: the off-diagonal block at depth d has the d-th, from
+/// the last one on the last, which the diagonal leaves have too (paper A, section III-C and figure
+/// 2).
+class LayerList {
+ public:
+  /// Throws   ValueError if there is no layer or more than 32.
+  LayerList(std::initializer_list<Precision> layers) : LayerList(std::vector(layers)) {}
+  explicit LayerList(std::vector<Precision> layers);
+
+  /// Read "fp16,fp16,fp32", outermost layer first.
+  ///
+  /// Throws   ValueError that names the wrong layer and lists the valid names.
+  static LayerList parse(std::string_view text);
+
+  /// Of the off-diagonal block at `depth` (0 is the largest block).
+  Precision at_depth(std::size_t depth) const {
+    return layers_[depth < layers_.size() ? depth : layers_.size() - 1];
+  }
+  Precision leaf() const { return layers_.back(); }
+  std::size_t size() const { return layers_.size(); }
+  auto begin() const { return layers_.begin(); }
+  auto end() const { return layers_.end(); }
+
+  /// The layer list one step more accurate: fp8 becomes fp16, fp16 and bf16 become fp32, fp32
+  /// becomes fp64.
+  LayerList promoted() const;
+  /// The largest unit roundoff of all layers.
+  double unit_roundoff() const;
+  /// True if every layer is fp64.
+  bool is_fp64() const;
+  /// As `parse` reads it.
+  std::string name() const;
+
+  friend bool operator==(LayerList const&, LayerList const&) = default;
+
+ private:
+  std::vector<Precision> layers_;
+};
+
+/// The typed form: `Layers<fp16, fp16, fp16, fp32>`.
+template <class... T>
+struct Layers {
+  static_assert(sizeof...(T) > 0, "Layers needs at least one type");
+  /// The same at run time.
+  static LayerList list() { return {precision_of<T>...}; }
+};
+
+/// The precision that a block stored as `precision` is accumulated in: fp64 for fp64, else fp32.
+constexpr Precision accumulator(Precision precision) {
+  return precision == Precision::fp64 ? Precision::fp64 : Precision::fp32;
+}
+
+/// The layer lists of paper A's figures 4 to 9, in their order, then this library's sets with fp8
+/// and bf16.
+std::vector<LayerList> const& studied_layer_lists();
+
+}  // namespace strata::dense
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/detail/Strata_Instantiate.hpp>
+#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/detail/Strata_TreeRecursion.hpp>
+
+namespace strata::dense {
+
+template <class ExecutionSpace>
+void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
+                typename LeafBlas<ExecutionSpace>::InfoView const& info) {
+  if (tree.order() == 0) return;
+  STRATA_REQUIRE(ValueError, tree.root().working.data != nullptr, "tree_potrf: the tree of order ",
+                 tree.order(), " has not been loaded");
+  Kokkos::Profiling::ScopedRegion const region("strata::dense::tree_potrf");
+  detail::TreeRecursion<ExecutionSpace>(blas).potrf(tree, tree.root(), info);
+}
+
+template <class ExecutionSpace>
+void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, double alpha,
+               BlockTree<LayerList, ExecutionSpace> const& L,
+               MatrixRef<typename ExecutionSpace::memory_space> const& B, Products products) {
+  STRATA_REQUIRE(ShapeError, (side == Side::Left ? B.rows : B.cols) == L.order(),
+                 "tree_trsm: B is ", B.rows, " x ", B.cols, ", L on its ",
+                 side == Side::Left ? "left" : "right", " has order ", L.order());
+  STRATA_REQUIRE(ValueError, is_arithmetic(B.precision) && B.scale == nullptr,
+                 "tree_trsm: B is in ", traits(B.precision).name,
+                 ", must be unscaled fp64 or fp32");
+  if (B.rows == 0 || B.cols == 0) return;
+  Kokkos::Profiling::ScopedRegion const region("strata::dense::tree_trsm");
+  if (alpha != 1)
+    blas.gemm(Op::NoTrans, Op::NoTrans, 0, B.block(0, 0, B.rows, 0), B.block(0, 0, 0, B.cols),
+              alpha, B);
+  std::optional<Precision> layer;
+  if (products == Products::Layered) layer = B.precision;
+  detail::TreeRecursion<ExecutionSpace>(blas).trsm(L, L.root(), side, op, diag, B, layer);
+}
+
+template <class ExecutionSpace>
+void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int64_t leaf_size,
+               Uplo uplo, Op op, double alpha,
+               MatrixRef<typename ExecutionSpace::memory_space> const& A, double beta,
+               MatrixRef<typename ExecutionSpace::memory_space> const& C) {
+  std::int64_t const n = op == Op::NoTrans ? A.rows : A.cols,
+                     k = op == Op::NoTrans ? A.cols : A.rows;
+  STRATA_REQUIRE(ShapeError, C.rows == n && C.cols == n, "tree_syrk: C is ", C.rows, " x ", C.cols,
+                 ", op(A) is ", n, " x ", k);
+  STRATA_REQUIRE(ValueError, leaf_size >= 1, "tree_syrk: the leaf size is ", leaf_size,
+                 ", must be >= 1");
+  if (n == 0) return;
+  Kokkos::Profiling::ScopedRegion const region("strata::dense::tree_syrk");
+  auto const none = op == Op::NoTrans ? A.block(0, 0, n, 0) : A.block(0, 0, 0, n);
+  if (beta != 1 || k == 0) blas.syrk(uplo, op, 0, none, beta, C);
+  if (k == 0 || alpha == 0) return;
+  detail::TreeRecursion<ExecutionSpace>(blas).syrk(layers, leaf_size, 0, uplo, op, alpha, A, C);
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                                   \
+  template void tree_potrf<Exec>(LeafBlas<Exec>&, BlockTree<LayerList, Exec> const&,               \
+                                 LeafBlas<Exec>::InfoView const&);                                 \
+  template void tree_trsm<Exec>(LeafBlas<Exec>&, Side, Op, Diag, double,                           \
+                                BlockTree<LayerList, Exec> const&,                                 \
+                                MatrixRef<Exec::memory_space> const&, Products);                   \
+  template void tree_syrk<Exec>(LeafBlas<Exec>&, LayerList const&, std::int64_t, Uplo, Op, double, \
+                                MatrixRef<Exec::memory_space> const&, double,                      \
+                                MatrixRef<Exec::memory_space> const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::dense

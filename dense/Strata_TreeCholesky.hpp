@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_TREE_CHOLESKY_HPP
+#define STRATA_TREE_CHOLESKY_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_LeafBlas.hpp>
+#include <cstdint>
+#include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_Layers.hpp>
+
+namespace strata::dense {
+
+/// Factor a symmetric positive definite matrix that is loaded in a block tree: A = L L^T.
+///
+/// Result   the stored blocks hold L, each quantised once, when it is final; updates accumulate in
+/// the working
+///          blocks. If *info was 0 and the leading minor of order j is not positive or is NaN,
+///          *info = j and the blocks hold no defined numbers.
+/// Sync     enqueued on the instance of `blas`; *info stays on the device. Cost n^3/3 flops.
+/// Memory   operand scratch of at most n^2/8 numbers of the outermost layer, allocated first.
+/// Throws   ValueError if the tree is not loaded; VendorError.
+/// Error    ||A - L L^T||_F <= c (u_layer ||off-diagonal L||^2 + n u_leaf ||L||_F^2) (tested).
+/// Source   Paper A, algorithm 1; deviation: products accumulate in fp32 or fp64 and are not
+/// rounded to the
+///          layer's type before the block is final.
+template <class ExecutionSpace>
+void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
+                typename LeafBlas<ExecutionSpace>::InfoView const& info);
+
+/// Solve op(L) X = alpha B (Left) or X op(L) = alpha B (Right), the triangular L in a block tree; X
+/// overwrites B.
+///
+/// Shape    B: n x m (Left) or m x n (Right), fp64 or fp32, unscaled.
+/// Result   `layered`: both operands of each product are quantised to the layer of the block of L,
+/// as in the
+///          factorisation; otherwise B enters as it is, and only the rounding that L already has
+///          remains.
+/// Sync     enqueued. Cost n^2 m flops.
+/// Throws   ShapeError if B does not fit.
+/// Source   Paper A, algorithm 2, which is Right with Trans.
+enum class Products { AsStored, Layered };
+template <class ExecutionSpace>
+void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, double alpha,
+               BlockTree<LayerList, ExecutionSpace> const& L,
+               MatrixRef<typename ExecutionSpace::memory_space> const& B, Products products);
+
+/// C = alpha op(A) op(A)^T + beta C by layers: the off-diagonal block of C at depth d is one
+/// product with operands quantised to the d-th layer, a diagonal leaf a SYRK in the last.
+///
+/// Shape    C: n x n, of which the triangle `uplo` is read and written; op(A): n x k. fp64 or fp32,
+/// unscaled. Sync     enqueued. Cost n^2 k flops. Memory: operand scratch of n k numbers of the
+/// widest layer. Throws   ShapeError if A does not fit C; ValueError if leaf_size < 1. Source Paper
+/// A, algorithm 3.
+template <class ExecutionSpace>
+void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int64_t leaf_size,
+               Uplo uplo, Op op, double alpha,
+               MatrixRef<typename ExecutionSpace::memory_space> const& A, double beta,
+               MatrixRef<typename ExecutionSpace::memory_space> const& C);
+
+// The same on Kokkos Views of fp64 or fp32 in LayoutLeft or LayoutRight, with the layers in the
+// type.
+
+/// A's triangle `uplo` becomes its Cholesky factor (L, or U = L^T), computed in layers.
+///
+/// Shape    A: n x n; the other triangle is neither read nor written.
+/// Sync     fences `exec` to read the pivot status. If it is not ok, A is as it was.
+template <class LayersT, class ExecutionSpace, class MatrixView>
+Info tree_potrf(ExecutionSpace const& exec, Uplo uplo, MatrixView const& A, std::int64_t leaf_size);
+
+/// BLAS's trsm in layers: the arguments of `LeafBlas::trsm`, then the leaf size.
+///
+/// Sync     fences `exec` when its scratch is freed.
+template <class LayersT, class ExecutionSpace, class TriangleView, class MatrixView>
+void tree_trsm(ExecutionSpace const& exec, Side side, Uplo uplo, Op op, Diag diag, double alpha,
+               TriangleView const& A, MatrixView const& B, std::int64_t leaf_size);
+
+/// BLAS's syrk in layers: the arguments of `LeafBlas::syrk`, then the leaf size.
+///
+/// Sync     fences `exec` when its scratch is freed.
+template <class LayersT, class ExecutionSpace, class MatrixView, class ResultView>
+void tree_syrk(ExecutionSpace const& exec, Uplo uplo, Op op, double alpha, MatrixView const& A,
+               double beta, ResultView const& C, std::int64_t leaf_size);
+
+}  // namespace strata::dense
+
+#include <dense/detail/Strata_TreeCholeskyViews.hpp>
+
+#endif
