@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <core/detail/Strata_ForEachElement.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Quantise.hpp>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace strata::dense {
@@ -101,7 +103,7 @@ std::size_t sum(PerPrecision const& bytes) {
 
 template <class ExecutionSpace, class Buffer>
 std::vector<Buffer> allocate(ExecutionSpace const& exec, PerPrecision const& bytes,
-                             char const* label) {
+                             std::string const& label) {
   std::vector<Buffer> buffers(precision_count);
   for (std::size_t i = 0; i < precision_count; ++i) {
     if (bytes[i] == 0) continue;
@@ -292,7 +294,7 @@ void BlockTree<LayerList, ExecutionSpace>::store(ExecutionSpace const& exec, Upl
 }
 
 #define STRATA_INSTANTIATE(Exec) template class BlockTree<LayerList, Exec>;
-STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense

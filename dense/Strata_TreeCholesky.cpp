@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_TreeRecursion.hpp>
@@ -64,7 +65,7 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
   template void tree_syrk<Exec>(LeafBlas<Exec>&, LayerList const&, std::int64_t, Uplo, Op, double, \
                                 MatrixRef<Exec::memory_space> const&, double,                      \
                                 MatrixRef<Exec::memory_space> const&);
-STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense
