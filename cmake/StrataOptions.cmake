@@ -1,8 +1,6 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
 # The options of the build, and a refusal of miscapitalised ones.
-include(CMakeDependentOption)
-
 option(Strata_ENABLE_TESTS "Build the unit tests" ${PROJECT_IS_TOP_LEVEL})
 option(Strata_ENABLE_BENCHMARKS "Build the microbenchmarks" OFF)
 option(Strata_ENABLE_PROGRAM "Build the program `strata`" ${PROJECT_IS_TOP_LEVEL})
@@ -15,3 +13,9 @@ foreach(_variable IN LISTS _variables)
     message(FATAL_ERROR "Strata: no option ${_variable}; did you mean ${_right}?")
   endif()
 endforeach()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ${Strata_ENABLE_TESTS})
+endif()

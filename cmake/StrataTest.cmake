@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+# strata_add_test(<module> SOURCES ... [LINK targets...])
+#
+# One executable per module, and one ctest entry strata.<module>.<BACKEND> per enabled backend.
+# Suites typed over backends are named Suite/<Backend>_<scalar>; the plain ones run in the entry
+# HOST. Every entry runs under the tool `strata_label_logger`, whose log strata.meta.labels judges.
+function(strata_add_test module)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  set(target strata_${module}_test)
+  add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/unit_tests/StrataTest_Main.cpp)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/unit_tests)
+  target_link_libraries(${target} PRIVATE Strata::${module} GTest::gtest ${arg_LINK})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
+
+  set(backend_SERIAL Serial)
+  set(backend_OPENMP OpenMP)
+  set(backend_CUDA Cuda)
+  set(backend_HIP HIP)
+  foreach(backend IN LISTS Kokkos_DEVICES ITEMS HOST)
+    set(filter "*/${backend_${backend}}_*")
+    if(backend STREQUAL "HOST")
+      set(filter "*-*/Serial_*:*/OpenMP_*:*/Cuda_*:*/HIP_*")
+    endif()
+    set(name strata.${module}.${backend})
+    add_test(NAME ${name} COMMAND ${target} --gtest_filter=${filter})
+    set_tests_properties(${name} PROPERTIES
+      LABELS "${module};${backend}" FAIL_REGULAR_EXPRESSION "Running 0 tests")
+    if(TARGET strata_label_logger)
+      set(log ${PROJECT_BINARY_DIR}/labels/${name}.log)
+      set_tests_properties(${name} PROPERTIES ENVIRONMENT
+        "KOKKOS_TOOLS_LIBS=$<TARGET_FILE:strata_label_logger>;STRATA_LABEL_LOG=${log}")
+      set_property(GLOBAL APPEND PROPERTY Strata_LABELLED_TESTS ${name})
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Judge the logs that strata_label_logger wrote while the test programs ran.
+
+Label rule     every kernel, View and region is called strata::..., Kokkos' and Kokkos Kernels' own excepted.
+Instance rule  inside a strata:: region nothing fences, copies or fills without an instance: such calls
+               end in a global fence, or in one that Kokkos names after a View's initialisation.
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+OWN = re.compile(r"strata::")
+FOREIGN = re.compile(
+    r"Kokkos(Blas|Sparse|Batched|Kernels|Graph)?::"  # named by Kokkos or Kokkos Kernels
+    r"|N?\d*(N6Kokkos|N?\d+Kokkos)"  # a mangled functor of theirs
+)
+WITHOUT_INSTANCE = re.compile(r"Kokkos::View::initialization")
+UNAVOIDABLE = re.compile(r".*(deallocate|before free)")  # Kokkos' own, when a View dies
+
+
+def offence(kind, region, label):
+    """Why this event is against the rules, or None."""
+    if kind in ("kernel", "view", "region"):
+        if not OWN.match(label) and not FOREIGN.match(label):
+            return f"{kind} '{label}' is not called strata::..."
+    elif OWN.match(region) and not UNAVOIDABLE.match(label) and (kind == "global fence" or WITHOUT_INSTANCE.match(label)):
+        return f"a call without an instance in {region}: {kind} '{label}'"
+    return None
+
+
+def judge(lines):
+    events = [line.rstrip("\n").split("\t", 2) for line in lines]
+    return [text for text in (offence(*event) for event in events if len(event) == 3) if text]
+
+
+def self_test():
+    good = [
+        "kernel\t\tstrata::dense::cholesky::panel",
+        "kernel\tstrata::x\tKokkos::ViewFill-1D",
+        "view\t\tstrata::test::A",
+        "region\t\tKokkosBlas::gemm[ETI]",
+        "fence\tstrata::dense::solve\tstrata::dense::solve::norm",
+        "global fence\tstrata::x\tHostSpace::impl_deallocate before free",
+        "global fence\t\tKokkos::fence: Unnamed Global Fence",
+    ]
+    bad = [
+        "kernel\t\tscale",
+        "kernel\t\tZ4mainEUliE_",
+        "view\t\tA",
+        "region\t\tmain loop",
+        "global fence\tstrata::dense::solve\tKokkos::deep_copy: scalar copy, pre copy fence",
+        "fence\tstrata::dense::solve\tKokkos::View::initialization via memset",
+    ]
+    assert not judge(good), judge(good)
+    assert len(judge(bad)) == len(bad), judge(bad)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("logs", nargs="*", type=pathlib.Path)
+    parser.add_argument("--must-fail", action="store_true", help="succeed only if there is an offence")
+    arguments = parser.parse_args()
+    self_test()
+    missing = [str(path) for path in arguments.logs if not path.exists()]
+    if missing:
+        sys.exit("no log; run these tests first: " + ", ".join(missing))
+    found = 0
+    for path in arguments.logs:
+        with path.open(errors="replace") as log:
+            lines = log.readlines()
+        if not lines:
+            sys.exit(f"{path}: empty; was the tool loaded?")
+        for text in judge(lines):
+            print(f"{path.stem}: {text}")
+            found += 1
+    print(f"{len(arguments.logs)} logs, {found} offences")
+    return bool(found) != arguments.must_fail
+
+
+if __name__ == "__main__":
+    sys.exit(main())

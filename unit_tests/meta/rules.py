@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Check the rules that the text of the sources alone can break; exit status 1 and one line for each offence."""
+import pathlib
+import re
+import sys
+
+SOURCES = {".hpp", ".cpp", ".py", ".cmake", ".sh"}
+SCRIPTS = {"CMakeLists.txt", "bootstrap", "run"}
+LIBRARY = ("core", "dense", "ooc", "sparse")
+FILE_BUDGET = 400  # lines; more is a remark, not an offence
+
+NOTES = re.compile(r"\b(" + "TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
+
+# Forbidden in library code: name of the rule, pattern.
+FORBIDDEN = [
+    ("the caller's communicator only", re.compile(r"\bMPI_COMM_WORLD\b")),
+    ("no private part of Kokkos", re.compile(r"\bKokkos::Impl\b|\bKOKKOS_IMPL_|\bimpl_\w+_instance\b")),
+    ("a library prints nothing", re.compile(r"std::(cout|cerr|clog)\b|\b(f|v|vf|Kokkos::)?printf\s*\(|\bputs\s*\(")),
+    ("a library ends no process", re.compile(r"(?<![\w.>])(std::|Kokkos::)?(abort|_?exit|_Exit|quick_exit|terminate|MPI_Abort)\s*\(")),
+    ("a library neither starts nor ends Kokkos", re.compile(r"Kokkos::(initialize|finalize|ScopeGuard)\b")),
+    ("fences name an instance", re.compile(r"Kokkos::fence\s*\(")),
+]
+
+# The instance rule. A call's first argument (after a label, if any) must name an instance: this
+# project calls it exec, exec_, exec() or something that ends so.
+INSTANCE = re.compile(r"(^|[\w.>():&*]*[.>:_&*])?\b\w*(exec|instance)\w*(\(\))?\b|ExecutionSpace\b")
+TAKES_INSTANCE = re.compile(
+    r"(?P<policy>\b\w*Policy\b(?:\s*<)?)"
+    r"|Kokkos::(?:(?P<call>deep_copy|view_alloc|create_mirror_view_and_copy|resize|realloc|parallel_\w+)\s*\()"
+    r"|Kokkos(?:Blas|Sparse)::(?P<kernel>\w+)\s*\("
+)
+POLICY = re.compile(r"[Pp]olicy\b|\b(Team|Thread|TeamThread|TeamVector|ThreadVector)(Range|MDRange)\b")
+LABELLED_VIEW = re.compile(r"(Kokkos::View\s*<[^;{}()]*>\s*\w*|\bView\w*\s+\w+)\s*[({]\s*\"")
+
+
+def code_only(text):
+    """The text with comments and the contents of strings blanked, places kept."""
+
+    def blank(match):
+        found = match.group(0)
+        inner = re.sub(r"[^\n]", " ", found[1:-1])
+        return f'"{inner}"' if found[0] == '"' else f" {inner} "
+
+    return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', blank, text, flags=re.S)
+
+
+def first_arguments(text, start, count):
+    """The first `count` arguments of the list that opens before `start`."""
+    depth, begin, found, position = 0, start, [], start
+    while position < len(text) and len(found) < count:
+        c = text[position]
+        if c == '"':
+            position = text.index('"', position + 1)
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        if (c == "," and depth == 0) or depth < 0:
+            found.append(text[begin:position].strip())
+            begin = position + 1
+            if depth < 0:
+                break
+        position += 1
+    return found
+
+
+def after_template(text, position):
+    """Skip <...> whose '<' lies before `position`; the index after the matching '>'."""
+    depth = 1
+    while depth and position < len(text):
+        depth += {"<": 1, ">": -1}.get(text[position], 0)
+        position += 1
+    return position
+
+
+def instance_offences(text):
+    """(offset, what) of each call that leaves the instance to a default."""
+    for match in TAKES_INSTANCE.finditer(text):
+        position = match.end()
+        if match["policy"]:
+            if match["policy"].endswith("<"):
+                position = after_template(text, position)
+            opening = re.match(r"\s*(?:\w+\s*)?[({]", text[position:])
+            if not opening or re.match(r"\s*::", text[position:]):
+                continue  # a type, not an object
+            arguments = first_arguments(text, position + opening.end(), 1)
+        elif (match["call"] or "").startswith("parallel_"):
+            arguments = [", ".join(first_arguments(text, position, 2))]  # a label, if any, and the policy
+            if POLICY.search(arguments[0]):
+                continue  # judged where it is made, or nested in a team
+        elif match["call"] == "view_alloc":
+            arguments = [", ".join(first_arguments(text, position, 4))]
+            statement = text[max(text.rfind(";", 0, match.start()), 0) : match.start()]
+            if "WithoutInitializing" in arguments[0] and "Host" in statement:
+                continue  # plain host memory, touched by no kernel
+        else:
+            arguments = first_arguments(text, position, 1)
+        if any(arguments) and not INSTANCE.search(arguments[0]):
+            yield match.start(), f"{match.group(0).strip(' (<')} without an instance"
+    for match in LABELLED_VIEW.finditer(text):
+        yield match.start(), "a View filled on the default instance: pass Kokkos::view_alloc(exec, label)"
+
+
+def library_offences(text):
+    code = code_only(text)
+    for rule, pattern in FORBIDDEN:
+        for match in pattern.finditer(code):
+            yield code.count("\n", 0, match.start()) + 1, f"{rule}: {match.group(0)}"
+    for offset, what in instance_offences(code):
+        yield code.count("\n", 0, offset) + 1, what
+
+
+def general_offences(path, text):
+    lines = text.split("\n")
+    head = "\n".join(lines[:3])
+    if "SPDX-License-Identifier: BSD-3-Clause" not in head or "SPDX-FileCopyrightText:" not in head:
+        yield 1, "no SPDX lines"
+    for number, line in enumerate(lines, 1):
+        if NOTES.search(line):
+            yield number, "a left-over note; open an issue instead"
+    if path.suffix == ".hpp":
+        stem = path.stem.split("_", 1)[-1].upper()
+        guard = re.search(r"#ifndef (STRATA\w*_HPP)\n#define \1\n", text)
+        if not guard or not guard[1].replace("_", "").endswith(stem.replace("_", "") + "HPP"):
+            yield 1, "no include guard STRATA_..._HPP that ends in the file's stem"
+
+
+def self_test():
+    good = [
+        'Kokkos::parallel_for("strata::f", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) {});',
+        "Kokkos::RangePolicy<Exec, Kokkos::IndexType<long>> const policy(exec_, 0, n);",
+        "Kokkos::deep_copy(blas.exec(), x, 0.0);",
+        'Kokkos::View<double*, Space> x(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::x"), n);',
+        "KokkosBlas::gemm(exec, &a, &b, 1.0, A, B, 0.0, C);",
+        "Kokkos::View<double*> x;  // std::cout, Kokkos::fence()",
+        "using Policy = Kokkos::TeamPolicy<Exec>; typename Policy::member_type const& team;",
+        "Kokkos::parallel_for(Kokkos::TeamThreadRange(team, n), [&](int i) {});",
+        'Kokkos::parallel_for(label, Policy(exec_, 1, Kokkos::AUTO), KOKKOS_LAMBDA(Team const& team) {});',
+        'Kokkos::parallel_for("strata::f", Kokkos::RangePolicy<E, Kokkos::IndexType<long>>(exec, 0, n), f);',
+        'return HostMatrix(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), n, n);',
+        "context.abort(); at_exit(handler);",
+        'STRATA_REQUIRE(ValueError, ok, "the exit (door) is closed");',
+    ]
+    bad = [
+        "MPI_Comm_dup(MPI_COMM_WORLD, &comm);",
+        "using Base = Kokkos::Impl::Timer;",
+        'std::cout << "done";',
+        'printf("%d", 1);',
+        'Kokkos::printf("%d", 1);',
+        "std::abort();",
+        "exit(1);",
+        "Kokkos::fence();",
+        'Kokkos::parallel_for("strata::f", n, KOKKOS_LAMBDA(int i) {});',
+        'Kokkos::parallel_for("strata::f", Kokkos::RangePolicy<Exec>(0, n), f);',
+        "Kokkos::TeamPolicy<Exec> policy(leagues, Kokkos::AUTO);",
+        "Kokkos::deep_copy(x, 0.0);",
+        'Kokkos::View<double*, Space> x("strata::x", n);',
+        'Kokkos::View<double*> x(Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::x"), n);',
+        "auto h = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), x);",
+        "KokkosBlas::gemm(&a, &b, 1.0, A, B, 0.0, C);",
+        "Kokkos::resize(x, n);",
+        "Kokkos::parallel_for(label, n, f);",
+        "Kokkos::parallel_for(label, Policy(n, Kokkos::AUTO), f);",
+    ]
+    for snippet in good:
+        assert not list(library_offences(snippet)), (snippet, list(library_offences(snippet)))
+    for snippet in bad:
+        assert list(library_offences(snippet)), snippet
+
+
+def main():
+    self_test()
+    top = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    offences = files = 0
+    for path in sorted(top.rglob("*")):
+        place = path.relative_to(top)
+        if place.parts[0].startswith("build") or place.parts[0] == ".git" or not path.is_file():
+            continue
+        if path.suffix not in SOURCES and path.name not in SCRIPTS:
+            continue
+        files += 1
+        text = path.read_text(encoding="utf-8")
+        found = list(general_offences(path, text))
+        if place.parts[0] in LIBRARY and path.suffix in (".hpp", ".cpp"):
+            found += library_offences(text)
+        for line, what in found:
+            print(f"{place}:{line}: {what}")
+        offences += len(found)
+        if text.count("\n") > FILE_BUDGET:
+            print(f"remark: {place} has {text.count(chr(10))} lines, more than {FILE_BUDGET}")
+    print(f"{files} files, {offences} offences")
+    return 1 if offences or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

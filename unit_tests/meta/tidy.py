@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run clang-tidy (checks in .clang-tidy) over library and program sources; a few by default, --all for all."""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+SKIPPED = 77
+FOLDERS = ("core", "dense", "apps")
+
+
+def sources(top, build, everything):
+    """The sources that the build compiles: one of each folder's largest few, or all of them."""
+    with open(build / "compile_commands.json") as commands:
+        files = {pathlib.Path(entry["file"]).resolve() for entry in json.load(commands)}
+    chosen = []
+    for folder in FOLDERS:
+        inside = sorted(f for f in files if f.is_relative_to(top / folder))
+        inside.sort(key=lambda f: f.stat().st_size, reverse=True)
+        chosen += inside if everything else inside[:3]
+    return chosen
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("top", type=pathlib.Path)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--clang-tidy", default="clang-tidy-19")
+    parser.add_argument("--all", action="store_true")
+    arguments = parser.parse_args()
+    if not shutil.which(arguments.clang_tidy):
+        print("clang-tidy is not installed")
+        return SKIPPED
+    files = sources(arguments.top.resolve(), arguments.build, arguments.all)
+
+    def tidy(file):
+        command = [arguments.clang_tidy, "-p", str(arguments.build), "--quiet", str(file)]
+        return file, subprocess.run(command, capture_output=True, text=True)
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for file, result in pool.map(tidy, files):
+            if result.returncode:
+                print(result.stdout or result.stderr)
+                failed += 1
+    print(f"{len(files)} sources, {failed} with findings")
+    return 1 if failed or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
