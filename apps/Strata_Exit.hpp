@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_EXIT_HPP
+#define STRATA_APPS_EXIT_HPP
+
+#include <core/Strata_Errors.hpp>
+#include <utility>
+
+namespace strata::apps {
+
+/// What the program tells its caller.
+enum class Exit : int {
+  Solved = 0,
+  Failed = 1,               ///< an error that is neither the user's nor the matrix's
+  Usage = 2,                ///< arguments or input that can't be used
+  NotPositiveDefinite = 3,  ///< the message and the report name the leading minor
+  NotConverged = 4,         ///< the report gives the error that was reached
+};
+
+/// An error that the user can put right: exit code 2.
+struct UsageError : Error {
+  using Error::Error;
+};
+
+/// Call `f`; what the library throws there is about the user's arguments or files.
+template <class Function>
+decltype(auto) as_usage(Function&& f) {
+  try {
+    return std::forward<Function>(f)();
+  } catch (Error const& error) {
+    throw UsageError(error.what());
+  }
+}
+
+}  // namespace strata::apps
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/Strata_Exit.hpp>
+#include <apps/Strata_Info.hpp>
+#include <apps/Strata_Solve.hpp>
+#include <apps/Strata_SolveOptions.hpp>
+#include <apps/Strata_Text.hpp>
+#include <core/Strata_Config.hpp>
+
+#include <CLI/CLI.hpp>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <iostream>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using strata::apps::Exit;
+
+constexpr char const* footer =
+    "Exit status: 0 solved, 1 failed, 2 usage or bad input, 3 not positive definite, 4 not "
+    "converged.\n"
+    "Kokkos' own arguments (--kokkos-...) may stand anywhere; `strata --kokkos-help info` lists "
+    "them.";
+
+struct Arguments {
+  strata::apps::SolveOptions solve;
+  bool info_as_json = false;
+};
+
+void describe(CLI::App& app, Arguments& arguments) {
+  app.name("strata");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "strata " STRATA_VERSION_STRING);
+  app.footer(footer);
+  auto* const solve =
+      app.add_subcommand("solve", "Solve a symmetric positive definite system to fp64 accuracy");
+  solve->footer(footer);
+  strata::apps::add_solve_options(*solve, arguments.solve);
+  auto* const info =
+      app.add_subcommand("info", "Versions, backends, devices, memory, matrix units");
+  info->add_flag("--json", arguments.info_as_json, "for machines");
+}
+
+int fail(Exit exit, std::string_view message) {
+  std::cerr << "strata: " << strata::apps::one_line(message) << '\n';
+  return static_cast<int>(exit);
+}
+
+Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
+  int count = static_cast<int>(kokkos.size()) - 1;
+  Kokkos::ScopeGuard const guard(count, kokkos.data());
+  Exit const exit = app.got_subcommand("info") ? strata::apps::info(arguments.info_as_json)
+                                               : strata::apps::solve(arguments.solve);
+  std::cout.flush();
+  if (!std::cout) throw strata::IoError("the standard output can't be written");
+  return exit;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Kokkos takes its arguments, CLI11 the others; no device is touched before those are right.
+  std::vector<char*> words(argv, argv + argc), kokkos(words.begin(), words.begin() + 1);
+  auto const own_end = std::stable_partition(words.begin() + 1, words.end(), [](char const* word) {
+    return !std::string_view(word).starts_with("--kokkos-");
+  });
+  kokkos.insert(kokkos.end(), own_end, words.end());
+  kokkos.push_back(nullptr);
+  CLI::App app("Mixed-precision solvers in layers");
+  Arguments arguments;
+  try {
+    describe(app, arguments);
+    app.parse(static_cast<int>(own_end - words.begin()), words.data());
+    return static_cast<int>(run(app, arguments, kokkos));
+  } catch (CLI::Success const& request) {  // --help, --version
+    return app.exit(request);
+  } catch (CLI::ParseError const& error) {
+    return fail(Exit::Usage, std::string(error.what()) + " (strata --help lists the options)");
+  } catch (strata::apps::UsageError const& error) {
+    return fail(Exit::Usage, error.what());
+  } catch (std::exception const& error) {
+    return fail(Exit::Failed, error.what());
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_PROGRESS_HPP
+#define STRATA_APPS_PROGRESS_HPP
+
+#include <memory>
+#include <string>
+
+namespace strata::apps {
+
+/// One line on the terminal that says what is being done and for how long; rewritten in place.
+///
+/// It appears once the program has run for half a second and is gone when the Progress is. Nothing is
+/// written unless standard output is a terminal that can rewrite a line (TERM is not "dumb"). The phase
+/// is bold unless NO_COLOR is set.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(Progress const&) = delete;
+  Progress& operator=(Progress const&) = delete;
+
+  /// From now on the program does this.
+  void phase(std::string text);
+  /// Take the line away, before something else is printed.
+  void clear();
+
+ private:
+  class Line;
+  std::unique_ptr<Line> line_;
+};
+
+}  // namespace strata::apps
+
+#endif

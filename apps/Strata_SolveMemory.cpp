@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/Strata_SolveMemory.hpp>
+#include <apps/Strata_Text.hpp>
+#include <core/Strata_Npy.hpp>
+#include <core/Strata_Version.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_Cholesky.hpp>
+
+namespace strata::apps {
+
+namespace {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+constexpr bool copies_to_device =
+    !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
+
+// Tree, operand scratch of at most n^2/8 numbers, and the vectors of the refinement.
+std::size_t factorisation_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& options) {
+  auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n);
+  auto const leaf = options.leaf > 0 ? options.leaf : dense::automatic_leaf_size<Exec>(n, layers);
+  auto const tree = dense::BlockTree<dense::LayerList, Exec>::bytes_needed(n, layers, leaf);
+  auto const order = static_cast<std::size_t>(n), columns = static_cast<std::size_t>(nrhs);
+  return tree.stored + tree.working + order * order / 8 * traits(layers.at_depth(0)).bytes +
+         6 * order * columns * sizeof(double);
+}
+
+}  // namespace
+
+MemoryLimit memory_limit(SolveOptions const& options) {
+  if (options.max_memory > 0) return {options.max_memory, "--max-memory allows"};
+  return {available_memory_bytes(), "available are"};
+}
+
+std::int64_t right_hand_sides(SolveOptions const& options) {
+  if (!options.rhs.empty()) return read_npy_header(options.rhs).cols;
+  return options.locations.empty() ? options.nrhs : 1;
+}
+
+void require_memory(ProblemSummary& summary, SolveOptions const& options) {
+  auto const [limit, reason] = memory_limit(options);
+  auto const n = summary.n, nrhs = summary.nrhs;
+  auto const require = [&](double bytes) {
+    STRATA_REQUIRE(MemoryError, bytes <= static_cast<double>(limit), "a system of order ", n,
+                   " with ", nrhs, " right-hand sides needs ", in_bytes(bytes),
+                   " (the fp64 matrix alone ",
+                   in_bytes(8.0 * static_cast<double>(n) * static_cast<double>(n)), "); ", reason,
+                   " ", in_bytes(static_cast<double>(limit)));
+  };
+  double const matrix = 8.0 * static_cast<double>(n) * static_cast<double>(n + 3 * nrhs);
+  require(matrix);  // in floating point: what passes here fits 64 bits
+  auto const copies = static_cast<std::size_t>(1 + copies_to_device + options.compare);
+  auto const needed =
+      copies * static_cast<std::size_t>(matrix) + factorisation_bytes(n, nrhs, options);
+  require(static_cast<double>(needed));
+  summary.bytes_needed = needed;
+}
+
+}  // namespace strata::apps

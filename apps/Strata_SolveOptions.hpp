@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_SOLVE_OPTIONS_HPP
+#define STRATA_APPS_SOLVE_OPTIONS_HPP
+
+#include <core/Strata_Generators.hpp>
+#include <core/Strata_Matern.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <dense/Strata_Layers.hpp>
+#include <dense/Strata_Refinement.hpp>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace strata::apps {
+
+/// What the user asked `strata solve` for. Of matrix, locations and kind exactly one is set.
+struct SolveOptions {
+  std::string matrix;     ///< path of a .mtx, .mtx.gz or .npy file
+  std::string locations;  ///< path of a station file
+  std::optional<MatrixKind> kind;
+  std::int64_t n = 0;  ///< order of a generated matrix
+  GeneratorOptions generator;
+  std::optional<MaternCovariance> covariance;
+  std::string rhs;        ///< path of a .npy file
+  std::int64_t nrhs = 1;  ///< known vectors, without `rhs`
+
+  std::optional<dense::LayerList> layers;  ///< none: the library's choice
+  std::int64_t leaf = 0;                   ///< 0: the library's choice
+  dense::RefinementOptions refinement;
+  bool log_determinant = false;
+
+  bool compare = false;
+  int repeat = 1;
+  std::size_t max_memory = 0;  ///< bytes; 0: what is available
+
+  std::string output, json, trace;  ///< paths, empty: not wanted
+};
+
+/// Add the options of `strata solve` to its sub-command; parsing writes to `options`.
+void add_solve_options(CLI::App& command, SolveOptions& options);
+
+/// Refuse options that don't go together and results that could not be written.
+///
+/// Throws   UsageError.
+void check(SolveOptions const& options);
+
+}  // namespace strata::apps
+
+#endif

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/Strata_Exit.hpp>
+#include <apps/Strata_SolveMemory.hpp>
+#include <apps/Strata_SolveProblem.hpp>
+#include <apps/Strata_Text.hpp>
+#include <core/Strata_Csv.hpp>
+#include <core/Strata_MatrixFile.hpp>
+#include <core/Strata_MatrixMarket.hpp>
+#include <core/Strata_Npy.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <numeric>
+#include <string_view>
+
+namespace strata::apps {
+
+namespace {
+
+std::string format_of(MatrixMarketHeader const& header) {
+  return text("Matrix Market, %s %s %s",
+              header.format == MatrixMarketFormat::Array ? "array" : "coordinate",
+              header.field == MatrixMarketField::Integer ? "integer" : "real",
+              header.symmetric ? "symmetric" : "general");
+}
+
+Problem read_file(SolveOptions const& options) {
+  std::string const& path = options.matrix;
+  ReadOptions const limit{.max_bytes = memory_limit(options).bytes};
+  Problem problem;
+  auto& summary = problem.summary;
+  summary.source = path;
+  std::int64_t rows = 0, cols = 0;
+  if (path.ends_with(".npy")) {
+    auto const header = read_npy_header(path);
+    summary.format =
+        text("NumPy %s, %s order", header.dtype.c_str(), header.fortran_order ? "Fortran" : "C");
+    rows = header.rows, cols = header.cols;
+  } else {
+    auto const header = read_matrix_market_header(path, limit);
+    summary.format = format_of(header);
+    summary.entries = header.entries;
+    rows = header.rows, cols = header.cols;
+  }
+  STRATA_REQUIRE(apps::UsageError, rows == cols, path, ": the matrix is ", rows, " x ", cols,
+                 ", must be square");
+  summary.n = rows;
+  summary.nrhs = right_hand_sides(options);
+  require_memory(summary, options);
+  problem.A = read_symmetric_matrix(path, limit);
+  return problem;
+}
+
+// The values, centred, are the right-hand side: the solution holds the weights of simple kriging.
+HostMatrix centred(std::vector<double> const& values, std::vector<std::int64_t> const& order) {
+  auto const n = order.size();
+  double const mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(n);
+  HostMatrix B("strata::solve::B", n, 1);
+  for (std::size_t k = 0; k < n; ++k) B(k, 0) = values[static_cast<std::size_t>(order[k])] - mean;
+  return B;
+}
+
+Problem read_locations(SolveOptions const& options) {
+  auto const stations = read_stations(options.locations);
+  Problem problem;
+  auto& summary = problem.summary;
+  Locations const locations{stations.x, stations.y,
+                            stations.geographic ? Metric::GreatCircle : Metric::Euclidean};
+  summary.source =
+      text("%s, %s", options.locations.c_str(), to_string(*options.covariance).c_str());
+  summary.format = stations.geographic
+                       ? "kriging system, great-circle distances in km, Morton order"
+                       : "kriging system, Euclidean distances, Morton order";
+  summary.n = locations.size();
+  summary.nrhs = right_hand_sides(options);
+  check_covariance(*options.covariance, locations);
+  require_memory(summary, options);
+  problem.order = morton_order(locations.x, locations.y);
+  problem.A = allocate_host_matrix("strata::solve::A", summary.n, summary.n);
+  fill_covariance(Kokkos::DefaultHostExecutionSpace(), *options.covariance,
+                  locations.permuted(problem.order), problem.A);
+  if (options.rhs.empty()) {
+    problem.B = centred(stations.value, problem.order);
+    summary.rhs = "the measured values, centred";
+  }
+  return problem;
+}
+
+Problem generate_matrix(SolveOptions const& options) {
+  auto generator = options.generator;
+  if (options.covariance) generator.covariance = *options.covariance;
+  auto const kind = *options.kind;
+  Problem problem;
+  auto& summary = problem.summary;
+  summary.source = text("%s, seed %llu", std::string(name(kind)).c_str(),
+                        static_cast<unsigned long long>(generator.seed));
+  if (kind == MatrixKind::Matern) summary.source += ", " + to_string(generator.covariance);
+  if (generator.diagonal_spread != 1)
+    summary.source += text(", diagonal spread over 1/%g ... %g", generator.diagonal_spread,
+                           generator.diagonal_spread);
+  if (has_spectrum(kind)) summary.condition = generator.condition;
+  summary.format = "generated";
+  summary.n = options.n;
+  summary.nrhs = right_hand_sides(options);
+  require_memory(summary, options);
+  problem.A = generate(kind, options.n, generator);
+  return problem;
+}
+
+// Rows of B in the order of the matrix's rows.
+HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order) {
+  if (order.empty()) return B;
+  HostMatrix permuted("strata::solve::B", B.extent(0), B.extent(1));
+  for (std::size_t j = 0; j < B.extent(1); ++j)
+    for (std::size_t k = 0; k < order.size(); ++k)
+      permuted(k, j) = B(static_cast<std::size_t>(order[k]), j);
+  return permuted;
+}
+
+void add_right_hand_sides(SolveOptions const& options, Problem& problem) {
+  auto& summary = problem.summary;
+  if (!options.rhs.empty()) {
+    auto const B = read_npy(options.rhs, {.max_bytes = memory_limit(options).bytes}).values;
+    STRATA_REQUIRE(apps::UsageError, static_cast<std::int64_t>(B.extent(0)) == summary.n,
+                   options.rhs, ": ", B.extent(0), " x ", B.extent(1),
+                   " right-hand sides do not fit the matrix of order ", summary.n);
+    problem.B = in_order(B, problem.order);
+    summary.rhs = options.rhs;
+  } else if (!problem.B) {
+    problem.X = known_solution(summary.n, summary.nrhs, options.generator.seed);
+    summary.rhs = "A times a known vector";
+  }
+}
+
+}  // namespace
+
+Problem set_up(SolveOptions const& options, Progress& progress) {
+  progress.phase(options.kind ? "generating the matrix"
+                              : "reading " + options.matrix + options.locations);
+  Problem problem = options.kind              ? generate_matrix(options)
+                    : !options.matrix.empty() ? read_file(options)
+                                              : read_locations(options);
+  add_right_hand_sides(options, problem);
+  return problem;
+}
+
+}  // namespace strata::apps

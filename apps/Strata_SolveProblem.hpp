@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_SOLVE_PROBLEM_HPP
+#define STRATA_APPS_SOLVE_PROBLEM_HPP
+
+#include <apps/Strata_Progress.hpp>
+#include <apps/Strata_SolveOptions.hpp>
+#include <core/Strata_HostMatrix.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace strata::apps {
+
+/// What the report says of the system A X = B.
+struct ProblemSummary {
+  std::string source;  ///< the file, or how the matrix was made
+  std::string format;  ///< of the file, or "generated"
+  std::string rhs;     ///< where B comes from
+  std::int64_t n = 0, nrhs = 0;
+  std::optional<std::int64_t> entries;  ///< listed in the file
+  std::optional<double> condition;      ///< where it is prescribed
+  std::size_t bytes_needed = 0;         ///< of memory, for the matrix and all that is computed
+};
+
+/// A system to solve. Either B or the known solution X is there; then B = A X.
+struct Problem {
+  ProblemSummary summary;
+  HostMatrix A;
+  std::optional<HostMatrix> B, X;
+  std::vector<std::int64_t> order;  ///< row k stands for station order[k]; empty: rows are as given
+};
+
+/// Read or make the system.
+///
+/// Throws   Error of the readers and generators; UsageError if B does not fit A; MemoryError, before the
+///          matrix is allocated, if the run needs more bytes than --max-memory or than are available.
+Problem set_up(SolveOptions const& options, Progress& progress);
+
+}  // namespace strata::apps
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/Strata_SolveCompare.hpp>
+#include <apps/Strata_SolveRun.hpp>
+#include <apps/Strata_Stopwatch.hpp>
+#include <apps/Strata_Text.hpp>
+#include <core/Strata_LeafBlas.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace strata::apps {
+
+namespace {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, Exec::memory_space>;
+
+// The same View where `Exec` can read it, else a copy there.
+Matrix on_device(Exec const& exec, HostMatrix const& host) {
+  if constexpr (std::is_same_v<Matrix, HostMatrix>) {
+    return host;
+  } else {
+    Matrix const copy(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, host.label()),
+                      host.extent(0), host.extent(1));
+    Kokkos::deep_copy(exec, copy, host);
+    exec.fence("strata::solve::copied_to_device");
+    return copy;
+  }
+}
+
+HostMatrix on_host(Exec const& exec, Matrix const& device) {
+  HostMatrix const copy(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label()),
+                        device.extent(0), device.extent(1));
+  Kokkos::deep_copy(exec, copy, device);
+  exec.fence("strata::solve::copied_to_host");
+  return copy;
+}
+
+Matrix right_hand_side(Exec const& exec, Problem const& problem, Matrix const& A) {
+  if (problem.B) return on_device(exec, *problem.B);
+  Matrix const X = on_device(exec, *problem.X);
+  Matrix const B("strata::solve::B", X.extent(0), X.extent(1));
+  LeafBlas<Exec>(exec).symm(Uplo::Lower, 1, matrix_ref(A), matrix_ref(X), 0, matrix_ref(B));
+  exec.fence("strata::solve::right_hand_side");
+  return B;
+}
+
+// max_j ||x_j - known_j||_inf / ||known_j||_inf; NaN if a number of X is.
+double forward_error(HostMatrix const& X, HostMatrix const& known) {
+  double worst = 0;
+  for (std::size_t j = 0; j < X.extent(1); ++j) {
+    double difference = 0, size = 0;
+    for (std::size_t i = 0; i < X.extent(0); ++i) {
+      double const d = std::abs(X(i, j) - known(i, j));
+      difference = d > difference || std::isnan(d) ? d : difference;
+      size = std::max(size, std::abs(known(i, j)));
+    }
+    double const error = size > 0 ? difference / size : difference;
+    worst = error > worst || std::isnan(error) ? error : worst;
+  }
+  return worst;
+}
+
+HostMatrix in_users_order(HostMatrix const& X, std::vector<std::int64_t> const& order) {
+  if (order.empty()) return X;
+  HostMatrix const result("strata::solve::X", X.extent(0), X.extent(1));
+  for (std::size_t j = 0; j < X.extent(1); ++j)
+    for (std::size_t k = 0; k < order.size(); ++k)
+      result(static_cast<std::size_t>(order[k]), j) = X(k, j);
+  return result;
+}
+
+// One factorisation and solve.
+struct Sample {
+  dense::CholeskyReport factor;
+  std::optional<dense::SolveReport> solve;
+  std::int64_t info = 0;
+  double factor_seconds = 0, solve_seconds = 0;
+
+  double seconds() const { return factor_seconds + solve_seconds; }
+};
+
+using Factor = dense::CholeskyFactor<Exec>;
+
+Sample factor_and_solve(Exec const& exec, Matrix const& A, Matrix const& B, Matrix const& X,
+                        SolveOptions const& options, Trace* trace, Progress& progress,
+                        std::optional<Factor>& factor) {
+  auto const n = static_cast<std::int64_t>(A.extent(0));
+  auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n);
+  dense::CholeskyOptions const cholesky_options{.leaf_size = options.leaf, .trace = trace};
+  Sample sample;
+  factor.reset();  // before the next one takes memory
+  progress.phase(
+      text("factoring, n = %lld, layers %s", static_cast<long long>(n), layers.name().c_str()));
+  Stopwatch watch;
+  as_usage([&] { factor.emplace(dense::cholesky(exec, A, layers, cholesky_options)); });
+  exec.fence("strata::solve::factored");
+  sample.factor_seconds = watch.lap();
+  if (factor->info().ok()) {
+    progress.phase(text("solving, n = %lld", static_cast<long long>(n)));
+    watch.lap();
+    sample.solve = as_usage([&] { return factor->solve(exec, B, X, options.refinement); });
+    exec.fence("strata::solve::solved");
+    sample.solve_seconds = watch.lap();
+  }
+  sample.info = factor->info().order();
+  sample.factor = factor->report();
+  return sample;
+}
+
+SolveResult describe(Problem const& problem, SolveOptions const& options) {
+  SolveResult result;
+  result.problem = problem.summary;
+  result.layers_asked = options.layers ? options.layers->name() : "auto";
+  result.refine_asked = dense::name_of(options.refinement.refine);
+  result.repeat = options.repeat;
+  return result;
+}
+
+void take_median(std::vector<Sample> samples, SolveResult& result) {
+  auto const median = samples.begin() + static_cast<std::ptrdiff_t>((samples.size() - 1) / 2);
+  std::nth_element(samples.begin(), median, samples.end(),
+                   [](Sample const& a, Sample const& b) { return a.seconds() < b.seconds(); });
+  result.factor = std::move(median->factor);
+  result.solve = std::move(median->solve);
+  result.info = median->info;
+  result.seconds.factor = median->factor_seconds;
+  result.seconds.solve = median->solve_seconds;
+}
+
+}  // namespace
+
+SolveResult run(Problem const& problem, SolveOptions const& options, Progress& progress,
+                Trace* trace) {
+  Exec const exec;
+  SolveResult result = describe(problem, options);
+  Stopwatch watch;
+  progress.phase("making the right-hand sides");
+  Matrix const A = on_device(exec, problem.A), B = right_hand_side(exec, problem, A);
+  Matrix const X("strata::solve::X", B.extent(0), B.extent(1));
+  result.seconds.transfer = watch.lap();
+
+  std::optional<Factor> factor;
+  std::vector<Sample> samples;
+  for (int r = 0; r < options.repeat; ++r)
+    samples.push_back(factor_and_solve(exec, A, B, X, options, trace, progress, factor));
+  take_median(std::move(samples), result);
+
+  if (result.info == 0) {
+    watch.lap();
+    HostMatrix const host_X = on_host(exec, X);
+    if (problem.X) result.forward_error = forward_error(host_X, *problem.X);
+    result.X = in_users_order(host_X, problem.order);
+    result.seconds.transfer += watch.lap();
+  }
+  if (result.info == 0 && options.log_determinant) {
+    progress.phase("estimating the log-determinant");
+    watch.lap();
+    result.log_determinant = factor->log_determinant(exec);
+    result.seconds.log_determinant = watch.lap();
+  }
+  factor.reset();
+  if (result.info == 0 && options.compare) {
+    progress.phase(text("comparing with %s", std::string(vendor_cholesky()).c_str()));
+    watch.lap();
+    result.comparison = compare(exec, A, B, result.factor.norm_inf, options.repeat);
+    result.seconds.compare = watch.lap();
+  }
+  return result;
+}
+
+}  // namespace strata::apps
