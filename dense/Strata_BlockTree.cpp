@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <array>
 #include <core/detail/Strata_ForEachElement.hpp>
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/Strata_BlockTree.hpp>
-#include <dense/Strata_Quantise.hpp>
 #include <new>
 #include <string>
 #include <utility>
@@ -136,8 +135,9 @@ auto BlockTree<LayerList, ExecutionSpace>::bytes_needed(std::int64_t n, LayerLis
 
 template <class ExecutionSpace>
 BlockTree<LayerList, ExecutionSpace>::BlockTree(ExecutionSpace const& exec, std::int64_t n,
-                                                LayerList layers, std::int64_t leaf_size)
-    : n_(n), leaf_size_(leaf_size), layers_(std::move(layers)) {
+                                                LayerList layers, std::int64_t leaf_size,
+                                                BlockScaling scaling)
+    : n_(n), leaf_size_(leaf_size), layers_(std::move(layers)), scaling_(scaling) {
   check_sizes(n, leaf_size);
   if (n == 0) return;
   cut(0, n, 0, leaf_size, CollectNodes<Node>{nodes_});
@@ -273,7 +273,7 @@ void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo
 template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::quantise_all(LeafBlas<ExecutionSpace>& blas) {
   for (Node const& node : nodes_)
-    if (node.scale != nullptr) quantise(blas, node.working, node.stored, node.scale);
+    if (node.scale != nullptr) quantise(blas, node.working, node.stored, node.scale, scaling_);
 }
 
 template <class ExecutionSpace>

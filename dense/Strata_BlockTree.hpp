@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <dense/Strata_Layers.hpp>
+#include <dense/Strata_Quantise.hpp>
 #include <tuple>
 #include <vector>
 
@@ -52,11 +53,13 @@ class BlockTree<LayerList, ExecutionSpace> {
   /// An unset tree of order n.
   ///
   /// Throws   ValueError if n < 0 or leaf_size < 1; MemoryError with the bytes needed.
-  BlockTree(ExecutionSpace const& exec, std::int64_t n, LayerList layers, std::int64_t leaf_size);
+  BlockTree(ExecutionSpace const& exec, std::int64_t n, LayerList layers, std::int64_t leaf_size,
+            BlockScaling scaling = BlockScaling::TwoWay);
 
   std::int64_t order() const { return n_; }
   std::int64_t leaf_size() const { return leaf_size_; }
   LayerList const& layers() const { return layers_; }
+  BlockScaling scaling() const { return scaling_; }
   /// All nodes; the root is the first. Empty if n = 0.
   std::vector<Node> const& nodes() const { return nodes_; }
   Node const& root() const { return nodes_.front(); }
@@ -88,6 +91,8 @@ class BlockTree<LayerList, ExecutionSpace> {
   /// Bytes of the stored blocks, and of the working blocks while they are there.
   std::size_t stored_bytes() const { return stored_bytes_; }
   std::size_t working_bytes() const { return working_bytes_; }
+  /// The scales of all nodes' stored blocks, in the order of nodes(); unset where a node has none.
+  Kokkos::View<double const*, memory_space> scales() const { return scales_; }
 
   /// What a tree of these sizes takes, before it is made.
   struct Bytes {
@@ -103,6 +108,7 @@ class BlockTree<LayerList, ExecutionSpace> {
 
   std::int64_t n_, leaf_size_;
   LayerList layers_;
+  BlockScaling scaling_;
   std::vector<Node> nodes_;
   std::vector<Buffer> storage_, workspace_;  // one per precision
   Scales scales_;

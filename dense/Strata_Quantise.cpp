@@ -47,7 +47,8 @@ void largest_magnitude(ExecutionSpace const& exec,
 template <class ExecutionSpace>
 void quantise(LeafBlas<ExecutionSpace>& blas,
               MatrixRef<typename ExecutionSpace::memory_space> const& source,
-              MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale) {
+              MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
+              BlockScaling scaling) {
   STRATA_REQUIRE(ShapeError, source.rows == stored.rows && source.cols == stored.cols,
                  "quantise: the source is ", source.rows, " x ", source.cols, ", stored ",
                  stored.rows, " x ", stored.cols);
@@ -65,14 +66,14 @@ void quantise(LeafBlas<ExecutionSpace>& blas,
   Kokkos::parallel_for(
       "strata::dense::quantise::scale", Kokkos::RangePolicy<ExecutionSpace>(blas.exec(), 0, 1),
       KOKKOS_LAMBDA(int) {
-        slot() = block_scale(precision, source_scale ? *source_scale * slot() : slot());
+        slot() = block_scale(precision, source_scale ? *source_scale * slot() : slot(), scaling);
       });
   blas.convert(Op::NoTrans, source, stored);
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                      \
   template void quantise<Exec>(LeafBlas<Exec>&, MatrixRef<Exec::memory_space> const&, \
-                               MatrixRef<Exec::memory_space> const&, double*);
+                               MatrixRef<Exec::memory_space> const&, double*, BlockScaling);
 STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

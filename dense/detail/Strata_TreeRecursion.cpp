@@ -25,14 +25,14 @@ void TreeRecursion<ExecutionSpace>::potrf(Tree const& tree, Node const& A, InfoV
   if (A.depth == 0) reserve(tree);
   if (A.is_leaf()) {
     blas_.potrf(Uplo::Lower, A.working, A.begin, info);
-    if (A.scale != nullptr) quantise(blas_, A.working, A.stored, A.scale);
+    if (A.scale != nullptr) quantise(blas_, A.working, A.stored, A.scale, tree.scaling());
     return;
   }
   Precision const layer = A.stored.precision;
   potrf(tree, tree.left(A), info);  // A11 = L11 L11^T
   trsm(tree, tree.left(A), Side::Right, Op::Trans, Diag::NonUnit, A.working,
        layer);  // A21 = A21 L11^-T
-  if (A.scale != nullptr) quantise(blas_, A.working, A.stored, A.scale);
+  if (A.scale != nullptr) quantise(blas_, A.working, A.stored, A.scale, tree.scaling());
   syrk(tree, tree.right(A), -1, A.stored);  // A22 -= A21 A21^T
   potrf(tree, tree.right(A), info);         // A22 = L22 L22^T
 }
@@ -42,7 +42,7 @@ void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Side s
                                          Diag diag, Matrix const& B,
                                          std::optional<Precision> layer) {
   if (L.is_leaf()) {
-    Matrix const A = in_precision(B.precision, L.stored, scratch_[0]);
+    Matrix const A = in_precision(B.precision, L.stored, scratch_[0], tree.scaling());
     return blas_.trsm(side, Uplo::Lower, op, diag, 1, A, B);
   }
   std::int64_t const n1 = L.first_size, n2 = L.size - n1;
@@ -53,8 +53,9 @@ void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Side s
   Matrix const &X = downwards ? B1 : B2, &rest = downwards ? B2 : B1;
   trsm(tree, downwards ? tree.left(L) : tree.right(L), side, op, diag, X, layer);
   Precision const product = layer ? coarser(*layer, L.stored.precision) : B.precision;
-  Matrix const Xp = in_precision(product, X, scratch_[0]);
-  Matrix const L21 = layer ? in_precision(product, L.stored, scratch_[1]) : L.stored;
+  Matrix const Xp = in_precision(product, X, scratch_[0], tree.scaling());
+  Matrix const L21 =
+      layer ? in_precision(product, L.stored, scratch_[1], tree.scaling()) : L.stored;
   if (left) {
     blas_.gemm(op, Op::NoTrans, -1, L21, Xp, 1, rest);  // rest -= op(L21) X
   } else {
@@ -108,7 +109,7 @@ void TreeRecursion<ExecutionSpace>::syrk(LayerList const& layers, std::int64_t l
 // A itself if it has the precision, else its copy in the scratch: quantised or rounded, or widened.
 template <class ExecutionSpace>
 auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, Matrix const& A,
-                                                 Operand& scratch) -> Matrix {
+                                                 Operand& scratch, BlockScaling scaling) -> Matrix {
   if (A.precision == precision) return A;
   std::size_t const bytes = packed_bytes(A.rows, A.cols, precision);
   if (scratch.numbers.size() < bytes) {
@@ -126,7 +127,7 @@ auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, Matrix con
     scratch.scale = Kokkos::View<double, memory_space>(
         Kokkos::view_alloc(blas_.exec(), "strata::dense::TreeRecursion::scale"));
   copy.scale = scratch.scale.data();
-  quantise(blas_, A, copy, scratch.scale.data());
+  quantise(blas_, A, copy, scratch.scale.data(), scaling);
   return copy;
 }
 

@@ -54,7 +54,8 @@ class TreeRecursion {
   };
 
   void reserve(Tree const& tree);
-  Matrix in_precision(Precision precision, Matrix const& A, Operand& scratch);
+  Matrix in_precision(Precision precision, Matrix const& A, Operand& scratch,
+                      BlockScaling scaling = BlockScaling::TwoWay);
 
   LeafBlas<ExecutionSpace>& blas_;
   std::array<Operand, 2> scratch_;

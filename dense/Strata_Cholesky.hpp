@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_CHOLESKY_HPP
+#define STRATA_CHOLESKY_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_LeafBlas.hpp>
+#include <core/Strata_Trace.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_Layers.hpp>
+#include <dense/Strata_LogDeterminant.hpp>
+#include <dense/Strata_Refinement.hpp>
+#include <dense/detail/Strata_StridedMatrix.hpp>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace strata::dense {
+
+/// Choices of a factorisation; the defaults suit a user who knows nothing of the matrix.
+struct CholeskyOptions {
+  std::int64_t leaf_size =
+      0;                    ///< columns of a diagonal leaf; 0: chosen for the device and the layers
+  bool equilibrate = true;  ///< factor D A D, D powers of two that bring the diagonal into [1/2, 2]
+  double shift = 0;         ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
+  bool ladder = true;       ///< on breakdown or without convergence, go on with the next rung
+  Trace* trace = nullptr;   ///< record the phases here
+};
+
+/// The rungs of the ladder, in the order they are tried.
+enum class Rung {
+  AsAsked,  ///< the layers and the shift that were asked for
+  Shifted,  ///< the same layers, with a shift of 2, 8, 32 and 128 unit roundoffs of the lowest layer
+  HigherLayers,  ///< each layer promoted, until all are fp64; again without and with shifts
+  Fp64,          ///< one fp64 layer, no shift: what breaks down here is not positive definite
+};
+std::string_view name_of(Rung rung);
+
+/// One factorisation that was tried.
+struct CholeskyAttempt {
+  Rung rung;
+  LayerList layers;
+  double shift;
+  std::int64_t info;  ///< 0, or the order of the minor it broke down at
+  double seconds;     ///< to load and factor
+};
+
+/// What was done to the matrix.
+struct CholeskyReport {
+  std::int64_t n = 0, leaf_size = 0;
+  LayerList layers{Precision::fp64};  ///< of the factor that is there
+  Rung rung = Rung::AsAsked;
+  double shift = 0;
+  std::vector<CholeskyAttempt> attempts;
+  bool equilibrated = false;
+  double smallest_scaling = 1, largest_scaling = 1;          ///< of D
+  double smallest_block_scale = 1, largest_block_scale = 1;  ///< of the quantised blocks
+  double norm_inf = 0;                                       ///< ||A||_inf
+  std::size_t stored_bytes = 0, peak_bytes = 0;  ///< of the tree, after and while it is factored
+  double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;  ///< sums over the attempts
+  double factor_flop_per_s = 0;  ///< of the last attempt, n^3/3 flops
+};
+
+/// What a solve did. Errors are those of X for A X = B as given.
+struct SolveReport {
+  RefinementReport refinement;  ///< of the last refinement, of the equilibrated system
+  bool converged = false;  ///< the refinement, and HPL's and SLATE's thresholds hold for A as given
+  double backward_error = 0;       ///< max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf)
+  double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
+  double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
+  std::int64_t iterations = 0;     ///< over all rungs
+  int climbs = 0;      ///< times the ladder was climbed because a refinement did not converge
+  double seconds = 0;  ///< without the factorisations of climbs, which the CholeskyReport counts
+};
+
+/// A Cholesky factorisation in layers of an SPD matrix, which it solves with to fp64 accuracy.
+///
+/// It keeps a reference to A, which must not change: residuals need it. All work runs on the instance passed to
+/// `cholesky`. Not copyable; not to be used by two threads at once.
+template <class ExecutionSpace>
+class CholeskyFactor {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using MatrixView = Kokkos::View<double const**, Kokkos::LayoutStride, memory_space>;
+
+  /// Prefer `cholesky`. Contract as there.
+  CholeskyFactor(ExecutionSpace const& exec, MatrixView const& A, LayerList layers,
+                 CholeskyOptions const& options);
+  ~CholeskyFactor();
+  CholeskyFactor(CholeskyFactor&&) noexcept;
+  CholeskyFactor& operator=(CholeskyFactor&&) noexcept;
+
+  /// Whether there is a factor, else the minor of A that is not positive.
+  Info info() const;
+  CholeskyReport const& report() const;
+
+  /// Solve A X = B, refined in fp64 with the factor as preconditioner.
+  ///
+  /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1; LayoutLeft or LayoutRight, any padding.
+  /// Result   X; the report says whether it converged. Where it did not, and the ladder is on, the matrix is
+  ///          factored on the next higher rung and the solve done again; the best X found is returned.
+  /// Sync     fences `exec`. Memory: 2 n m numbers of fp64, and those of `refine`.
+  /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor or B holds a non-finite number.
+  template <class InView, class OutView>
+  [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, InView const& B, OutView const& X,
+                                  RefinementOptions const& options = {}) {
+    return solve(exec, detail::strided_matrix<ExecutionSpace, double const>(B),
+                 detail::strided_matrix<ExecutionSpace, double>(X), options);
+  }
+
+  /// Estimate log det A with an error bar; exact to rounding where all layers are fp64.
+  ///
+  /// Sync     fences `exec`.
+  /// Throws   ValueError if there is no factor.
+  [[nodiscard]] LogDeterminantEstimate log_determinant(ExecutionSpace const& exec,
+                                                       LogDeterminantOptions const& options = {});
+
+  /// Lower triangle of L_A = the factor of A (equilibration undone, shift and roundings in it): A ~ L_A L_A^T.
+  ///
+  /// Shape    L: n x n, fp64 or fp32, column-major; its strictly upper triangle is not touched. Enqueued.
+  /// Throws   ShapeError if L does not fit; ValueError if there is no factor.
+  void factor(ExecutionSpace const& exec, MatrixRef<memory_space> const& L) const;
+
+ private:
+  SolveReport solve(ExecutionSpace const& exec, detail::StridedMatrix<double const> const& B,
+                    detail::StridedMatrix<double> const& X, RefinementOptions const& options);
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Factor a symmetric positive definite matrix in layers.
+///
+/// Shape    A: n x n View of fp64, n >= 0, LayoutLeft or LayoutRight, any padding; only its lower triangle is
+///          read, and it is not changed.
+/// Result   a factor whose info() is ok, or holds the order of the leading minor that is not positive: of A, found
+///          in fp64, if the ladder is on; of the first attempt otherwise.
+/// Sync     fences `exec` once per attempt, and before it to check A.
+/// Memory   `BlockTree::bytes_needed`: about n^2 bytes for fp16 layers and 2 n^2 more while factoring.
+/// Throws   ShapeError if A is not square; ValueError naming the first non-finite entry of A's lower triangle, or
+///          an option out of range; MemoryError with the bytes needed; VendorError.
+/// Error    see `tree_potrf`; solves are refined, so that only their cost depends on it.
+/// Source   Paper A; ladder and scaling after Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021),
+///          doi:10.1137/19M1298263; deviation: the first attempt has no shift, and scaling is by powers of two.
+template <class ExecutionSpace, class MatrixView>
+[[nodiscard]] CholeskyFactor<ExecutionSpace> cholesky(ExecutionSpace const& exec,
+                                                      MatrixView const& A, LayerList const& layers,
+                                                      CholeskyOptions const& options = {}) {
+  return CholeskyFactor<ExecutionSpace>(exec, A, layers, options);
+}
+/// The same with the layers in the type: cholesky<Layers<fp16, fp16, fp32>>(exec, A).
+template <class LayersT, class ExecutionSpace, class MatrixView>
+[[nodiscard]] CholeskyFactor<ExecutionSpace> cholesky(ExecutionSpace const& exec,
+                                                      MatrixView const& A,
+                                                      CholeskyOptions const& options = {}) {
+  return CholeskyFactor<ExecutionSpace>(exec, A, LayersT::list(), options);
+}
+
+/// Layers for a matrix of order n of which nothing is known: fp64 where n is small, on devices with matrix units
+/// fp16 or bf16 over fp32, else fp32; refinement does the rest.
+template <class ExecutionSpace>
+LayerList automatic_layers(std::int64_t n);
+
+/// The leaf size that is fastest for a matrix of order n on `ExecutionSpace`.
+template <class ExecutionSpace>
+std::int64_t automatic_leaf_size(std::int64_t n, LayerList const& layers);
+
+}  // namespace strata::dense
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/detail/Strata_Instantiate.hpp>
+#include <dense/detail/Strata_Equilibrate.hpp>
+#include <limits>
+
+namespace strata::dense::detail {
+
+namespace {
+
+constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+
+// The triangle that is read, as the lower one: element (i, j), i >= j.
+struct Triangle {
+  double const* a;
+  std::int64_t n, row_stride, col_stride;
+  KOKKOS_FUNCTION double operator()(std::int64_t i, std::int64_t j) const {
+    return a[i * row_stride + j * col_stride];
+  }
+};
+
+// The power of two nearest to 1 / sqrt(a) in the exponent; 1 where a is no positive number.
+KOKKOS_INLINE_FUNCTION double scaling_of(double a) {
+  if (!(a > 0) || !Kokkos::isfinite(a)) return 1;
+  int const exponent = static_cast<int>(Kokkos::floor(0.5 * Kokkos::log2(a) + 0.5));
+  std::uint64_t const bits = static_cast<std::uint64_t>(1023 - exponent) << 52;
+  return Kokkos::bit_cast<double>(bits);
+}
+
+template <class ExecutionSpace, class ScalingView>
+std::int64_t choose_scaling(ExecutionSpace const& exec, Triangle const& A, ScalingView const& d,
+                            double& smallest, double& largest) {
+  std::int64_t first_bad = none;
+  bool const keep = d.extent(0) > 0;
+  Kokkos::parallel_reduce(
+      "strata::dense::analyse::diagonal", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, A.n),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& bad, double& low, double& high) {
+        double const a = A(i, i), scaling = keep ? scaling_of(a) : 1;
+        if (keep) d(i) = scaling;
+        if (!(a > 0) && i < bad) bad = i;
+        low = scaling < low ? scaling : low;
+        high = scaling > high ? scaling : high;
+      },
+      Kokkos::Min<std::int64_t>(first_bad), Kokkos::Min<double>(smallest),
+      Kokkos::Max<double>(largest));
+  return first_bad;
+}
+
+// sums(i, 0) = sum_j |a_ij|, sums(i, 1) = sum_j |d_i a_ij d_j|, by tiles of the triangle that fit a cache: along the
+// rows of a tile for its own rows, along its columns for the rows that it stands for by symmetry.
+template <class ExecutionSpace, class ScalingView, class SumsView>
+void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& d,
+              SumsView const& sums) {
+  constexpr std::int64_t tile = 64;
+  std::int64_t const tiles = (A.n + tile - 1) / tile;
+  bool const scaled = d.extent(0) > 0;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "strata::dense::analyse::row_sums",
+      Policy(exec, static_cast<int>(tiles * tiles), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        std::int64_t const row = team.league_rank() % tiles * tile,
+                           col = team.league_rank() / tiles * tile;
+        if (row < col) return;
+        std::int64_t const row_end = row + tile < A.n ? row + tile : A.n;
+        std::int64_t const col_end = col + tile < A.n ? col + tile : A.n;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, row, row_end), [&](std::int64_t i) {
+          double sum = 0, scaled_sum = 0;
+          for (std::int64_t j = col; j < (col_end < i + 1 ? col_end : i + 1); ++j) {
+            double const a = Kokkos::abs(A(i, j));
+            sum += a;
+            if (scaled) scaled_sum += a * d(j);
+          }
+          Kokkos::atomic_add(&sums(i, 0), sum);
+          if (scaled) Kokkos::atomic_add(&sums(i, 1), scaled_sum * d(i));
+        });
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, col, col_end), [&](std::int64_t j) {
+          double sum = 0, scaled_sum = 0;
+          for (std::int64_t i = row > j + 1 ? row : j + 1; i < row_end; ++i) {
+            double const a = Kokkos::abs(A(i, j));
+            sum += a;
+            if (scaled) scaled_sum += a * d(i);
+          }
+          Kokkos::atomic_add(&sums(j, 0), sum);
+          if (scaled) Kokkos::atomic_add(&sums(j, 1), scaled_sum * d(j));
+        });
+      });
+}
+
+// The largest row sums; returns whether all sums are finite numbers.
+template <class ExecutionSpace, class SumsView>
+bool largest_sums(ExecutionSpace const& exec, SumsView const& sums, double& norm,
+                  double& scaled_norm) {
+  int infinite = 0;
+  Kokkos::parallel_reduce(
+      "strata::dense::analyse::norms", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, sums.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t i, double& plain, double& scaled, int& bad) {
+        plain = sums(i, 0) > plain ? sums(i, 0) : plain;
+        scaled = sums(i, 1) > scaled ? sums(i, 1) : scaled;
+        if (!Kokkos::isfinite(sums(i, 0))) bad = 1;
+      },
+      Kokkos::Max<double>(norm), Kokkos::Max<double>(scaled_norm), Kokkos::Max<int>(infinite));
+  return infinite == 0;
+}
+
+// The first non-finite entry in column-major order as i + j n, or `none`: rows can overflow though entries are finite.
+template <class ExecutionSpace>
+std::int64_t first_non_finite(ExecutionSpace const& exec, Triangle const& A) {
+  std::int64_t first = none;
+  Kokkos::parallel_reduce(
+      "strata::dense::analyse::non_finite",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, A.n),
+      KOKKOS_LAMBDA(std::int64_t j, std::int64_t& found) {
+        for (std::int64_t i = j; i < A.n; ++i) {
+          if (!Kokkos::isfinite(A(i, j)) && i + j * A.n < found) found = i + j * A.n;
+        }
+      },
+      Kokkos::Min<std::int64_t>(first));
+  return first;
+}
+
+}  // namespace
+
+template <class ExecutionSpace>
+Analysis<typename ExecutionSpace::memory_space> analyse(
+    ExecutionSpace const& exec, Uplo uplo,
+    MatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate) {
+  using MemorySpace = typename ExecutionSpace::memory_space;
+  Analysis<MemorySpace> result;
+  std::int64_t const n = A.rows;
+  if (n == 0) return result;
+  bool const lower = uplo == Uplo::Lower;
+  Triangle const triangle{A.template as<double>(), n, lower ? 1 : A.ld, lower ? A.ld : 1};
+  if (equilibrate)
+    result.d = Kokkos::View<double*, MemorySpace>(
+        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::dense::analyse::scaling"),
+        n);
+  std::int64_t const bad =
+      choose_scaling(exec, triangle, result.d, result.smallest_scaling, result.largest_scaling);
+  result.bad_diagonal = bad == none ? 0 : bad + 1;
+  Kokkos::View<double* [2], MemorySpace> const sums(
+      Kokkos::view_alloc(exec, "strata::dense::analyse::sums"), n);
+  sum_rows(exec, triangle, result.d, sums);
+  if (!largest_sums(exec, sums, result.norm, result.scaled_norm)) {
+    std::int64_t const first = first_non_finite(exec, triangle);
+    STRATA_REQUIRE(ValueError, first != none,
+                   "cholesky: the sum of a row of A overflows; scale A down");
+    throw ValueError(strata::detail::message("cholesky: A(", first % n, ", ", first / n,
+                                             ") is not finite (indices from 0)"));
+  }
+  if (!equilibrate) result.scaled_norm = result.norm;
+  return result;
+}
+
+#define STRATA_INSTANTIATE(Exec)                                         \
+  template Analysis<Exec::memory_space> analyse<Exec>(Exec const&, Uplo, \
+                                                      MatrixRef<Exec::memory_space> const&, bool);
+STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::dense::detail

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_FACTOR_KERNELS_HPP
+#define STRATA_DETAIL_FACTOR_KERNELS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_MatrixRef.hpp>
+#include <core/detail/Strata_ForEachElement.hpp>
+#include <cstdint>
+
+namespace strata::dense::detail {
+
+/// sum_i log l_ii of a leaf, its scale applied. Fences.
+template <class T, class ExecutionSpace>
+double log_diagonal(ExecutionSpace const& exec,
+                    MatrixRef<typename ExecutionSpace::memory_space> const& leaf) {
+  T const* const l = leaf.template as<T>();
+  double const* const scale = leaf.scale;
+  std::int64_t const stride = leaf.ld + 1;
+  double sum = 0;
+  Kokkos::parallel_reduce(
+      "strata::dense::log_determinant::leaf",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, leaf.rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& part) {
+        part += Kokkos::log((scale ? *scale : 1.0) * static_cast<double>(l[i * stride]));
+      },
+      sum);
+  return sum;
+}
+
+/// sum_i log d_i. Fences.
+template <class ExecutionSpace, class ScalingView>
+double sum_of_logs(ExecutionSpace const& exec, ScalingView const& d) {
+  double sum = 0;
+  Kokkos::parallel_reduce(
+      "strata::dense::log_determinant::scaling",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, d.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t i, double& part) { part += Kokkos::log(d(i)); }, sum);
+  return sum;
+}
+
+/// Check a right-hand side. Fences.
+///
+/// Throws   ValueError naming the column of a non-finite number.
+template <class ExecutionSpace, class Block>
+void require_finite(ExecutionSpace const& exec, Block const& B) {
+  std::int64_t column = -1;
+  auto const rows = static_cast<std::int64_t>(B.extent(0)),
+             cols = static_cast<std::int64_t>(B.extent(1));
+  Kokkos::parallel_reduce(
+      "strata::dense::solve::finite", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& found) {
+        for (std::int64_t j = 0; j < cols; ++j)
+          if (!Kokkos::isfinite(B(i, j)) && j > found) found = j;
+      },
+      Kokkos::Max<std::int64_t>(column));
+  STRATA_REQUIRE(ValueError, column < 0, "solve: column ", column,
+                 " of B holds a non-finite number");
+}
+
+template <class ExecutionSpace, class ScalingView, class T>
+void unscale_rows(ExecutionSpace const& exec, ScalingView const& d, T* l, std::int64_t n,
+                  std::int64_t ld) {
+  strata::detail::for_each_element(
+      "strata::dense::factor::unscale", exec, n, n, KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+        if (i >= j) l[i + j * ld] = static_cast<T>(static_cast<double>(l[i + j * ld]) / d(i));
+      });
+}
+
+/// Lower triangle of L: l_ij / d_i, so that L L^T undoes an equilibration by d.
+template <class ExecutionSpace, class ScalingView>
+void unscale_factor(ExecutionSpace const& exec, ScalingView const& d,
+                    MatrixRef<typename ExecutionSpace::memory_space> const& L) {
+  with_arithmetic_type(L.precision, [&]<class T>(std::type_identity<T>) {
+    unscale_rows(exec, d, L.template as<T>(), L.rows, L.ld);
+  });
+}
+
+}  // namespace strata::dense::detail
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_LADDER_HPP
+#define STRATA_DETAIL_LADDER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <dense/Strata_Cholesky.hpp>
+#include <vector>
+
+namespace strata::dense::detail {
+
+/// One rung: the layers to factor with, and the relative shift of the diagonal.
+struct Step {
+  Rung rung;
+  LayerList layers;
+  double shift;
+};
+
+/// All rungs for `layers`: without and with shifts, then promoted layer by layer, fp64 last.
+///
+/// Source   Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), section 4: a shift of c u, c doubled on failure;
+///          deviation: c grows fourfold from 2 to 128 and shifts above 1/2 are left out.
+inline std::vector<Step> ladder(LayerList const& layers, double shift) {
+  std::vector<Step> steps;
+  Rung rung = Rung::AsAsked;
+  for (LayerList current = layers; !current.is_fp64(); current = current.promoted()) {
+    steps.push_back({rung, current, shift});
+    for (double c = 2; c <= 128 && c * current.unit_roundoff() <= 0.5; c *= 4) {
+      double const larger = c * current.unit_roundoff();
+      if (larger > shift)
+        steps.push_back({rung == Rung::AsAsked ? Rung::Shifted : rung, current, larger});
+    }
+    rung = Rung::HigherLayers;
+    shift = 0;
+  }
+  bool const asked = layers.is_fp64();
+  steps.push_back(
+      {asked ? Rung::AsAsked : Rung::Fp64, LayerList{Precision::fp64}, asked ? shift : 0});
+  if (asked && shift > 0) steps.push_back({Rung::Fp64, LayerList{Precision::fp64}, 0});
+  return steps;
+}
+
+/// The first step from `next` on whose layers differ from those of the step before `next`.
+inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next) {
+  while (next < steps.size() && steps[next].layers == steps[next - 1].layers) ++next;
+  return next;
+}
+
+/// Iterations after which a refinement costs more than a factorisation on the next rung: an iteration reads the
+/// matrix and the factor once, and a factorisation costs n / 12 times its flops at about ten times the rate.
+inline int patience(std::int64_t n) { return 40 + static_cast<int>(n / 120); }
+
+}  // namespace strata::dense::detail
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+#include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_Quantise.hpp>
+
+#include <string>
+
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Spaces.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::dense;
+using namespace strata::test;
+using enum strata::Precision;
+
+template <class Space>
+using Tree = BlockTree<LayerList, Space>;
+
+template <class Space>
+class BlockTreeOn : public testing::Test {};
+TYPED_TEST_SUITE(BlockTreeOn, Spaces, SpaceNames);
+
+/// tril(A) through a tree and back into a matrix of `background`.
+template <class Space>
+HostMatrix through_tree(HostMatrix const& A, LayerList const& layers, std::int64_t leaf,
+                        Uplo uplo = Uplo::Lower) {
+  Space const exec;
+  LeafBlas<Space> blas(exec);
+  auto const source = on_device<Space>(A, 3);
+  HostMatrix const background("strata::test::background", A.extent(0), A.extent(1));
+  Kokkos::deep_copy(background, 77);
+  auto const target = on_device<Space>(background, 5);
+  Tree<Space> tree(exec, static_cast<std::int64_t>(A.extent(0)), layers, leaf);
+  tree.load(exec, uplo, matrix_ref(source));
+  tree.quantise_all(blas);
+  tree.release_working();
+  tree.store(exec, uplo, matrix_ref(target));
+  exec.fence();
+  return on_host(target);
+}
+
+TYPED_TEST(BlockTreeOn, KeepsOneTriangleExactlyAndNeverSeesTheOther) {
+  for (std::int64_t const n : {0, 1, 2, 3, 7, 8, 9, 33}) {
+    for (std::int64_t const leaf : {1, 3, 8, 64}) {
+      HostMatrix const A = random_matrix(n, n, 7);
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < j; ++i) A(i, j) = nan_value;
+      HostMatrix const B = through_tree<TypeParam>(A, {fp64}, leaf);
+      HostMatrix const U("strata::test::upper", n, n);
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i) U(i, j) = A(j, i);
+      HostMatrix const V = through_tree<TypeParam>(U, {fp64}, leaf, Uplo::Upper);
+      for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          ASSERT_EQ(B(i, j), i >= j ? A(i, j) : 77) << n << " " << leaf << " " << i << " " << j;
+          ASSERT_EQ(V(j, i), i >= j ? A(i, j) : 77);
+        }
+      }
+    }
+  }
+}
+
+// Every block has its own scale: with the off-diagonal blocks of very different sizes the relative error of each
+// entry that is not far below its block's largest is that of its layer.
+TYPED_TEST(BlockTreeOn, RoundsEachBlockToItsLayerWithItsOwnScale) {
+  std::int64_t const n = 40, leaf = 5;
+  for (Precision const low : {fp16, bf16, fp8_e4m3, fp8_e5m2, fp8_e4m3fnuz, fp8_e5m2fnuz}) {
+    HostMatrix const A = random_matrix(n, n, 11);
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = j; i < n; ++i) {
+        A(i, j) = std::copysign(1 + std::abs(A(i, j)), A(i, j));
+        if (i >= 20 && j < 20) A(i, j) *= 1e-30;
+        if (i >= 10 && i < 20 && j < 10) A(i, j) *= 1e+30;
+      }
+    }
+    HostMatrix const B = through_tree<TypeParam>(A, {low, low, low, fp32}, leaf);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = j; i < n; ++i)
+        ASSERT_NEAR(B(i, j) / A(i, j), 1, traits(low).unit_roundoff)
+            << traits(low).name << " " << i << " " << j;
+  }
+}
+
+TYPED_TEST(BlockTreeOn, CutsAtMultiplesOfTheLeafAndTypesByDepth) {
+  std::int64_t const n = 1009, leaf = 64;
+  LayerList const layers{fp8_e4m3, fp16, fp32};
+  Tree<TypeParam> const tree(TypeParam(), n, layers, leaf);
+  std::int64_t entries = 0;
+  for (auto const& node : tree.nodes()) {
+    EXPECT_EQ(node.begin % leaf, 0);
+    if (node.is_leaf()) {
+      EXPECT_LE(node.size, leaf);
+      EXPECT_TRUE(node.size == leaf || node.begin + node.size == n);
+      EXPECT_EQ(node.stored.precision, fp32);
+      entries += node.size * (node.size + 1) / 2;
+    } else {
+      EXPECT_EQ(node.stored.precision, layers.at_depth(static_cast<std::size_t>(node.depth)));
+      EXPECT_EQ(node.stored.cols, node.first_size);
+      EXPECT_EQ(node.stored.rows, node.size - node.first_size);
+      EXPECT_EQ(tree.left(node).begin, node.begin);
+      EXPECT_EQ(tree.left(node).size, node.first_size);
+      EXPECT_EQ(tree.right(node).begin, node.begin + node.first_size);
+      EXPECT_EQ(tree.right(node).size, node.size - node.first_size);
+      entries += node.stored.rows * node.stored.cols;
+    }
+  }
+  EXPECT_EQ(entries, n * (n + 1) / 2);
+}
+
+TYPED_TEST(BlockTreeOn, TakesTheBytesThatItSaid) {
+  TypeParam const exec;
+  std::int64_t const n = 512, leaf = 32;
+  LayerList const layers{fp16, fp16, fp16, fp32};
+  auto const bytes = Tree<TypeParam>::bytes_needed(n, layers, leaf);
+  Tree<TypeParam> tree(exec, n, layers, leaf);
+  EXPECT_EQ(tree.stored_bytes(), bytes.stored);
+  EXPECT_EQ(tree.working_bytes(), 0u);
+  auto const A = on_device<TypeParam>(random_matrix(n, n, 1));
+  tree.load(exec, Uplo::Lower, matrix_ref(A));
+  EXPECT_EQ(tree.working_bytes(), bytes.working);
+  tree.release_working();
+  EXPECT_EQ(tree.working_bytes(), 0u);
+  // 7/16 n^2 numbers off the diagonal in fp16, 1/16 n^2 and half of the leaves' squares in fp32.
+  EXPECT_LE(bytes.stored, 1.4 * n * n);
+  EXPECT_LE(bytes.working, 2.0 * n * n);
+}
+
+TYPED_TEST(BlockTreeOn, ScalesAndShiftsWhileLoading) {
+  TypeParam const exec;
+  HostMatrix const A = random_matrix(9, 9, 3);
+  auto const device = on_device<TypeParam>(A);
+  Kokkos::View<double*, TypeParam> const d("strata::test::d", 9);
+  auto const d_host = Kokkos::create_mirror_view(d);
+  for (int i = 0; i < 9; ++i) d_host(i) = std::ldexp(1.0, 3 * i - 10);
+  Kokkos::deep_copy(d, d_host);
+  Tree<TypeParam> tree(exec, 9, {fp64}, 2);
+  tree.load(exec, Uplo::Lower, matrix_ref(device), d, 0.25);
+  auto const result = on_device<TypeParam>(A);
+  tree.store(exec, Uplo::Lower, matrix_ref(result));
+  exec.fence();
+  HostMatrix const B = on_host(result);
+  for (int j = 0; j < 9; ++j)
+    for (int i = j; i < 9; ++i)
+      EXPECT_EQ(B(i, j), A(i, j) * d_host(i) * d_host(j) * (i == j ? 1.25 : 1)) << i << " " << j;
+}
+
+TYPED_TEST(BlockTreeOn, TypedFaceGivesTypedBlocks) {
+  BlockTree<Layers<fp16, fp32>, TypeParam> const tree(TypeParam(), 20, 5);
+  auto const block = tree.template off_diagonal<0>(tree.root());
+  static_assert(std::is_same_v<typename decltype(block)::value_type, fp16>);
+  EXPECT_EQ(block.extent(0), 10u);
+  EXPECT_EQ(block.extent(1), 10u);
+  auto const& left = tree.left(tree.root());
+  static_assert(
+      std::is_same_v<typename decltype(tree.template off_diagonal<1>(left))::value_type, fp32>);
+  EXPECT_EQ(tree.leaf(tree.left(left)).extent(0), 5u);
+  EXPECT_THROW((void)tree.template off_diagonal<1>(tree.root()), ValueError);
+  EXPECT_THROW((void)tree.leaf(tree.root()), ValueError);
+}
+
+template <class Function>
+std::string message_of(Function const& f) {
+  try {
+    f();
+  } catch (Error const& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TYPED_TEST(BlockTreeOn, SaysWhatIsWrong) {
+  TypeParam const exec;
+  EXPECT_EQ(message_of([&] { Tree<TypeParam>(exec, -1, {fp64}, 4); }),
+            "BlockTree: n is -1, must be >= 0");
+  EXPECT_EQ(message_of([&] { Tree<TypeParam>(exec, 4, {fp64}, 0); }),
+            "BlockTree: the leaf size is 0, must be >= 1");
+  Tree<TypeParam> tree(exec, 4, {fp64}, 2);
+  auto const A = on_device<TypeParam>(random_matrix(4, 5, 1));
+  EXPECT_EQ(message_of([&] { tree.load(exec, Uplo::Lower, matrix_ref(A)); }),
+            "BlockTree::load: A is 4 x 5, the tree of order 4");
+  EXPECT_EQ(message_of([&] { tree.store(exec, Uplo::Lower, matrix_ref(A)); }),
+            "BlockTree::store: A is 4 x 5, the tree of order 4");
+  EXPECT_NE(message_of([&] {
+              Tree<TypeParam>(exec, std::int64_t(1) << 24, {fp64}, 1 << 14);
+            }).find(" bytes are needed"),
+            std::string::npos);
+}
+
+TEST(Quantise, ScalesUpAndDownToTheTopOfTheFormat) {
+  EXPECT_EQ(block_scale(fp16, 1), 0x1p-14);
+  EXPECT_EQ(block_scale(fp16, 1.5), 0x1p-13);
+  EXPECT_EQ(block_scale(fp16, 0x1p14), 1);
+  EXPECT_EQ(block_scale(fp16, 1e30), std::ldexp(1.0, 100 - 14));
+  EXPECT_EQ(block_scale(fp16, 1e-30), std::ldexp(1.0, -99 - 14));
+  EXPECT_EQ(block_scale(fp8_e4m3, 256), 1);
+  EXPECT_EQ(block_scale(fp8_e4m3, 257), 2);
+  for (Precision const wide : {fp64, fp32, bf16}) EXPECT_EQ(block_scale(wide, 1e30), 1);
+  for (double const odd : {0.0, nan_value, static_cast<double>(INFINITY)})
+    EXPECT_EQ(block_scale(fp16, odd), 1);
+}
+
+}  // namespace

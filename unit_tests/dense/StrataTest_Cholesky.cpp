@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+#include <dense/Strata_Cholesky.hpp>
+
+#include <string>
+
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Spaces.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::dense;
+using namespace strata::test;
+using enum strata::Precision;
+
+HostMatrix hard(MatrixKind kind, std::int64_t n, double condition, double spread = 1) {
+  GeneratorOptions options;
+  options.condition = condition;
+  options.diagonal_spread = spread;
+  HostMatrix const A = generate(kind, n, options);
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < j; ++i) A(i, j) = nan_value;  // only the lower triangle is read
+  return A;
+}
+
+template <class Space>
+class CholeskyOn : public testing::Test {};
+TYPED_TEST_SUITE(CholeskyOn, Spaces, SpaceNames);
+
+template <class Space, class Layout = Kokkos::LayoutLeft>
+SolveReport solve(HostMatrix const& A, std::int64_t columns, LayerList const& layers,
+                  CholeskyOptions const& options, CholeskyReport& report,
+                  RefinementOptions const& refinement = {}) {
+  Space const exec;
+  auto const matrix = on_device<Space, Layout>(A, 3);
+  auto const B = on_device<Space, Layout>(
+      random_matrix(static_cast<std::int64_t>(A.extent(0)), columns, 9), 1);
+  auto const X = on_device<Space, Layout>(
+      random_matrix(static_cast<std::int64_t>(A.extent(0)), columns, 10), 2);
+  auto factor = cholesky(exec, matrix, layers, options);
+  EXPECT_TRUE(factor.info().ok()) << factor.info().order();
+  SolveReport const result = factor.solve(exec, B, X, refinement);
+  report = factor.report();
+  // The report's error is checked by an independent residual on the host.
+  HostMatrix const x = on_host(X), b = on_host(B);
+  auto const n = static_cast<std::int64_t>(A.extent(0));
+  double backward = 0, norm = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < n; ++k) sum += std::abs(i >= k ? A(i, k) : A(k, i));
+    norm = std::max(norm, sum);
+  }
+  for (std::int64_t j = 0; j < columns; ++j) {
+    long double residual = 0;
+    double x_norm = 0, b_norm = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      long double r = b(i, j);
+      for (std::int64_t k = 0; k < n; ++k)
+        r -= static_cast<long double>(i >= k ? A(i, k) : A(k, i)) * x(k, j);
+      residual = std::max(residual, std::abs(r));
+      x_norm = std::max(x_norm, std::abs(x(i, j)));
+      b_norm = std::max(b_norm, std::abs(b(i, j)));
+    }
+    backward = std::max(backward, static_cast<double>(residual) / (norm * x_norm + b_norm));
+  }
+  EXPECT_LE(backward, 2 * result.backward_error + 0x1p-50);
+  return result;
+}
+
+TYPED_TEST(CholeskyOn, SolvesToFp64BackwardErrorInEveryLayerSet) {
+  HostMatrix const A = hard(MatrixKind::Geometric, 200, 1e3);
+  for (LayerList const& layers : studied_layer_lists()) {
+    CholeskyReport report;
+    CholeskyOptions options;
+    options.leaf_size = 16;
+    SolveReport const result = solve<TypeParam>(A, 3, layers, options, report);
+    EXPECT_TRUE(result.converged) << layers.name();
+    EXPECT_LE(result.backward_error, 1e-14) << layers.name();
+    EXPECT_LE(result.hpl_scaled_residual, hpl_threshold);
+    EXPECT_LE(result.slate_error, slate_threshold);
+    EXPECT_EQ(report.attempts.front().layers, layers);
+  }
+}
+
+TYPED_TEST(CholeskyOn, SolvesForAnySizeLayoutAndNumberOfColumns) {
+  for (std::int64_t const n : {1, 2, 31, 32, 33, 129}) {
+    for (std::int64_t const columns : {1, 7, 40}) {
+      HostMatrix const A = hard(MatrixKind::Arithmetic, n, n == 1 ? 1 : 50);
+      CholeskyReport report;
+      CholeskyOptions options;
+      options.leaf_size = 32;
+      LayerList const layers{fp16, fp32};
+      EXPECT_TRUE((solve<TypeParam>(A, columns, layers, options, report).converged)) << n;
+      EXPECT_TRUE(
+          (solve<TypeParam, Kokkos::LayoutRight>(A, columns, layers, options, report).converged))
+          << n;
+    }
+  }
+}
+
+TYPED_TEST(CholeskyOn, NothingToSolveIsSolved) {
+  TypeParam const exec;
+  Kokkos::View<double**, Kokkos::LayoutLeft, TypeParam> const A("strata::test::A", 0, 0),
+      B("strata::test::B", 0, 4);
+  auto factor = cholesky<Layers<fp16, fp32>>(exec, A);
+  EXPECT_TRUE(factor.info().ok());
+  EXPECT_TRUE(factor.solve(exec, B, B).converged);
+  EXPECT_EQ(factor.log_determinant(exec).value, 0);
+}
+
+TYPED_TEST(CholeskyOn, EquilibrationMakesBadScalingHarmless) {
+  HostMatrix const A = hard(MatrixKind::Geometric, 150, 100, 1e12);
+  CholeskyReport report;
+  CholeskyOptions options;
+  options.leaf_size = 16;
+  SolveReport const result = solve<TypeParam>(A, 2, {fp16, fp16, fp32}, options, report);
+  EXPECT_TRUE(result.converged);
+  EXPECT_EQ(report.rung, Rung::AsAsked);
+  EXPECT_TRUE(report.equilibrated);
+  EXPECT_LE(report.smallest_scaling, 1e-5);
+  EXPECT_GE(report.largest_scaling, 1e5);
+}
+
+TYPED_TEST(CholeskyOn, ClimbsTheLadderUntilARungHolds) {
+  HostMatrix const A = hard(MatrixKind::Geometric, 200, 1e12);
+  CholeskyReport report;
+  CholeskyOptions options;
+  options.leaf_size = 16;
+  SolveReport const result = solve<TypeParam>(A, 1, {fp8_e4m3, fp16, fp32}, options, report);
+  EXPECT_TRUE(result.converged);
+  EXPECT_LE(result.backward_error, 1e-14);
+  EXPECT_NE(report.rung, Rung::AsAsked);
+  EXPECT_GT(report.attempts.size(), 1u);
+  EXPECT_EQ(report.attempts.back().info, 0);
+  EXPECT_EQ(report.attempts.back().layers, report.layers);
+  EXPECT_EQ(report.attempts.back().shift, report.shift);
+}
+
+TYPED_TEST(CholeskyOn, WithoutTheLadderSaysThatItFailed) {
+  TypeParam const exec;
+  auto const A = on_device<TypeParam>(hard(MatrixKind::Geometric, 200, 1e14));
+  CholeskyOptions options;
+  options.leaf_size = 16;
+  options.ladder = false;
+  auto factor = cholesky<Layers<fp8_e5m2, fp8_e5m2, fp8_e5m2, fp16>>(exec, A, options);
+  EXPECT_EQ(factor.report().attempts.size(), 1u);
+  EXPECT_FALSE(factor.info().ok());
+  EXPECT_THROW((void)factor.solve(exec, A, A), ValueError);
+}
+
+TYPED_TEST(CholeskyOn, FindsTheExactMinorThatIsNotPositive) {
+  TypeParam const exec;
+  std::int64_t const n = 60;
+  for (std::int64_t const order : {1, 8, 9, 12, 16, 17, 33, 60}) {
+    for (bool const negative_diagonal : {false, true}) {
+      HostMatrix const A = hard(MatrixKind::Geometric, n, 1e3);
+      HostMatrix const L("strata::test::L", n, n);
+      Kokkos::deep_copy(L, A);
+      ASSERT_EQ(reference_cholesky(L), 0);
+      double const pivot = L(order - 1, order - 1) * L(order - 1, order - 1);
+      A(order - 1, order - 1) -= 1.01 * pivot;
+      if (negative_diagonal)
+        A(n - 1, n - 1) = -1;  // seen at once, but a later minor than the planted one
+      CholeskyOptions options;
+      options.leaf_size = 8;
+      auto const matrix = on_device<TypeParam>(A);
+      auto const factor = cholesky<Layers<fp16, fp16, fp32>>(exec, matrix, options);
+      EXPECT_EQ(factor.info().order(), order);
+      EXPECT_EQ(factor.report().rung, Rung::Fp64);
+    }
+  }
+}
+
+template <class Function>
+std::string message_of(Function const& f) {
+  try {
+    f();
+  } catch (Error const& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TYPED_TEST(CholeskyOn, NamesNonFiniteEntries) {
+  TypeParam const exec;
+  for (double const poison : {nan_value, static_cast<double>(INFINITY)}) {
+    HostMatrix const A = hard(MatrixKind::Geometric, 100, 10);
+    A(70, 33) = poison;
+    auto const matrix = on_device<TypeParam>(A);
+    EXPECT_EQ(message_of([&] { (void)cholesky<Layers<fp32>>(exec, matrix); }),
+              "cholesky: A(70, 33) is not finite (indices from 0)");
+  }
+  HostMatrix const B = random_matrix(100, 3, 1);
+  B(17, 2) = nan_value;
+  auto const matrix = on_device<TypeParam>(hard(MatrixKind::Geometric, 100, 10));
+  auto factor = cholesky<Layers<fp32>>(exec, matrix);
+  auto const right = on_device<TypeParam>(B);
+  auto const X = on_device<TypeParam>(B);
+  EXPECT_EQ(message_of([&] { (void)factor.solve(exec, right, X); }),
+            "solve: column 2 of B holds a non-finite number");
+}
+
+TYPED_TEST(CholeskyOn, SaysWhatIsWrong) {
+  TypeParam const exec;
+  auto const wide = on_device<TypeParam>(random_matrix(4, 5, 1));
+  EXPECT_EQ(message_of([&] { (void)cholesky<Layers<fp32>>(exec, wide); }),
+            "cholesky: A is 4 x 5, must be square");
+  auto const A = on_device<TypeParam>(hard(MatrixKind::Geometric, 4, 10));
+  CholeskyOptions options;
+  options.leaf_size = -2;
+  EXPECT_EQ(message_of([&] { (void)cholesky<Layers<fp32>>(exec, A, options); }),
+            "cholesky: the leaf size is -2, must be >= 1, or 0 for automatic");
+  options = {};
+  options.shift = 2;
+  EXPECT_EQ(message_of([&] { (void)cholesky<Layers<fp32>>(exec, A, options); }),
+            "cholesky: the shift is 2, must be in [0, 1]");
+  auto factor = cholesky<Layers<fp32>>(exec, A);
+  EXPECT_EQ(message_of([&] { (void)factor.solve(exec, wide, A); }),
+            "solve: B is 4 x 5, X 4 x 4, A of order 4");
+}
+
+TYPED_TEST(CholeskyOn, LogDeterminantIsRightWithItsErrorBar) {
+  TypeParam const exec;
+  HostMatrix const A = hard(MatrixKind::Geometric, 200, 1e3, 1e6);
+  HostMatrix const L("strata::test::L", 200, 200);
+  Kokkos::deep_copy(L, A);
+  ASSERT_EQ(reference_cholesky(L), 0);
+  double exact = 0;
+  for (int i = 0; i < 200; ++i) exact += 2 * std::log(L(i, i));
+  auto const matrix = on_device<TypeParam>(A);
+  CholeskyOptions options;
+  options.leaf_size = 16;
+  auto fp64_factor = cholesky<Layers<fp64>>(exec, matrix, options);
+  EXPECT_NEAR(fp64_factor.log_determinant(exec).value, exact, 1e-10 * std::abs(exact));
+  auto factor = cholesky<Layers<fp16, fp16, fp32>>(exec, matrix, options);
+  auto const estimate = factor.log_determinant(exec);
+  EXPECT_NEAR(estimate.value, exact,
+              5 * (estimate.standard_error + estimate.quadrature_error) + 1e-3);
+  EXPECT_GT(estimate.standard_error, 0);
+}
+
+TYPED_TEST(CholeskyOn, GivesTheFactorOfTheMatrixAsGiven) {
+  TypeParam const exec;
+  HostMatrix const A = hard(MatrixKind::Geometric, 90, 100, 1e8);
+  auto const matrix = on_device<TypeParam>(A);
+  auto const factor = cholesky<Layers<fp64>>(exec, matrix);
+  auto const L = on_device<TypeParam>(A);
+  factor.factor(exec, matrix_ref(L));
+  exec.fence();
+  EXPECT_LE(factor_error(A, on_host(L)), 90 * 0x1p-52);
+}
+
+TYPED_TEST(CholeskyOn, MovesAndWorksOnAnotherInstance) {
+  auto const instances = Kokkos::Experimental::partition_space(TypeParam(), 1, 1);
+  auto const A = on_device<TypeParam>(hard(MatrixKind::Geometric, 100, 100));
+  auto const b = on_device<TypeParam>(random_matrix(100, 1, 5));
+  Kokkos::fence();
+  auto first = cholesky<Layers<fp16, fp32>>(instances[0], A);
+  auto factor = std::move(first);
+  Kokkos::View<double*, TypeParam> const x("strata::test::x", 100);
+  auto const column = Kokkos::subview(b, Kokkos::ALL, 0);
+  EXPECT_TRUE(factor.solve(instances[1], column, x).converged);
+}
+
+}  // namespace

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+#include <dense/Strata_Layers.hpp>
+
+namespace {
+
+using namespace strata;
+using namespace strata::dense;
+
+TEST(Layers, LastLayerGoesOnForever) {
+  LayerList const layers = Layers<fp8_e4m3, fp16, fp32>::list();
+  EXPECT_EQ(layers.at_depth(0), Precision::fp8_e4m3);
+  EXPECT_EQ(layers.at_depth(1), Precision::fp16);
+  EXPECT_EQ(layers.at_depth(2), Precision::fp32);
+  EXPECT_EQ(layers.at_depth(40), Precision::fp32);
+  EXPECT_EQ(layers.leaf(), Precision::fp32);
+  EXPECT_EQ(layers.unit_roundoff(), 0x1p-4);
+}
+
+TEST(Layers, NamesAreReadBack) {
+  for (LayerList const& layers : studied_layer_lists())
+    EXPECT_EQ(LayerList::parse(layers.name()), layers);
+}
+
+TEST(Layers, PromotionEndsInFp64) {
+  LayerList layers{Precision::fp8_e4m3, Precision::bf16, Precision::fp32, Precision::fp64};
+  EXPECT_EQ(layers.promoted().name(), "fp16,fp32,fp64,fp64");
+  EXPECT_FALSE(layers.promoted().promoted().is_fp64());
+  EXPECT_TRUE(layers.promoted().promoted().promoted().is_fp64());
+}
+
+TEST(Layers, SaysWhatIsWrong) {
+  EXPECT_THROW(LayerList(std::vector<Precision>{}), ValueError);
+  EXPECT_THROW(LayerList(std::vector<Precision>(33, Precision::fp16)), ValueError);
+  for (char const* text : {"", "fp16,", ",fp16", "fp16,half", "fp16 ,fp32"}) {
+    try {
+      (void)LayerList::parse(text);
+      ADD_FAILURE() << text;
+    } catch (ValueError const& error) {
+      EXPECT_NE(std::string(error.what()).find("there are fp64, fp32"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+}  // namespace
