@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <core/Strata_Config.hpp>
+#include <core/Strata_LeafBlas.hpp>
+#include <core/detail/Strata_Elementwise.hpp>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_KernelsBlas.hpp>
+#include <core/detail/Strata_PortableBlas.hpp>
+#include <core/detail/Strata_Team.hpp>
+#include <core/detail/Strata_WidenedBlas.hpp>
+#include <core/vendor/Strata_VendorBlas.hpp>
+
+namespace strata {
+namespace {
+
+// Whether the build has a vendor library for this space at all; if not, nothing is widened in vain.
+template <class Exec>
+constexpr bool has_vendor() {
+#ifdef STRATA_ENABLE_TPL_LAPACK
+  if (detail::runs_on_host<Exec>) return true;
+#endif
+#if defined(STRATA_ENABLE_TPL_CUBLAS) || defined(STRATA_ENABLE_TPL_ROCBLAS)
+  if (!detail::runs_on_host<Exec>) return true;
+#endif
+  return false;
+}
+
+template <class Matrix>
+struct Shape {
+  Matrix const& A;
+  friend std::ostream& operator<<(std::ostream& text, Shape const& shape) {
+    Matrix const& A = shape.A;
+    return text << A.rows << " x " << A.cols << " (ld " << A.ld << ", " << traits(A.precision).name
+                << ')';
+  }
+};
+
+template <class Matrix>
+bool is_valid(Matrix const& A) {
+  return A.rows >= 0 && A.cols >= 0 && A.ld >= std::max<std::int64_t>(1, A.rows) &&
+         (A.data || A.rows == 0 || A.cols == 0);
+}
+
+// `fits` must hold, and each operand be valid; the last one is written and so has no scale.
+template <class... Matrix>
+void require_shapes(char const* operation, bool fits, Matrix const&... operand) {
+  char name = sizeof...(operand) == 1 ? 'A' : 'A' - 1;
+  auto const shapes = [&] {
+    std::ostringstream text;
+    name = 'A';
+    ((text << (name == 'A' ? " " : ", ") << name << " is " << Shape<Matrix>{operand}, ++name), ...);
+    return text.str();
+  };
+  STRATA_REQUIRE(ShapeError, fits, operation, ": extents don't fit:", shapes());
+  STRATA_REQUIRE(ShapeError, (is_valid(operand) && ...), operation,
+                 ": extents must be >= 0, ld >= max(1, rows) and data not null:", shapes());
+}
+
+template <class Matrix>
+void require_unscaled(char const* operation, char name, Matrix const& C) {
+  STRATA_REQUIRE(ValueError, !C.scale, operation, ": ", name, " is written and must have no scale");
+}
+
+std::int64_t rows_of(Op op, auto const& A) { return op == Op::NoTrans ? A.rows : A.cols; }
+std::int64_t cols_of(Op op, auto const& A) { return op == Op::NoTrans ? A.cols : A.rows; }
+
+}  // namespace
+
+template <class Exec>
+struct LeafBlas<Exec>::Impl {
+  Impl(Exec const& space, BlasPath which)
+      : exec(space),
+        path(which),
+        workspace(space),
+        vendor(space),
+        kernels(space),
+        portable(space),
+        widened_vendor(space, vendor, workspace),
+        widened_portable(space, portable, workspace) {}
+
+  // The first path that has the operation runs it; `call(blas)` returns whether that was so.
+  template <class Call>
+  void run(char const* operation, Call const& call) {
+    bool const automatic = path == BlasPath::Automatic;
+    if (has_vendor<Exec>() && (automatic || path == BlasPath::Vendor) &&
+        (call(vendor) || call(widened_vendor)))
+      return;
+    if constexpr (requires { call(kernels); }) {
+      if ((automatic || path == BlasPath::KokkosKernels) && call(kernels)) return;
+    }
+    if ((automatic || path == BlasPath::Portable) && (call(portable) || call(widened_portable)))
+      return;
+    throw ValueError(detail::message(operation, ": the ",
+                                     path == BlasPath::Vendor ? "vendor" : "Kokkos Kernels",
+                                     " path has no such operation for these types"));
+  }
+
+  Exec exec;
+  BlasPath path;
+  detail::Workspace<Exec> workspace;
+  vendor::Blas<Exec> vendor;
+  detail::KernelsBlas<Exec> kernels;
+  detail::PortableBlas<Exec> portable;
+  detail::WidenedBlas<Exec, vendor::Blas<Exec>> widened_vendor;
+  detail::WidenedBlas<Exec, detail::PortableBlas<Exec>> widened_portable;
+};
+
+template <class Exec>
+LeafBlas<Exec>::LeafBlas(Exec const& exec, BlasPath path)
+    : impl_(std::make_unique<Impl>(exec, path)) {}
+template <class Exec>
+LeafBlas<Exec>::~LeafBlas() = default;
+template <class Exec>
+LeafBlas<Exec>::LeafBlas(LeafBlas&&) noexcept = default;
+template <class Exec>
+LeafBlas<Exec>& LeafBlas<Exec>::operator=(LeafBlas&&) noexcept = default;
+
+template <class Exec>
+Exec const& LeafBlas<Exec>::exec() const {
+  return impl_->exec;
+}
+
+template <class Exec>
+void LeafBlas<Exec>::reserve(std::size_t bytes) {
+  impl_->workspace.ensure(bytes);
+}
+
+template <class Exec>
+void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
+                          double beta, Matrix const& C) {
+  bool const fits = rows_of(op_a, A) == C.rows && cols_of(op_b, B) == C.cols &&
+                    cols_of(op_a, A) == rows_of(op_b, B);
+  require_shapes("gemm", fits, A, B, C);
+  require_unscaled("gemm", 'C', C);
+  if (C.rows == 0 || C.cols == 0) return;
+  if (alpha == 0 || cols_of(op_a, A) == 0)
+    return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
+  impl_->run("gemm", [&](auto& blas) -> decltype(blas.gemm(op_a, op_b, alpha, A, B, beta, C)) {
+    return blas.gemm(op_a, op_b, alpha, A, B, beta, C);
+  });
+}
+
+template <class Exec>
+void LeafBlas<Exec>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
+                          Matrix const& C) {
+  require_shapes("syrk", C.rows == C.cols && rows_of(op, A) == C.rows, A, C);
+  require_unscaled("syrk", 'C', C);
+  if (C.rows == 0) return;
+  if (alpha == 0 || cols_of(op, A) == 0)
+    return detail::combine(impl_->exec, detail::part_of(uplo), {}, Matrix{}, beta, C);
+  impl_->run("syrk", [&](auto& blas) -> decltype(blas.syrk(uplo, op, alpha, A, beta, C)) {
+    return blas.syrk(uplo, op, alpha, A, beta, C);
+  });
+}
+
+template <class Exec>
+void LeafBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A,
+                          Matrix const& B) {
+  bool const fits = A.rows == A.cols && A.rows == (side == Side::Left ? B.rows : B.cols);
+  require_shapes("trsm", fits, A, B);
+  require_unscaled("trsm", 'B', B);
+  if (B.rows == 0 || B.cols == 0) return;
+  if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, 0, B);
+  impl_->run("trsm", [&](auto& blas) -> decltype(blas.trsm(side, uplo, op, diag, alpha, A, B)) {
+    return blas.trsm(side, uplo, op, diag, alpha, A, B);
+  });
+}
+
+template <class Exec>
+void LeafBlas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info) {
+  require_shapes("potrf", A.rows == A.cols, A);
+  require_unscaled("potrf", 'A', A);
+  if (A.rows == 0) return;
+  impl_->run("potrf", [&](auto& blas) -> decltype(blas.potrf(uplo, A, offset, info)) {
+    return blas.potrf(uplo, A, offset, info);
+  });
+}
+
+template <class Exec>
+void LeafBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
+                          Matrix const& C) {
+  bool const fits = A.rows == A.cols && A.rows == C.rows && B.rows == C.rows && B.cols == C.cols;
+  require_shapes("symm", fits, A, B, C);
+  require_unscaled("symm", 'C', C);
+  if (C.rows == 0 || C.cols == 0) return;
+  if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
+  impl_->run("symm", [&](auto& blas) -> decltype(blas.symm(uplo, alpha, A, B, beta, C)) {
+    return blas.symm(uplo, alpha, A, B, beta, C);
+  });
+}
+
+template <class Exec>
+void LeafBlas<Exec>::convert(Op op, Matrix const& source, Matrix const& target) {
+  bool const fits = rows_of(op, source) == target.rows && cols_of(op, source) == target.cols;
+  require_shapes("convert", fits, source, target);
+  detail::convert(impl_->exec, op, detail::Part::Full, source, target);
+}
+
+#define STRATA_INSTANTIATE_LEAF_BLAS(Space) template class LeafBlas<Space>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_LEAF_BLAS)
+
+}  // namespace strata

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_WORKSPACE_HPP
+#define STRATA_WORKSPACE_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_MatrixRef.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+namespace strata::detail {
+
+/// Memory of one instance for widened operands: a stack of matrices that grows to the largest request.
+///
+/// An operation states all that it needs with `ensure` and then takes it piece by piece; an operation inside
+/// another takes from what is left. Growing, and the end, fence the instance.
+template <class Exec>
+class Workspace {
+ public:
+  using Matrix = MatrixRef<typename Exec::memory_space>;
+
+  explicit Workspace(Exec const& exec) : exec_(exec) {}
+  ~Workspace() {
+    if (buffer_.size() > 0) exec_.fence("strata::core::workspace::release");
+  }
+  Workspace(Workspace const&) = delete;
+  Workspace& operator=(Workspace const&) = delete;
+
+  /// Bytes of a rows x cols matrix.
+  static std::size_t bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
+    auto const count = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
+    return (count * traits(precision).bytes + alignment - 1) / alignment * alignment;
+  }
+
+  /// Room for `more` bytes on top of what is taken; only a stack that is empty can grow.
+  ///
+  /// Throws   MemoryError with the bytes asked for.
+  void ensure(std::size_t more) {
+    if (used_ + more <= buffer_.size()) return;
+    STRATA_REQUIRE(MemoryError, used_ == 0, "workspace: ", used_ + more, " bytes needed, ",
+                   buffer_.size(), " bytes were asked for at first");
+    if (buffer_.size() > 0) exec_.fence("strata::core::workspace::grow");
+    buffer_ = {};
+    try {
+      buffer_ = Buffer(
+          Kokkos::view_alloc(exec_, Kokkos::WithoutInitializing, "strata::core::workspace"), more);
+    } catch (std::exception const& failure) {
+      throw MemoryError(message("workspace: can't allocate ", more, " bytes: ", failure.what()));
+    }
+  }
+
+  /// What was taken since this object was made is given back at its end.
+  class Frame {
+   public:
+    Frame(Workspace& workspace, std::size_t bytes)
+        : workspace_(workspace), start_(workspace.used_) {
+      workspace.ensure(bytes);
+    }
+    ~Frame() { workspace_.used_ = start_; }
+    Frame(Frame const&) = delete;
+    Frame& operator=(Frame const&) = delete;
+
+    Matrix take(Precision precision, std::int64_t rows, std::int64_t cols) {
+      Matrix const result{workspace_.buffer_.data() + workspace_.used_, rows, cols,
+                          rows > 1 ? rows : 1, precision};
+      workspace_.used_ += Workspace::bytes(precision, rows, cols);
+      return result;
+    }
+
+   private:
+    Workspace& workspace_;
+    std::size_t start_;
+  };
+
+ private:
+  using Buffer = Kokkos::View<char*, typename Exec::memory_space>;
+  static constexpr std::size_t alignment = 256;
+
+  Exec exec_;
+  Buffer buffer_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace strata::detail
+
+#endif

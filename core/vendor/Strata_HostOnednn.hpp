@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_HOST_ONEDNN_HPP
+#define STRATA_HOST_ONEDNN_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_MatrixRef.hpp>
+#include <memory>
+
+namespace strata::vendor {
+
+/// oneDNN's matrix product of bf16, fp16 or fp32 matrices with an fp32 sum and result.
+///
+/// Memory   keeps a primitive (generated code, costly to make) per shape, strides and factors.
+/// Throws   VendorError with oneDNN's status.
+class OnednnMatmul {
+ public:
+  using Matrix = MatrixRef<Kokkos::HostSpace>;
+
+  OnednnMatmul();
+  ~OnednnMatmul();
+  OnednnMatmul(OnednnMatmul&&) noexcept;
+
+  /// Whether this CPU has instructions that multiply such numbers (AMX, AVX512-BF16, AVX512-FP16).
+  static bool has_instructions(Precision operands);
+
+  /// C = alpha op(A) op(B) + beta C without scales; false, with nothing done, if oneDNN has no such product.
+  bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+            Matrix const& C);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace strata::vendor
+
+#endif
