@@ -26,21 +26,6 @@ constexpr int rounds = 3;
 
 std::int64_t blocks(std::int64_t n) { return (n + block - 1) / block; }
 
-HostMatrix allocate(char const* label, std::int64_t rows, std::int64_t cols) {
-  constexpr auto most =
-      std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(double));
-  STRATA_REQUIRE(ShapeError, rows >= 0 && cols >= 0, label, ": the size is ", rows, " x ", cols,
-                 ", must not be negative");
-  STRATA_REQUIRE(MemoryError, cols == 0 || rows <= most / cols, label, ": ", rows, " x ", cols,
-                 " numbers are more than memory can address");
-  try {
-    return HostMatrix(Kokkos::view_alloc(std::string(label), Kokkos::WithoutInitializing), rows,
-                      cols);
-  } catch (std::exception const&) {
-    throw MemoryError(detail::message(label, ": cannot allocate ", rows * cols * 8, " bytes"));
-  }
-}
-
 // Q = H S3 H S2 H S1. H is ceil(log2 n) stages; a stage turns each pair (x_2k, x_2k+1) into its sum
 // and difference over sqrt(2), sums first, differences last, with an odd n's last number between
 // them.
@@ -247,7 +232,7 @@ HostMatrix generate(MatrixKind kind, std::int64_t n, GeneratorOptions const& opt
   double const spread = options.diagonal_spread;
   STRATA_REQUIRE(ValueError, spread >= 1 && std::isfinite(spread), "generate: diagonal_spread is ",
                  spread, ", must be finite and at least 1");
-  HostMatrix const A = allocate("strata::generate", n, n);
+  HostMatrix const A = allocate_host_matrix("strata::generate", n, n);
   if (has_spectrum(kind)) {
     fill_from_spectrum(A, spectrum(kind, n, options), options.seed);
   } else if (kind == MatrixKind::Matern) {
@@ -262,7 +247,7 @@ HostMatrix generate(MatrixKind kind, std::int64_t n, GeneratorOptions const& opt
 }
 
 HostMatrix known_solution(std::int64_t n, std::int64_t nrhs, std::uint64_t seed) {
-  HostMatrix const X = allocate("strata::known_solution", n, nrhs);
+  HostMatrix const X = allocate_host_matrix("strata::known_solution", n, nrhs);
   for (std::int64_t j = 0; j < nrhs; ++j)
     for (std::int64_t i = 0; i < n; ++i)
       X(i, j) = 2 * uniform(stream_seed(seed, Solution), i, j) - 1;

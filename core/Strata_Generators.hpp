@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
+#include <core/Strata_HostMatrix.hpp>
 #include <core/Strata_Matern.hpp>
 #include <core/Strata_Random.hpp>
 #include <cstdint>
@@ -13,36 +14,29 @@
 
 namespace strata {
 
-/// Families of symmetric positive definite test matrices; indices i, j count from 1, K is
-/// `condition`.
+/// Families of symmetric positive definite test matrices; i and j count from 1, K is `condition`.
 enum class MatrixKind : std::uint8_t {
   Geometric,   ///< eigenvalues K^-((i-1)/(n-1)): LAPACK latms mode 3, SLATE and MAGMA poev_geo
   Arithmetic,  ///< eigenvalues 1 - (i-1)/(n-1) (1 - 1/K): mode 4, poev_arith
   Cluster0,    ///< one eigenvalue 1, the others 1/K: mode 1, poev_cluster0
   Cluster1,    ///< one eigenvalue 1/K, the others 1: mode 2, poev_cluster1
-  LogRandom,   ///< eigenvalues log-uniform in (1/K, 1), with both ends taken: mode 5, poev_logrand
-  Dominant,  ///< uniform in (0, 1), n added on the diagonal: the matrix of paper A; timing only, K
-             ///< = 2 to 3
-  MinIJ,     ///< min(i, j); condition about 1.6 n^2
-  Lehmer,    ///< min(i, j) / max(i, j); condition between n and 4 n^2
-  Moler,     ///< min(i, j) - 2, i on the diagonal; smallest eigenvalue about 4^-n: singular in fp64
-             ///< from n = 30 on
-  Kms,       ///< correlation^|i-j| (Kac, Murdock, Szego)
-  Matern,    ///< Matern covariance of synthetic locations, see `synthetic_locations`
+  LogRandom,   ///< log-uniform in (1/K, 1), with both ends taken: mode 5, poev_logrand
+  Dominant,    ///< uniform in (0, 1), n added on the diagonal: paper A's; timing only, K about 1.5
+  MinIJ,       ///< min(i, j); condition about 1.6 n^2
+  Lehmer,      ///< min(i, j) / max(i, j); condition between n and 4 n^2
+  Moler,   ///< min(i, j) - 2, i on the diagonal; least eigenvalue about 4^-n: singular from n = 30
+  Kms,     ///< correlation^|i-j| (Kac, Murdock, Szego)
+  Matern,  ///< Matern covariance of synthetic locations, see `synthetic_locations`
 };
 
 /// Parameters of `generate`; a kind ignores those that it has no use for.
 struct GeneratorOptions {
-  double condition =
-      100;  ///< 2-norm condition number of the kinds with a prescribed spectrum; >= 1
-  std::uint64_t seed = 1;  ///< of everything random
-  double diagonal_spread =
-      1;  ///< s >= 1: A becomes D A D with d_i^2 log-uniform in [1/s, s]; 1 leaves A alone
-  double correlation = 0.5;     ///< of Kms, in (0, 1)
-  MaternCovariance covariance;  ///< of Matern
+  double condition = 100;            ///< 2-norm condition number of a prescribed spectrum; >= 1
+  std::uint64_t seed = 1;            ///< of everything random
+  double diagonal_spread = 1;        ///< s >= 1: A becomes D A D, d_i^2 log-uniform in [1/s, s]
+  double correlation = 0.5;          ///< of Kms, in (0, 1)
+  MaternCovariance covariance = {};  ///< of Matern
 };
-
-using HostMatrix = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 
 /// All kinds, for tests and tables.
 std::vector<MatrixKind> const& all_matrix_kinds();
@@ -59,30 +53,28 @@ MatrixKind matrix_kind_from_name(std::string_view name);
 /// True for the kinds whose spectrum is prescribed (the first five).
 constexpr bool has_spectrum(MatrixKind kind) { return kind <= MatrixKind::LogRandom; }
 
-/// The eigenvalues that `generate` gives such a kind before `diagonal_spread`, in descending order.
+/// The eigenvalues that `generate` gives such a kind before `diagonal_spread`, descending.
 ///
 /// Throws   ValueError for a kind without a prescribed spectrum, or a condition that is not finite
-/// and >= 1.
+///          or less than 1; ShapeError if n < 0.
 std::vector<double> spectrum(MatrixKind kind, std::int64_t n, GeneratorOptions const& options = {});
 
 /// A symmetric positive definite n x n matrix, both triangles stored and equal to the last bit.
 ///
 /// A prescribed spectrum S gets the eigenvectors Q = H S3 H S2 H S1, where S1, S2, S3 are random
-/// signs and H is a fast orthogonal mixing (a Walsh-Hadamard transform where n is a power of two):
-/// every entry of Q is of size about n^-1/2 and the diagonal of A is nearly constant, as with
+/// signs and H is a fast orthogonal mixing (a Walsh-Hadamard transform where n is a power of two).
+/// Every entry of Q is of size about n^-1/2 and the diagonal of A is nearly constant, as with
 /// Haar's measure, so that neither sparsity nor equilibration makes the matrix easier than its
 /// condition number. Cost O(n^2 log n); LAPACK's dlatms needs O(n^3) for Haar's own Q.
 ///
-/// Result   depends on the arguments only, not on threads; between platforms libm's pow and exp may
-/// differ in the
-///          last bit (kinds Dominant, MinIJ, Moler, and everything random itself, are the same
-///          everywhere).
+/// Result   depends on the arguments only, not on threads. Between platforms libm's pow and exp
+///          may differ in the last bit; what is random is the same everywhere.
 /// Memory   8 n^2 bytes, the result itself.
-/// Throws   ValueError for an option outside its range; ShapeError if n < 0; MemoryError if 8 n^2
-/// bytes can't be had. Error    eigenvalues right to c n eps ||A||_2 (tested with c = 1 against
-/// dsyev). Source   kinds: Demmel & McKenney, LAPACK Working Note 9; Higham, Accuracy and
-/// Stability, ch. 28. Mixing: Yu et
-///          al., Orthogonal random features, NIPS 2016, arXiv:1610.09072.
+/// Throws   ValueError for an option outside its range; ShapeError if n < 0; MemoryError if
+///          8 n^2 bytes can't be had.
+/// Error    eigenvalues right to 8 (1 + log2 n) eps ||A||_2 (tested against dsyev).
+/// Source   kinds: Demmel & McKenney, LAPACK Working Note 9; Higham, Accuracy and Stability,
+///          ch. 28. Mixing: Yu et al., Orthogonal random features, NIPS 2016, arXiv:1610.09072.
 [[nodiscard]] HostMatrix generate(MatrixKind kind, std::int64_t n,
                                   GeneratorOptions const& options = {});
 
@@ -92,8 +84,8 @@ std::vector<double> spectrum(MatrixKind kind, std::int64_t n, GeneratorOptions c
 [[nodiscard]] HostMatrix known_solution(std::int64_t n, std::int64_t nrhs = 1,
                                         std::uint64_t seed = 1);
 
-/// Fill A with the matrix of kind Dominant in the memory it lives in; the same numbers as
-/// `generate`, rounded to A's type.
+/// Fill A with the matrix of kind Dominant where it lives; the same numbers as `generate`, rounded
+/// to A's type.
 ///
 /// Shape    A: n x n, any layout and stride, accessible to `exec`.
 /// Sync     enqueued on `exec`.

@@ -199,7 +199,7 @@ Locations synthetic_locations(std::int64_t n, std::uint64_t seed) {
 namespace detail {
 
 void covariance_panel(MaternCovariance const& c, Locations const& locations, std::int64_t first,
-                      std::int64_t cols, HostPanel const& panel) {
+                      std::int64_t cols, HostMatrix const& panel) {
   double const factor = normalisation(c.nu);
   for_each_on_host(cols, [&](std::int64_t k) {
     std::int64_t const j = first + k;

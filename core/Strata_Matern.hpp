@@ -4,6 +4,7 @@
 #define STRATA_MATERN_HPP
 
 #include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/detail/Strata_MaternKernel.hpp>
 #include <cstdint>
@@ -22,13 +23,11 @@ namespace strata {
 /// where h = 0.
 ///
 /// Source   equation 2 of Ren et al., Accelerating mixed-precision out-of-core Cholesky
-/// factorization with static
-///          task scheduling; Gneiting, Kleiber & Schlather, JASA 105, 2010. No factor sqrt(2 nu) in
-///          h.
+///          factorization with static task scheduling (paper B); Gneiting, Kleiber & Schlather,
+///          JASA 105, 2010. There is no factor sqrt(2 nu) in h.
 struct MaternCovariance {
   double sigma2 = 1;        ///< variance of the field; > 0
-  double range = 0.078809;  ///< in the unit of the distance; > 0. Paper B: 0.02627 weak, 0.078809
-                            ///< medium, 0.210158 strong
+  double range = 0.078809;  ///< in the distance's unit; > 0. Paper B: 0.02627, 0.078809, 0.210158
   double nu = 0.5;          ///< smoothness; in (0, 50]
   double nugget = 0;        ///< >= 0
 
@@ -38,10 +37,9 @@ struct MaternCovariance {
   /// Throws   ValueError that names the parameter out of range or not finite.
   void check() const;
 
-  /// Read "matern:SIGMA2,RANGE,NU" or "matern:SIGMA2,RANGE,NU,NUGGET".
+  /// Read "matern:SIGMA2,RANGE,NU" or "matern:SIGMA2,RANGE,NU,NUGGET", without any space.
   ///
-  /// Throws   ValueError with the text and the field that is wrong; nothing before, between or
-  /// after is tolerated.
+  /// Throws   ValueError with the text and the field that is wrong.
   static MaternCovariance parse(std::string_view text);
 };
 
@@ -55,8 +53,8 @@ struct Locations {
   Metric metric = Metric::Euclidean;
 
   std::int64_t size() const { return static_cast<std::int64_t>(x.size()); }
-  /// Distance of locations i and j: Euclidean, or great-circle in kilometres on the sphere of mean
-  /// radius 6371.0088 km.
+  /// Distance of locations i and j: Euclidean, or great-circle in kilometres on the sphere of the
+  /// Earth's mean radius, 6371.0088 km.
   double distance(std::int64_t i, std::int64_t j) const;
   /// Location order[k] becomes number k.
   Locations permuted(std::span<std::int64_t const> order) const;
@@ -65,23 +63,22 @@ struct Locations {
 /// Refuse locations and parameters that have no positive definite covariance matrix.
 ///
 /// Throws   ShapeError if x and y differ in length; ValueError if a coordinate is not finite, a
-/// latitude is outside
-///          [-90, 90], a parameter is out of range, or two locations coincide and there is no
-///          nugget (it names both).
+///          latitude is outside [-90, 90], a parameter is out of range, or two locations coincide
+///          and there is no nugget (it names both).
 void check_covariance(MaternCovariance const& covariance, Locations const& locations);
 
 /// The order of the points along Morton's space-filling curve, which brings neighbours in space
-/// close in the matrix, so that blocks far from the diagonal are small and smooth.
+/// close in the matrix, so that blocks far from its diagonal are small and smooth.
 ///
-/// Result   a permutation of 0 ... n-1: the place k of the order belongs to point order[k]. Cells
-/// are squares,
-///          2^32 along the longer side of the bounding box; points of one cell keep their order.
+/// Result   a permutation of 0 ... n-1: place k of the order belongs to point order[k]. Cells are
+///          squares, 2^32 along the longer side of the bounding box; points of one cell keep their
+///          order.
 /// Throws   ShapeError if x and y differ in length; ValueError if a coordinate is not finite.
 std::vector<std::int64_t> morton_order(std::span<double const> x, std::span<double const> y);
 
 /// n seeded locations in the unit square, in Morton order: one in each of n cells of a
-/// ceil(sqrt(n))^2 grid (the empty cells are random), uniform in the middle 80 % of the cell, so
-/// that no two coincide.
+/// ceil(sqrt(n))^2 grid (the empty cells are random), uniform in the middle 80 % of the cell in x
+/// and in y, so that no two coincide.
 ///
 /// Throws   ShapeError if n < 0.
 /// Source   the jittered grid of Abdulah et al., ExaGeoStat, TPDS 29, 2018.
@@ -93,16 +90,17 @@ enum class Triangle : std::uint8_t { Lower, Full };
 /// A = the covariance matrix of observations at `locations`, A_ij = C(h_ij) + nugget [i == j].
 ///
 /// nu = 1/2, 3/2 and 5/2 are evaluated by `exec`; any other nu by all host threads through
-/// Boost.Math's Bessel function, a panel of columns at a time. A great-circle distance keeps the
-/// matrix positive definite for nu <= 1/2 only (Gneiting, Bernoulli 19, 2013).
+/// Boost.Math's Bessel function, a panel of columns at a time. With great-circle distances the
+/// matrix is sure to be positive definite for nu <= 1/2 only (Gneiting, Bernoulli 19, 2013).
 ///
-/// Shape    A: n x n of the locations' n; any layout and stride, accessible to `exec`.
+/// Shape    A: n x n for n locations; any layout and stride, accessible to `exec`.
 /// Result   the lower triangle, or both, equal to the last bit.
 /// Sync     runs on `exec` and fences it before returning.
-/// Memory   24 n bytes, and up to 64 MiB on each side (but a column at least) for a general nu.
+/// Memory   16 n bytes, or for a general nu up to 64 MiB (but a column) on the host and as much
+///          where A lives.
 /// Throws   ShapeError if A does not fit; what `check_covariance` throws.
-/// Error    a few units of the last place for the closed forms, 100 eps C(0) for a general nu
-/// (tested against Boost.Math).
+/// Error    a few units of the last place for the closed forms; for a general nu 100 eps C(0) where
+///          h is 0 or at least 1e-6 range (tested against Boost.Math in long double).
 template <class ExecutionSpace, class MatrixView>
 void fill_covariance(ExecutionSpace const& exec, MaternCovariance const& covariance,
                      Locations const& locations, MatrixView const& A,
@@ -118,7 +116,6 @@ void fill_covariance(ExecutionSpace const& exec, MaternCovariance const& covaria
     detail::fill_closed_form(exec, covariance, locations, A, full);
   else
     detail::fill_by_panels(exec, covariance, locations, A, full);
-  exec.fence("strata::fill_covariance::done");
 }
 
 }  // namespace strata

@@ -3,6 +3,10 @@
 #ifndef STRATA_HOST_THREADS_HPP
 #define STRATA_HOST_THREADS_HPP
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -11,6 +15,15 @@
 #include <vector>
 
 namespace strata::detail {
+
+/// How many threads the process may run at once: its CPU affinity where that is known.
+inline int host_threads() {
+#ifdef __linux__
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+#endif
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 /// Call f(k) for every k in [0, count) from as many threads as the process may use, for host code
 /// that no Kokkos backend runs in parallel. Results must not depend on the order of the calls.
@@ -22,7 +35,7 @@ void for_each_on_host(std::int64_t count, Function const& f) {
   auto const work = [&] {
     for (std::int64_t k = next++; k < count; k = next++) f(k);
   };
-  auto const threads = std::min<std::int64_t>(std::thread::hardware_concurrency(), count);
+  auto const threads = std::min<std::int64_t>(host_threads(), count);
   std::vector<std::future<void>> helpers;  // their destructors wait
   for (std::int64_t t = 1; t < threads; ++t)
     helpers.push_back(std::async(std::launch::async, work));

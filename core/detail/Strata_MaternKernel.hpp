@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <core/Strata_HostMatrix.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -93,14 +94,12 @@ void fill_closed_form(ExecutionSpace const& exec, Covariance const& c, Points co
   using Policy =
       Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for("strata::fill_covariance::closed_form", Policy(exec, {0, 0}, {n, n}), fill);
-  exec.fence("strata::fill_covariance::coordinates");  // the copies of x and y end here
+  exec.fence("strata::fill_covariance::done");  // the copies of x and y die here
 }
-
-using HostPanel = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 
 /// panel(i, k) = A(i, first + k) for i >= first + k, by all host threads.
 void covariance_panel(MaternCovariance const& covariance, Locations const& locations,
-                      std::int64_t first, std::int64_t cols, HostPanel const& panel);
+                      std::int64_t first, std::int64_t cols, HostMatrix const& panel);
 
 template <class PanelView, class MatrixView>
 struct PanelScatter {
@@ -120,16 +119,19 @@ struct PanelScatter {
 
 template <class ExecutionSpace, class Covariance, class Points, class MatrixView>
 void fill_by_panels(ExecutionSpace const& exec, Covariance const& covariance, Points const& points,
-                    MatrixView const& A, bool full) {
+                    MatrixView const& A, bool full,
+                    std::int64_t panel_numbers = std::int64_t{1} << 23) {
   using MemorySpace = typename MatrixView::memory_space;
   using Panel = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
   using Policy =
       Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
   std::int64_t const n = points.size();
   if (n == 0) return;
-  std::int64_t const width = std::clamp<std::int64_t>((std::int64_t{1} << 23) / n, 1, n);
-  HostPanel const host("strata::fill_covariance::host_panel", n, width);
-  Panel const panel(Kokkos::view_alloc(exec, "strata::fill_covariance::panel"), n, width);
+  std::int64_t const width = std::clamp<std::int64_t>(panel_numbers / n, 1, n);
+  HostMatrix const host = allocate_host_matrix("strata::fill_covariance::host_panel", n, width);
+  Panel const panel(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing,
+                                       std::string("strata::fill_covariance::panel")),
+                    n, width);
   for (std::int64_t first = 0; first < n; first += width) {
     std::int64_t const cols = std::min(width, n - first);
     covariance_panel(covariance, points, first, cols, host);
