@@ -35,7 +35,7 @@ std::size_t closing_quote(LineReader const& lines, std::string_view line, std::s
   for (auto end = line.find('"', begin); end != std::string_view::npos;
        end = line.find('"', end + 2))
     if (end + 1 == line.size() || line[end + 1] != '"') return end;
-  lines.fail("a quote is not closed: ", quoted(line.substr(begin - 1)));
+  lines.fail("a quote is not closed: ", excerpt(line.substr(begin - 1)));
 }
 
 void split(LineReader const& lines, std::string_view line, std::vector<Field>& fields) {
@@ -46,7 +46,7 @@ void split(LineReader const& lines, std::string_view line, std::vector<Field>& f
     auto const close = quote ? closing_quote(lines, line, start + 1) : begin;
     auto const comma = std::min(line.find(',', close), line.size());
     if (quote && !trimmed(line.substr(close + 1, comma - close - 1)).empty())
-      lines.fail("expected ',' after a quoted field, found ", quoted(line.substr(close + 1)));
+      lines.fail("expected ',' after a quoted field, found ", excerpt(line.substr(close + 1)));
     fields.push_back(quote ? Field{line.substr(start + 1, close - start - 1), true}
                            : Field{trimmed(line.substr(begin, comma - begin)), false});
     begin = comma;
@@ -92,7 +92,7 @@ Columns read_columns(LineReader& lines, std::vector<Field>& fields) {
              value = find("value");
   bool const planar = x && y, geographic = lon && lat;
   if (!value || (!planar && !geographic))
-    lines.fail("expected the columns x,y,value or lon,lat,value, found ", quoted(line));
+    lines.fail("expected the columns x,y,value or lon,lat,value, found ", excerpt(line));
   if (planar && geographic) lines.fail("both x,y and lon,lat: which are the coordinates?");
   if (geographic) return {true, {"lon", "lat", "value"}, {*lon, *lat, *value}, fields.size()};
   return {false, {"x", "y", "value"}, {*x, *y, *value}, fields.size()};
@@ -101,10 +101,10 @@ Columns read_columns(LineReader& lines, std::vector<Field>& fields) {
 double number(LineReader const& lines, Field const& field, char const* name) {
   double value = 0;
   if (field.quoted)
-    lines.fail("column '", name, "': ", quoted(field.text), " is in quotes, expected a number");
+    lines.fail("column '", name, "': ", excerpt(field.text), " is in quotes, expected a number");
   if (field.text.empty()) lines.fail("column '", name, "' is empty, expected a number");
   if (char const* reason = parse_number(field.text, value))
-    lines.fail("column '", name, "': ", quoted(field.text), ' ', reason);
+    lines.fail("column '", name, "': ", excerpt(field.text), ' ', reason);
   return value;
 }
 

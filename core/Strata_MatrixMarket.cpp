@@ -40,7 +40,7 @@ std::int64_t triangle(std::int64_t n) {
 
 void refuse_rest(LineReader const& lines, std::string_view rest) {
   auto const word = take_word(rest);
-  if (!word.empty()) lines.fail("expected the end of the line, found ", quoted(word));
+  if (!word.empty()) lines.fail("expected the end of the line, found ", excerpt(word));
 }
 
 // The next line with something on it that is no comment.
@@ -58,7 +58,7 @@ T take_number(LineReader const& lines, std::string_view& line, char const* what)
   if (word.empty()) lines.fail("expected the ", what, ", found the end of the line");
   T value{};
   if (char const* reason = parse_number(word, value))
-    lines.fail(what, ' ', quoted(word), ' ', reason);
+    lines.fail(what, ' ', excerpt(word), ' ', reason);
   return value;
 }
 
@@ -76,13 +76,14 @@ MatrixMarketHeader read_banner(LineReader& lines) {
   auto const object = lower_case(take_word(line)), format = lower_case(take_word(line)),
              field = lower_case(take_word(line)), symmetry = lower_case(take_word(line));
   MatrixMarketHeader header;
-  if (object != "matrix") lines.fail("object ", quoted(object), " is not supported, only 'matrix'");
+  if (object != "matrix")
+    lines.fail("object ", excerpt(object), " is not supported, only 'matrix'");
   if (format != "array" && format != "coordinate")
-    lines.fail("format ", quoted(format), " is not supported, only 'array' and 'coordinate'");
+    lines.fail("format ", excerpt(format), " is not supported, only 'array' and 'coordinate'");
   if (field != "real" && field != "integer")
-    lines.fail("field ", quoted(field), " is not supported, only 'real' and 'integer'");
+    lines.fail("field ", excerpt(field), " is not supported, only 'real' and 'integer'");
   if (symmetry != "general" && symmetry != "symmetric")
-    lines.fail("symmetry ", quoted(symmetry), " is not supported, only 'general' and 'symmetric'");
+    lines.fail("symmetry ", excerpt(symmetry), " is not supported, only 'general' and 'symmetric'");
   refuse_rest(lines, line);
   header.format = format == "array" ? MatrixMarketFormat::Array : MatrixMarketFormat::Coordinate;
   header.field = field == "real" ? MatrixMarketField::Real : MatrixMarketField::Integer;
@@ -109,9 +110,9 @@ MatrixMarketHeader read_header(LineReader& lines) {
   // "1\n" and "1 1 1\n"; the last line may lack its end
   std::uint64_t const least_bytes = array ? 2 : 6, limit = lines.source().size_limit();
   if (static_cast<std::uint64_t>(header.entries) > (limit + 1) / least_bytes)
-    lines.fail("the header promises ", header.entries, " entries of at least ", least_bytes,
-               " bytes, the file has ", lines.source().compressed() ? "(inflated) at most " : "",
-               limit, " bytes");
+    lines.fail("the header promises ", header.entries == int64_max ? "at least " : "",
+               header.entries, " entries of at least ", least_bytes, " bytes, the file has ",
+               lines.source().compressed() ? "(inflated) at most " : "", limit, " bytes");
   // a matrix of no elements is cheap to promise: keep loops over its other extent short
   constexpr std::int64_t longest_empty = 1 << 30;
   if (array && header.entries == 0 && std::max(header.rows, header.cols) > longest_empty)
@@ -135,7 +136,7 @@ void read_entries(LineReader& lines, std::int64_t entries, Entry const& entry) {
   std::int64_t found = 0;
   while (next_content(lines, line)) {
     if (found == entries)
-      lines.fail("expected nothing after the last of ", entries, " entries, found ", quoted(line));
+      lines.fail("expected nothing after the last of ", entries, " entries, found ", excerpt(line));
     entry(line);
     refuse_rest(lines, line);
     ++found;

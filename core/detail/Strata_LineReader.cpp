@@ -6,7 +6,7 @@
 
 namespace strata::detail {
 
-std::string quoted(std::string_view text) {
+std::string excerpt(std::string_view text) {
   constexpr std::size_t longest = 40;
   std::string result = "'";
   for (char const c : text.substr(0, longest)) result += (c >= ' ' && c <= '~') ? c : '?';

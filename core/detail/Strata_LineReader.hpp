@@ -14,7 +14,7 @@
 namespace strata::detail {
 
 /// Text from a file as it may stand in a message: at most 40 characters, in quotes, on one line.
-std::string quoted(std::string_view text);
+std::string excerpt(std::string_view text);
 
 /// The lines of a source, ended by LF or CR LF, the last one also by the end of the file.
 class LineReader {

@@ -36,7 +36,7 @@ class DictParser {
  private:
   [[noreturn]] void fail(std::string_view expected) const {
     throw IoError(message(name_, ": expected ", expected, " at byte ", position_,
-                          " of the .npy header, found ", quoted(text_.substr(position_))));
+                          " of the .npy header, found ", excerpt(text_.substr(position_))));
   }
   void skip_blanks() {
     while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n'))
@@ -72,9 +72,9 @@ class DictParser {
     auto const key = string();
     auto const known =
         std::find_if(seen_.begin(), seen_.end(), [&](auto const& s) { return s.key == key; });
-    STRATA_REQUIRE(IoError, known != seen_.end(), name_, ": unknown key ", quoted(key),
+    STRATA_REQUIRE(IoError, known != seen_.end(), name_, ": unknown key ", excerpt(key),
                    " in the .npy header");
-    STRATA_REQUIRE(IoError, !known->seen, name_, ": key ", quoted(key),
+    STRATA_REQUIRE(IoError, !known->seen, name_, ": key ", excerpt(key),
                    " twice in the .npy header");
     known->seen = true;
     expect(':');
@@ -91,7 +91,7 @@ class DictParser {
     auto const value = string();
     constexpr std::array<std::string_view, 4> supported{"<f4", "<f8", ">f4", ">f8"};
     STRATA_REQUIRE(IoError, std::find(supported.begin(), supported.end(), value) != supported.end(),
-                   name_, ": dtype ", quoted(value),
+                   name_, ": dtype ", excerpt(value),
                    " is not supported, only '<f4', '<f8', '>f4' and '>f8'");
     header_.dtype = value;
   }
