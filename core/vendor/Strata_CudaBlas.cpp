@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/detail/Strata_Elementwise.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/vendor/Strata_CudaBlas.hpp>
+#include <core/vendor/Strata_VendorTypes.hpp>
 
 namespace strata::vendor {
 
@@ -28,20 +29,6 @@ struct Routines<float> {
   static constexpr auto compute = CUBLAS_COMPUTE_32F;
 };
 
-/// Whether cublasGemmEx has the types with sums in C's arithmetic type, or fp32.
-bool has_gemm(Precision a, Precision b, Precision c) {
-  if (a != b) return false;
-  if (is_arithmetic(a)) return c == a;
-  bool const half = a == Precision::fp16 || a == Precision::bf16;
-  return half && (c == a || c == Precision::fp32);
-}
-
-/// Whether all are of one arithmetic type, one that the factors of the sum fit into.
-bool in_one_type(double alpha, double beta, Precision a, Precision b) {
-  return a == b && is_arithmetic(a) && strata::detail::is_representable(a, alpha) &&
-         strata::detail::is_representable(a, beta);
-}
-
 using Region = Kokkos::Profiling::ScopedRegion;
 
 }  // namespace
@@ -64,8 +51,8 @@ Scalars<T> CudaBlas::set_mode(Scalars<T> const& scalars) {
 
 bool CudaBlas::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
                     Matrix const& C) {
-  Precision const sums = A.precision == Precision::fp64 ? Precision::fp64 : Precision::fp32;
-  if (!in_one_type(alpha, beta, sums, sums)) return false;
+  Precision const sums = sum_type(A.precision);
+  if (!fit(sums, alpha, beta)) return false;
   activate(exec_);
   if (traits(A.precision).bytes == 1 && traits(B.precision).bytes == 1) {
     if (!fp8_gemm_) fp8_gemm_.emplace(exec_, workspace_.reserve(workspace_bytes), workspace_bytes);
@@ -94,7 +81,7 @@ void CudaBlas::gemm_as(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix c
 }
 
 bool CudaBlas::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C) {
-  if (!in_one_type(alpha, beta, A.precision, C.precision)) return false;
+  if (!in_one_type(A.precision, C.precision, alpha, beta)) return false;
   Region const region("strata::core::syrk[cublas]");
   activate(exec_);
   std::int64_t const k = op == Op::NoTrans ? A.cols : A.rows;
@@ -111,7 +98,7 @@ bool CudaBlas::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix
                     Matrix const& B) {
   // A unit diagonal is not scaled by A's scale as the rest of A is.
   bool const half_scaled = A.scale && diag == Diag::Unit;
-  if (half_scaled || !in_one_type(alpha, 0, A.precision, B.precision)) return false;
+  if (half_scaled || !in_one_type(A.precision, B.precision, alpha, 0)) return false;
   Region const region("strata::core::trsm[cublas]");
   activate(exec_);
   with_arithmetic_type(B.precision, [&]<class T>(std::type_identity<T>) {
@@ -125,7 +112,7 @@ bool CudaBlas::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix
 
 bool CudaBlas::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
                     Matrix const& C) {
-  if (B.precision != C.precision || !in_one_type(alpha, beta, A.precision, C.precision))
+  if (B.precision != C.precision || !in_one_type(A.precision, C.precision, alpha, beta))
     return false;
   Region const region("strata::core::symm[cublas]");
   activate(exec_);

@@ -4,7 +4,6 @@
 #define STRATA_CUDA_FP8_GEMM_HPP
 
 #include <Kokkos_Core.hpp>
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <array>
 #include <core/vendor/Strata_CudaHandles.hpp>
 #include <core/vendor/Strata_DeviceBuffer.hpp>

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/vendor/Strata_CudaPotrf.hpp>
 
 namespace strata::vendor {

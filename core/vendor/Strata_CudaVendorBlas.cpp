@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_Config.hpp>
 #include <core/vendor/Strata_VendorBlasImpl.hpp>
+#include <optional>
 
 #ifdef STRATA_ENABLE_TPL_CUBLAS
 #include <core/vendor/Strata_CudaBlas.hpp>
