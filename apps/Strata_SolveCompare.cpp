@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace strata::apps {
@@ -18,7 +19,7 @@ namespace {
 using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, Exec::memory_space>;
 
-Matrix shaped_like(Exec const& exec, Matrix const& A, char const* label) {
+Matrix shaped_like(Exec const& exec, Matrix const& A, std::string const& label) {
   return Matrix(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), A.extent(0),
                 A.extent(1));
 }

@@ -15,12 +15,10 @@ void print(std::ostream& out, SolveResult const& result);
 /// The report for machines, as schema/solve.schema.json describes it. Numbers that are not finite become null.
 nlohmann::ordered_json to_json(SolveResult const& result);
 
-/// Flops of factor and solve: n^3/3, and 4 n^2 for each application of the factor and A to each column.
+/// Flop/s by the models of core: of the last attempt's Cholesky, of the refined solve (`refinement_flops` for each
+/// iteration), and of both together as a user sees them, who asked for `potrf_flops` + `potrs_flops`.
 struct Rates {
-  double factor = 0;  ///< of the final rung's factorisation alone, flop/s
-  double solve = 0;
-  double whole =
-      0;  ///< n^3/3 + 2 n^2 nrhs flops over the seconds of factor and solve: what a user gets
+  double factor = 0, solve = 0, whole = 0;
 };
 Rates rates(SolveResult const& result);
 

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/Strata_SolveReport.hpp>
 #include <apps/Strata_Text.hpp>
+#include <core/Strata_FlopCount.hpp>
 
 #include <cmath>
 #include <ostream>
 #include <string>
+#include <utility>
 
 namespace strata::apps {
 
@@ -150,16 +152,16 @@ void print_comparison(std::ostream& out, Table& table, SolveResult const& result
 }  // namespace
 
 Rates rates(SolveResult const& result) {
-  auto const n = static_cast<double>(result.problem.n),
-             nrhs = static_cast<double>(result.problem.nrhs);
-  auto const per = [](double flops, double seconds) { return seconds > 0 ? flops / seconds : 0; };
+  auto const n = result.problem.n, nrhs = result.problem.nrhs;
+  auto const per = [](std::int64_t flops, double seconds) {
+    return seconds > 0 ? static_cast<double>(flops) / seconds : 0;
+  };
   Rates speeds;
   speeds.factor = result.factor.factor_flop_per_s;
   if (!result.solve) return speeds;
-  speeds.solve =
-      per(4 * n * n * nrhs * static_cast<double>(result.solve->iterations), result.solve->seconds);
+  speeds.solve = per(refinement_flops(n, nrhs) * result.solve->iterations, result.solve->seconds);
   speeds.whole =
-      per(n * n * n / 3 + 2 * n * n * nrhs, result.seconds.factor + result.seconds.solve);
+      per(potrf_flops(n) + potrs_flops(n, nrhs), result.seconds.factor + result.seconds.solve);
   return speeds;
 }
 

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files that lie: one clear line, exit 2, below 64 MB of memory and one second."""
+import gzip
+import time
+import unittest
+
+from strata_program import ProgramTest, strata, tridiagonal, write_mtx
+
+COORDINATE = "%%MatrixMarket matrix coordinate real"
+
+
+def symmetric(size, *entries):
+    return [f"{COORDINATE} symmetric", size, *entries]
+
+
+# The ten cases, each with what the message has to hold.
+LYING_MATRICES = {
+    "nnz_is_int64_max": (symmetric(f"5 5 {2**63 - 1}", "1 1 1.0"), str(2**63 - 1)),
+    "nnz_is_4e8_with_one_line": (symmetric("400000000 400000000 400000000", "1 1 1.0"), "400000000"),
+    "array_of_2_to_the_64": (["%%MatrixMarket matrix array real general", f"{2**32} {2**32}", "1.0"], str(2**32)),
+    "index_0": (symmetric("3 3 2", "1 1 1.0", "0 1 1.0"), ":4:"),
+    "index_n_plus_1": (symmetric("3 3 2", "1 1 1.0", "4 1 1.0"), ":4:"),
+    "symmetric_but_not_square": (symmetric("3 4 1", "1 1 1.0"), "3 x 4"),
+    "upper_entry_in_symmetric": (symmetric("3 3 2", "1 1 1.0", "1 3 1.0"), ":4:"),
+    "nan": (symmetric("2 2 2", "1 1 1.0", "2 2 nan"), ":4:"),
+    "overflow": (symmetric("2 2 2", "1 1 1.0", "2 2 1e400"), ":4:"),
+    "truncated": (tridiagonal(9)[:-3], "17"),
+}
+
+
+class HostileInput(ProgramTest):
+    def assert_cheaply_refused(self, *arguments, parts=()):
+        start = time.monotonic()
+        run = strata("solve", *arguments)
+        self.assertLess(time.monotonic() - start, 1.0)
+        self.assert_refused(run, *parts)
+        self.assertLess(run.peak_bytes, 64e6)
+
+    def test_matrix_market_files_that_lie(self):
+        for name, (lines, part) in LYING_MATRICES.items():
+            with self.subTest(name):
+                path = self.path(f"{name}.mtx")
+                write_mtx(path, lines)
+                self.assert_cheaply_refused("--matrix", path, parts=(path, part))
+
+    def test_a_gz_bomb(self):
+        for name, filling in (("comments", b"%" * 1023 + b"\n"), ("blanks", b" " * 1023 + b"\n"), ("one_line", b"1" * 1024)):
+            with self.subTest(name):
+                path = self.path(f"{name}.mtx.gz")
+                with gzip.open(path, "wb") as file:
+                    file.write(f"{COORDINATE} symmetric\n2 2 1\n".encode())
+                    for _ in range(64):
+                        file.write(filling * 1024)
+                self.assertLess(path.stat().st_size, 1e6)
+                self.assert_cheaply_refused("--matrix", path, parts=(path,))
+
+    def test_npy_files_that_lie(self):
+        shapes = "{'descr': '<f8', 'fortran_order': True, 'shape': (4294967296, 4294967296), }".ljust(117) + "\n"
+        for name, data in {
+            "header_of_2_to_the_32": b"\x93NUMPY\x02\x00\xff\xff\xff\xff{",
+            "shape_of_2_to_the_64": b"\x93NUMPY\x01\x00" + bytes((118, 0)) + shapes.encode() + bytes(8),
+            "pickle": b"\x93NUMPY\x01\x00" + bytes((118, 0))
+            + "{'descr': '|O', 'fortran_order': False, 'shape': (1, 1), }".ljust(117).encode() + b"\n" + bytes(8),
+            "nothing": b"",
+        }.items():
+            with self.subTest(name):
+                path = self.path(f"{name}.npy")
+                path.write_bytes(data)
+                self.assert_cheaply_refused("--matrix", path, parts=(path,))
+                self.assert_cheaply_refused("--generate", "minij", "--n", 3, "--rhs", path, parts=(path,))
+
+    def test_station_files_that_lie(self):
+        for name, text in {
+            "no_header": "1,2,3\n4,5,6\n",
+            "no_stations": "x,y,value\n",
+            "not_a_number": "x,y,value\n1,2,three\n",
+            "not_finite": "x,y,value\n1,2,inf\n",
+            "latitude": "lon,lat,value\n1,91,3\n",
+            "short_line": "x,y,value\n1,2\n",
+        }.items():
+            with self.subTest(name):
+                path = self.path(f"{name}.csv")
+                path.write_text(text)
+                self.assert_cheaply_refused("--locations", path, "--covariance", "matern:1,1,0.5", parts=(path,))
+
+    def test_a_matrix_that_is_not_symmetric(self):
+        path = self.path("A.mtx")
+        write_mtx(path, [f"{COORDINATE} general", "2 2 3", "1 1 1.0", "2 1 0.5", "2 2 1.0"])
+        self.assert_cheaply_refused("--matrix", path, parts=(path, "symmetric"))
+
+    def test_files_that_are_none(self):
+        self.assert_cheaply_refused("--matrix", self.path("none.mtx"), parts=(self.path("none.mtx"),))
+        self.assert_cheaply_refused("--matrix", self.folder, parts=(self.folder,))
+
+    def test_control_characters_do_not_reach_the_terminal(self):
+        path = self.path("A.mtx")
+        path.write_bytes(f"{COORDINATE} symmetric\n2 2 1\n1 1 \x1b[31mred\n".encode())
+        run = strata("solve", "--matrix", path)
+        self.assert_refused(run)
+        self.assertNotIn("\x1b", run.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""`strata info`: the table, and JSON that fits its schema and the machine."""
+import os
+import unittest
+
+from strata_program import ProgramTest, load_valid, strata
+
+
+class Info(ProgramTest):
+    def test_prints_a_table(self):
+        run = strata("info")
+        self.assertEqual((run.code, run.err), (0, ""))
+        for row in ("Strata", "compiler", "Kokkos", "Kokkos Kernels", "enabled", "default", "host", "memory", "matrix units"):
+            self.assertRegex(run.out, rf"(?m)^  +{row}  ")
+
+    def test_prints_json(self):
+        run = strata("info", "--json")
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.path("info.json").write_text(run.out)
+        info = load_valid(self.path("info.json"), "info")
+        self.assertEqual(info["host"]["memory_bytes"], os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        self.assertLessEqual(info["host"]["cores"], os.cpu_count())
+        self.assertIn(info["default_backend"], info["backends"])
+
+    def test_is_the_configuration_of_every_report(self):
+        run = strata("info", "--json")
+        self.path("info.json").write_text(run.out)
+        info = load_valid(self.path("info.json"), "info")
+        configuration = self.solve("--generate", "minij", "--n", 5)["configuration"]
+        for key in ("strata", "commit", "compiler", "kokkos", "libraries", "backends", "accelerators"):
+            self.assertEqual(configuration[key], info[key])
+
+    def test_refuses_what_it_does_not_know(self):
+        self.assert_refused(strata("info", "--xml"), "--xml")
+
+
+if __name__ == "__main__":
+    unittest.main()

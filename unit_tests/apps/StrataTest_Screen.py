@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `strata solve` shows: the table, the phase line on a terminal, and nothing when nobody listens."""
+import os
+import pty
+import re
+import subprocess
+import unittest
+
+from strata_program import PROGRAM, ProgramTest, strata, tridiagonal, write_mtx
+
+# Long enough for the phase line, which waits for half a second.
+LONG = ["solve", "--generate", "geometric", "--n", "700", "--layers", "fp16,fp32", "--repeat", "40"]
+ROWS = ("matrix", "format", "order", "condition number", "right-hand sides", "memory needed", "layers", "leaf size",
+        "equilibration", "block scales", "shift", "rung of the ladder", "attempt 1", "bytes of the factor", "refinement",
+        "backward error", "forward error", "SLATE error", "generate", "factor", "layered Cholesky", "solve, refined",
+        "factor + solve", "total")
+HPL = re.compile(r"^\|\|Ax-b\|\|_oo/\(eps\*\(\|\|A\|\|_oo\*\|\|x\|\|_oo\+\|\|b\|\|_oo\)\*N\) = (\S+) \.+ (PASSED|FAILED)$",
+                 re.M)
+
+
+def on_a_terminal(arguments, **environment):
+    """What the program writes to a terminal."""
+    parent, child = pty.openpty()
+    env = {**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, "TERM": "xterm", **environment}
+    process = subprocess.Popen([PROGRAM, *arguments], stdin=child, stdout=child, stderr=child, env=env)
+    os.close(child)
+    written = b""
+    while True:
+        try:
+            data = os.read(parent, 65536)
+        except OSError:  # the terminal is closed
+            break
+        if not data:
+            break
+        written += data
+    os.close(parent)
+    assert process.wait() == 0, written
+    return written.decode()
+
+
+class Table(ProgramTest):
+    def test_has_a_row_for_everything(self):
+        run = strata("solve", "--generate", "geometric", "--n", 100)
+        self.assertEqual((run.code, run.err), (0, ""))
+        for row in ROWS:
+            self.assertRegex(run.out, rf"(?m)^  +{re.escape(row)}  ")
+
+    def test_ends_in_the_line_of_hpl_mxp(self):
+        run = strata("solve", "--generate", "geometric", "--n", 100)
+        residual, verdict = HPL.search(run.out).groups()
+        self.assertEqual(verdict, "PASSED")
+        self.assertLess(float(residual), 16)
+        self.assertTrue(run.out.endswith("PASSED\n"))
+
+    def test_says_what_failed(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(20, changed={7: -4.0}))
+        run = strata("solve", "--matrix", self.path("A.mtx"))
+        self.assertRegex(run.out, r"(?m)^  NOT POSITIVE DEFINITE +the leading minor of order 7 ")
+        self.assertNotIn("PASSED", run.out)
+
+
+class PhaseLine(ProgramTest):
+    def test_is_rewritten_on_a_terminal(self):
+        written = on_a_terminal(LONG)
+        lines = re.findall(r"\r\x1b\[K(?:\x1b\[1m)?(factoring|solving)", written)
+        self.assertTrue(lines, written)
+        shown = written.replace("\r\n", "\n")
+        self.assertRegex(shown, r"\r\x1b\[KProblem\n")  # the line is gone before the table
+        self.assertIn("PASSED", shown)
+
+    def test_has_no_colour_if_that_is_asked(self):
+        self.assertIn("\x1b[1m", on_a_terminal(LONG))
+        self.assertNotIn("\x1b[1m", on_a_terminal(LONG, NO_COLOR="1"))
+
+    def test_is_absent_on_a_dumb_terminal_and_elsewhere(self):
+        self.assertNotIn("\x1b", on_a_terminal(LONG, TERM="dumb"))
+        run = strata(*LONG)
+        self.assertNotRegex(run.out + run.err, r"[\r\x1b]")
+
+
+class ClosedPipe(ProgramTest):
+    def test_files_are_written_and_nothing_is_printed(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            run = strata("solve", "--generate", "minij", "--n", 50, "--json", self.path("r.json"), stdout=writer)
+        finally:
+            os.close(writer)
+        self.assertIn(run.code, (1, -13))  # -13: ended by SIGPIPE, as other programs are
+        self.assertTrue(self.path("r.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

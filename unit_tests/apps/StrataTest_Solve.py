@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""`strata solve`: sources of the matrix, options, result files, exit codes."""
+import gzip
+import json
+import math
+import unittest
+
+from strata_program import (COVARIANCE, STATIONS, ProgramTest, load_valid, read_npy, strata, tridiagonal, write_mtx,
+                            write_npy)
+
+GENERATE = ["--generate", "geometric", "--n", "200", "--cond", "1e3"]
+
+
+class Sources(ProgramTest):
+    def assert_solved(self, report):
+        self.assertEqual(report["status"], "solved")
+        self.assertEqual(report["info"], 0)
+        self.assertLess(report["hpl_scaled_residual"], 16)
+        self.assertLessEqual(report["slate_error"], 50 * 2.0**-53)
+        self.assertLessEqual(report["backward_error"], math.sqrt(report["n"]) * 2.0**-52)
+
+    def test_reads_a_matrix_market_file(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(50))
+        report = self.solve("--matrix", self.path("A.mtx"))
+        self.assert_solved(report)
+        self.assertEqual((report["n"], report["problem"]["entries"]), (50, 99))
+        self.assertIn("coordinate real symmetric", report["problem"]["format"])
+        self.assertLess(report["forward_error"], 1e-14)
+
+    def test_reads_a_compressed_matrix_market_file(self):
+        with gzip.open(self.path("A.mtx.gz"), "wt") as file:
+            file.write("\n".join(tridiagonal(50)) + "\n")
+        self.assert_solved(self.solve("--matrix", self.path("A.mtx.gz")))
+
+    def test_reads_a_numpy_file(self):
+        write_npy(self.path("A.npy"), (2, 2), [4.0, 1.0, 1.0, 3.0])
+        report = self.solve("--matrix", self.path("A.npy"))
+        self.assert_solved(report)
+        self.assertIn("<f8", report["problem"]["format"])
+
+    def test_solves_the_kriging_system_of_the_stations(self):
+        report = self.solve("--locations", STATIONS, "--covariance", COVARIANCE, "--output", self.path("x.npy"))
+        self.assert_solved(report)
+        self.assertEqual((report["n"], report["nrhs"]), (1720, 1))
+        self.assertIsNone(report["forward_error"])
+        self.assert_kriging_weights(read_npy(self.path("x.npy")))
+
+    def assert_kriging_weights(self, solution):
+        # Row i of A x = b for a few stations, in the order of the file, with the covariance written out.
+        rows = [tuple(map(float, line.split(","))) for line in STATIONS.read_text().split()[1:]]
+        shape, x = solution
+        self.assertEqual(shape, (1720,))
+        mean = sum(row[2] for row in rows) / len(rows)
+        for i in (0, 1, 860, 1719):
+            products = [22000 * math.exp(-great_circle(rows[i], row) / 2600) * xj for row, xj in zip(rows, x)]
+            self.assertAlmostEqual(math.fsum(products) + 450 * x[i], rows[i][2] - mean, delta=1e-8)
+
+    def test_generates_every_kind(self):
+        for kind in ("geometric", "arithmetic", "cluster0", "cluster1", "logrand", "dominant", "minij", "lehmer", "kms",
+                     "matern"):
+            with self.subTest(kind=kind):
+                report = self.solve("--generate", kind, "--n", 70)
+                self.assert_solved(report)
+                self.assertIn(kind, report["problem"]["source"])
+
+    def test_generates_with_condition_scaling_and_seed(self):
+        report = self.solve(*GENERATE, "--scaling", "1e12", "--seed", 7)
+        self.assert_solved(report)
+        self.assertEqual(report["problem"]["condition"], 1e3)
+        self.assertIn("seed 7", report["problem"]["source"])
+        self.assertLess(report["scaling"]["smallest"], 1e-4)
+        self.assertGreater(report["scaling"]["largest"], 1e4)
+
+    def test_takes_the_covariance_of_a_generated_matern_matrix(self):
+        report = self.solve("--generate", "matern", "--n", 100, "--covariance", "matern:2,0.2,1.5,0.1")
+        self.assertIn("matern:2,0.2,1.5,0.1", report["problem"]["source"])
+
+    def test_solves_small_orders(self):
+        for n in (0, 1, 2, 3):
+            with self.subTest(n=n):
+                report = self.solve("--generate", "minij", "--n", n, "--output", self.path("x.npy"))
+                self.assertEqual(report["status"], "solved")
+                self.assertEqual(read_npy(self.path("x.npy"))[0], (n,))
+
+
+def great_circle(a, b):
+    lon1, lat1, lon2, lat2 = map(math.radians, (*a[:2], *b[:2]))
+    h = math.sin((lat2 - lat1) / 2) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin((lon2 - lon1) / 2) ** 2
+    return 2 * 6371.0088 * math.asin(math.sqrt(min(1.0, h)))
+
+
+class Options(ProgramTest):
+    def test_takes_layers_from_the_user(self):
+        report = self.solve(*GENERATE, "--layers", "fp16,fp32", "--leaf", 32)
+        self.assertEqual((report["layers_asked"], report["leaf"]), ("fp16,fp32", 32))
+        self.assertEqual(report["attempts"][0]["layers"], "fp16,fp32")
+        self.assertLess(report["bytes"]["factor"], report["bytes"]["matrix"] / 2)
+        self.assertGreater(report["iterations"], 1)
+
+    def test_an_fp64_factor_needs_no_refinement(self):
+        report = self.solve(*GENERATE, "--layers", "fp64")
+        self.assertEqual((report["layers"], report["rung"]), ("fp64", report["attempts"][0]["rung"]))
+        self.assertLessEqual(report["iterations"], 2)
+
+    def test_refines_as_asked(self):
+        for method in ("classical", "cg", "gmres", "auto"):
+            with self.subTest(method=method):
+                report = self.solve(*GENERATE, "--layers", "fp16,fp32", "--refine", method)
+                self.assertEqual(report["refine"]["asked"], method)
+                if method != "auto":
+                    self.assertEqual(report["refine"]["method"], method)
+        self.assertEqual(self.solve(*GENERATE, "--layers", "fp64", "--refine", "none")["refine"]["asked"], "none")
+
+    def test_stops_at_the_tolerance(self):
+        loose = self.solve(*GENERATE, "--layers", "bf16,fp32", "--leaf", 32, "--tolerance", "1e-6")
+        tight = self.solve(*GENERATE, "--layers", "bf16,fp32", "--leaf", 32)
+        self.assertLessEqual(loose["backward_error"], 1e-6)
+        self.assertLess(loose["iterations"], tight["iterations"])
+
+    def test_repeats_and_reports_the_median(self):
+        self.assertEqual(self.solve(*GENERATE, "--repeat", 3)["repeat"], 3)
+
+    def test_estimates_the_log_determinant(self):
+        report = self.solve(*GENERATE, "--log-determinant")
+        estimate = report["log_determinant"]
+        # Eigenvalues 1000^-((i-1)/199): log det A = -log(1000) * 100.
+        error = 4 * (estimate["standard_error"] + estimate["quadrature_error"]) + 1e-8
+        self.assertAlmostEqual(estimate["value"], -100 * math.log(1000), delta=error)
+        self.assertIsNone(self.solve(*GENERATE)["log_determinant"])
+
+    def test_compares_with_the_vendor(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(64))
+        run = strata("solve", "--matrix", self.path("A.mtx"), "--compare", "--json", self.path("c.json"))
+        if run.code == 2 and "no vendor" in run.err:
+            self.skipTest(run.err)
+        self.assertEqual(run.code, 0, run.err)
+        compared = load_valid(self.path("c.json"), "solve")["compare"]
+        self.assertGreater(compared["seconds"]["factor"], 0)
+        self.assertGreater(compared["ratio"]["whole"], 0)
+        self.assertLess(compared["backward_error"], 1e-14)
+        self.assertIn("Comparison with", run.out)
+        self.assertIn("ratio", run.out)
+
+    def test_writes_a_trace(self):
+        self.solve(*GENERATE, "--trace", self.path("trace.json"))
+        trace = json.loads(self.path("trace.json").read_text())
+        events = trace["traceEvents"] if isinstance(trace, dict) else trace
+        self.assertTrue([event for event in events if event.get("ph") in ("X", "B")])
+
+    def test_solves_for_the_right_hand_sides_of_a_file(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(3))
+        write_npy(self.path("b.npy"), (3, 2), [2.0, 4.0, 10.0, 1.0, 0.0, 0.0])
+        report = self.solve("--matrix", self.path("A.mtx"), "--rhs", self.path("b.npy"), "--output", self.path("x.npy"))
+        self.assertEqual((report["nrhs"], report["forward_error"]), (2, None))
+        shape, x = read_npy(self.path("x.npy"))
+        self.assertEqual(shape, (3, 2))
+        for got, wanted in zip(x, (1.0, 2.0, 3.0, 15 / 56, 4 / 56, 1 / 56)):
+            self.assertAlmostEqual(got, wanted, delta=1e-15)
+
+    def test_makes_many_known_vectors(self):
+        report = self.solve(*GENERATE, "--nrhs", 5)
+        self.assertEqual(report["nrhs"], 5)
+        self.assertLess(report["forward_error"], 1e-11)
+
+    def test_kokkos_takes_its_own_arguments(self):
+        report = self.solve("--kokkos-num-threads=1", *GENERATE)
+        self.assertEqual(report["status"], "solved")
+
+    def test_help_and_version_succeed(self):
+        for arguments in (["--help"], ["solve", "--help"], ["info", "--help"], ["--version"]):
+            run = strata(*arguments)
+            self.assertEqual((run.code, run.err), (0, ""))
+            self.assertIn("strata", run.out)
+
+
+class ExitCodes(ProgramTest):
+    def test_names_the_minor_that_is_not_positive(self):
+        for n, minor in ((1, 1), (90, 1), (90, 37), (90, 64), (90, 65), (90, 90)):
+            with self.subTest(n=n, minor=minor):
+                write_mtx(self.path("A.mtx"), tridiagonal(n, changed={minor: -1.0}))
+                path = self.path("x.npy")
+                path.write_text("as it was")
+                run = strata("solve", "--matrix", self.path("A.mtx"), "--leaf", 32, "--json", self.path("r.json"),
+                             "--output", path)
+                self.assertEqual(run.code, 3, run.err)
+                self.assertIn(f"leading minor of order {minor} ", run.err)
+                report = load_valid(self.path("r.json"), "solve")
+                self.assertEqual((report["status"], report["info"]), ("not_positive_definite", minor))
+                self.assertIsNone(report["backward_error"])
+                self.assertEqual(path.read_text(), "as it was")
+
+    def test_an_indefinite_matrix_with_positive_diagonal(self):
+        write_mtx(self.path("A.mtx"), ["%%MatrixMarket matrix array real symmetric", "2 2", "1", "2", "1"])
+        self.assertEqual(self.solve("--matrix", self.path("A.mtx"), code=3)["info"], 2)
+
+    def test_says_when_it_did_not_converge(self):
+        path = self.path("x.npy")
+        report = self.solve(*GENERATE, "--layers", "fp64", "--tolerance", "1e-30", "--output", path, code=4)
+        self.assertEqual((report["status"], report["info"]), ("not_converged", 0))
+        self.assertGreater(report["backward_error"], 0)
+        self.assertFalse(path.exists())
+
+    def test_refuses_wrong_usage(self):
+        for arguments, part in (
+            ([], "subcommand"),
+            (["sovle"], "sovle"),
+            (["solve"], "exactly one of --matrix, --locations and --generate"),
+            (["solve", "--nonsense"], "--nonsense"),
+            (["solve", "--matrix", "a.mtx", *GENERATE], "--matrix"),
+            (["solve", "--generate", "geometric"], "--n"),
+            (["solve", "--generate", "hilbert", "--n", 9], "geometric"),
+            (["solve", "--generate", "geometric", "--n", -1], "--n"),
+            (["solve", "--generate", "geometric", "--n", 9, "--cond", 0.5], "0.5"),
+            (["solve", "--generate", "geometric", "--n", 9, "--cond", "nan"], "nan"),
+            (["solve", "--locations", STATIONS], "--covariance"),
+            (["solve", "--locations", STATIONS, "--covariance", "matern:1,2"], "matern:1,2"),
+            (["solve", "--locations", STATIONS, "--covariance", "matern:1,-2,0.5"], "-2"),
+            (["solve", *GENERATE, "--covariance", COVARIANCE], "--covariance"),
+            (["solve", *GENERATE, "--layers", "fp16,fp17"], "fp17"),
+            (["solve", *GENERATE, "--leaf", 0], "--leaf"),
+            (["solve", *GENERATE, "--refine", "bicgstab"], "bicgstab"),
+            (["solve", *GENERATE, "--tolerance", "nan"], "--tolerance"),
+            (["solve", *GENERATE, "--max-iterations", 0], "--max-iterations"),
+            (["solve", *GENERATE, "--repeat", 0], "--repeat"),
+            (["solve", *GENERATE, "--max-memory", "lots"], "--max-memory"),
+            (["solve", *GENERATE, "--rhs", "b.npy", "--nrhs", 2], "--nrhs"),
+            (["solve", *GENERATE, "--output", "/nonexistent/x.npy"], "/nonexistent"),
+            (["solve", *GENERATE, "--json", self.folder], self.folder),
+            (["solve", *GENERATE, "--trace", "/nonexistent/t.json"], "--trace"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(strata(*arguments), part)
+
+    def test_refuses_more_memory_than_there_is(self):
+        huge = ["solve", "--generate", "dominant", "--n", 10_000_000]
+        self.assert_refused(strata(*huge), "800 TB")
+        self.assert_refused(strata("solve", "--generate", "minij", "--n", 2**62), "EB")
+        limited = strata("solve", "--generate", "dominant", "--n", 2000, "--max-memory", "20MB")
+        self.assert_refused(limited, "32 MB", "--max-memory", "20 MB")
+        small = self.solve("--generate", "dominant", "--n", 300, "--max-memory", "20MB")
+        self.assertLess(small["bytes"]["needed"], 20e6)
+
+    def test_refuses_right_hand_sides_that_do_not_fit(self):
+        write_npy(self.path("b.npy"), (5,), [1.0] * 5)
+        self.assert_refused(strata("solve", *GENERATE, "--rhs", self.path("b.npy")), "5 x 1", "200")
+
+    def test_refuses_coinciding_stations_without_a_nugget(self):
+        self.path("s.csv").write_text("x,y,value\n0,0,1\n1,0,2\n0,0,3\n")
+        run = strata("solve", "--locations", self.path("s.csv"), "--covariance", "matern:1,1,0.5")
+        self.assert_refused(run, "coincide")
+        self.solve("--locations", self.path("s.csv"), "--covariance", "matern:1,1,0.5,0.1")
+
+    def test_fails_when_a_result_cannot_be_written(self):
+        with open("/dev/full", "w") as full:
+            run = strata("solve", *GENERATE, stdout=full)
+        self.assertEqual(run.code, 1, run.err)
+        self.assertIn("standard output", run.err)
+        run = strata("solve", *GENERATE, "--json", "/dev/full")
+        self.assertEqual(run.code, 1, run.err)
+        self.assertIn("/dev/full", run.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
