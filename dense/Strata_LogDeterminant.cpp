@@ -156,7 +156,7 @@ LogDeterminantEstimate log_determinant(ExecutionSpace const& exec, std::int64_t 
   template LogDeterminantEstimate log_determinant<Exec>(Exec const&, std::int64_t, double,    \
                                                         LogDeterminantOperators<Exec> const&, \
                                                         LogDeterminantOptions const&);
-STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense

@@ -413,7 +413,7 @@ RefinementReport refine(ExecutionSpace const& exec,
   template RefinementReport refine<Exec>(                                                     \
       Exec const&, RefinementOperators<Exec> const&, RefinementOperators<Exec>::Block const&, \
       RefinementOperators<Exec>::Block const&, RefinementOptions const&);
-STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense

@@ -318,7 +318,7 @@ void BlockVectors<Exec>::combine(double s, Basis const& V, std::int64_t steps, S
 }
 
 #define STRATA_INSTANTIATE(Exec) template class BlockVectors<Exec>;
-STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense::detail

@@ -28,8 +28,10 @@ class HessenbergLeastSquares {
       h[k + 1] = c_[k] * h[k + 1] - s_[k] * upper;
     }
     double const radius = std::hypot(h.back(), below);
-    double const c = radius > 0 ? h.back() / radius : 1, s = radius > 0 ? below / radius : 0;
-    h.back() = radius;
+    // A column that depends on the others can't make the residual smaller.
+    bool const dependent = !(radius > 0x1p-52 * norm(h));
+    double const c = dependent ? 0 : h.back() / radius, s = dependent ? 1 : below / radius;
+    h.back() = dependent ? 0 : radius;
     c_.push_back(c);
     s_.push_back(s);
     double const upper = g_.back();
@@ -38,11 +40,11 @@ class HessenbergLeastSquares {
     R_.push_back(std::move(h));
   }
 
-  /// The minimiser, padded with zeros to `length`. Last columns that are zero to rounding are left
+  /// The minimiser, padded with zeros to `length`. A last column that depends on the others is left
   /// out.
   std::vector<double> solve(std::size_t length) const {
     std::size_t steps = size();
-    while (steps > 0 && negligible(R_[steps - 1])) --steps;
+    while (steps > 0 && R_[steps - 1].back() == 0) --steps;
     std::vector<double> y(length, 0.0);
     for (std::size_t k = steps; k-- > 0;) {
       double value = g_[k];
@@ -53,10 +55,10 @@ class HessenbergLeastSquares {
   }
 
  private:
-  static bool negligible(std::vector<double> const& column) {
-    double norm = 0;
-    for (double const entry : column) norm = std::hypot(norm, entry);
-    return !(std::abs(column.back()) > 0x1p-52 * norm);
+  static double norm(std::vector<double> const& column) {
+    double result = 0;
+    for (double const entry : column) result = std::hypot(result, entry);
+    return result;
   }
 
   std::vector<std::vector<double>> R_;  // upper triangle by columns

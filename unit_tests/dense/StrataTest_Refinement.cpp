@@ -11,7 +11,7 @@
 #include <string>
 
 #include "StrataTest_Spaces.hpp"
-#include "dense/StrataTest_SpdSystem.hpp"
+#include "StrataTest_SpdSystem.hpp"
 
 namespace {
 
@@ -90,7 +90,9 @@ Outcome solve(HostMatrix const& A, Solve const& preconditioner, HostMatrix const
   auto const x = OnDevice<Exec>::copy(HostMatrix(B.rows, B.cols), padding);
   Outcome outcome{refine(exec, operators, b, x, options), OnDevice<Exec>::read(x), 0};
   outcome.backward_error = reference_backward_error(A, B, outcome.X);
-  if (finite(B)) { EXPECT_EQ(OnDevice<Exec>::read(b).data, B.data) << "B was written"; }
+  if (finite(B)) {
+    EXPECT_EQ(OnDevice<Exec>::read(b).data, B.data) << "B was written";
+  }
   return outcome;
 }
 
