@@ -37,7 +37,9 @@ struct RefinementOptions {
   Refine refine = Refine::Automatic;
   /// On the normwise backward error. 0: sqrt(n) 2^-52, and HPL's and SLATE's thresholds as well.
   double tolerance = 0;
-  int max_iterations = 0;         ///< applications of M^-1 to a column; 0: 100 classical, 2000 else
+  /// Applications of M^-1 to a column. 0: 100 classical, 2000 CG and GMRES, 4000 automatic, which
+  /// leaves half to GMRES.
+  int max_iterations = 0;
   int restart = 30;               ///< GMRES basis; grows to 8 times this while cycles gain little
   double inner_tolerance = 1e-8;  ///< least ||A d - r||_2 / ||r||_2 that CG and GMRES go for
   int stagnation_steps = 5;       ///< outer steps that may pass without halving the error
@@ -86,11 +88,10 @@ struct RefinementOperators {
 /// Result   X is each column's best iterate: always finite (a column never improved on 0 is 0). A
 /// zero
 ///          column of B gives an exactly zero column of X. NaN or Inf in A, M or B: not converged.
-/// Sync     fences `exec` once per classical step, 3 times per CG and 4 times per GMRES iteration.
-/// Memory   3 n m numbers, CG 6 n m, GMRES up to (2 + (2 restart + 1)) n m but at most
-/// max_basis_bytes more than 2 n m. Throws   ShapeError if B and X differ in shape; ValueError for
-/// options or norms out of range. Source   CG: Golub and Ye, SIAM J. Sci. Comput. 21 (1999),
-/// doi:10.1137/S1064827597323415.
+/// Sync     fences `exec` 3 times per outer step and 3 times per iteration of CG and GMRES.
+/// Memory   3 n m numbers; CG 6 n m; GMRES 3 n m and its basis of 2 restart + 1 vectors a column.
+/// Throws   ShapeError if B and X differ in shape; ValueError for options or norms out of range.
+/// Source   CG: Golub and Ye, SIAM J. Sci. Comput. 21 (1999), doi:10.1137/S1064827597323415.
 ///          GMRES: Carson and Higham, SIAM J. Sci. Comput. 40 (2018), doi:10.1137/17M1140819, and
 ///          Saad, SIAM J. Sci. Comput. 14 (1993), doi:10.1137/0914028; deviation: preconditioned
 ///          from the right and flexible, so that M^-1 may be a low-precision process and not a
