@@ -65,3 +65,4 @@ if(Kokkos_ENABLE_HIP)
 endif()
 find_package(ZLIB REQUIRED)
 find_package(Boost 1.74 CONFIG REQUIRED)
+find_package(nlohmann_json 3.10 CONFIG REQUIRED)  # in no header of Strata's: consumers do without

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <KokkosKernels_config.h>
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Config.hpp>
+#include <core/Strata_Version.hpp>
+#include <core/detail/Strata_BuildInfo.hpp>
+#include <core/detail/Strata_HostInfo.hpp>
+#include <core/vendor/Strata_VendorInfo.hpp>
+
+// The build type is a bare word, as quotes in definitions do not survive every compiler wrapper.
+#define STRATA_QUOTE_WORD(word) #word
+#define STRATA_QUOTE(word) STRATA_QUOTE_WORD(word)
+
+namespace strata {
+
+namespace {
+
+// Kokkos and Kokkos Kernels count 5.0.2 as 50002.
+std::string dotted(int version) {
+  return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
+         std::to_string(version % 100);
+}
+
+std::vector<std::string> backends() {
+  std::vector<std::string> names;
+#ifdef KOKKOS_ENABLE_SERIAL
+  names.emplace_back(Kokkos::Serial::name());
+#endif
+#ifdef KOKKOS_ENABLE_OPENMP
+  names.emplace_back(Kokkos::OpenMP::name());
+#endif
+#ifdef KOKKOS_ENABLE_THREADS
+  names.emplace_back(Kokkos::Threads::name());
+#endif
+#ifdef KOKKOS_ENABLE_CUDA
+  names.emplace_back(Kokkos::Cuda::name());
+#endif
+#ifdef KOKKOS_ENABLE_HIP
+  names.emplace_back(Kokkos::HIP::name());
+#endif
+  return names;
+}
+
+}  // namespace
+
+Configuration configuration() {
+  Configuration result;
+  result.version = STRATA_VERSION_STRING;
+  result.commit = STRATA_GIT_COMMIT;
+  result.compiler = STRATA_COMPILER;
+  result.build_type = STRATA_QUOTE(STRATA_BUILD_TYPE);
+  if (result.build_type.empty()) result.build_type = "none";
+  result.kokkos = dotted(KOKKOS_VERSION);
+  result.kokkos_kernels = dotted(KOKKOSKERNELS_VERSION);
+  result.backends = backends();
+  result.libraries = vendor::libraries();
+  return result;
+}
+
+Devices devices() { return {detail::host(), vendor::accelerators()}; }
+
+std::size_t available_memory_bytes() { return detail::available_memory_bytes(); }
+
+}  // namespace strata

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_VERSION_HPP
+#define STRATA_VERSION_HPP
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace strata {
+
+/// A library that is linked in.
+struct Library {
+  std::string name;     ///< "OpenBLAS", "oneDNN", "cuBLAS", ...
+  std::string version;  ///< as the library itself says at run time; "unknown" if it does not
+};
+
+/// How this library was built, and with what.
+struct Configuration {
+  std::string version;  ///< of Strata: "major.minor.patch"
+  std::string
+      commit;  ///< git commit when the build was configured, "-dirty" after it; or "unknown"
+  std::string compiler;        ///< "GNU 14.2.0", ...
+  std::string build_type;      ///< "Release", ...; "none" if it had none
+  std::string kokkos;          ///< version
+  std::string kokkos_kernels;  ///< version
+  std::vector<std::string>
+      backends;  ///< Kokkos' enabled execution spaces: "Serial", "OpenMP", "Cuda", "HIP"
+  std::vector<Library> libraries;  ///< that are in use, BLAS first
+};
+
+/// The version and configuration of this library, at run time (xSDK policy M8).
+Configuration configuration();
+
+/// The machine's own processors.
+struct Host {
+  std::string model;                   ///< the processor's name, or its architecture
+  int cores;                           ///< logical processors that this process may run on
+  std::size_t memory_bytes;            ///< physical memory
+  std::size_t memory_available_bytes;  ///< see `available_memory_bytes`
+  /// Of amx_bf16, amx_int8, amx_fp16, avx512_bf16, avx512_fp16, sme, sve_bf16, neon_bf16 and
+  /// neon_fp16 those that the processor has and the system lets programs use.
+  std::vector<std::string> matrix_units;
+};
+
+/// A GPU of the enabled backend that this process can see.
+struct Accelerator {
+  int id;                    ///< the backend's number of it
+  std::string backend;       ///< "Cuda", "HIP"
+  std::string name;          ///< "NVIDIA H200", ...
+  std::string architecture;  ///< "sm_90", "gfx942", ...
+  std::size_t memory_bytes;  ///< in all
+};
+
+/// What there is to calculate on.
+struct Devices {
+  Host host;
+  std::vector<Accelerator> accelerators;
+};
+
+/// The processors and GPUs of this machine.
+///
+/// Throws   VendorError if the GPUs' runtime fails.
+Devices devices();
+
+/// Memory that this process can take without swapping: what the system has available, or what is
+/// left of the control group's limit (a container's, a batch job's) if that is less.
+std::size_t available_memory_bytes();
+
+}  // namespace strata
+
+#endif
