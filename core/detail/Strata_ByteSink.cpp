@@ -16,6 +16,7 @@ namespace strata::detail {
 namespace {
 
 constexpr std::size_t largest_write_bytes = 1 << 30;
+constexpr std::size_t output_bytes = 1 << 16;
 
 std::string folder_of(std::string const& path) {
   auto const slash = path.rfind('/');
@@ -91,7 +92,8 @@ void AtomicFile::finish() {
     throw_errno(path_, "cannot write its folder to disk");
 }
 
-DeflateSink::DeflateSink(ByteSink& inner) : inner_(inner), output_(1 << 16) {
+DeflateSink::DeflateSink(ByteSink& inner)
+    : inner_(inner), output_(std::make_unique_for_overwrite<unsigned char[]>(output_bytes)) {
   constexpr int gzip_only = 16 + MAX_WBITS, memory_level = 8;
   STRATA_REQUIRE(MemoryError,
                  deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_only, memory_level,
@@ -112,12 +114,11 @@ void DeflateSink::deflate_all(char const* data, std::size_t size, int flush) {
     stream_.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(data));
     stream_.avail_in = static_cast<uInt>(piece);
     do {
-      stream_.next_out = output_.data();
-      stream_.avail_out = static_cast<uInt>(output_.size());
+      stream_.next_out = output_.get();
+      stream_.avail_out = static_cast<uInt>(output_bytes);
       int const status = deflate(&stream_, flush);
       STRATA_REQUIRE(Error, status != Z_STREAM_ERROR, "deflate: ", zError(status));
-      inner_.write(reinterpret_cast<char const*>(output_.data()),
-                   output_.size() - stream_.avail_out);
+      inner_.write(reinterpret_cast<char const*>(output_.get()), output_bytes - stream_.avail_out);
     } while (stream_.avail_out == 0);
     data += piece;
     size -= piece;

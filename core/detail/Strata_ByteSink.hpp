@@ -10,9 +10,9 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace strata::detail {
 
@@ -64,7 +64,7 @@ class DeflateSink final : public ByteSink {
   void deflate_all(char const* data, std::size_t size, int flush);
 
   ByteSink& inner_;
-  std::vector<unsigned char> output_;
+  std::unique_ptr<unsigned char[]> output_;
   z_stream stream_{};
 };
 
@@ -72,14 +72,15 @@ class DeflateSink final : public ByteSink {
 /// bits (at most 17 significant digits).
 class TextWriter {
  public:
-  explicit TextWriter(ByteSink& sink) : sink_(sink), buffer_(1 << 16) {}
+  explicit TextWriter(ByteSink& sink)
+      : sink_(sink), buffer_(std::make_unique_for_overwrite<char[]>(buffer_bytes)) {}
 
   TextWriter& operator<<(std::string_view text) {
-    if (buffer_.size() - used_ < text.size()) flush();
-    if (text.size() > buffer_.size()) {
+    if (buffer_bytes - used_ < text.size()) flush();
+    if (text.size() > buffer_bytes) {
       sink_.write(text.data(), text.size());
     } else {
-      text.copy(buffer_.data() + used_, text.size());
+      text.copy(buffer_.get() + used_, text.size());
       used_ += text.size();
     }
     return *this;
@@ -96,18 +97,19 @@ class TextWriter {
   template <class T>
   TextWriter& number(T value) {
     constexpr std::size_t widest = 32;
-    if (buffer_.size() - used_ < widest) flush();
-    char* const begin = buffer_.data() + used_;
+    if (buffer_bytes - used_ < widest) flush();
+    char* const begin = buffer_.get() + used_;
     used_ += static_cast<std::size_t>(std::to_chars(begin, begin + widest, value).ptr - begin);
     return *this;
   }
   void flush() {
-    sink_.write(buffer_.data(), used_);
+    sink_.write(buffer_.get(), used_);
     used_ = 0;
   }
 
   ByteSink& sink_;
-  std::vector<char> buffer_;
+  static constexpr std::size_t buffer_bytes = 1 << 16;
+  std::unique_ptr<char[]> buffer_;
   std::size_t used_ = 0;
 };
 

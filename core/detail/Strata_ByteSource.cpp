@@ -56,7 +56,7 @@ InflateSource::InflateSource(std::unique_ptr<ByteSource> compressed, double max_
     : ByteSource(compressed->name()),
       compressed_(std::move(compressed)),
       max_ratio_(max_ratio),
-      input_(input_bytes) {
+      input_(std::make_unique_for_overwrite<unsigned char[]>(input_bytes)) {
   constexpr int gzip_only = 16 + MAX_WBITS;
   STRATA_REQUIRE(MemoryError, inflateInit2(&stream_, gzip_only) == Z_OK, name(),
                  ": no memory for inflating");
@@ -71,8 +71,8 @@ std::uint64_t InflateSource::size_limit() const {
 }
 
 bool InflateSource::refill() {
-  auto const got = compressed_->read(reinterpret_cast<char*>(input_.data()), input_.size());
-  stream_.next_in = input_.data();
+  auto const got = compressed_->read(reinterpret_cast<char*>(input_.get()), input_bytes);
+  stream_.next_in = input_.get();
   stream_.avail_in = static_cast<uInt>(got);
   bytes_in_ += got;
   return got > 0;

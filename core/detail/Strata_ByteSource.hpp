@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace strata::detail {
 
@@ -82,7 +81,7 @@ class InflateSource final : public ByteSource {
 
   std::unique_ptr<ByteSource> compressed_;
   double max_ratio_;
-  std::vector<unsigned char> input_;
+  std::unique_ptr<unsigned char[]> input_;
   std::uint64_t bytes_in_ = 0, bytes_out_ = 0;
   bool ended_ = false;
   z_stream stream_{};

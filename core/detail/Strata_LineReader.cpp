@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/detail/Strata_LineReader.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace strata::detail {
@@ -13,12 +14,19 @@ std::string excerpt(std::string_view text) {
   return result + (text.size() > longest ? "...'" : "'");
 }
 
+// One byte more than a small file has, so that its end shows.
+LineReader::LineReader(ByteSource& source)
+    : source_(source),
+      capacity_(std::min<std::uint64_t>(4 * max_line_bytes, source.size_limit() + 1)),
+      buffer_(std::make_unique_for_overwrite<char[]>(capacity_)) {}
+
 void LineReader::refill() {
-  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  auto const room = buffer_.size() - end_;
-  auto const got = source_.read(buffer_.data() + end_, room);
+  auto const room = capacity_ - end_;
+  if (room == 0) fail("the file grew while it was read");
+  auto const got = source_.read(buffer_.get() + end_, room);
   end_ += got;
   at_end_ = got < room;
 }
@@ -27,7 +35,7 @@ bool LineReader::next(std::string_view& line) {
   ++number_;
   std::size_t scanned = 0;
   for (;;) {
-    char const* const start = buffer_.data() + begin_;
+    char const* const start = buffer_.get() + begin_;
     auto const have = end_ - begin_;
     auto const* const newline =
         have > scanned

@@ -7,9 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace strata::detail {
 
@@ -21,7 +21,7 @@ class LineReader {
  public:
   static constexpr std::size_t max_line_bytes = 1 << 16;
 
-  explicit LineReader(ByteSource& source) : source_(source), buffer_(4 * max_line_bytes) {}
+  explicit LineReader(ByteSource& source);
 
   /// Move to the next line; `line` holds until the next call. False at the end of the file.
   ///
@@ -46,7 +46,8 @@ class LineReader {
   void refill();
 
   ByteSource& source_;
-  std::vector<char> buffer_;
+  std::size_t capacity_;
+  std::unique_ptr<char[]> buffer_;
   std::size_t begin_ = 0, end_ = 0;
   std::int64_t number_ = 0;
   bool at_end_ = false;

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// strata_fuzz_seeds FOLDER: write the seeds of each reader's fuzz target to FOLDER/<reader>/.
+#include <core/detail/Strata_ByteSink.hpp>
+
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Seeds = std::vector<std::string>;
+
+std::string gzip(std::string const& bytes) {
+  strata::detail::MemorySink result;
+  strata::detail::DeflateSink sink(result);
+  sink.write(bytes.data(), bytes.size());
+  sink.finish();
+  return result.bytes;
+}
+
+Seeds matrix_market() {
+  std::string const banner = "%%MatrixMarket matrix ";
+  auto const coordinate = [&](std::string const& rest) {
+    return banner + "coordinate real " + rest;
+  };
+  std::string const valid =
+      coordinate("symmetric\n% comment\n3 3 4\n1 1 4.5\n2 1 -1e-3\n2 2 5\n\n3 3 +6\n");
+  Seeds seeds{
+      valid,
+      coordinate("general\r\n2 3 2\r\n1 3 5e-324\r\n2 1 1.7976931348623157e308"),
+      banner + "array real general\n2 2\n1\n2\n2\n3\n",
+      banner + "array integer symmetric\n2 2\n1\n-2\n3\n",
+      coordinate("general\n3 3 9223372036854775807\n1 1 1\n"),
+      coordinate("symmetric\n100000 100000 400000000\n1 1 1\n"),
+      banner + "array real general\n4294967296 4294967296\n1\n",
+      coordinate("general\n2 2 1\n0 1 1\n"),
+      coordinate("general\n2 2 1\n3 1 1\n"),
+      coordinate("symmetric\n2 3 1\n1 1 1\n"),
+      coordinate("symmetric\n2 2 1\n1 2 1\n"),
+      coordinate("general\n2 2 2\n1 1 nan\n2 2 1e400\n"),
+      coordinate("general\n2 2 2\n1 1 1\n"),
+      coordinate("general\n2 2 2\n1 1 1\n1 1 2\n"),
+      gzip(valid),
+      gzip(valid).substr(0, 50),
+      gzip(std::string(1 << 20, '\n')),
+  };
+  return seeds;
+}
+
+Seeds npy() {
+  auto const file = [](char version, std::string const& dict, std::size_t data) {
+    std::string bytes = "\x93NUMPY";
+    bytes += {version, '\0', static_cast<char>(dict.size()), '\0'};
+    if (version > 1) bytes.append(2, '\0');
+    return bytes + dict + std::string(data, '\x3f');
+  };
+  auto const dict = [](std::string const& dtype, std::string const& order,
+                       std::string const& shape) {
+    return "{'descr': '" + dtype + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
+  };
+  return {
+      file(1, dict("<f8", "False", "(2, 3)"), 48),
+      file(2, dict(">f8", "True", "(2, 2)"), 32),
+      file(3, dict("<f4", "False", "(4,)"), 16),
+      file(1, dict(">f4", "True", "(0, 3)"), 0),
+      file(1, dict("|O", "False", "(1,)"), 8),
+      file(1, dict("<f8", "False", "(4294967296, 4294967296)"), 8),
+      std::string("\x93NUMPY\x02\0\xff\xff\xff\xff{", 13),
+  };
+}
+
+Seeds csv() {
+  Seeds seeds{
+      "x,y,value\n1,2,3\n-4,5e-3,6\n",
+      "# origin\n\"name\",lon,lat,value\n\"a \"\"b\"\", c\",-180,90,1\nd,360,-90,2\r\n",
+      "lon,lat,value\n400,0,1\n",
+      "x,y,value\n1,nan,1\n",
+      "x,y,value,x\n1,2,3,4\n",
+      "x,y,value\n1,2\n",
+      "\xEF\xBB\xBFvalue,y,x\n1,2,3",
+  };
+  seeds.push_back(gzip(seeds[0]));
+  return seeds;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: strata_fuzz_seeds FOLDER\n";
+    return 2;
+  }
+  std::pair<char const*, Seeds> const readers[] = {
+      {"MatrixMarket", matrix_market()}, {"Npy", npy()}, {"Csv", csv()}};
+  for (auto const& [reader, seeds] : readers) {
+    auto const folder = std::filesystem::path(argv[1]) / reader;
+    std::filesystem::create_directories(folder);
+    for (std::size_t k = 0; k < seeds.size(); ++k) {
+      strata::detail::AtomicFile file((folder / std::to_string(k)).string());
+      file.write(seeds[k].data(), seeds[k].size());
+      file.finish();
+    }
+  }
+  return 0;
+}
