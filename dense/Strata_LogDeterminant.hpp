@@ -37,8 +37,7 @@ struct LogDeterminantOperators {
   std::function<void(Block const& V)> backward;               ///< V = L^-T V
 };
 
-/// Correct the log-determinant of a low-precision Cholesky factorisation M = L L^T, with an error
-/// bar.
+/// Correct the log-determinant of a low-precision Cholesky factorisation M = L L^T.
 ///
 /// Stochastic Lanczos quadrature with Rademacher probes and full reorthogonalisation, all probes at
 /// once. If n <= probes the unit vectors take their place and only rounding is left.
@@ -48,9 +47,8 @@ struct LogDeterminantOperators {
 /// Sync     fences `exec` 3 times per Lanczos step.
 /// Memory   (steps + 2) n probes numbers.
 /// Throws   ValueError for options out of range or n < 0.
-/// Error    |value - log det A| is about standard_error + quadrature_error (tested with 4 times
-/// that). Source   Ubaru, Chen and Saad, SIAM J. Matrix Anal. Appl. 38 (2017),
-/// doi:10.1137/16M1104974;
+/// Error    |value - log det A| is about standard_error + quadrature_error (tested with 4 times it).
+/// Source   Ubaru, Chen and Saad, SIAM J. Matrix Anal. Appl. 38 (2017), doi:10.1137/16M1104974;
 ///          quadrature: Golub and Welsch, Math. Comp. 23 (1969), doi:10.1090/S0025-5718-69-99647-1.
 template <class ExecutionSpace>
 [[nodiscard]] LogDeterminantEstimate log_determinant(

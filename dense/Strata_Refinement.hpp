@@ -85,9 +85,9 @@ struct RefinementOperators {
 /// of B is scaled by a power of two, so neither huge nor tiny columns matter.
 ///
 /// Shape    B, X: n x m, n >= 0, m >= 0, any leading dimension; X must not overlap B.
-/// Result   X is each column's best iterate: always finite (a column never improved on 0 is 0). A
-/// zero
-///          column of B gives an exactly zero column of X. NaN or Inf in A, M or B: not converged.
+/// Result   X is each column's best iterate, always finite (0 where nothing better was found). A
+///          zero column of B gives an exactly zero column of X. NaN or Inf in A, M or B: not
+///          converged.
 /// Sync     fences `exec` 3 times per outer step and 3 times per iteration of CG and GMRES.
 /// Memory   3 n m numbers; CG 6 n m; GMRES 3 n m and its basis of 2 restart + 1 vectors a column.
 /// Throws   ShapeError if B and X differ in shape; ValueError for options or norms out of range.
