@@ -26,7 +26,7 @@ std::int64_t automatic_leaf_size(std::int64_t n, LayerList const&) {
 #define STRATA_INSTANTIATE(Exec)                             \
   template LayerList automatic_layers<Exec>(std::int64_t n); \
   template std::int64_t automatic_leaf_size<Exec>(std::int64_t, LayerList const&);
-STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense

@@ -294,7 +294,7 @@ void BlockTree<LayerList, ExecutionSpace>::store(ExecutionSpace const& exec, Upl
 }
 
 #define STRATA_INSTANTIATE(Exec) template class BlockTree<LayerList, Exec>;
-STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <core/Strata_FlopCount.hpp>
-#include <core/Strata_Version.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
@@ -152,7 +151,7 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
   exec.fence("strata::dense::cholesky: read the pivot status");
   double const seconds = timer.seconds();
   report.factor_seconds += seconds;
-  report.factor_flop_per_s = seconds > 0 ? potrf_flops(n) / seconds : 0;
+  report.factor_flop_per_s = seconds > 0 ? static_cast<double>(potrf_flops(n)) / seconds : 0;
   report.stored_bytes = tree->stored_bytes();
   report.peak_bytes = std::max(report.peak_bytes, tree->stored_bytes() + tree->working_bytes());
   tree->release_working();
@@ -389,7 +388,7 @@ void CholeskyFactor<ExecutionSpace>::factor(ExecutionSpace const& exec,
 }
 
 #define STRATA_INSTANTIATE(Exec) template class CholeskyFactor<Exec>;
-STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense

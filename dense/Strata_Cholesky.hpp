@@ -25,6 +25,7 @@ struct CholeskyOptions {
   std::int64_t leaf_size =
       0;                    ///< columns of a diagonal leaf; 0: chosen for the device and the layers
   bool equilibrate = true;  ///< factor D A D, D powers of two that bring the diagonal into [1/2, 2]
+  BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
   double shift = 0;         ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
   bool ladder = true;       ///< on breakdown or without convergence, go on with the next rung
   Trace* trace = nullptr;   ///< record the phases here

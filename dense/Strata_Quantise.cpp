@@ -74,7 +74,7 @@ void quantise(LeafBlas<ExecutionSpace>& blas,
 #define STRATA_INSTANTIATE(Exec)                                                      \
   template void quantise<Exec>(LeafBlas<Exec>&, MatrixRef<Exec::memory_space> const&, \
                                MatrixRef<Exec::memory_space> const&, double*, BlockScaling);
-STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense

@@ -65,7 +65,7 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
   template void tree_syrk<Exec>(LeafBlas<Exec>&, LayerList const&, std::int64_t, Uplo, Op, double, \
                                 MatrixRef<Exec::memory_space> const&, double,                      \
                                 MatrixRef<Exec::memory_space> const&);
-STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense

@@ -155,7 +155,7 @@ Analysis<typename ExecutionSpace::memory_space> analyse(
 #define STRATA_INSTANTIATE(Exec)                                         \
   template Analysis<Exec::memory_space> analyse<Exec>(Exec const&, Uplo, \
                                                       MatrixRef<Exec::memory_space> const&, bool);
-STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense::detail

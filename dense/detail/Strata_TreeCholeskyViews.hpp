@@ -39,7 +39,8 @@ ColumnMajor<typename ExecutionSpace::memory_space> column_major(ViewType const& 
   auto* const data = const_cast<Scalar*>(A.data());
   std::int64_t const m = direct ? rows : cols, n = direct ? cols : rows;
   std::int64_t const stride = direct ? col_stride : row_stride, least = m > 1 ? m : 1;
-  return {{data, m, n, n > 1 ? stride : least, precision_of<Scalar>, nullptr}, !direct};
+  std::int64_t const ld = n > 1 && stride > least ? stride : least;
+  return {{data, m, n, ld, precision_of<Scalar>, nullptr}, !direct};
 }
 
 }  // namespace detail

@@ -152,7 +152,7 @@ void TreeRecursion<ExecutionSpace>::reserve(Tree const& tree) {
 }
 
 #define STRATA_INSTANTIATE(Exec) template class TreeRecursion<Exec>;
-STRATA_FOR_EACH_SPACE(STRATA_INSTANTIATE)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
 }  // namespace strata::dense::detail

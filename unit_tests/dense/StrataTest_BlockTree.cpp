@@ -14,7 +14,7 @@ namespace {
 using namespace strata;
 using namespace strata::dense;
 using namespace strata::test;
-using enum strata::Precision;
+using P = strata::Precision;
 
 template <class Space>
 using Tree = BlockTree<LayerList, Space>;
@@ -48,11 +48,11 @@ TYPED_TEST(BlockTreeOn, KeepsOneTriangleExactlyAndNeverSeesTheOther) {
       HostMatrix const A = random_matrix(n, n, 7);
       for (std::int64_t j = 0; j < n; ++j)
         for (std::int64_t i = 0; i < j; ++i) A(i, j) = nan_value;
-      HostMatrix const B = through_tree<TypeParam>(A, {fp64}, leaf);
+      HostMatrix const B = through_tree<TypeParam>(A, {P::fp64}, leaf);
       HostMatrix const U("strata::test::upper", n, n);
       for (std::int64_t j = 0; j < n; ++j)
         for (std::int64_t i = 0; i < n; ++i) U(i, j) = A(j, i);
-      HostMatrix const V = through_tree<TypeParam>(U, {fp64}, leaf, Uplo::Upper);
+      HostMatrix const V = through_tree<TypeParam>(U, {P::fp64}, leaf, Uplo::Upper);
       for (std::int64_t j = 0; j < n; ++j) {
         for (std::int64_t i = 0; i < n; ++i) {
           ASSERT_EQ(B(i, j), i >= j ? A(i, j) : 77) << n << " " << leaf << " " << i << " " << j;
@@ -67,7 +67,7 @@ TYPED_TEST(BlockTreeOn, KeepsOneTriangleExactlyAndNeverSeesTheOther) {
 // entry that is not far below its block's largest is that of its layer.
 TYPED_TEST(BlockTreeOn, RoundsEachBlockToItsLayerWithItsOwnScale) {
   std::int64_t const n = 40, leaf = 5;
-  for (Precision const low : {fp16, bf16, fp8_e4m3, fp8_e5m2, fp8_e4m3fnuz, fp8_e5m2fnuz}) {
+  for (Precision const low : {P::fp16, P::bf16, P::fp8_e4m3, P::fp8_e5m2, P::fp8_e4m3fnuz, P::fp8_e5m2fnuz}) {
     HostMatrix const A = random_matrix(n, n, 11);
     for (std::int64_t j = 0; j < n; ++j) {
       for (std::int64_t i = j; i < n; ++i) {
@@ -76,7 +76,7 @@ TYPED_TEST(BlockTreeOn, RoundsEachBlockToItsLayerWithItsOwnScale) {
         if (i >= 10 && i < 20 && j < 10) A(i, j) *= 1e+30;
       }
     }
-    HostMatrix const B = through_tree<TypeParam>(A, {low, low, low, fp32}, leaf);
+    HostMatrix const B = through_tree<TypeParam>(A, {low, low, low, P::fp32}, leaf);
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = j; i < n; ++i)
         ASSERT_NEAR(B(i, j) / A(i, j), 1, traits(low).unit_roundoff)
@@ -86,7 +86,7 @@ TYPED_TEST(BlockTreeOn, RoundsEachBlockToItsLayerWithItsOwnScale) {
 
 TYPED_TEST(BlockTreeOn, CutsAtMultiplesOfTheLeafAndTypesByDepth) {
   std::int64_t const n = 1009, leaf = 64;
-  LayerList const layers{fp8_e4m3, fp16, fp32};
+  LayerList const layers{P::fp8_e4m3, P::fp16, P::fp32};
   Tree<TypeParam> const tree(TypeParam(), n, layers, leaf);
   std::int64_t entries = 0;
   for (auto const& node : tree.nodes()) {
@@ -94,7 +94,7 @@ TYPED_TEST(BlockTreeOn, CutsAtMultiplesOfTheLeafAndTypesByDepth) {
     if (node.is_leaf()) {
       EXPECT_LE(node.size, leaf);
       EXPECT_TRUE(node.size == leaf || node.begin + node.size == n);
-      EXPECT_EQ(node.stored.precision, fp32);
+      EXPECT_EQ(node.stored.precision, P::fp32);
       entries += node.size * (node.size + 1) / 2;
     } else {
       EXPECT_EQ(node.stored.precision, layers.at_depth(static_cast<std::size_t>(node.depth)));
@@ -113,7 +113,7 @@ TYPED_TEST(BlockTreeOn, CutsAtMultiplesOfTheLeafAndTypesByDepth) {
 TYPED_TEST(BlockTreeOn, TakesTheBytesThatItSaid) {
   TypeParam const exec;
   std::int64_t const n = 512, leaf = 32;
-  LayerList const layers{fp16, fp16, fp16, fp32};
+  LayerList const layers{P::fp16, P::fp16, P::fp16, P::fp32};
   auto const bytes = Tree<TypeParam>::bytes_needed(n, layers, leaf);
   Tree<TypeParam> tree(exec, n, layers, leaf);
   EXPECT_EQ(tree.stored_bytes(), bytes.stored);
@@ -136,7 +136,7 @@ TYPED_TEST(BlockTreeOn, ScalesAndShiftsWhileLoading) {
   auto const d_host = Kokkos::create_mirror_view(d);
   for (int i = 0; i < 9; ++i) d_host(i) = std::ldexp(1.0, 3 * i - 10);
   Kokkos::deep_copy(d, d_host);
-  Tree<TypeParam> tree(exec, 9, {fp64}, 2);
+  Tree<TypeParam> tree(exec, 9, {P::fp64}, 2);
   tree.load(exec, Uplo::Lower, matrix_ref(device), d, 0.25);
   auto const result = on_device<TypeParam>(A);
   tree.store(exec, Uplo::Lower, matrix_ref(result));
@@ -173,33 +173,33 @@ std::string message_of(Function const& f) {
 
 TYPED_TEST(BlockTreeOn, SaysWhatIsWrong) {
   TypeParam const exec;
-  EXPECT_EQ(message_of([&] { Tree<TypeParam>(exec, -1, {fp64}, 4); }),
+  EXPECT_EQ(message_of([&] { Tree<TypeParam>(exec, -1, {P::fp64}, 4); }),
             "BlockTree: n is -1, must be >= 0");
-  EXPECT_EQ(message_of([&] { Tree<TypeParam>(exec, 4, {fp64}, 0); }),
+  EXPECT_EQ(message_of([&] { Tree<TypeParam>(exec, 4, {P::fp64}, 0); }),
             "BlockTree: the leaf size is 0, must be >= 1");
-  Tree<TypeParam> tree(exec, 4, {fp64}, 2);
+  Tree<TypeParam> tree(exec, 4, {P::fp64}, 2);
   auto const A = on_device<TypeParam>(random_matrix(4, 5, 1));
   EXPECT_EQ(message_of([&] { tree.load(exec, Uplo::Lower, matrix_ref(A)); }),
             "BlockTree::load: A is 4 x 5, the tree of order 4");
   EXPECT_EQ(message_of([&] { tree.store(exec, Uplo::Lower, matrix_ref(A)); }),
             "BlockTree::store: A is 4 x 5, the tree of order 4");
   EXPECT_NE(message_of([&] {
-              Tree<TypeParam>(exec, std::int64_t(1) << 24, {fp64}, 1 << 14);
+              Tree<TypeParam>(exec, std::int64_t(1) << 24, {P::fp64}, 1 << 14);
             }).find(" bytes are needed"),
             std::string::npos);
 }
 
 TEST(Quantise, ScalesUpAndDownToTheTopOfTheFormat) {
-  EXPECT_EQ(block_scale(fp16, 1), 0x1p-14);
-  EXPECT_EQ(block_scale(fp16, 1.5), 0x1p-13);
-  EXPECT_EQ(block_scale(fp16, 0x1p14), 1);
-  EXPECT_EQ(block_scale(fp16, 1e30), std::ldexp(1.0, 100 - 14));
-  EXPECT_EQ(block_scale(fp16, 1e-30), std::ldexp(1.0, -99 - 14));
-  EXPECT_EQ(block_scale(fp8_e4m3, 256), 1);
-  EXPECT_EQ(block_scale(fp8_e4m3, 257), 2);
-  for (Precision const wide : {fp64, fp32, bf16}) EXPECT_EQ(block_scale(wide, 1e30), 1);
+  EXPECT_EQ(block_scale(P::fp16, 1), 0x1p-14);
+  EXPECT_EQ(block_scale(P::fp16, 1.5), 0x1p-13);
+  EXPECT_EQ(block_scale(P::fp16, 0x1p14), 1);
+  EXPECT_EQ(block_scale(P::fp16, 1e30), std::ldexp(1.0, 100 - 14));
+  EXPECT_EQ(block_scale(P::fp16, 1e-30), std::ldexp(1.0, -99 - 14));
+  EXPECT_EQ(block_scale(P::fp8_e4m3, 256), 1);
+  EXPECT_EQ(block_scale(P::fp8_e4m3, 257), 2);
+  for (Precision const wide : {P::fp64, P::fp32, P::bf16}) EXPECT_EQ(block_scale(wide, 1e30), 1);
   for (double const odd : {0.0, nan_value, static_cast<double>(INFINITY)})
-    EXPECT_EQ(block_scale(fp16, odd), 1);
+    EXPECT_EQ(block_scale(P::fp16, odd), 1);
 }
 
 }  // namespace

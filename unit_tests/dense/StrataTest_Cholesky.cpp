@@ -13,7 +13,7 @@ namespace {
 using namespace strata;
 using namespace strata::dense;
 using namespace strata::test;
-using enum strata::Precision;
+using P = strata::Precision;
 
 HostMatrix hard(MatrixKind kind, std::int64_t n, double condition, double spread = 1) {
   GeneratorOptions options;
@@ -91,7 +91,7 @@ TYPED_TEST(CholeskyOn, SolvesForAnySizeLayoutAndNumberOfColumns) {
       CholeskyReport report;
       CholeskyOptions options;
       options.leaf_size = 32;
-      LayerList const layers{fp16, fp32};
+      LayerList const layers{P::fp16, P::fp32};
       EXPECT_TRUE((solve<TypeParam>(A, columns, layers, options, report).converged)) << n;
       EXPECT_TRUE(
           (solve<TypeParam, Kokkos::LayoutRight>(A, columns, layers, options, report).converged))
@@ -115,7 +115,7 @@ TYPED_TEST(CholeskyOn, EquilibrationMakesBadScalingHarmless) {
   CholeskyReport report;
   CholeskyOptions options;
   options.leaf_size = 16;
-  SolveReport const result = solve<TypeParam>(A, 2, {fp16, fp16, fp32}, options, report);
+  SolveReport const result = solve<TypeParam>(A, 2, {P::fp16, P::fp16, P::fp32}, options, report);
   EXPECT_TRUE(result.converged);
   EXPECT_EQ(report.rung, Rung::AsAsked);
   EXPECT_TRUE(report.equilibrated);
@@ -128,7 +128,7 @@ TYPED_TEST(CholeskyOn, ClimbsTheLadderUntilARungHolds) {
   CholeskyReport report;
   CholeskyOptions options;
   options.leaf_size = 16;
-  SolveReport const result = solve<TypeParam>(A, 1, {fp8_e4m3, fp16, fp32}, options, report);
+  SolveReport const result = solve<TypeParam>(A, 1, {P::fp8_e4m3, P::fp16, P::fp32}, options, report);
   EXPECT_TRUE(result.converged);
   EXPECT_LE(result.backward_error, 1e-14);
   EXPECT_NE(report.rung, Rung::AsAsked);
