@@ -345,9 +345,15 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve(ExecutionSpace const& exec,
     exec.fence("strata::dense::solve: X is ready");
     seconds += timer.seconds();
     best.climbs = climbs;
-    if (best.converged || last || options.refine == Refine::None) break;
-    s.next_step = detail::next_layers(s.steps, s.next_step);
-    if (!s.climb()) break;
+    // CG broke down: A may be indefinite by less than the layers resolve, which only fp64 can tell.
+    bool const doubtful =
+        options.refine == Refine::Automatic && now.refinement.method == Refine::Gmres;
+    if (last || options.refine == Refine::None || (best.converged && !doubtful)) break;
+    s.next_step = doubtful ? s.steps.size() - 1 : detail::next_layers(s.steps, s.next_step);
+    if (!s.climb()) {
+      best.converged = false;
+      break;
+    }
   }
   best.iterations = iterations;
   best.seconds = seconds;

@@ -26,9 +26,9 @@ struct CholeskyOptions {
       0;                    ///< columns of a diagonal leaf; 0: chosen for the device and the layers
   bool equilibrate = true;  ///< factor D A D, D powers of two that bring the diagonal into [1/2, 2]
   BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
-  double shift = 0;         ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
-  bool ladder = true;       ///< on breakdown or without convergence, go on with the next rung
-  Trace* trace = nullptr;   ///< record the phases here
+  double shift = 0;        ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
+  bool ladder = true;      ///< on breakdown or without convergence, go on with the next rung
+  Trace* trace = nullptr;  ///< record the phases here
 };
 
 /// The rungs of the ladder, in the order they are tried.
@@ -101,7 +101,8 @@ class CholeskyFactor {
   /// Solve A X = B, refined in fp64 with the factor as preconditioner.
   ///
   /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1; LayoutLeft or LayoutRight, any padding.
-  /// Result   X; the report says whether it converged. Where it did not, and the ladder is on, the matrix is
+  /// Result   X; the report says whether it converged. If info() is not ok afterwards, A turned out to be indefinite
+  ///          by less than the first layers could tell. Where it did not, and the ladder is on, the matrix is
   ///          factored on the next higher rung and the solve done again; the best X found is returned.
   /// Sync     fences `exec`. Memory: 2 n m numbers of fp64, and those of `refine`.
   /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor or B holds a non-finite number.
@@ -136,8 +137,9 @@ class CholeskyFactor {
 ///
 /// Shape    A: n x n View of fp64, n >= 0, LayoutLeft or LayoutRight, any padding; only its lower triangle is
 ///          read, and it is not changed.
-/// Result   a factor whose info() is ok, or holds the order of the leading minor that is not positive: of A, found
-///          in fp64, if the ladder is on; of the first attempt otherwise.
+/// Result   a factor whose info() is ok: A, or a matrix within the layers' roundoff and the shift of it, is positive
+///          definite (`solve` finds out which); or info() holds the order of the leading minor that is not positive:
+///          of A, found in fp64, if the ladder is on; of the first attempt otherwise.
 /// Sync     fences `exec` once per attempt, and before it to check A.
 /// Memory   `BlockTree::bytes_needed`: about n^2 bytes for fp16 layers and 2 n^2 more while factoring.
 /// Throws   ShapeError if A is not square; ValueError naming the first non-finite entry of A's lower triangle, or

@@ -128,7 +128,8 @@ TYPED_TEST(CholeskyOn, ClimbsTheLadderUntilARungHolds) {
   CholeskyReport report;
   CholeskyOptions options;
   options.leaf_size = 16;
-  SolveReport const result = solve<TypeParam>(A, 1, {P::fp8_e4m3, P::fp16, P::fp32}, options, report);
+  SolveReport const result =
+      solve<TypeParam>(A, 1, {P::fp8_e4m3, P::fp16, P::fp32}, options, report);
   EXPECT_TRUE(result.converged);
   EXPECT_LE(result.backward_error, 1e-14);
   EXPECT_NE(report.rung, Rung::AsAsked);
@@ -160,7 +161,7 @@ TYPED_TEST(CholeskyOn, FindsTheExactMinorThatIsNotPositive) {
       Kokkos::deep_copy(L, A);
       ASSERT_EQ(reference_cholesky(L), 0);
       double const pivot = L(order - 1, order - 1) * L(order - 1, order - 1);
-      A(order - 1, order - 1) -= 1.01 * pivot;
+      A(order - 1, order - 1) -= pivot + 0.6;  // beyond any shift: the diagonal is about 1
       if (negative_diagonal)
         A(n - 1, n - 1) = -1;  // seen at once, but a later minor than the planted one
       CholeskyOptions options;
@@ -171,6 +172,26 @@ TYPED_TEST(CholeskyOn, FindsTheExactMinorThatIsNotPositive) {
       EXPECT_EQ(factor.report().rung, Rung::Fp64);
     }
   }
+}
+
+// Indefinite by less than fp16 resolves: the factorisation in layers holds, the solve finds out.
+TYPED_TEST(CholeskyOn, SolveFindsWhatTheLayersCouldNotTell) {
+  TypeParam const exec;
+  std::int64_t const n = 60;
+  HostMatrix const A = hard(MatrixKind::Geometric, n, 1e3);
+  HostMatrix const L("strata::test::L", n, n);
+  Kokkos::deep_copy(L, A);
+  ASSERT_EQ(reference_cholesky(L), 0);
+  A(n - 1, n - 1) -= 1.5 * L(n - 1, n - 1) * L(n - 1, n - 1);
+  CholeskyOptions options;
+  options.leaf_size = 8;
+  auto const matrix = on_device<TypeParam>(A), B = on_device<TypeParam>(random_matrix(n, 2, 3)),
+             X = on_device<TypeParam>(random_matrix(n, 2, 3));
+  auto factor = cholesky<Layers<fp8_e4m3, fp16, fp32>>(exec, matrix, options);
+  if (factor.info().ok()) {
+    EXPECT_FALSE(factor.solve(exec, B, X).converged);
+  }
+  EXPECT_EQ(factor.info().order(), n);
 }
 
 template <class Function>
