@@ -19,35 +19,35 @@ enum class BlockScaling {
 /// The power of two that a block with largest magnitude `amax` is divided by before it is rounded to
 /// `precision`.
 ///
-/// TwoWay: such that the largest stored magnitude lies in (top / 2, top], where `top` is 2^14 for fp16, 2^8 for E4M3,
-/// 2^15 for E5M2 (FNUZ: 2^7 and 2^15): below the largest finite number, so that rounding cannot overflow. DownOnly:
-/// the same, but at least 1. fp64, fp32 and bf16 have the range of their accumulators: 1. So has a block of zeros, or
-/// of non-finite numbers, which thereby stay visible.
+/// TwoWay: the smallest power of two that brings the block below the largest finite number R of the format, so that the
+/// largest stored magnitude lies in (R / 2, R] and rounding cannot overflow. DownOnly: the same, but at least 1.
+/// fp64, fp32 and bf16 have the range of their accumulators: 1. So has a block of zeros, or of non-finite numbers,
+/// which thereby stay visible.
 KOKKOS_INLINE_FUNCTION double block_scale(Precision precision, double amax,
                                           BlockScaling scaling = BlockScaling::TwoWay) {
-  int top = 0;
+  int top = 0;         // exponent of R
+  double largest = 0;  // R
   switch (precision) {
     case Precision::fp16:
-      top = 14;
+      top = 15, largest = 65504;
       break;
     case Precision::fp8_e4m3:
-      top = 8;
+      top = 8, largest = 448;
       break;
     case Precision::fp8_e4m3fnuz:
-      top = 7;
+      top = 7, largest = 240;
       break;
     case Precision::fp8_e5m2:
     case Precision::fp8_e5m2fnuz:
-      top = 15;
+      top = 15, largest = 57344;
       break;
     default:
       return 1;
   }
   if (scaling == BlockScaling::None || !(amax >= 0x1p-900) || !(amax <= 0x1p900)) return 1;
-  std::uint64_t const bits = Kokkos::bit_cast<std::uint64_t>(amax);
-  std::uint64_t const ceiling =
-      (bits >> 52) + ((bits & 0xfffffffffffffu) != 0);  // biased ceil(log2(amax))
-  double const scale = Kokkos::bit_cast<double>((ceiling - static_cast<std::uint64_t>(top)) << 52);
+  std::uint64_t const exponent = Kokkos::bit_cast<std::uint64_t>(amax) >> 52;  // biased, of amax
+  double scale = Kokkos::bit_cast<double>((exponent - static_cast<std::uint64_t>(top)) << 52);
+  if (amax > scale * largest) scale *= 2;
   return scaling == BlockScaling::DownOnly && scale < 1 ? 1 : scale;
 }
 

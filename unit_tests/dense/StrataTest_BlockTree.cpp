@@ -67,7 +67,8 @@ TYPED_TEST(BlockTreeOn, KeepsOneTriangleExactlyAndNeverSeesTheOther) {
 // entry that is not far below its block's largest is that of its layer.
 TYPED_TEST(BlockTreeOn, RoundsEachBlockToItsLayerWithItsOwnScale) {
   std::int64_t const n = 40, leaf = 5;
-  for (Precision const low : {P::fp16, P::bf16, P::fp8_e4m3, P::fp8_e5m2, P::fp8_e4m3fnuz, P::fp8_e5m2fnuz}) {
+  for (Precision const low :
+       {P::fp16, P::bf16, P::fp8_e4m3, P::fp8_e5m2, P::fp8_e4m3fnuz, P::fp8_e5m2fnuz}) {
     HostMatrix const A = random_matrix(n, n, 11);
     for (std::int64_t j = 0; j < n; ++j) {
       for (std::int64_t i = j; i < n; ++i) {
@@ -190,13 +191,23 @@ TYPED_TEST(BlockTreeOn, SaysWhatIsWrong) {
 }
 
 TEST(Quantise, ScalesUpAndDownToTheTopOfTheFormat) {
-  EXPECT_EQ(block_scale(P::fp16, 1), 0x1p-14);
-  EXPECT_EQ(block_scale(P::fp16, 1.5), 0x1p-13);
-  EXPECT_EQ(block_scale(P::fp16, 0x1p14), 1);
-  EXPECT_EQ(block_scale(P::fp16, 1e30), std::ldexp(1.0, 100 - 14));
-  EXPECT_EQ(block_scale(P::fp16, 1e-30), std::ldexp(1.0, -99 - 14));
-  EXPECT_EQ(block_scale(P::fp8_e4m3, 256), 1);
-  EXPECT_EQ(block_scale(P::fp8_e4m3, 257), 2);
+  EXPECT_EQ(block_scale(P::fp16, 1), 0x1p-15);
+  EXPECT_EQ(block_scale(P::fp16, 65504), 1);
+  EXPECT_EQ(block_scale(P::fp16, 65505), 2);
+  EXPECT_EQ(block_scale(P::fp8_e4m3, 448), 1);
+  EXPECT_EQ(block_scale(P::fp8_e4m3, 449), 2);
+  EXPECT_EQ(block_scale(P::fp8_e4m3, 224), 0.5);
+  EXPECT_EQ(block_scale(P::fp16, 1, BlockScaling::DownOnly), 1);
+  EXPECT_EQ(block_scale(P::fp16, 1e6, BlockScaling::DownOnly), 16);
+  EXPECT_EQ(block_scale(P::fp16, 1e6, BlockScaling::None), 1);
+  for (Precision const low :
+       {P::fp16, P::fp8_e4m3, P::fp8_e5m2, P::fp8_e4m3fnuz, P::fp8_e5m2fnuz}) {
+    double const largest = traits(low).max_finite;
+    for (double amax = 1e-30; amax < 1e30; amax *= 1.37) {
+      double const stored = amax / block_scale(low, amax);
+      EXPECT_TRUE(stored <= largest && stored > largest / 2) << traits(low).name << " " << amax;
+    }
+  }
   for (Precision const wide : {P::fp64, P::fp32, P::bf16}) EXPECT_EQ(block_scale(wide, 1e30), 1);
   for (double const odd : {0.0, nan_value, static_cast<double>(INFINITY)})
     EXPECT_EQ(block_scale(P::fp16, odd), 1);
