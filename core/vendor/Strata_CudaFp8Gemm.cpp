@@ -80,8 +80,7 @@ CudaFp8Gemm::Plan::Plan(Shape const& s)
       b("cublasLtMatrixLayoutCreate", cuda_type(s.b), s.k, s.n, s.ldb),
       c("cublasLtMatrixLayoutCreate", CUDA_R_32F, s.m, s.n, s.ldc) {
   set<std::int32_t>(description, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
-  set<std::int32_t>(description, CUBLASLT_MATMUL_DESC_POINTER_MODE,
-                    s.device_scalars ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST);
+  if (s.scale) set<void const*>(description, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, s.scale);
 }
 
 std::optional<cublasLtMatmulAlgo_t> CudaFp8Gemm::choose(Plan const& plan) const {
@@ -114,9 +113,10 @@ bool CudaFp8Gemm::operator()(Op op_a, Op op_b, double alpha, Matrix const& A, Ma
   Operand const a(A, transposed(op_a), k, m), b(B, op_b, k, n);
   bool const direct = C.precision == Precision::fp32 && C.rows == m &&
                       aligned(C.data, C.ld * static_cast<std::int64_t>(sizeof(float)));
-  bool const scaled = A.scale || B.scale;
+  float const* scale = nullptr;  // *A.scale * *B.scale, on the device
+  if (A.scale || B.scale) scale = scalars.product<float>(1, A.scale, B.scale, 0).alpha;
   Plan const& plan =
-      this->plan({A.precision, B.precision, scaled, m, n, k, a.ld, b.ld, direct ? C.ld : m});
+      this->plan({A.precision, B.precision, scale, m, n, k, a.ld, b.ld, direct ? C.ld : m});
   if (!plan.algorithm) return false;
 
   Kokkos::Profiling::ScopedRegion const region("strata::core::gemm[cublaslt]");
@@ -125,8 +125,8 @@ bool CudaFp8Gemm::operator()(Op op_a, Op op_b, double alpha, Matrix const& A, Ma
   void const* const a_data = a.pack(exec_, room);
   void const* const b_data = b.pack(exec_, room);
   void* const c_data = direct ? C.data : room;
-  auto const s = scalars.product<float>(alpha, A.scale, B.scale, direct ? beta : 0);
-  check(cublasLtMatmul(handle_, plan.description, s.alpha, a_data, plan.a, b_data, plan.b, s.beta,
+  auto const factor = static_cast<float>(alpha), old = direct ? static_cast<float>(beta) : 0.0f;
+  check(cublasLtMatmul(handle_, plan.description, &factor, a_data, plan.a, b_data, plan.b, &old,
                        c_data, plan.c, c_data, plan.c, &*plan.algorithm, workspace_,
                        workspace_bytes_, exec_.cuda_stream()),
         "cublasLtMatmul");

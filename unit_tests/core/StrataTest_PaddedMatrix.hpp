@@ -37,7 +37,7 @@ inline Element noise(unsigned seed) {
 inline double allowed(Precision operand, Precision result, Index terms, double magnitudes,
                       double value) {
   double const sums = operand == Precision::fp64 ? 0x1p-53 : 0x1p-24;
-  double const unit = traits(operand).bytes == 1 ? 0x1p-13 : 0;  // FP8 matrix units: CudaFp8Gemm
+  double const unit = traits(operand).bytes == 1 ? 0x1p-12 : 0;  // FP8 matrix units: CudaFp8Gemm
   return (static_cast<double>(terms + 4) * sums + unit) * magnitudes +
          1.01 * traits(result).unit_roundoff * std::abs(value) +
          traits(result).min_normal * traits(result).unit_roundoff;
