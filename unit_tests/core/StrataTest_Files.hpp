@@ -57,7 +57,7 @@ inline std::string gzip(std::string const& bytes) {
   return result.bytes;
 }
 
-/// The text of the exception of type E that `action` throws; empty (and a failure) if it throws none.
+/// The text of the exception of type E that `action` throws; empty (and a failure) without one.
 template <class E, class Action>
 std::string message_of(Action const& action) {
   try {
@@ -75,7 +75,7 @@ std::string message_of(Action const& action) {
 /// What an action in a process of its own cost, and what it threw.
 struct Outcome {
   std::string error;
-  double seconds = 0;    ///< of processor time: other processes on the machine don't count
+  double seconds = 0;    ///< of processor time: other processes don't count
   double megabytes = 0;  ///< growth of the resident memory at its peak
 };
 

@@ -61,7 +61,8 @@ inline bool same(ConstHostMatrix const& A, ConstHostMatrix const& B) {
   return true;
 }
 
-/// A refused file must be refused by an Error with one line of text; anything else escapes and is a crash.
+/// A refused file must be refused by an Error with one line of text; anything else escapes and is a
+/// crash.
 template <class Action>
 bool accepted(Action const& action) {
   try {
