@@ -16,7 +16,7 @@ std::string_view vendor_cholesky();
 /// Factor a copy of A and solve with it, `repeat` times; the run of median time counts.
 ///
 /// Shape    A: n x n, lower triangle read; B: n x m. Neither is changed.
-/// Result   seconds without the copies; the backward error of A X = B, for which `norm_inf` is ||A||_inf.
+/// Result   the seconds, that of copying A apart; the backward error of A X = B, for which `norm_inf` is ||A||_inf.
 /// Memory   one n x n and two n x m matrices.
 /// Throws   VendorError.
 Comparison compare(Kokkos::DefaultExecutionSpace const& exec,

@@ -19,7 +19,7 @@ LayerList automatic_layers(std::int64_t n) {
 template <class ExecutionSpace>
 std::int64_t automatic_leaf_size(std::int64_t n, LayerList const&) {
   constexpr bool host = Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible;
-  std::int64_t const most = host ? 512 : 1024;
+  std::int64_t const most = host ? 256 : 1024;
   return std::clamp<std::int64_t>((n + 7) / 8, 64, most);
 }
 
