@@ -31,7 +31,7 @@ struct Arguments {
 
 void describe(CLI::App& app, Arguments& arguments) {
   app.name("strata");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.set_version_flag("--version", "strata " STRATA_VERSION_STRING);
   app.footer(footer);
   auto* const solve =
@@ -73,6 +73,8 @@ int main(int argc, char** argv) {
   try {
     describe(app, arguments);
     app.parse(static_cast<int>(own_end - words.begin()), words.data());
+    if (app.get_subcommands().empty())
+      return fail(Exit::Usage, "give a command, solve or info (see strata --help)");
     return static_cast<int>(run(app, arguments, kokkos));
   } catch (CLI::Success const& request) {  // --help, --version
     return app.exit(request);

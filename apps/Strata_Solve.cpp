@@ -46,9 +46,13 @@ Exit solve(SolveOptions const& options) {
   Progress progress;
   std::optional<Trace> trace;
   if (!options.trace.empty()) trace.emplace();
-  Problem const problem = as_usage([&] { return set_up(options, progress); });
+  Trace* const recorder = trace ? &*trace : nullptr;
+  Problem const problem = as_usage([&] {
+    Span const span(recorder, "read", "program");
+    return set_up(options, progress);
+  });
   double const read_seconds = read.lap();
-  SolveResult result = run(problem, options, progress, trace ? &*trace : nullptr);
+  SolveResult result = run(problem, options, progress, recorder);
   result.seconds.read = read_seconds;
   result.seconds.total = total.lap();
   progress.phase("writing");

@@ -50,7 +50,8 @@ void require_memory(ProblemSummary& summary, SolveOptions const& options) {
                    in_bytes(8.0 * static_cast<double>(n) * static_cast<double>(n)), "); ", reason,
                    " ", in_bytes(static_cast<double>(limit)));
   };
-  double const matrix = 8.0 * static_cast<double>(n) * static_cast<double>(n + 3 * nrhs);
+  double const columns = static_cast<double>(n) + 3 * static_cast<double>(nrhs);
+  double const matrix = 8 * static_cast<double>(n) * columns;
   require(matrix);  // in floating point: what passes here fits 64 bits
   auto const copies = static_cast<std::size_t>(1 + copies_to_device + options.compare);
   auto const needed =

@@ -131,7 +131,7 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
       .add_option("--max-memory", options.max_memory,
                   "refuse to use more, as 8GB [what is available]")
       ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::AsSizeValue(true))
       ->group(group);
 }
 

@@ -142,7 +142,11 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
   SolveResult result = describe(problem, options);
   Stopwatch watch;
   progress.phase("making the right-hand sides");
-  Matrix const A = on_device(exec, problem.A), B = right_hand_side(exec, problem, A);
+  Matrix A, B;
+  {
+    Span const span(trace, "transfer", "program");
+    A = on_device(exec, problem.A), B = right_hand_side(exec, problem, A);
+  }
   Matrix const X("strata::solve::X", B.extent(0), B.extent(1));
   result.seconds.transfer = watch.lap();
 
@@ -161,12 +165,14 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
   }
   if (result.info == 0 && options.log_determinant) {
     progress.phase("estimating the log-determinant");
+    Span const span(trace, "log-determinant", "program");
     watch.lap();
     result.log_determinant = factor->log_determinant(exec);
     result.seconds.log_determinant = watch.lap();
   }
   factor.reset();
   if (result.info == 0 && options.compare) {
+    Span const span(trace, "comparison", "program");
     progress.phase(text("comparing with %s", std::string(vendor_cholesky()).c_str()));
     watch.lap();
     result.comparison = compare(exec, A, B, result.factor.norm_inf, options.repeat);

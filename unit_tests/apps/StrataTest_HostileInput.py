@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files that lie: one clear line, exit 2, below 64 MB of memory and one second."""
 import gzip
-import time
 import unittest
 
 from strata_program import ProgramTest, strata, tridiagonal, write_mtx
@@ -19,7 +18,7 @@ def symmetric(size, *entries):
 LYING_MATRICES = {
     "nnz_is_int64_max": (symmetric(f"5 5 {2**63 - 1}", "1 1 1.0"), str(2**63 - 1)),
     "nnz_is_4e8_with_one_line": (symmetric("400000000 400000000 400000000", "1 1 1.0"), "400000000"),
-    "array_of_2_to_the_64": (["%%MatrixMarket matrix array real general", f"{2**32} {2**32}", "1.0"], str(2**32)),
+    "array_of_2_to_the_64": (["%%MatrixMarket matrix array real general", f"{2**32} {2**32}", "1.0"], "promises"),
     "index_0": (symmetric("3 3 2", "1 1 1.0", "0 1 1.0"), ":4:"),
     "index_n_plus_1": (symmetric("3 3 2", "1 1 1.0", "4 1 1.0"), ":4:"),
     "symmetric_but_not_square": (symmetric("3 4 1", "1 1 1.0"), "3 x 4"),
@@ -32,10 +31,9 @@ LYING_MATRICES = {
 
 class HostileInput(ProgramTest):
     def assert_cheaply_refused(self, *arguments, parts=()):
-        start = time.monotonic()
         run = strata("solve", *arguments)
-        self.assertLess(time.monotonic() - start, 1.0)
         self.assert_refused(run, *parts)
+        self.assertLess(run.seconds, 1.0)
         self.assertLess(run.peak_bytes, 64e6)
 
     def test_matrix_market_files_that_lie(self):

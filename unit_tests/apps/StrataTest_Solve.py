@@ -175,6 +175,25 @@ class Options(ProgramTest):
             self.assertIn("strata", run.out)
 
 
+class NumPy(ProgramTest):
+    def test_finds_the_solution_of_its_own_system(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("no NumPy")
+        random = numpy.random.default_rng(1)
+        G = random.standard_normal((60, 60))
+        A, B = G @ G.T + numpy.eye(60), random.standard_normal((60, 3))
+        A = (A + A.T) / 2
+        numpy.save(self.path("A.npy"), A)
+        numpy.save(self.path("B.npy"), B.astype(">f4"))
+        self.solve("--matrix", self.path("A.npy"), "--rhs", self.path("B.npy"), "--layers", "fp16,fp32", "--output",
+                   self.path("X.npy"))
+        X = numpy.load(self.path("X.npy"))
+        residual = numpy.abs(A @ X - B.astype(">f4")).max()
+        self.assertLess(residual, 60 * 2.0**-52 * numpy.abs(A).sum(1).max() * numpy.abs(X).max())
+
+
 class ExitCodes(ProgramTest):
     def test_names_the_minor_that_is_not_positive(self):
         for n, minor in ((1, 1), (90, 1), (90, 37), (90, 64), (90, 65), (90, 90)):
@@ -204,7 +223,7 @@ class ExitCodes(ProgramTest):
 
     def test_refuses_wrong_usage(self):
         for arguments, part in (
-            ([], "subcommand"),
+            ([], "solve or info"),
             (["sovle"], "sovle"),
             (["solve"], "exactly one of --matrix, --locations and --generate"),
             (["solve", "--nonsense"], "--nonsense"),
@@ -249,7 +268,7 @@ class ExitCodes(ProgramTest):
     def test_refuses_coinciding_stations_without_a_nugget(self):
         self.path("s.csv").write_text("x,y,value\n0,0,1\n1,0,2\n0,0,3\n")
         run = strata("solve", "--locations", self.path("s.csv"), "--covariance", "matern:1,1,0.5")
-        self.assert_refused(run, "coincide")
+        self.assert_refused(run, "1 and 3", "nugget")
         self.solve("--locations", self.path("s.csv"), "--covariance", "matern:1,1,0.5,0.1")
 
     def test_fails_when_a_result_cannot_be_written(self):

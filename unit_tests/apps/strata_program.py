@@ -21,7 +21,8 @@ class Run:
     code: int
     out: str
     err: str
-    peak_bytes: int = 0  # resident
+    peak_bytes: int  # resident
+    seconds: float  # of processor time, which a busy machine does not change
 
 
 def strata(*arguments, env=None, stdout=subprocess.PIPE, timeout=120):
@@ -37,7 +38,8 @@ def strata(*arguments, env=None, stdout=subprocess.PIPE, timeout=120):
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0), err.seek(0)
-        return Run(process.returncode, out.read().decode(), err.read().decode(), usage.ru_maxrss * 1024)
+        seconds = usage.ru_utime + usage.ru_stime
+        return Run(process.returncode, out.read().decode(), err.read().decode(), usage.ru_maxrss * 1024, seconds)
 
 
 def write_npy(path, shape, values, header=None):
