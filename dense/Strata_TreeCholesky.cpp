@@ -9,7 +9,7 @@ namespace strata::dense {
 
 template <class ExecutionSpace>
 void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
-                typename LeafBlas<ExecutionSpace>::InfoView const& info) {
+                Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space> const& info) {
   if (tree.order() == 0) return;
   STRATA_REQUIRE(ValueError, tree.root().working.data != nullptr, "tree_potrf: the tree of order ",
                  tree.order(), " has not been loaded");
@@ -58,7 +58,7 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
 
 #define STRATA_INSTANTIATE(Exec)                                                                   \
   template void tree_potrf<Exec>(LeafBlas<Exec>&, BlockTree<LayerList, Exec> const&,               \
-                                 LeafBlas<Exec>::InfoView const&);                                 \
+                                 Kokkos::View<std::int64_t, Exec::memory_space> const&);           \
   template void tree_trsm<Exec>(LeafBlas<Exec>&, Side, Op, Diag, double,                           \
                                 BlockTree<LayerList, Exec> const&,                                 \
                                 MatrixRef<Exec::memory_space> const&, Products);                   \

@@ -27,7 +27,7 @@ namespace strata::dense {
 ///          layer's type before the block is final.
 template <class ExecutionSpace>
 void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
-                typename LeafBlas<ExecutionSpace>::InfoView const& info);
+                Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space> const& info);
 
 /// Solve op(L) X = alpha B (Left) or X op(L) = alpha B (Right), the triangular L in a block tree; X
 /// overwrites B.
