@@ -30,6 +30,19 @@ CLI::Option* add_parsed(CLI::App& command, std::string const& name, Target& targ
   return command.add_option_function<std::string>(name, store, help);
 }
 
+// Shown in messages, not in the help.
+template <class Integer>
+CLI::Validator at_least(Integer least) {
+  return CLI::Range(least, std::numeric_limits<Integer>::max()).description("");
+}
+
+std::string kinds() {
+  std::string list;
+  for (auto const kind : all_matrix_kinds())
+    list += (list.empty() ? "" : ", ") + std::string(name(kind));
+  return list;
+}
+
 void add_matrix_options(CLI::App& command, SolveOptions& options) {
   auto const group = std::string("The matrix (one of --matrix, --locations, --generate)");
   auto* const matrix =
@@ -42,10 +55,10 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
                                           "kriging system of stations (x,y,value or lon,lat,value)")
                               ->type_name("STATIONS.csv")
                               ->group(group);
-  auto* const generate =
-      add_parsed(command, "--generate", options.kind, matrix_kind_from_name, "a test matrix")
-          ->type_name("KIND")
-          ->group(group);
+  auto* const generate = add_parsed(command, "--generate", options.kind, matrix_kind_from_name,
+                                    "a test matrix: " + kinds())
+                             ->type_name("KIND")
+                             ->group(group);
   matrix->excludes(locations, generate);
   locations->excludes(generate);
   add_parsed(command, "--covariance", options.covariance, MaternCovariance::parse,
@@ -55,7 +68,7 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
       ->group(group);
   auto* const n = command.add_option("--n", options.n, "order of the generated matrix")
                       ->type_name("N")
-                      ->check(CLI::Range(std::int64_t(0), std::numeric_limits<std::int64_t>::max()))
+                      ->check(at_least<std::int64_t>(0))
                       ->needs(generate)
                       ->group(group);
   generate->needs(n);
@@ -85,7 +98,7 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
       ->group(group);
   command.add_option("--leaf", options.leaf, "order of the diagonal leaves [the library's choice]")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t(1), std::numeric_limits<std::int64_t>::max()))
+      ->check(at_least<std::int64_t>(1))
       ->group(group);
   add_parsed(command, "--refine", options.refinement.refine, dense::refine_from_name,
              "auto, none, classical, cg or gmres [auto]")
@@ -101,7 +114,7 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
       .add_option("--max-iterations", options.refinement.max_iterations,
                   "[100 classical, 2000 else]")
       ->type_name("K")
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->check(at_least<int>(1))
       ->group(group);
   command
       .add_flag("--log-determinant", options.log_determinant,
@@ -117,7 +130,7 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
           ->group(rhs_group);
   command.add_option("--nrhs", options.nrhs, "number of known vectors [1]")
       ->type_name("M")
-      ->check(CLI::Range(std::int64_t(0), std::numeric_limits<std::int64_t>::max()))
+      ->check(at_least<std::int64_t>(0))
       ->excludes(rhs)
       ->group(rhs_group);
   auto const group = std::string("The run");
@@ -125,7 +138,7 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
       ->group(group);
   command.add_option("--repeat", options.repeat, "factor and solve R times, report the median [1]")
       ->type_name("R")
-      ->check(CLI::Range(1, 1000000))
+      ->check(at_least<int>(1))
       ->group(group);
   command
       .add_option("--max-memory", options.max_memory,
