@@ -79,6 +79,12 @@ class SmallFloat {
     return Kokkos::bit_cast<float>(bits);
   }
 
+  // A choice without a branch, so that loops over these functions are vectorised.
+  KOKKOS_FUNCTION static std::uint32_t select(bool condition, std::uint32_t yes, std::uint32_t no) {
+    std::uint32_t const mask = 0u - static_cast<std::uint32_t>(condition);
+    return (yes & mask) | (no & ~mask);
+  }
+
   // Exact: the mantissa is moved to a float's place and the exponent rebased by an exact
   // multiplication, which turns a small format's subnormals into normal floats.
   KOKKOS_FUNCTION static float widen(Bits stored) {
@@ -91,33 +97,29 @@ class SmallFloat {
     float const rebase = to_float(static_cast<std::uint32_t>(127 + 127 - Format::bias) << 23);
     float const scaled = to_float(magnitude << (23 - mantissa_bits)) * rebase;
     std::uint32_t const special_bits =
-        ieee && magnitude == exponent_mask ? 0x7f800000u : 0x7fc00000u;
-    return to_float((special ? special_bits : to_bits(scaled)) | (fnuz && special ? 0 : sign));
+        select(ieee && magnitude == exponent_mask, 0x7f800000u, 0x7fc00000u);
+    return to_float(select(special, special_bits, to_bits(scaled)) | (fnuz && special ? 0 : sign));
   }
 
   KOKKOS_FUNCTION static Bits narrow(float value) {
     std::uint32_t const bits = to_bits(value), magnitude = bits & 0x7fffffffu;
     std::uint32_t const sign = (bits >> 31) << total_bits;
-    if (magnitude > 0x7f800000u) return static_cast<Bits>(nan_bits | (fnuz ? 0 : sign));
     constexpr int shift = 23 - mantissa_bits;
     constexpr std::uint32_t smallest_normal = static_cast<std::uint32_t>(128 - Format::bias) << 23;
-    std::uint32_t rounded = 0;
-    if (exponent_bits < 8 && magnitude < smallest_normal) {
-      // The unit of `aligner`'s last place is the format's smallest subnormal: the sum rounds
-      // there.
+    constexpr std::uint32_t rebase = static_cast<std::uint32_t>(127 - Format::bias) << 23;
+    std::uint32_t const half = (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1u);
+    std::uint32_t rounded = (magnitude + half - rebase) >> shift;
+    if constexpr (exponent_bits < 8) {
+      // The unit of `aligner`'s last place is the format's smallest subnormal: the sum rounds there.
       constexpr std::uint32_t aligner = static_cast<std::uint32_t>(128 - Format::bias + shift)
                                         << 23;
-      rounded = to_bits(to_float(magnitude) + to_float(aligner)) - aligner;
-    } else {
-      std::uint32_t const half = (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1u);
-      std::uint64_t const rebased = static_cast<std::uint64_t>(magnitude) + half -
-                                    (static_cast<std::uint64_t>(127 - Format::bias) << 23);
-      std::uint64_t const wide = rebased >> shift;
-      rounded = wide > max_bits ? max_bits + 1 : static_cast<std::uint32_t>(wide);
+      std::uint32_t const subnormal = to_bits(to_float(magnitude) + to_float(aligner)) - aligner;
+      rounded = select(magnitude < smallest_normal, subnormal, rounded);
     }
-    if (rounded > max_bits) rounded = ieee ? exponent_mask : nan_bits;
-    if (fnuz && (rounded == 0 || rounded == nan_bits)) return static_cast<Bits>(rounded);
-    return static_cast<Bits>(rounded | sign);
+    rounded = select(rounded > max_bits, ieee ? exponent_mask : nan_bits, rounded);
+    rounded = select(magnitude > 0x7f800000u, nan_bits, rounded);
+    bool const unsigned_result = fnuz && (rounded == 0 || rounded == nan_bits);
+    return static_cast<Bits>(rounded | (unsigned_result ? 0 : sign));
   }
 
   // Double to float, inexact results made odd: a float has at least two bits more than the small
@@ -126,12 +128,9 @@ class SmallFloat {
   KOKKOS_FUNCTION static float round_to_odd(double value) {
     float const nearest = static_cast<float>(value);
     double const back = nearest;
-    if (back == value || value != value) return nearest;
-    std::uint32_t bits = to_bits(nearest);
-    bool const away =
-        Kokkos::abs(back) > Kokkos::abs(value);  // |nearest| >= least subnormal, if away
-    if (away) bits -= 1;
-    return to_float(bits | 1u);
+    auto const inexact = static_cast<std::uint32_t>(back != value) & (value == value);
+    auto const away = static_cast<std::uint32_t>(Kokkos::abs(back) > Kokkos::abs(value));
+    return to_float((to_bits(nearest) - (inexact & away)) | inexact);
   }
 
   Bits bits_;

@@ -10,6 +10,8 @@
 #include <core/detail/Strata_Team.hpp>
 #include <core/detail/Strata_WidenedBlas.hpp>
 #include <core/vendor/Strata_VendorBlas.hpp>
+#include <initializer_list>
+#include <string>
 
 namespace strata {
 namespace {
@@ -26,15 +28,18 @@ constexpr bool has_vendor() {
   return false;
 }
 
+// " A is 4 x 3 (ld 4, fp64), B is ..." for an error's text.
 template <class Matrix>
-struct Shape {
-  Matrix const& A;
-  friend std::ostream& operator<<(std::ostream& text, Shape const& shape) {
-    Matrix const& A = shape.A;
-    return text << A.rows << " x " << A.cols << " (ld " << A.ld << ", " << traits(A.precision).name
-                << ')';
+std::string shapes(std::initializer_list<Matrix> operands) {
+  std::string text;
+  char name = 'A';
+  for (Matrix const& A : operands) {
+    text += detail::message(name == 'A' ? " " : ", ", name, " is ", A.rows, " x ", A.cols, " (ld ",
+                            A.ld, ", ", traits(A.precision).name, A.scale ? ", scaled)" : ")");
+    ++name;
   }
-};
+  return text;
+}
 
 template <class Matrix>
 bool is_valid(Matrix const& A) {
@@ -42,24 +47,21 @@ bool is_valid(Matrix const& A) {
          (A.data || A.rows == 0 || A.cols == 0);
 }
 
-// `fits` must hold, and each operand be valid; the last one is written and so has no scale.
-template <class... Matrix>
-void require_shapes(char const* operation, bool fits, Matrix const&... operand) {
-  char name = sizeof...(operand) == 1 ? 'A' : 'A' - 1;
-  auto const shapes = [&] {
-    std::ostringstream text;
-    name = 'A';
-    ((text << (name == 'A' ? " " : ", ") << name << " is " << Shape<Matrix>{operand}, ++name), ...);
-    return text.str();
-  };
-  STRATA_REQUIRE(ShapeError, fits, operation, ": extents don't fit:", shapes());
-  STRATA_REQUIRE(ShapeError, (is_valid(operand) && ...), operation,
-                 ": extents must be >= 0, ld >= max(1, rows) and data not null:", shapes());
+// The extents fit and each operand is valid.
+template <class Matrix>
+void require_shapes(char const* operation, bool fit, std::initializer_list<Matrix> operands) {
+  STRATA_REQUIRE(ShapeError, fit, operation, ": extents don't fit:", shapes(operands));
+  STRATA_REQUIRE(ShapeError, std::all_of(operands.begin(), operands.end(), is_valid<Matrix>),
+                 operation,
+                 ": extents must be >= 0, ld >= max(1, rows) and data not null:", shapes(operands));
 }
 
+// The same, and the last operand, which is written, has no scale.
 template <class Matrix>
-void require_unscaled(char const* operation, char name, Matrix const& C) {
-  STRATA_REQUIRE(ValueError, !C.scale, operation, ": ", name, " is written and must have no scale");
+void require_result(char const* operation, bool fit, std::initializer_list<Matrix> operands) {
+  require_shapes(operation, fit, operands);
+  STRATA_REQUIRE(ShapeError, !(operands.end() - 1)->scale, operation,
+                 ": a matrix that is written must have no scale:", shapes(operands));
 }
 
 std::int64_t rows_of(Op op, auto const& A) { return op == Op::NoTrans ? A.rows : A.cols; }
@@ -131,8 +133,7 @@ void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matri
                           double beta, Matrix const& C) {
   bool const fits = rows_of(op_a, A) == C.rows && cols_of(op_b, B) == C.cols &&
                     cols_of(op_a, A) == rows_of(op_b, B);
-  require_shapes("gemm", fits, A, B, C);
-  require_unscaled("gemm", 'C', C);
+  require_result<Matrix>("gemm", fits, {A, B, C});
   if (C.rows == 0 || C.cols == 0) return;
   if (alpha == 0 || cols_of(op_a, A) == 0)
     return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
@@ -144,8 +145,7 @@ void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matri
 template <class Exec>
 void LeafBlas<Exec>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
                           Matrix const& C) {
-  require_shapes("syrk", C.rows == C.cols && rows_of(op, A) == C.rows, A, C);
-  require_unscaled("syrk", 'C', C);
+  require_result<Matrix>("syrk", C.rows == C.cols && rows_of(op, A) == C.rows, {A, C});
   if (C.rows == 0) return;
   if (alpha == 0 || cols_of(op, A) == 0)
     return detail::combine(impl_->exec, detail::part_of(uplo), {}, Matrix{}, beta, C);
@@ -158,8 +158,7 @@ template <class Exec>
 void LeafBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A,
                           Matrix const& B) {
   bool const fits = A.rows == A.cols && A.rows == (side == Side::Left ? B.rows : B.cols);
-  require_shapes("trsm", fits, A, B);
-  require_unscaled("trsm", 'B', B);
+  require_result<Matrix>("trsm", fits, {A, B});
   if (B.rows == 0 || B.cols == 0) return;
   if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, 0, B);
   impl_->run("trsm", [&](auto& blas) -> decltype(blas.trsm(side, uplo, op, diag, alpha, A, B)) {
@@ -169,8 +168,7 @@ void LeafBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, 
 
 template <class Exec>
 void LeafBlas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info) {
-  require_shapes("potrf", A.rows == A.cols, A);
-  require_unscaled("potrf", 'A', A);
+  require_result<Matrix>("potrf", A.rows == A.cols, {A});
   if (A.rows == 0) return;
   impl_->run("potrf", [&](auto& blas) -> decltype(blas.potrf(uplo, A, offset, info)) {
     return blas.potrf(uplo, A, offset, info);
@@ -181,8 +179,7 @@ template <class Exec>
 void LeafBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
                           Matrix const& C) {
   bool const fits = A.rows == A.cols && A.rows == C.rows && B.rows == C.rows && B.cols == C.cols;
-  require_shapes("symm", fits, A, B, C);
-  require_unscaled("symm", 'C', C);
+  require_result<Matrix>("symm", fits, {A, B, C});
   if (C.rows == 0 || C.cols == 0) return;
   if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
   impl_->run("symm", [&](auto& blas) -> decltype(blas.symm(uplo, alpha, A, B, beta, C)) {
@@ -193,7 +190,7 @@ void LeafBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const
 template <class Exec>
 void LeafBlas<Exec>::convert(Op op, Matrix const& source, Matrix const& target) {
   bool const fits = rows_of(op, source) == target.rows && cols_of(op, source) == target.cols;
-  require_shapes("convert", fits, source, target);
+  require_shapes<Matrix>("convert", fits, {source, target});
   detail::convert(impl_->exec, op, detail::Part::Full, source, target);
 }
 

@@ -23,16 +23,19 @@ enum class BlasPath {
 /// The dense operations that the block algorithms end in, on one execution-space instance.
 ///
 /// Owns the vendor handles and the workspace of its instance; make one per instance and keep it.
-/// Every call is enqueued on the instance; none fences unless it says so. Matrices are
-/// column-major, of any mix of precisions; operands narrower than fp32 are widened exactly, sums
-/// are accumulated in fp64 if an operand of the product is fp64 and in fp32 otherwise, and the
-/// result is rounded once to its type. beta = 0 overwrites, NaN included. A scale
+/// Matrices are column-major, of any mix of precisions; operands narrower than fp32 are widened
+/// exactly, sums are accumulated in fp64 if an operand of the product is fp64 and in fp32
+/// otherwise, and the result is rounded once to its type. beta = 0 overwrites, NaN included. A scale
 /// (`MatrixRef::scale`) is honoured on inputs; a matrix that is written must have none.
 ///
-/// Memory   workspace grows to the largest request and is kept; `reserve` makes later calls free of
-/// allocation. Throws   ShapeError with all extents if they do not fit, before anything is written;
-/// ValueError if the
-///          path asked for has no such operation and types; VendorError from a vendor library.
+/// Sync     every call is enqueued on the instance; none fences, except to let the workspace grow.
+/// Memory   the workspace grows to the largest request and is kept; `reserve` makes later calls
+///          free of allocation. It holds blocks that are widened for a library: at most 64 MiB for
+///          each operand, but all of a potrf in low precision.
+/// Throws   ShapeError with all extents if they do not fit or a result has a scale, before
+///          anything is written; ValueError if the path asked for has no such operation and types,
+///          or an extent is too large for the vendor's integers; MemoryError with the bytes that
+///          the workspace can't get; VendorError from a vendor library.
 template <class ExecutionSpace>
 class LeafBlas {
  public:
@@ -64,13 +67,12 @@ class LeafBlas {
   /// (order of A) flops.
   void trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
 
-  /// A = L L^T (Lower) or U^T U (Upper) in place; the other triangle is not touched. Cost n^3/3
-  /// flops.
+  /// A = L L^T (Lower) or U^T U (Upper) in place; the other triangle is not touched.
+  /// Cost n^3/3 flops.
   ///
-  /// Result   if *info is 0 on entry and the leading minor of order j is not positive or is NaN,
-  /// *info becomes
-  ///          offset + j and the columns from j on hold no defined numbers; if *info is not 0 on
-  ///          entry it stays.
+  /// Result   if *info is 0 on entry and the leading minor of order j is the first whose pivot is
+  ///          not a positive finite number, *info becomes offset + j, and only the leading block
+  ///          of order j - 1 holds defined numbers; if *info is not 0 on entry it stays.
   /// Sync     enqueued; *info stays in device memory.
   void potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
 

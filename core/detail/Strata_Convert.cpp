@@ -82,7 +82,8 @@ struct TransposeTiles {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto* const tile = static_cast<Work*>(member.team_scratch(0).get_shmem(scratch_bytes));
+    auto* const tile =
+        static_cast<Work*>(member.team_scratch(0).get_shmem(std::size_t{scratch_bytes}));
     double const ratio =
         (source.scale ? *source.scale : 1.0) / (target.scale ? *target.scale : 1.0);
     for (std::int64_t item = member.league_rank(); item < tiles; item += member.league_size()) {
@@ -92,8 +93,7 @@ struct TransposeTiles {
       std::int64_t const source_ld = source.ld, target_ld = target.ld;
       with_stored_type(source.precision, source.data, [&](auto* data) {
         auto const* const from = data + j0 + i0 * source_ld;
-        team_for(member, edge * m, [=](int t) {
-          int const j = t % edge, i = t / edge;
+        team_for_tile<edge>(member, m, [=](int j, int i) {
           if (j < n)
             tile[i + j * padded] = static_cast<Work>(from[j + i * source_ld]) * Work(ratio);
         });
@@ -102,8 +102,7 @@ struct TransposeTiles {
       with_stored_type(target.precision, target.data, [&](auto* data) {
         using Target = std::remove_pointer_t<decltype(data)>;
         auto* const to = data + i0 + j0 * target_ld;
-        team_for(member, edge * n, [=](int t) {
-          int const i = t % edge, j = t / edge;
+        team_for_tile<edge>(member, n, [=](int i, int j) {
           if (i < m) to[i + j * target_ld] = static_cast<Target>(tile[i + j * padded]);
         });
       });

@@ -67,33 +67,6 @@ struct Combine {
   }
 };
 
-/// One team looks for the first bad element.
-template <class Matrix, class InfoView>
-struct CheckDiagonal {
-  Matrix A;
-  std::int64_t offset;
-  InfoView info;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    std::int64_t const order = A.rows, ld = A.ld;
-    std::int64_t first = order;
-    with_stored_type(A.precision, A.data, [&](auto* a) {
-      Kokkos::parallel_reduce(
-          Kokkos::TeamThreadRange(member, order),
-          [=](std::int64_t j, std::int64_t& least) {
-            auto const d = static_cast<double>(a[j + j * ld]);
-            bool const good = d > 0 && d <= Kokkos::Experimental::finite_max_v<double>;
-            if (!good && j < least) least = j;
-          },
-          Kokkos::Min<std::int64_t>(first));
-    });
-    Kokkos::single(Kokkos::PerTeam(member), [&]() {
-      if (info() == 0 && first < order) info() = offset + first + 1;
-    });
-  }
-};
-
 }  // namespace
 
 template <class Exec, class Matrix>
@@ -106,19 +79,10 @@ void combine(Exec const& exec, Part part, Factor const& factor, Matrix const& pr
                Kernel{product, C, factor, beta, chunks, part});
 }
 
-template <class Exec, class Matrix, class InfoView>
-void check_diagonal(Exec const& exec, Matrix const& A, std::int64_t offset, InfoView const& info) {
-  launch_teams("strata::core::check_diagonal", exec, 1, 0,
-               CheckDiagonal<Matrix, InfoView>{A, offset, info});
-}
-
-#define STRATA_INSTANTIATE_ELEMENTWISE(Space)                                                \
-  template void combine(Space const&, Part, Factor const&,                                   \
-                        MatrixRef<typename Space::memory_space> const&, double,              \
-                        MatrixRef<typename Space::memory_space> const&);                     \
-  template void check_diagonal(Space const&, MatrixRef<typename Space::memory_space> const&, \
-                               std::int64_t,                                                 \
-                               Kokkos::View<std::int64_t, typename Space::memory_space> const&);
-STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_ELEMENTWISE)
+#define STRATA_INSTANTIATE_COMBINE(Space)                                       \
+  template void combine(Space const&, Part, Factor const&,                      \
+                        MatrixRef<typename Space::memory_space> const&, double, \
+                        MatrixRef<typename Space::memory_space> const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_COMBINE)
 
 }  // namespace strata::detail

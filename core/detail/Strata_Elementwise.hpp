@@ -52,10 +52,6 @@ template <class Exec, class Matrix>
 void combine(Exec const& exec, Part part, Factor const& factor, Matrix const& product, double beta,
              Matrix const& C);
 
-/// If *info is 0: *info = offset + j for the first j whose diagonal element isn't a positive finite number.
-template <class Exec, class Matrix, class InfoView>
-void check_diagonal(Exec const& exec, Matrix const& A, std::int64_t offset, InfoView const& info);
-
 }  // namespace strata::detail
 
 #endif

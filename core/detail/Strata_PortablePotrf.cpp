@@ -24,7 +24,7 @@ struct FactorBlock {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto* const a = static_cast<T*>(member.team_scratch(0).get_shmem(scratch_bytes));
+    auto* const a = static_cast<T*>(member.team_scratch(0).get_shmem(std::size_t{scratch_bytes}));
     int const order = static_cast<int>(A.rows);
     copy(member, a, true);
     member.team_barrier();

@@ -38,7 +38,7 @@ struct TiledProduct {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto* const a = static_cast<Acc*>(member.team_scratch(0).get_shmem(scratch_bytes));
+    auto* const a = static_cast<Acc*>(member.team_scratch(0).get_shmem(std::size_t{scratch_bytes}));
     Acc *const b = a + depth * padded, *const sum = b + depth * padded;
     for (std::int64_t t = member.league_rank(); t < tiles; t += member.league_size()) {
       std::int64_t const i0 = (t % tile_rows) * edge, j0 = (t / tile_rows) * edge;
@@ -66,16 +66,19 @@ struct TiledProduct {
     bool const trans = operand.op == Op::Trans;
     Structure const structure = operand.structure;
     with_stored_type(operand.matrix.precision, operand.matrix.data, [&](auto* data) {
-      team_for(member, edge * depth, [=](int x) {
-        int const r = trans ? x / depth : x % edge, p = trans ? x % depth : x / edge;
-        std::int64_t i = r0 + r, j = p0 + p;
+      auto const element = [=](int r, int p) {
+        std::int64_t const i = r0 + r, j = p0 + p;
         bool const inside = i < rows && j < depth_end;
         bool const mirrored = structure == Structure::General          ? trans
                               : structure == Structure::SymmetricLower ? i < j
                                                                        : i > j;
         std::int64_t const at = mirrored ? j + i * ld : i + j * ld;
         tile[r + p * padded] = inside ? static_cast<Acc>(data[at]) : Acc(0);
-      });
+      };
+      if (trans)
+        team_for_tile<depth>(member, edge, [=](int p, int r) { element(r, p); });
+      else
+        team_for_tile<edge>(member, depth, element);
     });
   }
 
@@ -102,11 +105,11 @@ struct TiledProduct {
     Part const written = part;
     with_stored_type(C.precision, C.data, [&](auto* c) {
       using T = std::remove_pointer_t<decltype(c)>;
-      team_for(member, edge * edge, [=](int x) {
-        std::int64_t const i = i0 + x % edge, j = j0 + x / edge;
+      team_for_tile<edge>(member, edge, [=](int r, int s) {
+        std::int64_t const i = i0 + r, j = j0 + s;
         bool const in_part = written == Part::Full || (written == Part::Lower ? i >= j : i <= j);
         if (i >= result.rows || j >= result.cols || !in_part) return;
-        double const product = alpha * static_cast<double>(sum[x]);
+        double const product = alpha * static_cast<double>(sum[r + s * edge]);
         T& element = c[i + j * result.ld];
         element = static_cast<T>(old == 0 ? product : product + old * static_cast<double>(element));
       });

@@ -27,7 +27,8 @@ struct SolveBlock {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto* const lower = static_cast<T*>(member.team_scratch(0).get_shmem(scratch_bytes));
+    auto* const lower =
+        static_cast<T*>(member.team_scratch(0).get_shmem(std::size_t{scratch_bytes}));
     T* const x = lower + block * (block + 1);
     load_triangle(member, lower);
     for (std::int64_t s = member.league_rank(); s < strips; s += member.league_size()) {

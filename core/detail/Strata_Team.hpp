@@ -27,6 +27,18 @@ KOKKOS_INLINE_FUNCTION void team_for(Member const& member, int count, Function c
   }
 }
 
+/// f(i, j) for all i < Rows and j < cols by the threads of a team, i fastest.
+template <int Rows, class Member, class Function>
+KOKKOS_INLINE_FUNCTION void team_for_tile(Member const& member, int cols, Function const& f) {
+  if constexpr (runs_on_host<typename Member::execution_space>) {
+    for (int j = 0; j < cols; ++j)
+      for (int i = 0; i < Rows; ++i) f(i, j);
+  } else {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, Rows * cols),
+                         [&](int t) { f(t % Rows, t / Rows); });
+  }
+}
+
 /// Run `kernel` with teams over `items` pieces of work and `scratch_bytes` of scratch memory each.
 ///
 /// A team takes the pieces league_rank(), league_rank() + league_size(), ...; a device's team has at most
