@@ -22,11 +22,13 @@ struct UsageError : Error {
   using Error::Error;
 };
 
-/// Call `f`; what the library throws there is about the user's arguments or files.
+/// Call `f`; what the library throws there is about the user's arguments or files, unless a vendor library failed.
 template <class Function>
 decltype(auto) as_usage(Function&& f) {
   try {
     return std::forward<Function>(f)();
+  } catch (VendorError const&) {
+    throw;
   } catch (Error const& error) {
     throw UsageError(error.what());
   }

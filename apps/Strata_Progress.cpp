@@ -36,7 +36,7 @@ bool may_use_colour() {
 // A thread rewrites the line, so that it advances while the solver works.
 class Progress::Line {
  public:
-  Line() : writer_([this](std::stop_token stop) { run(stop); }) {}
+  Line() : writer_([this](std::stop_token const& stop) { run(stop); }) {}
   ~Line() {
     writer_.request_stop();
     writer_.join();

@@ -64,6 +64,7 @@ Comparison compare(Exec const& exec, Matrix const& A, Matrix const& B, double no
                X = shaped_like(exec, B, "strata::compare::X");
   LeafBlas<Exec>::InfoView const info("strata::compare::info");
   std::vector<Comparison> samples;
+  samples.reserve(static_cast<std::size_t>(repeat));
   for (int r = 0; r < repeat; ++r) {
     Kokkos::deep_copy(exec, X, B);
     Kokkos::deep_copy(exec, info, 0);

@@ -60,24 +60,23 @@ HostMatrix centred(std::vector<double> const& values, std::vector<std::int64_t> 
   return B;
 }
 
-Problem read_locations(SolveOptions const& options) {
+Problem read_locations(SolveOptions const& options, MaternCovariance const& covariance) {
   auto const stations = read_stations(options.locations);
   Problem problem;
   auto& summary = problem.summary;
   Locations const locations{stations.x, stations.y,
                             stations.geographic ? Metric::GreatCircle : Metric::Euclidean};
-  summary.source =
-      text("%s, %s", options.locations.c_str(), to_string(*options.covariance).c_str());
+  summary.source = text("%s, %s", options.locations.c_str(), to_string(covariance).c_str());
   summary.format = stations.geographic
                        ? "kriging system, great-circle distances in km, Morton order"
                        : "kriging system, Euclidean distances, Morton order";
   summary.n = locations.size();
   summary.nrhs = right_hand_sides(options);
-  check_covariance(*options.covariance, locations);
+  check_covariance(covariance, locations);
   require_memory(summary, options);
   problem.order = morton_order(locations.x, locations.y);
   problem.A = allocate_host_matrix("strata::solve::A", summary.n, summary.n);
-  fill_covariance(Kokkos::DefaultHostExecutionSpace(), *options.covariance,
+  fill_covariance(Kokkos::DefaultHostExecutionSpace(), covariance,
                   locations.permuted(problem.order), problem.A);
   if (options.rhs.empty()) {
     problem.B = centred(stations.value, problem.order);
@@ -86,10 +85,9 @@ Problem read_locations(SolveOptions const& options) {
   return problem;
 }
 
-Problem generate_matrix(SolveOptions const& options) {
+Problem generate_matrix(SolveOptions const& options, MatrixKind kind) {
   auto generator = options.generator;
   if (options.covariance) generator.covariance = *options.covariance;
-  auto const kind = *options.kind;
   Problem problem;
   auto& summary = problem.summary;
   summary.source = text("%s, seed %llu", std::string(name(kind)).c_str(),
@@ -126,10 +124,17 @@ void add_right_hand_sides(SolveOptions const& options, Problem& problem) {
                    " right-hand sides do not fit the matrix of order ", summary.n);
     problem.B = in_order(B, problem.order);
     summary.rhs = options.rhs;
-  } else if (!problem.B) {
+  } else if (options.locations.empty()) {
+    problem.knows_solution = true;
     problem.X = known_solution(summary.n, summary.nrhs, options.generator.seed);
     summary.rhs = "A times a known vector";
   }
+}
+
+Problem read_or_generate(SolveOptions const& options) {
+  if (options.kind) return generate_matrix(options, *options.kind);
+  if (options.covariance) return read_locations(options, *options.covariance);
+  return read_file(options);
 }
 
 }  // namespace
@@ -137,9 +142,7 @@ void add_right_hand_sides(SolveOptions const& options, Problem& problem) {
 Problem set_up(SolveOptions const& options, Progress& progress) {
   progress.phase(options.kind ? "generating the matrix"
                               : "reading " + options.matrix + options.locations);
-  Problem problem = options.kind              ? generate_matrix(options)
-                    : !options.matrix.empty() ? read_file(options)
-                                              : read_locations(options);
+  Problem problem = read_or_generate(options);
   add_right_hand_sides(options, problem);
   return problem;
 }

@@ -25,11 +25,12 @@ struct ProblemSummary {
   std::size_t bytes_needed = 0;         ///< of memory, for the matrix and all that is computed
 };
 
-/// A system to solve. Either B or the known solution X is there; then B = A X.
+/// A system to solve: B is given, or to be made from the known solution X.
 struct Problem {
   ProblemSummary summary;
   HostMatrix A;
-  std::optional<HostMatrix> B, X;
+  HostMatrix B, X;
+  bool knows_solution = false;
   std::vector<std::int64_t> order;  ///< row k stands for station order[k]; empty: rows are as given
 };
 

@@ -9,7 +9,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,8 +26,8 @@ Matrix on_device(Exec const& exec, HostMatrix const& host) {
   if constexpr (std::is_same_v<Matrix, HostMatrix>) {
     return host;
   } else {
-    Matrix const copy(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, host.label()),
-                      host.extent(0), host.extent(1));
+    Matrix copy(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, host.label()), host.extent(0),
+                host.extent(1));
     Kokkos::deep_copy(exec, copy, host);
     exec.fence("strata::solve::copied_to_device");
     return copy;
@@ -35,16 +35,16 @@ Matrix on_device(Exec const& exec, HostMatrix const& host) {
 }
 
 HostMatrix on_host(Exec const& exec, Matrix const& device) {
-  HostMatrix const copy(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label()),
-                        device.extent(0), device.extent(1));
+  HostMatrix copy(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label()), device.extent(0),
+                  device.extent(1));
   Kokkos::deep_copy(exec, copy, device);
   exec.fence("strata::solve::copied_to_host");
   return copy;
 }
 
 Matrix right_hand_side(Exec const& exec, Problem const& problem, Matrix const& A) {
-  if (problem.B) return on_device(exec, *problem.B);
-  Matrix const X = on_device(exec, *problem.X);
+  if (!problem.knows_solution) return on_device(exec, problem.B);
+  Matrix const X = on_device(exec, problem.X);
   Matrix const B("strata::solve::B", X.extent(0), X.extent(1));
   LeafBlas<Exec>(exec).symm(Uplo::Lower, 1, matrix_ref(A), matrix_ref(X), 0, matrix_ref(B));
   exec.fence("strata::solve::right_hand_side");
@@ -90,7 +90,7 @@ using Factor = dense::CholeskyFactor<Exec>;
 
 Sample factor_and_solve(Exec const& exec, Matrix const& A, Matrix const& B, Matrix const& X,
                         SolveOptions const& options, Trace* trace, Progress& progress,
-                        std::optional<Factor>& factor) {
+                        std::unique_ptr<Factor>& factor) {
   auto const n = static_cast<std::int64_t>(A.extent(0));
   auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n);
   dense::CholeskyOptions const cholesky_options{.leaf_size = options.leaf, .trace = trace};
@@ -99,7 +99,8 @@ Sample factor_and_solve(Exec const& exec, Matrix const& A, Matrix const& B, Matr
   progress.phase(
       text("factoring, n = %lld, layers %s", static_cast<long long>(n), layers.name().c_str()));
   Stopwatch watch;
-  as_usage([&] { factor.emplace(dense::cholesky(exec, A, layers, cholesky_options)); });
+  factor = as_usage(
+      [&] { return std::make_unique<Factor>(dense::cholesky(exec, A, layers, cholesky_options)); });
   exec.fence("strata::solve::factored");
   sample.factor_seconds = watch.lap();
   if (factor->info().ok()) {
@@ -150,8 +151,9 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
   Matrix const X("strata::solve::X", B.extent(0), B.extent(1));
   result.seconds.transfer = watch.lap();
 
-  std::optional<Factor> factor;
+  std::unique_ptr<Factor> factor;
   std::vector<Sample> samples;
+  samples.reserve(static_cast<std::size_t>(options.repeat));
   for (int r = 0; r < options.repeat; ++r)
     samples.push_back(factor_and_solve(exec, A, B, X, options, trace, progress, factor));
   take_median(std::move(samples), result);
@@ -159,7 +161,7 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
   if (result.info == 0) {
     watch.lap();
     HostMatrix const host_X = on_host(exec, X);
-    if (problem.X) result.forward_error = forward_error(host_X, *problem.X);
+    if (problem.knows_solution) result.forward_error = forward_error(host_X, problem.X);
     result.X = in_users_order(host_X, problem.order);
     result.seconds.transfer += watch.lap();
   }

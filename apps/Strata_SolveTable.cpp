@@ -134,7 +134,7 @@ void print_seconds(std::ostream& out, Table& table, SolveResult const& result) {
 }
 
 void print_comparison(std::ostream& out, Table& table, SolveResult const& result) {
-  if (!result.comparison) return;
+  if (!result.comparison || !result.solve) return;
   auto const& vendor = *result.comparison;
   table.heading(text("Comparison with %s", vendor.library.c_str()));
   if (vendor.info != 0) return table.row("broke down", outcome(vendor.info));
