@@ -161,7 +161,9 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::describe_scales() {
   report.smallest_block_scale = report.largest_block_scale = 1;
-  auto const scales = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), tree->scales());
+  auto const scales = Kokkos::create_mirror_view_and_copy(
+      Kokkos::view_alloc(exec, Kokkos::HostSpace()), tree->scales());
+  exec.fence("strata::dense::cholesky: read the scales");
   bool first = true;
   for (std::size_t i = 0; i < tree->nodes().size(); ++i) {
     if (tree->nodes()[i].scale == nullptr) continue;
@@ -345,9 +347,8 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve(ExecutionSpace const& exec,
     exec.fence("strata::dense::solve: X is ready");
     seconds += timer.seconds();
     best.climbs = climbs;
-    // CG broke down: A may be indefinite by less than the layers resolve, which only fp64 can tell.
-    bool const doubtful =
-        options.refine == Refine::Automatic && now.refinement.method == Refine::Gmres;
+    // A is indefinite by less than the layers resolve: fp64 finds the minor.
+    bool const doubtful = now.refinement.indefinite;
     if (last || options.refine == Refine::None || (best.converged && !doubtful)) break;
     s.next_step = doubtful ? s.steps.size() - 1 : detail::next_layers(s.steps, s.next_step);
     if (!s.climb()) {

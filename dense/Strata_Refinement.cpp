@@ -236,6 +236,7 @@ class Refiner {
     for (std::size_t c = 0; c < active_.size(); ++c) {
       active_[c]->iterations += corrections[c].iterations;
       active_[c]->broken = corrections[c].broken;
+      report_.indefinite |= corrections[c].indefinite;
     }
   }
 

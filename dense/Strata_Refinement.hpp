@@ -53,7 +53,8 @@ inline constexpr double slate_threshold = 50 * 0x1p-53;  ///< SLATE's tester of 
 struct RefinementReport {
   /// Each column meets the tolerance; for the default tolerance also both thresholds above.
   bool converged = true;
-  bool stagnated = false;        ///< a column stopped because its error no longer fell
+  bool indefinite = false;  ///< CG met a direction p with p'A p < 0: A is not positive definite
+  bool stagnated = false;   ///< a column stopped because its error no longer fell
   Refine method = Refine::None;  ///< the last method that ran; None: M^-1 B was good enough
   /// Applications of M^-1 to the column that took most, the first solve included.
   std::int64_t iterations = 0;

@@ -32,6 +32,7 @@ struct Correction {
   double target = 0;            ///< of ||r - A d||_2 / ||r||_2
   std::int64_t budget = 0;      ///< applications of M^-1
   std::int64_t iterations = 0;  ///< made
+  bool indefinite = false;      ///< p'Ap was negative in a direction p: A is not positive definite
   bool broken = false;  ///< a direction was met in which A or M is not positive, or not finite
 };
 
@@ -91,6 +92,7 @@ class ConjugateGradients {
       operators_.apply(P, Q);
       auto const curvature = kernels_.dot(P, P, Q);
       for (std::size_t c = 0; c < cols; ++c) {
+        columns[c].indefinite |= live[c] && curvature[c].sum[0] < 0;
         if (live[c] && !positive(curvature[c].sum[0])) stop(c, live, columns[c]);
         alpha[c] = live[c] ? rz[c] / curvature[c].sum[0] : 0;
       }

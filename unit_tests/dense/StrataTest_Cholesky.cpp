@@ -134,6 +134,8 @@ TYPED_TEST(CholeskyOn, ClimbsTheLadderUntilARungHolds) {
   EXPECT_LE(result.backward_error, 1e-14);
   EXPECT_NE(report.rung, Rung::AsAsked);
   EXPECT_GT(report.attempts.size(), 1u);
+  for (std::size_t i = 1; i < report.attempts.size(); ++i)  // no rung is left out of turn
+    EXPECT_GE(report.attempts[i].rung, report.attempts[i - 1].rung);
   EXPECT_EQ(report.attempts.back().info, 0);
   EXPECT_EQ(report.attempts.back().layers, report.layers);
   EXPECT_EQ(report.attempts.back().shift, report.shift);

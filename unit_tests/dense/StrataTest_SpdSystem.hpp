@@ -137,14 +137,19 @@ struct OnDevice {
     write(result, A);
     return result;
   }
+  // Through a contiguous copy: a padded one cannot be copied between host and device.
   static void write(Block const& target, HostMatrix const& A) {
-    auto const host = Kokkos::create_mirror_view(target);
+    Block const whole("strata::test::contiguous", A.rows, A.cols);
+    auto const host = Kokkos::create_mirror_view(whole);
     for (std::size_t j = 0; j < A.cols; ++j)
       for (std::size_t i = 0; i < A.rows; ++i) host(i, j) = A(i, j);
-    Kokkos::deep_copy(target, host);
+    Kokkos::deep_copy(whole, host);
+    Kokkos::deep_copy(target, whole);
   }
   static HostMatrix read(Block const& source) {
-    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), source);
+    Block const whole("strata::test::contiguous", source.extent(0), source.extent(1));
+    Kokkos::deep_copy(whole, source);
+    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
     HostMatrix A(source.extent(0), source.extent(1));
     for (std::size_t j = 0; j < A.cols; ++j)
       for (std::size_t i = 0; i < A.rows; ++i) A(i, j) = host(i, j);
