@@ -4,6 +4,7 @@
 #define STRATATEST_SPD_SYSTEM_HPP
 
 #include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -125,7 +126,8 @@ void reference_backward(HostMatrix const& L, double* x) {
   }
 }
 
-/// Blocks of columns in the memory of an execution space, and ways in and out.
+/// Blocks of columns in the memory of an execution space, and ways in and out: by fences of all
+/// instances, in regions that say that they are the test's.
 template <class Exec>
 struct OnDevice {
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename Exec::memory_space>;
@@ -139,6 +141,7 @@ struct OnDevice {
   }
   // Through a contiguous copy: a padded one cannot be copied between host and device.
   static void write(Block const& target, HostMatrix const& A) {
+    Kokkos::Profiling::ScopedRegion const region("strata::test::write");
     Block const whole("strata::test::contiguous", A.rows, A.cols);
     auto const host = Kokkos::create_mirror_view(whole);
     for (std::size_t j = 0; j < A.cols; ++j)
@@ -147,6 +150,7 @@ struct OnDevice {
     Kokkos::deep_copy(target, whole);
   }
   static HostMatrix read(Block const& source) {
+    Kokkos::Profiling::ScopedRegion const region("strata::test::read");
     Block const whole("strata::test::contiguous", source.extent(0), source.extent(1));
     Kokkos::deep_copy(whole, source);
     auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);

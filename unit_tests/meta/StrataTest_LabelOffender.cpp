@@ -14,8 +14,7 @@ struct Scale {
 
 void offend(std::string const& how) {
   Kokkos::DefaultExecutionSpace const exec;
-  Kokkos::Profiling::ScopedRegion const region(how == "region" ? "offender"
-                                                               : "strata::test::offender");
+  Kokkos::Profiling::ScopedRegion const region(how == "region" ? "offender" : "strata::offender");
   std::string const label = how == "view" ? "x" : "strata::test::x";
   Kokkos::View<double*> const x(Kokkos::view_alloc(exec, label), 8);
   Kokkos::RangePolicy<> const policy(exec, 0, 8);
@@ -23,7 +22,7 @@ void offend(std::string const& how) {
   if (how == "none") Kokkos::parallel_for("strata::test::scale", policy, Scale{x});
   if (how == "copy") Kokkos::deep_copy(x, 1.0);
   if (how == "fill") Kokkos::View<double*>("strata::test::y", 8);
-  if (how == "fence") Kokkos::fence("strata::test::offender");
+  if (how == "fence") Kokkos::fence("strata::offender");
 }
 
 }  // namespace
