@@ -176,8 +176,9 @@ def main():
     offences = files = 0
     for path in sorted(top.rglob("*")):
         place = path.relative_to(top)
-        if place.parts[0].startswith("build") or place.parts[0] == ".git" or not path.is_file():
-            continue
+        folder = place.parts[0]
+        if folder.startswith("build") or (folder.startswith(".") and folder != ".ci") or not path.is_file():
+            continue  # build trees and what tools leave behind
         if path.suffix not in SOURCES and path.name not in SCRIPTS:
             continue
         files += 1
