@@ -100,6 +100,15 @@ TYPED_TEST(CholeskyOn, SolvesForAnySizeLayoutAndNumberOfColumns) {
   }
 }
 
+TYPED_TEST(CholeskyOn, SolvesFourThousandAndNinetySevenColumns) {
+  HostMatrix const A = hard(MatrixKind::Geometric, 4097, 1e3);
+  for (LayerList const& layers : {LayerList{P::fp64}, LayerList{P::fp16, P::fp16, P::fp32}}) {
+    CholeskyReport report;
+    EXPECT_TRUE((solve<TypeParam>(A, 1, layers, {}, report).converged)) << layers.name();
+    EXPECT_EQ(report.rung, Rung::AsAsked);
+  }
+}
+
 TYPED_TEST(CholeskyOn, NothingToSolveIsSolved) {
   TypeParam const exec;
   Kokkos::View<double**, Kokkos::LayoutLeft, TypeParam> const A("strata::test::A", 0, 0),
