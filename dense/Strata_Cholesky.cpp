@@ -161,8 +161,9 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::describe_scales() {
   report.smallest_block_scale = report.largest_block_scale = 1;
-  auto const scales = Kokkos::create_mirror_view_and_copy(
-      Kokkos::view_alloc(exec, Kokkos::HostSpace()), tree->scales());
+  auto const scales = Kokkos::create_mirror(
+      Kokkos::view_alloc(Kokkos::HostSpace(), Kokkos::WithoutInitializing), tree->scales());
+  Kokkos::deep_copy(exec, scales, tree->scales());
   exec.fence("strata::dense::cholesky: read the scales");
   bool first = true;
   for (std::size_t i = 0; i < tree->nodes().size(); ++i) {
