@@ -16,14 +16,14 @@ FOLDERS = ("core", "dense", "apps")
 
 
 def sources(top, build, everything):
-    """The sources that the build compiles: one of each folder's largest few, or all of them."""
+    """The sources that the build compiles: the two largest of each folder, or all of them."""
     with open(build / "compile_commands.json") as commands:
         files = {pathlib.Path(entry["file"]).resolve() for entry in json.load(commands)}
     chosen = []
     for folder in FOLDERS:
         inside = sorted(f for f in files if f.is_relative_to(top / folder))
         inside.sort(key=lambda f: f.stat().st_size, reverse=True)
-        chosen += inside if everything else inside[:3]
+        chosen += inside if everything else inside[:2]
     return chosen
 
 
