@@ -214,14 +214,15 @@ NpyMatrix read_npy(ByteSource& source, ReadOptions const& options) {
       allocate_host_matrix("strata::read_npy", header.rows, header.cols, options.max_bytes);
   ElementReader elements(source, header);
   bool const by_columns = header.fortran_order || header.rows == 1 || header.cols == 1;
-  if (A.size() > 0) by_columns ? read_columns(source, elements, A) : read_rows(source, elements, A);
+  bool const some = A.extent(0) > 0 && A.extent(1) > 0;
+  if (some) by_columns ? read_columns(source, elements, A) : read_rows(source, elements, A);
   return {A, header};
 }
 
 void write_npy(ByteSink& sink, ConstHostMatrix const& A, NpyWriteOptions const& options) {
   auto const header = header_text(A, options);
   sink.write(header.data(), header.size());
-  if (A.size() > 0)
+  if (A.extent(0) > 0 && A.extent(1) > 0)
     options.order == NpyOrder::Fortran ? write_columns(sink, A) : write_rows(sink, A);
   sink.finish();
 }

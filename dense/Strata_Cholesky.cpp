@@ -285,7 +285,8 @@ void CholeskyFactor<ExecutionSpace>::State::require_factor(char const* function)
 
 template <class ExecutionSpace>
 CholeskyFactor<ExecutionSpace>::CholeskyFactor(ExecutionSpace const& exec, MatrixView const& A,
-                                               LayerList layers, CholeskyOptions const& options)
+                                               LayerList const& layers,
+                                               CholeskyOptions const& options)
     : state_(std::make_unique<State>(exec, A, layers, options)) {}
 template <class ExecutionSpace>
 CholeskyFactor<ExecutionSpace>::~CholeskyFactor() = default;

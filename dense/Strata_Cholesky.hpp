@@ -88,7 +88,7 @@ class CholeskyFactor {
   using MatrixView = Kokkos::View<double const**, Kokkos::LayoutStride, memory_space>;
 
   /// Prefer `cholesky`. Contract as there.
-  CholeskyFactor(ExecutionSpace const& exec, MatrixView const& A, LayerList layers,
+  CholeskyFactor(ExecutionSpace const& exec, MatrixView const& A, LayerList const& layers,
                  CholeskyOptions const& options);
   ~CholeskyFactor();
   CholeskyFactor(CholeskyFactor&&) noexcept;

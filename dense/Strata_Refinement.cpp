@@ -172,7 +172,7 @@ class Refiner {
       for (Column* column : active_) column->end_step(options_.stagnation_steps);
       bool const slow = std::ranges::any_of(
           active_, [](Column const* column) { return column->now.excess > column->before / 2; });
-      if (slow) restart_ = std::min<std::int64_t>(2 * restart_, 8 * options_.restart);
+      if (slow) restart_ = std::min<std::int64_t>(2 * restart_, std::int64_t{8} * options_.restart);
       retire([&](Column const& column) { return leaves(column, method); });
     }
   }
@@ -308,6 +308,7 @@ class Refiner {
 
   void list_active() {
     std::vector<std::int64_t> list;
+    list.reserve(active_.size());
     for (Column const* column : active_) list.push_back(column->index);
     index_ = kernels_.indices(list);
   }

@@ -243,9 +243,11 @@ bool WidenedBlas<Exec, Backend>::symm_by_halves(Uplo uplo, double alpha, Matrix 
          symm_by_halves(uplo, alpha, A.block(n1, n1, n2, n2), B2, 1, C2, room_a);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses
 #define STRATA_INSTANTIATE_WIDENED(Space)                 \
   template class WidenedBlas<Space, vendor::Blas<Space>>; \
   template class WidenedBlas<Space, PortableBlas<Space>>;
+// NOLINTEND(bugprone-macro-parentheses)
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_WIDENED)
 
 }  // namespace strata::detail

@@ -25,11 +25,13 @@ class Blas {
   ~Blas();
   Blas(Blas&&) noexcept;
 
-  bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta, Matrix const& C);
+  bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+            Matrix const& C);
   bool syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
   bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
   bool potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
-  bool symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta, Matrix const& C);
+  bool symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
+            Matrix const& C);
 
  private:
   struct Impl;

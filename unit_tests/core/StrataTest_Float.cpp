@@ -31,9 +31,9 @@ double value_of(unsigned bits) {
     return mantissa ? nan : (negative ? -INFINITY : INFINITY);
   if (F::specials == Specials::Finite && top && mantissa == (1 << F::mantissa_bits) - 1) return nan;
   if (F::specials == Specials::Fnuz && negative && exponent == 0 && mantissa == 0) return nan;
-  double const magnitude =
-      exponent == 0 ? std::ldexp(mantissa, 1 - F::bias - F::mantissa_bits)
-                    : std::ldexp((1 << F::mantissa_bits) + mantissa, exponent - F::bias - F::mantissa_bits);
+  double const magnitude = exponent == 0 ? std::ldexp(mantissa, 1 - F::bias - F::mantissa_bits)
+                                         : std::ldexp((1 << F::mantissa_bits) + mantissa,
+                                                      exponent - F::bias - F::mantissa_bits);
   return negative ? -magnitude : magnitude;
 }
 
@@ -46,7 +46,8 @@ T from_pattern(unsigned bits) {
 }
 
 bool same(double a, double b) {
-  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+  return (std::isnan(a) && std::isnan(b)) ||
+         std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
 template <class T>
@@ -62,8 +63,10 @@ TYPED_TEST_SUITE(SmallFloatFormat, Formats, FormatNames);
 
 TYPED_TEST(SmallFloatFormat, WidensEveryPatternExactly) {
   for (unsigned bits = 0; bits < patterns<TypeParam>; ++bits) {
-    ASSERT_TRUE(same(static_cast<double>(from_pattern<TypeParam>(bits)), value_of<TypeParam>(bits))) << bits;
-    ASSERT_TRUE(same(static_cast<float>(from_pattern<TypeParam>(bits)), value_of<TypeParam>(bits))) << bits;
+    ASSERT_TRUE(same(static_cast<double>(from_pattern<TypeParam>(bits)), value_of<TypeParam>(bits)))
+        << bits;
+    ASSERT_TRUE(same(static_cast<float>(from_pattern<TypeParam>(bits)), value_of<TypeParam>(bits)))
+        << bits;
   }
 }
 
@@ -84,7 +87,8 @@ TYPED_TEST(SmallFloatFormat, RoundsToNearestTiesToEven) {
     double const middle = low + (high - low) / 2;
     for (double const sign : {1.0, -1.0}) {
       auto const rounds_to = [&](double value, unsigned expected) {
-        bool const zero = sign < 0 && TypeParam::Format::specials == Specials::Fnuz && expected == 0;
+        bool const zero =
+            sign < 0 && TypeParam::Format::specials == Specials::Fnuz && expected == 0;
         unsigned const wanted = zero || sign > 0 ? expected : expected + patterns<TypeParam> / 2;
         EXPECT_EQ(TypeParam(sign * value).bits(), wanted) << value;
         if (static_cast<double>(static_cast<float>(value)) == value) {
@@ -101,7 +105,8 @@ TYPED_TEST(SmallFloatFormat, RoundsToNearestTiesToEven) {
 
 TYPED_TEST(SmallFloatFormat, OverflowsWithoutSaturating) {
   double const largest = traits(precision_of<TypeParam>).max_finite;
-  auto const ulp = largest * 2 * traits(precision_of<TypeParam>).unit_roundoff;  // within a factor of two
+  auto const ulp =
+      largest * 2 * traits(precision_of<TypeParam>).unit_roundoff;  // within a factor of two
   EXPECT_EQ(static_cast<double>(TypeParam(largest)), largest);
   for (double const value : {largest + ulp, 1e300, static_cast<double>(INFINITY)}) {
     double const result = static_cast<double>(TypeParam(value));
@@ -149,8 +154,8 @@ void compare_with_device() {
   for (std::size_t i = 0, end = values.size(); i < end; ++i)
     for (double const factor : {1 + 0x1p-12, 1 + 0x1p-9, 1 - 0x1p-53, 1.0625, 0.97, 1e-5, 1e5})
       values.push_back(values[i] * factor);
-  Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(values.data(),
-                                                                                                values.size());
+  Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
+      values.data(), values.size());
   Space const exec;
   Kokkos::View<double*, Space> const input("strata::test::input", values.size());
   Kokkos::View<T*, Space> const narrow("strata::test::narrow", values.size());
@@ -158,18 +163,22 @@ void compare_with_device() {
   Kokkos::View<double*, Space> const wide("strata::test::wide", values.size());
   Kokkos::deep_copy(exec, input, host);
   Kokkos::parallel_for(
-      "strata::test::float", Kokkos::RangePolicy<Space>(exec, 0, values.size()), KOKKOS_LAMBDA(std::size_t i) {
+      "strata::test::float", Kokkos::RangePolicy<Space>(exec, 0, values.size()),
+      KOKKOS_LAMBDA(std::size_t i) {
         narrow(i) = T(input(i));
         narrow_float(i) = T(static_cast<float>(input(i)));
         wide(i) = static_cast<double>(narrow(i));
       });
   auto const narrow_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), narrow);
-  auto const narrow_float_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), narrow_float);
+  auto const narrow_float_host =
+      Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), narrow_float);
   auto const wide_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), wide);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    ASSERT_TRUE(same(static_cast<double>(narrow_host(i)), static_cast<double>(T(values[i])))) << values[i];
+    ASSERT_TRUE(same(static_cast<double>(narrow_host(i)), static_cast<double>(T(values[i]))))
+        << values[i];
     ASSERT_TRUE(same(static_cast<double>(narrow_float_host(i)),
-                     static_cast<double>(T(static_cast<float>(values[i]))))) << values[i];
+                     static_cast<double>(T(static_cast<float>(values[i])))))
+        << values[i];
     ASSERT_TRUE(same(wide_host(i), static_cast<double>(narrow_host(i)))) << values[i];
   }
 }
@@ -197,9 +206,10 @@ TEST(Precision, UnknownNameListsTheValidOnes) {
     (void)precision_from_name("half");
     FAIL();
   } catch (ValueError const& error) {
-    EXPECT_STREQ(error.what(),
-                 "no precision 'half'; there are fp64, fp32, fp16, bf16, fp8_e4m3, fp8_e5m2, fp8_e4m3fnuz, "
-                 "fp8_e5m2fnuz");
+    EXPECT_STREQ(
+        error.what(),
+        "no precision 'half'; there are fp64, fp32, fp16, bf16, fp8_e4m3, fp8_e5m2, fp8_e4m3fnuz, "
+        "fp8_e5m2fnuz");
   }
 }
 

@@ -371,7 +371,7 @@ std::string bomb(std::string const& header, std::string const& line, int count) 
 
 TEST(MatrixMarket, HasAMeasureOfMemoryThatMeasures) {
   auto const outcome = in_child([] {
-    std::vector<char> const block(100'000'000, 'x');
+    std::vector<char> const block(200'000'000, 'x');
     throw Error(std::string(1, block[block.size() / 2]));
   });
   EXPECT_EQ(outcome.error, "x");
