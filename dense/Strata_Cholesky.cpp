@@ -161,17 +161,19 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::describe_scales() {
   report.smallest_block_scale = report.largest_block_scale = 1;
-  auto const scales = Kokkos::create_mirror(
-      Kokkos::view_alloc(Kokkos::HostSpace(), Kokkos::WithoutInitializing), tree->scales());
-  Kokkos::deep_copy(exec, scales, tree->scales());
+  if (n == 0) return;
+  std::vector<double> scales(tree->nodes().size());
+  Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
+      scales.data(), scales.size());
+  Kokkos::deep_copy(exec, host, tree->scales());
   exec.fence("strata::dense::cholesky: read the scales");
   bool first = true;
   for (std::size_t i = 0; i < tree->nodes().size(); ++i) {
     if (tree->nodes()[i].scale == nullptr) continue;
     report.smallest_block_scale =
-        first ? scales(i) : std::min(report.smallest_block_scale, scales(i));
+        first ? scales[i] : std::min(report.smallest_block_scale, scales[i]);
     report.largest_block_scale =
-        first ? scales(i) : std::max(report.largest_block_scale, scales(i));
+        first ? scales[i] : std::max(report.largest_block_scale, scales[i]);
     first = false;
   }
 }

@@ -11,7 +11,7 @@ import unittest
 from strata_program import PROGRAM, ProgramTest, strata, tridiagonal, write_mtx
 
 # Long enough for the phase line, which waits for half a second.
-LONG = ["solve", "--generate", "geometric", "--n", "600", "--layers", "fp32", "--repeat", "120"]
+LONG = ["solve", "--generate", "geometric", "--n", "600", "--layers", "fp32", "--repeat", "600"]
 ROWS = ("matrix", "format", "order", "condition number", "right-hand sides", "memory needed", "layers", "leaf size",
         "equilibration", "block scales", "shift", "rung of the ladder", "attempt 1", "bytes of the factor", "refinement",
         "backward error", "forward error", "SLATE error", "generate", "factor", "layered Cholesky", "solve, refined",
