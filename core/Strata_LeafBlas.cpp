@@ -7,6 +7,7 @@
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_KernelsBlas.hpp>
 #include <core/detail/Strata_PortableBlas.hpp>
+#include <core/detail/Strata_PotrfInvert.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <core/detail/Strata_WidenedBlas.hpp>
 #include <core/vendor/Strata_VendorBlas.hpp>
@@ -64,6 +65,14 @@ void require_result(char const* operation, bool fit, std::initializer_list<Matri
                  ": a matrix that is written must have no scale:", shapes(operands));
 }
 
+// slot = a / b; null is 1.
+template <class Exec, class Slot>
+void write_quotient(Exec const& exec, double const* a, double const* b, Slot const& slot) {
+  Kokkos::parallel_for(
+      "strata::core::gemm::scale", Kokkos::RangePolicy<Exec>(exec, 0, 1),
+      KOKKOS_LAMBDA(int) { slot() = (a ? *a : 1.0) / (b ? *b : 1.0); });
+}
+
 std::int64_t rows_of(Op op, auto const& A) { return op == Op::NoTrans ? A.rows : A.cols; }
 std::int64_t cols_of(Op op, auto const& A) { return op == Op::NoTrans ? A.cols : A.rows; }
 
@@ -80,6 +89,14 @@ struct LeafBlas<Exec>::Impl {
         portable(space),
         widened_vendor(space, vendor, workspace),
         widened_portable(space, portable, workspace) {}
+
+  // A place in device memory that holds a / b until the next call; null is 1.
+  double const* quotient(double const* a, double const* b) {
+    if (quotient_.data() == nullptr)
+      quotient_ = decltype(quotient_)(Kokkos::view_alloc(exec, "strata::core::gemm::scale"));
+    write_quotient(exec, a, b, quotient_);
+    return quotient_.data();
+  }
 
   // The first path that has the operation runs it; `call(blas)` returns whether that was so.
   template <class Call>
@@ -106,6 +123,7 @@ struct LeafBlas<Exec>::Impl {
   detail::PortableBlas<Exec> portable;
   detail::WidenedBlas<Exec, vendor::Blas<Exec>> widened_vendor;
   detail::WidenedBlas<Exec, detail::PortableBlas<Exec>> widened_portable;
+  Kokkos::View<double, memory_space> quotient_;
 };
 
 template <class Exec>
@@ -133,8 +151,14 @@ void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matri
                           double beta, Matrix const& C) {
   bool const fits = rows_of(op_a, A) == C.rows && cols_of(op_b, B) == C.cols &&
                     cols_of(op_a, A) == rows_of(op_b, B);
-  require_result<Matrix>("gemm", fits, {A, B, C});
+  require_shapes<Matrix>("gemm", fits, {A, B, C});
   if (C.rows == 0 || C.cols == 0) return;
+  if (C.scale) {  // stored C = alpha op(A / scale) op(B) + beta stored C
+    Matrix scaled = A, stored = C;
+    scaled.scale = impl_->quotient(A.scale, C.scale);
+    stored.scale = nullptr;
+    return gemm(op_a, op_b, alpha, scaled, B, beta, stored);
+  }
   if (alpha == 0 || cols_of(op_a, A) == 0)
     return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
   impl_->run("gemm", [&](auto& blas) -> decltype(blas.gemm(op_a, op_b, alpha, A, B, beta, C)) {
@@ -173,6 +197,25 @@ void LeafBlas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, Info
   impl_->run("potrf", [&](auto& blas) -> decltype(blas.potrf(uplo, A, offset, info)) {
     return blas.potrf(uplo, A, offset, info);
   });
+}
+
+template <class Exec>
+void LeafBlas<Exec>::potrf_invert(Matrix const& A, Matrix const& inverse, std::int64_t offset,
+                                  InfoView const& info) {
+  bool const fits = A.rows == A.cols && inverse.rows == A.rows && inverse.cols == A.cols;
+  require_result<Matrix>("potrf_invert", fits, {A, inverse});
+  STRATA_REQUIRE(ValueError,
+                 is_arithmetic(A.precision) && A.precision == inverse.precision && !A.scale,
+                 "potrf_invert: takes fp64 or fp32 without scale:", shapes<Matrix>({A, inverse}));
+  if (A.rows == 0) return;
+  if constexpr (detail::runs_on_host<Exec>) {
+    potrf(Uplo::Lower, A, offset, info);
+    detail::set_identity(impl_->exec, inverse);
+    trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, inverse);
+  } else {
+    auto const gemm = [&](auto const&... arguments) { this->gemm(arguments...); };
+    detail::potrf_invert(impl_->exec, impl_->workspace, gemm, A, inverse, offset, info);
+  }
 }
 
 template <class Exec>

@@ -26,7 +26,8 @@ enum class BlasPath {
 /// Matrices are column-major, of any mix of precisions; operands narrower than fp32 are widened
 /// exactly, sums are accumulated in fp64 if an operand of the product is fp64 and in fp32
 /// otherwise, and the result is rounded once to its type. beta = 0 overwrites, NaN included. A scale
-/// (`MatrixRef::scale`) is honoured on inputs; a matrix that is written must have none.
+/// (`MatrixRef::scale`) is honoured on inputs and on the results of gemm and convert; any other
+/// matrix that is written must have none.
 ///
 /// Sync     every call is enqueued on the instance; none fences, except to let the workspace grow.
 /// Memory   the workspace grows to the largest request and is kept; `reserve` makes later calls
@@ -54,7 +55,8 @@ class LeafBlas {
   /// Room for later calls' workspace, in bytes.
   void reserve(std::size_t bytes);
 
-  /// C = alpha op(A) op(B) + beta C. Cost 2 m n k flops.
+  /// C = alpha op(A) op(B) + beta C. Cost 2 m n k flops. If C has a scale, it is divided out of
+  /// what is stored, and C's as it is in beta C.
   void gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
             Matrix const& C);
 
@@ -75,6 +77,17 @@ class LeafBlas {
   ///          of order j - 1 holds defined numbers; if *info is not 0 on entry it stays.
   /// Sync     enqueued; *info stays in device memory.
   void potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
+
+  /// A = L L^T in place (Lower), and inverse = L^-T, the part below its diagonal 0.
+  ///
+  /// Shape    A, inverse: n x n of one arithmetic type. Cost n^3/3 flops and as many for the
+  ///          inverse; on devices 3 times that, in products that keep them busy.
+  /// Result   *info as for `potrf`.
+  /// Memory   on devices 4 n^2 numbers of workspace.
+  /// Throws   also ValueError if the matrices are not of one arithmetic type without scale.
+  /// Error    |L^-T L^T - I| <= c n eps |L^-T| |L^T|.
+  void potrf_invert(Matrix const& A, Matrix const& inverse, std::int64_t offset,
+                    InfoView const& info);
 
   /// C = alpha A B + beta C for a symmetric A of which the triangle `uplo` is read. Cost 2 n^2 m
   /// flops.
