@@ -8,6 +8,7 @@
 #include <core/detail/Strata_KernelsBlas.hpp>
 #include <core/detail/Strata_PortableBlas.hpp>
 #include <core/detail/Strata_PotrfInvert.hpp>
+#include <core/detail/Strata_SecondInstance.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <core/detail/Strata_WidenedBlas.hpp>
 #include <core/vendor/Strata_VendorBlas.hpp>
@@ -92,10 +93,10 @@ struct LeafBlas<Exec>::Impl {
 
   // A place in device memory that holds a / b until the next call; null is 1.
   double const* quotient(double const* a, double const* b) {
-    if (quotient_.data() == nullptr)
-      quotient_ = decltype(quotient_)(Kokkos::view_alloc(exec, "strata::core::gemm::scale"));
-    write_quotient(exec, a, b, quotient_);
-    return quotient_.data();
+    if (ratio.data() == nullptr)
+      ratio = decltype(ratio)(Kokkos::view_alloc(exec, "strata::core::gemm::scale"));
+    write_quotient(exec, a, b, ratio);
+    return ratio.data();
   }
 
   // The first path that has the operation runs it; `call(blas)` returns whether that was so.
@@ -123,7 +124,9 @@ struct LeafBlas<Exec>::Impl {
   detail::PortableBlas<Exec> portable;
   detail::WidenedBlas<Exec, vendor::Blas<Exec>> widened_vendor;
   detail::WidenedBlas<Exec, detail::PortableBlas<Exec>> widened_portable;
-  Kokkos::View<double, memory_space> quotient_;
+  Kokkos::View<double, memory_space> ratio;
+  std::shared_ptr<Exec const> urgent_exec;
+  std::unique_ptr<LeafBlas> urgent;
 };
 
 template <class Exec>
@@ -139,6 +142,16 @@ LeafBlas<Exec>& LeafBlas<Exec>::operator=(LeafBlas&&) noexcept = default;
 template <class Exec>
 Exec const& LeafBlas<Exec>::exec() const {
   return impl_->exec;
+}
+
+template <class Exec>
+LeafBlas<Exec>& LeafBlas<Exec>::urgent() {
+  if constexpr (detail::runs_on_host<Exec>) return *this;
+  if (!impl_->urgent) {
+    impl_->urgent_exec = detail::urgent_instance(impl_->exec);
+    impl_->urgent = std::make_unique<LeafBlas>(*impl_->urgent_exec, impl_->path);
+  }
+  return *impl_->urgent;
 }
 
 template <class Exec>

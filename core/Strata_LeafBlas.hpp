@@ -52,6 +52,10 @@ class LeafBlas {
 
   ExecutionSpace const& exec() const;
 
+  /// The same on a second instance of the device, whose kernels go first where both have some to
+  /// run; on a host this object. Made at the first call and kept.
+  LeafBlas& urgent();
+
   /// Room for later calls' workspace, in bytes.
   void reserve(std::size_t bytes);
 

@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
 #include <array>
 #include <core/detail/Strata_ForEachElement.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_PotrfInvert.hpp>
+#include <core/detail/Strata_Team.hpp>
 #include <dense/Strata_BlockTree.hpp>
-#include <new>
+#include <dense/detail/Strata_Automatic.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -109,7 +113,7 @@ std::vector<Buffer> allocate(ExecutionSpace const& exec, PerPrecision const& byt
     try {
       buffers[i] = Buffer(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), bytes[i]);
     } catch (std::exception const& error) {
-      throw MemoryError(detail::message(
+      throw MemoryError(strata::detail::message(
           label, ": ", sum(bytes), " bytes are needed in all, ", bytes[i], " for the blocks in ",
           traits(all_precisions[i]).name, ", which could not be allocated (", error.what(), ")"));
     }
@@ -123,6 +127,49 @@ void check_sizes(std::int64_t n, std::int64_t leaf_size) {
                  ", must be >= 1");
 }
 
+// The precision that low layers are solved in, if there is one: the first's.
+std::optional<Precision> low_solve_precision(LayerList const& layers) {
+  for (Precision const layer : layers)
+    if (!is_arithmetic(layer)) return solve_precision(layer);
+  return {};
+}
+
+template <class ExecutionSpace>
+bool uses_inverses(LeafSolve leaf_solve) {
+  return leaf_solve == LeafSolve::Inverse ||
+         (leaf_solve == LeafSolve::Automatic && !strata::detail::runs_on_host<ExecutionSpace>);
+}
+
+// Bytes of all leaves' inverses.
+PerPrecision inverse_bytes(std::int64_t n, LayerList const& layers, std::int64_t leaf_size) {
+  PerPrecision bytes{};
+  auto const low = low_solve_precision(layers);
+  for (std::int64_t begin = 0; begin < n; begin += leaf_size) {
+    std::int64_t const size = std::min(leaf_size, n - begin);
+    Precision const wide = accumulator(layers.leaf());
+    bytes[index(wide)] += block_bytes(size, size, wide);
+    if (low) bytes[index(*low)] += block_bytes(size, size, *low);
+  }
+  return bytes;
+}
+
+// Hands out the blocks of one buffer per precision, in order.
+template <class Matrix, class Buffer>
+class Places {
+ public:
+  explicit Places(std::vector<Buffer> const& buffers) : buffers_(buffers) {}
+  Matrix next(std::int64_t rows, std::int64_t cols, Precision precision) {
+    std::size_t& begin = offset_[index(precision)];
+    auto* const data = buffers_[index(precision)].data() + begin;
+    begin += block_bytes(rows, cols, precision);
+    return {data, rows, cols, leading_dimension(rows), precision, nullptr};
+  }
+
+ private:
+  std::vector<Buffer> const& buffers_;
+  PerPrecision offset_{};
+};
+
 }  // namespace
 
 template <class ExecutionSpace>
@@ -130,61 +177,128 @@ auto BlockTree<LayerList, ExecutionSpace>::bytes_needed(std::int64_t n, LayerLis
                                                         std::int64_t leaf_size) -> Bytes {
   check_sizes(n, leaf_size);
   auto const [stored, working] = count_bytes(n, layers, leaf_size);
-  return {sum(stored), sum(working)};
+  bool const inverses = uses_inverses<ExecutionSpace>(LeafSolve::Automatic);
+  return {sum(stored) + (inverses ? sum(inverse_bytes(n, layers, leaf_size)) : 0), sum(working)};
 }
 
 template <class ExecutionSpace>
 BlockTree<LayerList, ExecutionSpace>::BlockTree(ExecutionSpace const& exec, std::int64_t n,
                                                 LayerList layers, std::int64_t leaf_size,
-                                                BlockScaling scaling)
-    : n_(n), leaf_size_(leaf_size), layers_(std::move(layers)), scaling_(scaling) {
+                                                BlockTreeOptions const& options)
+    : n_(n), leaf_size_(leaf_size), layers_(std::move(layers)), scaling_(options.scaling) {
   check_sizes(n, leaf_size);
+  STRATA_REQUIRE(ValueError, options.panel_size >= 0, "BlockTree: the panel size is ",
+                 options.panel_size, ", must be >= 0");
   if (n == 0) return;
   cut(0, n, 0, leaf_size, CollectNodes<Node>{nodes_});
-  auto const stored = count_bytes(n, layers_, leaf_size).first;
-  storage_ = allocate<ExecutionSpace, Buffer>(exec, stored, "strata::dense::BlockTree::stored");
-  stored_bytes_ = sum(stored);
-  scales_ = Scales(Kokkos::view_alloc(exec, "strata::dense::BlockTree::scales"), nodes_.size());
-  PerPrecision offset{};
+  std::int64_t const panel_size = std::max(
+      leaf_size, options.panel_size > 0 ? options.panel_size
+                                        : detail::automatic_panel_size<ExecutionSpace>(n, leaf_size));
+  for (std::int64_t end = 0; Node const& node : nodes_)  // a node comes before what is in it
+    if (node.begin == end && node.size <= panel_size) {
+      panels_.push_back(static_cast<int>(&node - nodes_.data()));
+      end += node.size;
+    }
+  place_stored(exec);
+  place_scales(exec);
+  if (uses_inverses<ExecutionSpace>(options.leaf_solve)) place_inverses(exec);
+}
+
+template <class ExecutionSpace>
+void BlockTree<LayerList, ExecutionSpace>::place_stored(ExecutionSpace const& exec) {
+  auto const bytes = count_bytes(n_, layers_, leaf_size_).first;
+  storage_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::stored");
+  stored_bytes_ = sum(bytes);
+  Places<Matrix, Buffer> places(storage_);
+  for (Node& node : nodes_) {
+    BlockShape const shape = shape_of(node.size, node.first_size, node.depth, layers_);
+    node.stored = places.next(shape.rows, shape.cols, shape.precision);
+    if (accumulator(shape.precision) == shape.precision) node.working = node.stored;
+  }
+}
+
+// Each low block's scales, and the list of those that follow from bounds.
+template <class ExecutionSpace>
+void BlockTree<LayerList, ExecutionSpace>::place_scales(ExecutionSpace const& exec) {
+  std::size_t count = 0;
+  for (Node& node : nodes_) {
+    if (is_arithmetic(node.stored.precision)) continue;
+    node.scales = 1;
+    if (traits(node.stored.precision).bytes == 1 && !node.is_leaf())
+      node.scales = static_cast<int>(std::count_if(panels_.begin(), panels_.end(), [&](int p) {
+        std::int64_t const begin = nodes_[static_cast<std::size_t>(p)].begin - node.begin;
+        return begin >= 0 && begin < node.first_size;
+      }));
+    node.scales = std::max(node.scales, 1);  // a block within a panel has one
+    count += static_cast<std::size_t>(node.scales);
+  }
+  scales_ = Scales(Kokkos::view_alloc(exec, "strata::dense::BlockTree::scales"), count);
+  bounds_ = Scales(Kokkos::view_alloc(exec, "strata::dense::BlockTree::bounds"), 2 * count);
+  std::vector<detail::BlockBound> bounds;
+  double *scale = scales_.data(), *bound = bounds_.data();
+  for (Node& node : nodes_) {
+    if (node.scales == 0) continue;
+    node.stored.scale = node.scale = scale;
+    node.operand_scale = bound;
+    node.solution_scale = bound + 1;
+    scale += node.scales, bound += 2;
+    bool const known = traits(node.stored.precision).bytes > 1;
+    bounds.push_back({node.begin + node.first_size, node.stored.rows, node.begin, node.stored.cols,
+                      solve_precision(node.stored.precision), known ? node.scale : nullptr,
+                      node.operand_scale, node.solution_scale});
+  }
+  block_bounds_ = decltype(block_bounds_)(
+      Kokkos::view_alloc(exec, "strata::dense::BlockTree::block_bounds"), bounds.size());
+  Kokkos::View<detail::BlockBound*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
+      bounds.data(), bounds.size());
+  Kokkos::deep_copy(exec, block_bounds_, host);
+  exec.fence("strata::dense::BlockTree: bounds copied");
+}
+
+template <class ExecutionSpace>
+void BlockTree<LayerList, ExecutionSpace>::place_inverses(ExecutionSpace const& exec) {
+  auto const bytes = inverse_bytes(n_, layers_, leaf_size_);
+  inverses_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::inverses");
+  stored_bytes_ += sum(bytes);
+  inverse_scales_ = Scales(Kokkos::view_alloc(exec, "strata::dense::BlockTree::inverse_scales"),
+                           nodes_.size());
+  Places<Matrix, Buffer> places(inverses_);
+  auto const low = low_solve_precision(layers_);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
-    BlockShape const shape = shape_of(node.size, node.first_size, node.depth, layers_);
-    std::size_t& begin = offset[index(shape.precision)];
-    node.stored = {storage_[index(shape.precision)].data() + begin,
-                   shape.rows,
-                   shape.cols,
-                   leading_dimension(shape.rows),
-                   shape.precision,
-                   nullptr};
-    begin += block_bytes(shape.rows, shape.cols, shape.precision);
-    if (accumulator(shape.precision) == shape.precision) {
-      node.working = node.stored;
-    } else {
-      node.scale = scales_.data() + i;
-      node.stored.scale = node.scale;
-    }
+    if (!node.is_leaf()) continue;
+    node.inverse = places.next(node.size, node.size, accumulator(layers_.leaf()));
+    if (!low) continue;
+    node.low_inverse = places.next(node.size, node.size, *low);
+    node.low_inverse.scale = inverse_scales_.data() + i;
   }
 }
 
 template <class ExecutionSpace>
-void BlockTree<LayerList, ExecutionSpace>::allocate_working(ExecutionSpace const& exec) {
+void BlockTree<LayerList, ExecutionSpace>::place_working(ExecutionSpace const& exec) {
   if (!workspace_.empty()) return;
-  auto const working = count_bytes(n_, layers_, leaf_size_).second;
-  workspace_ = allocate<ExecutionSpace, Buffer>(exec, working, "strata::dense::BlockTree::working");
-  working_bytes_ = sum(working);
-  PerPrecision offset{};
-  for (Node& node : nodes_) {
-    Precision const wide = accumulator(node.stored.precision);
-    if (wide == node.stored.precision) continue;
-    std::size_t& begin = offset[index(wide)];
-    node.working = {workspace_[index(wide)].data() + begin,
-                    node.stored.rows,
-                    node.stored.cols,
-                    node.stored.ld,
-                    wide,
-                    nullptr};
-    begin += block_bytes(node.stored.rows, node.stored.cols, wide);
+  auto const bytes = count_bytes(n_, layers_, leaf_size_).second;
+  workspace_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::working");
+  working_bytes_ = sum(bytes);
+  Places<Matrix, Buffer> places(workspace_);
+  for (Node& node : nodes_)
+    if (node.scale != nullptr)
+      node.working =
+          places.next(node.stored.rows, node.stored.cols, accumulator(node.stored.precision));
+}
+
+template <class ExecutionSpace>
+auto BlockTree<LayerList, ExecutionSpace>::strips(Node const& node) const -> std::vector<Strip> {
+  if (node.scales <= 1) return {{0, node.stored}};
+  std::vector<Strip> pieces;
+  for (int const p : panels_) {
+    Node const& panel = nodes_[static_cast<std::size_t>(p)];
+    std::int64_t const begin = panel.begin - node.begin;
+    if (begin < 0 || begin >= node.first_size) continue;
+    pieces.push_back({begin, node.stored.block(0, begin, node.stored.rows, panel.size)});
+    pieces.back().stored.scale = node.scale + pieces.size() - 1;
   }
+  return pieces;
 }
 
 template <class ExecutionSpace>
@@ -218,6 +332,43 @@ void load_block(ExecutionSpace const& exec,
           if (r == c) value += shift * value;
         }
         w[i + j * ld] = static_cast<To>(value);
+      });
+}
+
+// The scales that follow from |l_ij| <= sqrt(a_ii) and, for what L's blocks are solved from,
+// |s_ij| <= sqrt(a_ii a_jj), with room for rounding; a_ii is d_i^2 A(i, i) (1 + shift).
+template <class From, class ExecutionSpace, class Bounds, class Scaling>
+void bound_scales(ExecutionSpace const& exec, Bounds const& bounds, From const* a, std::int64_t ld,
+                  Scaling const& d, double shift, BlockScaling scaling) {
+  if (bounds.extent(0) == 0) return;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  bool const scaled = d.extent(0) > 0;
+  Kokkos::parallel_for(
+      "strata::dense::BlockTree::bounds",
+      Policy(exec, static_cast<int>(bounds.extent(0)), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        auto const bound = bounds(team.league_rank());
+        auto const largest = [&](std::int64_t begin, std::int64_t count) {
+          double most = 0;
+          Kokkos::parallel_reduce(
+              Kokkos::TeamVectorRange(team, count),
+              [&](std::int64_t i, double& value) {
+                std::int64_t const r = begin + i;
+                double const entry = static_cast<double>(a[r * (ld + 1)]);
+                double const factor = scaled ? d(r) : 1.0;
+                double const diagonal = entry * factor * factor * (1 + shift);
+                value = diagonal > value ? diagonal : value;
+              },
+              Kokkos::Max<double>(most));
+          return 1.125 * Kokkos::sqrt(most);
+        };
+        double const row = largest(bound.row, bound.rows), col = largest(bound.col, bound.cols);
+        Kokkos::single(Kokkos::PerTeam(team), [&] {
+          double const scale = block_scale(bound.precision, row, scaling);
+          if (bound.scale != nullptr) *bound.scale = scale;
+          *bound.solution_scale = scale;
+          *bound.operand_scale = block_scale(bound.precision, row * col, scaling);
+        });
       });
 }
 
@@ -257,7 +408,7 @@ void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo
   STRATA_REQUIRE(ShapeError, length == n_ || length == 0, "BlockTree::load: d has length ", length,
                  ", the tree order ", n_);
   Kokkos::Profiling::ScopedRegion const region("strata::dense::BlockTree::load");
-  allocate_working(exec);
+  place_working(exec);
   std::int64_t const row_stride = uplo == Uplo::Lower ? 1 : A.ld,
                      col_stride = uplo == Uplo::Lower ? A.ld : 1;
   with_arithmetic_type(A.precision, [&]<class From>(std::type_identity<From>) {
@@ -267,13 +418,30 @@ void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo
                        first_row(node), node.begin, d, shift);
       });
     }
+    bound_scales(exec, block_bounds_, A.template as<From>(), A.ld, d, shift, scaling_);
   });
 }
 
 template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::quantise_all(LeafBlas<ExecutionSpace>& blas) {
-  for (Node const& node : nodes_)
-    if (node.scale != nullptr) quantise(blas, node.working, node.stored, node.scale, scaling_);
+  for (Node const& node : nodes_) {
+    if (node.is_leaf() && node.inverse.data != nullptr) {
+      strata::detail::set_identity(blas.exec(), node.inverse);
+      blas.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, node.working, node.inverse);
+      quantise_inverse(blas, node);
+    }
+    if (node.scale == nullptr) continue;
+    for (auto const& [begin, strip] : strips(node))
+      quantise(blas, node.working.block(0, begin, strip.rows, strip.cols), strip,
+               const_cast<double*>(strip.scale), scaling_);
+  }
+}
+
+template <class ExecutionSpace>
+void BlockTree<LayerList, ExecutionSpace>::quantise_inverse(LeafBlas<ExecutionSpace>& blas,
+                                                            Node const& leaf) const {
+  if (leaf.low_inverse.data != nullptr)
+    quantise(blas, leaf.inverse, leaf.low_inverse, const_cast<double*>(leaf.low_inverse.scale));
 }
 
 template <class ExecutionSpace>
@@ -286,8 +454,9 @@ void BlockTree<LayerList, ExecutionSpace>::store(ExecutionSpace const& exec, Upl
   with_arithmetic_type(A.precision, [&]<class To>(std::type_identity<To>) {
     for (Node const& node : nodes_) {
       with_type(node.stored.precision, [&]<class From>(std::type_identity<From>) {
-        store_block<To, From>(exec, node.stored, A.template as<To>(), row_stride, col_stride,
-                              first_row(node), node.begin);
+        for (auto const& [begin, strip] : strips(node))
+          store_block<To, From>(exec, strip, A.template as<To>(), row_stride, col_stride,
+                                first_row(node), node.begin + begin);
       });
     }
   });

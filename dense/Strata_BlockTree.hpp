@@ -15,6 +15,21 @@
 
 namespace strata::dense {
 
+/// How diagonal leaves are solved with.
+enum class LeafSolve {
+  Automatic,     ///< by the inverse on devices, by substitution on hosts
+  Substitution,  ///< TRSM
+  Inverse,       ///< a product with the leaf's inverse, which is kept in the tree
+};
+
+/// What the sizes do not say.
+struct BlockTreeOptions {
+  BlockTreeOptions(BlockScaling how = BlockScaling::TwoWay) : scaling(how) {}
+  BlockScaling scaling;
+  std::int64_t panel_size = 0;  ///< see `BlockTree::panels`; 0: chosen for the device
+  LeafSolve leaf_solve = LeafSolve::Automatic;
+};
+
 /// Where a diagonal block of n > leaf_size columns is cut: after the first half of its leaves.
 std::int64_t half_of_leaves(std::int64_t n, std::int64_t leaf_size);
 
@@ -27,10 +42,31 @@ std::int64_t half_of_leaves(std::int64_t n, std::int64_t leaf_size);
 /// power-of-two scale, and `working`, in the accumulator's type, where it is updated until it is
 /// final; where both types agree they are one.
 ///
+/// Scales   an entry of L in row i is at most sqrt(a_ii) in magnitude. fp16, whose range is wide
+///          enough to lose nothing by it, takes the scale of a block from that bound, when it is
+///          loaded: so blocks are stored without a pass that looks for their largest entry. fp8
+///          takes it from the largest entry, for the columns of each panel apart.
 /// Memory   one allocation per storage type, and one per accumulator type from `load` to
-/// `release_working`. Source   Paper A, sections III-B and III-C.
+///          `release_working`; where leaves are solved by their inverses, those too.
+/// Source   Paper A, sections III-B and III-C.
 template <class LayersT, class ExecutionSpace>
 class BlockTree;
+
+namespace detail {
+
+/// The rows and columns of a block whose scales follow from bounds, and where they go.
+struct BlockBound {
+  std::int64_t row, rows, col, cols;
+  Precision precision;     // of the block's solution
+  double *scale, *operand_scale, *solution_scale;  // the first may be null
+};
+
+}  // namespace detail
+
+/// The precision that a block stored as `precision` is solved in, by products with inverses.
+constexpr Precision solve_precision(Precision precision) {
+  return traits(precision).bytes == 1 ? Precision::fp16 : precision;
+}
 
 /// The tree whose layers are chosen at run time.
 template <class ExecutionSpace>
@@ -45,7 +81,15 @@ class BlockTree<LayerList, ExecutionSpace> {
     int depth = 0;
     int left = -1, right = -1;  ///< indices into nodes()
     Matrix stored, working;     ///< the leaf, or the off-diagonal block (second half x first half)
-    double* scale = nullptr;    ///< of `stored` in device memory; nullptr where stored is working
+    /// Of `stored` in device memory; nullptr where stored is working. Blocks in fp8 have one for
+    /// each panel of their columns, in order.
+    double* scale = nullptr;
+    int scales = 0;
+    /// Bounds of what goes into and comes out of solving this block, as scales in `solve_precision`.
+    double *operand_scale = nullptr, *solution_scale = nullptr;
+    /// Of a leaf: L^-T, and the same in the precision that the low layers are solved in; without
+    /// data where leaves are solved by substitution, or no layer is low.
+    Matrix inverse, low_inverse;
 
     bool is_leaf() const { return left < 0; }
   };
@@ -54,7 +98,7 @@ class BlockTree<LayerList, ExecutionSpace> {
   ///
   /// Throws   ValueError if n < 0 or leaf_size < 1; MemoryError with the bytes needed.
   BlockTree(ExecutionSpace const& exec, std::int64_t n, LayerList layers, std::int64_t leaf_size,
-            BlockScaling scaling = BlockScaling::TwoWay);
+            BlockTreeOptions const& options = {});
 
   std::int64_t order() const { return n_; }
   std::int64_t leaf_size() const { return leaf_size_; }
@@ -63,6 +107,16 @@ class BlockTree<LayerList, ExecutionSpace> {
   /// All nodes; the root is the first. Empty if n = 0.
   std::vector<Node> const& nodes() const { return nodes_; }
   Node const& root() const { return nodes_.front(); }
+  /// The diagonal blocks that are factored as a whole before the rest of the matrix is updated with
+  /// their columns: the largest ones of at most the panel size, in order. They cover the diagonal.
+  std::vector<int> const& panels() const { return panels_; }
+  /// Columns of a node's stored block that have one scale.
+  struct Strip {
+    std::int64_t begin;  ///< first column within the block
+    Matrix stored;
+  };
+  /// They cover the block, from left to right.
+  std::vector<Strip> strips(Node const& node) const;
   Node const& left(Node const& node) const { return nodes_[static_cast<std::size_t>(node.left)]; }
   Node const& right(Node const& node) const { return nodes_[static_cast<std::size_t>(node.right)]; }
 
@@ -75,8 +129,12 @@ class BlockTree<LayerList, ExecutionSpace> {
   void load(ExecutionSpace const& exec, Uplo uplo, Matrix const& A,
             Kokkos::View<double const*, memory_space> const& d = {}, double shift = 0);
 
-  /// Quantise every working block into its stored block. Enqueued.
+  /// Quantise every working block into its stored block, and invert the leaves where they are solved
+  /// by their inverses: for a triangle that was loaded rather than factored. Enqueued.
   void quantise_all(LeafBlas<ExecutionSpace>& blas);
+
+  /// leaf.low_inverse = leaf.inverse, quantised. Enqueued.
+  void quantise_inverse(LeafBlas<ExecutionSpace>& blas, Node const& leaf) const;
 
   /// Free what only the updates needed; the stored blocks stay.
   void release_working();
@@ -91,10 +149,10 @@ class BlockTree<LayerList, ExecutionSpace> {
   /// Bytes of the stored blocks, and of the working blocks while they are there.
   std::size_t stored_bytes() const { return stored_bytes_; }
   std::size_t working_bytes() const { return working_bytes_; }
-  /// The scales of all nodes' stored blocks, in the order of nodes(); unset where a node has none.
+  /// The scales of all nodes' stored blocks, in the order of nodes().
   Kokkos::View<double const*, memory_space> scales() const { return scales_; }
 
-  /// What a tree of these sizes takes, before it is made.
+  /// What a tree of these sizes takes, before it is made, with the default options.
   struct Bytes {
     std::size_t stored = 0, working = 0;
   };
@@ -104,14 +162,19 @@ class BlockTree<LayerList, ExecutionSpace> {
   using Buffer = Kokkos::View<std::byte*, memory_space>;
   using Scales = Kokkos::View<double*, memory_space>;
 
-  void allocate_working(ExecutionSpace const& exec);
+  void place_stored(ExecutionSpace const& exec);
+  void place_scales(ExecutionSpace const& exec);
+  void place_inverses(ExecutionSpace const& exec);
+  void place_working(ExecutionSpace const& exec);
 
   std::int64_t n_, leaf_size_;
   LayerList layers_;
   BlockScaling scaling_;
   std::vector<Node> nodes_;
-  std::vector<Buffer> storage_, workspace_;  // one per precision
-  Scales scales_;
+  std::vector<int> panels_;
+  std::vector<Buffer> storage_, workspace_, inverses_;  // one per precision
+  Scales scales_, bounds_, inverse_scales_;
+  Kokkos::View<detail::BlockBound*, memory_space> block_bounds_;
   std::size_t stored_bytes_ = 0, working_bytes_ = 0;
 };
 

@@ -161,21 +161,15 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::describe_scales() {
   report.smallest_block_scale = report.largest_block_scale = 1;
-  if (n == 0) return;
-  std::vector<double> scales(tree->nodes().size());
+  std::vector<double> scales(n == 0 ? 0 : tree->scales().extent(0));
+  if (scales.empty()) return;
   Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
       scales.data(), scales.size());
   Kokkos::deep_copy(exec, host, tree->scales());
   exec.fence("strata::dense::cholesky: read the scales");
-  bool first = true;
-  for (std::size_t i = 0; i < tree->nodes().size(); ++i) {
-    if (tree->nodes()[i].scale == nullptr) continue;
-    report.smallest_block_scale =
-        first ? scales[i] : std::min(report.smallest_block_scale, scales[i]);
-    report.largest_block_scale =
-        first ? scales[i] : std::max(report.largest_block_scale, scales[i]);
-    first = false;
-  }
+  auto const [smallest, largest] = std::minmax_element(scales.begin(), scales.end());
+  report.smallest_block_scale = *smallest;
+  report.largest_block_scale = *largest;
 }
 
 // Continue on another instance: the work enqueued on the old one has ended.

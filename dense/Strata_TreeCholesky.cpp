@@ -3,7 +3,7 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
-#include <dense/detail/Strata_TreeRecursion.hpp>
+#include <dense/detail/Strata_TreePotrf.hpp>
 
 namespace strata::dense {
 
@@ -14,7 +14,7 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
   STRATA_REQUIRE(ValueError, tree.root().working.data != nullptr, "tree_potrf: the tree of order ",
                  tree.order(), " has not been loaded");
   Kokkos::Profiling::ScopedRegion const region("strata::dense::tree_potrf");
-  detail::TreeRecursion<ExecutionSpace>(blas).potrf(tree, tree.root(), info);
+  detail::TreePotrf<ExecutionSpace>(blas, tree, info)();
 }
 
 template <class ExecutionSpace>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_Team.hpp>
 #include <dense/Strata_Quantise.hpp>
 #include <dense/detail/Strata_TreeRecursion.hpp>
 
@@ -22,29 +23,87 @@ std::size_t packed_bytes(std::int64_t rows, std::int64_t cols, Precision precisi
 
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::potrf(Tree const& tree, Node const& A, InfoView const& info) {
-  if (A.depth == 0) reserve(tree);
-  if (A.is_leaf()) {
+  if (A.is_leaf()) return factor_leaf(tree, A, info);
+  potrf(tree, tree.left(A), info);  // A11 = L11 L11^T
+  auto A21 = panel(A, 0, A.first_size);
+  solve(tree, tree.left(A), A21);  // L21 = A21 L11^-T
+  finish(tree, A21, tree.strips(A).front().stored);
+  syrk(tree, tree.right(A), -1, A21.solution);  // A22 -= L21 L21^T
+  potrf(tree, tree.right(A), info);             // A22 = L22 L22^T
+}
+
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::factor_leaf(Tree const& tree, Node const& A,
+                                                InfoView const& info) {
+  if (A.inverse.data != nullptr) {
+    blas_.potrf_invert(A.working, A.inverse, A.begin, info);
+    tree.quantise_inverse(blas_, A);
+  } else {
     blas_.potrf(Uplo::Lower, A.working, A.begin, info);
-    if (A.scale != nullptr) quantise(blas_, A.working, A.stored, A.scale, tree.scaling());
+  }
+  if (A.scale == nullptr) return;
+  if (traits(A.stored.precision).bytes == 1)
+    quantise(blas_, A.working, A.stored, A.scale, tree.scaling());
+  else
+    blas_.convert(Op::NoTrans, A.working, A.stored);
+}
+
+template <class ExecutionSpace>
+auto TreeRecursion<ExecutionSpace>::panel(Node const& A, std::int64_t begin, std::int64_t cols)
+    -> Panel<memory_space> {
+  Panel<memory_space> B{A.working.block(0, begin, A.working.rows, cols),
+                        A.stored.block(0, begin, A.stored.rows, cols), A.operand_scale};
+  if (A.scale != nullptr) B.solution.scale = A.solution_scale;
+  Precision const precision = solve_precision(A.stored.precision);
+  if (precision != A.stored.precision) {
+    B.solution = place(scratch_[2], A.stored.rows, cols, precision);
+    B.solution.scale = A.solution_scale;
+  }
+  return B;
+}
+
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::finish(Tree const& tree, Panel<memory_space>& X,
+                                           Matrix const& stored) {
+  if (X.solution.precision == stored.precision) return;
+  quantise(blas_, X.solution, stored, const_cast<double*>(stored.scale), tree.scaling());
+  X.solution = stored;
+}
+
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::solve(Tree const& tree, Node const& L,
+                                          Panel<memory_space> const& B) {
+  if (L.is_leaf()) return solve_leaf(tree, L, B);
+  auto const B1 = B.columns(0, L.first_size), B2 = B.columns(L.first_size, L.size - L.first_size);
+  solve(tree, tree.left(L), B1);                                // X1 = B1 L11^-T
+  update(tree, -1, B1.solution, L.stored, B2.working);          // B2 -= X1 L21^T
+  solve(tree, tree.right(L), B2);                               // X2 = B2 L22^-T
+}
+
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
+                                               Panel<memory_space> const& B) {
+  if (L.inverse.data == nullptr) {
+    Matrix const A = in_precision(B.working.precision, L.stored, scratch_[0], tree.scaling());
+    blas_.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, B.working);
+    if (B.solution.data != B.working.data) blas_.convert(Op::NoTrans, B.working, B.solution);
     return;
   }
-  Precision const layer = A.stored.precision;
-  potrf(tree, tree.left(A), info);  // A11 = L11 L11^T
-  trsm(tree, tree.left(A), Side::Right, Op::Trans, Diag::NonUnit, A.working,
-       layer);  // A21 = A21 L11^-T
-  if (A.scale != nullptr) quantise(blas_, A.working, A.stored, A.scale, tree.scaling());
-  syrk(tree, tree.right(A), -1, A.stored);  // A22 -= A21 A21^T
-  potrf(tree, tree.right(A), info);         // A22 = L22 L22^T
+  Precision const precision = B.solution.precision;
+  Matrix right = place(scratch_[0], B.working.rows, B.working.cols, precision);
+  right.scale = is_arithmetic(precision) ? nullptr : B.operand_scale;
+  blas_.convert(Op::NoTrans, B.working, right);
+  Matrix const inverse = precision == L.low_inverse.precision && L.low_inverse.data != nullptr
+                             ? L.low_inverse
+                             : in_precision(precision, L.inverse, scratch_[1]);
+  blas_.gemm(Op::NoTrans, Op::NoTrans, 1, right, inverse, 0, B.solution);  // X = B L^-T
 }
 
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Side side, Op op,
                                          Diag diag, Matrix const& B,
                                          std::optional<Precision> layer) {
-  if (L.is_leaf()) {
-    Matrix const A = in_precision(B.precision, L.stored, scratch_[0], tree.scaling());
-    return blas_.trsm(side, Uplo::Lower, op, diag, 1, A, B);
-  }
+  if (L.is_leaf()) return trsm_leaf(tree, L, side, op, diag, B);
   std::int64_t const n1 = L.first_size, n2 = L.size - n1;
   bool const left = side == Side::Left;
   Matrix const B1 = left ? B.block(0, 0, n1, B.cols) : B.block(0, 0, B.rows, n1);
@@ -54,31 +113,64 @@ void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Side s
   trsm(tree, downwards ? tree.left(L) : tree.right(L), side, op, diag, X, layer);
   Precision const product = layer ? coarser(*layer, L.stored.precision) : B.precision;
   Matrix const Xp = in_precision(product, X, scratch_[0], tree.scaling());
-  Matrix const L21 =
-      layer ? in_precision(product, L.stored, scratch_[1], tree.scaling()) : L.stored;
-  if (left) {
-    blas_.gemm(op, Op::NoTrans, -1, L21, Xp, 1, rest);  // rest -= op(L21) X
-  } else {
-    blas_.gemm(Op::NoTrans, op, -1, Xp, L21, 1, rest);  // rest -= X op(L21)
+  for (auto const& [begin, stored] : tree.strips(L)) {
+    Matrix const L21 = layer ? in_precision(product, stored, scratch_[1], tree.scaling()) : stored;
+    // The strip is a part of the product's sum, or of its result.
+    auto const part = [&](Matrix const& A) {
+      return left ? A.block(begin, 0, stored.cols, A.cols) : A.block(0, begin, A.rows, stored.cols);
+    };
+    if (left)
+      blas_.gemm(op, Op::NoTrans, -1, L21, downwards ? part(Xp) : Xp, 1,
+                 downwards ? rest : part(rest));  // rest -= op(L21) X
+    else
+      blas_.gemm(Op::NoTrans, op, -1, downwards ? part(Xp) : Xp, L21, 1,
+                 downwards ? rest : part(rest));  // rest -= X op(L21)
   }
   trsm(tree, downwards ? tree.right(L) : tree.left(L), side, op, diag, rest, layer);
 }
 
 template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, Side side, Op op,
+                                              Diag diag, Matrix const& B) {
+  bool const by_inverse = L.inverse.data != nullptr && L.inverse.precision == B.precision &&
+                          diag == Diag::NonUnit;
+  if (!by_inverse) {
+    Matrix const A = in_precision(B.precision, L.stored, scratch_[0], tree.scaling());
+    return blas_.trsm(side, Uplo::Lower, op, diag, 1, A, B);
+  }
+  Matrix const right = place(scratch_[0], B.rows, B.cols, B.precision);
+  blas_.convert(Op::NoTrans, B, right);
+  if (side == Side::Left)
+    blas_.gemm(transposed(op), Op::NoTrans, 1, L.inverse, right, 0, B);  // op(L)^-1 B
+  else
+    blas_.gemm(Op::NoTrans, transposed(op), 1, right, L.inverse, 0, B);  // B op(L)^-1
+}
+
+template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double alpha,
-                                         Matrix const& A) {
+                                         Matrix const& A, Node const* skip) {
+  if (&C == skip) return;
   if (C.is_leaf()) {
     // A leaf is stored whole and its upper triangle means nothing: a full product suits matrix
     // units better.
-    if (is_arithmetic(A.precision))
+    if (strata::detail::runs_on_host<ExecutionSpace> && is_arithmetic(A.precision))
       return blas_.syrk(Uplo::Lower, Op::NoTrans, alpha, A, 1, C.working);
     return blas_.gemm(Op::NoTrans, Op::Trans, alpha, A, A, 1, C.working);
   }
   std::int64_t const n1 = C.first_size, n2 = C.size - n1;
   Matrix const A1 = A.block(0, 0, n1, A.cols), A2 = A.block(n1, 0, n2, A.cols);
-  syrk(tree, tree.left(C), alpha, A1);                              // C11 += alpha A1 A1^T
+  syrk(tree, tree.left(C), alpha, A1, skip);                        // C11 += alpha A1 A1^T
   blas_.gemm(Op::NoTrans, Op::Trans, alpha, A2, A1, 1, C.working);  // C21 += alpha A2 A1^T
-  syrk(tree, tree.right(C), alpha, A2);                             // C22 += alpha A2 A2^T
+  syrk(tree, tree.right(C), alpha, A2, skip);                       // C22 += alpha A2 A2^T
+}
+
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::update(Tree const& tree, double alpha, Matrix const& A,
+                                           Matrix const& B, Matrix const& C) {
+  Precision const product = coarser(A.precision, B.precision);
+  Matrix const Ap = in_precision(product, A, scratch_[0], tree.scaling());
+  Matrix const Bp = in_precision(product, B, scratch_[1], tree.scaling());
+  blas_.gemm(Op::NoTrans, Op::Trans, alpha, Ap, Bp, 1, C);
 }
 
 template <class ExecutionSpace>
@@ -106,19 +198,25 @@ void TreeRecursion<ExecutionSpace>::syrk(LayerList const& layers, std::int64_t l
   syrk(layers, leaf_size, depth + 1, uplo, op, alpha, A2, C.block(n1, n1, n2, n2));
 }
 
-// A itself if it has the precision, else its copy in the scratch: quantised or rounded, or widened.
 template <class ExecutionSpace>
-auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, Matrix const& A,
-                                                 Operand& scratch, BlockScaling scaling) -> Matrix {
-  if (A.precision == precision) return A;
-  std::size_t const bytes = packed_bytes(A.rows, A.cols, precision);
+auto TreeRecursion<ExecutionSpace>::place(Operand& scratch, std::int64_t rows, std::int64_t cols,
+                                          Precision precision) -> Matrix {
+  std::size_t const bytes = packed_bytes(rows, cols, precision);
   if (scratch.numbers.size() < bytes) {
     scratch.numbers = Buffer();
     scratch.numbers = Buffer(Kokkos::view_alloc(blas_.exec(), Kokkos::WithoutInitializing,
                                                 "strata::dense::TreeRecursion::operand"),
                              bytes);
   }
-  Matrix copy{scratch.numbers.data(), A.rows, A.cols, (A.rows + 15) / 16 * 16, precision, nullptr};
+  return {scratch.numbers.data(), rows, cols, (rows + 15) / 16 * 16, precision, nullptr};
+}
+
+// A itself if it has the precision, else its copy in the scratch: quantised or rounded, or widened.
+template <class ExecutionSpace>
+auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, Matrix const& A,
+                                                 Operand& scratch, BlockScaling scaling) -> Matrix {
+  if (A.precision == precision) return A;
+  Matrix copy = place(scratch, A.rows, A.cols, precision);
   if (is_arithmetic(precision)) {
     blas_.convert(Op::NoTrans, A, copy);
     return copy;
@@ -129,26 +227,6 @@ auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, Matrix con
   copy.scale = scratch.scale.data();
   quantise(blas_, A, copy, scratch.scale.data(), scaling);
   return copy;
-}
-
-// Room for the largest operands of potrf: a half of A21's columns, and the largest block of L11.
-template <class ExecutionSpace>
-void TreeRecursion<ExecutionSpace>::reserve(Tree const& tree) {
-  if (tree.root().is_leaf()) return;
-  Node const &root = tree.root(), &left = tree.left(root);
-  Precision const widest = Precision::fp32;  // what is converted becomes fp32 or narrower
-  std::size_t const first =
-      packed_bytes(root.size - root.first_size, left.first_size, root.stored.precision);
-  std::size_t const leaf = packed_bytes(tree.leaf_size(), tree.leaf_size(), widest);
-  std::size_t const second =
-      packed_bytes(left.size - left.first_size, left.first_size, root.stored.precision);
-  std::size_t const bytes[] = {std::max(first, leaf), second};
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (scratch_[i].numbers.size() < bytes[i])
-      scratch_[i].numbers = Buffer(Kokkos::view_alloc(blas_.exec(), Kokkos::WithoutInitializing,
-                                                      "strata::dense::TreeRecursion::operand"),
-                                   bytes[i]);
-  }
 }
 
 #define STRATA_INSTANTIATE(Exec) template class TreeRecursion<Exec>;

@@ -7,13 +7,30 @@
 #include <array>
 #include <core/Strata_LeafBlas.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
 #include <optional>
 
 namespace strata::dense::detail {
 
-/// Paper A's algorithms 1 to 3 on the nodes of a block tree, each compiled once per execution
-/// space.
+/// Rows of an off-diagonal block in the columns of a diagonal block L, while L X^T is solved for.
+template <class MemorySpace>
+struct Panel {
+  MatrixRef<MemorySpace> working;   ///< the right-hand side, which is used up
+  MatrixRef<MemorySpace> solution;  ///< X; the same matrix if the precision is
+  double const* operand_scale;      ///< bound of the right-hand side, see `BlockTree`
+
+  Panel rows(std::int64_t begin, std::int64_t count) const {
+    return {working.block(begin, 0, count, working.cols),
+            solution.block(begin, 0, count, solution.cols), operand_scale};
+  }
+  Panel columns(std::int64_t begin, std::int64_t count) const {
+    return {working.block(0, begin, working.rows, count),
+            solution.block(0, begin, solution.rows, count), operand_scale};
+  }
+};
+
+/// Paper A's algorithms 1 to 3 on the nodes of a block tree, each compiled once per execution space.
 ///
 /// The precision of a product is that of the coarser of its two blocks: both operands are quantised
 /// to it and accumulated in the result's working type.
@@ -28,8 +45,17 @@ class TreeRecursion {
 
   explicit TreeRecursion(LeafBlas<ExecutionSpace>& blas) : blas_(blas) {}
 
-  /// Algorithm 1: working A = L L^T, finished blocks quantised into their stored copies.
+  /// Algorithm 1: working A = L L^T, finished blocks in their stored copies.
   void potrf(Tree const& tree, Node const& A, InfoView const& info);
+
+  /// Algorithm 2 within the factorisation: X = B L^-T for rows B below the diagonal block L.
+  void solve(Tree const& tree, Node const& L, Panel<memory_space> const& B);
+
+  /// What `solve` takes for columns [begin, begin + cols) of A's block: its solution is the stored
+  /// block, or a copy in scratch of a block that is quantised when its largest entry is known.
+  Panel<memory_space> panel(Node const& A, std::int64_t begin, std::int64_t cols);
+  /// Quantise the solution of such a block into `stored`, its columns of the stored block.
+  void finish(Tree const& tree, Panel<memory_space>& X, Matrix const& stored);
 
   /// Algorithm 2 for all sides and transposes: B = op(L)^-1 B or B op(L)^-1, with the stored blocks
   /// of L.
@@ -39,12 +65,19 @@ class TreeRecursion {
   void trsm(Tree const& tree, Node const& L, Side side, Op op, Diag diag, Matrix const& B,
             std::optional<Precision> layer);
 
-  /// Algorithm 3: working C += alpha A A^T, A: rows of C x k, in the precision it has.
-  void syrk(Tree const& tree, Node const& C, double alpha, Matrix const& A);
+  /// Algorithm 3: working C += alpha A A^T, A: rows of C x k, in the precision it has; without the
+  /// diagonal block `skip`.
+  void syrk(Tree const& tree, Node const& C, double alpha, Matrix const& A,
+            Node const* skip = nullptr);
+
+  /// C += alpha A B^T in the precision of the coarser one.
+  void update(Tree const& tree, double alpha, Matrix const& A, Matrix const& B, Matrix const& C);
 
   /// Algorithm 3 on an ordinary matrix: the triangle `uplo` of C += alpha op(A) op(A)^T by layers.
   void syrk(LayerList const& layers, std::int64_t leaf_size, std::size_t depth, Uplo uplo, Op op,
             double alpha, Matrix const& A, Matrix const& C);
+
+  LeafBlas<ExecutionSpace>& blas() const { return blas_; }
 
  private:
   using Buffer = Kokkos::View<std::byte*, memory_space>;
@@ -53,12 +86,15 @@ class TreeRecursion {
     Kokkos::View<double, memory_space> scale;
   };
 
-  void reserve(Tree const& tree);
+  void factor_leaf(Tree const& tree, Node const& A, InfoView const& info);
+  void solve_leaf(Tree const& tree, Node const& L, Panel<memory_space> const& B);
+  void trsm_leaf(Tree const& tree, Node const& L, Side side, Op op, Diag diag, Matrix const& B);
+  Matrix place(Operand& scratch, std::int64_t rows, std::int64_t cols, Precision precision);
   Matrix in_precision(Precision precision, Matrix const& A, Operand& scratch,
                       BlockScaling scaling = BlockScaling::TwoWay);
 
   LeafBlas<ExecutionSpace>& blas_;
-  std::array<Operand, 2> scratch_;
+  std::array<Operand, 3> scratch_;  // two operands of a product, the solution of a block in fp8
 };
 
 }  // namespace strata::dense::detail

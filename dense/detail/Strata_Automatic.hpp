@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_AUTOMATIC_HPP
+#define STRATA_DETAIL_AUTOMATIC_HPP
+
+#include <cstdint>
+
+namespace strata::dense::detail {
+
+/// The panel size (`BlockTree::panels`) that is fastest for a matrix of order n.
+template <class ExecutionSpace>
+std::int64_t automatic_panel_size(std::int64_t n, std::int64_t leaf_size);
+
+}  // namespace strata::dense::detail
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_SecondInstance.hpp>
+#include <dense/detail/Strata_TreePotrf.hpp>
+
+namespace strata::dense::detail {
+
+template <class ExecutionSpace>
+TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree,
+                                     InfoView const& info)
+    : tree_(tree),
+      info_(info),
+      bulk_(blas),
+      diagonal_(tree.panels().size() > 1 ? blas.urgent() : blas) {}
+
+template <class ExecutionSpace>
+void TreePotrf<ExecutionSpace>::operator()() {
+  using strata::detail::enqueue_wait;
+  ExecutionSpace const &bulk = bulk_.blas().exec(), &diagonal = diagonal_.blas().exec();
+  std::size_t const count = tree_.panels().size();
+  enqueue_wait(diagonal, bulk);
+  diagonal_.potrf(tree_, panel(0), info_);
+  for (std::size_t p = 0; p + 1 < count; ++p) {
+    auto blocks = pieces(panel(p), bulk_);
+    enqueue_wait(diagonal, bulk);  // all updates with the panels before this one
+    factor_next(panel(p), panel(p + 1), blocks.front());
+    for (Piece& block : blocks) {  // L21 = A21 L11^-T
+      std::int64_t const rows = block.panel.working.rows - block.solved;
+      if (rows == 0) continue;
+      bulk_.solve(tree_, panel(p), block.panel.rows(block.solved, rows));
+      bulk_.finish(tree_, block.panel, block.stored);
+    }
+    update(blocks, &panel(p + 1));  // A22 -= L21 L21^T
+  }
+  enqueue_wait(bulk, diagonal);
+}
+
+template <class ExecutionSpace>
+auto TreePotrf<ExecutionSpace>::panel(std::size_t p) const -> Node const& {
+  return tree_.nodes()[static_cast<std::size_t>(tree_.panels()[p])];
+}
+
+// The blocks below a panel, from its own rows downwards.
+template <class ExecutionSpace>
+auto TreePotrf<ExecutionSpace>::pieces(Node const& panel, TreeRecursion<ExecutionSpace>& owner)
+    -> std::vector<Piece> {
+  std::vector<Piece> found;
+  for (Node const* node = &tree_.root(); node != &panel;) {
+    bool const in_left = panel.begin < node->begin + node->first_size;
+    if (in_left) {
+      std::int64_t const begin = panel.begin - node->begin;
+      for (auto const& [first, strip] : tree_.strips(*node))
+        if (begin >= first && begin < first + strip.cols)
+          found.push_back({node, strip.block(0, begin - first, strip.rows, panel.size),
+                           owner.panel(*node, begin, panel.size)});
+    }
+    node = in_left ? &tree_.left(*node) : &tree_.right(*node);
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+// On the diagonal's instance: the rows of the next panel, its update, its factor. Once the rows are
+// there the bulk goes on.
+template <class ExecutionSpace>
+void TreePotrf<ExecutionSpace>::factor_next(Node const& panel, Node const& next, Piece& nearest) {
+  using strata::detail::enqueue_wait;
+  bool const is_measured = nearest.panel.solution.precision != nearest.stored.precision;
+  nearest.solved = is_measured ? nearest.panel.working.rows : next.size;
+  diagonal_.solve(tree_, panel, nearest.panel.rows(0, nearest.solved));
+  diagonal_.finish(tree_, nearest.panel, nearest.stored);
+  enqueue_wait(bulk_.blas().exec(), diagonal_.blas().exec());
+  diagonal_.syrk(tree_, next, -1, nearest.panel.solution.block(0, 0, next.size, panel.size));
+  diagonal_.potrf(tree_, next, info_);
+}
+
+template <class ExecutionSpace>
+void TreePotrf<ExecutionSpace>::update(std::vector<Piece> const& pieces, Node const* next) {
+  for (auto source = pieces.begin(); source != pieces.end(); ++source) {
+    Node const& node = *source->node;
+    std::int64_t const rows = node.begin + node.first_size;  // also the columns that it updates
+    bulk_.syrk(tree_, tree_.right(node), -1, source->panel.solution, next);
+    for (auto below = source + 1; below != pieces.end(); ++below) {
+      Matrix const& C = below->node->working;
+      bulk_.update(tree_, -1, below->panel.solution, source->panel.solution,
+                   C.block(0, rows - below->node->begin, C.rows, source->panel.solution.rows));
+    }
+  }
+}
+
+#define STRATA_INSTANTIATE(Exec) template class TreePotrf<Exec>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::dense::detail

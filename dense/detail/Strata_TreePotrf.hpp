@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_TREE_POTRF_HPP
+#define STRATA_DETAIL_TREE_POTRF_HPP
+
+#include <cstdint>
+#include <dense/detail/Strata_TreeRecursion.hpp>
+#include <vector>
+
+namespace strata::dense::detail {
+
+/// The factorisation panel by panel, with a lookahead of one.
+///
+/// While the matrix is updated with one panel, the next diagonal block is factored on a second,
+/// urgent instance, so that the chain of leaves, which can't fill a device, costs no time of its
+/// own. Where the tree is one panel, this is paper A's algorithm 1.
+template <class ExecutionSpace>
+class TreePotrf {
+ public:
+  using Tree = BlockTree<LayerList, ExecutionSpace>;
+  using InfoView = typename LeafBlas<ExecutionSpace>::InfoView;
+
+  TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree, InfoView const& info);
+
+  void operator()();
+
+ private:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using Matrix = MatrixRef<memory_space>;
+  using Node = typename Tree::Node;
+
+  /// A block to the left of whose columns end the panel's, and its rows in the panel's columns.
+  struct Piece {
+    Node const* node;
+    Matrix stored;
+    Panel<memory_space> panel;
+    std::int64_t solved = 0;  ///< rows that are done, from the first
+  };
+
+  Node const& panel(std::size_t p) const;
+  std::vector<Piece> pieces(Node const& panel, TreeRecursion<ExecutionSpace>& owner);
+  void factor_next(Node const& panel, Node const& next, Piece& nearest);
+  void update(std::vector<Piece> const& pieces, Node const* next);
+
+  Tree const& tree_;
+  InfoView info_;
+  TreeRecursion<ExecutionSpace> bulk_, diagonal_;
+};
+
+}  // namespace strata::dense::detail
+
+#endif
