@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <StrataPerf_Harness.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <core/Strata_Config.hpp>
 #include <core/Strata_FlopCount.hpp>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <sstream>
 
 namespace strata::perf {
 
@@ -26,7 +28,7 @@ struct Memory {
   std::map<std::string, std::vector<double>> vendor_seconds;  // by problem
   std::map<Precision, double> gemm_rates;
   double copy_bandwidth = 0;
-  int benchmarks = 0, errors = 0;
+  int errors = 0;
 };
 Memory& memory() {
   static Memory all;
@@ -123,7 +125,6 @@ void add(std::string_view algorithm, std::string const& rest,
          std::function<void(Run&)> const& body) {
   std::string const name = std::string(algorithm) + '/' + Exec::name() + '/' + rest;
   auto const run = [name, body](benchmark::State& state) {
-    ++memory().benchmarks;
     try {
       Run one(state, name);
       body(one);
@@ -191,14 +192,17 @@ std::string short_name(dense::LayerList const& layers) {
 
 dense::LayerList layers_from_short_name(std::string_view text) {
   std::vector<Precision> layers;
-  for (std::string const& part : CLI::detail::split(std::string(text), ',')) {
+  std::istringstream parts{std::string(text)};
+  for (std::string part; std::getline(parts, part, ',');) {
     auto const x = part.find('x');
-    int count = 1;
-    if (x != std::string::npos)
-      STRATA_REQUIRE(ValueError, CLI::detail::lexical_cast(part.substr(x + 1), count) && count > 0,
+    std::size_t count = 1;
+    if (x != std::string::npos) {
+      auto const [end, status] =
+          std::from_chars(part.data() + x + 1, part.data() + part.size(), count);
+      STRATA_REQUIRE(ValueError, status == std::errc() && end == part.data() + part.size(),
                      "layers '", part, "': a number must follow the x");
-    layers.insert(layers.end(), static_cast<std::size_t>(count),
-                  precision_from_name(part.substr(0, x)));
+    }
+    layers.insert(layers.end(), count, precision_from_name(part.substr(0, x)));
   }
   return dense::LayerList(std::move(layers));
 }
@@ -251,11 +255,11 @@ int run_all(int argc, char** argv) {
   for (auto const& text : layers) settings().layers.push_back(layers_from_short_name(text));
   for (auto const register_all : suites()) register_all();
   describe();
-  benchmark::RunSpecifiedBenchmarks();
+  std::size_t const matched = benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
-  if (memory().benchmarks == 0) std::fprintf(stderr, "no benchmark ran\n");
+  if (matched == 0) std::fprintf(stderr, "no benchmark ran\n");
   if (memory().errors > 0) std::fprintf(stderr, "%d benchmarks failed\n", memory().errors);
-  return memory().benchmarks == 0 || memory().errors > 0;
+  return matched == 0 || memory().errors > 0;
 }
 
 }  // namespace
