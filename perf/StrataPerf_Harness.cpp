@@ -27,6 +27,7 @@ struct Memory {
   std::map<std::string, double> found;                        // name + counter
   std::map<std::string, std::vector<double>> vendor_seconds;  // by problem
   std::map<Precision, double> gemm_rates;
+  std::map<BlasPath, LeafBlas<Exec>> blas;
   double copy_bandwidth = 0;
   int errors = 0;
 };
@@ -164,6 +165,10 @@ double copy_bandwidth() {
   return bandwidth = 2 * static_cast<double>(bytes) / seconds;
 }
 
+LeafBlas<Exec>& shared_blas(BlasPath path) {
+  return memory().blas.try_emplace(path, Exec(), path).first->second;
+}
+
 bool has_vendor() {
 #if defined(KOKKOS_ENABLE_CUDA)
 #if defined(STRATA_ENABLE_TPL_CUBLAS) && defined(STRATA_ENABLE_TPL_CUSOLVER)
@@ -245,7 +250,13 @@ void add_options(CLI::App& app, Settings& s, std::vector<std::string>& layers) {
   app.add_option("--condition", s.condition, "of geometric")->capture_default_str();
 }
 
+// Ends the libraries before Kokkos ends.
+struct ReleaseBlas {
+  ~ReleaseBlas() { memory().blas.clear(); }
+};
+
 int run_all(int argc, char** argv) {
+  ReleaseBlas const release;
   CLI::App app("Benchmarks of Strata; --benchmark_... options are those of Google Benchmark");
   app.set_help_flag("--options", "these options (--help: those of Google Benchmark)");
   std::vector<std::string> layers;

@@ -118,6 +118,10 @@ double gemm_rate(Precision precision);
 /// Bytes per second, read and written, of a copy of `copy_bytes` in the space's memory; the same.
 double copy_bandwidth();
 
+/// The BLAS of the default instance by this path, made once: handles and workspace stay warm from
+/// one repetition to the next.
+LeafBlas<Exec>& shared_blas(BlasPath path = BlasPath::Automatic);
+
 /// Whether this build has a library of BLAS and LAPACK for the execution space.
 bool has_vendor();
 

@@ -52,7 +52,7 @@ void gemm(Run& run, BlasPath path, Precision type, std::int64_t n, std::int64_t 
   OwnedMatrix const A(exec, n, k, type), B(exec, n, k, type), C(exec, n, n, result);
   fill_uniform(exec, A.ref(), -1, 1);
   fill_uniform(exec, B.ref(), -1, 2);
-  Blas blas(exec, path), automatic(exec);
+  Blas &blas = shared_blas(path), &automatic = shared_blas();
   run.measure([&] { fill_zero(exec, C.ref()); },
               [&] { blas.gemm(Op::NoTrans, Op::Trans, -1, A.ref(), B.ref(), 1, C.ref()); });
   run.count_flops(gemm_flops(n, n, k), type);
@@ -67,7 +67,7 @@ void syrk(Run& run, BlasPath path, Precision type, std::int64_t n, std::int64_t 
   Exec const& exec = run.exec();
   OwnedMatrix const A(exec, n, k, type), C(exec, n, n, type);
   fill_uniform(exec, A.ref(), -1, 1);
-  Blas blas(exec, path), automatic(exec);
+  Blas &blas = shared_blas(path), &automatic = shared_blas();
   run.measure([&] { fill_zero(exec, C.ref()); },
               [&] { blas.syrk(Uplo::Lower, Op::NoTrans, -1, A.ref(), 1, C.ref()); });
   run.count_flops(syrk_flops(n, k), type);
@@ -82,7 +82,7 @@ void trsm(Run& run, BlasPath path, Precision type, std::int64_t n, std::int64_t 
   Exec const& exec = run.exec();
   OwnedMatrix const L(exec, n, n, type), B(exec, m, n, type);
   fill_lower(exec, L.ref());
-  Blas blas(exec, path), automatic(exec);
+  Blas &blas = shared_blas(path), &automatic = shared_blas();
   run.measure(
       [&] { fill_uniform(exec, B.ref(), 0, 2); },
       [&] { blas.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, L.ref(), B.ref()); });
@@ -108,7 +108,7 @@ void potrf(Run& run, BlasPath path, Precision type, std::int64_t n) {
   MatrixView const A = fp64_matrix(exec, n, n);
   SpdMatrix const matrix(exec, "dominant", n, 1);
   matrix.fill(exec, A);
-  Blas blas(exec, path), automatic(exec);
+  Blas &blas = shared_blas(path), &automatic = shared_blas();
   Blas::InfoView const info(Kokkos::view_alloc(exec, "strata::perf::info"));
   run.measure([&] { automatic.convert(Op::NoTrans, matrix_ref(A), L.ref()); },
               [&] { blas.potrf(Uplo::Lower, L.ref(), 0, info); });
@@ -129,7 +129,7 @@ void convert(Run& run, Op op, Precision source, Precision target, std::int64_t n
   Exec const& exec = run.exec();
   OwnedMatrix const A(exec, n, n, source), B(exec, n, n, target);
   fill_uniform(exec, A.ref(), 0.5, 1);
-  Blas blas(exec);
+  Blas& blas = shared_blas();
   run.measure([] {}, [&] { blas.convert(op, A.ref(), B.ref()); });
   run.count_bytes(n * n * (size_of(source) + size_of(target)));
   double const limit = traits(target).unit_roundoff + sum_limit(fp64, n);

@@ -35,7 +35,7 @@ void vendor(Run& run, Problem const& problem) {
   std::int64_t const n = problem.n, nrhs = problem.nrhs;
   SpdMatrix const generator = problem.generator(exec);
   MatrixView const A = fp64_matrix(exec, n, n), X = fp64_matrix(exec, n, nrhs);
-  LeafBlas<Exec> blas(exec, BlasPath::Vendor);
+  LeafBlas<Exec>& blas = shared_blas(BlasPath::Vendor);
   LeafBlas<Exec>::InfoView const info(Kokkos::view_alloc(exec, "strata::perf::info"));
   run.measure(
       [&] {

@@ -20,7 +20,7 @@ void quantise_block(Run& run, Precision source, Precision target, std::int64_t n
   Matrix stored = B.ref();
   stored.scale = scale.data();
   fill_uniform(exec, A.ref(), 0.5, 1);
-  LeafBlas<Exec> blas(exec);
+  LeafBlas<Exec>& blas = shared_blas();
   run.measure([] {}, [&] { dense::quantise(blas, A.ref(), stored, scale.data()); });
   run.count_bytes(n * n * static_cast<std::int64_t>(traits(source).bytes + traits(target).bytes));
   run.count_error("error", error_limit({target}, n), [&] {

@@ -39,7 +39,7 @@ void vendor_syrk(Run& run, std::int64_t n) {
   Exec const& exec = run.exec();
   OwnedMatrix const A(exec, n, n, fp64), C(exec, n, n, fp64);
   fill_uniform(exec, A.ref(), -1, 1);
-  Blas blas(exec, BlasPath::Vendor);
+  Blas& blas = shared_blas(BlasPath::Vendor);
   run.measure([&] { fill_zero(exec, C.ref()); },
               [&] { blas.syrk(Uplo::Lower, Op::NoTrans, -1, A.ref(), 1, C.ref()); });
   run.count_flops(syrk_flops(n, n), fp64);
@@ -53,7 +53,7 @@ void syrk(Run& run, LayerList const& layers, std::int64_t n) {
   Precision const type = accumulator(layers.leaf());
   OwnedMatrix const A(exec, n, n, type), C(exec, n, n, type);
   fill_uniform(exec, A.ref(), -1, 1);
-  Blas blas(exec);
+  Blas& blas = shared_blas();
   run.measure([&] { fill_zero(exec, C.ref()); },
               [&] {
                 tree_syrk(blas, layers, leaf_size(n, layers), Uplo::Lower, Op::NoTrans, -1, A.ref(),
@@ -93,7 +93,7 @@ void vendor_trsm(Run& run, std::int64_t n) {
   Exec const& exec = run.exec();
   OwnedMatrix const L(exec, n, n, fp64), B(exec, n, n, fp64);
   fill_lower(exec, L.ref());
-  Blas blas(exec, BlasPath::Vendor);
+  Blas& blas = shared_blas(BlasPath::Vendor);
   TrsmProbe const probe(blas, L.ref());
   run.measure(
       [&] { TrsmProbe::fill(exec, B.ref()); },
@@ -105,7 +105,7 @@ void vendor_trsm(Run& run, std::int64_t n) {
 
 void trsm(Run& run, LayerList const& layers, std::int64_t n) {
   Exec const& exec = run.exec();
-  Blas blas(exec);
+  Blas& blas = shared_blas();
   OwnedMatrix L(exec, n, n, fp64);
   fill_lower(exec, L.ref());
   TrsmProbe const probe(blas, L.ref());
@@ -159,7 +159,7 @@ void vendor_potrf(Run& run, std::int64_t n) {
   Exec const& exec = run.exec();
   MatrixView const A = fp64_matrix(exec, n, n);
   SpdMatrix const matrix(exec, "dominant", n, 1);
-  Blas blas(exec, BlasPath::Vendor);
+  Blas& blas = shared_blas(BlasPath::Vendor);
   auto const info = make_info(exec);
   auto const factor = [&] { blas.potrf(Uplo::Lower, matrix_ref(A), 0, info); };
   run.measure([&] { matrix.fill(exec, A); }, factor);
@@ -187,7 +187,7 @@ void potrf(Run& run, LayerList const& layers, std::int64_t n) {
   Exec const& exec = run.exec();
   MatrixView const A = fp64_matrix(exec, n, n);
   SpdMatrix(exec, "dominant", n, 1).fill(exec, A);
-  Blas blas(exec);
+  Blas& blas = shared_blas();
   Tree tree(exec, n, layers, leaf_size(n, layers));
   auto const info = make_info(exec);
   auto const load = [&] { tree.load(exec, Uplo::Lower, matrix_ref(A)); };
