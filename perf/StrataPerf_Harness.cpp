@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <CLI/CLI.hpp>
 #include <StrataPerf_Harness.hpp>
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <core/Strata_Config.hpp>
 #include <core/Strata_FlopCount.hpp>
-#include <core/Strata_Version.hpp>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -17,8 +16,6 @@ namespace strata::perf {
 
 namespace {
 
-constexpr bool on_device =
-    !Kokkos::SpaceAccessibility<Kokkos::HostSpace, Exec::memory_space>::accessible;
 constexpr double sustained_seconds = 0.1;
 
 // What outlives the runs of one benchmark; Google Benchmark calls each several times.
@@ -40,6 +37,24 @@ std::vector<void (*)()>& suites() {
   return all;
 }
 
+// Bytes of the Views in the space's memory that are not the benchmarks' own, as Kokkos tells tools.
+std::atomic<std::int64_t> allocated{0}, most_allocated{0};
+
+bool counts(Kokkos::Tools::SpaceHandle const& space, char const* label) {
+  return std::string_view(space.name) == Exec::memory_space::name() &&
+         !std::string_view(label).starts_with("strata::perf::");
+}
+void on_allocate(Kokkos::Tools::SpaceHandle space, char const* label, void const*,
+                 std::uint64_t bytes) {
+  if (!counts(space, label)) return;
+  auto const now = allocated += static_cast<std::int64_t>(bytes);
+  most_allocated = std::max(most_allocated.load(), now);
+}
+void on_deallocate(Kokkos::Tools::SpaceHandle space, char const* label, void const*,
+                   std::uint64_t bytes) {
+  if (counts(space, label)) allocated -= static_cast<std::int64_t>(bytes);
+}
+
 // Seconds of one `work`, after one to warm up, repeated until it is sustained.
 double sustained(Exec const& exec, std::function<void()> const& work) {
   work();
@@ -56,23 +71,16 @@ double sustained(Exec const& exec, std::function<void()> const& work) {
 
 }  // namespace
 
-Settings::Settings()
-    : n(on_device ? std::vector<std::int64_t>{4096, 8192, 16384, 32768}
-                  : std::vector<std::int64_t>{512, 1024, 2048}),
-      k(on_device ? std::vector<std::int64_t>{256, 512, 1024, 2048, 4096, 8192, 16384}
-                  : std::vector<std::int64_t>{256, 1024}),
-      leaf(on_device ? std::vector<std::int64_t>{256, 512, 1024, 2048}
-                     : std::vector<std::int64_t>{64, 256}),
-      layers(dense::studied_layer_lists()),
-      gemm_n(on_device ? 16384 : 1024),
-      copy_bytes(on_device ? std::size_t(4) << 30 : std::size_t(64) << 20) {}
+Suite::Suite(void (*register_all)()) { suites().push_back(register_all); }
 
-Settings& settings() {
-  static Settings all;
-  return all;
+Run::Run(benchmark::State& state, std::string name)
+    : state_(state), name_(std::move(name)), allocated_before_(allocated) {
+  most_allocated = allocated_before_;
 }
 
-Suite::Suite(void (*register_all)()) { suites().push_back(register_all); }
+void Run::count_memory() {
+  count_once("peak_bytes", [&] { return static_cast<double>(most_allocated - allocated_before_); });
+}
 
 bool Run::is_first(std::string const& what) const {
   return memory().seen.insert(name_ + '\n' + what).second;
@@ -217,73 +225,12 @@ double error_limit(dense::LayerList const& layers, std::int64_t n) {
   return 4 * layers.unit_roundoff() + 16 * std::sqrt(static_cast<double>(n)) * sums;
 }
 
-namespace {
-
-// The machine and the build, in the "context" of the JSON.
-void describe() {
-  auto const built = configuration();
-  auto const machine = devices();
-  benchmark::AddCustomContext("strata_version", built.version);
-  benchmark::AddCustomContext("strata_commit", built.commit);
-  benchmark::AddCustomContext("compiler", built.compiler);
-  benchmark::AddCustomContext("build_type", built.build_type);
-  benchmark::AddCustomContext("kokkos", built.kokkos);
-  benchmark::AddCustomContext("execution_space", Exec::name());
-  benchmark::AddCustomContext("concurrency", std::to_string(Exec().concurrency()));
-  benchmark::AddCustomContext("host", machine.host.model);
-  if (on_device && !machine.accelerators.empty())
-    benchmark::AddCustomContext("device", machine.accelerators.front().name);
-  for (auto const& library : built.libraries)
-    benchmark::AddCustomContext(library.name, library.version);
-}
-
-void add_options(CLI::App& app, Settings& s, std::vector<std::string>& layers) {
-  app.add_option("--n", s.n, "orders of the matrices")->delimiter(',');
-  app.add_option("--k", s.k, "inner extents of GEMM")->delimiter(',');
-  app.add_option("--leaf", s.leaf, "orders of the leaf operations")->delimiter(',');
-  app.add_option("--nrhs", s.nrhs, "right-hand sides of the solves")->delimiter(',');
-  app.add_option("--layers", layers, "layer lists such as fp16x5,fp32; several arguments");
-  app.add_option("--leaf-size", s.leaf_size, "of the trees; 0: chosen")->capture_default_str();
-  app.add_option("--gemm-n", s.gemm_n, "m = n of GEMM")->capture_default_str();
-  app.add_option("--copy-bytes", s.copy_bytes, "of the copy")->capture_default_str();
-  app.add_option("--matrix", s.matrices, "of the solves: geometric, dominant")->delimiter(',');
-  app.add_option("--condition", s.condition, "of geometric")->capture_default_str();
-}
-
-// Ends the libraries before Kokkos ends.
-struct ReleaseBlas {
-  ~ReleaseBlas() { memory().blas.clear(); }
-};
-
-int run_all(int argc, char** argv) {
-  ReleaseBlas const release;
-  CLI::App app("Benchmarks of Strata; --benchmark_... options are those of Google Benchmark");
-  app.set_help_flag("--options", "these options (--help: those of Google Benchmark)");
-  std::vector<std::string> layers;
-  add_options(app, settings(), layers);
-  CLI11_PARSE(app, argc, argv);
-  if (!layers.empty()) settings().layers.clear();
-  for (auto const& text : layers) settings().layers.push_back(layers_from_short_name(text));
+Session::Session() {
+  Kokkos::Tools::Experimental::set_allocate_data_callback(on_allocate);
+  Kokkos::Tools::Experimental::set_deallocate_data_callback(on_deallocate);
   for (auto const register_all : suites()) register_all();
-  describe();
-  std::size_t const matched = benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  if (matched == 0) std::fprintf(stderr, "no benchmark ran\n");
-  if (memory().errors > 0) std::fprintf(stderr, "%d benchmarks failed\n", memory().errors);
-  return matched == 0 || memory().errors > 0;
 }
-
-}  // namespace
+Session::~Session() { memory().blas.clear(); }
+int Session::errors() const { return memory().errors; }
 
 }  // namespace strata::perf
-
-int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  Kokkos::ScopeGuard const kokkos(argc, argv);
-  try {
-    return strata::perf::run_all(argc, argv);
-  } catch (std::exception const& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}

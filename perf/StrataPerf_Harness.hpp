@@ -50,7 +50,7 @@ Settings& settings();
 /// A benchmark while it runs: takes the time, and counts what is to be reported beside it.
 class Run {
  public:
-  Run(benchmark::State& state, std::string name) : state_(state), name_(std::move(name)) {}
+  Run(benchmark::State& state, std::string name);
 
   Exec const& exec() const { return exec_; }
   std::string const& name() const { return name_; }
@@ -87,6 +87,9 @@ class Run {
   void count_flops(std::int64_t flops, Precision dominant);
   /// byte_per_s, and fraction_of_copy: of the bandwidth of a copy in the same run.
   void count_bytes(std::int64_t bytes);
+  /// peak_bytes: the most that was allocated in the space's memory at a time since the benchmark
+  /// began, its own matrices excepted. Workspace that earlier benchmarks left does not count.
+  void count_memory();
   /// The error, found once; one that is not below `limit` fails the program, but is reported.
   void count_error(std::string const& counter, double limit, std::function<double()> const& error);
   /// This was the vendor's call for `problem`.
@@ -101,6 +104,7 @@ class Run {
   std::string name_;
   Exec exec_;
   double seconds_ = 0;
+  std::int64_t allocated_before_;
 };
 
 /// Add the benchmark "module/algorithm/<backend>/<rest>"; an exception of `body` is its error.
@@ -110,6 +114,17 @@ void add(std::string_view algorithm, std::string const& rest,
 /// Make one of these in each source; `register_all` is called when the settings are known.
 struct Suite {
   explicit Suite(void (*register_all)());
+};
+
+/// Registers all suites; what they share ends with it, before Kokkos does.
+class Session {
+ public:
+  Session();
+  ~Session();
+  Session(Session const&) = delete;
+  Session& operator=(Session const&) = delete;
+  /// Benchmarks that threw, or whose error was above its limit.
+  int errors() const;
 };
 
 /// Flops per second of C -= A B^T, A and B of `precision`, C of its accumulator, extents gemm_n,

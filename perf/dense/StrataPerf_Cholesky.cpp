@@ -79,6 +79,7 @@ void solve(Run& run, LayerList const& layers, Problem const& problem) {
                  solved.backward_error);
   run.count_flops(problem.flops(), layers.at_depth(0));
   run.count("bytes", static_cast<double>(report.peak_bytes));
+  run.count_memory();
   run.count("analyse_seconds", report.analyse_seconds);
   run.count("load_seconds", report.load_seconds);
   run.count("factor_seconds", report.factor_seconds);

@@ -173,6 +173,7 @@ void vendor_potrf(Run& run, std::int64_t n) {
   };
   run.count_flops(potrf_flops(n), fp64);
   run.count("bytes", static_cast<double>(A.size() * sizeof(double)));
+  run.count_memory();
   run.count_error("backward_error", error_limit({fp64}, n), [&] { return error(matrix); });
   run.count_error("hard_backward_error", error_limit({fp64}, n), [&] {
     SpdMatrix const hard(exec, "geometric", n, settings().condition);
@@ -202,6 +203,7 @@ void potrf(Run& run, LayerList const& layers, std::int64_t n) {
   require_success(exec, info);
   run.count_flops(potrf_flops(n), layers.at_depth(0));
   run.count("bytes", static_cast<double>(tree.stored_bytes() + tree.working_bytes()));
+  run.count_memory();
   run.count_error("backward_error", error_limit(layers, n), error);
   // On the hard matrix a low layer may break down: hard_info is then the order of the minor.
   auto const broke = run.count_once("hard_info", [&] {

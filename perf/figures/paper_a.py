@@ -60,7 +60,7 @@ def medians(document):
             continue
         samples[key]["seconds"].append(row["real_time"] * SECONDS[row["time_unit"]])
         samples[key]["wrong"].append(row.get("label", "").startswith("WRONG"))
-        for name in ("flop_per_s", "fraction_of_gemm", "bytes", "error", "backward_error", "hard_backward_error"):
+        for name in ("flop_per_s", "fraction_of_gemm", "bytes", "peak_bytes", "error", "backward_error", "hard_backward_error"):
             if name in row:
                 samples[key][name].append(row[name])
     result = {key: {name: statistics.median(values) for name, values in row.items()} for key, row in samples.items()}
@@ -159,7 +159,7 @@ def draw_best(plt, path, points):
 
 def table(results, shown):
     """The rows that stand beside a vendor's call, as Markdown."""
-    yield "| operation | n | layers | vendor fp64 ms | Strata ms | ratio | paper A | TFlop/s | of GEMM | error | on hard | bytes / n^2 |"
+    yield "| operation | n | layers | vendor fp64 ms | Strata ms | ratio | paper A | TFlop/s | of GEMM | error | on hard | tree, peak bytes / n^2 |"
     yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
     order = {name: place for place, name in enumerate(("tree_potrf", "tree_syrk", "tree_trsm", "cholesky"))}
     rows = [(key, row) for key, row in results.items() if "ratio" in row and (not shown or key.layers in shown)]
@@ -179,7 +179,7 @@ def table(results, shown):
             f"{row['fraction_of_gemm']:.2f}",
             f"{error:.1e}" + (" WRONG" if row["wrong"] else ""),
             f"{row['hard_backward_error']:.1e}" if "hard_backward_error" in row else "",
-            f"{row['bytes'] / key.n**2:.2f}" if "bytes" in row else "",
+            ", ".join(f"{row[name] / key.n**2:.2f}" for name in ("bytes", "peak_bytes") if name in row),
         ]
         yield "| " + " | ".join(map(str, cells)) + " |"
 
