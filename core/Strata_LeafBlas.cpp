@@ -10,6 +10,7 @@
 #include <core/detail/Strata_PotrfInvert.hpp>
 #include <core/detail/Strata_SecondInstance.hpp>
 #include <core/detail/Strata_Team.hpp>
+#include <core/detail/Strata_ThinProduct.hpp>
 #include <core/detail/Strata_WidenedBlas.hpp>
 #include <core/vendor/Strata_VendorBlas.hpp>
 #include <initializer_list>
@@ -174,9 +175,29 @@ void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matri
   }
   if (alpha == 0 || cols_of(op_a, A) == 0)
     return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
+  bool const is_thin = impl_->path == BlasPath::Automatic && op_b == Op::NoTrans;
+  if (is_thin && detail::thin_product(impl_->exec, impl_->workspace, op_a, alpha, A, B, beta, C))
+    return;
   impl_->run("gemm", [&](auto& blas) -> decltype(blas.gemm(op_a, op_b, alpha, A, B, beta, C)) {
     return blas.gemm(op_a, op_b, alpha, A, B, beta, C);
   });
+}
+
+template <class Exec>
+void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
+                          double beta, Matrix const& C, Batch const& batch) {
+  STRATA_REQUIRE(ShapeError, batch.count >= 0, "gemm: a batch of ", batch.count, " products");
+  bool const vendor = impl_->path == BlasPath::Automatic || impl_->path == BlasPath::Vendor;
+  bool const is_empty = C.rows == 0 || C.cols == 0 || cols_of(op_a, A) == 0;
+  if (batch.count > 1 && vendor && !C.scale && !is_empty) {
+    bool const fits = rows_of(op_a, A) == C.rows && cols_of(op_b, B) == C.cols &&
+                      cols_of(op_a, A) == rows_of(op_b, B);
+    require_result<Matrix>("gemm", fits, {A, B, C});
+    if (impl_->vendor.gemm_batched(op_a, op_b, alpha, A, B, beta, C, batch)) return;
+  }
+  for (std::int64_t i = 0; i < batch.count; ++i)
+    gemm(op_a, op_b, alpha, A.shifted(i * batch.stride_a), B.shifted(i * batch.stride_b), beta,
+         C.shifted(i * batch.stride_c));
 }
 
 template <class Exec>

@@ -64,6 +64,11 @@ class LeafBlas {
   void gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
             Matrix const& C);
 
+  /// The same for a batch, of which A, B and C are the first; no two results may overlap. In one
+  /// launch where the vendor's library can, which small products need to fill a device.
+  void gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+            Matrix const& C, Batch const& batch);
+
   /// C = alpha op(A) op(A)^T + beta C; only the triangle `uplo` of C is read and written. Cost n^2
   /// k flops.
   void syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);

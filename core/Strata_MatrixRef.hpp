@@ -36,6 +36,11 @@ struct MatrixRef {
     auto const offset = static_cast<std::size_t>(i + j * ld) * traits(precision).bytes;
     return {static_cast<char*>(data) + offset, m, n, ld, precision, scale};
   }
+  /// A matrix of the same shape whose first element is stored `elements` after this one's.
+  MatrixRef shifted(std::int64_t elements) const {
+    auto const bytes = elements * static_cast<std::int64_t>(traits(precision).bytes);
+    return {static_cast<char*>(data) + bytes, rows, cols, ld, precision, scale};
+  }
   /// The stored numbers, typed.
   template <class T>
   T* as() const {
@@ -43,6 +48,12 @@ struct MatrixRef {
                    " was asked for as ", traits(precision_of<T>).name);
     return static_cast<T*>(data);
   }
+};
+
+/// Operands of `count` products of one shape: each operand's matrix number i starts i times its
+/// stride, in elements, after the first.
+struct Batch {
+  std::int64_t count = 1, stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
 /// View a rank-2 Kokkos View as a column-major matrix; its rows must be contiguous in memory.

@@ -191,17 +191,27 @@ BlockTree<LayerList, ExecutionSpace>::BlockTree(ExecutionSpace const& exec, std:
                  options.panel_size, ", must be >= 0");
   if (n == 0) return;
   cut(0, n, 0, leaf_size, CollectNodes<Node>{nodes_});
-  std::int64_t const panel_size = std::max(
-      leaf_size, options.panel_size > 0 ? options.panel_size
-                                        : detail::automatic_panel_size<ExecutionSpace>(n, leaf_size));
-  for (std::int64_t end = 0; Node const& node : nodes_)  // a node comes before what is in it
-    if (node.begin == end && node.size <= panel_size) {
-      panels_.push_back(static_cast<int>(&node - nodes_.data()));
-      end += node.size;
-    }
+  for (std::int64_t end = 0; Node const& node : nodes_) {  // a node comes before what is in it
+    std::int64_t const most = options.panel_size > 0 ? options.panel_size
+                                                     : detail::automatic_panel_size<ExecutionSpace>(
+                                                           n, leaf_size, node.begin);
+    if (node.begin != end || (node.size > most && !node.is_leaf())) continue;
+    panels_.push_back(static_cast<int>(&node - nodes_.data()));
+    end += node.size;
+  }
   place_stored(exec);
   place_scales(exec);
   if (uses_inverses<ExecutionSpace>(options.leaf_solve)) place_inverses(exec);
+}
+
+// The nodes by size: blocks of one shape lie side by side, so that they can be updated in batches.
+template <class Node>
+std::vector<Node*> by_size(std::vector<Node>& nodes) {
+  std::vector<Node*> order;
+  for (Node& node : nodes) order.push_back(&node);
+  std::stable_sort(order.begin(), order.end(),
+                   [](Node const* a, Node const* b) { return a->size < b->size; });
+  return order;
 }
 
 template <class ExecutionSpace>
@@ -210,10 +220,10 @@ void BlockTree<LayerList, ExecutionSpace>::place_stored(ExecutionSpace const& ex
   storage_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::stored");
   stored_bytes_ = sum(bytes);
   Places<Matrix, Buffer> places(storage_);
-  for (Node& node : nodes_) {
-    BlockShape const shape = shape_of(node.size, node.first_size, node.depth, layers_);
-    node.stored = places.next(shape.rows, shape.cols, shape.precision);
-    if (accumulator(shape.precision) == shape.precision) node.working = node.stored;
+  for (Node* const node : by_size(nodes_)) {
+    BlockShape const shape = shape_of(node->size, node->first_size, node->depth, layers_);
+    node->stored = places.next(shape.rows, shape.cols, shape.precision);
+    if (accumulator(shape.precision) == shape.precision) node->working = node->stored;
   }
 }
 
@@ -260,8 +270,8 @@ void BlockTree<LayerList, ExecutionSpace>::place_inverses(ExecutionSpace const& 
   auto const bytes = inverse_bytes(n_, layers_, leaf_size_);
   inverses_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::inverses");
   stored_bytes_ += sum(bytes);
-  inverse_scales_ = Scales(Kokkos::view_alloc(exec, "strata::dense::BlockTree::inverse_scales"),
-                           nodes_.size());
+  inverse_scales_ =
+      Scales(Kokkos::view_alloc(exec, "strata::dense::BlockTree::inverse_scales"), nodes_.size());
   Places<Matrix, Buffer> places(inverses_);
   auto const low = low_solve_precision(layers_);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -281,10 +291,10 @@ void BlockTree<LayerList, ExecutionSpace>::place_working(ExecutionSpace const& e
   workspace_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::working");
   working_bytes_ = sum(bytes);
   Places<Matrix, Buffer> places(workspace_);
-  for (Node& node : nodes_)
-    if (node.scale != nullptr)
-      node.working =
-          places.next(node.stored.rows, node.stored.cols, accumulator(node.stored.precision));
+  for (Node* const node : by_size(nodes_))
+    if (node->scale != nullptr)
+      node->working =
+          places.next(node->stored.rows, node->stored.cols, accumulator(node->stored.precision));
 }
 
 template <class ExecutionSpace>

@@ -57,7 +57,7 @@ namespace detail {
 /// The rows and columns of a block whose scales follow from bounds, and where they go.
 struct BlockBound {
   std::int64_t row, rows, col, cols;
-  Precision precision;     // of the block's solution
+  Precision precision;                             // of the block's solution
   double *scale, *operand_scale, *solution_scale;  // the first may be null
 };
 

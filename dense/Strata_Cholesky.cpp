@@ -5,6 +5,7 @@
 #include <cmath>
 #include <core/Strata_FlopCount.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_BlockVectors.hpp>
@@ -200,7 +201,8 @@ void CholeskyFactor<ExecutionSpace>::State::half_solve(Op op, Block const& V) {
   tree_trsm(*blas, Side::Left, op, Diag::NonUnit, 1, *tree, matrix_ref(V), Products::AsStored);
 }
 
-// R = (L L^T)^-1 R in the arithmetic of the leaves.
+// R = (L L^T)^-1 R in the arithmetic of the leaves. Products with one column wait for the factor to
+// be read, whose own precision suffices; many columns are worth its matrix units.
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::precondition(Block const& R) {
   if (accumulator(tree->layers().leaf()) == Precision::fp64) {
@@ -212,10 +214,10 @@ void CholeskyFactor<ExecutionSpace>::State::precondition(Block const& R) {
                          "strata::dense::cholesky::precondition"),
       n, R.extent(1));
   blas->convert(Op::NoTrans, matrix_ref(R), matrix_ref(F));
-  tree_trsm(*blas, Side::Left, Op::NoTrans, Diag::NonUnit, 1, *tree, matrix_ref(F),
-            Products::AsStored);
-  tree_trsm(*blas, Side::Left, Op::Trans, Diag::NonUnit, 1, *tree, matrix_ref(F),
-            Products::AsStored);
+  bool const has_units = !strata::detail::runs_on_host<ExecutionSpace>;
+  auto const products = has_units && R.extent(1) >= 16 ? Products::Layered : Products::AsStored;
+  tree_trsm(*blas, Side::Left, Op::NoTrans, Diag::NonUnit, 1, *tree, matrix_ref(F), products);
+  tree_trsm(*blas, Side::Left, Op::Trans, Diag::NonUnit, 1, *tree, matrix_ref(F), products);
   blas->convert(Op::NoTrans, matrix_ref(F), matrix_ref(R));
 }
 

@@ -13,27 +13,31 @@ void largest_magnitude(ExecutionSpace const& exec,
                        MatrixRef<typename ExecutionSpace::memory_space> const& A,
                        Kokkos::View<double, typename ExecutionSpace::memory_space,
                                     Kokkos::MemoryTraits<Kokkos::Unmanaged>> const& largest) {
-  constexpr std::int64_t chunk = 4096;  // elements of one column per team
+  // Few teams, for each adds to the reduction's latency: a column, or several, to each.
+  constexpr std::int64_t most_teams = 512, chunk = 16384;
   std::int64_t const chunks = (A.rows + chunk - 1) / chunk, rows = A.rows, ld = A.ld;
+  std::int64_t const items = chunks * A.cols, teams = items < most_teams ? items : most_teams;
   T const* const a = A.template as<T>();
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_reduce(
-      "strata::dense::quantise::largest",
-      Policy(exec, static_cast<int>(chunks * A.cols), Kokkos::AUTO),
+      "strata::dense::quantise::largest", Policy(exec, static_cast<int>(teams), Kokkos::AUTO),
       KOKKOS_LAMBDA(typename Policy::member_type const& team, double& result) {
-        std::int64_t const j = team.league_rank() / chunks;
-        std::int64_t const begin = (team.league_rank() % chunks) * chunk;
-        std::int64_t const end = begin + chunk < rows ? begin + chunk : rows;
-        T const* const column = a + j * ld;
         Wide part = 0;
-        Kokkos::parallel_reduce(
-            Kokkos::TeamVectorRange(team, begin, end),
-            [&](std::int64_t i, Wide& value) {
-              Wide const magnitude = Kokkos::abs(static_cast<Wide>(column[i]));
-              value = magnitude > value ? magnitude : value;
-            },
-            Kokkos::Max<Wide>(part));
+        for (std::int64_t item = team.league_rank(); item < items; item += teams) {
+          std::int64_t const begin = (item % chunks) * chunk;
+          std::int64_t const end = begin + chunk < rows ? begin + chunk : rows;
+          T const* const column = a + (item / chunks) * ld;
+          Wide most = 0;
+          Kokkos::parallel_reduce(
+              Kokkos::TeamVectorRange(team, begin, end),
+              [&](std::int64_t i, Wide& value) {
+                Wide const magnitude = Kokkos::abs(static_cast<Wide>(column[i]));
+                value = magnitude > value ? magnitude : value;
+              },
+              Kokkos::Max<Wide>(most));
+          part = most > part ? most : part;
+        }
         Kokkos::single(Kokkos::PerTeam(team), [&] {
           double const wide = static_cast<double>(part);
           result = wide > result ? wide : result;

@@ -15,8 +15,8 @@ constexpr int width = 8;  // columns of one step
 
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T inverse_sqrt(T x) {
-  KOKKOS_IF_ON_DEVICE((if constexpr (std::is_same_v<T, float>) return ::rsqrtf(x);
-                       else return ::rsqrt(x);))
+  KOKKOS_IF_ON_DEVICE(
+      (if constexpr (std::is_same_v<T, float>) return ::rsqrtf(x); else return ::rsqrt(x);))
   KOKKOS_IF_ON_HOST((return T(1) / Kokkos::sqrt(x);))
 }
 
@@ -35,12 +35,12 @@ struct PivotBlock {
       bool const good = pivot > T(0) && pivot <= Kokkos::Experimental::finite_max_v<T>;
       if (!good && bad == width) bad = j;
       inverse_diagonal[j] = inverse_sqrt(pivot);
+      l[j][j] = pivot * inverse_diagonal[j];
       STRATA_UNROLL
       for (int i = j + 1; i < width; ++i) l[i][j] *= inverse_diagonal[j];
       STRATA_UNROLL
-      for (int c = j + 1; c < width; ++c)
-        STRATA_UNROLL
-        for (int i = c; i < width; ++i) l[i][c] -= l[i][j] * l[c][j];
+      for (int c = j + 1; c < width; ++c) STRATA_UNROLL
+      for (int i = c; i < width; ++i) l[i][c] -= l[i][j] * l[c][j];
     }
     return bad;
   }
@@ -56,23 +56,25 @@ struct PivotBlock {
   }
 };
 
-/// Thread (lane, group) holds rows lane, lane + 32, ... of columns group, group + 8, ...: one column
-/// of each step, which leaves its registers when the step is done, while the others move up.
-///
-/// A step has two phases: one warp for each 32 rows, and one for the pivot rows, solves with the
-/// pivot block; then all write one finished column each and update the others.
+/// Warps 0 to 7 hold the block: thread (lane, warp) rows lane, lane + 32, ... of columns warp,
+/// warp + 8, ..., one of each step; it leaves the registers when the step is done, while the others
+/// move up. One further warp for each 32 rows solves the next step's columns while the others still
+/// update with this one's.
 template <class T, class Matrix, class InfoView>
 struct FactorDiagonalBlock {
   static constexpr int order = diagonal_block_order(precision_of<T>);
-  static constexpr int lanes = 32, groups = width, team = lanes * groups;
+  static constexpr int lanes = 32, holders = width;
   static constexpr int rows = order / lanes, steps = order / width;
+  static constexpr int team =
+      lanes * (holders + rows);  // 12 warps leave 168 registers to each thread
   struct alignas(16) Row {
     T x[width];
     T padding[16 / sizeof(T)];  // neighbouring rows in other banks
   };
+  static constexpr int solved_rows = order + width;  // the pivot rows come last
   static constexpr std::size_t panel_bytes = order * width * sizeof(T);
-  static constexpr std::size_t done_bytes = (order + width) * sizeof(Row);
-  static constexpr std::size_t scratch_bytes = panel_bytes + done_bytes + 64;
+  static constexpr std::size_t solved_bytes = 2 * solved_rows * sizeof(Row);
+  static constexpr std::size_t scratch_bytes = panel_bytes + solved_bytes + 64;
 
   Matrix S, L, inverse;
   std::int64_t offset;
@@ -80,24 +82,40 @@ struct FactorDiagonalBlock {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    // The step's columns before it, by columns, and after it, by rows; the pivot rows come last.
-    auto* const panel = static_cast<T*>(
+    auto* const panel = static_cast<T*>(  // a step's columns before it, by columns
         member.team_scratch(0).get_shmem_aligned(std::size_t{panel_bytes}, alignof(Row)));
-    auto* const done = static_cast<Row*>(
-        member.team_scratch(0).get_shmem_aligned(std::size_t{done_bytes}, alignof(Row)));
+    auto* const solved = static_cast<Row*>(  // and after it, by rows, for two steps in turn
+        member.team_scratch(0).get_shmem_aligned(std::size_t{solved_bytes}, alignof(Row)));
     int const n = static_cast<int>(S.rows);
-    int const lane = member.team_rank() % lanes, group = member.team_rank() / lanes;
+    int const lane = member.team_rank() % lanes, warp = member.team_rank() / lanes;
+    bool const holds = warp < holders;
     T tile[rows][steps];
-    load(lane, group, n, tile);
+    if (holds) {
+      load(lane, warp, n, tile);
+      publish(lane, warp, tile, panel);
+    }
+    member.team_barrier();
+    if (!holds) solve(lane, warp - holders, n, 0, panel, solved);
+    member.team_barrier();
     auto const run = [&]<int chunk>(std::integral_constant<int, chunk>) {
       for (int first = chunk * lanes; first < (chunk + 1) * lanes && first < n; first += width) {
-        STRATA_UNROLL
-        for (int m = 0; m < rows; ++m) panel[group * order + m * lanes + lane] = tile[m][0];
+        int const turn = first / width % 2;
+        Row const* const now = solved + turn * solved_rows;
+        Row x[rows];
+        if (holds) {
+          fetch<chunk>(lane, first, now, x, tile);
+          update<chunk>(lane, warp, first, now, x, 1, 2, tile);
+          publish(lane, warp, tile, panel);
+        }
         member.team_barrier();
-        if (group <= rows) solve(lane, group, n, first, panel, done);
+        if (!holds) {
+          if (first + width < n)
+            solve(lane, warp - holders, n, first + width, panel, solved + (1 - turn) * solved_rows);
+        } else {
+          store(lane, warp, n, first, now);
+          update<chunk>(lane, warp, first, now, x, 2, steps, tile);
+        }
         member.team_barrier();
-        store(lane, group, n, first, done);
-        update<chunk>(lane, group, first, done, tile);
       }
     };
     [&]<int... chunk>(std::integer_sequence<int, chunk...>) {
@@ -107,11 +125,11 @@ struct FactorDiagonalBlock {
 
  private:
   // Lower triangle of S, continued by the identity; above the diagonal 0.
-  KOKKOS_FORCEINLINE_FUNCTION void load(int lane, int group, int n, T (&tile)[rows][steps]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void load(int lane, int warp, int n, T (&tile)[rows][steps]) const {
     T const* const s = static_cast<T const*>(S.data);
     STRATA_UNROLL
     for (int c = 0; c < steps; ++c) {
-      int const col = c * groups + group;
+      int const col = c * width + warp;
       STRATA_UNROLL
       for (int m = 0; m < rows; ++m) {
         int const row = m * lanes + lane;
@@ -120,36 +138,44 @@ struct FactorDiagonalBlock {
     }
   }
 
-  // done = panel L11^-T for the rows of one warp, in which rows of I take the place of the pivot
-  // rows. If a pivot is bad, its minor becomes info and the factor is NaN from there on.
-  KOKKOS_FORCEINLINE_FUNCTION void solve(int lane, int group, int n, int first, T const* panel,
-                                         Row* done) const {
-    bool const is_pivot = group == rows;
-    if (is_pivot && lane >= width) return;
-    int const row = is_pivot ? first + lane : group * lanes + lane;
+  KOKKOS_FORCEINLINE_FUNCTION void publish(int lane, int warp, T const (&tile)[rows][steps],
+                                           T* panel) const {
+    STRATA_UNROLL
+    for (int m = 0; m < rows; ++m) panel[warp * order + m * lanes + lane] = tile[m][0];
+  }
+
+  // solved = panel L11^-T for 32 rows, in which rows of I take the place of the pivot rows; these
+  // become L11, at the end. If a pivot is bad, its minor becomes info and the rest NaN.
+  KOKKOS_FORCEINLINE_FUNCTION void solve(int lane, int part, int n, int first, T const* panel,
+                                         Row* solved) const {
+    int const row = part * lanes + lane;
     PivotBlock<T> pivot;
     STRATA_UNROLL
-    for (int j = 0; j < width; ++j)
-      STRATA_UNROLL
-      for (int i = j; i < width; ++i) pivot.l[i][j] = panel[j * order + first + i];
+    for (int j = 0; j < width; ++j) STRATA_UNROLL
+    for (int i = j; i < width; ++i) pivot.l[i][j] = panel[j * order + first + i];
     Row result;
     STRATA_UNROLL
     for (int p = 0; p < width; ++p) {
-      bool const is_replaced = !is_pivot && row >= first && row < first + width;
+      bool const is_replaced = row >= first && row < first + width;
       result.x[p] = is_replaced ? T(row == first + p) : panel[p * order + row];
     }
     int const bad = pivot.factor();
-    if (bad < width && first + bad < n && is_pivot && lane == 0 && info() == 0)
-      info() = offset + first + bad + 1;
     pivot.solve(result.x);
+    solved[row] = result;
+    if (part != rows - 1) return;
+    Row own = result;  // lane i: row i of L11, by selections, for branches would take turns
     STRATA_UNROLL
-    for (int p = 0; p < width; ++p) done[is_pivot ? order + lane : row].x[p] = result.x[p];
+    for (int i = 0; i < width; ++i) STRATA_UNROLL
+    for (int p = 0; p <= i; ++p) own.x[p] = lane == i ? pivot.l[i][p] : own.x[p];
+    if (lane < width) solved[order + lane] = own;
+    if (bad < width && first + bad < n && lane == 0 && info() == 0)
+      info() = offset + first + bad + 1;
   }
 
   // A finished column: below the diagonal L, above it L^-T, on it both.
-  KOKKOS_FORCEINLINE_FUNCTION void store(int lane, int group, int n, int first,
-                                         Row const* done) const {
-    int const col = first + group;
+  KOKKOS_FORCEINLINE_FUNCTION void store(int lane, int warp, int n, int first,
+                                         Row const* solved) const {
+    int const col = first + warp;
     if (col >= n) return;
     T* const l = static_cast<T*>(L.data) + col * L.ld;
     T* const inv = static_cast<T*>(inverse.data) + col * inverse.ld;
@@ -157,33 +183,40 @@ struct FactorDiagonalBlock {
     for (int m = 0; m < rows; ++m) {
       int const row = m * lanes + lane;
       if (row >= n) continue;
-      T const value = done[row].x[group];
+      T const value = solved[row].x[warp];
       inv[row] = row <= col ? value : T(0);
       if (row >= first + width) l[row] = value;
     }
-    if (lane >= group && lane < width && first + lane < n)
-      l[first + lane] = done[order + lane].x[group];
+    if (lane >= warp && lane < width && first + lane < n)
+      l[first + lane] = solved[order + lane].x[warp];
   }
 
-  // tile -= X X(columns)^T for the columns that are left. The pivot rows are in the 32 rows `chunk`:
-  // above are rows of I, below rows of S up to the diagonal; what lies beyond it means nothing until
-  // the row is replaced by one of I.
+  // The rows x that the thread's own are updated with; pivot rows become rows of I, which are 0 in
+  // the columns that are left.
   template <int chunk>
-  KOKKOS_FORCEINLINE_FUNCTION void update(int lane, int group, int first, Row const* done,
+  KOKKOS_FORCEINLINE_FUNCTION void fetch(int lane, int first, Row const* solved, Row (&x)[rows],
+                                         T (&tile)[rows][steps]) const {
+    STRATA_UNROLL
+    for (int m = 0; m < rows; ++m) x[m] = solved[m * lanes + lane];
+    int const row = chunk * lanes + lane;
+    if (row < first || row >= first + width) return;
+    STRATA_UNROLL
+    for (int c = 1; c < steps; ++c) tile[chunk][c] = 0;
+  }
+
+  // tile -= X X(columns)^T for the columns of steps [begin, end) from this one on. The pivot rows
+  // are in the 32 rows `chunk`: above are rows of I, below rows of S up to the diagonal; what lies
+  // beyond it means nothing until the row is replaced by one of I.
+  template <int chunk>
+  KOKKOS_FORCEINLINE_FUNCTION void update(int lane, int warp, int first, Row const* solved,
+                                          Row const (&x)[rows], int begin, int end,
                                           T (&tile)[rows][steps]) const {
     constexpr int per_chunk = lanes / width, left = steps - chunk * per_chunk;
-    int const row = chunk * lanes + lane;
-    if (row >= first && row < first + width) {  // replaced by a row of I
-      STRATA_UNROLL
-      for (int c = 1; c < left; ++c) tile[chunk][c] = 0;
-    }
-    Row x[rows];
-    STRATA_UNROLL
-    for (int m = 0; m < rows; ++m) x[m] = done[m * lanes + lane];
     STRATA_UNROLL
     for (int c = 1; c < left; ++c) {
-      int const col = first + c * width + group;
-      Row const other = done[col < order ? col : group];
+      if (c < begin || c >= end) continue;
+      int const col = first + c * width + warp;
+      Row const other = solved[col < order ? col : warp];
       STRATA_UNROLL
       for (int m = 0; m < rows; ++m) {
         bool const reaches = m <= chunk || c < (m - chunk + 1) * per_chunk;
@@ -217,12 +250,12 @@ void factor_diagonal_block(Exec const& exec, MatrixRef<typename Exec::memory_spa
   });
 }
 
-#define STRATA_INSTANTIATE(Space)                                                                \
-  template void factor_diagonal_block(Space const&, MatrixRef<typename Space::memory_space> const&, \
-                                      MatrixRef<typename Space::memory_space> const&,            \
-                                      MatrixRef<typename Space::memory_space> const&,            \
-                                      std::int64_t,                                              \
-                                      Kokkos::View<std::int64_t, typename Space::memory_space> const&);
+#define STRATA_INSTANTIATE(Space)                                   \
+  template void factor_diagonal_block(                              \
+      Space const&, MatrixRef<typename Space::memory_space> const&, \
+      MatrixRef<typename Space::memory_space> const&,               \
+      MatrixRef<typename Space::memory_space> const&, std::int64_t, \
+      Kokkos::View<std::int64_t, typename Space::memory_space> const&);
 STRATA_FOR_CUDA(STRATA_INSTANTIATE)
 STRATA_FOR_HIP(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

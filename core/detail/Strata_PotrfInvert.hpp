@@ -81,11 +81,11 @@ void potrf_invert(Exec const& exec, Workspace<Exec>& workspace, Gemm const& gemm
     Matrix const Xj = X.block(next, j, n, k);
     gemm(Op::NoTrans, Op::NoTrans, 1, S.block(next, j, n, k), inverse_jj, 0, Xj);  // X = S L^-T
     if (left > 0)
-      gemm(Op::NoTrans, Op::Trans, -1, Xj, Xj.block(0, 0, left, k), 1, S.block(next, next, n, left));
+      gemm(Op::NoTrans, Op::Trans, -1, Xj, Xj.block(0, 0, left, k), 1,
+           S.block(next, next, n, left));
   }
-  with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
-    unstack<T>(exec, X, block, A, inverse);
-  });
+  with_arithmetic_type(
+      A.precision, [&]<class T>(std::type_identity<T>) { unstack<T>(exec, X, block, A, inverse); });
 }
 
 }  // namespace strata::detail

@@ -59,20 +59,34 @@ bool CudaBlas::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix cons
     return fp8_gemm_->takes(A.precision, B.precision) &&
            (*fp8_gemm_)(op_a, op_b, alpha, A, B, beta, C, scalars_);
   }
-  if (!has_gemm(A.precision, B.precision, C.precision)) return false;
+  return gemm_batched(op_a, op_b, alpha, A, B, beta, C, Batch{});
+}
+
+bool CudaBlas::gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
+                            double beta, Matrix const& C, Batch const& batch) {
+  Precision const sums = sum_type(A.precision);
+  if (!fit(sums, alpha, beta) || !has_gemm(A.precision, B.precision, C.precision)) return false;
+  activate(exec_);
   if (sums == Precision::fp64)
-    gemm_as<double>(op_a, op_b, alpha, A, B, beta, C);
+    gemm_as<double>(op_a, op_b, alpha, A, B, beta, C, batch);
   else
-    gemm_as<float>(op_a, op_b, alpha, A, B, beta, C);
+    gemm_as<float>(op_a, op_b, alpha, A, B, beta, C, batch);
   return true;
 }
 
 template <class T>
 void CudaBlas::gemm_as(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-                       double beta, Matrix const& C) {
+                       double beta, Matrix const& C, Batch const& batch) {
   Region const region("strata::core::gemm[cublas]");
   std::int64_t const k = op_a == Op::NoTrans ? A.cols : A.rows;
   auto const s = set_mode(scalars_.product<T>(alpha, A.scale, B.scale, beta));
+  if (batch.count > 1)
+    return check(cublasGemmStridedBatchedEx_64(
+                     handle_, cublas(op_a), cublas(op_b), C.rows, C.cols, k, s.alpha, A.data,
+                     cuda_type(A.precision), A.ld, batch.stride_a, B.data, cuda_type(B.precision),
+                     B.ld, batch.stride_b, s.beta, C.data, cuda_type(C.precision), C.ld,
+                     batch.stride_c, batch.count, Routines<T>::compute, CUBLAS_GEMM_DEFAULT),
+                 "cublasGemmStridedBatchedEx_64");
   check(cublasGemmEx_64(handle_, cublas(op_a), cublas(op_b), C.rows, C.cols, k, s.alpha, A.data,
                         cuda_type(A.precision), A.ld, B.data, cuda_type(B.precision), B.ld, s.beta,
                         C.data, cuda_type(C.precision), C.ld, Routines<T>::compute,

@@ -26,6 +26,8 @@ class CudaBlas {
 
   bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
             Matrix const& C);
+  bool gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+                    Matrix const& C, Batch const& batch);
   bool syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
   bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
   bool symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
@@ -36,7 +38,7 @@ class CudaBlas {
   Scalars<T> set_mode(Scalars<T> const& scalars);
   template <class T>
   void gemm_as(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-               Matrix const& C);
+               Matrix const& C, Batch const& batch);
   template <class T>
   void symm_as(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
                Matrix const& C);

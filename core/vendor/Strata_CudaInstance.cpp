@@ -17,7 +17,8 @@ struct Stream {
   explicit Stream(Kokkos::Cuda const& exec) {
     int least = 0, greatest = 0;
     require(cudaSetDevice(exec.cuda_device()), "cudaSetDevice");
-    require(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+    require(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+            "cudaDeviceGetStreamPriorityRange");
     require(cudaStreamCreateWithPriority(&handle, cudaStreamNonBlocking, greatest),
             "cudaStreamCreateWithPriority");
   }

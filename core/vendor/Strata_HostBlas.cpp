@@ -87,6 +87,12 @@ bool Blas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix co
 }
 
 template <class Exec>
+bool Blas<Exec>::gemm_batched(Op, Op, double, Matrix const&, Matrix const&, double, Matrix const&,
+                              Batch const&) {
+  return false;  // one after the other is as fast
+}
+
+template <class Exec>
 bool Blas<Exec>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
                       Matrix const& C) {
   double const factor = alpha * scale_of(A) * scale_of(A);

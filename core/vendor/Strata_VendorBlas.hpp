@@ -27,6 +27,8 @@ class Blas {
 
   bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
             Matrix const& C);
+  bool gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+                    Matrix const& C, Batch const& batch);
   bool syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
   bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
   bool potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);

@@ -33,6 +33,16 @@ bool Blas<ExecutionSpace>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A,
 }
 
 template <class ExecutionSpace>
+bool Blas<ExecutionSpace>::gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A,
+                                        Matrix const& B, double beta, Matrix const& C,
+                                        Batch const& batch) {
+  if constexpr (requires { impl_->gemm_batched(op_a, op_b, alpha, A, B, beta, C, batch); })
+    return impl_->gemm_batched(op_a, op_b, alpha, A, B, beta, C, batch);
+  else
+    return false;
+}
+
+template <class ExecutionSpace>
 bool Blas<ExecutionSpace>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
                                 Matrix const& C) {
   return impl_->syrk(uplo, op, alpha, A, beta, C);

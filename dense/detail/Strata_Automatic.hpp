@@ -7,9 +7,9 @@
 
 namespace strata::dense::detail {
 
-/// The panel size (`BlockTree::panels`) that is fastest for a matrix of order n.
+/// The largest panel (`BlockTree::panels`) that is fast from column `begin` on.
 template <class ExecutionSpace>
-std::int64_t automatic_panel_size(std::int64_t n, std::int64_t leaf_size);
+std::int64_t automatic_panel_size(std::int64_t n, std::int64_t leaf_size, std::int64_t begin);
 
 }  // namespace strata::dense::detail
 

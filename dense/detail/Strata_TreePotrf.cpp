@@ -20,12 +20,12 @@ void TreePotrf<ExecutionSpace>::operator()() {
   using strata::detail::enqueue_wait;
   ExecutionSpace const &bulk = bulk_.blas().exec(), &diagonal = diagonal_.blas().exec();
   std::size_t const count = tree_.panels().size();
-  enqueue_wait(diagonal, bulk);
-  diagonal_.potrf(tree_, panel(0), info_);
+  bulk_.potrf(tree_, panel(0), info_);
   for (std::size_t p = 0; p + 1 < count; ++p) {
-    auto blocks = pieces(panel(p), bulk_);
-    enqueue_wait(diagonal, bulk);  // all updates with the panels before this one
-    factor_next(panel(p), panel(p + 1), blocks.front());
+    auto blocks = pieces(panel(p));
+    reach_next(panel(p), panel(p + 1), blocks.front());
+    enqueue_wait(diagonal, bulk);
+    diagonal_.potrf(tree_, panel(p + 1), info_);
     for (Piece& block : blocks) {  // L21 = A21 L11^-T
       std::int64_t const rows = block.panel.working.rows - block.solved;
       if (rows == 0) continue;
@@ -33,8 +33,8 @@ void TreePotrf<ExecutionSpace>::operator()() {
       bulk_.finish(tree_, block.panel, block.stored);
     }
     update(blocks, &panel(p + 1));  // A22 -= L21 L21^T
+    enqueue_wait(bulk, diagonal);
   }
-  enqueue_wait(bulk, diagonal);
 }
 
 template <class ExecutionSpace>
@@ -44,8 +44,7 @@ auto TreePotrf<ExecutionSpace>::panel(std::size_t p) const -> Node const& {
 
 // The blocks below a panel, from its own rows downwards.
 template <class ExecutionSpace>
-auto TreePotrf<ExecutionSpace>::pieces(Node const& panel, TreeRecursion<ExecutionSpace>& owner)
-    -> std::vector<Piece> {
+auto TreePotrf<ExecutionSpace>::pieces(Node const& panel) -> std::vector<Piece> {
   std::vector<Piece> found;
   for (Node const* node = &tree_.root(); node != &panel;) {
     bool const in_left = panel.begin < node->begin + node->first_size;
@@ -54,7 +53,7 @@ auto TreePotrf<ExecutionSpace>::pieces(Node const& panel, TreeRecursion<Executio
       for (auto const& [first, strip] : tree_.strips(*node))
         if (begin >= first && begin < first + strip.cols)
           found.push_back({node, strip.block(0, begin - first, strip.rows, panel.size),
-                           owner.panel(*node, begin, panel.size)});
+                           bulk_.panel(*node, begin, panel.size)});
     }
     node = in_left ? &tree_.left(*node) : &tree_.right(*node);
   }
@@ -62,18 +61,14 @@ auto TreePotrf<ExecutionSpace>::pieces(Node const& panel, TreeRecursion<Executio
   return found;
 }
 
-// On the diagonal's instance: the rows of the next panel, its update, its factor. Once the rows are
-// there the bulk goes on.
+// The rows of the next panel, and its update: all that its factorisation waits for.
 template <class ExecutionSpace>
-void TreePotrf<ExecutionSpace>::factor_next(Node const& panel, Node const& next, Piece& nearest) {
-  using strata::detail::enqueue_wait;
+void TreePotrf<ExecutionSpace>::reach_next(Node const& panel, Node const& next, Piece& nearest) {
   bool const is_measured = nearest.panel.solution.precision != nearest.stored.precision;
   nearest.solved = is_measured ? nearest.panel.working.rows : next.size;
-  diagonal_.solve(tree_, panel, nearest.panel.rows(0, nearest.solved));
-  diagonal_.finish(tree_, nearest.panel, nearest.stored);
-  enqueue_wait(bulk_.blas().exec(), diagonal_.blas().exec());
-  diagonal_.syrk(tree_, next, -1, nearest.panel.solution.block(0, 0, next.size, panel.size));
-  diagonal_.potrf(tree_, next, info_);
+  bulk_.solve(tree_, panel, nearest.panel.rows(0, nearest.solved));
+  bulk_.finish(tree_, nearest.panel, nearest.stored);
+  bulk_.syrk(tree_, next, -1, nearest.panel.solution.block(0, 0, next.size, panel.size));
 }
 
 template <class ExecutionSpace>

@@ -38,8 +38,8 @@ class TreePotrf {
   };
 
   Node const& panel(std::size_t p) const;
-  std::vector<Piece> pieces(Node const& panel, TreeRecursion<ExecutionSpace>& owner);
-  void factor_next(Node const& panel, Node const& next, Piece& nearest);
+  std::vector<Piece> pieces(Node const& panel);
+  void reach_next(Node const& panel, Node const& next, Piece& nearest);
   void update(std::vector<Piece> const& pieces, Node const* next);
 
   Tree const& tree_;

@@ -19,6 +19,41 @@ std::size_t packed_bytes(std::int64_t rows, std::int64_t cols, Precision precisi
   return static_cast<std::size_t>(ld * cols) * traits(precision).bytes;
 }
 
+template <class Matrix>
+std::int64_t elements_between(Matrix const& from, Matrix const& to) {
+  auto const bytes = static_cast<char const*>(to.data) - static_cast<char const*>(from.data);
+  return bytes / static_cast<std::int64_t>(traits(from.precision).bytes);
+}
+
+// The products of [first, last), all of one shape and equally far apart.
+template <class Iterator>
+Batch batch_of(Iterator first, Iterator last) {
+  if (last - first == 1) return {};
+  auto const second = first + 1;
+  return {last - first, elements_between(first->A, second->A),
+          elements_between(first->B, second->B), elements_between(first->C, second->C)};
+}
+
+// As many products as make a batch, from the first on; large ones are better alone.
+template <class Iterator>
+Iterator end_of_batch(Iterator first, Iterator last) {
+  constexpr std::int64_t largest = 2048;
+  auto end = first + 1;
+  if (first->C.rows > largest || first->C.cols > largest) return end;
+  auto const alike = [&](auto const& p) {
+    return p.C.rows == first->C.rows && p.C.cols == first->C.cols && p.C.ld == first->C.ld &&
+           p.C.precision == first->C.precision &&
+           (p.A.data == p.B.data) == (first->A.data == first->B.data);
+  };
+  auto const distance = [&](auto const& p, auto const& q) {
+    return std::array{elements_between(p.A, q.A), elements_between(p.B, q.B),
+                      elements_between(p.C, q.C)};
+  };
+  while (end != last && alike(*end) && distance(*(end - 1), *end) == distance(*first, *(first + 1)))
+    ++end;
+  return end;
+}
+
 }  // namespace
 
 template <class ExecutionSpace>
@@ -75,9 +110,9 @@ void TreeRecursion<ExecutionSpace>::solve(Tree const& tree, Node const& L,
                                           Panel<memory_space> const& B) {
   if (L.is_leaf()) return solve_leaf(tree, L, B);
   auto const B1 = B.columns(0, L.first_size), B2 = B.columns(L.first_size, L.size - L.first_size);
-  solve(tree, tree.left(L), B1);                                // X1 = B1 L11^-T
-  update(tree, -1, B1.solution, L.stored, B2.working);          // B2 -= X1 L21^T
-  solve(tree, tree.right(L), B2);                               // X2 = B2 L22^-T
+  solve(tree, tree.left(L), B1);                        // X1 = B1 L11^-T
+  update(tree, -1, B1.solution, L.stored, B2.working);  // B2 -= X1 L21^T
+  solve(tree, tree.right(L), B2);                       // X2 = B2 L22^-T
 }
 
 template <class ExecutionSpace>
@@ -132,8 +167,8 @@ void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Side s
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, Side side, Op op,
                                               Diag diag, Matrix const& B) {
-  bool const by_inverse = L.inverse.data != nullptr && L.inverse.precision == B.precision &&
-                          diag == Diag::NonUnit;
+  bool const by_inverse =
+      L.inverse.data != nullptr && L.inverse.precision == B.precision && diag == Diag::NonUnit;
   if (!by_inverse) {
     Matrix const A = in_precision(B.precision, L.stored, scratch_[0], tree.scaling());
     return blas_.trsm(side, Uplo::Lower, op, diag, 1, A, B);
@@ -146,22 +181,41 @@ void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, S
     blas_.gemm(Op::NoTrans, transposed(op), 1, right, L.inverse, 0, B);  // B op(L)^-1
 }
 
+// C11 += alpha A1 A1^T;  C21 += alpha A2 A1^T;  C22 += alpha A2 A2^T, down to the leaves, blocks of
+// one shape in batches. A leaf is stored whole and its upper triangle means nothing: a full product
+// suits matrix units better than a SYRK.
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double alpha,
                                          Matrix const& A, Node const* skip) {
-  if (&C == skip) return;
-  if (C.is_leaf()) {
-    // A leaf is stored whole and its upper triangle means nothing: a full product suits matrix
-    // units better.
-    if (strata::detail::runs_on_host<ExecutionSpace> && is_arithmetic(A.precision))
-      return blas_.syrk(Uplo::Lower, Op::NoTrans, alpha, A, 1, C.working);
-    return blas_.gemm(Op::NoTrans, Op::Trans, alpha, A, A, 1, C.working);
+  std::vector<Product> products;
+  collect(tree, C, A, skip, products);
+  std::stable_sort(products.begin(), products.end(), [](Product const& p, Product const& q) {
+    return p.C.rows != q.C.rows ? p.C.rows < q.C.rows : p.C.cols < q.C.cols;
+  });
+  bool const by_syrk = strata::detail::runs_on_host<ExecutionSpace> && is_arithmetic(A.precision);
+  for (auto first = products.begin(); first != products.end();) {
+    auto const last = end_of_batch(first, products.end());
+    if (by_syrk && first->A.data == first->B.data)
+      for (; first != last; ++first)
+        blas_.syrk(Uplo::Lower, Op::NoTrans, alpha, first->A, 1, first->C);
+    else
+      blas_.gemm(Op::NoTrans, Op::Trans, alpha, first->A, first->B, 1, first->C,
+                 batch_of(first, last));
+    first = last;
   }
-  std::int64_t const n1 = C.first_size, n2 = C.size - n1;
-  Matrix const A1 = A.block(0, 0, n1, A.cols), A2 = A.block(n1, 0, n2, A.cols);
-  syrk(tree, tree.left(C), alpha, A1, skip);                        // C11 += alpha A1 A1^T
-  blas_.gemm(Op::NoTrans, Op::Trans, alpha, A2, A1, 1, C.working);  // C21 += alpha A2 A1^T
-  syrk(tree, tree.right(C), alpha, A2, skip);                       // C22 += alpha A2 A2^T
+}
+
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::collect(Tree const& tree, Node const& C, Matrix const& A,
+                                            Node const* skip,
+                                            std::vector<Product>& products) const {
+  if (&C == skip) return;
+  if (C.is_leaf()) return products.push_back({A, A, C.working});
+  Matrix const A1 = A.block(0, 0, C.first_size, A.cols),
+               A2 = A.block(C.first_size, 0, C.size - C.first_size, A.cols);
+  products.push_back({A2, A1, C.working});
+  collect(tree, tree.left(C), A1, skip, products);
+  collect(tree, tree.right(C), A2, skip, products);
 }
 
 template <class ExecutionSpace>

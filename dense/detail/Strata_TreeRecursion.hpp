@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
 #include <optional>
+#include <vector>
 
 namespace strata::dense::detail {
 
@@ -86,6 +87,12 @@ class TreeRecursion {
     Kokkos::View<double, memory_space> scale;
   };
 
+  struct Product {
+    Matrix A, B, C;
+  };
+
+  void collect(Tree const& tree, Node const& C, Matrix const& A, Node const* skip,
+               std::vector<Product>& products) const;
   void factor_leaf(Tree const& tree, Node const& A, InfoView const& info);
   void solve_leaf(Tree const& tree, Node const& L, Panel<memory_space> const& B);
   void trsm_leaf(Tree const& tree, Node const& L, Side side, Op op, Diag diag, Matrix const& B);
