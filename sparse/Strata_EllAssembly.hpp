@@ -187,14 +187,34 @@ EllMatrix<Value, Index, typename Exec::memory_space> make_ell_matrix(
   return matrix;
 }
 
-/// The same matrix with its values rounded to `Value`.
+namespace detail {
+
+template <class From, class To>
+struct ConvertValues {
+  From const* from;
+  To* to;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    to[k] = static_cast<To>(static_cast<double>(from[k]));
+  }
+};
+
+}  // namespace detail
+
+/// The same matrix with its values rounded to `Value`; the places are shared.
 ///
-/// Sync     as `make_ell_matrix`.
+/// Sync     enqueued on `exec`.
+/// Throws   MemoryError with the bytes.
 template <class Value, class Exec, class Matrix>
-EllMatrix<Value, typename Matrix::Index, typename Matrix::MemorySpace> converted(Exec const& exec,
-                                                                                 Matrix const& A) {
-  return make_ell_matrix<Value, typename Matrix::Index>(exec, A.rows(), A.cols(),
-                                                        EllRows<Matrix>{A}, A.storage());
+EllMatrix<Value, typename Matrix::Index, typename Exec::memory_space> converted(Exec const& exec,
+                                                                                Matrix const& A) {
+  auto const values = detail::allocate<Kokkos::View<Value*, typename Exec::memory_space>>(
+      exec, "strata::sparse::EllMatrix::values", A.stored());
+  Kokkos::parallel_for(
+      "strata::sparse::converted",
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, A.stored()),
+      detail::ConvertValues<typename Matrix::Value, Value>{A.values(), values.data()});
+  return A.with_values(values);
 }
 
 }  // namespace strata::sparse

@@ -82,6 +82,13 @@ class EllMatrix {
   KOKKOS_FUNCTION Index const* columns() const { return columns_.data(); }
   KOKKOS_FUNCTION Value const* values() const { return values_.data(); }
 
+  /// The same places with other values.
+  template <class Other>
+  EllMatrix<Other, Index, MemorySpace> with_values(
+      Kokkos::View<Other*, MemorySpace> const& values) const {
+    return {rows_, cols_, entries_, width_, offsets_, columns_, values};
+  }
+
   /// The column of a padded entry of row i.
   KOKKOS_FUNCTION std::int64_t padding(std::int64_t i) const { return i < cols_ ? i : cols_ - 1; }
 

@@ -19,9 +19,10 @@ View allocate(Exec const& exec, std::string const& label, std::int64_t n) {
   try {
     return View(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), n);
   } catch (std::exception const& failure) {
-    throw MemoryError(strata::detail::message(
-        label, ": can't allocate ", n * static_cast<std::int64_t>(sizeof(typename View::value_type)),
-        " bytes: ", failure.what()));
+    throw MemoryError(
+        strata::detail::message(label, ": can't allocate ",
+                                n * static_cast<std::int64_t>(sizeof(typename View::value_type)),
+                                " bytes: ", failure.what()));
   }
 }
 
