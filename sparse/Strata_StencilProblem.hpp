@@ -10,8 +10,8 @@ namespace strata::sparse {
 
 /// The benchmark's 27-point problem on this rank's box of a process grid (row source, global columns).
 ///
-/// Row: 26 on the diagonal, -1 for each neighbour inside the global box, but -1 - beta for those of
-/// the plane z - 1 and -1 + beta for those of z + 1. Rows are numbered rank by rank, x fastest; the
+/// Row: 26 on the diagonal, -1 for each neighbour inside the global box, but -1 - beta for the one
+/// at z - 1 and -1 + beta for the one at z + 1. Rows are numbered rank by rank, x fastest; the
 /// rank of the box (px, py, pz) is px + grid_x (py + grid_y pz).
 struct StencilProblem {
   std::int64_t nx = 0, ny = 0, nz = 0;  ///< points of this rank, the same on all
@@ -48,8 +48,8 @@ struct StencilProblem {
           std::int64_t x = ix + dx, y = iy + dy, z = iz + dz;
           int const bx = px + wrap(x, nx), by = py + wrap(y, ny), bz = pz + wrap(z, nz);
           if (bx < 0 || bx >= grid_x || by < 0 || by >= grid_y || bz < 0 || bz >= grid_z) continue;
-          bool const diagonal = dx == 0 && dy == 0 && dz == 0;
-          emit(rank(bx, by, bz) * rows() + local(x, y, z), diagonal ? 26.0 : -1.0 + beta * dz);
+          bool const vertical = dx == 0 && dy == 0, diagonal = vertical && dz == 0;
+          emit(rank(bx, by, bz) * rows() + local(x, y, z), diagonal ? 26.0 : -1.0 + (vertical ? beta * dz : 0.0));
         }
   }
 
