@@ -49,7 +49,8 @@ struct StencilProblem {
           int const bx = px + wrap(x, nx), by = py + wrap(y, ny), bz = pz + wrap(z, nz);
           if (bx < 0 || bx >= grid_x || by < 0 || by >= grid_y || bz < 0 || bz >= grid_z) continue;
           bool const vertical = dx == 0 && dy == 0, diagonal = vertical && dz == 0;
-          emit(rank(bx, by, bz) * rows() + local(x, y, z), diagonal ? 26.0 : -1.0 + (vertical ? beta * dz : 0.0));
+          emit(rank(bx, by, bz) * rows() + local(x, y, z),
+               diagonal ? 26.0 : -1.0 + (vertical ? beta * dz : 0.0));
         }
   }
 
