@@ -199,8 +199,7 @@ Halo<Exec>::Halo(Exec const& exec, Communicator const& comm, HaloPattern const& 
     own.device_send =
         detail::allocate<typename Exchange::Device>(exec, "strata::sparse::halo::send", count);
   }
-  auto const host = Kokkos::create_mirror_view(
-      Kokkos::view_alloc(Kokkos::WithoutInitializing, Kokkos::HostSpace()), new_row);
+  auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, new_row);
   Kokkos::deep_copy(exec, host, new_row);
   exec.fence("strata::sparse::halo::new_row");
   std::vector<std::int32_t> rows(pattern.wanted.size());

@@ -72,18 +72,18 @@ struct DevicePass {
 
  private:
   KOKKOS_FUNCTION void add_row(std::int64_t i, Sums<K>& sums) const {
-    Scalar q[K], w = d.w[i];
-    for (int j = 0; j < K; ++j) q[j] = j < d.k ? d.Q[i + j * d.stride] : Scalar(0);
+    double q[K], w = static_cast<double>(d.w[i]);
+    for (int j = 0; j < K; ++j) q[j] = j < d.k ? static_cast<double>(d.Q[i + j * d.stride]) : 0;
     if (d.update) {
       for (int j = 0; j < K; ++j)
-        if (j < d.k) w -= static_cast<Scalar>(d.update[j]) * q[j];
-      d.w[i] = w;
+        if (j < d.k) w -= d.update[j] * q[j];
+      d.w[i] = static_cast<Scalar>(w);
+      w = static_cast<double>(d.w[i]);
     }
-    double const wide = static_cast<double>(w);
     if (d.norm)
-      sums.value[0] += wide * wide;
+      sums.value[0] += w * w;
     else
-      for (int j = 0; j < K; ++j) sums.value[j] += static_cast<double>(q[j]) * wide;
+      for (int j = 0; j < K; ++j) sums.value[j] += q[j] * w;
   }
 };
 
@@ -99,13 +99,17 @@ struct HostPass {
     for (int j = 0; j < products; ++j) d.partial[chunk + j * d.chunks] = 0;
     for (std::int64_t first = begin; first < end; first += block) {
       auto const count = static_cast<int>(std::min(block, end - first));
+      double wide[block];
       Scalar* KOKKOS_RESTRICT const w = d.w + first;
-      if (d.update)
+      if (d.update) {
+        for (int i = 0; i < count; ++i) wide[i] = static_cast<double>(w[i]);
         for (int j = 0; j < d.k; ++j) {
-          Scalar const h = static_cast<Scalar>(d.update[j]);
+          double const h = d.update[j];
           Scalar const* KOKKOS_RESTRICT const q = d.Q + first + j * d.stride;
-          for (int i = 0; i < count; ++i) w[i] -= h * q[i];
+          for (int i = 0; i < count; ++i) wide[i] -= h * static_cast<double>(q[i]);
         }
+        for (int i = 0; i < count; ++i) w[i] = static_cast<Scalar>(wide[i]);
+      }
       for (int j = 0; j < products; ++j)
         d.partial[chunk + j * d.chunks] += dot(count, d.norm ? w : d.Q + first + j * d.stride, w);
     }
@@ -134,15 +138,15 @@ void launch_pass(Exec const& exec, PassData<Scalar> const& data) {
   if constexpr (runs_on_host<Exec>) {
     Kokkos::parallel_for(label, Policy<Exec>(exec, 0, data.chunks), HostPass<Scalar>{data});
   } else {
-    Kokkos::TeamPolicy<Exec> const teams(exec, static_cast<int>(data.chunks), 256);
+    Kokkos::TeamPolicy<Exec> const policy(exec, static_cast<int>(data.chunks), 256);
     if (data.k <= 8)
-      Kokkos::parallel_for(label, teams, DevicePass<Exec, Scalar, 8>{data});
+      Kokkos::parallel_for(label, policy, DevicePass<Exec, Scalar, 8>{data});
     else if (data.k <= 16)
-      Kokkos::parallel_for(label, teams, DevicePass<Exec, Scalar, 16>{data});
+      Kokkos::parallel_for(label, policy, DevicePass<Exec, Scalar, 16>{data});
     else if (data.k <= 24)
-      Kokkos::parallel_for(label, teams, DevicePass<Exec, Scalar, 24>{data});
+      Kokkos::parallel_for(label, policy, DevicePass<Exec, Scalar, 24>{data});
     else
-      Kokkos::parallel_for(label, teams, DevicePass<Exec, Scalar, widest_pass>{data});
+      Kokkos::parallel_for(label, policy, DevicePass<Exec, Scalar, widest_pass>{data});
   }
 }
 
@@ -152,9 +156,9 @@ void launch_combine(Exec const& exec, std::int64_t rows, std::int64_t stride, in
   Kokkos::parallel_for(
       "strata::sparse::KrylovBasis::combine", Policy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
-        Scalar sum = 0;
-        for (int j = 0; j < k; ++j) sum += static_cast<Scalar>(t[j]) * Q[i + j * stride];
-        x[i] = sum;
+        double sum = 0;
+        for (int j = 0; j < k; ++j) sum += t[j] * static_cast<double>(Q[i + j * stride]);
+        x[i] = static_cast<Scalar>(sum);
       });
 }
 

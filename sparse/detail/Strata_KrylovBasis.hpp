@@ -50,7 +50,7 @@ class KrylovBasis {
 
  private:
   using Coefficients = Kokkos::View<double*, MemorySpace>;
-  using HostCoefficients = typename Coefficients::host_mirror_type;
+  using HostCoefficients = decltype(Kokkos::create_mirror_view(Coefficients()));
 
   // w -= Q update, then the products Q'w, or w'w, go to `result`.
   enum class Products { Basis, Norm };

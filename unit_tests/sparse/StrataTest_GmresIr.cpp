@@ -131,7 +131,7 @@ TYPED_TEST(GmresIrTest, Fp32InsideNeedsAFewIterationsMore) {
     auto const box = problem_on(comm, oracle.points);
     auto const first = solved<TypeParam, float>(comm, box, eight_colours(), Precision::fp32);
     EXPECT_EQ(first.status, GmresStatus::Converged);
-    EXPECT_NEAR(static_cast<double>(first.iterations), static_cast<double>(oracle.iterations), 2);
+    EXPECT_LE(first.iterations, oracle.iterations + 1);
     for (auto const precision : {Precision::fp16, Precision::bf16}) {
       auto const narrow = solved<TypeParam, float>(comm, box, eight_colours(), precision);
       EXPECT_EQ(narrow.relative_residual, first.relative_residual);
