@@ -104,13 +104,11 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
   std::map<std::string, Transport> const transports{{"automatic", Transport::Automatic},
                                                     {"direct", Transport::Direct},
                                                     {"staged", Transport::Staged}};
-  auto* const ordering =
-      command
-          .add_option("--ordering", request.ordering, "Gauss-Seidel in row order, or by colours")
-          ->check(CLI::IsMember({"lexicographic", "coloured"}))
-          ->type_name("")
-          ->capture_default_str()
-          ->group(group);
+  command.add_option("--ordering", request.ordering, "Gauss-Seidel in row order, or by colours")
+      ->check(CLI::IsMember({"lexicographic", "coloured"}))
+      ->type_name("")
+      ->capture_default_str()
+      ->group(group);
   command.add_option("--colouring", request.colouring, "eight parities, or Jones-Plassmann-Luby")
       ->check(CLI::IsMember({"greedy", "jpl"}))
       ->type_name("")
@@ -121,7 +119,6 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
                   "order of sweeping (7,0,6,1,5,2,4,3 for eight colours)")
       ->delimiter(',')
       ->type_name("C,C,...")
-      ->excludes(ordering)
       ->group(group);
   command.add_option("--seed", matrix.seed, "of Jones-Plassmann-Luby")
       ->capture_default_str()
@@ -169,7 +166,10 @@ sparse::HpgmxpOptions resolved(HpgmxpRequest const& request) {
   auto& grid = options.grid;
   if (grid != std::array<int, 3>{0, 0, 0})
     for (auto& ranks : grid) ranks = ranks == 0 ? 1 : ranks;
-  options.matrix.colouring = request.ordering == "lexicographic" ? sparse::ColouringMethod::Levels
+  bool const lexicographic = request.ordering == "lexicographic";
+  STRATA_REQUIRE(ValueError, !lexicographic || options.matrix.colour_order.empty(),
+                 "--colour-order is for --ordering coloured");
+  options.matrix.colouring = lexicographic ? sparse::ColouringMethod::Levels
                              : request.colouring == "jpl"
                                  ? sparse::ColouringMethod::JonesPlassmannLuby
                                  : sparse::ColouringMethod::Greedy;

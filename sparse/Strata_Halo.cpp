@@ -31,22 +31,6 @@ std::string_view name_of(Transport transport) {
 
 namespace {
 
-using Neighbours = std::vector<HaloPattern::Neighbour>;
-
-// Ascending global rows lie owner by owner.
-Neighbours owners(std::vector<std::int64_t> const& first_row,
-                  std::vector<std::int64_t> const& halo) {
-  Neighbours result;
-  for (std::size_t k = 0; k < halo.size(); ++k) {
-    auto const above = std::upper_bound(first_row.begin(), first_row.end(), halo[k]);
-    int const owner = static_cast<int>(above - first_row.begin()) - 1;
-    auto const at = static_cast<std::int64_t>(k);
-    if (result.empty() || result.back().rank != owner) result.push_back({owner, at, at});
-    result.back().end = at + 1;
-  }
-  return result;
-}
-
 void check_rows(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                 std::vector<std::int64_t> const& halo) {
   comm.agree([&] {
@@ -65,6 +49,26 @@ void check_rows(Communicator const& comm, std::vector<std::int64_t> const& first
 #ifdef STRATA_ENABLE_MPI
 
 using detail::check_mpi;
+
+namespace {
+
+using Neighbours = std::vector<HaloPattern::Neighbour>;
+
+// Ascending global rows lie owner by owner.
+Neighbours owners(std::vector<std::int64_t> const& first_row,
+                  std::vector<std::int64_t> const& halo) {
+  Neighbours result;
+  for (std::size_t k = 0; k < halo.size(); ++k) {
+    auto const above = std::upper_bound(first_row.begin(), first_row.end(), halo[k]);
+    int const owner = static_cast<int>(above - first_row.begin()) - 1;
+    auto const at = static_cast<std::int64_t>(k);
+    if (result.empty() || result.back().rank != owner) result.push_back({owner, at, at});
+    result.back().end = at + 1;
+  }
+  return result;
+}
+
+}  // namespace
 
 HaloPattern discover_halo(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                           std::vector<std::int64_t> const& halo) {

@@ -130,7 +130,7 @@ struct HostPass {
   }
 };
 
-constexpr int widest_pass = 32;  // columns that a thread of a device holds in registers
+constexpr int widest_pass = 32;  // columns that a device's thread holds in registers
 
 template <class Exec, class Scalar>
 void launch_pass(Exec const& exec, PassData<Scalar> const& data) {
@@ -215,22 +215,23 @@ void KrylovBasis<Exec, Scalar>::pass(Exec const& exec, int k, double const* upda
                              rows_,     stride_,
                              chunk_,    chunks_,
                              k,         norm};
-  if (runs_on_host<Exec> || k <= widest_pass) {
+  int const widest = runs_on_host<Exec> ? vectors_ : widest_pass;
+  if (k <= widest) {
     launch_pass(exec, all);
     return sum_chunks(exec, norm ? 1 : k, result);
   }
   // More columns than registers: the whole update first, then the products.
-  for (int j = 0; j < k; j += widest_pass) {
+  for (int j = 0; j < k; j += widest) {
     PassData<Scalar> part = all;
-    part.Q += j * stride_, part.k = std::min(widest_pass, k - j);
+    part.Q += j * stride_, part.k = std::min(widest, k - j);
     part.norm = true;
     part.update = update ? update + j : nullptr;
     if (update || norm) launch_pass(exec, part);
   }
   if (norm) return sum_chunks(exec, 1, result);
-  for (int j = 0; j < k; j += widest_pass) {
+  for (int j = 0; j < k; j += widest) {
     PassData<Scalar> part = all;
-    part.Q += j * stride_, part.k = std::min(widest_pass, k - j), part.update = nullptr;
+    part.Q += j * stride_, part.k = std::min(widest, k - j), part.update = nullptr;
     launch_pass(exec, part);
     sum_chunks(exec, part.k, result + j);
   }

@@ -22,7 +22,8 @@ class Hpgmxp(ProgramTest):
         report = self.benchmark("--nx", 16, "--run_type", "validation", "--ordering", "lexicographic")
         self.assertEqual(report["iterations_fp64"], 21)
         self.assertAlmostEqual(report["residual_fp64"] / 2.09866e-10, 1, 5)
-        report = self.benchmark("--nx=16", "--run_type=validation", "--colour-order", "7,0,6,1,5,2,4,3")
+        report = self.benchmark("--nx=16", "--run_type=validation", "--ordering", "coloured", "--colouring", "greedy",
+                                "--colour-order", "7,0,6,1,5,2,4,3")
         self.assertEqual(report["iterations_fp64"], 16)
         self.assertEqual((report["mixed"], report["fp64"]), (None, None))
         report = self.benchmark("--nx", 16, "--run_type", "validation", "--ordering", "lexicographic", "--beta", 0.5)
@@ -74,6 +75,7 @@ class Hpgmxp(ProgramTest):
             (("--nx", 16, "--npx", 2), ("process grid 2 x 1 x 1 for 1 ranks",)),
             (("--nx", 16, "--colour-order", "1,2,3", "--run_type", "validation"), ("permutation of the 8 colours",)),
             (("--nx", 800, "--ny", 800, "--nz", 800), ("GB", "take fewer points")),
+            (("--ordering", "lexicographic", "--colour-order", "1,0"), ("--ordering coloured",)),
             (("--run_type", "fast"), ("--run_type",)),
             (("--colouring", "red"), ("--colouring",)),
         ):
