@@ -162,11 +162,16 @@ struct Halo<Exec>::Exchange {
                     : static_cast<void*>(device_send.data());
   }
 
+  // Room for fp64 taken as room for Scalar.
+  template <class Scalar>
+  static Scalar* numbers(void* buffer) {
+    return static_cast<Scalar*>(buffer);
+  }
+
   template <class Scalar>
   void post(Scalar* halo) {
     MPI_Datatype const type = sizeof(Scalar) == sizeof(double) ? MPI_DOUBLE : MPI_FLOAT;
-    auto* const receive =
-        staged() ? static_cast<Scalar*>(static_cast<void*>(pinned_receive.data())) : halo;
+    auto* const receive = staged() ? numbers<Scalar>(pinned_receive.data()) : halo;
     auto const* const send = static_cast<Scalar const*>(send_buffer());
     requests.clear();
     for (auto const& other : pattern.from)
@@ -251,7 +256,7 @@ void Halo<Exec>::finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x) 
       "MPI_Waitall");
   if (!own.staged()) return;
   unpack(own.exec, own.pattern.halo,
-         static_cast<Scalar const*>(static_cast<void*>(own.pinned_receive.data())), halo);
+         static_cast<Scalar const*>(own.template numbers<Scalar>(own.pinned_receive.data())), halo);
   vendor::order_after(exec, own.exec);
 }
 
