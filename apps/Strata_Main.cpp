@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/Strata_Exit.hpp>
+#include <apps/Strata_Hpgmxp.hpp>
 #include <apps/Strata_Info.hpp>
 #include <apps/Strata_Solve.hpp>
 #include <apps/Strata_SolveOptions.hpp>
@@ -11,6 +12,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +28,7 @@ constexpr char const* footer =
 
 struct Arguments {
   strata::apps::SolveOptions solve;
+  strata::apps::HpgmxpRequest hpgmxp;
   bool info_as_json = false;
 };
 
@@ -38,6 +41,10 @@ void describe(CLI::App& app, Arguments& arguments) {
       app.add_subcommand("solve", "Solve a symmetric positive definite system to fp64 accuracy");
   solve->footer(footer);
   strata::apps::add_solve_options(*solve, arguments.solve);
+  auto* const hpgmxp = app.add_subcommand(
+      "hpgmxp", "The HPG-MxP benchmark: multigrid-preconditioned GMRES in mixed precision");
+  hpgmxp->footer(footer);
+  strata::apps::add_hpgmxp_options(*hpgmxp, arguments.hpgmxp);
   auto* const info =
       app.add_subcommand("info", "Versions, backends, devices, memory, matrix units");
   info->add_flag("--json", arguments.info_as_json, "for machines");
@@ -50,9 +57,12 @@ int fail(Exit exit, std::string_view message) {
 
 Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
   int count = static_cast<int>(kokkos.size()) - 1;
+  std::optional<strata::apps::MpiSession> mpi;
+  if (app.got_subcommand("hpgmxp")) mpi.emplace();
   Kokkos::ScopeGuard const guard(count, kokkos.data());
-  Exit const exit = app.got_subcommand("info") ? strata::apps::info(arguments.info_as_json)
-                                               : strata::apps::solve(arguments.solve);
+  Exit const exit = app.got_subcommand("info")     ? strata::apps::info(arguments.info_as_json)
+                    : app.got_subcommand("hpgmxp") ? strata::apps::hpgmxp(arguments.hpgmxp)
+                                                   : strata::apps::solve(arguments.solve);
   std::cout.flush();
   if (!std::cout) throw strata::IoError("the standard output can't be written");
   return exit;
@@ -74,7 +84,7 @@ int main(int argc, char** argv) {
     describe(app, arguments);
     app.parse(static_cast<int>(own_end - words.begin()), words.data());
     if (app.get_subcommands().empty())
-      return fail(Exit::Usage, "give a command, solve or info (see strata --help)");
+      return fail(Exit::Usage, "give a command, solve, hpgmxp or info (see strata --help)");
     return static_cast<int>(run(app, arguments, kokkos));
   } catch (CLI::Success const& request) {  // --help, --version
     return app.exit(request);

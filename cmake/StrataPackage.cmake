@@ -17,6 +17,7 @@ set(Strata_LINK_PACKAGES ${Strata_TPL_PACKAGES})
 if(BUILD_SHARED_LIBS)
   set(Strata_LINK_PACKAGES)
 endif()
+list(APPEND Strata_LINK_PACKAGES ${Strata_PUBLIC_PACKAGES})
 
 set(_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Strata)
 install(EXPORT StrataTargets NAMESPACE Strata:: DESTINATION ${_package_dir})

@@ -13,16 +13,16 @@ void largest_magnitude(ExecutionSpace const& exec,
                        MatrixRef<typename ExecutionSpace::memory_space> const& A,
                        Kokkos::View<double, typename ExecutionSpace::memory_space,
                                     Kokkos::MemoryTraits<Kokkos::Unmanaged>> const& largest) {
-  // Few teams, for each adds to the reduction's latency: a column, or several, to each.
-  constexpr std::int64_t most_teams = 512, chunk = 16384;
+  constexpr std::int64_t most_teams = 1024, chunk = 4096;
   std::int64_t const chunks = (A.rows + chunk - 1) / chunk, rows = A.rows, ld = A.ld;
   std::int64_t const items = chunks * A.cols, teams = items < most_teams ? items : most_teams;
   T const* const a = A.template as<T>();
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_reduce(
+  Kokkos::deep_copy(exec, largest, 0.0);
+  Kokkos::parallel_for(
       "strata::dense::quantise::largest", Policy(exec, static_cast<int>(teams), Kokkos::AUTO),
-      KOKKOS_LAMBDA(typename Policy::member_type const& team, double& result) {
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
         Wide part = 0;
         for (std::int64_t item = team.league_rank(); item < items; item += teams) {
           std::int64_t const begin = (item % chunks) * chunk;
@@ -38,12 +38,12 @@ void largest_magnitude(ExecutionSpace const& exec,
               Kokkos::Max<Wide>(most));
           part = most > part ? most : part;
         }
+        // Of numbers that are not negative the bits are in the numbers' order.
         Kokkos::single(Kokkos::PerTeam(team), [&] {
-          double const wide = static_cast<double>(part);
-          result = wide > result ? wide : result;
+          Kokkos::atomic_max(reinterpret_cast<std::int64_t*>(&largest()),
+                             Kokkos::bit_cast<std::int64_t>(static_cast<double>(part)));
         });
-      },
-      Kokkos::Max<double, typename ExecutionSpace::memory_space>(largest));
+      });
 }
 
 }  // namespace

@@ -15,16 +15,16 @@ namespace strata::dense {
 /// Factor a symmetric positive definite matrix that is loaded in a block tree: A = L L^T.
 ///
 /// Result   the stored blocks hold L, each quantised once, when it is final; updates accumulate in
-/// the working
-///          blocks. If *info was 0 and the leading minor of order j is not positive or is NaN,
+///          the working blocks. If *info was 0 and the leading minor of order j is not positive or is NaN,
 ///          *info = j and the blocks hold no defined numbers.
-/// Sync     enqueued on the instance of `blas`; *info stays on the device. Cost n^3/3 flops.
-/// Memory   operand scratch of at most n^2/8 numbers of the outermost layer, allocated first.
+/// Sync     enqueued on the instance of `blas`; *info stays on the device. On a device, trees of
+///          several panels also use `blas.urgent()`, which the instance waits for. Cost n^3/3 flops.
+/// Memory   operand scratch of at most n^2/8 numbers of the outermost layer, allocated at first use.
 /// Throws   ValueError if the tree is not loaded; VendorError.
 /// Error    ||A - L L^T||_F <= c (u_layer ||off-diagonal L||^2 + n u_leaf ||L||_F^2) (tested).
-/// Source   Paper A, algorithm 1; deviation: products accumulate in fp32 or fp64 and are not
-/// rounded to the
-///          layer's type before the block is final.
+/// Source   Paper A, algorithm 1 within each panel of the tree; deviations: products accumulate in
+///          fp32 or fp64 and are not rounded to the layer's type before the block is final; panels
+///          are followed by their updates at once, which hides the next panel's diagonal.
 template <class ExecutionSpace>
 void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
                 Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space> const& info);

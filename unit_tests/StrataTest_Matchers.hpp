@@ -18,6 +18,7 @@ struct ErrorBound {
   std::int64_t terms;     ///< of each sum
   Precision accumulator;  ///< that the sums are made in
   Precision result;       ///< that they are rounded to
+  double unit = 0;        ///< of a matrix unit's own sums, relative to their magnitude
 };
 
 /// The factor of all bounds: |actual - expected| <= c ((terms + 4) u_accumulator + u_result) magnitude, where
@@ -34,7 +35,7 @@ testing::AssertionResult is_close(HostMatrix const& actual, HostMatrix const& ex
   auto const result = traits(bound.result);
   double const relative = bound_factor * (static_cast<double>(bound.terms + 4) *
                                               traits(bound.accumulator).unit_roundoff +
-                                          result.unit_roundoff);
+                                          bound.unit + result.unit_roundoff);
   double const least = result.min_normal * result.unit_roundoff;  // half of the smallest subnormal
   for (std::size_t j = 0; j < actual.extent(1); ++j) {
     for (std::size_t i = 0; i < actual.extent(0); ++i) {

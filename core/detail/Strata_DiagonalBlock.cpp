@@ -60,7 +60,9 @@ struct PivotBlock {
 /// warp + 8, ..., one of each step; it leaves the registers when the step is done, while the others
 /// move up. One further warp for each 32 rows solves the next step's columns while the others still
 /// update with this one's.
-template <class T, class Matrix, class InfoView>
+///
+/// is_full: the block has the largest order, so that no row or column need be left out.
+template <class T, class Matrix, class InfoView, bool is_full>
 struct FactorDiagonalBlock {
   static constexpr int order = diagonal_block_order(precision_of<T>);
   static constexpr int lanes = 32, holders = width;
@@ -71,7 +73,8 @@ struct FactorDiagonalBlock {
     T x[width];
     T padding[16 / sizeof(T)];  // neighbouring rows in other banks
   };
-  static constexpr int solved_rows = order + width;  // the pivot rows come last
+  // The pivot rows come last but for some that are read in vain, instead of being left out.
+  static constexpr int solved_rows = order + lanes;
   static constexpr std::size_t panel_bytes = order * width * sizeof(T);
   static constexpr std::size_t solved_bytes = 2 * solved_rows * sizeof(Row);
   static constexpr std::size_t scratch_bytes = panel_bytes + solved_bytes + 64;
@@ -89,6 +92,8 @@ struct FactorDiagonalBlock {
     int const n = static_cast<int>(S.rows);
     int const lane = member.team_rank() % lanes, warp = member.team_rank() / lanes;
     bool const holds = warp < holders;
+    T* l = static_cast<T*>(L.data) + warp * L.ld + lane;  // the element of this step's column
+    T* inv = static_cast<T*>(inverse.data) + warp * inverse.ld + lane;
     T tile[rows][steps];
     if (holds) {
       load(lane, warp, n, tile);
@@ -112,7 +117,9 @@ struct FactorDiagonalBlock {
           if (first + width < n)
             solve(lane, warp - holders, n, first + width, panel, solved + (1 - turn) * solved_rows);
         } else {
-          store(lane, warp, n, first, now);
+          store<chunk>(lane, warp, n, first, now, l, inv);
+          l += width * L.ld;
+          inv += width * inverse.ld;
           update<chunk>(lane, warp, first, now, x, 2, steps, tile);
         }
         member.team_barrier();
@@ -133,7 +140,7 @@ struct FactorDiagonalBlock {
       STRATA_UNROLL
       for (int m = 0; m < rows; ++m) {
         int const row = m * lanes + lane;
-        tile[m][c] = row < n && col <= row ? s[row + col * S.ld] : T(row == col);
+        tile[m][c] = (is_full || row < n) && col <= row ? s[row + col * S.ld] : T(row == col);
       }
     }
   }
@@ -172,23 +179,23 @@ struct FactorDiagonalBlock {
       info() = offset + first + bad + 1;
   }
 
-  // A finished column: below the diagonal L, above it L^-T, on it both.
-  KOKKOS_FORCEINLINE_FUNCTION void store(int lane, int warp, int n, int first,
-                                         Row const* solved) const {
+  // A finished column: below the diagonal L, above it L^-T, on it both. Its pivot is in the 32 rows
+  // `chunk`.
+  template <int chunk>
+  KOKKOS_FORCEINLINE_FUNCTION void store(int lane, int warp, int n, int first, Row const* solved,
+                                         T* l, T* inv) const {
     int const col = first + warp;
-    if (col >= n) return;
-    T* const l = static_cast<T*>(L.data) + col * L.ld;
-    T* const inv = static_cast<T*>(inverse.data) + col * inverse.ld;
+    if (!is_full && col >= n) return;
     STRATA_UNROLL
     for (int m = 0; m < rows; ++m) {
       int const row = m * lanes + lane;
-      if (row >= n) continue;
+      if (!is_full && row >= n) continue;
       T const value = solved[row].x[warp];
-      inv[row] = row <= col ? value : T(0);
-      if (row >= first + width) l[row] = value;
+      if (m > chunk || (m == chunk && row >= first + width)) l[m * lanes] = value;
+      inv[m * lanes] = m < chunk || (m == chunk && row <= col) ? value : T(0);
     }
-    if (lane >= warp && lane < width && first + lane < n)
-      l[first + lane] = solved[order + lane].x[warp];
+    if (lane >= warp && lane < width && (is_full || first + lane < n))
+      l[first] = solved[order + lane].x[warp];
   }
 
   // The rows x that the thread's own are updated with; pivot rows become rows of I, which are 0 in
@@ -215,8 +222,7 @@ struct FactorDiagonalBlock {
     STRATA_UNROLL
     for (int c = 1; c < left; ++c) {
       if (c < begin || c >= end) continue;
-      int const col = first + c * width + warp;
-      Row const other = solved[col < order ? col : warp];
+      Row const other = solved[first + c * width + warp];
       STRATA_UNROLL
       for (int m = 0; m < rows; ++m) {
         bool const reaches = m <= chunk || c < (m - chunk + 1) * per_chunk;
@@ -240,13 +246,20 @@ void factor_diagonal_block(Exec const& exec, MatrixRef<typename Exec::memory_spa
                            Kokkos::View<std::int64_t, typename Exec::memory_space> const& info) {
   static_assert(!runs_on_host<Exec>, "one team of a host has one thread");
   with_arithmetic_type(S.precision, [&]<class T>(std::type_identity<T>) {
-    using Kernel = FactorDiagonalBlock<T, MatrixRef<typename Exec::memory_space>,
-                                       Kokkos::View<std::int64_t, typename Exec::memory_space>>;
-    using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Kernel::team, 1>>;
-    Policy policy(exec, 1, Kernel::team);
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes)));
-    Kokkos::parallel_for("strata::core::factor_diagonal_block", policy,
-                         Kernel{S, L, inverse, offset, info});
+    auto const launch = [&]<bool is_full>(std::bool_constant<is_full>) {
+      using Memory = typename Exec::memory_space;
+      using Kernel =
+          FactorDiagonalBlock<T, MatrixRef<Memory>, Kokkos::View<std::int64_t, Memory>, is_full>;
+      using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Kernel::team, 1>>;
+      Policy policy(exec, 1, Kernel::team);
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes)));
+      Kokkos::parallel_for("strata::core::factor_diagonal_block", policy,
+                           Kernel{S, L, inverse, offset, info});
+    };
+    if (S.rows == diagonal_block_order(S.precision))
+      launch(std::true_type());
+    else
+      launch(std::false_type());
   });
 }
 

@@ -15,27 +15,39 @@ struct alignas(16) Pack {
   T x[size];
 };
 
-template <class T>
-KOKKOS_INLINE_FUNCTION Pack<T> load(T const* a, std::int64_t count, bool is_aligned) {
-  if (is_aligned && count >= Pack<T>::size) return *reinterpret_cast<Pack<T> const*>(a);
-  Pack<T> pack;
-  for (int i = 0; i < Pack<T>::size; ++i) pack.x[i] = i < count ? a[i] : T(0.0f);
-  return pack;
+/// The numbers of a pack that lie within `count`, others 0; whole: all do, and they are aligned.
+template <bool is_whole, class T>
+KOKKOS_INLINE_FUNCTION Pack<T> load(T const* a, std::int64_t count) {
+  if constexpr (is_whole) {
+    return *reinterpret_cast<Pack<T> const*>(a);
+  } else {
+    Pack<T> pack;
+    for (int i = 0; i < Pack<T>::size; ++i) pack.x[i] = i < count ? a[i] : T(0.0f);
+    return pack;
+  }
 }
 
+/// A rows x cols matrix that is read once.
 template <class T>
-bool is_aligned(T const* a, std::int64_t ld) {
-  return reinterpret_cast<std::uintptr_t>(a) % 16 == 0 && ld % Pack<T>::size == 0;
-}
+struct Columns {
+  T const* data;
+  std::int64_t ld, rows, cols;
+
+  bool has_whole_packs() const {
+    return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && ld % Pack<T>::size == 0 &&
+           rows % Pack<T>::size == 0;
+  }
+};
+
+constexpr int team_size = 128;
 
 // partial(:, chunk) = A(:, columns of chunk) b: a thread has one pack of rows, a team one chunk.
-template <class T, class S, class Exec>
-void multiply_columns(Exec const& exec, T const* a, std::int64_t lda, std::int64_t rows,
-                      std::int64_t cols, std::int64_t per_chunk, S const* b, S* partial) {
-  constexpr int team_size = 128, size = Pack<T>::size, rows_of_team = team_size * size;
-  std::int64_t const row_blocks = (rows + rows_of_team - 1) / rows_of_team;
-  std::int64_t const chunks = (cols + per_chunk - 1) / per_chunk;
-  bool const aligned = is_aligned(a, lda);
+template <bool is_whole, class T, class S, class Exec>
+void multiply_columns(Exec const& exec, Columns<T> const& A, std::int64_t per_chunk, S const* b,
+                      S* partial) {
+  constexpr int size = Pack<T>::size, rows_of_team = team_size * size;
+  std::int64_t const row_blocks = (A.rows + rows_of_team - 1) / rows_of_team;
+  std::int64_t const chunks = (A.cols + per_chunk - 1) / per_chunk;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
       "strata::core::thin_product::columns",
@@ -44,15 +56,18 @@ void multiply_columns(Exec const& exec, T const* a, std::int64_t lda, std::int64
         std::int64_t const chunk = team.league_rank() / row_blocks;
         std::int64_t const row =
             (team.league_rank() % row_blocks) * rows_of_team + team.team_rank() * size;
-        if (row >= rows) return;
-        std::int64_t const end = (chunk + 1) * per_chunk < cols ? (chunk + 1) * per_chunk : cols;
+        if (row >= A.rows) return;
+        std::int64_t const begin = chunk * per_chunk;
+        int const count = static_cast<int>(begin + per_chunk < A.cols ? per_chunk : A.cols - begin);
+        T const* const a = A.data + row + begin * A.ld;
         S sum[size] = {};
-        for (std::int64_t j = chunk * per_chunk; j < end; ++j) {
-          Pack<T> const pack = load(a + row + j * lda, rows - row, aligned);
-          for (int i = 0; i < size; ++i) sum[i] += static_cast<S>(pack.x[i]) * b[j];
+#pragma unroll 8
+        for (int j = 0; j < count; ++j) {
+          Pack<T> const pack = load<is_whole>(a + j * A.ld, A.rows - row);
+          for (int i = 0; i < size; ++i) sum[i] += static_cast<S>(pack.x[i]) * b[begin + j];
         }
         for (int i = 0; i < size; ++i)
-          if (row + i < rows) partial[row + i + chunk * rows] = sum[i];
+          if (is_whole || row + i < A.rows) partial[row + i + chunk * A.rows] = sum[i];
       });
 }
 
@@ -72,29 +87,27 @@ void add_chunks(Exec const& exec, double alpha, double const* scale, S const* pa
 }
 
 // c = factor * A^T b + beta c: a warp takes the dot product of a column.
-template <class T, class S, class Exec>
-void multiply_transposed(Exec const& exec, double alpha, double const* scale, T const* a,
-                         std::int64_t lda, std::int64_t rows, std::int64_t cols, S const* b,
-                         double beta, S* c) {
+template <bool is_whole, class T, class S, class Exec>
+void multiply_transposed(Exec const& exec, double alpha, double const* scale, Columns<T> const& A,
+                         S const* b, double beta, S* c) {
   constexpr int columns = 4, lanes = 32, size = Pack<T>::size;
-  bool const aligned = is_aligned(a, lda);
-  std::int64_t const packs = (rows + size - 1) / size;
+  std::int64_t const packs = (A.rows + size - 1) / size;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
       "strata::core::thin_product::rows",
-      Policy(exec, static_cast<int>((cols + columns - 1) / columns), columns, lanes),
+      Policy(exec, static_cast<int>((A.cols + columns - 1) / columns), columns, lanes),
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
         std::int64_t const j =
             static_cast<std::int64_t>(team.league_rank()) * columns + team.team_rank();
-        if (j >= cols) return;
+        if (j >= A.cols) return;
         S sum = 0;
         Kokkos::parallel_reduce(
             Kokkos::ThreadVectorRange(team, packs),
             [&](std::int64_t p, S& part) {
               std::int64_t const row = p * size;
-              Pack<T> const pack = load(a + row + j * lda, rows - row, aligned);
+              Pack<T> const pack = load<is_whole>(A.data + row + j * A.ld, A.rows - row);
               for (int i = 0; i < size; ++i)
-                if (row + i < rows) part += static_cast<S>(pack.x[i]) * b[row + i];
+                if (is_whole || row + i < A.rows) part += static_cast<S>(pack.x[i]) * b[row + i];
             },
             sum);
         Kokkos::single(Kokkos::PerThread(team), [&] {
@@ -115,30 +128,38 @@ bool thin_product(Exec const& exec, Workspace<Exec>& workspace, Op op_a, double 
                      !B.scale && !C.scale;
   bool const is_large = A.rows >= 128 && A.cols >= 64;  // else any product is as fast
   if (runs_on_host<Exec> || !takes || !is_large) return false;
-  std::int64_t const rows_of_team = 128 * 16 / static_cast<std::int64_t>(traits(A.precision).bytes);
+  // Enough teams to fill a device, but at least some columns for each.
+  std::int64_t const rows_of_team =
+      team_size * 16 / static_cast<std::int64_t>(traits(A.precision).bytes);
   std::int64_t const row_blocks = (A.rows + rows_of_team - 1) / rows_of_team;
   std::int64_t const chunks_wanted = std::max<std::int64_t>(1, 2048 / row_blocks);
   std::int64_t const per_chunk =
-      std::max<std::int64_t>(128, (A.cols + chunks_wanted - 1) / chunks_wanted);
+      std::max<std::int64_t>(16, (A.cols + chunks_wanted - 1) / chunks_wanted);
   std::int64_t const chunks = (A.cols + per_chunk - 1) / per_chunk;
   using Frame = typename Workspace<Exec>::Frame;
   bool const by_columns = op_a == Op::NoTrans;
   Frame frame(workspace, by_columns ? Workspace<Exec>::bytes(C.precision, A.rows, chunks) : 0);
   with_arithmetic_type(C.precision, [&]<class S>(std::type_identity<S>) {
     with_type(A.precision, [&]<class T>(std::type_identity<T>) {
-      auto const* const a = static_cast<T const*>(A.data);
+      Columns<T> const a{static_cast<T const*>(A.data), A.ld, A.rows, A.cols};
       S* const partial =
           by_columns ? frame.take(C.precision, A.rows, chunks).template as<S>() : nullptr;
-      for (std::int64_t j = 0; j < C.cols; ++j) {
-        S const* const b = B.template as<S>() + j * B.ld;
-        S* const c = C.template as<S>() + j * C.ld;
-        if (!by_columns) {
-          multiply_transposed<T, S>(exec, alpha, A.scale, a, A.ld, A.rows, A.cols, b, beta, c);
-          continue;
+      auto const multiply = [&]<bool is_whole>(std::bool_constant<is_whole>) {
+        for (std::int64_t j = 0; j < C.cols; ++j) {
+          S const* const b = B.template as<S>() + j * B.ld;
+          S* const c = C.template as<S>() + j * C.ld;
+          if (!by_columns) {
+            multiply_transposed<is_whole>(exec, alpha, A.scale, a, b, beta, c);
+            continue;
+          }
+          multiply_columns<is_whole>(exec, a, per_chunk, b, partial);
+          add_chunks<S>(exec, alpha, A.scale, partial, A.rows, chunks, beta, c);
         }
-        multiply_columns<T, S>(exec, a, A.ld, A.rows, A.cols, per_chunk, b, partial);
-        add_chunks<S>(exec, alpha, A.scale, partial, A.rows, chunks, beta, c);
-      }
+      };
+      if (a.has_whole_packs())
+        multiply(std::true_type());
+      else
+        multiply(std::false_type());
     });
   });
   return true;

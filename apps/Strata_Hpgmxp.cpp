@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/Strata_Hpgmxp.hpp>
+#include <apps/Strata_HpgmxpReport.hpp>
+#include <apps/Strata_Progress.hpp>
+#include <apps/Strata_Text.hpp>
+#include <core/Strata_TextFile.hpp>
+#include <core/Strata_Version.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace strata::apps {
+
+namespace {
+
+using sparse::Communicator;
+
+Communicator all_ranks() {
+#ifdef STRATA_ENABLE_MPI
+  return Communicator(MPI_COMM_WORLD);
+#else
+  return {};
+#endif
+}
+
+// Ranks that share this machine's memory, or the number of its devices where each rank has one.
+std::int64_t available_bytes(int ranks) {
+  auto const found = devices();
+  if (!found.accelerators.empty())
+    return static_cast<std::int64_t>(found.accelerators.front().memory_bytes);
+  return static_cast<std::int64_t>(found.host.memory_available_bytes) / ranks;
+}
+
+void require_memory(std::int64_t needed, int ranks) {
+  std::int64_t const available = available_bytes(ranks);
+  STRATA_REQUIRE(MemoryError, needed <= available, "a rank needs about ",
+                 in_bytes(static_cast<double>(needed)), ", and has ",
+                 in_bytes(static_cast<double>(available)), "; take fewer points");
+}
+
+void write_files(HpgmxpRequest const& request, HpgmxpOutcome const& outcome) {
+  constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
+  if (!request.json.empty())
+    write_text_file(request.json, to_json(outcome).dump(2, ' ', false, replace) + '\n');
+  if (!request.report.empty()) write_text_file(request.report, public_report(outcome));
+}
+
+}  // namespace
+
+#ifdef STRATA_ENABLE_MPI
+MpiSession::MpiSession() { MPI_Init(nullptr, nullptr); }
+MpiSession::~MpiSession() { MPI_Finalize(); }
+#else
+MpiSession::MpiSession() = default;
+MpiSession::~MpiSession() = default;
+#endif
+
+Exit hpgmxp(HpgmxpRequest const& request) {
+  Communicator const comm = all_ranks();
+  bool const reports = comm.rank() == 0;
+  HpgmxpOutcome outcome;
+  try {
+    comm.agree([&] {
+      as_usage([&] {
+        outcome.options = resolved(request);
+        sparse::check(outcome.options, comm.size());
+      });
+      outcome.estimated_bytes = sparse::estimate_bytes(outcome.options, comm.size());
+      require_memory(outcome.estimated_bytes, comm.size());
+    });
+  } catch (Error const& error) {
+    if (reports) throw UsageError(error.what());
+    return Exit::Usage;
+  }
+  std::optional<Progress> progress;
+  if (reports) {
+    progress.emplace();
+    outcome.options.progress = [&](std::string const& phase) { progress->phase(phase); };
+  }
+  try {
+    outcome.result = sparse::run_hpgmxp(Kokkos::DefaultExecutionSpace(), comm, outcome.options);
+  } catch (Error const&) {  // all ranks have the same
+    if (reports) throw;
+    return Exit::Failed;
+  }
+  if (!reports) return Exit::Solved;
+  progress.reset();
+  print(std::cout, outcome);
+  std::cout.flush();
+  write_files(request, outcome);
+  return !outcome.result.validation || outcome.result.validation->passed() ? Exit::Solved
+                                                                           : Exit::NotConverged;
+}
+
+}  // namespace strata::apps

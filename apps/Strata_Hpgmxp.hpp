@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_HPGMXP_HPP
+#define STRATA_APPS_HPGMXP_HPP
+
+#include <apps/Strata_Exit.hpp>
+#include <apps/Strata_HpgmxpOptions.hpp>
+
+namespace strata::apps {
+
+/// MPI from here to the end of the object's life, if the program was built with it.
+///
+/// To be made before Kokkos is initialised, so that each rank gets a device of its own.
+class MpiSession {
+ public:
+  MpiSession();
+  ~MpiSession();
+  MpiSession(MpiSession const&) = delete;
+  MpiSession& operator=(MpiSession const&) = delete;
+};
+
+/// Run the HPG-MxP benchmark and report it on rank 0: table, JSON, the public codes' report.
+///
+/// Result   NotConverged if the validation failed. An error that all ranks know of is reported by rank 0.
+/// Throws   UsageError and what the library throws, on one rank.
+Exit hpgmxp(HpgmxpRequest const& request);
+
+}  // namespace strata::apps
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_HPGMXP_REPORT_HPP
+#define STRATA_APPS_HPGMXP_REPORT_HPP
+
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <sparse/Strata_Hpgmxp.hpp>
+
+namespace strata::apps {
+
+/// What was asked for and what came out.
+struct HpgmxpOutcome {
+  sparse::HpgmxpOptions options;
+  sparse::HpgmxpResult result;
+  std::int64_t estimated_bytes = 0;  ///< of each rank
+};
+
+/// The rules of a conforming run that these options leave; empty if none.
+std::vector<std::string> departures(sparse::HpgmxpOptions const& options);
+
+/// The table on screen.
+void print(std::ostream& out, HpgmxpOutcome const& outcome);
+/// The report of schema strata.hpgmxp/1.
+nlohmann::ordered_json to_json(HpgmxpOutcome const& outcome);
+/// "Section::key=value" lines whose keys the public parse script understands, misspelt where it wants them so.
+std::string public_report(HpgmxpOutcome const& outcome);
+
+struct NamedMotif {
+  sparse::Motif motif;
+  char const* name;
+};
+inline constexpr NamedMotif named_motifs[] = {
+    {sparse::Motif::GaussSeidel, "gauss_seidel"}, {sparse::Motif::Multiply, "spmv"},
+    {sparse::Motif::Restrict, "restrict"},        {sparse::Motif::Prolong, "prolong"},
+    {sparse::Motif::Orthogonalise, "ortho"},      {sparse::Motif::Update, "update"}};
+
+}  // namespace strata::apps
+
+#endif

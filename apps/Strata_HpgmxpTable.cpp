@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/Strata_HpgmxpReport.hpp>
+#include <apps/Strata_Text.hpp>
+
+#include <ostream>
+#include <string>
+
+namespace strata::apps {
+
+namespace {
+
+using sparse::FlopCount;
+using sparse::HpgmxpPhase;
+using sparse::HpgmxpResult;
+
+void heading(std::ostream& out, char const* title) { out << '\n' << title << '\n'; }
+void row(std::ostream& out, char const* name, std::string const& value) {
+  out << text("  %-22s %s\n", name, value.c_str());
+}
+
+char const* status_name(sparse::GmresStatus status) {
+  switch (status) {
+    case sparse::GmresStatus::Converged:
+      return "converged";
+    case sparse::GmresStatus::IterationLimit:
+      return "iteration limit";
+    case sparse::GmresStatus::Breakdown:
+      break;
+  }
+  return "breakdown";
+}
+
+void print_problem(std::ostream& out, HpgmxpOutcome const& outcome) {
+  auto const& [options, result, estimate] = outcome;
+  auto const& problem = result.problem;
+  out << "HPG-MxP\n";
+  row(out, "local grid",
+      text("%lld x %lld x %lld", static_cast<long long>(problem.nx),
+           static_cast<long long>(problem.ny), static_cast<long long>(problem.nz)));
+  row(out, "ranks", text("%d x %d x %d", problem.grid_x, problem.grid_y, problem.grid_z));
+  row(out, "equations", text("%lld", static_cast<long long>(problem.global_rows())));
+  row(out, "entries", text("%lld", static_cast<long long>(problem.global_entries())));
+  if (problem.beta != 0) row(out, "beta", text("%g", problem.beta));
+  row(out, "sweep",
+      options.matrix.colouring == sparse::ColouringMethod::Levels
+          ? text("lexicographic, %d wavefronts", result.colours)
+          : text("%d colours", result.colours));
+  row(out, "memory of a rank",
+      in_bytes(static_cast<double>(estimate)) + " at most, matrices " +
+          in_bytes(static_cast<double>(result.matrix_bytes)));
+  row(out, "halo", std::string(name_of(result.transport)));
+  row(out, "set-up", text("%.3g s", result.set_up_seconds));
+  row(out, "copy rate of a rank", text("%.1f GB/s", result.copy_bytes_per_second / 1e9));
+  for (auto const& rule : departures(options)) row(out, "free mode", rule);
+}
+
+void print_validation(std::ostream& out, sparse::HpgmxpValidation const& validation) {
+  heading(out, "Validation");
+  row(out, "ranks, tolerance", text("%d, %.3g", validation.ranks, validation.tolerance));
+  auto const solve = [&](char const* name, sparse::GmresReport const& report) {
+    row(out, name,
+        text("%6lld iterations, residual %.6g, %s", static_cast<long long>(report.iterations),
+             report.relative_residual, status_name(report.status)));
+  };
+  solve("fp64", validation.fp64);
+  solve("mixed", validation.mixed);
+  row(out, "penalty factor", text("%.4f", validation.penalty()));
+}
+
+void print_phase(std::ostream& out, char const* title, HpgmxpResult const& result,
+                 HpgmxpPhase const& phase) {
+  heading(out, title);
+  row(out, "values, vectors",
+      std::string(traits(phase.values).name) + ", " + std::string(traits(phase.scalars).name));
+  row(out, "solves, iterations",
+      text("%lld, %lld in %.3g s", static_cast<long long>(phase.solves),
+           static_cast<long long>(phase.iterations), phase.seconds));
+  row(out, "ms per iteration", text("%.4g", phase.ms_per_iteration()));
+  row(out, "GFLOP/s",
+      text("%.4g, %.4g by the reference's count",
+           result.flop_per_second(phase, FlopCount::Ornl) / 1e9,
+           result.flop_per_second(phase, FlopCount::Reference) / 1e9));
+  auto const flops = cycle_flops(result.levels, phase.cycle_iterations, FlopCount::Ornl);
+  auto const bytes = cycle_bytes(result.levels, phase.cycle_iterations, phase.storage);
+  out << "  motif            share    GFLOP/s     GB/s   of copy rate\n";
+  for (auto const& [motif, name] : named_motifs) {
+    double const seconds = phase.times.seconds(motif);
+    if (!(seconds > 0)) continue;
+    double const rate = bytes[motif] / seconds;
+    out << text("  %-14s %5.1f %%  %9.4g %8.4g   %.2f\n", name, 100 * seconds / phase.times.total(),
+                flops[motif] / seconds / 1e9, rate / 1e9,
+                rate / (result.copy_bytes_per_second * result.ranks));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> departures(sparse::HpgmxpOptions const& options) {
+  std::vector<std::string> rules;
+  if (options.restart != 30 && options.restart != 40)
+    rules.push_back("the restart is neither 30 nor 40");
+  if (options.tolerance != 1e-9) rules.push_back("the tolerance of the validation is not 1e-9");
+  if (options.run != sparse::RunType::Benchmark) rules.push_back("not all phases are run");
+  if (options.seconds < 1800) rules.push_back("an official run has 1800 s or more");
+  return rules;
+}
+
+void print(std::ostream& out, HpgmxpOutcome const& outcome) {
+  auto const& result = outcome.result;
+  print_problem(out, outcome);
+  if (result.validation) print_validation(out, *result.validation);
+  if (result.mixed) print_phase(out, "Mixed phase", result, *result.mixed);
+  if (result.fp64) print_phase(out, "fp64 phase", result, *result.fp64);
+  heading(out, "Result");
+  if (result.mixed && result.validation)
+    row(out, "rating",
+        text("%.4g GFLOP/s", result.validation->penalty() *
+                                 result.flop_per_second(*result.mixed, FlopCount::Ornl) / 1e9));
+  if (auto const speedup = result.speedup()) row(out, "mixed over fp64", text("%.3f x", *speedup));
+  if (result.validation) row(out, "validation", result.validation->passed() ? "PASSED" : "FAILED");
+}
+
+}  // namespace strata::apps

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <core/Strata_Errors.hpp>
+#include <exception>
+#include <sparse/Strata_Communicator.hpp>
+#include <sparse/detail/Strata_Mpi.hpp>
+#include <string>
+
+namespace strata::sparse {
+
+#ifdef STRATA_ENABLE_MPI
+
+namespace detail {
+void check_mpi(int status, char const* call) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  throw VendorError(
+      strata::detail::message(call, ": ", std::string(text, static_cast<std::size_t>(length))));
+}
+}  // namespace detail
+
+using detail::check_mpi;
+
+struct Communicator::Handle {
+  MPI_Comm comm;
+  ~Handle() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (!finalized) MPI_Comm_free(&comm);
+  }
+};
+
+Communicator::Communicator(MPI_Comm caller) {
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(caller, &duplicate), "MPI_Comm_dup");
+  handle_ = std::make_shared<Handle>(duplicate);
+  check_mpi(MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(duplicate, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(duplicate, &size_), "MPI_Comm_size");
+}
+
+MPI_Comm Communicator::mpi() const { return handle_ ? handle_->comm : MPI_COMM_NULL; }
+
+void Communicator::sum(std::span<double> values) const {
+  if (size_ == 1) return;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
+                          MPI_SUM, mpi()),
+            "MPI_Allreduce");
+}
+
+double Communicator::max(double value) const {
+  if (size_ > 1)
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, mpi()), "MPI_Allreduce");
+  return value;
+}
+
+std::vector<std::int64_t> Communicator::gather(std::int64_t value) const {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(size_), value);
+  if (size_ > 1)
+    check_mpi(MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, mpi()),
+              "MPI_Allgather");
+  return all;
+}
+
+void Communicator::barrier() const {
+  if (size_ > 1) check_mpi(MPI_Barrier(mpi()), "MPI_Barrier");
+}
+
+std::optional<Communicator> Communicator::first(int ranks) const {
+  if (ranks >= size_) return *this;
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(mpi(), rank_ < ranks ? 0 : MPI_UNDEFINED, rank_, &part),
+            "MPI_Comm_split");
+  if (part == MPI_COMM_NULL) return std::nullopt;
+  Communicator result(part);
+  check_mpi(MPI_Comm_free(&part), "MPI_Comm_free");
+  return result;
+}
+
+namespace {
+
+enum class Kind : int { Shape, Value, Io, Memory, Vendor, Other };
+
+struct Failure {
+  Kind kind = Kind::Other;
+  std::string text;
+};
+
+Failure failure_of(std::exception_ptr const& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (ShapeError const& error) {
+    return {Kind::Shape, error.what()};
+  } catch (ValueError const& error) {
+    return {Kind::Value, error.what()};
+  } catch (IoError const& error) {
+    return {Kind::Io, error.what()};
+  } catch (MemoryError const& error) {
+    return {Kind::Memory, error.what()};
+  } catch (VendorError const& error) {
+    return {Kind::Vendor, error.what()};
+  } catch (std::exception const& error) {
+    return {Kind::Other, error.what()};
+  } catch (...) {
+    return {Kind::Other, "unknown exception"};
+  }
+}
+
+[[noreturn]] void raise(Failure const& failure) {
+  switch (failure.kind) {
+    case Kind::Shape:
+      throw ShapeError(failure.text);
+    case Kind::Value:
+      throw ValueError(failure.text);
+    case Kind::Io:
+      throw IoError(failure.text);
+    case Kind::Memory:
+      throw MemoryError(failure.text);
+    case Kind::Vendor:
+      throw VendorError(failure.text);
+    case Kind::Other:
+      break;
+  }
+  throw Error(failure.text);
+}
+
+}  // namespace
+
+void Communicator::agree_void(std::function<void()> const& local) const {
+  if (size_ == 1) return local();
+  std::exception_ptr mine;
+  try {
+    local();
+  } catch (...) {
+    mine = std::current_exception();
+  }
+  int lowest = mine ? rank_ : size_;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, mpi()), "MPI_Allreduce");
+  if (lowest == size_) return;
+  Failure failure;
+  if (lowest == rank_) {
+    failure = failure_of(mine);
+    failure.text = strata::detail::message("rank ", rank_, ": ", failure.text);
+  }
+  int header[2] = {static_cast<int>(failure.kind), static_cast<int>(failure.text.size())};
+  check_mpi(MPI_Bcast(header, 2, MPI_INT, lowest, mpi()), "MPI_Bcast");
+  failure.kind = static_cast<Kind>(header[0]);
+  failure.text.resize(static_cast<std::size_t>(header[1]));
+  check_mpi(MPI_Bcast(failure.text.data(), header[1], MPI_CHAR, lowest, mpi()), "MPI_Bcast");
+  raise(failure);
+}
+
+#else
+
+struct Communicator::Handle {};
+void Communicator::sum(std::span<double>) const {}
+double Communicator::max(double value) const { return value; }
+std::vector<std::int64_t> Communicator::gather(std::int64_t value) const { return {value}; }
+void Communicator::barrier() const {}
+std::optional<Communicator> Communicator::first(int) const { return *this; }
+void Communicator::agree_void(std::function<void()> const& local) const { local(); }
+
+#endif
+
+std::array<int, 3> process_grid(int ranks) {
+  std::array<int, 3> best{1, 1, ranks};
+  double best_ratio = 0;
+  for (int x = static_cast<int>(std::lround(std::cbrt(ranks))); x > 0; --x) {
+    if (ranks % x != 0) continue;
+    for (int y = static_cast<int>(std::lround(std::sqrt(ranks / x))); y > 0; --y) {
+      if (ranks / x % y != 0) continue;
+      int const z = ranks / x / y;
+      double const ratio = static_cast<double>(std::min({x, y, z})) / std::max({x, y, z});
+      if (ratio > best_ratio) best = {x, y, z};
+      best_ratio = std::max(ratio, best_ratio);
+    }
+  }
+  return best;
+}
+
+}  // namespace strata::sparse

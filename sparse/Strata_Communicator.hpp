@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_COMMUNICATOR_HPP
+#define STRATA_SPARSE_COMMUNICATOR_HPP
+
+#include <core/Strata_Config.hpp>
+
+#ifdef STRATA_ENABLE_MPI
+#include <mpi.h>
+#endif
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace strata::sparse {
+
+/// The ranks that work together: a duplicate of the caller's communicator, or one rank without MPI.
+///
+/// A copy refers to the same duplicate, which is freed with the last copy, or by MPI_Finalize. Its
+/// errors are returned and thrown as VendorError; the caller's handler is left alone. All members but
+/// rank() and size() are collective.
+class Communicator {
+ public:
+  /// One rank; calls no MPI.
+  Communicator() = default;
+#ifdef STRATA_ENABLE_MPI
+  explicit Communicator(MPI_Comm caller);
+  MPI_Comm mpi() const;
+#endif
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// In place, over the ranks; the same bits on each.
+  void sum(std::span<double> values) const;
+  double max(double value) const;
+  /// The value of each rank.
+  std::vector<std::int64_t> gather(std::int64_t value) const;
+  void barrier() const;
+
+  /// The ranks 0 to `ranks` - 1 by themselves; nothing on the others.
+  std::optional<Communicator> first(int ranks) const;
+
+  /// Call `local` on each rank; if it throws on any, all ranks throw the exception of the lowest of them.
+  ///
+  /// `local` must not communicate. One rank keeps its exception as it is; several get the same
+  /// strata type and text, with the rank named.
+  template <class Local>
+  std::invoke_result_t<Local> agree(Local&& local) const {
+    using Result = std::invoke_result_t<Local>;
+    if constexpr (std::is_void_v<Result>) {
+      agree_void(local);
+    } else {
+      std::optional<Result> result;
+      agree_void([&] { result.emplace(local()); });
+      return std::move(*result);
+    }
+  }
+
+ private:
+  void agree_void(std::function<void()> const& local) const;
+
+  struct Handle;
+  std::shared_ptr<Handle> handle_;
+  int rank_ = 0, size_ = 1;
+};
+
+/// The benchmark's grid of boxes for a number of ranks: the factors with the largest ratio of the
+/// smallest to the largest, x from round(cbrt(ranks)) down, then y from round(sqrt(ranks / x)) down.
+std::array<int, 3> process_grid(int ranks);
+
+}  // namespace strata::sparse
+
+#endif

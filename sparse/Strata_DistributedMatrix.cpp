@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <sparse/Strata_DistributedMatrix.hpp>
+#include <type_traits>
+
+namespace strata::sparse {
+namespace {
+
+template <class Exec, class Graph>
+SweepOrder<typename Exec::memory_space> order_of(Exec const& exec, Graph const& graph,
+                                                 MatrixOptions const& options) {
+  auto const colouring = colour_rows(exec, graph, options.colouring, options.seed);
+  std::vector<int> order = options.colour_order;
+  if (order.empty()) order = alternating_order(colouring.count);
+  if (options.colouring == ColouringMethod::Levels) std::sort(order.begin(), order.end());
+  return make_sweep_order(exec, graph, colouring, order);
+}
+
+template <class Exec, class Scalar>
+void move(Exec const& exec, std::string const& label,
+          Vector<std::int32_t, typename Exec::memory_space> const& from,
+          Vector<Scalar, typename Exec::memory_space> const& x,
+          Vector<Scalar, typename Exec::memory_space> const& y) {
+  Kokkos::parallel_for(
+      label,
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
+          exec, 0, static_cast<std::int64_t>(from.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i) { y(i) = x(from(i)); });
+}
+
+}  // namespace
+
+template <class Exec>
+DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const& comm,
+                                           detail::LocalMatrix<Exec> const& local,
+                                           MatrixOptions const& options) {
+  auto const shared = std::make_shared<Shared>();
+  auto const& A = local.rows;
+  shared->comm = comm;
+  shared->first_row = local.first_row[static_cast<std::size_t>(comm.rank())];
+  shared->global_rows = local.first_row.back();
+  shared->halo_rows = static_cast<std::int64_t>(local.halo.size());
+  comm.agree([&] {
+    shared->order = has_symmetric_pattern(exec, A)
+                        ? order_of(exec, A, options)
+                        : order_of(exec, symmetric_pattern(exec, A), options);
+    stored_ = make_ell_matrix<double, std::int32_t>(
+        exec, A.rows(), A.cols(),
+        PermutedRows<Stored<fp64>>{A, shared->order.old_row, shared->order.new_row},
+        options.storage);
+  });
+  for (auto const count : comm.gather(A.entries())) shared->global_entries += count;
+  auto const pattern = discover_halo(comm, local.first_row, local.halo);
+  comm.agree([&] {
+    shared->exchange = Halo<Exec>(exec, comm, pattern, shared->order.new_row, options.transport);
+  });
+  shared_ = shared;
+}
+
+template <class Exec>
+std::int64_t DistributedMatrix<Exec>::entries() const {
+  return std::visit([](auto const& A) { return A.entries(); }, stored_);
+}
+
+template <class Exec>
+std::int64_t DistributedMatrix<Exec>::bytes() const {
+  return std::visit([](auto const& A) { return A.bytes(); }, stored_);
+}
+
+template <class Exec>
+Precision DistributedMatrix<Exec>::precision() const {
+  return std::visit([]<class A>(A const&) { return precision_of<typename A::Value>; }, stored_);
+}
+
+template <class Exec>
+bool DistributedMatrix<Exec>::is_exact_in(Exec const& exec, Precision precision) const {
+  bool const exact = comm().agree([&] {
+    return std::visit([&](auto const& A) { return sparse::is_exact_in(exec, A, precision); },
+                      stored_);
+  });
+  return comm().max(exact ? 0 : 1) == 0;
+}
+
+template <class Exec>
+DistributedMatrix<Exec> DistributedMatrix<Exec>::stored_in(Exec const& exec,
+                                                           Precision precision) const {
+  DistributedMatrix result(*this);
+  if (precision == this->precision()) return result;
+  comm().agree([&] {
+    STRATA_REQUIRE(ValueError, traits(precision).bytes > 1, "a sparse matrix can't be stored in ",
+                   traits(precision).name);
+    with_type(precision, [&]<class Value>(std::type_identity<Value>) {
+      if constexpr (sizeof(Value) > 1)
+        std::visit([&](auto const& A) { result.stored_ = converted<Value>(exec, A); }, stored_);
+    });
+  });
+  return result;
+}
+
+template <class Exec>
+template <class Scalar>
+auto DistributedMatrix<Exec>::allocate(Exec const& exec, std::string const& label) const
+    -> Vector<Scalar, MemorySpace> {
+  auto const x = detail::allocate<Vector<Scalar, MemorySpace>>(exec, label, rows() + halo());
+  Kokkos::deep_copy(exec, x, Scalar(0));
+  return x;
+}
+
+template <class Exec>
+template <class Scalar>
+void DistributedMatrix<Exec>::gather(Exec const& exec, Vector<Scalar, MemorySpace> const& natural,
+                                     Vector<Scalar, MemorySpace> const& x) const {
+  move(exec, "strata::sparse::gather", order().old_row, natural, x);
+}
+
+template <class Exec>
+template <class Scalar>
+void DistributedMatrix<Exec>::scatter(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+                                      Vector<Scalar, MemorySpace> const& natural) const {
+  move(exec, "strata::sparse::scatter", order().new_row, x, natural);
+}
+
+template <class Exec>
+template <class Scalar>
+void DistributedMatrix<Exec>::multiply(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+                                       Vector<Scalar, MemorySpace> const& y) const {
+  std::visit(
+      [&](auto const& A) {
+        exchange().start(exec, x);
+        sparse::multiply(exec, A, x, y, {0, order().free_rows});
+        exchange().finish(exec, x);
+        sparse::multiply(exec, A, x, y, {order().free_rows, rows()});
+      },
+      stored_);
+}
+
+template <class Exec>
+template <class Scalar>
+void DistributedMatrix<Exec>::residual(Exec const& exec, Vector<Scalar, MemorySpace> const& b,
+                                       Vector<Scalar, MemorySpace> const& x,
+                                       Vector<Scalar, MemorySpace> const& r) const {
+  std::visit(
+      [&](auto const& A) {
+        exchange().start(exec, x);
+        sparse::residual(exec, A, b, x, r, {0, order().free_rows});
+        exchange().finish(exec, x);
+        sparse::residual(exec, A, b, x, r, {order().free_rows, rows()});
+      },
+      stored_);
+}
+
+template <class Exec>
+template <class Scalar>
+void DistributedMatrix<Exec>::restrict_residual(Exec const& exec,
+                                                Vector<std::int32_t, MemorySpace> const& injection,
+                                                std::int64_t free,
+                                                Vector<Scalar, MemorySpace> const& b,
+                                                Vector<Scalar, MemorySpace> const& x,
+                                                Vector<Scalar, MemorySpace> const& coarse) const {
+  auto const count = static_cast<std::int64_t>(injection.extent(0));
+  std::visit(
+      [&](auto const& A) {
+        exchange().start(exec, x);
+        sparse::restrict_residual(exec, A, injection, b, x, coarse, {0, free});
+        exchange().finish(exec, x);
+        sparse::restrict_residual(exec, A, injection, b, x, coarse, {free, count});
+      },
+      stored_);
+}
+
+template <class Exec>
+template <class Scalar>
+void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                                           Vector<Scalar, MemorySpace> const& x, Sweep sweep,
+                                           Guess guess) const {
+  if (sweep == Sweep::Symmetric) {
+    gauss_seidel(exec, r, x, Sweep::Forward, guess);
+    return gauss_seidel(exec, r, x, Sweep::Backward, Guess::Given);
+  }
+  if (guess == Guess::Zero) {
+    if (sweep == Sweep::Backward) Kokkos::deep_copy(exec, x, Scalar(0));
+    return std::visit(
+        [&](auto const& A) { sparse::gauss_seidel(exec, A, order().blocks, r, x, sweep, guess); },
+        stored_);
+  }
+  bool overlaps = sweep == Sweep::Forward;
+  exchange().start(exec, x);
+  if (!overlaps) exchange().finish(exec, x);
+  std::visit(
+      [&](auto const& A) {
+        if (!overlaps) return sparse::gauss_seidel(exec, A, order().blocks, r, x, sweep, guess);
+        for (auto const block : order().blocks) {
+          if (overlaps && block.begin >= order().free_rows) {
+            exchange().finish(exec, x);
+            overlaps = false;
+          }
+          relax(exec, A, r, x, block, guess);
+        }
+      },
+      stored_);
+  if (overlaps) exchange().finish(exec, x);
+}
+
+#define STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, Scalar)                                  \
+  template Vector<Scalar, Space::memory_space> DistributedMatrix<Space>::allocate<Scalar>(    \
+      Space const&, std::string const&) const;                                                \
+  template void DistributedMatrix<Space>::gather(                                             \
+      Space const&, Vector<Scalar, Space::memory_space> const&,                               \
+      Vector<Scalar, Space::memory_space> const&) const;                                      \
+  template void DistributedMatrix<Space>::scatter(                                            \
+      Space const&, Vector<Scalar, Space::memory_space> const&,                               \
+      Vector<Scalar, Space::memory_space> const&) const;                                      \
+  template void DistributedMatrix<Space>::multiply(                                           \
+      Space const&, Vector<Scalar, Space::memory_space> const&,                               \
+      Vector<Scalar, Space::memory_space> const&) const;                                      \
+  template void DistributedMatrix<Space>::residual(                                           \
+      Space const&, Vector<Scalar, Space::memory_space> const&,                               \
+      Vector<Scalar, Space::memory_space> const&, Vector<Scalar, Space::memory_space> const&) \
+      const;                                                                                  \
+  template void DistributedMatrix<Space>::restrict_residual(                                  \
+      Space const&, Vector<std::int32_t, Space::memory_space> const&, std::int64_t,           \
+      Vector<Scalar, Space::memory_space> const&, Vector<Scalar, Space::memory_space> const&, \
+      Vector<Scalar, Space::memory_space> const&) const;                                      \
+  template void DistributedMatrix<Space>::gauss_seidel(                                       \
+      Space const&, Vector<Scalar, Space::memory_space> const&,                               \
+      Vector<Scalar, Space::memory_space> const&, Sweep, Guess) const;
+#define STRATA_INSTANTIATE_DISTRIBUTED(Space)        \
+  template class DistributedMatrix<Space>;           \
+  STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, fp64) \
+  STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, fp32)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_DISTRIBUTED)
+
+}  // namespace strata::sparse

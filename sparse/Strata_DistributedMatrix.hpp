@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_DISTRIBUTED_MATRIX_HPP
+#define STRATA_SPARSE_DISTRIBUTED_MATRIX_HPP
+
+#include <core/Strata_Precision.hpp>
+#include <cstdint>
+#include <memory>
+#include <sparse/Strata_Communicator.hpp>
+#include <sparse/Strata_EllAssembly.hpp>
+#include <sparse/Strata_GaussSeidel.hpp>
+#include <sparse/Strata_Halo.hpp>
+#include <sparse/Strata_SweepOrder.hpp>
+#include <sparse/detail/Strata_LocalRows.hpp>
+#include <variant>
+#include <vector>
+
+namespace strata::sparse {
+
+struct MatrixOptions {
+  ColouringMethod colouring = ColouringMethod::JonesPlassmannLuby;
+  std::uint64_t seed = 0;
+  std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
+  EllStorage storage = EllStorage::Sliced;
+  Transport transport = Transport::Automatic;
+};
+
+/// A square matrix whose rows are spread over the ranks, in the order of its Gauss-Seidel sweep.
+///
+/// Each rank holds consecutive rows, any number of them, and orders them by itself. Vectors have
+/// rows() + halo() entries in the matrix' order; `gather` and `scatter` change between that and the
+/// caller's. A copy refers to the same matrix; matrices that differ in precision alone share
+/// everything but their values. Members that take vectors are collective, enqueued on `exec`, and
+/// wait on the host for messages if there are other ranks, for nothing if there are not.
+template <class Exec>
+class DistributedMatrix {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+  template <class Value>
+  using Stored = EllMatrix<Value, std::int32_t, MemorySpace>;
+  using AnyStored = std::variant<Stored<fp64>, Stored<fp32>, Stored<bf16>, Stored<fp16>>;
+
+  DistributedMatrix() = default;
+  /// The matrix of which `source` generates this rank's `rows` rows with global columns, in fp64.
+  ///
+  /// Rows are numbered rank by rank. Collective; fences `exec`. Throws what `make_ell_matrix`,
+  /// `make_sweep_order` and `discover_halo` throw, on all ranks.
+  template <class Source>
+  DistributedMatrix(Exec const& exec, Communicator const& comm, std::int64_t rows,
+                    Source const& source, MatrixOptions const& options = {})
+      : DistributedMatrix(exec, comm, detail::localise(exec, comm, rows, source), options) {}
+
+  Communicator const& comm() const { return shared_->comm; }
+  std::int64_t rows() const { return shared_->order.rows(); }
+  std::int64_t halo() const { return shared_->halo_rows; }
+  std::int64_t first_row() const { return shared_->first_row; }
+  std::int64_t global_rows() const { return shared_->global_rows; }
+  std::int64_t global_entries() const { return shared_->global_entries; }
+  /// Of this rank.
+  std::int64_t entries() const;
+  std::int64_t bytes() const;
+  SweepOrder<MemorySpace> const& order() const { return shared_->order; }
+  Halo<Exec> const& exchange() const { return shared_->exchange; }
+  Precision precision() const;
+
+  /// Whether each value of all ranks is exact in `precision`. Collective; fences.
+  bool is_exact_in(Exec const& exec, Precision precision) const;
+  /// The same with values rounded to fp64, fp32, bf16 or fp16.
+  ///
+  /// Throws   ValueError for another precision; MemoryError on all ranks.
+  DistributedMatrix stored_in(Exec const& exec, Precision precision) const;
+
+  /// A vector of zeros in the matrix' order, with room for the halo.
+  template <class Scalar>
+  Vector<Scalar, MemorySpace> allocate(Exec const& exec, std::string const& label) const;
+  /// To the matrix' order, and back; `natural` has rows() entries.
+  template <class Scalar>
+  void gather(Exec const& exec, Vector<Scalar, MemorySpace> const& natural,
+              Vector<Scalar, MemorySpace> const& x) const;
+  template <class Scalar>
+  void scatter(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+               Vector<Scalar, MemorySpace> const& natural) const;
+
+  /// y = A x; the halo of x is filled meanwhile.
+  template <class Scalar>
+  void multiply(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+                Vector<Scalar, MemorySpace> const& y) const;
+  /// r = b - A x; r may be b.
+  template <class Scalar>
+  void residual(Exec const& exec, Vector<Scalar, MemorySpace> const& b,
+                Vector<Scalar, MemorySpace> const& x, Vector<Scalar, MemorySpace> const& r) const;
+  /// coarse(c) = (b - A x)(injection(c)); the first `free` of the injected rows need no halo.
+  template <class Scalar>
+  void restrict_residual(Exec const& exec, Vector<std::int32_t, MemorySpace> const& injection,
+                         std::int64_t free, Vector<Scalar, MemorySpace> const& b,
+                         Vector<Scalar, MemorySpace> const& x,
+                         Vector<Scalar, MemorySpace> const& coarse) const;
+  /// Gauss-Seidel for A x = r, other ranks' values as they were before the sweep (for Guess::Zero: 0, and
+  /// nothing is sent). A Backward sweep waits for the halo first; Forward overlaps every colour.
+  template <class Scalar>
+  void gauss_seidel(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                    Vector<Scalar, MemorySpace> const& x, Sweep sweep = Sweep::Forward,
+                    Guess guess = Guess::Given) const;
+
+ private:
+  struct Shared {
+    Communicator comm;
+    SweepOrder<MemorySpace> order;
+    Halo<Exec> exchange;
+    std::int64_t halo_rows = 0, first_row = 0, global_rows = 0, global_entries = 0;
+  };
+
+  DistributedMatrix(Exec const& exec, Communicator const& comm,
+                    detail::LocalMatrix<Exec> const& local, MatrixOptions const& options);
+
+  AnyStored stored_;
+  std::shared_ptr<Shared const> shared_;
+};
+
+}  // namespace strata::sparse
+
+#endif

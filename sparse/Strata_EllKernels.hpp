@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_ELL_KERNELS_HPP
+#define STRATA_SPARSE_ELL_KERNELS_HPP
+
+#include <core/Strata_Precision.hpp>
+#include <cstdint>
+#include <sparse/Strata_EllMatrix.hpp>
+#include <type_traits>
+
+namespace strata::sparse {
+
+/// Rows [begin, end) of a matrix.
+struct RowRange {
+  std::int64_t begin = 0, end = 0;
+  KOKKOS_FUNCTION std::int64_t size() const { return end - begin; }
+};
+
+/// What x holds before a Gauss-Seidel sweep.
+enum class Guess {
+  Given,
+  Zero,  ///< nothing: rows not yet swept count as zero, so that x needs no initial values
+};
+
+// The kernels below are enqueued on `exec` and work in Scalar (fp32, fp64), whatever type the
+// values are stored in. Bytes are per entry (e) and per row (n), of the stored Value V, Index I.
+
+/// y = A x on the rows of `range`.
+///
+/// Shape    x has at least A.cols() entries, y at least range.end.
+/// Error    |y - A x| <= (width + 2) u |A| |x|, u of Scalar (tested). e (V + I) + 2 n sizeof(Scalar) bytes.
+template <class Exec, class Value, class Index, class Scalar>
+void multiply(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+              std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
+              Vector<Scalar, typename Exec::memory_space> const& y, RowRange range);
+
+/// r = b - A x on the rows of `range`; r may be b.
+template <class Exec, class Value, class Index, class Scalar>
+void residual(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+              std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& b,
+              std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
+              Vector<Scalar, typename Exec::memory_space> const& r, RowRange range);
+
+/// coarse(c) = b(i) - (A x)(i) with i = injection(c), for the coarse rows c of `range`: the residual
+/// at the injected points alone.
+template <class Exec, class Value, class Index, class Scalar>
+void restrict_residual(
+    Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+    ConstVector<std::int32_t, typename Exec::memory_space> const& injection,
+    std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& b,
+    std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
+    Vector<Scalar, typename Exec::memory_space> const& coarse, RowRange range);
+
+/// Relax the rows of `range`, no two of which may be adjacent: x_i = (r_i - sum_{j != i} a_ij x_j) / a_ii.
+///
+/// With Guess::Zero only columns below range.begin are read, which then must be the rows swept so
+/// far. The diagonal is read on the way: one pass over the matrix and no second vector.
+template <class Exec, class Value, class Index, class Scalar>
+void relax(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+           std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
+           Vector<Scalar, typename Exec::memory_space> const& x, RowRange range, Guess guess);
+
+/// Whether each value of A is a number of `precision` without rounding, so that storing it there loses
+/// nothing. NaN and infinity are not.
+///
+/// Sync     fences `exec`.
+template <class Exec, class Value, class Index>
+bool is_exact_in(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+                 Precision precision);
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_ELL_MATRIX_HPP
+#define STRATA_SPARSE_ELL_MATRIX_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Float.hpp>
+#include <cstdint>
+#include <limits>
+
+namespace strata::sparse {
+
+template <class Scalar, class MemorySpace>
+using Vector = Kokkos::View<Scalar*, MemorySpace>;
+template <class Scalar, class MemorySpace>
+using ConstVector = Kokkos::View<Scalar const*, MemorySpace>;
+
+/// How the entries of an EllMatrix lie in memory.
+enum class EllStorage {
+  Slab,    ///< every row as wide as the widest; entry k of all rows is one contiguous slab
+  Sliced,  ///< 32 rows together as wide as their widest: padding ends at the slice
+};
+
+/// A sparse matrix whose rows are padded to equal width, entry k of neighbouring rows side by side.
+///
+/// A copy is a reference to the same matrix. A padded entry has value 0 and the row's own number as
+/// its column (the last column for rows below a wide matrix' end), so that products need no branch
+/// and Gauss-Seidel, which reads the diagonal on the way, adds 0 to it. Offsets are 64-bit.
+///
+/// Source   N. Bell & M. Garland, Implementing sparse matrix-vector multiplication on
+///          throughput-oriented processors, SC'09, doi:10.1145/1654059.1654078 (ELL); M. Kreutzer et
+///          al., A unified sparse matrix data format, SISC 36(5), 2014, doi:10.1137/130930352 (SELL).
+template <class ValueT, class IndexT, class MemorySpaceT>
+class EllMatrix {
+ public:
+  using Value = ValueT;
+  using Index = IndexT;
+  using MemorySpace = MemorySpaceT;
+  static constexpr int slice_rows = 32;
+
+  /// Where the entries of one row are: first, first + stride, ... (width times).
+  struct Row {
+    std::int64_t first, stride;
+    int width;
+  };
+
+  EllMatrix() = default;
+  /// `offsets` of the slices, the end included, for Sliced; empty for a Slab of that width.
+  EllMatrix(std::int64_t rows, std::int64_t cols, std::int64_t entries, int width,
+            Kokkos::View<std::int64_t*, MemorySpace> offsets,
+            Kokkos::View<Index*, MemorySpace> columns, Kokkos::View<Value*, MemorySpace> values)
+      : rows_(rows),
+        cols_(cols),
+        entries_(entries),
+        stride_(padded(rows)),
+        width_(width),
+        sliced_(offsets.extent(0) > 0),
+        offsets_(offsets),
+        columns_(columns),
+        values_(values) {}
+
+  KOKKOS_FUNCTION std::int64_t rows() const { return rows_; }
+  KOKKOS_FUNCTION std::int64_t cols() const { return cols_; }
+  /// Entries that were given, without the padding.
+  std::int64_t entries() const { return entries_; }
+  /// Places for entries, with the padding.
+  std::int64_t stored() const { return static_cast<std::int64_t>(values_.extent(0)); }
+  /// Of the widest row.
+  int width() const { return width_; }
+  EllStorage storage() const { return sliced_ ? EllStorage::Sliced : EllStorage::Slab; }
+  std::int64_t bytes() const {
+    return stored() * static_cast<std::int64_t>(sizeof(Value) + sizeof(Index)) +
+           static_cast<std::int64_t>(offsets_.extent(0) * sizeof(std::int64_t));
+  }
+
+  KOKKOS_FUNCTION Row row(std::int64_t i) const {
+    if (!sliced_) return {i, stride_, width_};
+    std::int64_t const slice = i / slice_rows, first = offsets_(slice);
+    return {first + i % slice_rows, slice_rows,
+            static_cast<int>((offsets_(slice + 1) - first) / slice_rows)};
+  }
+  KOKKOS_FUNCTION Index const* columns() const { return columns_.data(); }
+  KOKKOS_FUNCTION Value const* values() const { return values_.data(); }
+
+  /// The same places with other values.
+  template <class Other>
+  EllMatrix<Other, Index, MemorySpace> with_values(
+      Kokkos::View<Other*, MemorySpace> const& values) const {
+    return {rows_, cols_, entries_, width_, offsets_, columns_, values};
+  }
+
+  /// The column of a padded entry of row i.
+  KOKKOS_FUNCTION std::int64_t padding(std::int64_t i) const { return i < cols_ ? i : cols_ - 1; }
+
+  static constexpr std::int64_t padded(std::int64_t rows) {
+    return (rows + slice_rows - 1) / slice_rows * slice_rows;
+  }
+
+ private:
+  std::int64_t rows_ = 0, cols_ = 0, entries_ = 0, stride_ = 0;
+  int width_ = 0;
+  bool sliced_ = false;
+  Kokkos::View<std::int64_t*, MemorySpace> offsets_;
+  Kokkos::View<Index*, MemorySpace> columns_;
+  Kokkos::View<Value*, MemorySpace> values_;
+};
+
+}  // namespace strata::sparse
+
+#endif

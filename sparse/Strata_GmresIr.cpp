@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <chrono>
+#include <cmath>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <sparse/Strata_GmresIr.hpp>
+#include <sparse/detail/Strata_Givens.hpp>
+
+namespace strata::sparse {
+namespace {
+
+GmresOptions checked(GmresOptions const& options) {
+  STRATA_REQUIRE(ValueError, options.restart >= 1, "GMRES: restart ", options.restart,
+                 " must be at least 1");
+  STRATA_REQUIRE(ValueError, options.max_iterations >= 0, "GMRES: ", options.max_iterations,
+                 " iterations");
+  STRATA_REQUIRE(ValueError, options.tolerance >= 0, "GMRES: tolerance ", options.tolerance);
+  return options;
+}
+
+}  // namespace
+
+template <class Exec, class Scalar>
+GmresIr<Exec, Scalar>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
+                               Multigrid<Exec, Scalar> const& preconditioner,
+                               GmresOptions const& options)
+    : A_(A),
+      preconditioner_(preconditioner),
+      options_(checked(options)),
+      basis_(A.comm().agree([&] {
+        return detail::KrylovBasis<Exec, Scalar>(exec, A.comm(), A.rows(), options.restart + 1);
+      })) {
+  A.comm().agree([&] {
+    r_ = A_.template allocate<double>(exec, "strata::sparse::GmresIr::r");
+    y_ = A_.template allocate<Scalar>(exec, "strata::sparse::GmresIr::y");
+    z_ = A_.template allocate<Scalar>(exec, "strata::sparse::GmresIr::z");
+  });
+}
+
+template <class Exec, class Scalar>
+std::int64_t GmresIr<Exec, Scalar>::bytes() const {
+  return basis_.bytes() + static_cast<std::int64_t>(r_.extent(0) * sizeof(double) +
+                                                    (y_.extent(0) + z_.extent(0)) * sizeof(Scalar));
+}
+
+template <class Exec, class Scalar>
+bool GmresIr<Exec, Scalar>::cycle(Exec const& exec, double rho,
+                                  Vector<double, MemorySpace> const& x, GmresReport& report,
+                                  MotifTimes* times) {
+  auto const timed = [&](Motif motif, auto const& work) {
+    MotifTimes::time(times, exec, motif, work);
+  };
+  auto const& A = preconditioner_.matrix();
+  detail::Givens givens(rho);
+  timed(Motif::Update,
+        [&] { detail::scale(exec, 1 / rho, r_, basis_[0], A_.rows()); });  // q_1 = r / rho
+  for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
+    preconditioner_.apply(exec, basis_[k - 1], z_, times);             // z = M^-1 q_k
+    timed(Motif::Multiply, [&] { A.multiply(exec, z_, basis_[k]); });  // q_{k+1} = A z
+    detail::HessenbergColumn column;
+    timed(Motif::Orthogonalise, [&] { column = basis_.orthogonalise(exec, k); });
+    double const beta = column.beta;
+    if (!std::isfinite(beta)) break;
+    givens.append(std::move(column.h), beta);
+    ++report.iterations;
+    if (beta == 0 || givens.residual() <= options_.tolerance * report.initial_residual) break;
+  }
+  auto const t = givens.minimiser();
+  for (double const entry : t)
+    if (!std::isfinite(entry)) return false;
+  if (t.empty()) return false;
+  timed(Motif::Update, [&] { basis_.combine(exec, t, y_); });  // r = Q t
+  preconditioner_.apply(exec, y_, z_, times);
+  timed(Motif::Update, [&] { detail::add(exec, z_, x, A_.rows()); });  // x += M^-1 r
+  return true;
+}
+
+template <class Exec, class Scalar>
+GmresReport GmresIr<Exec, Scalar>::solve(Exec const& exec, Vector<double, MemorySpace> const& b,
+                                         Vector<double, MemorySpace> const& x, MotifTimes* times) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::GmresIr::solve");
+  exec.fence("strata::sparse::GmresIr::start");
+  auto const start = std::chrono::steady_clock::now();
+  GmresReport report;
+  report.initial_residual = detail::norm(exec, A_.comm(), b, A_.rows());
+  for (bool going = true;;) {
+    double rho = 0;
+    MotifTimes::time(times, exec, Motif::Multiply, [&] { A_.residual(exec, b, x, r_); });
+    MotifTimes::time(times, exec, Motif::Update,
+                     [&] { rho = detail::norm(exec, A_.comm(), r_, A_.rows()); });
+    report.relative_residual = report.initial_residual > 0 ? rho / report.initial_residual : rho;
+    if (!going || !std::isfinite(rho))
+      report.status = GmresStatus::Breakdown;
+    else if (report.relative_residual <= options_.tolerance)
+      report.status = GmresStatus::Converged;
+    else if (report.iterations < options_.max_iterations) {
+      going = cycle(exec, rho, x, report, times);
+      ++report.cycles;
+      continue;
+    }
+    break;
+  }
+  exec.fence("strata::sparse::GmresIr::end");
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+#define STRATA_INSTANTIATE_GMRES(Space) \
+  template class GmresIr<Space, fp64>;  \
+  template class GmresIr<Space, fp32>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_GMRES)
+
+}  // namespace strata::sparse

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_GMRES_IR_HPP
+#define STRATA_SPARSE_GMRES_IR_HPP
+
+#include <cstdint>
+#include <sparse/Strata_DistributedMatrix.hpp>
+#include <sparse/Strata_MotifTimes.hpp>
+#include <sparse/Strata_Multigrid.hpp>
+#include <sparse/detail/Strata_KrylovBasis.hpp>
+
+namespace strata::sparse {
+
+struct GmresOptions {
+  int restart = 30;         ///< basis vectors per cycle; >= 1
+  double tolerance = 1e-9;  ///< of ||b - A x|| / ||b||; 0: as many iterations as allowed
+  std::int64_t max_iterations = 10000;
+};
+
+enum class GmresStatus {
+  Converged,
+  IterationLimit,
+  Breakdown,  ///< a number that is not finite; x is the last iterate that was
+};
+
+struct GmresReport {
+  GmresStatus status = GmresStatus::IterationLimit;
+  std::int64_t iterations = 0, cycles = 0;
+  double initial_residual = 0;   ///< ||b||
+  double relative_residual = 0;  ///< ||b - A x|| / ||b||, computed in fp64 at the end
+  double seconds = 0;
+};
+
+/// Restarted GMRES with multigrid on the right, inside iterative refinement: residuals and x are fp64,
+/// all else is Scalar (fp64: plain GMRES).
+///
+/// Source   A. Kashi et al., Scaling the memory wall using mixed-precision, SC'25,
+///          doi:10.1145/3712285.3759877, algorithm 3. Deviations: sums of products are fp64, and
+///          convergence is declared by the true residual only.
+template <class Exec, class Scalar>
+class GmresIr {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+
+  /// `A` gives the residuals; the preconditioner's finest matrix is the one that is multiplied by
+  /// inside. Both must have the same rows in the same order. Throws ValueError for options outside their ranges,
+  /// MemoryError; on all ranks.
+  GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
+          Multigrid<Exec, Scalar> const& preconditioner, GmresOptions const& options = {});
+
+  /// Bytes of the basis and the work vectors.
+  std::int64_t bytes() const;
+
+  /// Solve A x = b from x as given; b and x in the matrix' order, x with room for the halo.
+  ///
+  /// Sync     fences `exec`.
+  GmresReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
+                    Vector<double, MemorySpace> const& x, MotifTimes* times = nullptr);
+
+ private:
+  // One cycle from the residual `rho`; whether x was updated by finite numbers.
+  bool cycle(Exec const& exec, double rho, Vector<double, MemorySpace> const& x,
+             GmresReport& report, MotifTimes* times);
+
+  DistributedMatrix<Exec> A_;
+  Multigrid<Exec, Scalar> preconditioner_;
+  GmresOptions options_;
+  detail::KrylovBasis<Exec, Scalar> basis_;
+  Vector<double, MemorySpace> r_;
+  Vector<Scalar, MemorySpace> y_, z_;
+};
+
+}  // namespace strata::sparse
+
+#endif

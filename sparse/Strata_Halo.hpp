@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_HALO_HPP
+#define STRATA_SPARSE_HALO_HPP
+
+#include <cstdint>
+#include <memory>
+#include <sparse/Strata_Communicator.hpp>
+#include <sparse/Strata_EllMatrix.hpp>
+#include <string_view>
+#include <vector>
+
+namespace strata::sparse {
+
+/// How values travel between ranks.
+enum class Transport {
+  Automatic,  ///< Direct where the vectors are in host memory or MPI says that it is GPU-aware
+  Direct,     ///< MPI reads and writes device memory
+  Staged,     ///< through pinned host memory
+};
+std::string_view name_of(Transport transport);
+
+/// Who needs which rows of whom; on the host.
+struct HaloPattern {
+  struct Neighbour {
+    int rank;
+    std::int64_t begin, end;  ///< of `wanted` or of the halo
+  };
+  std::vector<Neighbour> from, to;   ///< ranks that send to this one, and that this one sends to
+  std::vector<std::int64_t> wanted;  ///< local rows to send, neighbour by neighbour
+  std::int64_t rows = 0, halo = 0;   ///< vectors have rows + halo entries
+};
+
+/// Tell the owners which of their rows this rank needs. Collective.
+///
+/// `first_row` holds the first global row of each rank and the end; `halo` the global rows needed, ascending.
+/// Throws   ValueError on all ranks if a row is outside the matrix or the rank's own.
+HaloPattern discover_halo(Communicator const& comm, std::vector<std::int64_t> const& first_row,
+                          std::vector<std::int64_t> const& halo);
+
+/// Fills the last entries of a vector, its halo, with values of other ranks.
+///
+/// Between `start` and `finish` work on rows that neither read nor are the halo may be enqueued on `exec`
+/// and runs beside the exchange; it may overwrite what is being sent. One exchange at a time;
+/// used by one host thread.
+template <class Exec>
+class Halo {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+
+  Halo();
+  /// `new_row` numbers the rows of the vectors by those of the pattern. Collective, fences `exec`.
+  Halo(Exec const& exec, Communicator const& comm, HaloPattern const& pattern,
+       Vector<std::int32_t, MemorySpace> const& new_row, Transport transport);
+
+  /// Whether any value comes or goes here.
+  bool active() const;
+  Transport transport() const;
+
+  /// Pack what `exec` has computed so far. Sync: enqueued; on a host the messages are on their way.
+  template <class Scalar>
+  void start(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
+  /// Work enqueued on `exec` from now on finds the halo of x filled. Sync: waits for the messages, not for `exec`.
+  template <class Scalar>
+  void finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
+
+ private:
+  struct Exchange;
+  std::shared_ptr<Exchange> exchange_;
+};
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_DETAIL_KRYLOV_BASIS_HPP
+#define STRATA_SPARSE_DETAIL_KRYLOV_BASIS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Errors.hpp>
+#include <cstdint>
+#include <sparse/Strata_Communicator.hpp>
+#include <sparse/Strata_EllMatrix.hpp>
+#include <vector>
+
+namespace strata::sparse::detail {
+
+/// Column k of the Hessenberg matrix: k entries and the one below.
+struct HessenbergColumn {
+  std::vector<double> h;
+  double beta = 0;
+};
+
+/// Orthonormal vectors in Scalar, spread over the ranks, orthogonalised by classical Gram-Schmidt, twice.
+///
+/// Sums are made in fp64, rows in chunks that depend on their number alone, chunks in order: the same
+/// bits from run to run. CGS2 reads the basis three times: the first update and the second
+/// product share a pass, the second update and the norm the last one.
+template <class Exec, class Scalar>
+class KrylovBasis {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+
+  /// Room for `vectors` of `rows` entries. Throws MemoryError.
+  KrylovBasis(Exec const& exec, Communicator const& comm, std::int64_t rows, int vectors);
+
+  std::int64_t bytes() const { return static_cast<std::int64_t>(Q_.extent(0) * sizeof(Scalar)); }
+
+  /// Vector k.
+  Vector<Scalar, MemorySpace> operator[](int k) const {
+    return Vector<Scalar, MemorySpace>(Q_.data() + k * stride_, rows_);
+  }
+
+  /// Make vector k orthogonal to those before it and scale it to length 1.
+  ///
+  /// Result   vector k as it was = Q h + beta q_k. If beta is 0, q_k is 0.
+  /// Sync     one rank: fences `exec` once, to return; several: also before each of three all-reduces.
+  HessenbergColumn orthogonalise(Exec const& exec, int k);
+
+  /// x = Q t, for the first vectors.
+  void combine(Exec const& exec, std::vector<double> const& t,
+               Vector<Scalar, MemorySpace> const& x);
+
+ private:
+  using Coefficients = Kokkos::View<double*, MemorySpace>;
+  using HostCoefficients = decltype(Kokkos::create_mirror_view(Coefficients()));
+
+  // w -= Q update, then the products Q'w, or w'w, go to `result`.
+  enum class Products { Basis, Norm };
+  void pass(Exec const& exec, int k, double const* update, Products products, std::int64_t result);
+  void sum_chunks(Exec const& exec, int count, std::int64_t result);
+  void sum_ranks(Exec const& exec, std::int64_t first, int count);
+
+  Communicator comm_;
+  std::int64_t rows_, stride_, chunk_, chunks_;
+  int vectors_;
+  Kokkos::View<Scalar*, MemorySpace> Q_;
+  Coefficients partial_, coefficients_;  // first products, second products, norm
+  HostCoefficients host_;
+};
+
+/// ||x||_2 over the ranks, of the first `rows` entries. Fences.
+template <class Exec, class Scalar>
+double norm(Exec const& exec, Communicator const& comm,
+            Vector<Scalar, typename Exec::memory_space> const& x, std::int64_t rows);
+
+/// y = alpha x, rounded to y's type.
+template <class Exec, class From, class To>
+void scale(Exec const& exec, double alpha, Vector<From, typename Exec::memory_space> const& x,
+           Vector<To, typename Exec::memory_space> const& y, std::int64_t rows);
+
+/// y += x, in y's type.
+template <class Exec, class From, class To>
+void add(Exec const& exec, Vector<From, typename Exec::memory_space> const& x,
+         Vector<To, typename Exec::memory_space> const& y, std::int64_t rows);
+
+}  // namespace strata::sparse::detail
+
+#endif

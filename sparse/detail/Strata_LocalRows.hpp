@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_DETAIL_LOCAL_ROWS_HPP
+#define STRATA_SPARSE_DETAIL_LOCAL_ROWS_HPP
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <sparse/Strata_Communicator.hpp>
+#include <sparse/Strata_EllAssembly.hpp>
+#include <vector>
+
+namespace strata::sparse::detail {
+
+/// A rank's rows in the caller's order, columns numbered own rows first, then the halo.
+template <class Exec>
+struct LocalMatrix {
+  EllMatrix<double, std::int32_t, typename Exec::memory_space> rows;
+  std::vector<std::int64_t> first_row;  ///< of each rank, and the end
+  std::vector<std::int64_t> halo;       ///< global rows, ascending
+};
+
+/// Rows [first, end) of a matrix with global columns (row source with local columns).
+template <class Source, class Space>
+struct LocalRows {
+  Source source;
+  std::int64_t first, end;
+  Vector<std::int64_t, Space> halo;
+
+  template <class Emit>
+  KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
+    source(row, [&](std::int64_t column, double value) {
+      emit(column >= first && column < end ? column - first : end - first + place(column), value);
+    });
+  }
+
+ private:
+  // of the first entry of the halo that is not less
+  KOKKOS_FUNCTION std::int64_t place(std::int64_t column) const {
+    std::int64_t low = 0, high = static_cast<std::int64_t>(halo.extent(0));
+    while (low < high) {
+      std::int64_t const middle = (low + high) / 2;
+      if (halo(middle) < column)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+};
+
+/// Columns outside [first, end): counts them, and lists them where there is a list.
+template <class Source, class Space>
+struct ListOutside {
+  Source source;
+  std::int64_t first, end;
+  Vector<std::int64_t, Space> list, count;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    source(row, [&](std::int64_t column, double) {
+      if (column >= first && column < end) return;
+      std::int64_t const at = Kokkos::atomic_fetch_add(&count(0), std::int64_t(1));
+      if (list.extent(0) > 0) list(at) = column;
+    });
+  }
+};
+
+/// The global columns that rows [first, end) have outside, ascending, each once. Fences.
+template <class Exec, class Source>
+std::vector<std::int64_t> columns_outside(Exec const& exec, std::int64_t first, std::int64_t end,
+                                          Source const& source) {
+  using Space = typename Exec::memory_space;
+  using List = Vector<std::int64_t, Space>;
+  using Host = Kokkos::View<std::int64_t*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+  std::vector<std::int64_t> result(1, 0);
+  List list;
+  for (int pass = 0; pass < 2; ++pass) {
+    List const count(Kokkos::view_alloc(exec, "strata::sparse::localise::count"), 1);
+    Kokkos::parallel_for(
+        "strata::sparse::localise::list",
+        Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, end - first),
+        ListOutside<Source, Space>{source, first, end, list, count});
+    if (pass == 0) {
+      Kokkos::deep_copy(exec, Host(result.data(), 1), count);
+      exec.fence("strata::sparse::localise::counted");
+      if (result[0] == 0) return {};
+      list = allocate<List>(exec, "strata::sparse::localise::outside", result[0]);
+    }
+  }
+  result.resize(list.extent(0));
+  Kokkos::deep_copy(exec, Host(result.data(), result.size()), list);
+  exec.fence("strata::sparse::localise::listed");
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+/// The rows that `source` generates with global columns, numbered rank by rank. Collective; fences.
+template <class Exec, class Source>
+LocalMatrix<Exec> localise(Exec const& exec, Communicator const& comm, std::int64_t rows,
+                           Source const& source) {
+  using Space = typename Exec::memory_space;
+  LocalMatrix<Exec> local;
+  comm.agree([&] { STRATA_REQUIRE(ShapeError, rows >= 0, "distributed matrix: ", rows, " rows"); });
+  auto const counts = comm.gather(rows);
+  local.first_row.resize(counts.size() + 1);
+  std::partial_sum(counts.begin(), counts.end(), local.first_row.begin() + 1);
+  std::int64_t const first = local.first_row[static_cast<std::size_t>(comm.rank())];
+  comm.agree([&] {
+    local.halo = columns_outside(exec, first, first + rows, source);
+    if (!local.halo.empty())
+      STRATA_REQUIRE(ValueError,
+                     local.halo.front() >= 0 && local.halo.back() < local.first_row.back(),
+                     "distributed matrix of ", local.first_row.back(), " rows: columns ",
+                     local.halo.front(), " to ", local.halo.back());
+    auto const halo = static_cast<std::int64_t>(local.halo.size());
+    auto const device =
+        allocate<Vector<std::int64_t, Space>>(exec, "strata::sparse::localise::halo", halo);
+    Kokkos::View<std::int64_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
+        local.halo.data(), halo);
+    Kokkos::deep_copy(exec, device, host);
+    local.rows = make_ell_matrix<double, std::int32_t>(
+        exec, rows, rows + halo, LocalRows<Source, Space>{source, first, first + rows, device});
+  });
+  return local;
+}
+
+}  // namespace strata::sparse::detail
+
+#endif

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""`strata hpgmxp`: counts, reports and refusals, on one rank and on several."""
+import os
+import re
+import subprocess
+import unittest
+
+from strata_program import PROGRAM, ProgramTest, load_valid, strata
+
+
+class Hpgmxp(ProgramTest):
+    def benchmark(self, *arguments):
+        """The validated JSON report."""
+        path = self.path("report.json")
+        run = strata("hpgmxp", *arguments, "--json", path)
+        self.assertEqual(run.code, 0, run.err)
+        return load_valid(path, "hpgmxp")
+
+    def test_reproduces_the_known_counts(self):
+        report = self.benchmark("--nx", 16, "--run_type", "validation", "--ordering", "lexicographic")
+        self.assertEqual(report["iterations_fp64"], 21)
+        self.assertAlmostEqual(report["residual_fp64"] / 2.09866e-10, 1, 5)
+        report = self.benchmark("--nx=16", "--run_type=validation", "--ordering", "coloured", "--colouring", "greedy",
+                                "--colour-order", "7,0,6,1,5,2,4,3")
+        self.assertEqual(report["iterations_fp64"], 16)
+        self.assertEqual((report["mixed"], report["fp64"]), (None, None))
+        report = self.benchmark("--nx", 16, "--run_type", "validation", "--ordering", "lexicographic", "--beta", 0.5)
+        self.assertEqual(report["iterations_fp64"], 20)
+
+    def test_runs_all_phases(self):
+        public = self.path("public.txt")
+        report = self.benchmark("16", "24", "16", "--rt", 0, "--report", public)
+        self.assertEqual(report["problem"]["local"], [16, 24, 16])
+        self.assertEqual(report["problem"]["entries"], 46 * 70 * 46)
+        for phase in ("mixed", "fp64"):
+            self.assertEqual(report[phase]["iterations"], 330)
+            self.assertAlmostEqual(sum(motif["share"] for motif in report[phase]["motifs_of_one_cycle"]), 1)
+        rating = report["penalty"] * report["mixed"]["gflops"]
+        self.assertAlmostEqual(report["rating_gflops"] / rating, 1)
+        self.assertFalse(report["conforming"])  # too short
+        self.check_public(public.read_text(), report)
+
+    def check_public(self, text, report):
+        """The keys that the public script looks for, as it looks for them: the last number of the line."""
+
+        def value(key):
+            lines = [line for line in text.splitlines() if key in line]
+            self.assertEqual(len(lines), 1, key)
+            return float(lines[0].split("=")[-1])
+
+        self.assertEqual(value("Machine Summary::Distributed Processes"), 1)
+        for key in ("Ortho", "SpMV", "MG", " SpTRSV", " Restic", " - Ortho   (reference)", " - SpMV    (reference)",
+                    " - MG      (reference)", " -  SpTRSV (reference)", " -  Restic (reference)"):
+            self.assertGreater(value(f"Benchmark Time Summary::{key}"), 0)
+        for key in ("Raw Orho", "Raw SpMV", "Raw MG", "Raw Total", " - Raw Orho  (reference)", " - Raw SpMV  (reference)",
+                    " - Raw MG    (reference)", " - Total     (reference)"):
+            self.assertGreater(value(f"GFLOP/s Summary::{key}"), 0)
+        self.assertAlmostEqual(value("GFLOP/s Summary::Total for benchmark") / report["rating_gflops"], 1, 4)
+        self.assertEqual(len(re.findall(r"Memory Bandwidth \(GB/s\)::.*mxp", text)), 7)
+        self.assertIn("VALID with a GFLOP/s rating of", text)
+
+    def test_reads_the_public_input_file(self):
+        self.path("hpgmp.dat").write_text("a comment\nanother\n16 24 32\n0\n")
+        report = self.benchmark("--input", self.path("hpgmp.dat"), "--run_type", "validation", "--nz", 16)
+        self.assertEqual(report["problem"]["local"], [16, 24, 16])
+        self.path("hpgmp.dat").write_text("16 16 16\n")
+        self.assert_refused(strata("hpgmxp", "--input", self.path("hpgmp.dat")), "expected two lines of comment")
+
+    def test_refuses_what_it_can_not_run(self):
+        for arguments, parts in (
+            (("--nx", 50), ("nx = 50", "48 or 56")),
+            (("--nx", 4), ("nearest is 16",)),
+            (("--nx", 16, "--npx", 2), ("process grid 2 x 1 x 1 for 1 ranks",)),
+            (("--nx", 16, "--colour-order", "1,2,3", "--run_type", "validation"), ("permutation of the 8 colours",)),
+            (("--nx", 800, "--ny", 800, "--nz", 800), ("GB", "take fewer points")),
+            (("--ordering", "lexicographic", "--colour-order", "1,0"), ("--ordering coloured",)),
+            (("--run_type", "fast"), ("--run_type",)),
+            (("--colouring", "red"), ("--colouring",)),
+        ):
+            run = strata("hpgmxp", *arguments)
+            if "permutation" in parts[0]:
+                self.assertEqual(run.code, 1)
+                self.assertIn(parts[0], run.err)
+            else:
+                self.assert_refused(run, *parts)
+
+    @unittest.skipUnless("STRATA_MPIEXEC" in os.environ, "built without MPI")
+    def test_ranks_agree(self):
+        path = self.path("two.json")
+        launcher = [os.environ["STRATA_MPIEXEC"], "-n", "2", PROGRAM, "hpgmxp"]
+        words = ["--nx", "16", "--run_type", "validation", "--ordering", "lexicographic", "--json", str(path)]
+        run = subprocess.run(launcher + words, capture_output=True, text=True, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        report = load_valid(path, "hpgmxp")
+        self.assertEqual(report["problem"]["ranks"], [1, 1, 2])
+        self.assertEqual(report["iterations_fp64"], 29)
+        self.assertAlmostEqual(report["residual_fp64"] / 4.30328e-10, 1, 5)
+        run = subprocess.run(launcher + ["--nx", "12"], capture_output=True, text=True, timeout=120)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertEqual(run.stderr.count("nx = 12"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sparse/Strata_DistributedMatrix.hpp>
+#include <sparse/Strata_StencilProblem.hpp>
+
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "StrataTest_Sparse.hpp"
+
+// Matrices over any number of ranks against sequential loops over the whole matrix on each rank.
+
+namespace {
+
+using namespace strata;
+using namespace strata::sparse;
+using namespace strata::test;
+
+constexpr ColouringMethod methods[] = {ColouringMethod::JonesPlassmannLuby, ColouringMethod::Greedy,
+                                       ColouringMethod::Levels};
+
+/// Unequal parts, one of them empty.
+std::vector<std::int64_t> first_rows(int ranks) {
+  std::vector<std::int64_t> first{0};
+  for (int rank = 0; rank < ranks; ++rank)
+    first.push_back(first.back() + (rank == 1 ? 0 : (rank * 23 + 40) % 61));
+  return first;
+}
+
+template <class Exec>
+struct Problem {
+  Exec exec;
+  Communicator comm;
+  std::vector<std::int64_t> first_row = first_rows(comm.size());
+  std::int64_t n = first_row.back(), first = first_row[static_cast<std::size_t>(comm.rank())],
+               rows = first_row[static_cast<std::size_t>(comm.rank()) + 1] - first;
+  RowList whole;
+  DistributedMatrix<Exec> A;
+
+  Problem(MPI_Comm caller, int widest, ColouringMethod method) : comm(caller) {
+    whole = listed(n, RandomRows{n, widest});
+    MatrixOptions options;
+    options.colouring = method;
+    A = DistributedMatrix<Exec>(exec, comm, rows, RandomRows{n, widest, 1, first}, options);
+  }
+
+  /// This rank's part of a vector, in the matrix' order; the halo is poisoned.
+  auto local(std::vector<double> const& global) const {
+    auto const x = A.template allocate<double>(exec, "strata::test::x");
+    Kokkos::deep_copy(exec, x, std::numeric_limits<double>::quiet_NaN());
+    auto const begin = global.begin() + first;
+    A.gather(exec, to_device<double>(exec, {begin, begin + rows}), x);
+    return x;
+  }
+  void expect(Kokkos::View<double*, typename Exec::memory_space> const& x,
+              std::vector<double> const& global) const {
+    auto const natural =
+        to_device<double>(exec, std::vector<double>(static_cast<std::size_t>(rows)));
+    A.scatter(exec, x, natural);
+    auto const actual = to_host(exec, natural);
+    for (std::int64_t i = 0; i < rows; ++i)
+      ASSERT_NEAR(actual[static_cast<std::size_t>(i)], global[static_cast<std::size_t>(first + i)],
+                  1e-11)
+          << i;
+  }
+  double entry_sum(std::int64_t i, std::vector<double> const& x) const {
+    double sum = 0;
+    for (auto const& [j, value] : whole[static_cast<std::size_t>(i)])
+      sum += value * x[static_cast<std::size_t>(j)];
+    return sum;
+  }
+};
+
+template <class Exec>
+void expect_products(MPI_Comm caller, int widest, ColouringMethod method) {
+  Problem<Exec> const problem(caller, widest, method);
+  auto const x = random_vector(problem.n, 2), b = random_vector(problem.n, 3);
+  std::vector<double> product(x.size()), rest(x.size());
+  for (std::int64_t i = 0; i < problem.n; ++i) {
+    auto const at = static_cast<std::size_t>(i);
+    product[at] = problem.entry_sum(i, x);
+    rest[at] = b[at] - product[at];
+  }
+  auto const y = problem.local(b);
+  problem.A.multiply(problem.exec, problem.local(x), y);
+  problem.expect(y, product);
+  auto const r = problem.local(b);
+  problem.A.residual(problem.exec, r, problem.local(x), r);
+  problem.expect(r, rest);
+  std::int64_t entries = 0;
+  for (auto const& row : problem.whole) entries += static_cast<std::int64_t>(row.size());
+  EXPECT_EQ(problem.A.global_entries(), entries);
+  EXPECT_EQ(problem.A.global_rows(), problem.n);
+  EXPECT_LE(problem.A.order().free_rows, problem.rows);
+  EXPECT_TRUE(problem.comm.size() > 1 || problem.A.order().free_rows == problem.rows);
+}
+
+template <class Exec>
+void expect_sweeps(MPI_Comm caller, int widest, ColouringMethod method) {
+  Problem<Exec> const problem(caller, widest, method);
+  auto const sequence = to_host(problem.exec, problem.A.order().old_row);
+  auto const start = random_vector(problem.n, 4), r = random_vector(problem.n, 5);
+  auto const sweep_once = [&](std::vector<double> x, bool backward) {
+    for (std::size_t k = 0; k < sequence.size(); ++k) {
+      auto const local =
+          static_cast<std::int64_t>(sequence[backward ? sequence.size() - 1 - k : k]);
+      auto const i = static_cast<std::size_t>(problem.first + local);
+      double sum = r[i], diagonal = 0;
+      for (auto const& [j, value] : problem.whole[i])
+        if (j == problem.first + local)
+          diagonal += value;
+        else
+          sum -= value * x[static_cast<std::size_t>(j)];
+      x[i] = sum / diagonal;
+    }
+    return x;
+  };
+  // A second sweep sees what the other ranks have after the first.
+  auto const exchanged = [&](std::vector<double> x) {
+    std::vector<double> sums(x.size());
+    std::copy(x.begin() + problem.first, x.begin() + problem.first + problem.rows,
+              sums.begin() + problem.first);
+    problem.comm.sum(sums);
+    return sums;
+  };
+  for (auto const guess : {Guess::Given, Guess::Zero}) {
+    auto const before = guess == Guess::Given ? start : std::vector<double>(start.size());
+    auto const forward = sweep_once(before, false), backward = sweep_once(before, true);
+    auto const symmetric = sweep_once(exchanged(forward), true);
+    for (auto const& [sweep, expected] :
+         {std::pair(Sweep::Forward, forward), std::pair(Sweep::Backward, backward),
+          std::pair(Sweep::Symmetric, symmetric)}) {
+      auto const x = problem.local(start);
+      if (guess == Guess::Zero)
+        Kokkos::deep_copy(problem.exec, x, std::numeric_limits<double>::quiet_NaN());
+      problem.A.gauss_seidel(problem.exec, problem.local(r), x, sweep, guess);
+      problem.expect(x, expected);
+    }
+  }
+}
+
+template <class Exec>
+void expect_stencil() {
+  Communicator const comm(MPI_COMM_WORLD);
+  Exec const exec;
+  auto const grid = process_grid(comm.size());
+  StencilProblem box{6, 5, 4, grid[0], grid[1], grid[2]};
+  box.px = comm.rank() % grid[0], box.py = comm.rank() / grid[0] % grid[1],
+  box.pz = comm.rank() / (grid[0] * grid[1]);
+  DistributedMatrix<Exec> const A(exec, comm, box.rows(), box);
+  EXPECT_EQ(A.first_row(), box.first_row());
+  EXPECT_EQ(A.global_rows(), box.global_rows());
+  EXPECT_EQ(A.global_entries(), box.global_entries());
+  auto const ones = A.template allocate<float>(exec, "strata::test::ones");
+  auto const sums = A.template allocate<float>(exec, "strata::test::sums");
+  Kokkos::deep_copy(exec, ones, 1.0f);
+  EXPECT_TRUE(A.is_exact_in(exec, Precision::bf16));
+  A.stored_in(exec, Precision::bf16).multiply(exec, ones, sums);
+  std::vector<double> total(1, 0.0);
+  auto const host = to_host(exec, sums);
+  for (std::int64_t i = 0; i < A.rows(); ++i) total[0] += host[static_cast<std::size_t>(i)];
+  comm.sum(total);  // 26 on the diagonal, -1 beside it
+  EXPECT_EQ(total[0], 27.0 * static_cast<double>(box.global_rows()) -
+                          static_cast<double>(box.global_entries()));
+}
+
+struct BadRows {
+  std::int64_t column;
+  template <class Emit>
+  KOKKOS_FUNCTION void operator()(std::int64_t, Emit const& emit) const {
+    emit(column, 1.0);
+  }
+};
+
+template <class Exec>
+void expect_errors_agreed() {
+  Communicator const comm(MPI_COMM_WORLD);
+  int const bad = comm.size() - 1;
+  std::string const place = comm.size() > 1 ? "rank " + std::to_string(bad) + ": " : "";
+  auto const make = [&](std::int64_t rows, std::int64_t column) {
+    DistributedMatrix<Exec> const A(Exec(), comm, rows, BadRows{comm.rank() == bad ? column : 0});
+  };
+  EXPECT_TRUE(throws_with<ValueError>(
+      place + "distributed matrix of " + std::to_string(5 * comm.size()) + " rows",
+      [&] { make(5, 1000); }));
+  EXPECT_TRUE(throws_with<ShapeError>(place + "distributed matrix: -1 rows",
+                                      [&] { make(comm.rank() == bad ? -1 : 3, 0); }));
+  DistributedMatrix<Exec> const A(Exec(), comm, 3, BadRows{0});
+  EXPECT_TRUE(throws_with<ValueError>("stored in fp8_e4m3",
+                                      [&] { (void)A.stored_in(Exec(), Precision::fp8_e4m3); }));
+  MatrixOptions options;
+  options.colour_order = {3, 1};
+  EXPECT_TRUE(throws_with<ValueError>("permutation", [&] {
+    DistributedMatrix<Exec> const B(Exec(), comm, 3, BadRows{0}, options);
+  }));
+}
+
+template <class Space>
+struct Distributed : testing::Test {};
+TYPED_TEST_SUITE(Distributed, Spaces, SpaceNames);
+
+TYPED_TEST(Distributed, MultipliesAnyMatrixInAnyPartition) {
+  for (int const widest : {1, 5, 40})
+    for (auto const method : methods) expect_products<TypeParam>(MPI_COMM_WORLD, widest, method);
+}
+TYPED_TEST(Distributed, SweepsWithTheOtherRanksOldValues) {
+  for (int const widest : {1, 3, 12, 40})
+    for (auto const method : methods) expect_sweeps<TypeParam>(MPI_COMM_WORLD, widest, method);
+}
+TYPED_TEST(Distributed, WorksOnACommunicatorThatIsNotTheWorld) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &part);  // in the opposite order
+  expect_products<TypeParam>(part, 9, ColouringMethod::Greedy);
+  expect_sweeps<TypeParam>(part, 9, ColouringMethod::Greedy);
+  MPI_Comm_free(&part);
+}
+TYPED_TEST(Distributed, HoldsTheBenchmarksProblem) { expect_stencil<TypeParam>(); }
+TYPED_TEST(Distributed, AllRanksThrowTheSame) { expect_errors_agreed<TypeParam>(); }
+
+TEST(Communicator, FirstRanksWorkByThemselves) {
+  Communicator const comm(MPI_COMM_WORLD);
+  auto const part = comm.first(1);
+  EXPECT_EQ(part.has_value(), comm.rank() == 0);
+  EXPECT_EQ(part ? part->size() : 0, comm.rank() == 0 ? 1 : 0);
+  EXPECT_EQ(comm.max(comm.rank()), comm.size() - 1);
+  EXPECT_EQ(comm.gather(comm.rank() * 3).back(), (comm.size() - 1) * 3);
+}
+
+TEST(Communicator, GridsAreTheBenchmarks) {
+  using Grid = std::array<int, 3>;
+  EXPECT_EQ(process_grid(1), (Grid{1, 1, 1}));
+  EXPECT_EQ(process_grid(2), (Grid{1, 1, 2}));
+  EXPECT_EQ(process_grid(4), (Grid{2, 1, 2}));
+  EXPECT_EQ(process_grid(7), (Grid{1, 1, 7}));
+  EXPECT_EQ(process_grid(8), (Grid{2, 2, 2}));
+  EXPECT_EQ(process_grid(12), (Grid{2, 2, 3}));
+}
+
+}  // namespace

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <core/Strata_Precision.hpp>
+#include <sparse/detail/Strata_Givens.hpp>
+#include <sparse/detail/Strata_KrylovBasis.hpp>
+#include <vector>
+
+#include "StrataTest_Spaces.hpp"
+#include "StrataTest_Sparse.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::sparse;
+using namespace strata::test;
+using strata::sparse::detail::Givens;
+using strata::sparse::detail::KrylovBasis;
+
+double dot(std::vector<double> const& a, std::vector<double> const& b) {
+  long double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<long double>(a[i]) * b[i];
+  return static_cast<double>(sum);
+}
+
+/// Orthogonalises random vectors, nearly parallel ones among them: Q'Q = I and old vector = Q h + beta q.
+template <class Exec, class Scalar>
+void expect_orthonormal(std::int64_t rows, int vectors) {
+  Exec const exec;
+  KrylovBasis<Exec, Scalar> basis(exec, Communicator(), rows, vectors);
+  double const u = traits(precision_of<Scalar>).unit_roundoff;
+  std::vector<std::vector<double>> done;
+  for (int k = 0; k < vectors && k < rows; ++k) {
+    auto start = random_vector(rows, static_cast<std::uint64_t>(k));
+    if (k % 5 == 4)
+      for (std::size_t i = 0; i < start.size(); ++i) start[i] = done.back()[i] + 1e-2 * start[i];
+    auto const given = to_device<Scalar>(exec, start);
+    start = to_host(exec, given);
+    Kokkos::deep_copy(exec, basis[k], given);
+    auto const column = basis.orthogonalise(exec, k);
+    auto const q = to_host(exec, basis[k]);
+    EXPECT_NEAR(dot(q, q), 1, 20 * u);
+    for (auto const& other : done) EXPECT_NEAR(dot(q, other), 0, 100 * u);
+    double const size = std::sqrt(dot(start, start));
+    for (std::size_t i = 0; i < q.size(); ++i) {
+      double sum = column.beta * q[i];
+      for (std::size_t j = 0; j < done.size(); ++j) sum += column.h[j] * done[j][i];
+      ASSERT_NEAR(sum, start[i], 20 * u * size);
+    }
+    done.push_back(q);
+  }
+  std::vector<double> t(done.size());
+  for (std::size_t j = 0; j < t.size(); ++j) t[j] = static_cast<double>(j) - 3;
+  auto const x = to_device<Scalar>(exec, std::vector<double>(static_cast<std::size_t>(rows)));
+  basis.combine(exec, t, x);
+  auto const combined = to_host(exec, x);
+  for (std::size_t i = 0; i < combined.size(); ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < t.size(); ++j) sum += t[j] * done[j][i];
+    ASSERT_NEAR(combined[i], sum, 400 * u);
+  }
+}
+
+template <class Exec>
+void expect_dependent_vector_found() {
+  Exec const exec;
+  KrylovBasis<Exec, double> basis(exec, Communicator(), 4, 2);
+  Kokkos::deep_copy(exec, basis[0], 0.5);
+  Kokkos::deep_copy(exec, basis[1], 3.0);
+  EXPECT_EQ(basis.orthogonalise(exec, 0).beta, 1);
+  auto const column = basis.orthogonalise(exec, 1);
+  EXPECT_EQ(column.h, std::vector<double>{6});
+  EXPECT_EQ(column.beta, 0);
+  EXPECT_EQ(to_host(exec, basis[1]), std::vector<double>(4));
+}
+
+template <class Space>
+struct KrylovBasisTest : testing::Test {};
+TYPED_TEST_SUITE(KrylovBasisTest, Spaces, SpaceNames);
+
+TYPED_TEST(KrylovBasisTest, IsOrthonormal) {
+  for (std::int64_t const rows : {1, 7, 127, 128, 1023, 1024, 1025, 5000}) {
+    SCOPED_TRACE(rows);
+    expect_orthonormal<TypeParam, double>(rows, 12);
+    expect_orthonormal<TypeParam, float>(rows, 12);
+  }
+  expect_orthonormal<TypeParam, double>(3000, 70);  // more than a thread's registers hold
+}
+TYPED_TEST(KrylovBasisTest, FindsADependentVector) { expect_dependent_vector_found<TypeParam>(); }
+TYPED_TEST(KrylovBasisTest, HoldsNoRows) {
+  TypeParam const exec;
+  KrylovBasis<TypeParam, double> basis(exec, Communicator(), 0, 3);
+  EXPECT_EQ(basis.orthogonalise(exec, 2).beta, 0);
+}
+
+TEST(Givens, MinimisesTheResidual) {
+  // H = [1 2; 2 1; 0 2], rho = 3: the residual is orthogonal to the columns.
+  Givens givens(3);
+  givens.append({1}, 2);
+  givens.append({2, 1}, 2);
+  auto const t = givens.minimiser();
+  double const r0 = 3 - t[0] - 2 * t[1], r1 = -2 * t[0] - t[1], r2 = -2 * t[1];
+  EXPECT_NEAR(r0 + 2 * r1, 0, 1e-15);
+  EXPECT_NEAR(2 * r0 + r1 + 2 * r2, 0, 1e-15);
+  EXPECT_NEAR(givens.residual(), std::sqrt(r0 * r0 + r1 * r1 + r2 * r2), 1e-15);
+}
+
+}  // namespace

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <Kokkos_Core.hpp>
+
+// Every rank runs every test; rank 0 reports, the others report what fails there.
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  testing::InitGoogleTest(&argc, argv);
+  int rank = 0, failed = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  {
+    Kokkos::ScopeGuard kokkos(argc, argv);
+    failed = RUN_ALL_TESTS();
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return failed;
+}
