@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <core/Strata_Errors.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_SecondInstance.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <limits>
 #include <numeric>
 #include <sparse/Strata_Halo.hpp>
 #include <sparse/detail/Strata_Allocate.hpp>
 #include <sparse/detail/Strata_Mpi.hpp>
-#include <sparse/vendor/Strata_StreamOrder.hpp>
 
 #if defined(STRATA_ENABLE_MPI) && defined(OPEN_MPI)
 #include <mpi-ext.h>
@@ -234,10 +234,10 @@ template <class Scalar>
 void Halo<Exec>::start(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
   if (!active()) return;
   auto& own = *exchange_;
-  vendor::order_after(own.exec, exec);
+  strata::detail::enqueue_wait(own.exec, exec);
   pack(own.exec, own.rows, static_cast<Scalar const*>(x.data()),
        static_cast<Scalar*>(own.send_buffer()));
-  vendor::order_after(exec, own.exec);
+  strata::detail::enqueue_wait(exec, own.exec);
   if (strata::detail::runs_on_host<Exec>) own.post(x.data() + own.pattern.rows);
 }
 
@@ -257,7 +257,7 @@ void Halo<Exec>::finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x) 
   if (!own.staged()) return;
   unpack(own.exec, own.pattern.halo,
          static_cast<Scalar const*>(own.template numbers<Scalar>(own.pinned_receive.data())), halo);
-  vendor::order_after(exec, own.exec);
+  strata::detail::enqueue_wait(exec, own.exec);
 }
 
 #else  // one rank
