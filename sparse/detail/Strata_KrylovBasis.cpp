@@ -259,7 +259,7 @@ void KrylovBasis<Exec, Scalar>::sum_ranks(Exec const& exec, std::int64_t first, 
 template <class Exec, class Scalar>
 HessenbergColumn KrylovBasis<Exec, Scalar>::orthogonalise(Exec const& exec, int k) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::KrylovBasis::orthogonalise");
-  std::int64_t const first = 0, second = vectors_, square = 2 * vectors_;
+  std::int64_t const first = 0, second = vectors_, square = 2 * std::int64_t{vectors_};
   double const* const coefficients = coefficients_.data();
   pass(exec, k, nullptr, Products::Basis, first);  // h = Q' w
   sum_ranks(exec, first, k);
