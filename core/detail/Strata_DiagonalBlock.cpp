@@ -13,11 +13,20 @@ namespace {
 
 constexpr int width = 8;  // columns of one step
 
+// 1 / sqrt(x): the device's approximation, good to two units in the last place, and a Newton step.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T inverse_sqrt(T x) {
-  KOKKOS_IF_ON_DEVICE(
-      (if constexpr (std::is_same_v<T, float>) return ::rsqrtf(x); else return ::rsqrt(x);))
+  KOKKOS_IF_ON_DEVICE((T r; if constexpr (std::is_same_v<T, float>) r = ::rsqrtf(x);
+                       else r = ::rsqrt(x);
+                       return Kokkos::fma(T(0.5) * r, Kokkos::fma(-x * r, r, T(1)), r);))
   KOKKOS_IF_ON_HOST((return T(1) / Kokkos::sqrt(x);))
+}
+
+// sqrt(x) from r = 1 / sqrt(x), the rounding of x r corrected.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T root_of(T x, T r) {
+  T const root = x * r;
+  return Kokkos::fma(T(0.5) * r, Kokkos::fma(-root, root, x), root);
 }
 
 /// L and 1 / diag(L) of a step's pivot block, factored by every thread for itself.
@@ -35,7 +44,7 @@ struct PivotBlock {
       bool const good = pivot > T(0) && pivot <= Kokkos::Experimental::finite_max_v<T>;
       if (!good && bad == width) bad = j;
       inverse_diagonal[j] = inverse_sqrt(pivot);
-      l[j][j] = pivot * inverse_diagonal[j];
+      l[j][j] = root_of(pivot, inverse_diagonal[j]);
       STRATA_UNROLL
       for (int i = j + 1; i < width; ++i) l[i][j] *= inverse_diagonal[j];
       STRATA_UNROLL
@@ -227,10 +236,10 @@ struct FactorDiagonalBlock {
       for (int m = 0; m < rows; ++m) {
         bool const reaches = m <= chunk || c < (m - chunk + 1) * per_chunk;
         if (!reaches) continue;
-        T value = tile[m][c];
+        T sum = 0;  // on its own, for its terms may be lost beside a large diagonal
         STRATA_UNROLL
-        for (int p = 0; p < width; ++p) value -= x[m].x[p] * other.x[p];
-        tile[m][c - 1] = value;
+        for (int p = 0; p < width; ++p) sum += x[m].x[p] * other.x[p];
+        tile[m][c - 1] = tile[m][c] - sum;
       }
     }
   }
