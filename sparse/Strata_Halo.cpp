@@ -186,7 +186,7 @@ struct Halo<Exec>::Exchange {
 };
 
 template <class Exec>
-Halo<Exec>::Halo() = default;
+Halo<Exec>::Halo() {}  // hipcc takes a defaulted one for a device function too
 
 template <class Exec>
 Halo<Exec>::Halo(Exec const& exec, Communicator const& comm, HaloPattern const& pattern,
@@ -273,7 +273,7 @@ HaloPattern discover_halo(Communicator const& comm, std::vector<std::int64_t> co
 template <class Exec>
 struct Halo<Exec>::Exchange {};
 template <class Exec>
-Halo<Exec>::Halo() = default;
+Halo<Exec>::Halo() {}  // hipcc takes a defaulted one for a device function too
 template <class Exec>
 Halo<Exec>::Halo(Exec const&, Communicator const&, HaloPattern const&,
                  Vector<std::int32_t, MemorySpace> const&, Transport) {}
