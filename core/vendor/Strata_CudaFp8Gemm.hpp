@@ -23,7 +23,7 @@ namespace strata::vendor {
 ///
 /// Memory   packed copies and an FP32 product where needed, kept.
 /// Error    Hopper's matrix unit aligns the products within one instruction to about 14 bits before
-///          it adds, so a sum is that of fp32 to about 2^-11 sum |a b|, far below the operands' own
+///          it adds, so a sum is that of fp32 to about 2^-12 sum |a b|, far below the operands' own
 ///          roundoff of 2^-4.
 class CudaFp8Gemm {
  public:
