@@ -138,19 +138,23 @@ bool WidenedBlas<Exec, Backend>::syrk_block(Uplo uplo, Op op, double alpha, Matr
   std::int64_t const size_a = narrow ? n : 0, size_c = narrow || !scaling.direct ? n : 0;
   Frame frame(workspace_, workspace_.bytes(wide, size_a, kb) + workspace_.bytes(wide, size_c, n));
   Matrix const room_a = frame.take(wide, size_a, kb), room_c = frame.take(wide, size_c, n);
+  // Sums of squares grow without cancelling, which fp8 units' short accumulators don't take: fp16
+  // holds both kinds of fp8 exactly and accumulates in fp32.
+  Matrix room_low = room_a;
+  room_low.precision = traits(A.precision).bytes == 1 ? Precision::fp16 : A.precision;
 
   bool formed_whole = false;  // both triangles in room_c, by the backend's product in low precision
   for (std::int64_t p = 0; p < k; p += kb) {
     std::int64_t const depth = std::min(kb, k - p);
     Matrix const block = unscaled(normal ? A.block(0, p, n, depth) : A.block(p, 0, depth, n));
-    if (p == 0)
-      formed_whole = narrow && backend_.gemm(op, transposed(op), 1, block, block, 0, room_c);
-    if (formed_whole) {
-      if (p > 0) multiply(op, transposed(op), 1, block, block, 1, room_c, room_a, room_a);
-    } else if (!backend_.syrk(uplo, op, scaling.backend_alpha(), widened(block, room_a),
-                              scaling.backend_beta(p == 0), scaling.direct ? C : room_c)) {
-      return false;
+    if (narrow && (p == 0 || formed_whole)) {
+      Matrix const low = widened(block, room_low);
+      formed_whole = backend_.gemm(op, transposed(op), 1, low, low, p == 0 ? 0 : 1, room_c);
+      if (!formed_whole && p > 0) return false;
     }
+    if (!formed_whole && !backend_.syrk(uplo, op, scaling.backend_alpha(), widened(block, room_a),
+                                        scaling.backend_beta(p == 0), scaling.direct ? C : room_c))
+      return false;
   }
   if (formed_whole || !scaling.direct)
     combine(exec_, part_of(uplo), scaling.factor, room_c, beta, C);

@@ -127,6 +127,8 @@ bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix 
   if (C.precision != Precision::fp32 || A.precision != B.precision ||
       !has_instructions(A.precision))
     return false;
+  // oneDNN 3.7 with avx512_core_bf16 reads a source of one row as if its entries were contiguous.
+  if (C.cols == 1 && op_b == Op::Trans && B.ld > 1) return false;
   return checked("matmul", [&] {
     Impl::Entry& entry = impl_->find(op_a, op_b, alpha, A, B, beta, C);
     if (!entry.primitive) return false;
