@@ -52,7 +52,13 @@ struct CholeskyFactor<ExecutionSpace>::State {
   void half_solve(Op op, Block const& V);
   RefinementReport refine_once(Block const& B, Block const& Y, RefinementOptions const& options,
                                bool last);
-  void evaluate(Block const& B, Block const& X, SolveReport& report);
+  void evaluate(Block const& B, Block const& X, Block const& R, SolveReport& report);
+  void correct(Block const& B, Block const& X, Block const& R, RefinementOptions const& options,
+               SolveReport& report);
+  Block block(std::int64_t cols, char const* label) const {
+    return Block(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)), n,
+                 cols);
+  }
   double log_determinant_of_factor() const;
   void require_factor(char const* function) const;
 
@@ -234,13 +240,12 @@ RefinementReport CholeskyFactor<ExecutionSpace>::State::refine_once(
   return refine(exec, operators, B, Y, limited);
 }
 
-// Backward errors of X for A X = B, the matrix as given.
+// R = B - A X and the backward errors of X, for the matrix as given.
 template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::evaluate(Block const& B, Block const& X,
+void CholeskyFactor<ExecutionSpace>::State::evaluate(Block const& B, Block const& X, Block const& R,
                                                      SolveReport& result) {
   auto const cols = static_cast<std::int64_t>(X.extent(1));
   detail::BlockVectors<ExecutionSpace> vectors(exec, n, cols);
-  Block const R = vectors.allocate("strata::dense::cholesky::residual", cols);
   blas->symm(uplo, 1, A, matrix_ref(X), 0, matrix_ref(R));
   std::vector<std::int64_t> all(static_cast<std::size_t>(cols));
   for (std::size_t j = 0; j < all.size(); ++j) all[j] = static_cast<std::int64_t>(j);
@@ -259,6 +264,32 @@ void CholeskyFactor<ExecutionSpace>::State::evaluate(Block const& B, Block const
   result.backward_error = backward;
   result.hpl_scaled_residual = backward / (order * 0x1p-52);
   result.slate_error = residual_1 == 0 ? 0 : residual_1 / (order * analysis.norm * solution_1);
+}
+
+// The equilibrated system's backward error says little of A's where rows differ by many orders of
+// magnitude: A's own residual, if it is too large, is solved for as well.
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::correct(Block const& B, Block const& X, Block const& R,
+                                                    RefinementOptions const& options,
+                                                    SolveReport& result) {
+  constexpr int most = 3;
+  auto const cols = static_cast<std::int64_t>(X.extent(1));
+  Block const E = block(cols, "strata::dense::solve::correction"),
+              F = block(cols, "strata::dense::solve::right");
+  for (int k = 0; k < most && result.backward_error > result.refinement.tolerance; ++k) {
+    detail::scale_rows(exec, analysis.d, R, F, n, cols);
+    auto const refinement = refine_once(F, E, options, true);
+    detail::scale_rows(exec, analysis.d, E, E, n, cols);
+    detail::add(exec, X, E);
+    SolveReport better = result;
+    evaluate(B, E, R, better);
+    result.refinement.iterations += refinement.iterations;
+    if (!(better.backward_error < result.backward_error)) return;
+    result.backward_error = better.backward_error;
+    result.hpl_scaled_residual = better.hpl_scaled_residual;
+    result.slate_error = better.slate_error;
+    Kokkos::deep_copy(exec, X, E);
+  }
 }
 
 template <class ExecutionSpace>
@@ -317,12 +348,9 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve(ExecutionSpace const& exec,
   SolveReport best;
   best.converged = true;
   if (s.n == 0 || B.cols == 0) return best;
-  using Block = typename State::Block;
-  auto const block = [&](char const* label) {
-    return Block(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)), s.n,
-                 B.cols);
-  };
-  Block const right = block("strata::dense::solve::B"), solution = block("strata::dense::solve::X");
+  auto const right = s.block(B.cols, "strata::dense::solve::B"),
+             solution = s.block(B.cols, "strata::dense::solve::X"),
+             residual = s.block(B.cols, "strata::dense::solve::R");
   Kokkos::View<double*, memory_space> const identity;
   std::int64_t iterations = 0;
   double seconds = 0;
@@ -336,7 +364,8 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve(ExecutionSpace const& exec,
     now.refinement = s.refine_once(right, solution, options, last);
     detail::scale_rows(exec, s.analysis.d, solution, solution, s.n, B.cols);  // X = D Y
     detail::scale_rows(exec, identity, B, right, s.n, B.cols);
-    s.evaluate(right, solution, now);
+    s.evaluate(right, solution, residual, now);
+    if (now.refinement.converged) s.correct(right, solution, residual, options, now);
     now.converged = now.refinement.converged && now.hpl_scaled_residual <= hpl_threshold &&
                     now.slate_error <= slate_threshold;
     iterations += now.refinement.iterations;

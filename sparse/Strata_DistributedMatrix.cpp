@@ -46,10 +46,10 @@ DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const&
     shared->order = has_symmetric_pattern(exec, A)
                         ? order_of(exec, A, options)
                         : order_of(exec, symmetric_pattern(exec, A), options);
-    stored_ = make_ell_matrix<double, std::int32_t>(
+    using Rows = std::remove_cvref_t<decltype(A)>;
+    stored_ = make_compressed_matrix(
         exec, A.rows(), A.cols(),
-        PermutedRows<Stored<fp64>>{A, shared->order.old_row, shared->order.new_row},
-        options.storage);
+        PermutedRows<Rows>{A, shared->order.old_row, shared->order.new_row}, options.columns);
   });
   for (auto const count : comm.gather(A.entries())) shared->global_entries += count;
   auto const pattern = discover_halo(comm, local.first_row, local.halo);
@@ -67,6 +67,11 @@ std::int64_t DistributedMatrix<Exec>::entries() const {
 template <class Exec>
 std::int64_t DistributedMatrix<Exec>::bytes() const {
   return std::visit([](auto const& A) { return A.bytes(); }, stored_);
+}
+
+template <class Exec>
+std::int64_t DistributedMatrix<Exec>::column_bytes() const {
+  return std::visit([](auto const& A) { return A.column_bytes(); }, stored_);
 }
 
 template <class Exec>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <sparse/Strata_Communicator.hpp>
-#include <sparse/Strata_EllAssembly.hpp>
+#include <sparse/Strata_CompressedAssembly.hpp>
 #include <sparse/Strata_GaussSeidel.hpp>
 #include <sparse/Strata_Halo.hpp>
 #include <sparse/Strata_SweepOrder.hpp>
@@ -20,8 +20,8 @@ namespace strata::sparse {
 struct MatrixOptions {
   ColouringMethod colouring = ColouringMethod::JonesPlassmannLuby;
   std::uint64_t seed = 0;
-  std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
-  EllStorage storage = EllStorage::Sliced;
+  std::vector<int> colour_order;      ///< empty: alternating_order; ascending for Levels
+  Columns columns = Columns::Shared;  ///< the most compact form of columns that is tried
   Transport transport = Transport::Automatic;
 };
 
@@ -37,7 +37,7 @@ class DistributedMatrix {
  public:
   using MemorySpace = typename Exec::memory_space;
   template <class Value>
-  using Stored = EllMatrix<Value, std::int32_t, MemorySpace>;
+  using Stored = CompressedMatrix<Value, MemorySpace>;
   using AnyStored = std::variant<Stored<fp64>, Stored<fp32>, Stored<bf16>, Stored<fp16>>;
 
   DistributedMatrix() = default;
@@ -56,9 +56,10 @@ class DistributedMatrix {
   std::int64_t first_row() const { return shared_->first_row; }
   std::int64_t global_rows() const { return shared_->global_rows; }
   std::int64_t global_entries() const { return shared_->global_entries; }
-  /// Of this rank.
+  /// Of this rank; bytes() with those of the columns, which matrices of other precision share.
   std::int64_t entries() const;
   std::int64_t bytes() const;
+  std::int64_t column_bytes() const;
   SweepOrder<MemorySpace> const& order() const { return shared_->order; }
   Halo<Exec> const& exchange() const { return shared_->exchange; }
   Precision precision() const;

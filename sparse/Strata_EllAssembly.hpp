@@ -117,6 +117,19 @@ namespace strata::sparse {
 
 namespace detail {
 
+template <class Index>
+void check_ell_shape(std::int64_t rows, std::int64_t cols) {
+  STRATA_REQUIRE(ShapeError, rows >= 0 && cols >= 0, "ELL matrix of ", rows, " x ", cols);
+  STRATA_REQUIRE(ShapeError, cols <= std::int64_t(std::numeric_limits<Index>::max()),
+                 "ELL matrix: ", cols, " columns, the index type counts to ",
+                 std::int64_t(std::numeric_limits<Index>::max()));
+}
+
+inline void check_ell_columns(RowStatistics const& found, std::int64_t rows, std::int64_t cols) {
+  STRATA_REQUIRE(ValueError, found.outside == 0, "ELL matrix of ", rows, " x ", cols, ": ",
+                 found.outside, " entries have a column outside");
+}
+
 // The widths of the slices become their offsets, the end included.
 template <class Exec>
 void scan_widths(Exec const& exec, int slice_rows,
@@ -151,10 +164,7 @@ EllMatrix<Value, Index, typename Exec::memory_space> make_ell_matrix(
   using Space = typename Exec::memory_space;
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_ell_matrix");
-  STRATA_REQUIRE(ShapeError, rows >= 0 && cols >= 0, "ELL matrix of ", rows, " x ", cols);
-  STRATA_REQUIRE(ShapeError, cols <= std::int64_t(std::numeric_limits<Index>::max()),
-                 "ELL matrix: ", cols, " columns, the index type counts to ",
-                 std::int64_t(std::numeric_limits<Index>::max()));
+  detail::check_ell_shape<Index>(rows, cols);
   Kokkos::View<std::int64_t*, Space> offsets(
       Kokkos::view_alloc(exec, "strata::sparse::EllMatrix::offsets"),
       Matrix::padded(rows) / Matrix::slice_rows + 1);
@@ -164,8 +174,7 @@ EllMatrix<Value, Index, typename Exec::memory_space> make_ell_matrix(
       detail::MeasureRows<Source, Space>{source, cols, Matrix::slice_rows, offsets},
       Kokkos::Sum<detail::RowStatistics>(found));
   exec.fence("strata::sparse::make_ell_matrix::measured");
-  STRATA_REQUIRE(ValueError, found.outside == 0, "ELL matrix of ", rows, " x ", cols, ": ",
-                 found.outside, " entries have a column outside");
+  detail::check_ell_columns(found, rows, cols);
   std::int64_t places = Matrix::padded(rows) * found.widest;
   if (storage == EllStorage::Sliced) {
     detail::scan_widths(exec, Matrix::slice_rows, offsets);
@@ -206,8 +215,7 @@ struct ConvertValues {
 /// Sync     enqueued on `exec`.
 /// Throws   MemoryError with the bytes.
 template <class Value, class Exec, class Matrix>
-EllMatrix<Value, typename Matrix::Index, typename Exec::memory_space> converted(Exec const& exec,
-                                                                                Matrix const& A) {
+auto converted(Exec const& exec, Matrix const& A) {
   auto const values = detail::allocate<Kokkos::View<Value*, typename Exec::memory_space>>(
       exec, "strata::sparse::EllMatrix::values", A.stored());
   Kokkos::parallel_for(

@@ -15,44 +15,85 @@ using strata::detail::runs_on_host;
 template <class Exec>
 inline constexpr int item_rows = runs_on_host<Exec> ? 32 : 1;
 
-/// Consecutive rows of one slice, and where their entries are.
+/// Consecutive rows of one slice. Items are counted from the slice in which the range begins, so that
+/// a warp takes a slice; those before the range are empty.
 template <int Rows>
 struct RowBlock {
-  std::int64_t row, first, stride;
-  int width, count;
+  static constexpr int slice_rows = 32;
+  std::int64_t row;
+  int count;
 
-  template <class Matrix>
-  KOKKOS_FUNCTION RowBlock(Matrix const& A, RowRange range, std::int64_t item) {
-    if constexpr (Rows == 1) {
-      row = range.begin + item;
-      count = 1;
-    } else {
-      std::int64_t const begin = (range.begin / Rows + item) * Rows, end = begin + Rows;
-      row = begin > range.begin ? begin : range.begin;
-      count = static_cast<int>((end < range.end ? end : range.end) - row);
-    }
-    auto const place = A.row(row);
-    first = place.first;
-    stride = place.stride;
-    width = place.width;
+  KOKKOS_FUNCTION explicit RowBlock(std::int64_t only_row) : row(only_row), count(1) {}
+  KOKKOS_FUNCTION RowBlock(RowRange range, std::int64_t item) {
+    std::int64_t const begin = range.begin / slice_rows * slice_rows + item * Rows,
+                       end = begin + Rows < range.end ? begin + Rows : range.end;
+    row = begin > range.begin ? begin : range.begin;
+    count = static_cast<int>(end - row);
   }
-
   static std::int64_t items(RowRange range) {
     if (range.size() <= 0) return 0;
-    return (range.end - 1) / Rows - range.begin / Rows + 1;
+    return (range.end - range.begin / slice_rows * slice_rows + Rows - 1) / Rows;
   }
 
-  /// step(r, column, value) for each entry of each row + r, a row's entries in order.
-  template <class Matrix, class Step>
-  KOKKOS_FUNCTION void for_each_entry(Matrix const& A, Step const& step) const {
-    auto const* KOKKOS_RESTRICT columns = A.columns();
-    auto const* KOKKOS_RESTRICT values = A.values();
-    std::int64_t at = first;
-    for (int k = 0; k < width; ++k, at += stride) {
-      if (Rows == 1 || count == Rows) {
-        for (int r = 0; r < Rows; ++r) step(r, columns[at + r], values[at + r]);
-      } else {
-        for (int r = 0; r < count; ++r) step(r, columns[at + r], values[at + r]);
+  /// step(r, column, value) for each entry of each row + r, a row's entries in order; value(), its
+  /// stored value, is read only if it is called.
+  template <class Value, class Index, class Space, class Step>
+  KOKKOS_FUNCTION void for_each_entry(EllMatrix<Value, Index, Space> const& A,
+                                      Step const& step) const {
+    auto const place = A.row(row);
+    Index const* KOKKOS_RESTRICT columns = A.columns() + place.first;
+    for_each_slot(
+        place.width, A.values() + place.first, place.stride,
+        [&](int k, int r) { return columns[k * place.stride + r]; }, step);
+  }
+  template <class Value, class Space, class Step>
+  KOKKOS_FUNCTION void for_each_entry(CompressedMatrix<Value, Space> const& A,
+                                      Step const& step) const {
+    CompressedSlice const slice = A.slice(row / slice_rows);
+    std::int64_t const lane = row % slice_rows;
+    auto const width = static_cast<int>(slice.width);
+    Value const* const values = A.values() + slice.values + lane;
+    auto const first = static_cast<std::int32_t>(row);
+    switch (static_cast<Columns>(slice.kind)) {
+      case Columns::Shared: {
+        std::int32_t const* KOKKOS_RESTRICT distances = A.numbers() + slice.columns;
+        return for_each_slot(
+            width, values, slice_rows, [&](int k, int r) { return first + r + distances[k]; },
+            step);
+      }
+      case Columns::Narrow: {
+        std::uint16_t const* KOKKOS_RESTRICT narrow = A.narrow() + slice.columns + lane;
+        return for_each_slot(
+            width, values, slice_rows,
+            [&](int k, int r) { return slice.base + narrow[k * slice_rows + r]; }, step);
+      }
+      case Columns::Wide: {
+        std::int32_t const* KOKKOS_RESTRICT columns = A.numbers() + slice.columns + lane;
+        return for_each_slot(
+            width, values, slice_rows, [&](int k, int r) { return columns[k * slice_rows + r]; },
+            step);
+      }
+    }
+  }
+
+ private:
+  template <class Value, class Column, class Step>
+  KOKKOS_FUNCTION void for_each_slot(int width, Value const* KOKKOS_RESTRICT values,
+                                     std::int64_t stride, Column const& column,
+                                     Step const& step) const {
+    if constexpr (Rows == 1) {
+#pragma unroll 9
+      for (int k = 0; k < width; ++k) step(0, column(k, 0), [&] { return values[k * stride]; });
+    } else {
+      for (int k = 0; k < width; ++k) {
+        auto const entry = [&](int r) {
+          step(r, column(k, r), [&] { return values[k * stride + r]; });
+        };
+        if (count == Rows) {
+          for (int r = 0; r < Rows; ++r) entry(r);
+        } else {
+          for (int r = 0; r < count; ++r) entry(r);
+        }
       }
     }
   }
@@ -76,11 +117,12 @@ struct Multiply {
   Scalar* y;
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    RowBlock<Rows> const block(A, range, item);
+    RowBlock<Rows> const block(range, item);
+    if (block.count <= 0) return;
     Scalar sum[Rows];
     for (int r = 0; r < block.count; ++r) sum[r] = Subtract ? b[block.row + r] : Scalar(0);
-    block.for_each_entry(A, [&](int r, std::int64_t column, auto value) {
-      Scalar const term = static_cast<Scalar>(value) * x[column];
+    block.for_each_entry(A, [&](int r, auto column, auto const& value) {
+      Scalar const term = static_cast<Scalar>(value()) * x[column];
       sum[r] += Subtract ? -term : term;
     });
     for (int r = 0; r < block.count; ++r) y[block.row + r] = sum[r];
@@ -98,10 +140,10 @@ struct RestrictResidual {
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     std::int64_t const c = range.begin + item, fine = injection(c);
-    RowBlock<1> const block(A, RowRange{fine, fine + 1}, 0);
+    RowBlock<1> const block(fine);
     Scalar sum = b[fine];
-    block.for_each_entry(A, [&](int, std::int64_t column, auto value) {
-      sum -= static_cast<Scalar>(value) * x[column];
+    block.for_each_entry(A, [&](int, auto column, auto const& value) {
+      sum -= static_cast<Scalar>(value()) * x[column];
     });
     coarse[c] = sum;
   }
@@ -115,18 +157,18 @@ struct Relax {
   Scalar* x;
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    RowBlock<Rows> const block(A, range, item);
+    RowBlock<Rows> const block(range, item);
+    if (block.count <= 0) return;
     Scalar sum[Rows], diagonal[Rows];
     for (int r = 0; r < block.count; ++r) {
       sum[r] = rhs[block.row + r];
       diagonal[r] = 0;
     }
-    block.for_each_entry(A, [&](int r, std::int64_t column, auto stored) {
-      Scalar const value = static_cast<Scalar>(stored);
+    block.for_each_entry(A, [&](int r, auto column, auto const& value) {
       if (column == block.row + r)
-        diagonal[r] += value;
+        diagonal[r] += static_cast<Scalar>(value());
       else if (Initial == Guess::Given || column < range.begin)
-        sum[r] -= value * x[column];
+        sum[r] -= static_cast<Scalar>(value()) * x[column];
     });
     for (int r = 0; r < block.count; ++r) x[block.row + r] = sum[r] / diagonal[r];
   }
@@ -158,33 +200,30 @@ std::int64_t count_inexact(Exec const& exec, std::int64_t places, Value const* v
 
 }  // namespace
 
-template <class Exec, class Value, class Index, class Scalar>
-void multiply(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+template <class Exec, class Matrix, class Scalar>
+void multiply(Exec const& exec, Matrix const& A,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
               Vector<Scalar, typename Exec::memory_space> const& y, RowRange range) {
-  using Matrix = EllMatrix<Value, Index, typename Exec::memory_space>;
   launch("strata::sparse::multiply", exec, range,
          Multiply<item_rows<Exec>, Matrix, Scalar, false>{A, range, nullptr, x.data(), y.data()});
 }
 
-template <class Exec, class Value, class Index, class Scalar>
-void residual(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+template <class Exec, class Matrix, class Scalar>
+void residual(Exec const& exec, Matrix const& A,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& b,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
               Vector<Scalar, typename Exec::memory_space> const& r, RowRange range) {
-  using Matrix = EllMatrix<Value, Index, typename Exec::memory_space>;
   launch("strata::sparse::residual", exec, range,
          Multiply<item_rows<Exec>, Matrix, Scalar, true>{A, range, b.data(), x.data(), r.data()});
 }
 
-template <class Exec, class Value, class Index, class Scalar>
+template <class Exec, class Matrix, class Scalar>
 void restrict_residual(
-    Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+    Exec const& exec, Matrix const& A,
     ConstVector<std::int32_t, typename Exec::memory_space> const& injection,
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& b,
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
     Vector<Scalar, typename Exec::memory_space> const& coarse, RowRange range) {
-  using Matrix = EllMatrix<Value, Index, typename Exec::memory_space>;
   using Injection = ConstVector<std::int32_t, typename Exec::memory_space>;
   if (range.size() <= 0) return;
   Kokkos::parallel_for(
@@ -194,11 +233,10 @@ void restrict_residual(
                                                   coarse.data()});
 }
 
-template <class Exec, class Value, class Index, class Scalar>
-void relax(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+template <class Exec, class Matrix, class Scalar>
+void relax(Exec const& exec, Matrix const& A,
            std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
            Vector<Scalar, typename Exec::memory_space> const& x, RowRange range, Guess guess) {
-  using Matrix = EllMatrix<Value, Index, typename Exec::memory_space>;
   constexpr int rows = item_rows<Exec>;
   if (guess == Guess::Zero)
     launch("strata::sparse::relax::zero_guess", exec, range,
@@ -208,41 +246,49 @@ void relax(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space
            Relax<rows, Matrix, Scalar, Guess::Given>{A, range, r.data(), x.data()});
 }
 
-template <class Exec, class Value, class Index>
-bool is_exact_in(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
-                 Precision precision) {
+template <class Exec, class Matrix>
+bool is_exact_in(Exec const& exec, Matrix const& A, Precision precision) {
   return with_type(precision, [&]<class To>(std::type_identity<To>) {
     return count_inexact<To>(exec, A.stored(), A.values()) == 0;
   });
 }
 
-#define STRATA_INSTANTIATE_ELL_SCALAR(Space, Value, Scalar)                                        \
-  template void multiply(Space const&, EllMatrix<Value, std::int32_t, Space::memory_space> const&, \
-                         ConstVector<Scalar, Space::memory_space> const&,                          \
-                         Vector<Scalar, Space::memory_space> const&, RowRange);                    \
-  template void residual(Space const&, EllMatrix<Value, std::int32_t, Space::memory_space> const&, \
-                         ConstVector<Scalar, Space::memory_space> const&,                          \
-                         ConstVector<Scalar, Space::memory_space> const&,                          \
-                         Vector<Scalar, Space::memory_space> const&, RowRange);                    \
-  template void restrict_residual(Space const&,                                                    \
-                                  EllMatrix<Value, std::int32_t, Space::memory_space> const&,      \
-                                  ConstVector<std::int32_t, Space::memory_space> const&,           \
-                                  ConstVector<Scalar, Space::memory_space> const&,                 \
-                                  ConstVector<Scalar, Space::memory_space> const&,                 \
-                                  Vector<Scalar, Space::memory_space> const&, RowRange);           \
-  template void relax(Space const&, EllMatrix<Value, std::int32_t, Space::memory_space> const&,    \
-                      ConstVector<Scalar, Space::memory_space> const&,                             \
+#define STRATA_INSTANTIATE_KERNELS(Space, Matrix, Scalar)                                \
+  template void multiply(Space const&, Matrix const&,                                    \
+                         ConstVector<Scalar, Space::memory_space> const&,                \
+                         Vector<Scalar, Space::memory_space> const&, RowRange);          \
+  template void residual(Space const&, Matrix const&,                                    \
+                         ConstVector<Scalar, Space::memory_space> const&,                \
+                         ConstVector<Scalar, Space::memory_space> const&,                \
+                         Vector<Scalar, Space::memory_space> const&, RowRange);          \
+  template void restrict_residual(Space const&, Matrix const&,                           \
+                                  ConstVector<std::int32_t, Space::memory_space> const&, \
+                                  ConstVector<Scalar, Space::memory_space> const&,       \
+                                  ConstVector<Scalar, Space::memory_space> const&,       \
+                                  Vector<Scalar, Space::memory_space> const&, RowRange); \
+  template void relax(Space const&, Matrix const&,                                       \
+                      ConstVector<Scalar, Space::memory_space> const&,                   \
                       Vector<Scalar, Space::memory_space> const&, RowRange, Guess);
-#define STRATA_INSTANTIATE_ELL_VALUE(Space, Value)  \
-  STRATA_INSTANTIATE_ELL_SCALAR(Space, Value, fp64) \
-  STRATA_INSTANTIATE_ELL_SCALAR(Space, Value, fp32) \
-  template bool is_exact_in(                        \
-      Space const&, EllMatrix<Value, std::int32_t, Space::memory_space> const&, Precision);
-#define STRATA_INSTANTIATE_ELL(Space)       \
-  STRATA_INSTANTIATE_ELL_VALUE(Space, fp64) \
-  STRATA_INSTANTIATE_ELL_VALUE(Space, fp32) \
-  STRATA_INSTANTIATE_ELL_VALUE(Space, bf16) \
-  STRATA_INSTANTIATE_ELL_VALUE(Space, fp16)
+#define STRATA_INSTANTIATE_MATRIX(Space, Matrix)  \
+  STRATA_INSTANTIATE_KERNELS(Space, Matrix, fp64) \
+  STRATA_INSTANTIATE_KERNELS(Space, Matrix, fp32) \
+  template bool is_exact_in(Space const&, Matrix const&, Precision);
+// A type's name without a comma.
+template <class Value>
+struct Stored {
+  template <class Space>
+  using Ell = EllMatrix<Value, std::int32_t, typename Space::memory_space>;
+  template <class Space>
+  using Compressed = CompressedMatrix<Value, typename Space::memory_space>;
+};
+#define STRATA_INSTANTIATE_VALUE(Space, Value)                \
+  STRATA_INSTANTIATE_MATRIX(Space, Stored<Value>::Ell<Space>) \
+  STRATA_INSTANTIATE_MATRIX(Space, Stored<Value>::Compressed<Space>)
+#define STRATA_INSTANTIATE_ELL(Space)   \
+  STRATA_INSTANTIATE_VALUE(Space, fp64) \
+  STRATA_INSTANTIATE_VALUE(Space, fp32) \
+  STRATA_INSTANTIATE_VALUE(Space, bf16) \
+  STRATA_INSTANTIATE_VALUE(Space, fp16)
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_ELL)
 
 }  // namespace strata::sparse

@@ -5,6 +5,7 @@
 
 #include <core/Strata_Precision.hpp>
 #include <cstdint>
+#include <sparse/Strata_CompressedMatrix.hpp>
 #include <sparse/Strata_EllMatrix.hpp>
 #include <type_traits>
 
@@ -23,29 +24,30 @@ enum class Guess {
 };
 
 // The kernels below are enqueued on `exec` and work in Scalar (fp32, fp64), whatever type the
-// values are stored in. Bytes are per entry (e) and per row (n), of the stored Value V, Index I.
+// values are stored in. Matrix is an EllMatrix with 32-bit columns or a CompressedMatrix. Bytes are
+// per entry (e) and per row (n), of the stored value V and column I.
 
 /// y = A x on the rows of `range`.
 ///
 /// Shape    x has at least A.cols() entries, y at least range.end.
 /// Error    |y - A x| <= (width + 2) u |A| |x|, u of Scalar (tested). e (V + I) + 2 n sizeof(Scalar) bytes.
-template <class Exec, class Value, class Index, class Scalar>
-void multiply(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+template <class Exec, class Matrix, class Scalar>
+void multiply(Exec const& exec, Matrix const& A,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
               Vector<Scalar, typename Exec::memory_space> const& y, RowRange range);
 
 /// r = b - A x on the rows of `range`; r may be b.
-template <class Exec, class Value, class Index, class Scalar>
-void residual(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+template <class Exec, class Matrix, class Scalar>
+void residual(Exec const& exec, Matrix const& A,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& b,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
               Vector<Scalar, typename Exec::memory_space> const& r, RowRange range);
 
 /// coarse(c) = b(i) - (A x)(i) with i = injection(c), for the coarse rows c of `range`: the residual
 /// at the injected points alone.
-template <class Exec, class Value, class Index, class Scalar>
+template <class Exec, class Matrix, class Scalar>
 void restrict_residual(
-    Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+    Exec const& exec, Matrix const& A,
     ConstVector<std::int32_t, typename Exec::memory_space> const& injection,
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& b,
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
@@ -55,8 +57,8 @@ void restrict_residual(
 ///
 /// With Guess::Zero only columns below range.begin are read, which then must be the rows swept so
 /// far. The diagonal is read on the way: one pass over the matrix and no second vector.
-template <class Exec, class Value, class Index, class Scalar>
-void relax(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
+template <class Exec, class Matrix, class Scalar>
+void relax(Exec const& exec, Matrix const& A,
            std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
            Vector<Scalar, typename Exec::memory_space> const& x, RowRange range, Guess guess);
 
@@ -64,9 +66,8 @@ void relax(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space
 /// nothing. NaN and infinity are not.
 ///
 /// Sync     fences `exec`.
-template <class Exec, class Value, class Index>
-bool is_exact_in(Exec const& exec, EllMatrix<Value, Index, typename Exec::memory_space> const& A,
-                 Precision precision);
+template <class Exec, class Matrix>
+bool is_exact_in(Exec const& exec, Matrix const& A, Precision precision);
 
 }  // namespace strata::sparse
 

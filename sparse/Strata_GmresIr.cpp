@@ -30,7 +30,8 @@ GmresIr<Exec, Scalar>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& 
       options_(checked(options)),
       basis_(A.comm().agree([&] {
         return detail::KrylovBasis<Exec, Scalar>(exec, A.comm(), A.rows(), options.restart + 1);
-      })) {
+      })),
+      steps_(static_cast<std::size_t>(options.restart)) {
   A.comm().agree([&] {
     r_ = A_.template allocate<double>(exec, "strata::sparse::GmresIr::r");
     y_ = A_.template allocate<Scalar>(exec, "strata::sparse::GmresIr::y");
@@ -56,10 +57,16 @@ bool GmresIr<Exec, Scalar>::cycle(Exec const& exec, double rho,
   timed(Motif::Update,
         [&] { detail::scale(exec, 1 / rho, r_, basis_[0], A_.rows()); });  // q_1 = r / rho
   for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
-    preconditioner_.apply(exec, basis_[k - 1], z_, times);             // z = M^-1 q_k
-    timed(Motif::Multiply, [&] { A.multiply(exec, z_, basis_[k]); });  // q_{k+1} = A z
-    detail::HessenbergColumn column;
-    timed(Motif::Orthogonalise, [&] { column = basis_.orthogonalise(exec, k); });
+    auto const step = [&] {
+      preconditioner_.apply(exec, basis_[k - 1], z_, times);             // z = M^-1 q_k
+      timed(Motif::Multiply, [&] { A.multiply(exec, z_, basis_[k]); });  // q_{k+1} = A z
+      timed(Motif::Orthogonalise, [&] { basis_.orthogonalise(exec, k); });
+    };
+    if (times == nullptr && A.comm().size() == 1)  // no messages, no fences
+      steps_[static_cast<std::size_t>(k - 1)].run(exec, step);
+    else
+      step();
+    detail::HessenbergColumn column = basis_.column(exec, k);
     double const beta = column.beta;
     if (!std::isfinite(beta)) break;
     givens.append(std::move(column.h), beta);

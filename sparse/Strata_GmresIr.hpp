@@ -3,11 +3,13 @@
 #ifndef STRATA_SPARSE_GMRES_IR_HPP
 #define STRATA_SPARSE_GMRES_IR_HPP
 
+#include <core/detail/Strata_Recording.hpp>
 #include <cstdint>
 #include <sparse/Strata_DistributedMatrix.hpp>
 #include <sparse/Strata_MotifTimes.hpp>
 #include <sparse/Strata_Multigrid.hpp>
 #include <sparse/detail/Strata_KrylovBasis.hpp>
+#include <vector>
 
 namespace strata::sparse {
 
@@ -66,6 +68,7 @@ class GmresIr {
   Multigrid<Exec, Scalar> preconditioner_;
   GmresOptions options_;
   detail::KrylovBasis<Exec, Scalar> basis_;
+  std::vector<strata::detail::Recording<Exec>> steps_;  // of a cycle
   Vector<double, MemorySpace> r_;
   Vector<Scalar, MemorySpace> y_, z_;
 };

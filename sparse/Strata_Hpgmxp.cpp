@@ -52,7 +52,7 @@ struct Systems {
 template <class Exec>
 Precision narrowest(Exec const& exec, Hierarchy<Exec> const& wide) {
   if (!strata::detail::runs_on_host<Exec>)
-    for (auto const precision : {Precision::fp16, Precision::bf16})
+    for (auto const precision : {Precision::bf16, Precision::fp16})  // bf16 widens by a shift
       if (std::all_of(wide.levels.begin(), wide.levels.end(),
                       [&](auto const& level) { return level.A.is_exact_in(exec, precision); }))
         return precision;
@@ -123,7 +123,10 @@ HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
   Multigrid<Exec, Scalar> const preconditioner(exec, inner);
   GmresIr<Exec, Scalar> solver(exec, systems.A(), preconditioner, gmres);
   HpgmxpPhase phase{inner.levels.front().A.precision(), precision_of<Scalar>, {}};
-  phase.storage = {static_cast<double>(traits(phase.values).bytes), 4, sizeof(Scalar), 8};
+  auto const& A = inner.levels.front().A;
+  phase.storage = {static_cast<double>(traits(phase.values).bytes),
+                   static_cast<double>(A.column_bytes()) / static_cast<double>(A.entries()),
+                   sizeof(Scalar), 8};
   phase.bytes = solver.bytes();
   options.progress(name + ", warm-up");
   double const estimate = comm.max(solve_from_zero(exec, systems, solver).seconds);
@@ -273,9 +276,7 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
     result.levels.push_back({level.A.global_rows(), level.A.global_entries()});
   result.matrix_bytes = systems.wide.bytes();
   for (auto const& level : systems.narrow.levels)
-    result.matrix_bytes += level.A.bytes() /
-                           static_cast<std::int64_t>(traits(level.A.precision()).bytes + 4) *
-                           static_cast<std::int64_t>(traits(level.A.precision()).bytes);
+    result.matrix_bytes += level.A.bytes() - level.A.column_bytes();
   if (has_validation(options.run) && all_ranks)
     result.validation = validate(exec, comm, systems, options);
   if (has_mixed(options.run))

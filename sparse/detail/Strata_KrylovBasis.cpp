@@ -51,39 +51,62 @@ struct PassData {
   bool norm;
 };
 
-/// A chunk by a thread of a device's team a row: the row's basis entries stay in registers between the
-/// update and the products, so that they are read once. For k <= K.
+/// A chunk by a device's team, a row by a thread: the row's basis entries stay in registers between
+/// the update and the products, so that they are read once, and the next row's are on their way. For
+/// k <= K.
 template <class Exec, class Scalar, int K>
 struct DevicePass {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
   PassData<Scalar> d;
 
+  struct Row {
+    Scalar q[K], w;
+  };
+
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     std::int64_t const chunk = team.league_rank(), begin = chunk * d.chunk;
     std::int64_t const end = begin + d.chunk < d.rows ? begin + d.chunk : d.rows;
+    std::int64_t const step = team.team_size();
     Sums<K> total;
     Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, begin, end),
-        [&](std::int64_t i, Sums<K>& sums) { add_row(i, sums); }, Kokkos::Sum<Sums<K>>(total));
+        Kokkos::TeamThreadRange(team, team.team_size()),
+        [&](int thread, Sums<K>& sums) {
+          std::int64_t i = begin + thread;
+          if (i >= end) return;
+          Row row = read(i);
+          for (; i < end; i += step) {
+            Row const next = read(i + step < end ? i + step : i);
+            add_row(i, row, sums);
+            row = next;
+          }
+        },
+        Kokkos::Sum<Sums<K>>(total));
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       for (int j = 0; j < (d.norm ? 1 : d.k); ++j) d.partial[chunk + j * d.chunks] = total.value[j];
     });
   }
 
  private:
-  KOKKOS_FUNCTION void add_row(std::int64_t i, Sums<K>& sums) const {
-    double q[K], w = static_cast<double>(d.w[i]);
-    for (int j = 0; j < K; ++j) q[j] = j < d.k ? static_cast<double>(d.Q[i + j * d.stride]) : 0;
+  KOKKOS_FUNCTION Row read(std::int64_t i) const {
+    Row row;
+    row.w = d.w[i];
+    for (int j = 0; j < K; ++j) row.q[j] = j < d.k ? d.Q[i + j * d.stride] : Scalar(0);
+    return row;
+  }
+
+  KOKKOS_FUNCTION void add_row(std::int64_t i, Row const& row, Sums<K>& sums) const {
+    double w = static_cast<double>(row.w);
     if (d.update) {
+      double parts[4] = {};  // four short chains of additions
       for (int j = 0; j < K; ++j)
-        if (j < d.k) w -= d.update[j] * q[j];
-      d.w[i] = static_cast<Scalar>(w);
+        if (j < d.k) parts[j % 4] += d.update[j] * static_cast<double>(row.q[j]);
+      d.w[i] = static_cast<Scalar>(w - ((parts[0] + parts[1]) + (parts[2] + parts[3])));
       w = static_cast<double>(d.w[i]);
     }
     if (d.norm)
       sums.value[0] += w * w;
     else
-      for (int j = 0; j < K; ++j) sums.value[j] += q[j] * w;
+      for (int j = 0; j < K; ++j) sums.value[j] += static_cast<double>(row.q[j]) * w;
   }
 };
 
@@ -138,7 +161,7 @@ void launch_pass(Exec const& exec, PassData<Scalar> const& data) {
   if constexpr (runs_on_host<Exec>) {
     Kokkos::parallel_for(label, Policy<Exec>(exec, 0, data.chunks), HostPass<Scalar>{data});
   } else {
-    Kokkos::TeamPolicy<Exec> const policy(exec, static_cast<int>(data.chunks), 256);
+    Kokkos::TeamPolicy<Exec> const policy(exec, static_cast<int>(data.chunks), 128);
     if (data.k <= 8)
       Kokkos::parallel_for(label, policy, DevicePass<Exec, Scalar, 8>{data});
     else if (data.k <= 16)
@@ -162,13 +185,17 @@ void launch_combine(Exec const& exec, std::int64_t rows, std::int64_t stride, in
       });
 }
 
-// w / ||w||, or 0 where the norm is 0.
+// w / ||w||, or 0 where the norm is 0; the coefficients, of which ||w||^2 is the last, go to the host.
 template <class Exec, class Scalar>
-void launch_normalise(Exec const& exec, std::int64_t rows, double const* square, Scalar* w) {
+void launch_normalise(Exec const& exec, std::int64_t rows, int count, double const* coefficients,
+                      double* host, Scalar* w) {
   Kokkos::parallel_for(
-      "strata::sparse::KrylovBasis::normalise", Policy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i) {
-        w[i] *= static_cast<Scalar>(square[0] > 0 ? 1 / Kokkos::sqrt(square[0]) : 0.0);
+      "strata::sparse::KrylovBasis::normalise",
+      Policy<Exec>(exec, 0, std::max<std::int64_t>(rows, count)), KOKKOS_LAMBDA(std::int64_t i) {
+        double const* const square = coefficients + (count - 1);
+        if (i < count) host[i] = coefficients[i];
+        if (i < rows)
+          w[i] *= static_cast<Scalar>(square[0] > 0 ? 1 / Kokkos::sqrt(square[0]) : 0.0);
       });
 }
 
@@ -194,8 +221,8 @@ template <class Exec, class Scalar>
 KrylovBasis<Exec, Scalar>::KrylovBasis(Exec const& exec, Communicator const& comm,
                                        std::int64_t rows, int vectors)
     : comm_(comm), rows_(rows), stride_((rows + 31) / 32 * 32), vectors_(vectors) {
-  constexpr std::int64_t most_chunks = 2048, least_rows = 1024;
-  chunk_ = std::max(least_rows, ((rows + most_chunks - 1) / most_chunks + 255) / 256 * 256);
+  constexpr std::int64_t chunks = 1024, least_rows = 2048, most_rows = 8192;
+  chunk_ = std::clamp(((rows + chunks - 1) / chunks + 255) / 256 * 256, least_rows, most_rows);
   chunks_ = std::max<std::int64_t>(1, (rows + chunk_ - 1) / chunk_);
   Q_ = allocate<Kokkos::View<Scalar*, MemorySpace>>(exec, "strata::sparse::KrylovBasis::Q",
                                                     stride_ * vectors);
@@ -203,7 +230,9 @@ KrylovBasis<Exec, Scalar>::KrylovBasis(Exec const& exec, Communicator const& com
       allocate<Coefficients>(exec, "strata::sparse::KrylovBasis::partial", chunks_ * vectors);
   coefficients_ =
       allocate<Coefficients>(exec, "strata::sparse::KrylovBasis::coefficients", 2 * vectors + 1);
-  host_ = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, coefficients_);
+  host_ = HostCoefficients(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::sparse::KrylovBasis::host"),
+      coefficients_.extent(0));
 }
 
 template <class Exec, class Scalar>
@@ -257,7 +286,7 @@ void KrylovBasis<Exec, Scalar>::sum_ranks(Exec const& exec, std::int64_t first, 
 }
 
 template <class Exec, class Scalar>
-HessenbergColumn KrylovBasis<Exec, Scalar>::orthogonalise(Exec const& exec, int k) {
+void KrylovBasis<Exec, Scalar>::orthogonalise(Exec const& exec, int k) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::KrylovBasis::orthogonalise");
   std::int64_t const first = 0, second = vectors_, square = 2 * std::int64_t{vectors_};
   double const* const coefficients = coefficients_.data();
@@ -267,9 +296,14 @@ HessenbergColumn KrylovBasis<Exec, Scalar>::orthogonalise(Exec const& exec, int 
   sum_ranks(exec, second, k);
   pass(exec, k, coefficients + second, Products::Norm, square);  // w -= Q g,  beta^2 = w' w
   sum_ranks(exec, square, 1);
-  launch_normalise(exec, rows_, coefficients + square, Q_.data() + k * stride_);
-  Kokkos::deep_copy(exec, host_, coefficients_);
+  launch_normalise(exec, rows_, 2 * vectors_ + 1, coefficients, host_.data(),
+                   Q_.data() + k * stride_);
+}
+
+template <class Exec, class Scalar>
+HessenbergColumn KrylovBasis<Exec, Scalar>::column(Exec const& exec, int k) const {
   exec.fence("strata::sparse::KrylovBasis::column");
+  std::int64_t const first = 0, second = vectors_, square = 2 * std::int64_t{vectors_};
   HessenbergColumn column{std::vector<double>(static_cast<std::size_t>(k)),
                           std::sqrt(host_(square))};
   for (int j = 0; j < k; ++j)

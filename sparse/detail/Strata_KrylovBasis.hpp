@@ -40,9 +40,11 @@ class KrylovBasis {
 
   /// Make vector k orthogonal to those before it and scale it to length 1.
   ///
-  /// Result   vector k as it was = Q h + beta q_k. If beta is 0, q_k is 0.
-  /// Sync     one rank: fences `exec` once, to return; several: also before each of three all-reduces.
-  HessenbergColumn orthogonalise(Exec const& exec, int k);
+  /// Result   vector k as it was = Q h + beta q_k, for `column` to tell. If beta is 0, q_k is 0.
+  /// Sync     one rank: enqueued on `exec`; several: fences it before each of three all-reduces.
+  void orthogonalise(Exec const& exec, int k);
+  /// The column that the last call, for k, made. Fences `exec`.
+  HessenbergColumn column(Exec const& exec, int k) const;
 
   /// x = Q t, for the first vectors.
   void combine(Exec const& exec, std::vector<double> const& t,
@@ -50,7 +52,12 @@ class KrylovBasis {
 
  private:
   using Coefficients = Kokkos::View<double*, MemorySpace>;
-  using HostCoefficients = decltype(Kokkos::create_mirror_view(Coefficients()));
+#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
+  using HostSpace = Kokkos::SharedHostPinnedSpace;  // kernels write there
+#else
+  using HostSpace = Kokkos::HostSpace;
+#endif
+  using HostCoefficients = Kokkos::View<double*, HostSpace>;
 
   // w -= Q update, then the products Q'w, or w'w, go to `result`.
   enum class Products { Basis, Norm };

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <core/Strata_Errors.hpp>
 #include <limits>
-#include <sparse/Strata_EllAssembly.hpp>
+#include <sparse/Strata_CompressedAssembly.hpp>
 #include <sparse/Strata_EllKernels.hpp>
 
 #include "StrataTest_Matchers.hpp"
@@ -25,6 +25,37 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t sizes[] = {0, 1, 31, 32, 33, 257};
 constexpr int widths[] = {1, 2, 27, 200};
 constexpr EllStorage storages[] = {EllStorage::Slab, EllStorage::Sliced};
+constexpr Columns columns[] = {Columns::Shared, Columns::Narrow, Columns::Wide};
+
+/// Rows of up to five entries at distances that neighbours share; n = 257 has slices that don't.
+struct BandRows {
+  std::int64_t cols;
+
+  template <class Emit>
+  KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
+    for (std::int64_t const distance : {-40, -1, 0, 1, 40}) {
+      std::int64_t const column = row + distance;
+      bool const skipped = row % 5 == 2 && distance == 1;
+      if (column >= 0 && column < cols && !skipped)
+        emit(column, distance == 0 ? 8 + static_cast<double>(row % 3) / 2
+                                   : -1 - static_cast<double>(distance) / 64);
+    }
+  }
+};
+
+/// check(A) with the matrix in each form that it can have.
+template <class Value, class Exec, class Source, class Check>
+void in_each_form(Exec const& exec, std::int64_t rows, std::int64_t cols, Source const& source,
+                  Check const& check) {
+  for (auto const storage : storages) {
+    SCOPED_TRACE(storage == EllStorage::Slab ? "slab" : "sliced");
+    check(make_ell_matrix<Value, std::int32_t>(exec, rows, cols, source, storage));
+  }
+  for (auto const least : columns) {
+    SCOPED_TRACE(testing::Message() << "columns " << static_cast<int>(least));
+    check(converted<Value>(exec, make_compressed_matrix(exec, rows, cols, source, least)));
+  }
+}
 
 /// |actual - sum| <= (terms + 2) u sum |.|
 template <class Scalar>
@@ -33,11 +64,9 @@ void expect_sum(double actual, double sum, double magnitude, std::size_t terms) 
   EXPECT_LE(std::abs(actual - sum), static_cast<double>(terms + 2) * u * magnitude + 1e-300);
 }
 
-template <class Value, class Scalar, class Exec>
-void expect_products(std::int64_t n, int widest, EllStorage storage) {
-  Exec const exec;
-  RandomRows const source{n + 5, widest};
-  auto const A = make_ell_matrix<Value, std::int32_t>(exec, n, n + 5, source, storage);
+template <class Scalar, class Exec, class Matrix, class Source>
+void expect_products(Exec const& exec, Matrix const& A, Source const& source) {
+  std::int64_t const n = A.rows();
   auto const rows = listed(n, source);
   auto const x = random_vector(n + 5, 2), b = random_vector(n, 3);
   auto const device_x = to_device<Scalar>(exec, x), device_b = to_device<Scalar>(exec, b);
@@ -65,11 +94,20 @@ void expect_products(std::int64_t n, int widest, EllStorage storage) {
   }
 }
 
-template <class Scalar, class Exec>
-void expect_relaxed(std::int64_t n, EllStorage storage, Guess guess) {
+template <class Value, class Scalar, class Exec>
+void expect_products(std::int64_t n, int widest) {
   Exec const exec;
-  RandomRows const source{n, 40};
-  auto const A = make_ell_matrix<fp16, std::int32_t>(exec, n, n, source, storage);
+  auto const check = [&](auto const& source) {
+    in_each_form<Value>(exec, n, n + 5, source,
+                        [&](auto const& A) { expect_products<Scalar>(exec, A, source); });
+  };
+  check(RandomRows{n + 5, widest});
+  if (widest == widths[0]) check(BandRows{n + 5});
+}
+
+template <class Scalar, class Exec, class Matrix, class Source>
+void expect_relaxed(Exec const& exec, Matrix const& A, Source const& source, Guess guess) {
+  std::int64_t const n = A.rows();
   auto const rows = listed(n, source);
   auto const rhs = random_vector(n, 3);
   RowRange const range{n / 3, n};  // the rows are adjacent, but the test reads the old x only
@@ -101,12 +139,9 @@ void expect_relaxed(std::int64_t n, EllStorage storage, Guess guess) {
   }
 }
 
-template <class Exec>
-void expect_restricted() {
-  Exec const exec;
-  std::int64_t const n = 100, coarse = 21;
-  RandomRows const source{n, 30};
-  auto const A = make_ell_matrix<fp64, std::int32_t>(exec, n, n, source);
+template <class Exec, class Matrix>
+void expect_restricted(Exec const& exec, Matrix const& A) {
+  std::int64_t const n = A.rows(), coarse = 21;
   auto const x = to_device<double>(exec, random_vector(n, 2)),
              b = to_device<double>(exec, random_vector(n, 3));
   auto const all = to_device<double>(exec, random_vector(n, 4)),
@@ -203,23 +238,34 @@ TYPED_TEST_SUITE(EllMatrixTest, Spaces, SpaceNames);
 
 TYPED_TEST(EllMatrixTest, MultipliesAnyWidthInAnyStorage) {
   for (auto const n : sizes)
-    for (int const widest : widths)
-      for (auto const storage : storages) {
-        SCOPED_TRACE(testing::Message() << "n " << n << ", width " << widest);
-        expect_products<double, double, TypeParam>(n, widest, storage);
-        expect_products<float, float, TypeParam>(n, widest, storage);
-        expect_products<fp16, double, TypeParam>(n, widest, storage);
-        expect_products<fp16, float, TypeParam>(n, widest, storage);
-      }
-}
-TYPED_TEST(EllMatrixTest, RelaxesRowsWithTheirOwnDiagonal) {
-  for (auto const storage : storages)
-    for (auto const guess : {Guess::Given, Guess::Zero}) {
-      expect_relaxed<double, TypeParam>(67, storage, guess);
-      expect_relaxed<float, TypeParam>(67, storage, guess);
+    for (int const widest : widths) {
+      SCOPED_TRACE(testing::Message() << "n " << n << ", width " << widest);
+      expect_products<double, double, TypeParam>(n, widest);
+      expect_products<float, float, TypeParam>(n, widest);
+      expect_products<fp16, double, TypeParam>(n, widest);
+      expect_products<fp16, float, TypeParam>(n, widest);
     }
 }
-TYPED_TEST(EllMatrixTest, RestrictsTheResidualAtChosenRows) { expect_restricted<TypeParam>(); }
+TYPED_TEST(EllMatrixTest, RelaxesRowsWithTheirOwnDiagonal) {
+  TypeParam const exec;
+  std::int64_t const n = 67;
+  auto const check = [&](auto const& source) {
+    for (auto const guess : {Guess::Given, Guess::Zero})
+      in_each_form<fp16>(exec, n, n, source, [&](auto const& A) {
+        expect_relaxed<double>(exec, A, source, guess);
+        expect_relaxed<float>(exec, A, source, guess);
+      });
+  };
+  check(RandomRows{n, 40});
+  check(BandRows{n});
+}
+TYPED_TEST(EllMatrixTest, RestrictsTheResidualAtChosenRows) {
+  TypeParam const exec;
+  in_each_form<fp64>(exec, 100, 100, RandomRows{100, 30},
+                     [&](auto const& A) { expect_restricted(exec, A); });
+  in_each_form<fp64>(exec, 100, 100, BandRows{100},
+                     [&](auto const& A) { expect_restricted(exec, A); });
+}
 TYPED_TEST(EllMatrixTest, IsBuiltFromACrsMatrix) { expect_rows_of_crs<TypeParam>(); }
 TYPED_TEST(EllMatrixTest, KnowsWhichPrecisionLosesNothing) { expect_exactness_told<TypeParam>(); }
 TYPED_TEST(EllMatrixTest, RefusesWhatDoesNotFit) { expect_refusals<TypeParam>(); }
@@ -232,6 +278,59 @@ TYPED_TEST(EllMatrixTest, SlicedPaddingEndsAtTheSlice) {
   EXPECT_EQ(slab.stored(), 128);
   EXPECT_EQ(sliced.stored(), 96);
   EXPECT_EQ(sliced.entries(), 65);
+}
+
+// Kinds of the slices of a matrix, and entries() and column_bytes() of it.
+template <class Exec, class Matrix>
+std::vector<Columns> kinds(Exec const& exec, Matrix const& A) {
+  auto const slices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), A.arrays().slices);
+  exec.fence("strata::test::kinds");
+  std::vector<Columns> result;
+  for (std::size_t k = 0; k < slices.extent(0); ++k)
+    result.push_back(static_cast<Columns>(slices(k).kind));
+  return result;
+}
+
+/// One far entry in row 40, and one row that is twice as long as the others.
+struct MixedRows {
+  template <class Emit>
+  KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
+    emit(row, 2.0);
+    if (row == 40) emit(99999, 1.0);
+    if (row == 70)
+      for (int k = 1; k < 9; ++k) emit(row + 3 * k * k, 1.0);
+  }
+};
+
+TYPED_TEST(EllMatrixTest, StoresColumnsInTheFewestBytesThatHoldThem) {
+  TypeParam const exec;
+  auto const A = make_compressed_matrix(exec, 100, 100000, MixedRows{});
+  EXPECT_EQ(kinds(exec, A),
+            (std::vector{Columns::Shared, Columns::Wide, Columns::Shared, Columns::Shared}));
+  EXPECT_EQ(A.entries(), 109);
+  EXPECT_EQ(A.stored(), 32 * (1 + 2 + 9 + 1));
+  auto const narrow = make_compressed_matrix(exec, 100, 100000, MixedRows{}, Columns::Narrow);
+  EXPECT_EQ(kinds(exec, narrow),
+            (std::vector{Columns::Narrow, Columns::Wide, Columns::Narrow, Columns::Narrow}));
+  EXPECT_EQ(narrow.column_bytes(), 4 * 24 + 32 * (2 + 2 * 4 + 9 * 2 + 2));
+  auto const wide = make_compressed_matrix(exec, 100, 100000, MixedRows{}, Columns::Wide);
+  EXPECT_EQ(kinds(exec, wide), std::vector(4, Columns::Wide));
+  EXPECT_LT(A.column_bytes(), narrow.column_bytes());
+  EXPECT_LT(narrow.column_bytes(), wide.column_bytes());
+  auto const random = make_compressed_matrix(exec, 64, 64, RandomRows{64, 20});
+  EXPECT_EQ(kinds(exec, random), std::vector(2, Columns::Narrow));
+}
+
+TYPED_TEST(EllMatrixTest, CompressedRefusesWhatDoesNotFit) {
+  TypeParam const exec;
+  EXPECT_TRUE(throws_with<ShapeError>(
+      "-1 x 5", [&] { (void)make_compressed_matrix(exec, -1, 5, WideRow{1}); }));
+  EXPECT_TRUE(throws_with<ShapeError>("2147483648 columns", [&] {
+    (void)make_compressed_matrix(exec, 1, std::int64_t{1} << 31, WideRow{1});
+  }));
+  EXPECT_TRUE(throws_with<ValueError>("1 entries have a column outside", [&] {
+    (void)make_compressed_matrix(exec, 5, 10, WideRow{1});
+  }));
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ TYPED_TEST(GmresIrTest, ConvergesOnAnyRanksWithAnyColours) {
   for (auto const method : {ColouringMethod::JonesPlassmannLuby, ColouringMethod::Greedy}) {
     MatrixOptions options;
     options.colouring = method;
-    options.storage = EllStorage::Slab;
+    options.columns = Columns::Wide;
     GmresOptions gmres;
     gmres.restart = 40;
     auto const first = solved<TypeParam, double>(comm, box, options, Precision::bf16, gmres);

@@ -39,7 +39,8 @@ void expect_orthonormal(std::int64_t rows, int vectors) {
     auto const given = to_device<Scalar>(exec, start);
     start = to_host(exec, given);
     Kokkos::deep_copy(exec, basis[k], given);
-    auto const column = basis.orthogonalise(exec, k);
+    basis.orthogonalise(exec, k);
+    auto const column = basis.column(exec, k);
     auto const q = to_host(exec, basis[k]);
     EXPECT_NEAR(dot(q, q), 1, 20 * u);
     for (auto const& other : done) EXPECT_NEAR(dot(q, other), 0, 100 * u);
@@ -69,8 +70,10 @@ void expect_dependent_vector_found() {
   KrylovBasis<Exec, double> basis(exec, Communicator(), 4, 2);
   Kokkos::deep_copy(exec, basis[0], 0.5);
   Kokkos::deep_copy(exec, basis[1], 3.0);
-  EXPECT_EQ(basis.orthogonalise(exec, 0).beta, 1);
-  auto const column = basis.orthogonalise(exec, 1);
+  basis.orthogonalise(exec, 0);
+  EXPECT_EQ(basis.column(exec, 0).beta, 1);
+  basis.orthogonalise(exec, 1);
+  auto const column = basis.column(exec, 1);
   EXPECT_EQ(column.h, std::vector<double>{6});
   EXPECT_EQ(column.beta, 0);
   EXPECT_EQ(to_host(exec, basis[1]), std::vector<double>(4));
@@ -92,7 +95,8 @@ TYPED_TEST(KrylovBasisTest, FindsADependentVector) { expect_dependent_vector_fou
 TYPED_TEST(KrylovBasisTest, HoldsNoRows) {
   TypeParam const exec;
   KrylovBasis<TypeParam, double> basis(exec, Communicator(), 0, 3);
-  EXPECT_EQ(basis.orthogonalise(exec, 2).beta, 0);
+  basis.orthogonalise(exec, 2);
+  EXPECT_EQ(basis.column(exec, 2).beta, 0);
 }
 
 TEST(Givens, MinimisesTheResidual) {

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_RECORDING_HPP
+#define STRATA_RECORDING_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/detail/Strata_Team.hpp>
+#include <memory>
+
+// What Kokkos' graphs, whose nodes are given one by one, don't do: record work of any code.
+namespace strata::vendor {
+
+// Each device's are defined in the file of its name. A recording belongs to `exec`'s device.
+template <class Exec>
+void begin_recording(Exec const& exec);
+template <class Exec>
+std::shared_ptr<void> end_recording(Exec const& exec);
+template <class Exec>
+void replay(Exec const& exec, void* recording);
+
+}  // namespace strata::vendor
+
+namespace strata::detail {
+
+/// Work that is enqueued again and again, the same kernels with the same arguments: a device gets it
+/// as one graph from the third time on, which spares the host the launches and the device the gaps.
+template <class Exec>
+class Recording {
+ public:
+  /// Enqueue `work`. The first time it just runs, and loads its kernels; the second time it is recorded.
+  ///
+  /// What `work` enqueues must be the same each time, on `exec` alone and without a fence; whatever
+  /// the kernels refer to must live as long as this object is run.
+  /// Throws   VendorError; what `work` throws.
+  template <class Work>
+  void run(Exec const& exec, Work const& work) {
+    if constexpr (runs_on_host<Exec>) {
+      work();
+    } else {
+      if (!recording_) {
+        if (!has_run_) {
+          has_run_ = true;
+          return work();
+        }
+        record(exec, work);
+      }
+      vendor::replay(exec, recording_.get());
+    }
+  }
+
+ private:
+  template <class Work>
+  void record(Exec const& exec, Work const& work) {
+    vendor::begin_recording(exec);
+    try {
+      work();
+    } catch (...) {
+      (void)vendor::end_recording(exec);
+      throw;
+    }
+    recording_ = vendor::end_recording(exec);
+  }
+
+  bool has_run_ = false;
+  std::shared_ptr<void> recording_;
+};
+
+}  // namespace strata::detail
+
+#endif
