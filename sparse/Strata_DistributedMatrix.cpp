@@ -9,13 +9,14 @@ namespace strata::sparse {
 namespace {
 
 template <class Exec, class Graph>
-SweepOrder<typename Exec::memory_space> order_of(Exec const& exec, Graph const& graph,
-                                                 MatrixOptions const& options) {
+SweepOrder<typename Exec::memory_space> order_of(
+    Exec const& exec, Graph const& graph,
+    Vector<std::int32_t, typename Exec::memory_space> const& places, MatrixOptions const& options) {
   auto const colouring = colour_rows(exec, graph, options.colouring, options.seed);
   std::vector<int> order = options.colour_order;
   if (order.empty()) order = alternating_order(colouring.count);
   if (options.colouring == ColouringMethod::Levels) std::sort(order.begin(), order.end());
-  return make_sweep_order(exec, graph, colouring, order);
+  return make_sweep_order(exec, graph, colouring, order, places);
 }
 
 template <class Exec, class Scalar>
@@ -35,6 +36,7 @@ void move(Exec const& exec, std::string const& label,
 template <class Exec>
 DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const& comm,
                                            detail::LocalMatrix<Exec> const& local,
+                                           Vector<std::int32_t, MemorySpace> const& places,
                                            MatrixOptions const& options) {
   auto const shared = std::make_shared<Shared>();
   auto const& A = local.rows;
@@ -44,8 +46,8 @@ DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const&
   shared->halo_rows = static_cast<std::int64_t>(local.halo.size());
   comm.agree([&] {
     shared->order = has_symmetric_pattern(exec, A)
-                        ? order_of(exec, A, options)
-                        : order_of(exec, symmetric_pattern(exec, A), options);
+                        ? order_of(exec, A, places, options)
+                        : order_of(exec, symmetric_pattern(exec, A), places, options);
     using Rows = std::remove_cvref_t<decltype(A)>;
     stored_ = make_compressed_matrix(
         exec, A.rows(), A.cols(),
@@ -184,12 +186,10 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
     gauss_seidel(exec, r, x, Sweep::Forward, guess);
     return gauss_seidel(exec, r, x, Sweep::Backward, Guess::Given);
   }
-  if (guess == Guess::Zero) {
-    if (sweep == Sweep::Backward) Kokkos::deep_copy(exec, x, Scalar(0));
+  if (guess == Guess::Zero)
     return std::visit(
         [&](auto const& A) { sparse::gauss_seidel(exec, A, order().blocks, r, x, sweep, guess); },
         stored_);
-  }
   bool overlaps = sweep == Sweep::Forward;
   exchange().start(exec, x);
   if (!overlaps) exchange().finish(exec, x);

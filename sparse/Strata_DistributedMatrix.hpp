@@ -43,12 +43,14 @@ class DistributedMatrix {
   DistributedMatrix() = default;
   /// The matrix of which `source` generates this rank's `rows` rows with global columns, in fp64.
   ///
-  /// Rows are numbered rank by rank. Collective; fences `exec`. Throws what `make_ell_matrix`,
+  /// Rows are numbered rank by rank. If `source` has a member neighbourly_place(row), a permutation
+  /// of this rank's rows, the rows of a colour are ordered by it. Collective; fences `exec`. Throws what `make_ell_matrix`,
   /// `make_sweep_order` and `discover_halo` throw, on all ranks.
   template <class Source>
   DistributedMatrix(Exec const& exec, Communicator const& comm, std::int64_t rows,
                     Source const& source, MatrixOptions const& options = {})
-      : DistributedMatrix(exec, comm, detail::localise(exec, comm, rows, source), options) {}
+      : DistributedMatrix(exec, comm, detail::localise(exec, comm, rows, source),
+                          detail::neighbourly_places(exec, comm, rows, source), options) {}
 
   Communicator const& comm() const { return shared_->comm; }
   std::int64_t rows() const { return shared_->order.rows(); }
@@ -112,7 +114,8 @@ class DistributedMatrix {
   };
 
   DistributedMatrix(Exec const& exec, Communicator const& comm,
-                    detail::LocalMatrix<Exec> const& local, MatrixOptions const& options);
+                    detail::LocalMatrix<Exec> const& local,
+                    Vector<std::int32_t, MemorySpace> const& places, MatrixOptions const& options);
 
   AnyStored stored_;
   std::shared_ptr<Shared const> shared_;

@@ -16,8 +16,9 @@ template <class Exec>
 inline constexpr int item_rows = runs_on_host<Exec> ? 32 : 1;
 
 /// Consecutive rows of one slice. Items are counted from the slice in which the range begins, so that
-/// a warp takes a slice; those before the range are empty.
-template <int Rows>
+/// a warp takes a slice; those before the range are empty. A device's thread has `Ahead` entries on
+/// their way before it needs the first.
+template <int Rows, int Ahead = 9>
 struct RowBlock {
   static constexpr int slice_rows = 32;
   std::int64_t row;
@@ -35,20 +36,21 @@ struct RowBlock {
     return (range.end - range.begin / slice_rows * slice_rows + Rows - 1) / Rows;
   }
 
-  /// step(r, column, value) for each entry of each row + r, a row's entries in order; value(), its
-  /// stored value, is read only if it is called.
-  template <class Value, class Index, class Space, class Step>
-  KOKKOS_FUNCTION void for_each_entry(EllMatrix<Value, Index, Space> const& A,
-                                      Step const& step) const {
+  /// kernel.add(r, distance, value, x[row + r + distance]) for each entry of each row + r that the
+  /// kernel wants, at that distance from the diagonal, a row's entries in order.
+  template <class Value, class Index, class Space, class Scalar, class Kernel>
+  KOKKOS_FUNCTION void for_each_entry(EllMatrix<Value, Index, Space> const& A, Scalar const* x,
+                                      Kernel& kernel) const {
     auto const place = A.row(row);
+    auto const first = static_cast<Index>(row);
     Index const* KOKKOS_RESTRICT columns = A.columns() + place.first;
     for_each_slot(
-        place.width, A.values() + place.first, place.stride,
-        [&](int k, int r) { return columns[k * place.stride + r]; }, step);
+        place.width, A.values() + place.first, place.stride, x + row,
+        [&](int k, int r) { return columns[k * place.stride + r] - first - r; }, kernel);
   }
-  template <class Value, class Space, class Step>
-  KOKKOS_FUNCTION void for_each_entry(CompressedMatrix<Value, Space> const& A,
-                                      Step const& step) const {
+  template <class Value, class Space, class Scalar, class Kernel>
+  KOKKOS_FUNCTION void for_each_entry(CompressedMatrix<Value, Space> const& A, Scalar const* x,
+                                      Kernel& kernel) const {
     CompressedSlice const slice = A.slice(row / slice_rows);
     std::int64_t const lane = row % slice_rows;
     auto const width = static_cast<int>(slice.width);
@@ -58,36 +60,42 @@ struct RowBlock {
       case Columns::Shared: {
         std::int32_t const* KOKKOS_RESTRICT distances = A.numbers() + slice.columns;
         return for_each_slot(
-            width, values, slice_rows, [&](int k, int r) { return first + r + distances[k]; },
-            step);
+            width, values, slice_rows, x + row, [&](int k, int) { return distances[k]; }, kernel);
       }
       case Columns::Narrow: {
         std::uint16_t const* KOKKOS_RESTRICT narrow = A.narrow() + slice.columns + lane;
+        std::int32_t const base = slice.base - first;
         return for_each_slot(
-            width, values, slice_rows,
-            [&](int k, int r) { return slice.base + narrow[k * slice_rows + r]; }, step);
+            width, values, slice_rows, x + row,
+            [&](int k, int r) { return base + narrow[k * slice_rows + r] - r; }, kernel);
       }
       case Columns::Wide: {
         std::int32_t const* KOKKOS_RESTRICT columns = A.numbers() + slice.columns + lane;
         return for_each_slot(
-            width, values, slice_rows, [&](int k, int r) { return columns[k * slice_rows + r]; },
-            step);
+            width, values, slice_rows, x + row,
+            [&](int k, int r) { return columns[k * slice_rows + r] - first - r; }, kernel);
       }
     }
   }
 
  private:
-  template <class Value, class Column, class Step>
-  KOKKOS_FUNCTION void for_each_slot(int width, Value const* KOKKOS_RESTRICT values,
-                                     std::int64_t stride, Column const& column,
-                                     Step const& step) const {
+  template <class Value, class Stride, class Scalar, class Distance, class Kernel>
+  KOKKOS_FUNCTION void for_each_slot(int width, Value const* KOKKOS_RESTRICT values, Stride stride,
+                                     Scalar const* x, Distance const& distance,
+                                     Kernel& kernel) const {
     if constexpr (Rows == 1) {
-#pragma unroll 9
-      for (int k = 0; k < width; ++k) step(0, column(k, 0), [&] { return values[k * stride]; });
+      int begin = 0;
+      for (; begin + Ahead <= width; begin += Ahead)
+        add_slots<false>(begin, width, values, stride, x, distance, kernel);
+      if (begin < width) add_slots<true>(begin, width, values, stride, x, distance, kernel);
     } else {
       for (int k = 0; k < width; ++k) {
         auto const entry = [&](int r) {
-          step(r, column(k, r), [&] { return values[k * stride + r]; });
+          auto const at = distance(k, r);
+          if constexpr (Kernel::selects) {
+            if (!kernel.wants(r, at)) return;
+          }
+          kernel.add(r, at, static_cast<Scalar>(values[k * stride + r]), x[r + at]);
         };
         if (count == Rows) {
           for (int r = 0; r < Rows; ++r) entry(r);
@@ -97,19 +105,89 @@ struct RowBlock {
       }
     }
   }
+
+  // Loads without a branch wait together, and a slot that doesn't exist is read from the first's place;
+  // a kernel that selects would rather not read what it doesn't want.
+  template <bool Partial, class Value, class Stride, class Scalar, class Distance, class Kernel>
+  KOKKOS_FUNCTION void add_slots(int begin, int width, Value const* KOKKOS_RESTRICT values,
+                                 Stride stride, Scalar const* x, Distance const& distance,
+                                 Kernel& kernel) const {
+    std::int32_t distances[Ahead];
+    Value entries[Ahead];
+    Scalar factors[Ahead];
+    auto const exists = [&](int u) { return !Partial || begin + u < width; };
+    auto const number = [&](int u) { return exists(u) ? begin + u : begin; };
+    if constexpr (Kernel::selects) {
+      for (int u = 0; u < Ahead; ++u) distances[u] = distance(number(u), 0);
+      auto const wanted = [&](int u) { return exists(u) && kernel.wants(0, distances[u]); };
+      for (int u = 0; u < Ahead; ++u)
+        if (wanted(u)) entries[u] = values[number(u) * stride], factors[u] = x[distances[u]];
+      for (int u = 0; u < Ahead; ++u)
+        if (wanted(u)) kernel.add(0, distances[u], static_cast<Scalar>(entries[u]), factors[u]);
+    } else {
+      for (int u = 0; u < Ahead; ++u) entries[u] = values[number(u) * stride];
+      for (int u = 0; u < Ahead; ++u) distances[u] = distance(number(u), 0);
+      for (int u = 0; u < Ahead; ++u) factors[u] = x[distances[u]];
+      for (int u = 0; u < Ahead; ++u)
+        if (exists(u)) kernel.add(0, distances[u], static_cast<Scalar>(entries[u]), factors[u]);
+    }
+  }
+};
+
+// In a large launch a device runs so many threads at once that the loads of some hide the latency of
+// others'; in a small one each thread has a whole row on its way.
+template <class Scalar>
+using Crowded = Kokkos::LaunchBounds<512, sizeof(Scalar) == 4 ? 3 : 2>;
+constexpr int whole_row = 27;
+
+/// Runs a kernel's items on a device, in teams of neighbours that share what they read.
+template <class Exec, class Kernel>
+struct InTeams {
+  using Policy = Kokkos::TeamPolicy<Exec, typename Kernel::Bounds>;
+  using Member = typename Policy::member_type;
+  Kernel kernel;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    kernel(std::int64_t(team.league_rank()) * team.team_size() + team.team_rank());
+  }
 };
 
 template <class Exec, class Kernel>
-void launch(std::string const& label, Exec const& exec, RowRange range, Kernel const& kernel) {
-  std::int64_t const items = RowBlock<item_rows<Exec>>::items(range);
-  if (items == 0) return;
-  Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, items), kernel);
+void launch_items(std::string const& label, Exec const& exec, std::int64_t items,
+                  Kernel const& kernel) {
+  if (items <= 0) return;
+  if constexpr (runs_on_host<Exec>) {
+    Kokkos::parallel_for(
+        label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, items), kernel);
+  } else {
+    // Small launches are spread over the device.
+    int const threads = items >= large_launch ? 512 : 64;
+    auto const teams = static_cast<int>((items + threads - 1) / threads);
+    using Kernels = InTeams<Exec, Kernel>;
+    Kokkos::parallel_for(label, typename Kernels::Policy(exec, teams, threads), Kernels{kernel});
+  }
 }
+
+template <class Exec, class Kernel>
+void launch(std::string const& label, Exec const& exec, RowRange range, Kernel const& kernel) {
+  launch_items(label, exec, RowBlock<item_rows<Exec>>::items(range), kernel);
+}
+
+/// Sums of the rows of a block: + A x, or - A x.
+template <int Rows, class Scalar, bool Subtract>
+struct Products {
+  static constexpr bool selects = false;
+  Scalar sum[Rows];
+
+  KOKKOS_FUNCTION void add(int r, std::int32_t, Scalar value, Scalar x) {
+    sum[r] += Subtract ? -(value * x) : value * x;
+  }
+};
 
 /// y = A x, or y = b - A x.
 template <int Rows, class Matrix, class Scalar, bool Subtract>
 struct Multiply {
+  using Bounds = Crowded<Scalar>;
   Matrix A;
   RowRange range;
   Scalar const* b;
@@ -119,18 +197,16 @@ struct Multiply {
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
     RowBlock<Rows> const block(range, item);
     if (block.count <= 0) return;
-    Scalar sum[Rows];
-    for (int r = 0; r < block.count; ++r) sum[r] = Subtract ? b[block.row + r] : Scalar(0);
-    block.for_each_entry(A, [&](int r, auto column, auto const& value) {
-      Scalar const term = static_cast<Scalar>(value()) * x[column];
-      sum[r] += Subtract ? -term : term;
-    });
-    for (int r = 0; r < block.count; ++r) y[block.row + r] = sum[r];
+    Products<Rows, Scalar, Subtract> products;
+    for (int r = 0; r < block.count; ++r) products.sum[r] = Subtract ? b[block.row + r] : Scalar(0);
+    block.for_each_entry(A, x, products);
+    for (int r = 0; r < block.count; ++r) y[block.row + r] = products.sum[r];
   }
 };
 
 template <class Matrix, class Injection, class Scalar>
 struct RestrictResidual {
+  using Bounds = Crowded<Scalar>;
   Matrix A;
   Injection injection;
   RowRange range;
@@ -139,38 +215,52 @@ struct RestrictResidual {
   Scalar* coarse;
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    std::int64_t const c = range.begin + item, fine = injection(c);
-    RowBlock<1> const block(fine);
-    Scalar sum = b[fine];
-    block.for_each_entry(A, [&](int, auto column, auto const& value) {
-      sum -= static_cast<Scalar>(value()) * x[column];
-    });
-    coarse[c] = sum;
+    std::int64_t const c = range.begin + item;
+    if (c >= range.end) return;
+    std::int64_t const fine = injection(c);
+    Products<1, Scalar, true> products{{b[fine]}};
+    RowBlock<1>(fine).for_each_entry(A, x, products);
+    coarse[c] = products.sum[0];
   }
 };
 
-template <int Rows, class Matrix, class Scalar, Guess Initial>
+/// r_i - sum of a_ij x_j for j != i, and a_ii, of the rows of a block.
+template <int Rows, class Scalar, Guess Initial>
+struct Remainders {
+  static constexpr bool selects = Initial == Guess::Zero;
+  std::int32_t swept;  ///< distance of the first row that is not, from the first of the block
+  Scalar sum[Rows], diagonal[Rows];
+
+  KOKKOS_FUNCTION bool wants(int r, std::int32_t distance) const {
+    return distance < swept - r || distance == 0;
+  }
+  KOKKOS_FUNCTION void add(int r, std::int32_t distance, Scalar value, Scalar x) {
+    bool const own = distance == 0;
+    diagonal[r] += own ? value : Scalar(0);
+    sum[r] -= own ? Scalar(0) : value * x;
+  }
+};
+
+template <int Rows, int Ahead, class Matrix, class Scalar, Guess Initial>
 struct Relax {
+  using Bounds =
+      std::conditional_t<Ahead == whole_row, Kokkos::LaunchBounds<64, 1>, Crowded<Scalar>>;
   Matrix A;
   RowRange range;
   Scalar const* rhs;
   Scalar* x;
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    RowBlock<Rows> const block(range, item);
+    RowBlock<Rows, Ahead> const block(range, item);
     if (block.count <= 0) return;
-    Scalar sum[Rows], diagonal[Rows];
+    Remainders<Rows, Scalar, Initial> left;
+    left.swept = static_cast<std::int32_t>(range.begin - block.row);
     for (int r = 0; r < block.count; ++r) {
-      sum[r] = rhs[block.row + r];
-      diagonal[r] = 0;
+      left.sum[r] = rhs[block.row + r];
+      left.diagonal[r] = 0;
     }
-    block.for_each_entry(A, [&](int r, auto column, auto const& value) {
-      if (column == block.row + r)
-        diagonal[r] += static_cast<Scalar>(value());
-      else if (Initial == Guess::Given || column < range.begin)
-        sum[r] -= static_cast<Scalar>(value()) * x[column];
-    });
-    for (int r = 0; r < block.count; ++r) x[block.row + r] = sum[r] / diagonal[r];
+    block.for_each_entry(A, static_cast<Scalar const*>(x), left);
+    for (int r = 0; r < block.count; ++r) x[block.row + r] = left.sum[r] / left.diagonal[r];
   }
 };
 
@@ -225,12 +315,9 @@ void restrict_residual(
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
     Vector<Scalar, typename Exec::memory_space> const& coarse, RowRange range) {
   using Injection = ConstVector<std::int32_t, typename Exec::memory_space>;
-  if (range.size() <= 0) return;
-  Kokkos::parallel_for(
-      "strata::sparse::restrict_residual",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, range.size()),
-      RestrictResidual<Matrix, Injection, Scalar>{A, injection, range, b.data(), x.data(),
-                                                  coarse.data()});
+  launch_items("strata::sparse::restrict_residual", exec, range.size(),
+               RestrictResidual<Matrix, Injection, Scalar>{A, injection, range, b.data(), x.data(),
+                                                           coarse.data()});
 }
 
 template <class Exec, class Matrix, class Scalar>
@@ -238,12 +325,17 @@ void relax(Exec const& exec, Matrix const& A,
            std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
            Vector<Scalar, typename Exec::memory_space> const& x, RowRange range, Guess guess) {
   constexpr int rows = item_rows<Exec>;
+  std::string const label = "strata::sparse::relax";
+  Scalar const* const rhs = r.data();
   if (guess == Guess::Zero)
-    launch("strata::sparse::relax::zero_guess", exec, range,
-           Relax<rows, Matrix, Scalar, Guess::Zero>{A, range, r.data(), x.data()});
+    launch(label, exec, range,
+           Relax<rows, 9, Matrix, Scalar, Guess::Zero>{A, range, rhs, x.data()});
+  else if (runs_on_host<Exec> || range.size() >= large_launch)
+    launch(label, exec, range,
+           Relax<rows, 9, Matrix, Scalar, Guess::Given>{A, range, rhs, x.data()});
   else
-    launch("strata::sparse::relax", exec, range,
-           Relax<rows, Matrix, Scalar, Guess::Given>{A, range, r.data(), x.data()});
+    launch(label, exec, range,
+           Relax<rows, whole_row, Matrix, Scalar, Guess::Given>{A, range, rhs, x.data()});
 }
 
 template <class Exec, class Matrix>

@@ -17,6 +17,9 @@ struct RowRange {
   KOKKOS_FUNCTION std::int64_t size() const { return end - begin; }
 };
 
+/// Rows from which on a launch is large for a device.
+inline constexpr std::int64_t large_launch = std::int64_t{1} << 18;
+
 /// What x holds before a Gauss-Seidel sweep.
 enum class Guess {
   Given,

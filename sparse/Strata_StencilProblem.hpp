@@ -39,6 +39,17 @@ struct StencilProblem {
     return local(2 * (coarse % cx), 2 * (coarse / cx % cy), 2 * (coarse / (cx * cy)));
   }
 
+  /// The place of a row when lines along x are taken in bundles of 4 x 4, in which a line's
+  /// neighbours are near: a permutation of this rank's rows (see `MatrixOptions`).
+  KOKKOS_FUNCTION std::int64_t neighbourly_place(std::int64_t row) const {
+    constexpr std::int64_t edge = 4;
+    std::int64_t const x = row % nx, y = row / nx % ny, z = row / (nx * ny);
+    std::int64_t const y0 = y / edge * edge, z0 = z / edge * edge;
+    std::int64_t const high = nz - z0 < edge ? nz - z0 : edge,
+                       wide = ny - y0 < edge ? ny - y0 : edge;
+    return x + nx * (z0 * ny + y0 * high + (z - z0) * wide + (y - y0));
+  }
+
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
     std::int64_t const ix = row % nx, iy = row / nx % ny, iz = row / (nx * ny);

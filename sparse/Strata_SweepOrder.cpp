@@ -17,6 +17,17 @@ using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
 template <class Exec>
 using Rows = Vector<std::int32_t, typename Exec::memory_space>;
 
+// A permutation of the rows and its inverse; the identity without Views.
+template <class Exec>
+struct Ranks {
+  Rows<Exec> rank, row_of_rank;
+
+  KOKKOS_FUNCTION std::int64_t of(std::int64_t i) const { return rank.extent(0) > 0 ? rank(i) : i; }
+  KOKKOS_FUNCTION std::int32_t row(std::int64_t r) const {
+    return rank.extent(0) > 0 ? row_of_rank(r) : static_cast<std::int32_t>(r);
+  }
+};
+
 // The place of each row's colour in the order of sweeping.
 template <class Exec>
 void find_places(Exec const& exec, Rows<Exec> const& colour, Rows<Exec> const& place_of_colour,
@@ -27,10 +38,11 @@ void find_places(Exec const& exec, Rows<Exec> const& colour, Rows<Exec> const& p
       KOKKOS_LAMBDA(std::int64_t i) { place(i) = place_of_colour(colour(i)); });
 }
 
-// Sort the rows stably by `place`: old_row is the permutation, the sizes of the places are returned.
+// Sort the rows by `place`, and those of one place by `rank`: old_row is the permutation, the sizes of
+// the places are returned.
 template <class Exec>
 std::vector<std::int64_t> sort_rows(Exec const& exec, Rows<Exec> const& place, std::int64_t places,
-                                    Rows<Exec> const& old_row) {
+                                    Ranks<Exec> const& rank, Rows<Exec> const& old_row) {
   using Space = typename Exec::memory_space;
   auto const n = static_cast<std::int64_t>(place.extent(0));
   auto const keys = detail::allocate<Vector<std::int64_t, Space>>(
@@ -40,13 +52,13 @@ std::vector<std::int64_t> sort_rows(Exec const& exec, Rows<Exec> const& place, s
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::keys", Policy<Exec>(exec, 0, n),
       KOKKOS_LAMBDA(std::int64_t i) {
-        keys(i) = place(i) * n + i;
+        keys(i) = place(i) * n + rank.of(i);
         Kokkos::atomic_inc(&sizes(place(i)));
       });
   Kokkos::sort(exec, keys);
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::rows", Policy<Exec>(exec, 0, n),
-      KOKKOS_LAMBDA(std::int64_t i) { old_row(i) = static_cast<std::int32_t>(keys(i) % n); });
+      KOKKOS_LAMBDA(std::int64_t i) { old_row(i) = rank.row(keys(i) % n); });
   std::vector<std::int64_t> result(static_cast<std::size_t>(places));
   Kokkos::View<std::int64_t*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(result.data(),
                                                                                      places);
@@ -124,7 +136,8 @@ Rows<Exec> place_of_colour(Exec const& exec, std::vector<int> const& colour_orde
 template <class Exec, class Value>
 SweepOrder<typename Exec::memory_space> make_sweep_order(
     Exec const& exec, EllMatrix<Value, std::int32_t, typename Exec::memory_space> const& graph,
-    Colouring<typename Exec::memory_space> const& colouring, std::vector<int> const& colour_order) {
+    Colouring<typename Exec::memory_space> const& colouring, std::vector<int> const& colour_order,
+    Vector<std::int32_t, typename Exec::memory_space> const& places) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_sweep_order");
   std::int64_t const n = graph.rows();
   auto const rows = [&](char const* name) {
@@ -135,16 +148,21 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
   order.old_row = rows("old_row");
   order.new_row = rows("new_row");
   order.colours = colouring.count;
+  Ranks<Exec> ranks{places, {}};
+  if (places.extent(0) > 0) {
+    ranks.row_of_rank = rows("row_of_rank");
+    invert(exec, places, ranks.row_of_rank);
+  }
   auto const place = rows("place");
   find_places(exec, colouring.colour, place_of_colour(exec, colour_order, colouring.count), place);
-  auto sizes = sort_rows(exec, place, colouring.count, order.old_row);
+  auto sizes = sort_rows(exec, place, colouring.count, ranks, order.old_row);
   order.free_rows = n;
   if (graph.cols() > n) {
     auto const dependent = rows("dependent");
     for (auto const range : ranges_of(sizes))
       mark_dependent(exec, graph, place, order.old_row, range, dependent);
     put_dependent_last(exec, dependent, colouring.count, place);
-    sizes = sort_rows(exec, place, 2 * std::int64_t(colouring.count), order.old_row);
+    sizes = sort_rows(exec, place, 2 * std::int64_t(colouring.count), ranks, order.old_row);
     order.free_rows =
         std::accumulate(sizes.begin(), sizes.begin() + colouring.count, std::int64_t(0));
   }
@@ -156,7 +174,8 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
 #define STRATA_INSTANTIATE_ORDER(Space, Value)                                  \
   template SweepOrder<Space::memory_space> make_sweep_order(                    \
       Space const&, EllMatrix<Value, std::int32_t, Space::memory_space> const&, \
-      Colouring<Space::memory_space> const&, std::vector<int> const&);
+      Colouring<Space::memory_space> const&, std::vector<int> const&,           \
+      Vector<std::int32_t, Space::memory_space> const&);
 #define STRATA_INSTANTIATE_SWEEP_ORDER(Space) \
   STRATA_INSTANTIATE_ORDER(Space, fp64)       \
   STRATA_INSTANTIATE_ORDER(Space, fp8_e4m3)

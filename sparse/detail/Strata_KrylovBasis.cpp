@@ -15,25 +15,6 @@ namespace strata::sparse::detail {
 
 using strata::detail::runs_on_host;
 
-/// K sums at once.
-template <int K>
-struct Sums {
-  double value[K] = {};
-
-  KOKKOS_INLINE_FUNCTION Sums& operator+=(Sums const& other) {
-    for (int j = 0; j < K; ++j) value[j] += other.value[j];
-    return *this;
-  }
-};
-
-}  // namespace strata::sparse::detail
-
-template <int K>
-struct Kokkos::reduction_identity<strata::sparse::detail::Sums<K>> {
-  KOKKOS_FORCEINLINE_FUNCTION static strata::sparse::detail::Sums<K> sum() { return {}; }
-};
-
-namespace strata::sparse::detail {
 namespace {
 
 template <class Exec>
@@ -51,62 +32,92 @@ struct PassData {
   bool norm;
 };
 
-/// A chunk by a device's team, a row by a thread: the row's basis entries stay in registers between
-/// the update and the products, so that they are read once, and the next row's are on their way. For
-/// k <= K.
-template <class Exec, class Scalar, int K>
+/// A chunk by a device's team, a tile of a row for each thread after the other. The update adds along
+/// rows, a thread each; the products along columns, a few for each group of threads, from a tile
+/// that is still in the cache: the basis is read from memory once.
+template <class Exec, class Scalar>
 struct DevicePass {
-  using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<128, 8>>;
+  using Member = typename Policy::member_type;
+  static constexpr int threads = 128, lanes = 32, groups = threads / lanes;
+  static constexpr int widest = 32, share = widest / groups;  // columns, and those of a group
+  using Tile = Kokkos::View<double[threads], typename Exec::scratch_memory_space,
+                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   PassData<Scalar> d;
 
-  struct Row {
-    Scalar q[K], w;
-  };
+  Policy policy(Exec const& exec) const {
+    return Policy(exec, static_cast<int>(d.chunks), threads)
+        .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Tile::shmem_size())));
+  }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
-    std::int64_t const chunk = team.league_rank(), begin = chunk * d.chunk;
-    std::int64_t const end = begin + d.chunk < d.rows ? begin + d.chunk : d.rows;
-    std::int64_t const step = team.team_size();
-    Sums<K> total;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, team.team_size()),
-        [&](int thread, Sums<K>& sums) {
-          std::int64_t i = begin + thread;
-          if (i >= end) return;
-          Row row = read(i);
-          for (; i < end; i += step) {
-            Row const next = read(i + step < end ? i + step : i);
-            add_row(i, row, sums);
-            row = next;
-          }
-        },
-        Kokkos::Sum<Sums<K>>(total));
-    Kokkos::single(Kokkos::PerTeam(team), [&] {
-      for (int j = 0; j < (d.norm ? 1 : d.k); ++j) d.partial[chunk + j * d.chunks] = total.value[j];
-    });
+    Tile const w(team.team_scratch(0));
+    std::int64_t const chunk = team.league_rank(), begin = chunk * d.chunk,
+                       end = begin + d.chunk < d.rows ? begin + d.chunk : d.rows;
+    int const thread = team.team_rank();
+    double sums[share] = {};
+    for (std::int64_t first = begin; first < end; first += threads) {
+      std::int64_t const row = first + thread;
+      w(thread) = row < end ? updated(row) : 0;
+      team.team_barrier();
+      if (d.norm)
+        sums[0] += w(thread) * w(thread);
+      else
+        multiply(thread, first, end, w, sums);
+      team.team_barrier();
+    }
+    if (d.norm)
+      add_up(team, w, sums[0], threads, 0);
+    else
+      for (int m = 0; m < share; ++m) add_up(team, w, sums[m], lanes, m);
   }
 
  private:
-  KOKKOS_FUNCTION Row read(std::int64_t i) const {
-    Row row;
-    row.w = d.w[i];
-    for (int j = 0; j < K; ++j) row.q[j] = j < d.k ? d.Q[i + j * d.stride] : Scalar(0);
-    return row;
+  // w(row) - sum of update[j] q_j(row), rounded as it is stored.
+  KOKKOS_FUNCTION double updated(std::int64_t row) const {
+    constexpr int ahead = 8, chains = 4;
+    Scalar const w = d.w[row];
+    if (!d.update) return static_cast<double>(w);
+    double sums[chains] = {};
+    int j = 0;
+    for (; j + ahead <= d.k; j += ahead) {
+      Scalar q[ahead];
+      for (int u = 0; u < ahead; ++u) q[u] = d.Q[row + (j + u) * d.stride];
+      for (int u = 0; u < ahead; ++u)
+        sums[u % chains] += d.update[j + u] * static_cast<double>(q[u]);
+    }
+    for (; j < d.k; ++j) sums[0] += d.update[j] * static_cast<double>(d.Q[row + j * d.stride]);
+    auto const result =
+        static_cast<Scalar>(static_cast<double>(w) - ((sums[0] + sums[1]) + (sums[2] + sums[3])));
+    d.w[row] = result;
+    return static_cast<double>(result);
   }
 
-  KOKKOS_FUNCTION void add_row(std::int64_t i, Row const& row, Sums<K>& sums) const {
-    double w = static_cast<double>(row.w);
-    if (d.update) {
-      double parts[4] = {};  // four short chains of additions
-      for (int j = 0; j < K; ++j)
-        if (j < d.k) parts[j % 4] += d.update[j] * static_cast<double>(row.q[j]);
-      d.w[i] = static_cast<Scalar>(w - ((parts[0] + parts[1]) + (parts[2] + parts[3])));
-      w = static_cast<double>(d.w[i]);
+  // Columns group, group + groups, ...; rows lane, lane + lanes, ... of the tile.
+  KOKKOS_FUNCTION void multiply(int thread, std::int64_t first, std::int64_t end, Tile const& w,
+                                double* sums) const {
+    int const group = thread / lanes, lane = thread % lanes;
+    for (int r = lane; r < threads; r += lanes) {
+      if (first + r >= end) return;
+      Scalar q[share];
+      for (int m = 0; m < share; ++m)
+        q[m] =
+            group + m * groups < d.k ? d.Q[first + r + (group + m * groups) * d.stride] : Scalar(0);
+      for (int m = 0; m < share; ++m) sums[m] += static_cast<double>(q[m]) * w(r);
     }
-    if (d.norm)
-      sums.value[0] += w * w;
-    else
-      for (int j = 0; j < K; ++j) sums.value[j] += static_cast<double>(row.q[j]) * w;
+  }
+
+  // The sums of each `count` threads, in their order, are column m * groups + 0, 1, ...
+  KOKKOS_FUNCTION void add_up(Member const& team, Tile const& room, double sum, int count,
+                              int m) const {
+    int const thread = team.team_rank(), column = m * groups + thread;
+    team.team_barrier();
+    room(thread) = sum;
+    team.team_barrier();
+    if (thread >= threads / count || column >= (d.norm ? 1 : d.k)) return;
+    double total = 0;
+    for (int t = 0; t < count; ++t) total += room(thread * count + t);
+    d.partial[team.league_rank() + column * d.chunks] = total;
   }
 };
 
@@ -153,23 +164,14 @@ struct HostPass {
   }
 };
 
-constexpr int widest_pass = 32;  // columns that a device's thread holds in registers
-
 template <class Exec, class Scalar>
 void launch_pass(Exec const& exec, PassData<Scalar> const& data) {
   std::string const label = "strata::sparse::KrylovBasis::pass";
   if constexpr (runs_on_host<Exec>) {
     Kokkos::parallel_for(label, Policy<Exec>(exec, 0, data.chunks), HostPass<Scalar>{data});
   } else {
-    Kokkos::TeamPolicy<Exec> const policy(exec, static_cast<int>(data.chunks), 128);
-    if (data.k <= 8)
-      Kokkos::parallel_for(label, policy, DevicePass<Exec, Scalar, 8>{data});
-    else if (data.k <= 16)
-      Kokkos::parallel_for(label, policy, DevicePass<Exec, Scalar, 16>{data});
-    else if (data.k <= 24)
-      Kokkos::parallel_for(label, policy, DevicePass<Exec, Scalar, 24>{data});
-    else
-      Kokkos::parallel_for(label, policy, DevicePass<Exec, Scalar, widest_pass>{data});
+    DevicePass<Exec, Scalar> const pass{data};
+    Kokkos::parallel_for(label, pass.policy(exec), pass);
   }
 }
 
@@ -244,12 +246,12 @@ void KrylovBasis<Exec, Scalar>::pass(Exec const& exec, int k, double const* upda
                              rows_,     stride_,
                              chunk_,    chunks_,
                              k,         norm};
-  int const widest = runs_on_host<Exec> ? vectors_ : widest_pass;
+  int const widest = runs_on_host<Exec> ? vectors_ : DevicePass<Exec, Scalar>::widest;
   if (k <= widest) {
     launch_pass(exec, all);
     return sum_chunks(exec, norm ? 1 : k, result);
   }
-  // More columns than registers: the whole update first, then the products.
+  // More columns than a team takes: the whole update first, then the products.
   for (int j = 0; j < k; j += widest) {
     PassData<Scalar> part = all;
     part.Q += j * stride_, part.k = std::min(widest, k - j);

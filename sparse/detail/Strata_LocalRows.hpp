@@ -65,6 +65,16 @@ struct ListOutside {
   }
 };
 
+template <class Source, class Places>
+struct ListPlaces {
+  Source source;
+  Places places;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    places(row) = static_cast<std::int32_t>(source.neighbourly_place(row));
+  }
+};
+
 /// The global columns that rows [first, end) have outside, ascending, each once. Fences.
 template <class Exec, class Source>
 std::vector<std::int64_t> columns_outside(Exec const& exec, std::int64_t first, std::int64_t end,
@@ -123,6 +133,26 @@ LocalMatrix<Exec> localise(Exec const& exec, Communicator const& comm, std::int6
         exec, rows, rows + halo, LocalRows<Source, Space>{source, first, first + rows, device});
   });
   return local;
+}
+
+/// The order that `source` has for rows that lie close together; empty if it has none. Collective.
+template <class Exec, class Source>
+Vector<std::int32_t, typename Exec::memory_space> neighbourly_places(Exec const& exec,
+                                                                     Communicator const& comm,
+                                                                     std::int64_t rows,
+                                                                     Source const& source) {
+  using Places = Vector<std::int32_t, typename Exec::memory_space>;
+  Places places;
+  if constexpr (requires { source.neighbourly_place(rows); }) {
+    comm.agree([&] {
+      places = allocate<Places>(exec, "strata::sparse::neighbourly_places", rows);
+      Kokkos::parallel_for(
+          "strata::sparse::neighbourly_places",
+          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, rows),
+          ListPlaces<Source, Places>{source, places});
+    });
+  }
+  return places;
 }
 
 }  // namespace strata::sparse::detail
