@@ -17,9 +17,12 @@ namespace strata::dense {
 /// Result   the stored blocks hold L, each quantised once, when it is final; updates accumulate in
 ///          the working blocks. If *info was 0 and the leading minor of order j is not positive or is NaN,
 ///          *info = j and the blocks hold no defined numbers.
-/// Sync     enqueued on the instance of `blas`; *info stays on the device. On a device, trees of
-///          several panels also use `blas.urgent()`, which the instance waits for. Cost n^3/3 flops.
-/// Memory   operand scratch of at most n^2/8 numbers of the outermost layer, allocated at first use.
+/// Sync     on the instance of `blas`; *info stays on the device. On a device, trees of several
+///          panels also use `blas.urgent()`, which the instance waits for. No status is read on the
+///          way, but freeing the scratch at the end waits for the instance. Cost n^3/3 flops.
+/// Memory   scratch for copies of operands: at most the largest off-diagonal block (n^2/4 numbers, in
+///          a tree of several panels its columns of one panel) for each of two operands whose
+///          precision isn't their product's, and one more in fp16 for a block that is kept in fp8.
 /// Throws   ValueError if the tree is not loaded; VendorError.
 /// Error    ||A - L L^T||_F <= c (u_layer ||off-diagonal L||^2 + n u_leaf ||L||_F^2) (tested).
 /// Source   Paper A, algorithm 1 within each panel of the tree; deviations: products accumulate in
@@ -33,11 +36,10 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
 /// overwrites B.
 ///
 /// Shape    B: n x m (Left) or m x n (Right), fp64 or fp32, unscaled.
-/// Result   `layered`: both operands of each product are quantised to the layer of the block of L,
-/// as in the
-///          factorisation; otherwise B enters as it is, and only the rounding that L already has
-///          remains.
-/// Sync     enqueued. Cost n^2 m flops.
+/// Result   `Layered`: both operands of each product are quantised to the layer of the block of L, as
+///          in the factorisation; otherwise B enters as it is, and only the rounding that L already
+///          has remains.
+/// Sync     as `tree_potrf`. Cost n^2 m flops.
 /// Throws   ShapeError if B does not fit.
 /// Source   Paper A, algorithm 2, which is Right with Trans.
 enum class Products { AsStored, Layered };
@@ -50,9 +52,11 @@ void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, doub
 /// product with operands quantised to the d-th layer, a diagonal leaf a SYRK in the last.
 ///
 /// Shape    C: n x n, of which the triangle `uplo` is read and written; op(A): n x k. fp64 or fp32,
-/// unscaled. Sync     enqueued. Cost n^2 k flops. Memory: operand scratch of n k numbers of the
-/// widest layer. Throws   ShapeError if A does not fit C; ValueError if leaf_size < 1. Source Paper
-/// A, algorithm 3.
+///          unscaled.
+/// Sync     as `tree_potrf`. Cost n^2 k flops.
+/// Memory   operand scratch of n k numbers of the widest layer.
+/// Throws   ShapeError if A does not fit C; ValueError if leaf_size < 1.
+/// Source   Paper A, algorithm 3.
 template <class ExecutionSpace>
 void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int64_t leaf_size,
                Uplo uplo, Op op, double alpha,

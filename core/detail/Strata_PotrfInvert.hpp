@@ -56,9 +56,10 @@ void unstack(Exec const& exec, Matrix const& X, std::int64_t block, Matrix const
       "strata::core::potrf_invert::unstack", exec, n, n,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         std::int64_t const row = i / block, col = j / block;
-        if (row > col) a[i + j * lda] = x[i + j * ldx];
         if (row < col) inv[i + j * ldi] = x[n + i + j * ldx];
-        if (row > col) inv[i + j * ldi] = T(0);
+        if (row <= col) return;
+        a[i + j * lda] = x[i + j * ldx];
+        inv[i + j * ldi] = T(0);
       });
 }
 
