@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <zlib.h>
+
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <cmath>
@@ -72,6 +74,7 @@ TileMatrix<Exec> TileMatrix<Exec>::generate(Exec const& exec, std::int64_t n,
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::generate");
   options.rule.check();
   TileMatrix matrix(n, tile_size, generator);
+  matrix.rule_ = options.rule;
   bool const mixed = options.rule.accuracy > 0;
   if (!mixed) matrix.place(options);  // refuses before any work
   Kokkos::Timer const timer;
@@ -96,6 +99,21 @@ std::int64_t TileMatrix<Exec>::rows(std::int64_t i) const {
 template <class Exec>
 auto TileMatrix<Exec>::tile(std::int64_t i, std::int64_t j) const -> HostTile {
   return detail::stored_tile<Kokkos::HostSpace>(data(i, j), map_.at(i, j), rows(i), rows(j));
+}
+
+template <class Exec>
+double TileMatrix<Exec>::square(std::int64_t i, std::int64_t j) const {
+  std::size_t const numbers = detail::number_bytes(map_.at(i, j), rows(i), rows(j));
+  return reinterpret_cast<double const*>(data(i, j) + numbers)[detail::SquareField];
+}
+
+template <class Exec>
+std::uint64_t TileMatrix<Exec>::hash() const {
+  auto const crc = [](std::vector<double> const& numbers) {
+    return crc32_z(0, reinterpret_cast<unsigned char const*>(numbers.data()),
+                   numbers.size() * sizeof(double));
+  };
+  return (std::uint64_t{map_.hash()} ^ crc(scaling_)) << 32 | crc(norms_.squares);
 }
 
 template <class Exec>
@@ -176,7 +194,7 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
       if (!keep) continue;
       auto* const trailer = reinterpret_cast<double*>(
           buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
-      detail::write_trailer<Exec>(exec, measure, trailer);
+      detail::write_trailer<Exec>(exec, Precision::fp64, measure, trailer);
       copy_out(exec, buffer.data(), i, j);
     }
   }
@@ -278,7 +296,8 @@ void TileMatrix<Exec>::fill(Exec const& exec) {
       meter(tile, i == j, measure.data());
       auto* const trailer = reinterpret_cast<double*>(
           narrow.data() + detail::number_bytes(precision, rows(i), rows(j)));
-      detail::store_tile<Exec>(blas, op(i, j), tile, measure.data(), stored, trailer);
+      detail::write_trailer<Exec>(exec, precision, measure.data(), trailer);
+      blas.convert(op(i, j), tile, stored);
       copy_out(exec, narrow.data(), i, j);
     }
   }
