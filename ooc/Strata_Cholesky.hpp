@@ -126,6 +126,8 @@ class TileFactor {
   CholeskyReport const& report() const { return report_; }
   /// The tiles of L, and what D A D was.
   TileMatrix<ExecutionSpace> const& matrix() const { return matrix_; }
+  /// Give up the factor for its memory, to be filled again.
+  TileMatrix<ExecutionSpace> take() && { return std::move(matrix_); }
 
   /// log det A of the factor: 2 sum (log l_ii - log d_i).
   ///

@@ -64,31 +64,42 @@ TileMatrix<Exec>::TileMatrix(std::int64_t n, std::int64_t tile_size, Generator c
     : n_(n), tile_size_(tile_size), generator_(generator), map_(tiles_of(n, tile_size)) {
   STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
   norms_.tiles = tiles();
-  scaling_.assign(static_cast<std::size_t>(n), 1.0);
 }
 
 template <class Exec>
 TileMatrix<Exec> TileMatrix<Exec>::generate(Exec const& exec, std::int64_t n,
                                             std::int64_t tile_size, Generator const& generator,
                                             TileMatrixOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::generate");
   options.rule.check();
   TileMatrix matrix(n, tile_size, generator);
-  matrix.rule_ = options.rule;
+  matrix.refill(exec, generator, options);
+  return matrix;
+}
+
+template <class Exec>
+void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
+                              TileMatrixOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::generate");
+  STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
+  options.rule.check();
+  generator_ = generator;
+  rule_ = options.rule;
+  scaling_.assign(static_cast<std::size_t>(n_), 1.0);
+  device_scaling_ = {};
   bool const mixed = options.rule.accuracy > 0;
-  if (!mixed) matrix.place(options);  // refuses before any work
+  map_ = PrecisionMap(tiles());
+  if (!mixed) place(options);  // refuses before any work
   Kokkos::Timer const timer;
-  if (options.equilibrate) matrix.equilibrate(exec);
-  matrix.measure(exec, !mixed);
+  if (options.equilibrate) equilibrate(exec);
+  measure(exec, !mixed);
   double const measured = timer.seconds();
   if (mixed) {
-    matrix.map_ = precision_map(matrix.norms_, options.rule);
-    matrix.place(options);
+    map_ = precision_map(norms_, options.rule);
+    place(options);
   }
   Kokkos::Timer const again;
-  if (mixed) matrix.fill(exec);
-  matrix.report_.generate_seconds = measured + again.seconds();
-  return matrix;
+  if (mixed) fill(exec);
+  report_.generate_seconds = measured + again.seconds();
 }
 
 template <class Exec>
@@ -241,17 +252,21 @@ void TileMatrix<Exec>::place(TileMatrixOptions const& options) {
       sizes.back() += bytes;
     }
   }
-  for (std::size_t const bytes : sizes) {
+  chunks_.resize(sizes.size());
+  for (std::size_t c = 0; c < sizes.size(); ++c) {
+    if (chunks_[c].size() >= sizes[c]) continue;  // of the matrix that was here before
+    chunks_[c] = {};
     try {
-      chunks_.push_back(Chunk(
+      chunks_[c] = Chunk(
           Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::HostChunk"),
-          bytes));
+          sizes[c]);
     } catch (std::exception const& failure) {
-      throw MemoryError(strata::detail::message("tile matrix: can't allocate ", bytes, " of ",
-                                                needed, " bytes of host memory after ",
-                                                chunks_.size(), " chunks: ", failure.what()));
+      throw MemoryError(strata::detail::message(
+          "tile matrix: can't allocate ", sizes[c], " of ", needed,
+          " bytes of host memory, the first of chunk ", c + 1, ": ", failure.what()));
     }
   }
+  tile_data_.clear();
   for (std::size_t t = 0; t < offsets.size(); ++t)
     tile_data_.push_back(chunks_[chunk_of[t]].data() + offsets[t]);
   report_ = {needed, static_cast<std::int64_t>(sizes.size()), timer.seconds(), 0};

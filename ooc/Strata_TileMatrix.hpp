@@ -91,6 +91,11 @@ class TileMatrix {
   static TileMatrix from_view(ExecutionSpace const& exec, MatrixView const& A,
                               std::int64_t tile_size, TileMatrixOptions const& options = {});
 
+  /// Hold another matrix of the same order, in the host memory that is there as far as it goes.
+  /// Contract as for `generate`.
+  void refill(ExecutionSpace const& exec, Generator const& generator,
+              TileMatrixOptions const& options = {});
+
   std::int64_t order() const { return n_; }
   std::int64_t tile_size() const { return tile_size_; }
   /// Tile rows: ceil(n / tile_size).
