@@ -8,21 +8,12 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_DeviceMemory.hpp>
+#include <ooc/detail/Strata_Policy.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
 #include <string>
 #include <vector>
 
 namespace strata::ooc::detail {
-
-/// What a variant keeps on the device.
-struct Policy {
-  bool fences;      ///< the host waits for every step
-  bool keeps_sums;  ///< a tile stays while it is updated
-  bool keeps_diagonal;
-  bool fetches_ahead;
-  Eviction eviction;
-};
-Policy policy_of(Variant variant);
 
 /// Runs a schedule: one thread for each stream, each with a lane for copies in, for work and for
 /// copies out.
