@@ -54,6 +54,13 @@ class Executor {
   std::unique_ptr<CheckpointWriter> checkpoint_;
 };
 
+/// Bytes of tiles that a device may take.
+template <class ExecutionSpace>
+std::size_t budget_of(Device const& device) {
+  return device.budget_bytes > 0 ? device.budget_bytes
+                                 : Lane<ExecutionSpace>::free_bytes(device.id) / 10 * 9;
+}
+
 /// The tiles of a column of a factor, and whose they are, for its checkpoint.
 template <class ExecutionSpace>
 std::vector<TileBytes> column_tiles_of(TileMatrix<ExecutionSpace> const& matrix, std::int64_t j);

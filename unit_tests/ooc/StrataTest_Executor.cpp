@@ -104,7 +104,7 @@ TYPED_TEST(ExecutorOn, RefusesOptionsOutOfRange) {
   EXPECT_TRUE(throws_with<ValueError>("-1 streams", with([](auto& o) { o.streams = -1; })));
   EXPECT_TRUE(throws_with<ValueError>("65 streams", with([](auto& o) { o.streams = 65; })));
   EXPECT_TRUE(
-      throws_with<ValueError>("blocks of 0 columns", with([](auto& o) { o.column_block = 0; })));
+      throws_with<ValueError>("blocks of -1 columns", with([](auto& o) { o.column_block = -1; })));
   EXPECT_TRUE(throws_with<ValueError>("lookahead is -1", with([](auto& o) { o.lookahead = -1; })));
   EXPECT_TRUE(throws_with<ValueError>("there is no device",
                                       [] { (void)cholesky(Devices{}, field<TypeParam>(20, 8)); }));
@@ -204,6 +204,24 @@ TYPED_TEST(ExecutorOn, CountsTheBytesOfEachVariant) {
   EXPECT_LT(in[Variant::V2], in[Variant::V1]);
   EXPECT_LE(in[Variant::V3], in[Variant::V2]);
   EXPECT_LT(in[Variant::V4], in[Variant::V3]);
+}
+
+// Left to itself V4 takes the block of columns that moves least.
+TYPED_TEST(ExecutorOn, ChoosesTheBlockOfColumns) {
+  auto const bytes_with = [](std::int64_t block, std::size_t budget) {
+    CholeskyOptions options;
+    options.streams = 1;
+    options.column_block = block;
+    auto const factor =
+        cholesky(devices_of<TypeParam>(1, budget), field<TypeParam>(320, 8), options);
+    return std::pair(factor.report().bytes_in(), factor.report().column_block);
+  };
+  std::size_t const little = 100 * (8 * 8 * 8 + 256);
+  auto const [least, chosen] = bytes_with(0, little);
+  EXPECT_GT(chosen, 1);
+  for (std::int64_t const block : {1, 2, 4, 8})
+    EXPECT_LE(least, bytes_with(block, little).first * 51 / 50);
+  EXPECT_EQ(bytes_with(0, 0).second, 1);
 }
 
 TYPED_TEST(ExecutorOn, ReadsEachTileOnceWhereAllFit) {

@@ -34,6 +34,7 @@ TEST(Simulate, MovesTheBytesOfARunOnOneStream) {
         CholeskyOptions options;
         options.variant = variant;
         options.streams = 1;
+        options.column_block = 1;
         auto const factor = cholesky(make_devices(1, budget), field(n, nb, rule), options);
         SimulationOptions asked;
         asked.variant = variant;
