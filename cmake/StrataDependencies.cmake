@@ -42,7 +42,7 @@ macro(strata_tpl name package found)
 endmacro()
 
 set(Strata_TPL_TARGETS)
-set(Strata_TPL_PACKAGES KokkosKernels ZLIB)  # what the consumer of a static Strata needs
+set(Strata_TPL_PACKAGES KokkosKernels ZLIB Threads)  # what the consumer of a static Strata needs
 find_package(LAPACK QUIET)
 strata_tpl(LAPACK LAPACK "${LAPACK_FOUND}" LAPACK::LAPACK BLAS::BLAS)
 find_package(dnnl CONFIG QUIET)
@@ -73,5 +73,6 @@ if(Strata_ENABLE_MPI)
   list(APPEND Strata_PUBLIC_PACKAGES MPI)
 endif()
 find_package(ZLIB REQUIRED)
+find_package(Threads REQUIRED)
 find_package(Boost 1.74 CONFIG REQUIRED)  # this and the next in no header of Strata's: consumers do without
 find_package(nlohmann_json 3.10 CONFIG REQUIRED)

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_OOC_TILE_KERNELS_HPP
+#define STRATA_OOC_TILE_KERNELS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_LeafBlas.hpp>
+#include <cstddef>
+#include <cstdint>
+
+// Element by element, what the executor and the tile matrix do to one tile; all enqueued.
+namespace strata::ooc::detail {
+
+/// What one look at a tile tells, in device memory.
+struct TileMeasure {
+  double largest;   ///< magnitude; NaN is not counted
+  double square;    ///< sum of squares
+  double absolute;  ///< sum of magnitudes
+  double trace;     ///< of the diagonal
+};
+
+/// Makes measures on one instance, in an order that depends on the shape alone.
+template <class ExecutionSpace>
+class TileMeter {
+ public:
+  using Matrix = MatrixRef<typename ExecutionSpace::memory_space>;
+
+  /// For tiles of at most so many columns.
+  TileMeter(ExecutionSpace const& exec, std::int64_t columns);
+
+  /// *measure = of A, or of the symmetric matrix whose lower triangle A holds.
+  void operator()(Matrix const& A, bool symmetric, TileMeasure* measure) const;
+
+  /// Of the tile that was measured last, fp64: sums(row + i) += its row sums of magnitudes, and, of
+  /// what is below the diagonal, sums(col + j) += its column sums.
+  void add_absolute_sums(std::int64_t row, std::int64_t col, Matrix const& A,
+                         Kokkos::View<double*, typename ExecutionSpace::memory_space> const& sums);
+
+ private:
+  static constexpr std::int64_t slabs = 16;  ///< of columns, that row sums are made in
+
+  ExecutionSpace exec_;
+  Kokkos::View<double*, typename ExecutionSpace::memory_space> rows_;  // slab by slab
+  Kokkos::View<TileMeasure*, typename ExecutionSpace::memory_space> columns_;
+};
+
+/// What lies behind the numbers of a stored tile.
+enum TrailerField : std::uint8_t { ScaleField, SquareField, LargestField };
+
+/// trailer = {block_scale(precision, largest), square, largest} of a tile that is stored in
+/// `precision`.
+template <class ExecutionSpace>
+void write_trailer(ExecutionSpace const& exec, Precision precision, TileMeasure const* measure,
+                   double* trailer);
+
+/// The same of a copy of a stored tile in another precision. Rounding is monotonic, so the copy of
+/// a rounded tile is in range as well.
+template <class ExecutionSpace>
+void copy_trailer(ExecutionSpace const& exec, Precision precision, double const* source,
+                  double* trailer);
+
+/// A(i, j) *= d(row + i) d(col + j); an empty d is the identity.
+template <class ExecutionSpace>
+void scale_tile(ExecutionSpace const& exec,
+                Kokkos::View<double const*, typename ExecutionSpace::memory_space> const& d,
+                std::int64_t row, std::int64_t col,
+                MatrixRef<typename ExecutionSpace::memory_space> const& A);
+
+/// diagonal(row + i) = A(i, i).
+template <class ExecutionSpace>
+void read_diagonal(ExecutionSpace const& exec, std::int64_t row,
+                   MatrixRef<typename ExecutionSpace::memory_space> const& A,
+                   Kokkos::View<double*, typename ExecutionSpace::memory_space> const& diagonal);
+
+}  // namespace strata::ooc::detail
+
+#endif
