@@ -3,6 +3,7 @@
 #include <apps/Strata_Hpgmxp.hpp>
 #include <apps/Strata_HpgmxpReport.hpp>
 #include <apps/Strata_Progress.hpp>
+#include <apps/Strata_Ranks.hpp>
 #include <apps/Strata_Text.hpp>
 #include <core/Strata_TextFile.hpp>
 #include <core/Strata_Version.hpp>
@@ -17,14 +18,6 @@ namespace strata::apps {
 namespace {
 
 using sparse::Communicator;
-
-Communicator all_ranks() {
-#ifdef STRATA_ENABLE_MPI
-  return Communicator(MPI_COMM_WORLD);
-#else
-  return {};
-#endif
-}
 
 // Ranks that share this machine's memory, or the number of its devices where each rank has one.
 std::int64_t available_bytes(int ranks) {
@@ -49,14 +42,6 @@ void write_files(HpgmxpRequest const& request, HpgmxpOutcome const& outcome) {
 }
 
 }  // namespace
-
-#ifdef STRATA_ENABLE_MPI
-MpiSession::MpiSession() { MPI_Init(nullptr, nullptr); }
-MpiSession::~MpiSession() { MPI_Finalize(); }
-#else
-MpiSession::MpiSession() = default;
-MpiSession::~MpiSession() = default;
-#endif
 
 Exit hpgmxp(HpgmxpRequest const& request) {
   Communicator const comm = all_ranks();

@@ -20,15 +20,8 @@ void row(std::ostream& out, char const* name, std::string const& value) {
 }
 
 char const* status_name(sparse::GmresStatus status) {
-  switch (status) {
-    case sparse::GmresStatus::Converged:
-      return "converged";
-    case sparse::GmresStatus::IterationLimit:
-      return "iteration limit";
-    case sparse::GmresStatus::Breakdown:
-      break;
-  }
-  return "breakdown";
+  if (status == sparse::GmresStatus::Converged) return "converged";
+  return status == sparse::GmresStatus::IterationLimit ? "iteration limit" : "breakdown";
 }
 
 void print_problem(std::ostream& out, HpgmxpOutcome const& outcome) {
