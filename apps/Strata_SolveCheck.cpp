@@ -21,8 +21,8 @@ constexpr std::string_view of_dense[] = {
     "--locations", "--covariance", "--cond",            "--scaling", "--layers",  "--leaf",
     "--refine",    "--nrhs",       "--log-determinant", "--compare", "--repeat", "--trace"};
 constexpr std::string_view of_sparse[] = {"--solver",     "--preconditioner", "--precision",
-                                          "--restart",    "--block-size",     "--nx",
-                                          "--ny",         "--nz"};
+                                          "--restart",    "--block-size",     "--strength",
+                                          "--nx",         "--ny",             "--nz"};
 
 template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,

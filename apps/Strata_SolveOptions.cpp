@@ -221,6 +221,12 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
       ->type_name("B")
       ->check(at_least<int>(1))
       ->group(group);
+  command
+      .add_option("--strength", solver.amg.strength,
+                  "of couplings within AMG's aggregates, of the largest in a row [0.25]")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 0.999).description(""))
+      ->group(group);
   std::pair<char const*, std::int64_t*> const sides[] = {{"--nx", &options.sparse.size.nx},
                                                          {"--ny", &options.sparse.size.ny},
                                                          {"--nz", &options.sparse.size.nz}};

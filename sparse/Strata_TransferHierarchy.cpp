@@ -19,16 +19,6 @@ struct HostLevel {
   std::vector<double> component;  // of each row's node
 };
 
-std::vector<double> diagonal_of(HostLevel const& level, std::int64_t first) {
-  std::vector<double> diagonal(static_cast<std::size_t>(level.rows.rows()), 0.0);
-  for (std::size_t i = 0; i < diagonal.size(); ++i)
-    for (auto k = static_cast<std::size_t>(level.rows.begin[i]);
-         k < static_cast<std::size_t>(level.rows.begin[i + 1]); ++k)
-      if (level.rows.column[k] == first + static_cast<std::int64_t>(i))
-        diagonal[i] += level.rows.value[k];
-  return diagonal;
-}
-
 // One entry a row: its aggregate's global number.
 HostRows tentative(detail::Aggregates const& aggregates, std::int64_t first_coarse) {
   HostRows T;
@@ -75,7 +65,7 @@ Prolongation prolongation(Exec const& exec, Communicator const& comm, HostLevel 
       level.rows,
       first,
       outside,
-      with_outside(comm, level, outside, diagonal_of(level, first)),
+      with_outside(comm, level, outside, detail::largest_couplings(level.rows, first)),
       with_outside(comm, level, outside, level.component),
       strength};
   auto const aggregates = comm.agree([&] { return detail::aggregate(problem); });

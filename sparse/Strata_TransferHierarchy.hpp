@@ -41,7 +41,9 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
 }
 
 struct AmgOptions {
-  double strength = 0.08;  ///< i, j are coupled on the finest level if |a_ij| > strength sqrt|a_ii a_jj|
+  /// i and j are coupled on the finest level if |a_ij| > strength sqrt(m_i m_j), m_i the largest of row i off
+  /// the diagonal; half as much on each coarser one.
+  double strength = 0.25;
   int max_levels = 20;
   std::int64_t coarse_rows = 300;  ///< solved directly from here on
   int block_size = 1;  ///< unknowns of a node, one after the other; aggregated each by itself

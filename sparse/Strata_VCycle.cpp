@@ -152,7 +152,7 @@ void VCycle<Exec, Scalar>::add_transfers(Exec const& exec, TransferHierarchy<Exe
   for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l) {
     auto const& source = hierarchy.levels[l];
     levels_[l].P = source.P.scaled(exec, inverse[l], inverse[l + 1], precision);
-    levels_[l].R = source.R.scaled(exec, d[l + 1], inverse[l], precision);
+    levels_[l].R = source.R.scaled(exec, d[l + 1], d[l], precision);
   }
 }
 

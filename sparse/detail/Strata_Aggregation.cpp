@@ -16,7 +16,28 @@ std::size_t CouplingProblem::place(std::int64_t j) const {
 bool CouplingProblem::strong(std::size_t i, std::size_t k) const {
   std::size_t const j = place(rows.column[k]);
   if (j == i || component[i] != component[j]) return false;
-  return std::abs(rows.value[k]) > strength * std::sqrt(std::abs(diagonal[i] * diagonal[j]));
+  double const size = largest[i] * largest[j];
+  return size > 0 && std::abs(rows.value[k]) > strength * std::sqrt(size);
+}
+
+std::vector<double> largest_couplings(HostRows const& rows, std::int64_t first) {
+  constexpr double dominated = 0.2;
+  std::vector<double> largest;
+  for (std::size_t i = 0; i + 1 < rows.begin.size(); ++i) {
+    double most = 0, sum = 0, diagonal = 0;
+    for (auto k = static_cast<std::size_t>(rows.begin[i]);
+         k < static_cast<std::size_t>(rows.begin[i + 1]); ++k) {
+      double const value = rows.value[k];
+      if (rows.column[k] == first + static_cast<std::int64_t>(i)) {
+        diagonal += value;
+      } else {
+        most = std::max(most, std::abs(value));
+        sum += std::abs(value);
+      }
+    }
+    largest.push_back(sum < dominated * std::abs(diagonal) ? 0 : most);
+  }
+  return largest;
 }
 
 namespace {
@@ -101,15 +122,17 @@ HostRows smoother_of(CouplingProblem const& problem) {
   HostRows S;
   for (std::size_t i = 0; i + 1 < rows.begin.size(); ++i) {
     std::int64_t const row = problem.first + static_cast<std::int64_t>(i);
-    double diagonal = 0, sum = 0;
+    double diagonal = 0, given = 0, sum = 0;
     for (auto k = static_cast<std::size_t>(rows.begin[i]);
-         k < static_cast<std::size_t>(rows.begin[i + 1]); ++k)
+         k < static_cast<std::size_t>(rows.begin[i + 1]); ++k) {
+      if (rows.column[k] == row) given += rows.value[k];
       if (problem.strong(i, k))
         sum += std::abs(rows.value[k]);
       else if (problem.same(i, k))
         diagonal += rows.value[k];
+    }
     double const weight = damping / (sum + std::abs(diagonal));
-    bool const usable = std::isfinite(weight) && diagonal * problem.diagonal[i] > 0;
+    bool const usable = std::isfinite(weight) && diagonal * given > 0;
     S.add(row, usable ? 1 - weight * std::copysign(1.0, diagonal) * diagonal : 1);
     if (usable)
       for_each_strong(problem, i, [&](std::size_t k) {
