@@ -57,8 +57,8 @@ Exit hpgmxp(HpgmxpRequest const& request) {
       require_memory(outcome.estimated_bytes, comm.size());
     });
   } catch (Error const& error) {
-    if (reports) throw UsageError(error.what());
-    return Exit::Usage;
+    if (comm.size() == 1) throw UsageError(error.what());
+    return tell(comm, Exit::Usage, error);
   }
   std::optional<Progress> progress;
   if (reports) {
@@ -67,9 +67,9 @@ Exit hpgmxp(HpgmxpRequest const& request) {
   }
   try {
     outcome.result = sparse::run_hpgmxp(Kokkos::DefaultExecutionSpace(), comm, outcome.options);
-  } catch (Error const&) {  // all ranks have the same
-    if (reports) throw;
-    return Exit::Failed;
+  } catch (Error const& error) {  // all ranks have the same
+    progress.reset();
+    return tell(comm, Exit::Failed, error);
   }
   if (!reports) return Exit::Solved;
   progress.reset();

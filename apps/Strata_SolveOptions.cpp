@@ -155,7 +155,7 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
 void add_run_options(CLI::App& command, SolveOptions& options) {
   auto const rhs_group = std::string("The right-hand side");
   auto* const rhs =
-      command.add_option("--rhs", options.rhs, "right-hand sides [A times a known vector]")
+      command.add_option("--rhs", options.rhs, "right-hand sides; .mtx for sparse [A times a known vector]")
           ->type_name("B.npy|B.mtx")
           ->group(rhs_group);
   command.add_option("--nrhs", options.nrhs, "number of known vectors [1]")

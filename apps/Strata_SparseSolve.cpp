@@ -6,6 +6,7 @@
 #include <apps/Strata_SparseReport.hpp>
 #include <apps/Strata_SparseSolve.hpp>
 #include <apps/Strata_Stopwatch.hpp>
+#include <apps/Strata_Text.hpp>
 #include <core/Strata_Npy.hpp>
 #include <core/Strata_TextFile.hpp>
 
@@ -175,13 +176,17 @@ Exit solve_sparse(SolveOptions const& options) {
       std::cout.flush();
       explain(outcome);
     }
+    comm.barrier();  // a launcher ends all ranks when the first one ends without success
     return outcome.exit();
-  } catch (UsageError const&) {  // all ranks have the same
-    if (reports) throw;
-    return Exit::Usage;
-  } catch (Error const&) {
-    if (reports) throw;
-    return Exit::Failed;
+  } catch (UsageError const& error) {  // all ranks have the same
+    progress.reset();
+    return tell(comm, Exit::Usage, error);
+  } catch (Error const& error) {
+    progress.reset();
+    return tell(comm, Exit::Failed, error);
+  } catch (std::exception const& error) {  // not agreed on
+    if (comm.size() == 1) throw;
+    end_all_ranks(text("rank %d: %s", comm.rank(), error.what()));
   }
 }
 

@@ -115,14 +115,20 @@ std::vector<std::vector<double>> Communicator::exchange(std::vector<std::vector<
   require_countable(*this, static_cast<std::int64_t>(longest));
   check_mpi(MPI_Alltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, mpi()), "MPI_Alltoall");
   require_countable(*this, std::max(sum_of(sent), sum_of(got)));
-  std::vector<double> out, in(static_cast<std::size_t>(sum_of(got)));
-  for (auto const& part : to) out.insert(out.end(), part.begin(), part.end());
+  std::vector<double> out, in;
+  agree([&] {
+    in.resize(static_cast<std::size_t>(sum_of(got)));
+    out.reserve(static_cast<std::size_t>(sum_of(sent)));
+    for (auto const& part : to) out.insert(out.end(), part.begin(), part.end());
+  });
   auto const from = places_of(got);
   check_mpi(MPI_Alltoallv(out.data(), sent.data(), places_of(sent).data(), MPI_DOUBLE, in.data(),
                           got.data(), from.data(), MPI_DOUBLE, mpi()),
             "MPI_Alltoallv");
-  for (std::size_t rank = 0; rank < to.size(); ++rank)
-    to[rank].assign(in.begin() + from[rank], in.begin() + from[rank + 1]);
+  agree([&] {
+    for (std::size_t rank = 0; rank < to.size(); ++rank)
+      to[rank].assign(in.begin() + from[rank], in.begin() + from[rank + 1]);
+  });
   return to;
 }
 

@@ -263,7 +263,10 @@ SparseReport SparseSolver<Exec>::solve(Exec const& exec, Vector<double, MemorySp
   auto& own = *impl_;
   SparseReport report = own.base;
   bool const may_switch = own.options.solver == SolverKind::Automatic;
-  for (bool going = true; going;) {
+  bool const hopeless =
+      report.solver == SolverKind::ConjugateGradients && report.not_positive_row > 0;
+  if (hopeless) report.status = KrylovStatus::NotPositiveDefinite;
+  for (bool going = !hopeless; going;) {
     auto const krylov = own.run(exec, report.solver, report.precision, report.iterations, b, x);
     report.attempts.push_back({report.solver, report.precision, krylov});
     report.status = krylov.status;

@@ -71,7 +71,8 @@ struct SparseReport {
 ///          a preconditioner in 16 bits. Preconditioner: AMG, or none where a diagonal entry is 0.
 /// Ladder   16 bits, fp32, fp64: the next if the residual stalls or a number is no longer finite, from
 ///          where the last one stopped. CG that finds the matrix not positive definite in fp64 ends
-///          the solve if it was asked for, else GMRES goes on.
+///          the solve if it was asked for, else GMRES goes on; CG asked for a matrix whose diagonal is not
+///          positive ends at once.
 template <class Exec>
 class SparseSolver {
  public:

@@ -6,6 +6,7 @@
 #include <sparse/Strata_TransferHierarchy.hpp>
 #include <sparse/detail/Strata_Aggregation.hpp>
 #include <sparse/detail/Strata_RowExchange.hpp>
+#include <utility>
 
 namespace strata::sparse {
 namespace {
@@ -39,9 +40,9 @@ HostRows as_column(std::vector<double> const& numbers) {
   return rows;
 }
 
-/// P, how its columns are spread, and which component each is.
+/// P, smoothed and not, how its columns are spread, and which component each is.
 struct Prolongation {
-  HostRows P;
+  HostRows P, T;
   Partition first_coarse;
   std::vector<double> component;
 };
@@ -69,13 +70,33 @@ Prolongation prolongation(Exec const& exec, Communicator const& comm, HostLevel 
       with_outside(comm, level, outside, level.component),
       strength};
   auto const aggregates = comm.agree([&] { return detail::aggregate(problem); });
-  Prolongation result{{}, {0}, aggregates.component};
+  Prolongation result{{}, {}, {0}, aggregates.component};
   for (auto const count : comm.gather(aggregates.count()))
     result.first_coarse.push_back(result.first_coarse.back() + count);
+  result.T = tentative(aggregates, result.first_coarse[rank]);
   result.P = detail::product(exec, comm, level.first_row, result.first_coarse,
-                             detail::smoother_of(problem),
-                             tentative(aggregates, result.first_coarse[rank]));
+                             detail::smoother_of(problem), result.T);
   return result;
+}
+
+std::int64_t sum_of(Communicator const& comm, std::int64_t mine) {
+  std::int64_t sum = 0;
+  for (auto const part : comm.gather(mine)) sum += part;
+  return sum;
+}
+
+/// R and R A P.
+struct Coarsened {
+  HostRows R, A;
+};
+
+template <class Exec>
+Coarsened coarsened(Exec const& exec, Communicator const& comm, HostLevel const& level,
+                    Partition const& first_coarse, HostRows const& P) {
+  auto R = detail::transposed(comm, level.first_row, first_coarse, P);
+  auto const AP = detail::product(exec, comm, level.first_row, first_coarse, level.rows, P);
+  auto A = detail::product(exec, comm, level.first_row, first_coarse, R, AP);
+  return {std::move(R), std::move(A)};
 }
 
 template <class Exec>
@@ -111,17 +132,20 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMa
   double strength = options.strength;
   while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&
          level.first_row.back() > options.coarse_rows) {
-    auto const [P, first_coarse, component] = prolongation(exec, comm, level, strength);
+    auto [P, T, first_coarse, component] = prolongation(exec, comm, level, strength);
     double const rows = static_cast<double>(level.first_row.back());
     if (first_coarse.back() == 0 || static_cast<double>(first_coarse.back()) > least_gain * rows)
       break;
-    auto const R = detail::transposed(comm, level.first_row, first_coarse, P);
-    auto const AP = detail::product(exec, comm, level.first_row, first_coarse, level.rows, P);
-    level = {detail::product(exec, comm, level.first_row, first_coarse, R, AP), first_coarse, component};
+    auto product = coarsened(exec, comm, level, first_coarse, P);
+    if (sum_of(comm, product.A.entries()) > sum_of(comm, level.rows.entries())) {
+      P = std::move(T);  // graphs without geometry: smoothing would fill the coarse levels
+      product = coarsened(exec, comm, level, first_coarse, P);
+    }
+    level = {std::move(product.A), first_coarse, component};
     auto const coarse = make_matrix(exec, comm, level.rows, options.matrix);
     auto& fine = hierarchy.levels.back();
     fine.P = Transfer<Exec>(exec, fine.A, coarse, P);
-    fine.R = Transfer<Exec>(exec, coarse, fine.A, R);
+    fine.R = Transfer<Exec>(exec, coarse, fine.A, product.R);
     hierarchy.levels.push_back({coarse, {}, {}});
     strength *= 0.5;
   }

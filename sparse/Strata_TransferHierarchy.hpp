@@ -52,7 +52,7 @@ struct AmgOptions {
 
 /// Smoothed aggregation for any square matrix: aggregates lie within a rank, P = (I - w D^-1 A_F) T with A_F
 /// the matrix without weak entries, which are added to its diagonal, D its rows' absolute sums and w = 4/3;
-/// R = P', coarse matrix R A P.
+/// R = P', coarse matrix R A P. Where that has more entries than A, as in graphs without geometry, P = T.
 ///
 /// Result   the same for a given number of ranks, but for the order in which a parallel backend of Kokkos
 ///          Kernels adds; rows without strong couplings take no part in coarse levels. Coarsening ends at
