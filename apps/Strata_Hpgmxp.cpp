@@ -66,7 +66,9 @@ Exit hpgmxp(HpgmxpRequest const& request) {
     outcome.options.progress = [&](std::string const& phase) { progress->phase(phase); };
   }
   try {
-    outcome.result = sparse::run_hpgmxp(Kokkos::DefaultExecutionSpace(), comm, outcome.options);
+    Kokkos::DefaultExecutionSpace const exec;
+    outcome.result = sparse::run_hpgmxp(exec, comm, outcome.options);
+    if (request.free) outcome.free = sparse::solve_free(exec, comm, outcome.options);
   } catch (Error const& error) {  // all ranks have the same
     progress.reset();
     return tell(comm, Exit::Failed, error);

@@ -39,8 +39,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", "strata " STRATA_VERSION_STRING);
   app.footer(footer);
-  auto* const solve =
-      app.add_subcommand("solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy");
+  auto* const solve = app.add_subcommand(
+      "solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy");
   solve->footer(footer);
   strata::apps::add_solve_options(*solve, arguments.solve);
   auto* const hpgmxp = app.add_subcommand(
@@ -60,8 +60,7 @@ int fail(Exit exit, std::string_view message) {
 Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
   int count = static_cast<int>(kokkos.size()) - 1;
   std::optional<strata::apps::MpiSession> mpi;
-  bool const sparse =
-      app.got_subcommand("solve") && strata::apps::is_sparse(arguments.solve);
+  bool const sparse = app.got_subcommand("solve") && strata::apps::is_sparse(arguments.solve);
   if (sparse || app.got_subcommand("hpgmxp")) mpi.emplace();
   Kokkos::ScopeGuard const guard(count, kokkos.data());
   Exit const exit = app.got_subcommand("info")     ? strata::apps::info(arguments.info_as_json)

@@ -18,11 +18,12 @@ namespace {
 
 // What only one of the two solvers has.
 constexpr std::string_view of_dense[] = {
-    "--locations", "--covariance", "--cond",            "--scaling", "--layers",  "--leaf",
-    "--refine",    "--nrhs",       "--log-determinant", "--compare", "--repeat", "--trace"};
-constexpr std::string_view of_sparse[] = {"--solver",     "--preconditioner", "--precision",
-                                          "--restart",    "--block-size",     "--strength",
-                                          "--nx",         "--ny",             "--nz"};
+    "--locations", "--covariance",      "--cond",    "--scaling", "--layers", "--leaf", "--refine",
+    "--nrhs",      "--log-determinant", "--compare", "--repeat",  "--trace"};
+constexpr std::string_view of_sparse[] = {
+    "--solver",     "--preconditioner", "--precision", "--restart",
+    "--block-size", "--strength",       "--nx",        "--ny",
+    "--nz"};
 
 template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,
@@ -53,8 +54,9 @@ void check_writable(std::string const& option, std::string const& path) {
 void check_dense(SolveOptions const& options) {
   refuse(options, of_sparse, "dense matrices", "it is for the sparse solver (--sparse)");
   bool const matern = options.kind == MatrixKind::Matern;
-  STRATA_REQUIRE(apps::UsageError, !options.sparse.model,
-                 "--dense: the kind of --generate is sparse; write it to a file, or leave --dense out");
+  STRATA_REQUIRE(
+      apps::UsageError, !options.sparse.model,
+      "--dense: the kind of --generate is sparse; write it to a file, or leave --dense out");
   bool const has_n =
       std::find(options.given.begin(), options.given.end(), "--n") != options.given.end();
   STRATA_REQUIRE(apps::UsageError, !options.kind || has_n, "--generate needs --n");
@@ -74,13 +76,13 @@ void check_sparse(SolveOptions const& options) {
                  "--generate of a sparse kind needs --n or --nx");
   STRATA_REQUIRE(apps::UsageError, options.n == 0 || options.sparse.size.nx == 0,
                  "give --n or --nx, not both");
-  bool const sides = options.sparse.size.nx > 0 || options.sparse.size.ny > 0 ||
-                     options.sparse.size.nz > 0;
+  bool const sides =
+      options.sparse.size.nx > 0 || options.sparse.size.ny > 0 || options.sparse.size.nz > 0;
   STRATA_REQUIRE(apps::UsageError, options.sparse.model || !sides,
                  "--nx, --ny and --nz go with --generate");
   double const tolerance = options.refinement.tolerance;
-  STRATA_REQUIRE(apps::UsageError, tolerance == 0 || tolerance < 1,
-                 "--tolerance: ", tolerance, " is not below 1");
+  STRATA_REQUIRE(apps::UsageError, tolerance == 0 || tolerance < 1, "--tolerance: ", tolerance,
+                 " is not below 1");
 }
 
 }  // namespace

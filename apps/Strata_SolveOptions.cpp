@@ -70,11 +70,11 @@ Precision stored_precision(std::string const& text) {
 
 void add_matrix_options(CLI::App& command, SolveOptions& options) {
   auto const group = std::string("The matrix (one of --matrix, --locations, --generate)");
-  auto* const matrix =
-      command
-          .add_option("--matrix", options.matrix, "matrix from a file: symmetric positive definite, or sparse")
-          ->type_name("A.mtx|A.mtx.gz|A.npy")
-          ->group(group);
+  auto* const matrix = command
+                           .add_option("--matrix", options.matrix,
+                                       "matrix from a file: symmetric positive definite, or sparse")
+                           ->type_name("A.mtx|A.mtx.gz|A.npy")
+                           ->group(group);
   auto* const locations = command
                               .add_option("--locations", options.locations,
                                           "kriging system of stations (x,y,value or lon,lat,value)")
@@ -134,9 +134,10 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
       ->type_name("METHOD")
       ->group(group);
   command
-      .add_option("--tolerance", options.refinement.tolerance,
-                  "normwise backward error to stop at [sqrt(n) 2^-52 and HPL's and SLATE's limits]; "
-                  "sparse: relative residual [1e-10]")
+      .add_option(
+          "--tolerance", options.refinement.tolerance,
+          "normwise backward error to stop at [sqrt(n) 2^-52 and HPL's and SLATE's limits]; "
+          "sparse: relative residual [1e-10]")
       ->type_name("E")
       ->check(CLI::PositiveNumber)
       ->group(group);
@@ -154,10 +155,11 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
 
 void add_run_options(CLI::App& command, SolveOptions& options) {
   auto const rhs_group = std::string("The right-hand side");
-  auto* const rhs =
-      command.add_option("--rhs", options.rhs, "right-hand sides; .mtx for sparse [A times a known vector]")
-          ->type_name("B.npy|B.mtx")
-          ->group(rhs_group);
+  auto* const rhs = command
+                        .add_option("--rhs", options.rhs,
+                                    "right-hand sides; .mtx for sparse [A times a known vector]")
+                        ->type_name("B.npy|B.mtx")
+                        ->group(rhs_group);
   command.add_option("--nrhs", options.nrhs, "number of known vectors [1]")
       ->type_name("M")
       ->check(at_least<std::int64_t>(0))
@@ -195,16 +197,15 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
   auto* const dense =
       command.add_flag("--dense", options.force_dense, "solve as dense")->group(group);
   command
-      .add_flag("--sparse", options.force_sparse,
-                "solve as sparse; with mpirun on all its ranks")
+      .add_flag("--sparse", options.force_sparse, "solve as sparse; with mpirun on all its ranks")
       ->excludes(dense)
       ->group(group);
   add_parsed(command, "--solver", solver.solver, sparse::solver_from_name,
              "auto, cg, gmres or fgmres [auto]")
       ->type_name("METHOD")
       ->group(group);
-  add_parsed(command, "--preconditioner", solver.preconditioner,
-             sparse::preconditioner_from_name, "auto, none, jacobi, gs or amg [auto]")
+  add_parsed(command, "--preconditioner", solver.preconditioner, sparse::preconditioner_from_name,
+             "auto, none, jacobi, gs or amg [auto]")
       ->type_name("NAME")
       ->group(group);
   add_parsed(command, "--precision", solver.precision, stored_precision,
@@ -231,8 +232,7 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
                                                          {"--ny", &options.sparse.size.ny},
                                                          {"--nz", &options.sparse.size.nz}};
   for (auto const& [name, target] : sides)
-    command
-        .add_option(name, *target, "points of a sparse kind along this axis [those before it]")
+    command.add_option(name, *target, "points of a sparse kind along this axis [those before it]")
         ->type_name("N")
         ->check(at_least<std::int64_t>(1))
         ->group(group);

@@ -40,9 +40,8 @@ HostRows to_rows(CoordinateMatrix const& A) {
       if (A.symmetric && A.row[k] != A.col[k]) step(A.col[k], A.row[k], A.value[k]);
     }
   };
-  for_each_entry([&](std::int64_t i, std::int64_t, double) {
-    ++rows.begin[static_cast<std::size_t>(i) + 1];
-  });
+  for_each_entry(
+      [&](std::int64_t i, std::int64_t, double) { ++rows.begin[static_cast<std::size_t>(i) + 1]; });
   for (std::size_t i = 1; i < rows.begin.size(); ++i) rows.begin[i] += rows.begin[i - 1];
   rows.column.resize(static_cast<std::size_t>(rows.begin.back()));
   rows.value.resize(rows.column.size());
@@ -96,10 +95,10 @@ void make_rows(SolveOptions const& options, Communicator const& comm, SparseProb
                          : model == sparse::ModelProblem::Poisson27 ? 27
                                                                     : 7;
     require_memory(problem, options, width * static_cast<double>(problem.n), 0);
-    problem.source = text("%s, %lld x %lld x %lld points",
-                          std::string(sparse::name_of(model)).c_str(),
-                          static_cast<long long>(size.nx), static_cast<long long>(size.ny),
-                          static_cast<long long>(size.nz));
+    problem.source =
+        text("%s, %lld x %lld x %lld points", std::string(sparse::name_of(model)).c_str(),
+             static_cast<long long>(size.nx), static_cast<long long>(size.ny),
+             static_cast<long long>(size.nz));
     if (model == sparse::ModelProblem::Graph)
       problem.source = text("graph, %lld vertices, seed %llu", static_cast<long long>(size.nx),
                             static_cast<unsigned long long>(options.generator.seed));
@@ -147,8 +146,8 @@ SparseProblem set_up_sparse(SolveOptions const& options, Communicator const& com
   if (options.sparse.model) {
     make_rows(options, comm, problem);
   } else {
-    auto const whole = comm.agree(
-        [&] { return comm.rank() == 0 ? read_file(options, problem) : HostRows(); });
+    auto const whole =
+        comm.agree([&] { return comm.rank() == 0 ? read_file(options, problem) : HostRows(); });
     problem.n = comm.gather(problem.n).front();
     problem.first_row = sparse::even_partition(problem.n, comm.size());
     problem.rows = sparse::scattered(comm, problem.first_row, whole);

@@ -15,9 +15,9 @@ namespace strata::apps {
 
 /// A sparse system, spread over the ranks in consecutive blocks of rows; summary on rank 0 only.
 struct SparseProblem {
-  std::string source;  ///< the file, or how the matrix was made
-  std::string format;  ///< of the file, or "generated"
-  std::string rhs;     ///< where b comes from
+  std::string source;            ///< the file, or how the matrix was made
+  std::string format;            ///< of the file, or "generated"
+  std::string rhs;               ///< where b comes from
   std::size_t bytes_needed = 0;  ///< of all ranks together
   std::int64_t n = 0;
   std::vector<std::int64_t> first_row;  ///< of each rank, and the end

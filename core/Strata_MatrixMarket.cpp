@@ -111,9 +111,9 @@ MatrixMarketHeader read_header(LineReader& lines) {
     lines.fail(header.entries, " entries in a ", header.rows, " x ", header.cols, " matrix with ",
                places, " places");
   // "1\n", "1 1\n" and "1 1 1\n"; the last line may lack its end
-  std::uint64_t const least_bytes = array                                         ? 2
+  std::uint64_t const least_bytes = array                                        ? 2
                                     : header.field == MatrixMarketField::Pattern ? 4
-                                                                                  : 6,
+                                                                                 : 6,
                       limit = lines.source().size_limit();
   if (static_cast<std::uint64_t>(header.entries) > (limit + 1) / least_bytes)
     lines.fail("the header promises ", header.entries == int64_max ? "at least " : "",

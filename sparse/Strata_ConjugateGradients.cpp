@@ -5,9 +5,9 @@
 #include <chrono>
 #include <cmath>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <span>
 #include <sparse/Strata_ConjugateGradients.hpp>
 #include <sparse/detail/Strata_KrylovBasis.hpp>
-#include <span>
 
 namespace strata::sparse {
 namespace {

@@ -78,8 +78,8 @@ std::int64_t Fgmres<Exec, Scalar>::bytes() const {
 }
 
 template <class Exec, class Scalar>
-bool Fgmres<Exec, Scalar>::cycle(Exec const& exec, double rho,
-                                 Vector<double, MemorySpace> const& x, KrylovReport& report) {
+bool Fgmres<Exec, Scalar>::cycle(Exec const& exec, double rho, Vector<double, MemorySpace> const& x,
+                                 KrylovReport& report) {
   std::int64_t const rows = A_.rows();
   detail::Givens givens(rho);
   detail::scale(exec, 1 / rho, r_, basis_[0], rows);  // q_1 = r / rho

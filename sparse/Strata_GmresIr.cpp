@@ -44,7 +44,7 @@ bool GmresIr<Exec, Scalar>::cycle(Exec const& exec, double rho,
   timed(Motif::Update,
         [&] { detail::scale(exec, 1 / rho, r_, basis_[0], A_.rows()); });  // q_1 = r / rho
   for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
-    preconditioner_.apply(exec, basis_[k - 1], z_, times);             // z = M^-1 q_k
+    preconditioner_.apply(exec, basis_[k - 1], z_, times);                  // z = M^-1 q_k
     timed(Motif::Multiply, [&] { inner_.multiply(exec, z_, basis_[k]); });  // q_{k+1} = A z
     detail::HessenbergColumn column;
     timed(Motif::Orthogonalise, [&] { column = basis_.orthogonalise(exec, k); });

@@ -84,8 +84,8 @@ std::vector<std::int64_t> even_partition(std::int64_t rows, int ranks) {
 HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                    HostRows const& whole) {
   comm.agree([&] {
-    STRATA_REQUIRE(ValueError, comm.rank() != 0 || whole.rows() == first_row.back(), "scatter: ",
-                   whole.rows(), " rows, the ranks expect ", first_row.back());
+    STRATA_REQUIRE(ValueError, comm.rank() != 0 || whole.rows() == first_row.back(),
+                   "scatter: ", whole.rows(), " rows, the ranks expect ", first_row.back());
   });
   if (comm.size() == 1) return whole;
   std::vector<std::vector<double>> to(static_cast<std::size_t>(comm.size()));

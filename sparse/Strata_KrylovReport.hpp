@@ -19,8 +19,8 @@ struct KrylovOptions {
 enum class KrylovStatus {
   Converged,
   IterationLimit,
-  Breakdown,            ///< a number that is not finite; x is the last iterate that was
-  Stalled,              ///< the residual no longer falls as `stall_factor` asks; x is the last iterate
+  Breakdown,  ///< a number that is not finite; x is the last iterate that was
+  Stalled,    ///< the residual no longer falls as `stall_factor` asks; x is the last iterate
   NotPositiveDefinite,  ///< CG found p' A p <= 0 or r' M^-1 r <= 0; x is the last iterate
 };
 

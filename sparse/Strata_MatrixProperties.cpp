@@ -5,8 +5,8 @@
 #include <cmath>
 #include <core/Strata_Random.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
-#include <sparse/Strata_MatrixProperties.hpp>
 #include <span>
+#include <sparse/Strata_MatrixProperties.hpp>
 
 namespace strata::sparse {
 namespace {
@@ -117,8 +117,8 @@ void modify(Exec const& exec, Matrix const& A, Wide<Exec> const& d, Wide<Exec> c
 template <class Exec>
 Vector<double, typename Exec::memory_space> diagonal(Exec const& exec,
                                                      DistributedMatrix<Exec> const& A) {
-  auto const d = A.comm().agree(
-      [&] { return A.template allocate<double>(exec, "strata::sparse::diagonal"); });
+  auto const d =
+      A.comm().agree([&] { return A.template allocate<double>(exec, "strata::sparse::diagonal"); });
   std::visit([&](auto const& stored) { find_diagonal(exec, stored, d); }, A.stored());
   return d;
 }
@@ -182,14 +182,14 @@ DistributedMatrix<Exec> DistributedMatrix<Exec>::modified(
   return result;
 }
 
-#define STRATA_INSTANTIATE_PROPERTIES(Space)                                             \
-  template Vector<double, Space::memory_space> diagonal(Space const&,                    \
+#define STRATA_INSTANTIATE_PROPERTIES(Space)                                              \
+  template Vector<double, Space::memory_space> diagonal(Space const&,                     \
                                                         DistributedMatrix<Space> const&); \
-  template DiagonalKind kind_of_diagonal(Space const&, DistributedMatrix<Space> const&); \
-  template double norm_inf(Space const&, DistributedMatrix<Space> const&);               \
-  template bool is_symmetric(Space const&, DistributedMatrix<Space> const&);             \
-  template DistributedMatrix<Space> DistributedMatrix<Space>::modified(                  \
-      Space const&, Vector<double, Space::memory_space> const&,                          \
+  template DiagonalKind kind_of_diagonal(Space const&, DistributedMatrix<Space> const&);  \
+  template double norm_inf(Space const&, DistributedMatrix<Space> const&);                \
+  template bool is_symmetric(Space const&, DistributedMatrix<Space> const&);              \
+  template DistributedMatrix<Space> DistributedMatrix<Space>::modified(                   \
+      Space const&, Vector<double, Space::memory_space> const&,                           \
       Vector<double, Space::memory_space> const&) const;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_PROPERTIES)
 

@@ -129,8 +129,8 @@ void add_elasticity(ModelSize const& size, std::int64_t row, HostRows& rows) {
         std::int64_t const bit = corner >> axis & 1, low = p[static_cast<std::size_t>(axis)] - bit,
                            theirs = bit + d[static_cast<std::size_t>(axis)];
         std::int64_t const most = axis == 0 ? size.nx : axis == 1 ? size.ny : size.nz;
-        shared = shared && theirs >= 0 && theirs <= 1 && low >= (axis == 0 ? -1 : 0) &&
-                 low + 1 < most;
+        shared =
+            shared && theirs >= 0 && theirs <= 1 && low >= (axis == 0 ? -1 : 0) && low + 1 < most;
         other |= static_cast<std::size_t>(theirs & 1) << axis;
       }
       if (!shared) continue;
@@ -153,7 +153,8 @@ void add_graph(std::int64_t n, std::int64_t i, std::uint64_t seed, HostRows& row
   };
   for (std::uint64_t chord = 0; chord < 7; ++chord) {
     auto const bits = static_cast<std::int64_t>(random_bits(seed, chord) >> 2);
-    std::int64_t const step = chord == 0 ? 1 : 2 + bits % std::max<std::int64_t>((n - 1) / 2 - 1, 1);
+    std::int64_t const step =
+        chord == 0 ? 1 : 2 + bits % std::max<std::int64_t>((n - 1) / 2 - 1, 1);
     if (2 * step >= n) continue;  // both ends would be the same, or an edge given twice
     edge(i, (i + step) % n, chord);
     edge((i + n - step) % n, (i + n - step) % n, chord);
@@ -175,23 +176,19 @@ ModelProblem model_from_name(std::string_view name) {
     if (text == name) return value;
     list += (list.empty() ? "" : ", ") + std::string(text);
   }
-  throw ValueError(
-      strata::detail::message("no model problem is called '", name, "', only ", list));
+  throw ValueError(strata::detail::message("no model problem is called '", name, "', only ", list));
 }
 
-int unknowns_per_point(ModelProblem problem) {
-  return problem == ModelProblem::Elasticity ? 3 : 1;
-}
+int unknowns_per_point(ModelProblem problem) { return problem == ModelProblem::Elasticity ? 3 : 1; }
 
 std::int64_t model_rows(ModelProblem problem, ModelSize const& size) {
   auto const [nx, ny, nz] = size;
   std::int64_t const least = problem == ModelProblem::Elasticity ? 2 : 1;
   STRATA_REQUIRE(ShapeError, nx >= 1 && ny >= least && nz >= least, name_of(problem), ": ", nx,
                  " x ", ny, " x ", nz, " points, must be at least 1 x ", least, " x ", least);
-  STRATA_REQUIRE(ShapeError, problem != ModelProblem::Graph || (ny == 1 && nz == 1),
-                 "graph: ", nx, " x ", ny, " x ", nz, " vertices; give --n, or nx alone");
-  double const points =
-      static_cast<double>(nx) * static_cast<double>(ny) * static_cast<double>(nz);
+  STRATA_REQUIRE(ShapeError, problem != ModelProblem::Graph || (ny == 1 && nz == 1), "graph: ", nx,
+                 " x ", ny, " x ", nz, " vertices; give --n, or nx alone");
+  double const points = static_cast<double>(nx) * static_cast<double>(ny) * static_cast<double>(nz);
   STRATA_REQUIRE(ShapeError, points < 0x1p40, name_of(problem), ": ", nx, " x ", ny, " x ", nz,
                  " points are more than 2^40");
   return nx * ny * nz * unknowns_per_point(problem);

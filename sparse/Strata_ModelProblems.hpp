@@ -14,9 +14,9 @@ enum class ModelProblem {
   Poisson7,     ///< 6 and -1, values fixed outside; SPD
   Poisson27,    ///< 26 and -1: the benchmark's matrix; SPD
   Anisotropic,  ///< seven points, couplings 1, 0.01 and 0.0001 along x, y and z; SPD
-  Convection,   ///< seven points, diffusion 1, upwind convection of up to 20 in a vortex; not symmetric
-  Elasticity,   ///< trilinear finite elements, Poisson's ratio 0.3, held at x = 0; three unknowns a point; SPD
-  Graph,        ///< Laplacian of a random small-world graph of nx vertices, weights over 1 to 100, one grounded; SPD
+  Convection,  ///< seven points, diffusion 1, upwind convection of up to 20 in a vortex; not symmetric
+  Elasticity,  ///< trilinear finite elements, Poisson's ratio 0.3, held at x = 0; three unknowns a point; SPD
+  Graph,  ///< Laplacian of a random small-world graph of nx vertices, weights over 1 to 100, one grounded; SPD
 };
 
 struct ModelSize {

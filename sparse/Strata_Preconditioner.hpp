@@ -15,9 +15,9 @@ namespace strata::sparse {
 /// Something with apply(exec, r, z, times): z = M^-1 r, enqueued on `exec`, vectors in the matrix' order; r is
 /// not written, z needs no values but room for the halo. Collective.
 template <class T, class Exec, class Scalar>
-concept Preconditions = requires(T const& M, Exec const& exec,
-                                 Vector<Scalar, typename Exec::memory_space> const& v,
-                                 MotifTimes* times) { M.apply(exec, v, v, times); };
+concept Preconditions =
+    requires(T const& M, Exec const& exec, Vector<Scalar, typename Exec::memory_space> const& v,
+             MotifTimes* times) { M.apply(exec, v, v, times); };
 
 /// Any preconditioner in Scalar. A copy refers to the same one.
 template <class Exec, class Scalar>

@@ -54,8 +54,6 @@ Kind from_name(Names<Kind, N> const& names, std::string_view what, std::string_v
   throw ValueError(strata::detail::message("no ", what, " is called '", text, "', only ", list));
 }
 
-
-
 template <class Exec>
 double max_abs(Exec const& exec, Communicator const& comm,
                Vector<double, typename Exec::memory_space> const& x, std::int64_t rows) {
@@ -154,8 +152,8 @@ void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
     STRATA_REQUIRE(ValueError, traits(options.precision).bytes > 1,
                    "preconditioners are stored in fp64, fp32, bf16 or fp16, not in ",
                    traits(options.precision).name);
-    STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.tolerance < 1,
-                   "tolerance ", options.tolerance, " must be between 0 and 1");
+    STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.tolerance < 1, "tolerance ",
+                   options.tolerance, " must be between 0 and 1");
     KrylovOptions krylov;
     krylov.restart = options.restart;
     krylov.max_iterations = options.max_iterations;
@@ -210,12 +208,11 @@ KrylovReport SparseSolver<Exec>::Impl::run(Exec const& exec, SolverKind solver, 
   constexpr double low_precision_factor = 0.5, restart_factor = 0.999;
   prepare(exec, precision);
   KrylovOptions krylov{options.restart, options.tolerance, options.max_iterations - used};
-  krylov.stall_factor = precision != Precision::fp64                ? low_precision_factor
+  krylov.stall_factor = precision != Precision::fp64               ? low_precision_factor
                         : solver == SolverKind::ConjugateGradients ? 0
-                                                                    : restart_factor;
-  return precision == Precision::fp64
-             ? run_with(exec, solver, precision, wide->M, krylov, b, x)
-             : run_with(exec, solver, precision, narrow->M, krylov, b, x);
+                                                                   : restart_factor;
+  return precision == Precision::fp64 ? run_with(exec, solver, precision, wide->M, krylov, b, x)
+                                      : run_with(exec, solver, precision, narrow->M, krylov, b, x);
 }
 
 template <class Exec>
@@ -225,8 +222,8 @@ void SparseSolver<Exec>::Impl::measure(Exec const& exec, Wide const& b, Wide con
   auto const r = comm.agree(
       [&] { return A.template allocate<double>(exec, "strata::sparse::SparseSolver::r"); });
   A.residual(exec, b, x, r);
-  double const size = norm_inf(exec, A) * max_abs(exec, comm, x, A.rows()) +
-                      max_abs(exec, comm, b, A.rows());
+  double const size =
+      norm_inf(exec, A) * max_abs(exec, comm, x, A.rows()) + max_abs(exec, comm, b, A.rows());
   double const rest = max_abs(exec, comm, r, A.rows());
   report.backward_error = rest > 0 || std::isnan(rest) ? rest / size : 0;
   double const norm_b = detail::norm(exec, comm, b, A.rows()),

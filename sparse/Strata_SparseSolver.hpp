@@ -52,10 +52,11 @@ struct SparseReport {
   PreconditionerKind preconditioner = PreconditionerKind::None;
   Precision precision = Precision::fp64;  ///< the last
   bool symmetric = false;
-  std::int64_t not_positive_row = 0;  ///< 1-based: the first whose diagonal is not positive; 0: none
-  std::int64_t iterations = 0;        ///< of all attempts
-  double relative_residual = 0;       ///< ||b - A x|| / ||b||, fp64
-  double backward_error = 0;  ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
+  std::int64_t not_positive_row =
+      0;                         ///< 1-based: the first whose diagonal is not positive; 0: none
+  std::int64_t iterations = 0;   ///< of all attempts
+  double relative_residual = 0;  ///< ||b - A x|| / ||b||, fp64
+  double backward_error = 0;     ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
   std::vector<SparseAttempt> attempts;
   std::vector<Level> levels;  ///< of the preconditioner; the matrix alone if it has no levels
   double operator_complexity = 1;

@@ -88,11 +88,9 @@ Transfer<Exec>::Transfer(Exec const& exec, DistributedMatrix<Exec> const& to,
     OrderedRows<Exec> const source{
         detail::to_device(exec, "strata::sparse::Transfer::begin", rows.begin),
         detail::to_device(exec, "strata::sparse::Transfer::column", local),
-        detail::to_device(exec, "strata::sparse::Transfer::value", rows.value),
-        to.order().old_row};
+        detail::to_device(exec, "strata::sparse::Transfer::value", rows.value), to.order().old_row};
     stored_ = make_ell_matrix<double, std::int32_t>(exec, rows_, columns_ + halo_rows_, source);
-    exchange_ =
-        Halo<Exec>(exec, comm_, pattern, from.order().new_row, from.exchange().transport());
+    exchange_ = Halo<Exec>(exec, comm_, pattern, from.order().new_row, from.exchange().transport());
   });
 }
 
@@ -151,12 +149,12 @@ void Transfer<Exec>::add_product(Exec const& exec, Vector<Scalar, MemorySpace> c
       stored_);
 }
 
-#define STRATA_INSTANTIATE_TRANSFER_SCALAR(Space, Scalar)                                     \
-  template void Transfer<Space>::multiply(Space const&,                                       \
-                                          Vector<Scalar, Space::memory_space> const&,         \
-                                          Vector<Scalar, Space::memory_space> const&) const;  \
-  template void Transfer<Space>::add_product(Space const&,                                    \
-                                             Vector<Scalar, Space::memory_space> const&,      \
+#define STRATA_INSTANTIATE_TRANSFER_SCALAR(Space, Scalar)                                    \
+  template void Transfer<Space>::multiply(Space const&,                                      \
+                                          Vector<Scalar, Space::memory_space> const&,        \
+                                          Vector<Scalar, Space::memory_space> const&) const; \
+  template void Transfer<Space>::add_product(Space const&,                                   \
+                                             Vector<Scalar, Space::memory_space> const&,     \
                                              Vector<Scalar, Space::memory_space> const&) const;
 #define STRATA_INSTANTIATE_TRANSFER(Space)        \
   template class Transfer<Space>;                 \

@@ -113,8 +113,8 @@ void check(AmgOptions const& options) {
                  options.strength, " must be in [0, 1)");
   STRATA_REQUIRE(ValueError, options.block_size >= 1, "AMG: blocks of ", options.block_size);
   constexpr std::int64_t most = 10000;
-  STRATA_REQUIRE(ValueError, options.coarse_rows >= 0 && options.coarse_rows <= most, "AMG: ",
-                 options.coarse_rows, " rows to be solved directly, must be 0 to ", most);
+  STRATA_REQUIRE(ValueError, options.coarse_rows >= 0 && options.coarse_rows <= most,
+                 "AMG: ", options.coarse_rows, " rows to be solved directly, must be 0 to ", most);
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMa
   return hierarchy;
 }
 
-#define STRATA_INSTANTIATE_AMG(Space)                        \
+#define STRATA_INSTANTIATE_AMG(Space)                         \
   template TransferHierarchy<Space> make_algebraic_hierarchy( \
       Space const&, DistributedMatrix<Space> const&, AmgOptions const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_AMG)

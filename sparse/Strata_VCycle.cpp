@@ -38,8 +38,7 @@ void find_excess(Exec const& exec, Matrix const& A, WideVector<Exec> const& d,
         double sum = 0;
         for (int k = 0; k < row.width; ++k) {
           std::int64_t const at = row.first + k * row.stride, j = A.columns()[at];
-          if (j >= A.rows())
-            sum += Kokkos::abs(d(i) * static_cast<double>(A.values()[at]) * d(j));
+          if (j >= A.rows()) sum += Kokkos::abs(d(i) * static_cast<double>(A.values()[at]) * d(j));
         }
         e(i) = diagonal(i) < 0 ? -0.5 * sum : 0.5 * sum;
       });
@@ -99,8 +98,7 @@ VCycle<Exec, Scalar>::VCycle(Exec const& exec, TransferHierarchy<Exec> const& hi
   for (auto const& source : hierarchy.levels) {
     bool const direct = coarse_ == CoarseSolve::Direct && &source == &hierarchy.levels.back();
     if (!direct) require_diagonal(exec, source.A);
-    std::int64_t const room =
-        source.A.rows() + std::max({source.A.halo(), source.R.halo(), above});
+    std::int64_t const room = source.A.rows() + std::max({source.A.halo(), source.R.halo(), above});
     comm.agree([&] {
       d.push_back(zeros<Wide>(exec, "d", room));
       inverse.push_back(zeros<Wide>(exec, "inverse", room));
@@ -132,8 +130,7 @@ void VCycle<Exec, Scalar>::add_level(Exec const& exec,
                                      Wide const& d, Precision precision) {
   auto const& A = source.A;
   auto& level = levels_.back();
-  Wide const excess =
-      A.comm().agree([&] { return zeros<Wide>(exec, "excess", A.rows()); });
+  Wide const excess = A.comm().agree([&] { return zeros<Wide>(exec, "excess", A.rows()); });
   A.exchange().start(exec, d);
   A.exchange().finish(exec, d);
   if (A.comm().size() > 1) {
@@ -162,8 +159,8 @@ std::int64_t VCycle<Exec, Scalar>::bytes() const {
   std::int64_t sum = 0;
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     auto const& level = levels_[l];
-    numbers += level.r.extent(0) + level.x.extent(0) + level.residual.extent(0) +
-               level.excess.extent(0);
+    numbers +=
+        level.r.extent(0) + level.x.extent(0) + level.residual.extent(0) + level.excess.extent(0);
     bool const last = l + 1 == levels_.size();
     if (!last) sum += level.P.bytes() + level.R.bytes();
     if (!last || coarse_ == CoarseSolve::Sweep) sum += level.A.bytes();

@@ -47,7 +47,7 @@ class VCycle {
   struct Level {
     DistributedMatrix<Exec> A;  ///< d_i a_ij d_j, and `excess` on the diagonal
     Transfer<Exec> P, R;
-    Vec excess;         ///< empty: one rank
+    Vec excess;  ///< empty: one rank
     Vec r, x, residual;
   };
 

@@ -8,9 +8,8 @@ namespace strata::sparse::detail {
 
 std::size_t CouplingProblem::place(std::int64_t j) const {
   if (own(j)) return static_cast<std::size_t>(j - first);
-  return static_cast<std::size_t>(rows.rows() +
-                                  (std::lower_bound(outside.begin(), outside.end(), j) -
-                                   outside.begin()));
+  return static_cast<std::size_t>(
+      rows.rows() + (std::lower_bound(outside.begin(), outside.end(), j) - outside.begin()));
 }
 
 bool CouplingProblem::strong(std::size_t i, std::size_t k) const {

@@ -12,10 +12,12 @@ namespace strata::sparse::detail {
 /// What strength of coupling needs: this rank's rows, and how large those of other ranks are.
 struct CouplingProblem {
   HostRows const& rows;
-  std::int64_t first = 0;                     ///< global number of row 0
-  std::vector<std::int64_t> const& outside;   ///< columns of other ranks, ascending
-  std::vector<double> largest;    ///< off the diagonal; of each row, then of `outside`; 0: dominated by it
-  std::vector<double> component;  ///< the unknown of its node that each is: none are aggregated together
+  std::int64_t first = 0;                    ///< global number of row 0
+  std::vector<std::int64_t> const& outside;  ///< columns of other ranks, ascending
+  std::vector<double>
+      largest;  ///< off the diagonal; of each row, then of `outside`; 0: dominated by it
+  std::vector<double>
+      component;  ///< the unknown of its node that each is: none are aggregated together
   double strength = 0;
 
   bool own(std::int64_t j) const { return j >= first && j < first + rows.rows(); }

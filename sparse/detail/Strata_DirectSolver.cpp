@@ -26,9 +26,8 @@ std::vector<double> gathered(Exec const& exec, DistributedMatrix<Exec> const& A,
   for (std::size_t i = 0; i < new_row.size(); ++i)
     for (auto k = static_cast<std::size_t>(rows.begin[i]);
          k < static_cast<std::size_t>(rows.begin[i + 1]); ++k)
-      triples.insert(triples.end(),
-                     {place[i], all_places[static_cast<std::size_t>(rows.column[k])],
-                      rows.value[k]});
+      triples.insert(triples.end(), {place[i], all_places[static_cast<std::size_t>(rows.column[k])],
+                                     rows.value[k]});
   std::vector<double> dense(n * n, 0.0);
   auto const all = comm.gather(triples);
   for (std::size_t k = 0; k < all.size(); k += 3) {
@@ -61,10 +60,11 @@ std::vector<double> generalised_inverse(std::vector<double> A, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
       if (row_used[i]) continue;
       for (std::size_t j = 0; j < n; ++j)
-        if (!col_used[j] && std::abs(A[i * n + j]) > best) best = std::abs(A[i * n + j]), p = i, q = j;
+        if (!col_used[j] && std::abs(A[i * n + j]) > best)
+          best = std::abs(A[i * n + j]), p = i, q = j;
     }
     largest = std::max(largest, best);
-    if (p == n || !(best > 1e-13 * largest)) break;
+    if (p == n || !(best > 1e-11 * largest)) break;
     row_used[p] = col_used[q] = 1;
     pivot_row.push_back(p), pivot_col.push_back(q);
     double const pivot = A[p * n + q];

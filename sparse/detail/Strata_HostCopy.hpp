@@ -28,9 +28,10 @@ template <class Exec, class View>
 std::vector<typename View::non_const_value_type> to_host(Exec const& exec, View const& device) {
   using T = typename View::non_const_value_type;
   std::vector<T> numbers(device.extent(0));
-  Kokkos::deep_copy(exec, Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
-                              numbers.data(), numbers.size()),
-                    device);
+  Kokkos::deep_copy(
+      exec,
+      Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(numbers.data(), numbers.size()),
+      device);
   exec.fence("strata::sparse::to_host");
   return numbers;
 }

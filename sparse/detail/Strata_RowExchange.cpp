@@ -51,8 +51,7 @@ HostRows fetched(Communicator const& comm, std::vector<std::int64_t> const& firs
                  std::vector<std::int64_t> const& wanted, HostRows const& own) {
   if (comm.size() == 1) return {};
   std::vector<std::vector<double>> asked(static_cast<std::size_t>(comm.size()));
-  for (auto const row : wanted)
-    asked[owner_of(first_row, row)].push_back(static_cast<double>(row));
+  for (auto const row : wanted) asked[owner_of(first_row, row)].push_back(static_cast<double>(row));
   auto const asking = comm.exchange(std::move(asked));
   std::vector<std::vector<double>> answers(asking.size());
   std::int64_t const first = first_row[static_cast<std::size_t>(comm.rank())];
@@ -72,9 +71,9 @@ HostRows transposed(Communicator const& comm, std::vector<std::int64_t> const& r
     for (auto k = static_cast<std::size_t>(own.begin[i]);
          k < static_cast<std::size_t>(own.begin[i + 1]); ++k) {
       auto& message = to[owner_of(cols, own.column[k])];
-      message.insert(message.end(), {static_cast<double>(own.column[k]),
-                                     static_cast<double>(rows[rank]) + static_cast<double>(i),
-                                     own.value[k]});
+      message.insert(message.end(),
+                     {static_cast<double>(own.column[k]),
+                      static_cast<double>(rows[rank]) + static_cast<double>(i), own.value[k]});
     }
   auto const parts = comm.exchange(std::move(to));
   // Ranks, and rows within a rank, come in order: counting keeps the columns ascending.

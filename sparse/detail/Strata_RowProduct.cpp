@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <KokkosSparse_CrsMatrix.hpp>
 #include <KokkosSparse_spgemm.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <core/Strata_Errors.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
@@ -37,9 +37,8 @@ void append(HostRows& rows, HostRows const& more) {
 }
 
 template <class Exec>
-using Crs = KokkosSparse::CrsMatrix<double, int,
-                                    Kokkos::Device<Exec, typename Exec::memory_space>, void,
-                                    std::size_t>;
+using Crs = KokkosSparse::CrsMatrix<double, int, Kokkos::Device<Exec, typename Exec::memory_space>,
+                                    void, std::size_t>;
 
 template <class Exec>
 Crs<Exec> to_crs(Exec const& exec, std::string const& label, HostRows const& rows,
@@ -95,9 +94,8 @@ HostRows product(Exec const& exec, Communicator const& comm, std::vector<std::in
   });
 }
 
-#define STRATA_INSTANTIATE_PRODUCT(Space)                                          \
-  template HostRows product(Space const&, Communicator const&,                     \
-                            std::vector<std::int64_t> const&,                      \
+#define STRATA_INSTANTIATE_PRODUCT(Space)                                                        \
+  template HostRows product(Space const&, Communicator const&, std::vector<std::int64_t> const&, \
                             std::vector<std::int64_t> const&, HostRows const&, HostRows const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_PRODUCT)
 

@@ -100,8 +100,8 @@ TEST(MatrixMarket, ReadsTheEntriesOfACoordinateFile) {
 }
 
 TEST(MatrixMarket, ReadsAPatternAsOnes) {
-  auto const A = parse_coordinates(
-      "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n3 1\n3 3");
+  auto const A =
+      parse_coordinates("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n3 1\n3 3");
   EXPECT_TRUE(A.symmetric);
   EXPECT_EQ(A.row, (Indices{0, 2, 2}));
   EXPECT_EQ(A.col, (Indices{0, 0, 2}));

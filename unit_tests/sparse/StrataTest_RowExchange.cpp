@@ -63,11 +63,10 @@ TEST(RowExchange, SpreadsRowsEvenly) {
 TEST(RowExchange, ScattersFetchesAndTransposes) {
   Spread const s;
   auto const whole = random_rows(0, 37, 23, 1);
-  auto const mine =
-      scattered(s.comm, s.of_rows, s.comm.rank() == 0 ? whole : HostRows());
-  EXPECT_EQ(table_of(mine, s.of_rows[s.rank]),
-            table_of(random_rows(s.of_rows[s.rank], s.of_rows[s.rank + 1], 23, 1),
-                     s.of_rows[s.rank]));
+  auto const mine = scattered(s.comm, s.of_rows, s.comm.rank() == 0 ? whole : HostRows());
+  EXPECT_EQ(
+      table_of(mine, s.of_rows[s.rank]),
+      table_of(random_rows(s.of_rows[s.rank], s.of_rows[s.rank + 1], 23, 1), s.of_rows[s.rank]));
   std::vector<std::int64_t> wanted;
   for (std::int64_t row = 0; row < 37; row += 3)
     if (row < s.of_rows[s.rank] || row >= s.of_rows[s.rank + 1]) wanted.push_back(row);
