@@ -3,6 +3,7 @@
 #include <apps/Strata_Hpgmxp.hpp>
 #include <apps/Strata_HpgmxpReport.hpp>
 #include <apps/Strata_Progress.hpp>
+#include <apps/Strata_Ranks.hpp>
 #include <apps/Strata_Text.hpp>
 #include <core/Strata_TextFile.hpp>
 #include <core/Strata_Version.hpp>
@@ -17,14 +18,6 @@ namespace strata::apps {
 namespace {
 
 using sparse::Communicator;
-
-Communicator all_ranks() {
-#ifdef STRATA_ENABLE_MPI
-  return Communicator(MPI_COMM_WORLD);
-#else
-  return {};
-#endif
-}
 
 // Ranks that share this machine's memory, or the number of its devices where each rank has one.
 std::int64_t available_bytes(int ranks) {
@@ -50,14 +43,6 @@ void write_files(HpgmxpRequest const& request, HpgmxpOutcome const& outcome) {
 
 }  // namespace
 
-#ifdef STRATA_ENABLE_MPI
-MpiSession::MpiSession() { MPI_Init(nullptr, nullptr); }
-MpiSession::~MpiSession() { MPI_Finalize(); }
-#else
-MpiSession::MpiSession() = default;
-MpiSession::~MpiSession() = default;
-#endif
-
 Exit hpgmxp(HpgmxpRequest const& request) {
   Communicator const comm = all_ranks();
   bool const reports = comm.rank() == 0;
@@ -72,8 +57,8 @@ Exit hpgmxp(HpgmxpRequest const& request) {
       require_memory(outcome.estimated_bytes, comm.size());
     });
   } catch (Error const& error) {
-    if (reports) throw UsageError(error.what());
-    return Exit::Usage;
+    if (comm.size() == 1) throw UsageError(error.what());
+    return tell(comm, Exit::Usage, error);
   }
   std::optional<Progress> progress;
   if (reports) {
@@ -81,10 +66,12 @@ Exit hpgmxp(HpgmxpRequest const& request) {
     outcome.options.progress = [&](std::string const& phase) { progress->phase(phase); };
   }
   try {
-    outcome.result = sparse::run_hpgmxp(Kokkos::DefaultExecutionSpace(), comm, outcome.options);
-  } catch (Error const&) {  // all ranks have the same
-    if (reports) throw;
-    return Exit::Failed;
+    Kokkos::DefaultExecutionSpace const exec;
+    outcome.result = sparse::run_hpgmxp(exec, comm, outcome.options);
+    if (request.free) outcome.free = sparse::solve_free(exec, comm, outcome.options);
+  } catch (Error const& error) {  // all ranks have the same
+    progress.reset();
+    return tell(comm, Exit::Failed, error);
   }
   if (!reports) return Exit::Solved;
   progress.reset();

@@ -8,17 +8,6 @@
 
 namespace strata::apps {
 
-/// MPI from here to the end of the object's life, if the program was built with it.
-///
-/// To be made before Kokkos is initialised, so that each rank gets a device of its own.
-class MpiSession {
- public:
-  MpiSession();
-  ~MpiSession();
-  MpiSession(MpiSession const&) = delete;
-  MpiSession& operator=(MpiSession const&) = delete;
-};
-
 /// Run the HPG-MxP benchmark and report it on rank 0: table, JSON, the public codes' report.
 ///
 /// Result   NotConverged if the validation failed. An error that all ranks know of is reported by rank 0.

@@ -93,7 +93,7 @@ Json phase(HpgmxpResult const& result, std::optional<HpgmxpPhase> const& run) {
 }  // namespace
 
 Json to_json(HpgmxpOutcome const& outcome) {
-  auto const& [options, result, estimate] = outcome;
+  auto const& [options, result, estimate, free] = outcome;
   Json json{
       {"schema", "strata.hpgmxp/1"},
       {"configuration", configuration_json()},
@@ -126,6 +126,21 @@ Json to_json(HpgmxpOutcome const& outcome) {
     json["rating_gflops"] =
         result.validation->penalty() * result.flop_per_second(*result.mixed, FlopCount::Ornl) / 1e9;
   if (auto const speedup = result.speedup()) json["speedup"] = *speedup;
+  if (free) {
+    Json levels = Json::array();
+    for (auto const& level : free->levels)
+      levels.push_back({{"equations", level.rows}, {"entries", level.entries}});
+    json["free"] = {{"solver", free->conjugate_gradients ? "cg" : "fgmres"},
+                    {"values", traits(free->values).name},
+                    {"levels", levels},
+                    {"iterations", free->krylov.iterations},
+                    {"relative_residual", free->krylov.relative_residual},
+                    {"converged", free->krylov.status == sparse::KrylovStatus::Converged},
+                    {"set_up_seconds", free->set_up_seconds},
+                    {"seconds", free->krylov.seconds},
+                    {"speedup_over_conforming",
+                     outcome.free_speedup() ? Json(*outcome.free_speedup()) : Json(nullptr)}};
+  }
   return json;
 }
 

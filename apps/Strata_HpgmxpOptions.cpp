@@ -90,6 +90,10 @@ void add_run_options(CLI::App& command, HpgmxpRequest& request) {
   command.add_option("--tolerance", benchmark.tolerance, "of the validation's relative residual")
       ->capture_default_str()
       ->group(group);
+  command
+      .add_flag("--free", request.free,
+                "also solve without the benchmark's rules: trilinear transfers, all levels, CG")
+      ->group(group);
   command.add_option("--json", request.json, "report for machines")
       ->type_name("FILE")
       ->group(group);

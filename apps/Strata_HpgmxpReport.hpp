@@ -5,7 +5,9 @@
 
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <sparse/Strata_Hpgmxp.hpp>
+#include <sparse/Strata_HpgmxpFree.hpp>
 
 namespace strata::apps {
 
@@ -13,7 +15,14 @@ namespace strata::apps {
 struct HpgmxpOutcome {
   sparse::HpgmxpOptions options;
   sparse::HpgmxpResult result;
-  std::int64_t estimated_bytes = 0;  ///< of each rank
+  std::int64_t estimated_bytes = 0;        ///< of each rank
+  std::optional<sparse::HpgmxpFree> free;  ///< if it was asked for
+
+  /// The conforming mixed solver's time to the validation's tolerance over the free one's.
+  std::optional<double> free_speedup() const {
+    if (!free || !result.validation || !(free->krylov.seconds > 0)) return std::nullopt;
+    return result.validation->mixed.seconds / free->krylov.seconds;
+  }
 };
 
 /// The rules of a conforming run that these options leave; empty if none.

@@ -20,19 +20,12 @@ void row(std::ostream& out, char const* name, std::string const& value) {
 }
 
 char const* status_name(sparse::GmresStatus status) {
-  switch (status) {
-    case sparse::GmresStatus::Converged:
-      return "converged";
-    case sparse::GmresStatus::IterationLimit:
-      return "iteration limit";
-    case sparse::GmresStatus::Breakdown:
-      break;
-  }
-  return "breakdown";
+  if (status == sparse::GmresStatus::Converged) return "converged";
+  return status == sparse::GmresStatus::IterationLimit ? "iteration limit" : "breakdown";
 }
 
 void print_problem(std::ostream& out, HpgmxpOutcome const& outcome) {
-  auto const& [options, result, estimate] = outcome;
+  auto const& [options, result, estimate, free] = outcome;
   auto const& problem = result.problem;
   out << "HPG-MxP\n";
   row(out, "local grid",
@@ -52,7 +45,7 @@ void print_problem(std::ostream& out, HpgmxpOutcome const& outcome) {
   row(out, "halo", std::string(name_of(result.transport)));
   row(out, "set-up", text("%.3g s", result.set_up_seconds));
   row(out, "copy rate of a rank", text("%.1f GB/s", result.copy_bytes_per_second / 1e9));
-  for (auto const& rule : departures(options)) row(out, "free mode", rule);
+  for (auto const& rule : departures(options)) row(out, "not conforming", rule);
 }
 
 void print_validation(std::ostream& out, sparse::HpgmxpValidation const& validation) {
@@ -94,6 +87,25 @@ void print_phase(std::ostream& out, char const* title, HpgmxpResult const& resul
   }
 }
 
+void print_free(std::ostream& out, HpgmxpOutcome const& outcome) {
+  auto const& free = *outcome.free;
+  heading(out, "Free mode");
+  row(out, "rules left",
+      "trilinear transfers, Galerkin coarse matrices, any number of levels, " +
+          std::string(free.conjugate_gradients ? "CG" : "FGMRES"));
+  row(out, "levels",
+      text("%zu, the coarsest of %lld equations solved directly", free.levels.size(),
+           static_cast<long long>(free.levels.back().rows)));
+  row(out, "values", std::string(traits(free.values).name));
+  row(out, "set-up", text("%.3g s", free.set_up_seconds));
+  row(out, "solve",
+      text("%lld iterations in %.4g s, residual %.6g, %s",
+           static_cast<long long>(free.krylov.iterations), free.krylov.seconds,
+           free.krylov.relative_residual, status_name(free.krylov.status)));
+  if (auto const speedup = outcome.free_speedup())
+    row(out, "over conforming", text("%.2f x (time to the same residual)", *speedup));
+}
+
 }  // namespace
 
 std::vector<std::string> departures(sparse::HpgmxpOptions const& options) {
@@ -112,6 +124,7 @@ void print(std::ostream& out, HpgmxpOutcome const& outcome) {
   if (result.validation) print_validation(out, *result.validation);
   if (result.mixed) print_phase(out, "Mixed phase", result, *result.mixed);
   if (result.fp64) print_phase(out, "fp64 phase", result, *result.fp64);
+  if (outcome.free) print_free(out, outcome);
   heading(out, "Result");
   if (result.mixed && result.validation)
     row(out, "rating",

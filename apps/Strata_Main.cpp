@@ -3,8 +3,10 @@
 #include <apps/Strata_Exit.hpp>
 #include <apps/Strata_Hpgmxp.hpp>
 #include <apps/Strata_Info.hpp>
+#include <apps/Strata_Ranks.hpp>
 #include <apps/Strata_Solve.hpp>
 #include <apps/Strata_SolveOptions.hpp>
+#include <apps/Strata_SparseSolve.hpp>
 #include <apps/Strata_Text.hpp>
 #include <core/Strata_Config.hpp>
 
@@ -37,8 +39,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", "strata " STRATA_VERSION_STRING);
   app.footer(footer);
-  auto* const solve =
-      app.add_subcommand("solve", "Solve a symmetric positive definite system to fp64 accuracy");
+  auto* const solve = app.add_subcommand(
+      "solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy");
   solve->footer(footer);
   strata::apps::add_solve_options(*solve, arguments.solve);
   auto* const hpgmxp = app.add_subcommand(
@@ -58,10 +60,12 @@ int fail(Exit exit, std::string_view message) {
 Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
   int count = static_cast<int>(kokkos.size()) - 1;
   std::optional<strata::apps::MpiSession> mpi;
-  if (app.got_subcommand("hpgmxp")) mpi.emplace();
+  bool const sparse = app.got_subcommand("solve") && strata::apps::is_sparse(arguments.solve);
+  if (sparse || app.got_subcommand("hpgmxp")) mpi.emplace();
   Kokkos::ScopeGuard const guard(count, kokkos.data());
   Exit const exit = app.got_subcommand("info")     ? strata::apps::info(arguments.info_as_json)
                     : app.got_subcommand("hpgmxp") ? strata::apps::hpgmxp(arguments.hpgmxp)
+                    : sparse                       ? strata::apps::solve_sparse(arguments.solve)
                                                    : strata::apps::solve(arguments.solve);
   std::cout.flush();
   if (!std::cout) throw strata::IoError("the standard output can't be written");

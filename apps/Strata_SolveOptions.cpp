@@ -3,11 +3,7 @@
 #include <apps/Strata_Exit.hpp>
 #include <apps/Strata_SolveOptions.hpp>
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cmath>
-#include <filesystem>
 #include <limits>
 #include <string>
 #include <utility>
@@ -36,6 +32,14 @@ CLI::Validator at_least(Integer least) {
   return CLI::Range(least, std::numeric_limits<Integer>::max()).description("");
 }
 
+std::string models() {
+  using enum sparse::ModelProblem;
+  std::string list;
+  for (auto const model : {Poisson7, Poisson27, Anisotropic, Convection, Elasticity, Graph})
+    list += (list.empty() ? "" : ", ") + std::string(sparse::name_of(model));
+  return list;
+}
+
 std::string kinds() {
   std::string list;
   for (auto const kind : all_matrix_kinds())
@@ -43,22 +47,46 @@ std::string kinds() {
   return list;
 }
 
+// A dense kind or a sparse model; the message lists both.
+void set_kind(SolveOptions& options, std::string const& text) {
+  try {
+    options.sparse.model = sparse::model_from_name(text);
+    return;
+  } catch (ValueError const&) {
+  }
+  try {
+    options.kind = matrix_kind_from_name(text);
+  } catch (ValueError const& error) {
+    throw CLI::ValidationError("--generate", std::string(error.what()) + "; sparse: " + models());
+  }
+}
+
+Precision stored_precision(std::string const& text) {
+  Precision const precision = precision_from_name(text);
+  STRATA_REQUIRE(ValueError, traits(precision).bytes > 1, "'", text,
+                 "' is too narrow for a preconditioner: fp64, fp32, bf16 or fp16");
+  return precision;
+}
+
 void add_matrix_options(CLI::App& command, SolveOptions& options) {
   auto const group = std::string("The matrix (one of --matrix, --locations, --generate)");
-  auto* const matrix =
-      command
-          .add_option("--matrix", options.matrix, "symmetric positive definite matrix from a file")
-          ->type_name("A.mtx|A.mtx.gz|A.npy")
-          ->group(group);
+  auto* const matrix = command
+                           .add_option("--matrix", options.matrix,
+                                       "matrix from a file: symmetric positive definite, or sparse")
+                           ->type_name("A.mtx|A.mtx.gz|A.npy")
+                           ->group(group);
   auto* const locations = command
                               .add_option("--locations", options.locations,
                                           "kriging system of stations (x,y,value or lon,lat,value)")
                               ->type_name("STATIONS.csv")
                               ->group(group);
-  auto* const generate = add_parsed(command, "--generate", options.kind, matrix_kind_from_name,
-                                    "a test matrix: " + kinds())
-                             ->type_name("KIND")
-                             ->group(group);
+  auto* const generate =
+      command
+          .add_option_function<std::string>(
+              "--generate", [&options](std::string const& text) { set_kind(options, text); },
+              "a test matrix: " + kinds() + "; sparse: " + models())
+          ->type_name("KIND")
+          ->group(group);
   matrix->excludes(locations, generate);
   locations->excludes(generate);
   add_parsed(command, "--covariance", options.covariance, MaternCovariance::parse,
@@ -66,12 +94,13 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
              "for lon,lat")
       ->type_name("matern:SIGMA2,RANGE,NU[,NUGGET]")
       ->group(group);
-  auto* const n = command.add_option("--n", options.n, "order of the generated matrix")
-                      ->type_name("N")
-                      ->check(at_least<std::int64_t>(0))
-                      ->needs(generate)
-                      ->group(group);
-  generate->needs(n);
+  command
+      .add_option("--n", options.n,
+                  "order of the generated matrix; of sparse ones points a side, or vertices")
+      ->type_name("N")
+      ->check(at_least<std::int64_t>(0))
+      ->needs(generate)
+      ->group(group);
   command.add_option("--cond", options.generator.condition, "its 2-norm condition number [100]")
       ->type_name("K")
       ->needs(generate)
@@ -105,14 +134,16 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
       ->type_name("METHOD")
       ->group(group);
   command
-      .add_option("--tolerance", options.refinement.tolerance,
-                  "normwise backward error to stop at [sqrt(n) 2^-52 and HPL's and SLATE's limits]")
+      .add_option(
+          "--tolerance", options.refinement.tolerance,
+          "normwise backward error to stop at [sqrt(n) 2^-52 and HPL's and SLATE's limits]; "
+          "sparse: relative residual [1e-10]")
       ->type_name("E")
       ->check(CLI::PositiveNumber)
       ->group(group);
   command
       .add_option("--max-iterations", options.refinement.max_iterations,
-                  "[100 classical, 2000 else]")
+                  "[100 classical, 2000 else; sparse: 10000]")
       ->type_name("K")
       ->check(at_least<int>(1))
       ->group(group);
@@ -124,10 +155,11 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
 
 void add_run_options(CLI::App& command, SolveOptions& options) {
   auto const rhs_group = std::string("The right-hand side");
-  auto* const rhs =
-      command.add_option("--rhs", options.rhs, "right-hand sides [A times a known vector]")
-          ->type_name("B.npy")
-          ->group(rhs_group);
+  auto* const rhs = command
+                        .add_option("--rhs", options.rhs,
+                                    "right-hand sides; .mtx for sparse [A times a known vector]")
+                        ->type_name("B.npy|B.mtx")
+                        ->group(rhs_group);
   command.add_option("--nrhs", options.nrhs, "number of known vectors [1]")
       ->type_name("M")
       ->check(at_least<std::int64_t>(0))
@@ -159,21 +191,51 @@ void add_result_options(CLI::App& command, SolveOptions& options) {
       ->group(group);
 }
 
-// Found now rather than after an hour's work.
-void check_writable(std::string const& option, std::string const& path) {
-  namespace fs = std::filesystem;
-  if (path.empty()) return;
-  std::error_code error;
-  auto const folder =
-      fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  STRATA_REQUIRE(apps::UsageError, !fs::is_directory(path, error), option, ": ", path,
-                 " is a folder");
-  STRATA_REQUIRE(apps::UsageError, fs::is_directory(folder, error), option, ": ", folder.string(),
-                 " is no folder");
-  bool const exists = fs::exists(path, error);
-  bool const device = exists && !fs::is_regular_file(path, error);
-  STRATA_REQUIRE(apps::UsageError, access(device ? path.c_str() : folder.c_str(), W_OK) == 0,
-                 option, ": ", device ? path : folder.string(), " is not writable");
+void add_sparse_options(CLI::App& command, SolveOptions& options) {
+  auto const group = std::string("Sparse matrices (coordinate files and sparse kinds)");
+  auto& solver = options.sparse.solver;
+  auto* const dense =
+      command.add_flag("--dense", options.force_dense, "solve as dense")->group(group);
+  command
+      .add_flag("--sparse", options.force_sparse, "solve as sparse; with mpirun on all its ranks")
+      ->excludes(dense)
+      ->group(group);
+  add_parsed(command, "--solver", solver.solver, sparse::solver_from_name,
+             "auto, cg, gmres or fgmres [auto]")
+      ->type_name("METHOD")
+      ->group(group);
+  add_parsed(command, "--preconditioner", solver.preconditioner, sparse::preconditioner_from_name,
+             "auto, none, jacobi, gs or amg [auto]")
+      ->type_name("NAME")
+      ->group(group);
+  add_parsed(command, "--precision", solver.precision, stored_precision,
+             "of the preconditioner: fp64, fp32, bf16 or fp16 [fp32]")
+      ->type_name("TYPE")
+      ->group(group);
+  command.add_option("--restart", solver.restart, "basis vectors of a cycle of GMRES [50]")
+      ->type_name("K")
+      ->check(at_least<int>(1))
+      ->group(group);
+  command
+      .add_option("--block-size", solver.amg.block_size,
+                  "unknowns of a node, one after the other, for AMG [1]")
+      ->type_name("B")
+      ->check(at_least<int>(1))
+      ->group(group);
+  command
+      .add_option("--strength", solver.amg.strength,
+                  "of couplings within AMG's aggregates, of the largest in a row [0.25]")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 0.999).description(""))
+      ->group(group);
+  std::pair<char const*, std::int64_t*> const sides[] = {{"--nx", &options.sparse.size.nx},
+                                                         {"--ny", &options.sparse.size.ny},
+                                                         {"--nz", &options.sparse.size.nz}};
+  for (auto const& [name, target] : sides)
+    command.add_option(name, *target, "points of a sparse kind along this axis [those before it]")
+        ->type_name("N")
+        ->check(at_least<std::int64_t>(1))
+        ->group(group);
 }
 
 }  // namespace
@@ -183,23 +245,11 @@ void add_solve_options(CLI::App& command, SolveOptions& options) {
   add_method_options(command, options);
   add_run_options(command, options);
   add_result_options(command, options);
-}
-
-void check(SolveOptions const& options) {
-  int const sources =
-      !options.matrix.empty() + !options.locations.empty() + options.kind.has_value();
-  STRATA_REQUIRE(apps::UsageError, sources == 1,
-                 "give exactly one of --matrix, --locations and --generate");
-  bool const matern = options.kind == MatrixKind::Matern;
-  STRATA_REQUIRE(apps::UsageError, options.locations.empty() || options.covariance,
-                 "--locations needs --covariance matern:SIGMA2,RANGE,NU[,NUGGET]");
-  STRATA_REQUIRE(apps::UsageError, !options.covariance || matern || !options.locations.empty(),
-                 "--covariance goes with --locations or --generate matern");
-  STRATA_REQUIRE(apps::UsageError, std::isfinite(options.refinement.tolerance),
-                 "--tolerance: ", options.refinement.tolerance, " is not finite");
-  check_writable("--output", options.output);
-  check_writable("--json", options.json);
-  check_writable("--trace", options.trace);
+  add_sparse_options(command, options);
+  command.parse_complete_callback([&command, &options] {
+    for (auto const* const option : command.get_options())
+      if (option->count() > 0) options.given.push_back(option->get_name());
+  });
 }
 
 }  // namespace strata::apps

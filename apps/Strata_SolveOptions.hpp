@@ -10,7 +10,10 @@
 #include <dense/Strata_Layers.hpp>
 #include <dense/Strata_Refinement.hpp>
 #include <optional>
+#include <sparse/Strata_ModelProblems.hpp>
+#include <sparse/Strata_SparseSolver.hpp>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -18,8 +21,19 @@ class App;
 
 namespace strata::apps {
 
-/// What the user asked `strata solve` for. Of matrix, locations and kind exactly one is set.
+/// What only the solver of sparse matrices has.
+struct SparseSolveOptions {
+  std::optional<sparse::ModelProblem> model;  ///< a generated matrix
+  sparse::ModelSize size{0, 0, 0};            ///< 0: not given
+  sparse::SparseOptions solver;
+};
+
+/// What the user asked `strata solve` for. Of matrix, locations, kind and sparse.model exactly one is set.
 struct SolveOptions {
+  bool force_sparse = false, force_dense = false;
+  SparseSolveOptions sparse;
+  std::vector<std::string> given;  ///< names of the options on the command line
+
   std::string matrix;     ///< path of a .mtx, .mtx.gz or .npy file
   std::string locations;  ///< path of a station file
   std::optional<MatrixKind> kind;
@@ -44,7 +58,12 @@ struct SolveOptions {
 /// Add the options of `strata solve` to its sub-command; parsing writes to `options`.
 void add_solve_options(CLI::App& command, SolveOptions& options);
 
-/// Refuse options that don't go together and results that could not be written.
+/// Which solver: the forced one, else the sparse one for its model problems and for coordinate files.
+///
+/// A file that can't be read counts as sparse: the solver's reader says what is wrong with it.
+bool is_sparse(SolveOptions const& options);
+
+/// Refuse options that don't go together or not with the kind of the matrix, and results that could not be written.
 ///
 /// Throws   UsageError.
 void check(SolveOptions const& options);

@@ -17,13 +17,6 @@ namespace strata::apps {
 
 namespace {
 
-std::string format_of(MatrixMarketHeader const& header) {
-  return text("Matrix Market, %s %s %s",
-              header.format == MatrixMarketFormat::Array ? "array" : "coordinate",
-              header.field == MatrixMarketField::Integer ? "integer" : "real",
-              header.symmetric ? "symmetric" : "general");
-}
-
 Problem read_file(SolveOptions const& options) {
   std::string const& path = options.matrix;
   ReadOptions const limit{.max_bytes = memory_limit(options).bytes};
@@ -138,6 +131,15 @@ Problem read_or_generate(SolveOptions const& options) {
 }
 
 }  // namespace
+
+std::string format_of(MatrixMarketHeader const& header) {
+  return text("Matrix Market, %s %s %s",
+              header.format == MatrixMarketFormat::Array ? "array" : "coordinate",
+              header.field == MatrixMarketField::Integer   ? "integer"
+              : header.field == MatrixMarketField::Pattern ? "pattern"
+                                                           : "real",
+              header.symmetric ? "symmetric" : "general");
+}
 
 Problem set_up(SolveOptions const& options, Progress& progress) {
   progress.phase(options.kind ? "generating the matrix"

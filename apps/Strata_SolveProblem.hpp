@@ -6,6 +6,7 @@
 #include <apps/Strata_Progress.hpp>
 #include <apps/Strata_SolveOptions.hpp>
 #include <core/Strata_HostMatrix.hpp>
+#include <core/Strata_MatrixMarket.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -33,6 +34,9 @@ struct Problem {
   bool knows_solution = false;
   std::vector<std::int64_t> order;  ///< row k stands for station order[k]; empty: rows are as given
 };
+
+/// "Matrix Market, coordinate real symmetric", ...
+std::string format_of(MatrixMarketHeader const& header);
 
 /// Read or make the system.
 ///

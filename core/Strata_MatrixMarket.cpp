@@ -80,13 +80,16 @@ MatrixMarketHeader read_banner(LineReader& lines) {
     lines.fail("object ", excerpt(object), " is not supported, only 'matrix'");
   if (format != "array" && format != "coordinate")
     lines.fail("format ", excerpt(format), " is not supported, only 'array' and 'coordinate'");
-  if (field != "real" && field != "integer")
-    lines.fail("field ", excerpt(field), " is not supported, only 'real' and 'integer'");
+  if (field != "real" && field != "integer" && (field != "pattern" || format == "array"))
+    lines.fail("field ", excerpt(field), " is not supported, only 'real' and 'integer'",
+               format == "array" ? "" : " and 'pattern'");
   if (symmetry != "general" && symmetry != "symmetric")
     lines.fail("symmetry ", excerpt(symmetry), " is not supported, only 'general' and 'symmetric'");
   refuse_rest(lines, line);
   header.format = format == "array" ? MatrixMarketFormat::Array : MatrixMarketFormat::Coordinate;
-  header.field = field == "real" ? MatrixMarketField::Real : MatrixMarketField::Integer;
+  header.field = field == "real"      ? MatrixMarketField::Real
+                 : field == "integer" ? MatrixMarketField::Integer
+                                      : MatrixMarketField::Pattern;
   header.symmetric = symmetry == "symmetric";
   return header;
 }
@@ -107,8 +110,11 @@ MatrixMarketHeader read_header(LineReader& lines) {
   if (header.entries > places)
     lines.fail(header.entries, " entries in a ", header.rows, " x ", header.cols, " matrix with ",
                places, " places");
-  // "1\n" and "1 1 1\n"; the last line may lack its end
-  std::uint64_t const least_bytes = array ? 2 : 6, limit = lines.source().size_limit();
+  // "1\n", "1 1\n" and "1 1 1\n"; the last line may lack its end
+  std::uint64_t const least_bytes = array                                        ? 2
+                                    : header.field == MatrixMarketField::Pattern ? 4
+                                                                                 : 6,
+                      limit = lines.source().size_limit();
   if (static_cast<std::uint64_t>(header.entries) > (limit + 1) / least_bytes)
     lines.fail("the header promises ", header.entries == int64_max ? "at least " : "",
                header.entries, " entries of at least ", least_bytes, " bytes, the file has ",
@@ -120,13 +126,20 @@ MatrixMarketHeader read_header(LineReader& lines) {
   return header;
 }
 
+/// Entries without a value, which is 1.
+struct PatternField {};
+
 template <class Field>
 double take_value(LineReader const& lines, std::string_view& line) {
-  auto const value = take_number<Field>(lines, line, "value");
-  if constexpr (std::is_same_v<Field, std::int64_t>)
-    if (value > largest_exact_integer || value < -largest_exact_integer)
-      lines.fail("value ", value, " is not exact in fp64");
-  return static_cast<double>(value);
+  if constexpr (std::is_same_v<Field, PatternField>) {
+    return 1;
+  } else {
+    auto const value = take_number<Field>(lines, line, "value");
+    if constexpr (std::is_same_v<Field, std::int64_t>)
+      if (value > largest_exact_integer || value < -largest_exact_integer)
+        lines.fail("value ", value, " is not exact in fp64");
+    return static_cast<double>(value);
+  }
 }
 
 // Call entry(line) for each entry's line; there must be exactly as many as the header says.
@@ -228,6 +241,8 @@ MatrixMarketMatrix read_matrix_market(ByteSource& source, ReadOptions const& opt
   if (header.format == MatrixMarketFormat::Array)
     return integer ? read_array<std::int64_t>(lines, header, options)
                    : read_array<double>(lines, header, options);
+  if (header.field == MatrixMarketField::Pattern)
+    return read_coordinates<PatternField>(lines, header, options);
   return integer ? read_coordinates<std::int64_t>(lines, header, options)
                  : read_coordinates<double>(lines, header, options);
 }

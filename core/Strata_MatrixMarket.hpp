@@ -13,7 +13,11 @@
 namespace strata {
 
 enum class MatrixMarketFormat { Array, Coordinate };
-enum class MatrixMarketField { Real, Integer };
+enum class MatrixMarketField {
+  Real,
+  Integer,
+  Pattern,  ///< entries without values, which are 1; in coordinate files
+};
 
 /// What a Matrix Market file says about itself in its first lines.
 struct MatrixMarketHeader {
@@ -52,11 +56,11 @@ MatrixMarketHeader read_matrix_market_header(std::string const& path,
 
 /// Read a Matrix Market file, plain or gzip, strictly.
 ///
-/// Result   object `matrix`; `array` or `coordinate`; `real` or `integer`; `general` or
-/// `symmetric`. Comments, blank
-///          lines, CR LF and a missing last line end are accepted.
+/// Result   object `matrix`; `array` or `coordinate`; `real`, `integer` or, for coordinates, `pattern` (each
+///          value is 1); `general` or `symmetric`. Comments, blank lines, CR LF and a missing last
+///          line end are accepted.
 /// Memory   grows with the entries that arrived, never by the header: at most 12 bytes per
-/// (inflated) byte. Throws   IoError "path:line: ..." for `complex`, `pattern`, `skew-symmetric`
+/// (inflated) byte. Throws   IoError "path:line: ..." for `complex`, `skew-symmetric`
 /// and `hermitian`; a header that
 ///          promises more than the file can hold; a number that is no number, not finite or outside
 ///          the range of fp64 (1e400, 1e-400) or no exact fp64 (integers); an index outside the

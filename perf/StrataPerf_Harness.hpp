@@ -33,6 +33,7 @@ struct Settings {
   std::vector<std::int64_t> n;     ///< orders of the matrices
   std::vector<std::int64_t> k;     ///< inner extents of GEMM
   std::vector<std::int64_t> leaf;  ///< orders of the leaf operations
+  std::vector<std::int64_t> grid;  ///< points a side of the sparse kernels' cubes
   std::vector<std::int64_t> nrhs = {1, 1024};
   std::vector<dense::LayerList> layers;  ///< of the tree operations
   std::int64_t leaf_size = 0;            ///< of the trees; 0: chosen by the library

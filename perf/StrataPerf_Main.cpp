@@ -20,6 +20,7 @@ Settings::Settings()
                   : std::vector<std::int64_t>{256, 1024}),
       leaf(on_device ? std::vector<std::int64_t>{256, 512, 1024, 2048}
                      : std::vector<std::int64_t>{64, 256}),
+      grid(on_device ? std::vector<std::int64_t>{128, 256} : std::vector<std::int64_t>{64}),
       layers(dense::studied_layer_lists()),
       gemm_n(on_device ? 16384 : 1024),
       copy_bytes(on_device ? std::size_t(4) << 30 : std::size_t(64) << 20) {}
@@ -53,6 +54,7 @@ void add_options(CLI::App& app, Settings& s, std::vector<std::string>& layers) {
   app.add_option("--n", s.n, "orders of the matrices")->delimiter(',');
   app.add_option("--k", s.k, "inner extents of GEMM")->delimiter(',');
   app.add_option("--leaf", s.leaf, "orders of the leaf operations")->delimiter(',');
+  app.add_option("--grid", s.grid, "points a side of the sparse cubes")->delimiter(',');
   app.add_option("--nrhs", s.nrhs, "right-hand sides of the solves")->delimiter(',');
   app.add_option("--layers", layers, "layer lists such as fp16x5,fp32; several arguments");
   app.add_option("--leaf-size", s.leaf_size, "of the trees; 0: chosen")->capture_default_str();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <core/Strata_Errors.hpp>
 #include <exception>
+#include <numeric>
 #include <sparse/Strata_Communicator.hpp>
 #include <sparse/detail/Strata_Mpi.hpp>
 #include <string>
@@ -64,6 +65,71 @@ std::vector<std::int64_t> Communicator::gather(std::int64_t value) const {
     check_mpi(MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, mpi()),
               "MPI_Allgather");
   return all;
+}
+
+namespace {
+
+// The places of consecutive parts, the end included.
+std::vector<int> places_of(std::vector<int> const& counts) {
+  std::vector<int> places(counts.size() + 1, 0);
+  std::partial_sum(counts.begin(), counts.end(), places.begin() + 1);
+  return places;
+}
+
+std::int64_t sum_of(std::vector<int> const& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t(0));
+}
+
+void require_countable(Communicator const& comm, std::int64_t numbers) {
+  double const most = comm.max(static_cast<double>(numbers));
+  STRATA_REQUIRE(ValueError, most < 0x1p31, "messages of ", most,
+                 " numbers on a rank: MPI counts to 2^31; take more ranks");
+}
+
+}  // namespace
+
+std::vector<double> Communicator::gather(std::span<double const> values) const {
+  if (size_ == 1) return {values.begin(), values.end()};
+  std::vector<int> counts;
+  std::int64_t total = 0;
+  for (auto const count : gather(static_cast<std::int64_t>(values.size()))) {
+    total += count;
+    counts.push_back(static_cast<int>(std::min<std::int64_t>(count, 1 << 30)));
+  }
+  require_countable(*this, total);
+  std::vector<double> all(static_cast<std::size_t>(total));
+  check_mpi(MPI_Allgatherv(values.data(), static_cast<int>(values.size()), MPI_DOUBLE, all.data(),
+                           counts.data(), places_of(counts).data(), MPI_DOUBLE, mpi()),
+            "MPI_Allgatherv");
+  return all;
+}
+
+std::vector<std::vector<double>> Communicator::exchange(std::vector<std::vector<double>> to) const {
+  if (size_ == 1) return to;
+  std::size_t longest = 0;
+  std::vector<int> sent, got(to.size());
+  for (auto const& part : to) {
+    longest = std::max(longest, part.size());
+    sent.push_back(static_cast<int>(std::min<std::size_t>(part.size(), 1 << 30)));
+  }
+  require_countable(*this, static_cast<std::int64_t>(longest));
+  check_mpi(MPI_Alltoall(sent.data(), 1, MPI_INT, got.data(), 1, MPI_INT, mpi()), "MPI_Alltoall");
+  require_countable(*this, std::max(sum_of(sent), sum_of(got)));
+  std::vector<double> out, in;
+  agree([&] {
+    in.resize(static_cast<std::size_t>(sum_of(got)));
+    out.reserve(static_cast<std::size_t>(sum_of(sent)));
+    for (auto const& part : to) out.insert(out.end(), part.begin(), part.end());
+  });
+  auto const from = places_of(got);
+  check_mpi(MPI_Alltoallv(out.data(), sent.data(), places_of(sent).data(), MPI_DOUBLE, in.data(),
+                          got.data(), from.data(), MPI_DOUBLE, mpi()),
+            "MPI_Alltoallv");
+  agree([&] {
+    for (std::size_t rank = 0; rank < to.size(); ++rank)
+      to[rank].assign(in.begin() + from[rank], in.begin() + from[rank + 1]);
+  });
+  return to;
 }
 
 void Communicator::barrier() const {
@@ -160,6 +226,12 @@ struct Communicator::Handle {};
 void Communicator::sum(std::span<double>) const {}
 double Communicator::max(double value) const { return value; }
 std::vector<std::int64_t> Communicator::gather(std::int64_t value) const { return {value}; }
+std::vector<double> Communicator::gather(std::span<double const> values) const {
+  return {values.begin(), values.end()};
+}
+std::vector<std::vector<double>> Communicator::exchange(std::vector<std::vector<double>> to) const {
+  return to;
+}
 void Communicator::barrier() const {}
 std::optional<Communicator> Communicator::first(int) const { return *this; }
 void Communicator::agree_void(std::function<void()> const& local) const { local(); }

@@ -42,6 +42,12 @@ class Communicator {
   double max(double value) const;
   /// The value of each rank.
   std::vector<std::int64_t> gather(std::int64_t value) const;
+  /// The values of all ranks, rank by rank; each gives any number of them, all together below 2^31.
+  std::vector<double> gather(std::span<double const> values) const;
+  /// What rank r gives to `to[this rank]` arrives in [r] of the result; to has size() lists.
+  ///
+  /// Throws   ValueError on all ranks if one sends or gets 2^31 numbers or more.
+  std::vector<std::vector<double>> exchange(std::vector<std::vector<double>> to) const;
   void barrier() const;
 
   /// The ranks 0 to `ranks` - 1 by themselves; nothing on the others.

@@ -70,6 +70,28 @@ class CompressedMatrix {
   }
   Arrays const& arrays() const { return arrays_; }
 
+  /// Where the values of one row are: first, first + stride, ... (width times).
+  struct Row {
+    std::int64_t first, stride;
+    int width;
+  };
+  KOKKOS_FUNCTION Row row(std::int64_t i) const {
+    CompressedSlice const& own = slice(i / slice_rows);
+    return {own.values + i % slice_rows, slice_rows, static_cast<int>(own.width)};
+  }
+  /// The column of entry k of row i.
+  KOKKOS_FUNCTION std::int64_t column(std::int64_t i, int k) const {
+    CompressedSlice const& own = slice(i / slice_rows);
+    if (static_cast<Columns>(own.kind) == Columns::Shared)
+      return i + arrays_.numbers(own.columns + k);
+    std::int64_t const at = own.columns + std::int64_t{k} * slice_rows + i % slice_rows;
+    return static_cast<Columns>(own.kind) == Columns::Narrow ? own.base + arrays_.narrow(at)
+                                                             : arrays_.numbers(at);
+  }
+
+  /// Whether an entry of row i in that column is padding if its value is 0.
+  KOKKOS_FUNCTION static bool pads(std::int64_t, std::int64_t) { return true; }
+
   KOKKOS_FUNCTION CompressedSlice const& slice(std::int64_t number) const {
     return arrays_.slices(number);
   }

@@ -73,6 +73,16 @@ class DistributedMatrix {
   /// Throws   ValueError for another precision; MemoryError on all ranks.
   DistributedMatrix stored_in(Exec const& exec, Precision precision) const;
 
+  /// The same with values d_i a_ij d_j, and e_i added to the diagonal; from fp64 to fp64.
+  ///
+  /// `d` and `e` in the matrix' order, d with its halo filled; a row without a diagonal entry gets no e_i.
+  /// Throws   ValueError if the values are not fp64; MemoryError on all ranks.
+  DistributedMatrix modified(Exec const& exec, Vector<double, MemorySpace> const& d,
+                             Vector<double, MemorySpace> const& e) const;
+
+  /// This rank's rows, columns from rows() on being the halo's.
+  AnyStored const& stored() const { return stored_; }
+
   /// A vector of zeros in the matrix' order, with room for the halo.
   template <class Scalar>
   Vector<Scalar, MemorySpace> allocate(Exec const& exec, std::string const& label) const;

@@ -30,7 +30,8 @@ struct CrsRows {
   }
 };
 
-/// The rows of an EllMatrix without the padding: zeros in its place, given ones too, are left out.
+/// The rows of an EllMatrix or a CompressedMatrix without the padding: zeros in its place, given ones
+/// too, are left out.
 template <class Matrix>
 struct EllRows {
   Matrix matrix;
@@ -39,9 +40,9 @@ struct EllRows {
   KOKKOS_FUNCTION void operator()(std::int64_t i, Emit const& emit) const {
     auto const row = matrix.row(i);
     for (int k = 0; k < row.width; ++k) {
-      std::int64_t const at = row.first + k * row.stride, column = matrix.columns()[at];
-      double const value = static_cast<double>(matrix.values()[at]);
-      if (column != matrix.padding(i) || value != 0) emit(column, value);
+      std::int64_t const column = matrix.column(i, k);
+      double const value = static_cast<double>(matrix.values()[row.first + k * row.stride]);
+      if (value != 0 || !matrix.pads(i, column)) emit(column, value);
     }
   }
 };

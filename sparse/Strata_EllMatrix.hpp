@@ -79,6 +79,11 @@ class EllMatrix {
     return {first + i % slice_rows, slice_rows,
             static_cast<int>((offsets_(slice + 1) - first) / slice_rows)};
   }
+  /// The column of entry k of row i.
+  KOKKOS_FUNCTION std::int64_t column(std::int64_t i, int k) const {
+    Row const place = row(i);
+    return columns_(place.first + k * place.stride);
+  }
   KOKKOS_FUNCTION Index const* columns() const { return columns_.data(); }
   KOKKOS_FUNCTION Value const* values() const { return values_.data(); }
 
@@ -89,6 +94,10 @@ class EllMatrix {
     return {rows_, cols_, entries_, width_, offsets_, columns_, values};
   }
 
+  /// Whether an entry of row i in that column is padding if its value is 0.
+  KOKKOS_FUNCTION bool pads(std::int64_t i, std::int64_t column) const {
+    return column == padding(i);
+  }
   /// The column of a padded entry of row i.
   KOKKOS_FUNCTION std::int64_t padding(std::int64_t i) const { return i < cols_ ? i : cols_ - 1; }
 

@@ -8,26 +8,15 @@
 #include <sparse/detail/Strata_Givens.hpp>
 
 namespace strata::sparse {
-namespace {
-
-GmresOptions checked(GmresOptions const& options) {
-  STRATA_REQUIRE(ValueError, options.restart >= 1, "GMRES: restart ", options.restart,
-                 " must be at least 1");
-  STRATA_REQUIRE(ValueError, options.max_iterations >= 0, "GMRES: ", options.max_iterations,
-                 " iterations");
-  STRATA_REQUIRE(ValueError, options.tolerance >= 0, "GMRES: tolerance ", options.tolerance);
-  return options;
-}
-
-}  // namespace
-
 template <class Exec, class Scalar>
 GmresIr<Exec, Scalar>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
-                               Multigrid<Exec, Scalar> const& preconditioner,
+                               DistributedMatrix<Exec> const& inner,
+                               Preconditioner<Exec, Scalar> const& preconditioner,
                                GmresOptions const& options)
     : A_(A),
+      inner_(inner),
       preconditioner_(preconditioner),
-      options_(checked(options)),
+      options_(detail::checked(options, "GMRES")),
       basis_(A.comm().agree([&] {
         return detail::KrylovBasis<Exec, Scalar>(exec, A.comm(), A.rows(), options.restart + 1);
       })),
@@ -52,17 +41,17 @@ bool GmresIr<Exec, Scalar>::cycle(Exec const& exec, double rho,
   auto const timed = [&](Motif motif, auto const& work) {
     MotifTimes::time(times, exec, motif, work);
   };
-  auto const& A = preconditioner_.matrix();
   detail::Givens givens(rho);
   timed(Motif::Update,
         [&] { detail::scale(exec, 1 / rho, r_, basis_[0], A_.rows()); });  // q_1 = r / rho
   for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
     auto const step = [&] {
-      preconditioner_.apply(exec, basis_[k - 1], z_, times);             // z = M^-1 q_k
-      timed(Motif::Multiply, [&] { A.multiply(exec, z_, basis_[k]); });  // q_{k+1} = A z
+      preconditioner_.apply(exec, basis_[k - 1], z_, times);                  // z = M^-1 q_k
+      timed(Motif::Multiply, [&] { inner_.multiply(exec, z_, basis_[k]); });  // q_{k+1} = A z
       timed(Motif::Orthogonalise, [&] { basis_.orthogonalise(exec, k); });
     };
-    if (times == nullptr && A.comm().size() == 1)  // no messages, no fences
+    bool const waits_for_nothing = A_.comm().size() == 1 && preconditioner_.is_enqueued();
+    if (times == nullptr && waits_for_nothing)
       steps_[static_cast<std::size_t>(k - 1)].run(exec, step);
     else
       step();
@@ -91,6 +80,7 @@ GmresReport GmresIr<Exec, Scalar>::solve(Exec const& exec, Vector<double, Memory
   auto const start = std::chrono::steady_clock::now();
   GmresReport report;
   report.initial_residual = detail::norm(exec, A_.comm(), b, A_.rows());
+  double before = 0;
   for (bool going = true;;) {
     double rho = 0;
     MotifTimes::time(times, exec, Motif::Multiply, [&] { A_.residual(exec, b, x, r_); });
@@ -101,7 +91,10 @@ GmresReport GmresIr<Exec, Scalar>::solve(Exec const& exec, Vector<double, Memory
       report.status = GmresStatus::Breakdown;
     else if (report.relative_residual <= options_.tolerance)
       report.status = GmresStatus::Converged;
+    else if (report.cycles > 0 && options_.stall_factor > 0 && rho > options_.stall_factor * before)
+      report.status = GmresStatus::Stalled;
     else if (report.iterations < options_.max_iterations) {
+      before = rho;
       going = cycle(exec, rho, x, report, times);
       ++report.cycles;
       continue;

@@ -6,34 +6,20 @@
 #include <core/detail/Strata_Recording.hpp>
 #include <cstdint>
 #include <sparse/Strata_DistributedMatrix.hpp>
+#include <sparse/Strata_KrylovReport.hpp>
 #include <sparse/Strata_MotifTimes.hpp>
 #include <sparse/Strata_Multigrid.hpp>
+#include <sparse/Strata_Preconditioner.hpp>
 #include <sparse/detail/Strata_KrylovBasis.hpp>
 #include <vector>
 
 namespace strata::sparse {
 
-struct GmresOptions {
-  int restart = 30;         ///< basis vectors per cycle; >= 1
-  double tolerance = 1e-9;  ///< of ||b - A x|| / ||b||; 0: as many iterations as allowed
-  std::int64_t max_iterations = 10000;
-};
+using GmresOptions = KrylovOptions;
+using GmresStatus = KrylovStatus;
+using GmresReport = KrylovReport;
 
-enum class GmresStatus {
-  Converged,
-  IterationLimit,
-  Breakdown,  ///< a number that is not finite; x is the last iterate that was
-};
-
-struct GmresReport {
-  GmresStatus status = GmresStatus::IterationLimit;
-  std::int64_t iterations = 0, cycles = 0;
-  double initial_residual = 0;   ///< ||b||
-  double relative_residual = 0;  ///< ||b - A x|| / ||b||, computed in fp64 at the end
-  double seconds = 0;
-};
-
-/// Restarted GMRES with multigrid on the right, inside iterative refinement: residuals and x are fp64,
+/// Restarted GMRES, preconditioned on the right, inside iterative refinement: residuals and x are fp64,
 /// all else is Scalar (fp64: plain GMRES).
 ///
 /// Source   A. Kashi et al., Scaling the memory wall using mixed-precision, SC'25,
@@ -44,11 +30,14 @@ class GmresIr {
  public:
   using MemorySpace = typename Exec::memory_space;
 
-  /// `A` gives the residuals; the preconditioner's finest matrix is the one that is multiplied by
-  /// inside. Both must have the same rows in the same order. Throws ValueError for options outside their ranges,
-  /// MemoryError; on all ranks.
+  /// `A` gives the residuals, `inner` is multiplied by inside. Both must have the same rows in the
+  /// same order. Throws ValueError for options outside their ranges, MemoryError; on all ranks.
+  GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A, DistributedMatrix<Exec> const& inner,
+          Preconditioner<Exec, Scalar> const& preconditioner, GmresOptions const& options = {});
+  /// The same with a multigrid whose finest matrix is the inner one.
   GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
-          Multigrid<Exec, Scalar> const& preconditioner, GmresOptions const& options = {});
+          Multigrid<Exec, Scalar> const& preconditioner, GmresOptions const& options = {})
+      : GmresIr(exec, A, preconditioner.matrix(), preconditioner, options) {}
 
   /// Bytes of the basis and the work vectors.
   std::int64_t bytes() const;
@@ -64,8 +53,8 @@ class GmresIr {
   bool cycle(Exec const& exec, double rho, Vector<double, MemorySpace> const& x,
              GmresReport& report, MotifTimes* times);
 
-  DistributedMatrix<Exec> A_;
-  Multigrid<Exec, Scalar> preconditioner_;
+  DistributedMatrix<Exec> A_, inner_;
+  Preconditioner<Exec, Scalar> preconditioner_;
   GmresOptions options_;
   detail::KrylovBasis<Exec, Scalar> basis_;
   std::vector<strata::detail::Recording<Exec>> steps_;  // of a cycle

@@ -55,6 +55,7 @@ class Multigrid {
   DistributedMatrix<Exec> const& matrix() const { return hierarchy_.levels.front().A; }
   Hierarchy<Exec> const& hierarchy() const { return hierarchy_; }
 
+  static constexpr bool is_enqueued() { return true; }  ///< see Preconditioner
   /// x = M^-1 r: the cycle for A x = r from x = 0; x needs no values, but room for the halo.
   ///
   /// Sync     enqueued on `exec`; waits for messages of other ranks on the way.

@@ -41,7 +41,8 @@ class HostileInput(ProgramTest):
             with self.subTest(name):
                 path = self.path(f"{name}.mtx")
                 write_mtx(path, lines)
-                self.assert_cheaply_refused("--matrix", path, parts=(path, part))
+                for kind in ("--dense", "--sparse"):
+                    self.assert_cheaply_refused(kind, "--matrix", path, parts=(path, part))
 
     def test_a_gz_bomb(self):
         for name, filling in (("comments", b"%" * 1023 + b"\n"), ("blanks", b" " * 1023 + b"\n"), ("one_line", b"1" * 1024)):
@@ -53,6 +54,7 @@ class HostileInput(ProgramTest):
                         file.write(filling * 1024)
                 self.assertLess(path.stat().st_size, 1e6)
                 self.assert_cheaply_refused("--matrix", path, parts=(path,))
+                self.assert_cheaply_refused("--dense", "--matrix", path, parts=(path,))
 
     def test_npy_files_that_lie(self):
         shapes = "{'descr': '<f8', 'fortran_order': True, 'shape': (4294967296, 4294967296), }".ljust(117) + "\n"
@@ -86,7 +88,7 @@ class HostileInput(ProgramTest):
     def test_a_matrix_that_is_not_symmetric(self):
         path = self.path("A.mtx")
         write_mtx(path, [f"{COORDINATE} general", "2 2 3", "1 1 1.0", "2 1 0.5", "2 2 1.0"])
-        self.assert_cheaply_refused("--matrix", path, parts=(path, "symmetric"))
+        self.assert_cheaply_refused("--dense", "--matrix", path, parts=(path, "symmetric"))
 
     def test_files_that_are_none(self):
         self.assert_cheaply_refused("--matrix", self.path("none.mtx"), parts=(self.path("none.mtx"),))

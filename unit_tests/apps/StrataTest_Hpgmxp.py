@@ -61,6 +61,17 @@ class Hpgmxp(ProgramTest):
         self.assertEqual(len(re.findall(r"Memory Bandwidth \(GB/s\)::.*mxp", text)), 7)
         self.assertIn("VALID with a GFLOP/s rating of", text)
 
+    def test_free_mode_solves_the_same_equations_faster(self):
+        report = self.benchmark("--nx", 32, "--run_type", "validation", "--free")
+        free = report["free"]
+        self.assertTrue(free["converged"])
+        self.assertLessEqual(free["relative_residual"], 1e-9)
+        self.assertLessEqual(free["iterations"], 12)
+        self.assertLess(free["iterations"], report["iterations_mixed"] / 2)
+        self.assertEqual([level["equations"] for level in free["levels"]], [32**3, 16**3, 8**3, 4**3])
+        self.assertIsNotNone(free["speedup_over_conforming"])
+        self.assertNotIn("free", self.benchmark("--nx", 16, "--run_type", "validation"))
+
     def test_reads_the_public_input_file(self):
         self.path("hpgmp.dat").write_text("a comment\nanother\n16 24 32\n0\n")
         report = self.benchmark("--input", self.path("hpgmp.dat"), "--run_type", "validation", "--nz", 16)

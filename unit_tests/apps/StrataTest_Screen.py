@@ -56,7 +56,7 @@ class Table(ProgramTest):
 
     def test_says_what_failed(self):
         write_mtx(self.path("A.mtx"), tridiagonal(20, changed={7: -4.0}))
-        run = strata("solve", "--matrix", self.path("A.mtx"))
+        run = strata("solve", "--dense", "--matrix", self.path("A.mtx"))
         self.assertRegex(run.out, r"(?m)^  NOT POSITIVE DEFINITE +the leading minor of order 7 ")
         self.assertNotIn("PASSED", run.out)
 

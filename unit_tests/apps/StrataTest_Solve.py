@@ -23,7 +23,7 @@ class Sources(ProgramTest):
 
     def test_reads_a_matrix_market_file(self):
         write_mtx(self.path("A.mtx"), tridiagonal(50))
-        report = self.solve("--matrix", self.path("A.mtx"))
+        report = self.solve("--dense", "--matrix", self.path("A.mtx"))
         self.assert_solved(report)
         self.assertEqual((report["n"], report["problem"]["entries"]), (50, 99))
         self.assertIn("coordinate real symmetric", report["problem"]["format"])
@@ -32,7 +32,7 @@ class Sources(ProgramTest):
     def test_reads_a_compressed_matrix_market_file(self):
         with gzip.open(self.path("A.mtx.gz"), "wt") as file:
             file.write("\n".join(tridiagonal(50)) + "\n")
-        self.assert_solved(self.solve("--matrix", self.path("A.mtx.gz")))
+        self.assert_solved(self.solve("--dense", "--matrix", self.path("A.mtx.gz")))
 
     def test_reads_a_numpy_file(self):
         write_npy(self.path("A.npy"), (2, 2), [4.0, 1.0, 1.0, 3.0])
@@ -132,7 +132,7 @@ class Options(ProgramTest):
 
     def test_compares_with_the_vendor(self):
         write_mtx(self.path("A.mtx"), tridiagonal(64))
-        run = strata("solve", "--matrix", self.path("A.mtx"), "--compare", "--json", self.path("c.json"))
+        run = strata("solve", "--dense", "--matrix", self.path("A.mtx"), "--compare", "--json", self.path("c.json"))
         if run.code == 2 and "no vendor" in run.err:
             self.skipTest(run.err)
         self.assertEqual(run.code, 0, run.err)
@@ -152,7 +152,7 @@ class Options(ProgramTest):
     def test_solves_for_the_right_hand_sides_of_a_file(self):
         write_mtx(self.path("A.mtx"), tridiagonal(3))
         write_npy(self.path("b.npy"), (3, 2), [2.0, 4.0, 10.0, 1.0, 0.0, 0.0])
-        report = self.solve("--matrix", self.path("A.mtx"), "--rhs", self.path("b.npy"), "--output", self.path("x.npy"))
+        report = self.solve("--dense", "--matrix", self.path("A.mtx"), "--rhs", self.path("b.npy"), "--output", self.path("x.npy"))
         self.assertEqual((report["nrhs"], report["forward_error"]), (2, None))
         shape, x = read_npy(self.path("x.npy"))
         self.assertEqual(shape, (3, 2))
@@ -201,7 +201,7 @@ class ExitCodes(ProgramTest):
                 write_mtx(self.path("A.mtx"), tridiagonal(n, changed={minor: -1.0}))
                 path = self.path("x.npy")
                 path.write_text("as it was")
-                run = strata("solve", "--matrix", self.path("A.mtx"), "--leaf", 32, "--json", self.path("r.json"),
+                run = strata("solve", "--dense", "--matrix", self.path("A.mtx"), "--leaf", 32, "--json", self.path("r.json"),
                              "--output", path)
                 self.assertEqual(run.code, 3, run.err)
                 self.assertIn(f"leading minor of order {minor} ", run.err)
@@ -212,7 +212,7 @@ class ExitCodes(ProgramTest):
 
     def test_an_indefinite_matrix_with_positive_diagonal(self):
         write_mtx(self.path("A.mtx"), ["%%MatrixMarket matrix array real symmetric", "2 2", "1", "2", "1"])
-        self.assertEqual(self.solve("--matrix", self.path("A.mtx"), code=3)["info"], 2)
+        self.assertEqual(self.solve("--dense", "--matrix", self.path("A.mtx"), code=3)["info"], 2)
 
     def test_says_when_it_did_not_converge(self):
         path = self.path("x.npy")

@@ -97,12 +97,12 @@ class ProgramTest(unittest.TestCase):
         for part in parts:
             self.assertIn(str(part), run.err)
 
-    def solve(self, *arguments, code=0):
+    def solve(self, *arguments, code=0, kind="solve"):
         """The validated JSON report of `strata solve arguments...`."""
         path = self.path("report.json")
         run = strata("solve", *arguments, "--json", path)
         self.assertEqual(run.code, code, run.err)
-        return load_valid(path, "solve")
+        return load_valid(path, kind)
 
 
 def load_valid(path, kind):

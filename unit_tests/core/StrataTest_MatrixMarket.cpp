@@ -99,6 +99,15 @@ TEST(MatrixMarket, ReadsTheEntriesOfACoordinateFile) {
   EXPECT_EQ(A.value, (Values{1.5, -2000, 0.25}));
 }
 
+TEST(MatrixMarket, ReadsAPatternAsOnes) {
+  auto const A =
+      parse_coordinates("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n1 1\n3 1\n3 3");
+  EXPECT_TRUE(A.symmetric);
+  EXPECT_EQ(A.row, (Indices{0, 2, 2}));
+  EXPECT_EQ(A.col, (Indices{0, 0, 2}));
+  EXPECT_EQ(A.value, (Values{1, 1, 1}));
+}
+
 TEST(MatrixMarket, ReadsAnArrayByColumns) {
   auto const A = parse_array(array_general + "2 2\n1\n2\n3\n4\n");
   EXPECT_EQ(A.value, (Values{1, 2, 3, 4}));
@@ -181,8 +190,12 @@ TEST(MatrixMarket, RefusesEachBreachWithItsLine) {
       {banner + "matrix array\n1 1\n1\n", ":1: field '' is not supported"},
       {banner + "matrix array complex general\n1 1\n1 1\n",
        ":1: field 'complex' is not supported, only 'real' and 'integer'"},
-      {banner + "matrix coordinate pattern general\n1 1 1\n1 1\n",
-       ":1: field 'pattern' is not supported"},
+      {banner + "matrix array pattern general\n1 1\n1\n",
+       ":1: field 'pattern' is not supported, only 'real' and 'integer'"},
+      {banner + "matrix coordinate pattern general\n1 1 1\n1 1 1\n",
+       ":3: expected the end of the line, found '1'"},
+      {banner + "matrix coordinate pattern general\n9 9 20\n1 1\n",
+       "20 entries of at least 4 bytes"},
       {banner + "matrix array real skew-symmetric\n1 1\n",
        ":1: symmetry 'skew-symmetric' is not supported"},
       {banner + "matrix array real hermitian\n1 1\n1\n",

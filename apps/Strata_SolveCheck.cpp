@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/Strata_Exit.hpp>
+#include <apps/Strata_SolveOptions.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <core/Strata_MatrixMarket.hpp>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace strata::apps {
+
+namespace {
+
+// What only one of the two solvers has.
+constexpr std::string_view of_dense[] = {
+    "--locations", "--covariance",      "--cond",    "--scaling", "--layers", "--leaf", "--refine",
+    "--nrhs",      "--log-determinant", "--compare", "--repeat",  "--trace"};
+constexpr std::string_view of_sparse[] = {
+    "--solver",     "--preconditioner", "--precision", "--restart",
+    "--block-size", "--strength",       "--nx",        "--ny",
+    "--nz"};
+
+template <class Names>
+void refuse(SolveOptions const& options, Names const& names, char const* solver,
+            char const* advice) {
+  for (auto const& name : options.given)
+    STRATA_REQUIRE(apps::UsageError,
+                   std::find(std::begin(names), std::end(names), name) == std::end(names), name,
+                   " does not apply to ", solver, "; ", advice);
+}
+
+// Found now rather than after an hour's work.
+void check_writable(std::string const& option, std::string const& path) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return;
+  std::error_code error;
+  auto const folder =
+      fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  STRATA_REQUIRE(apps::UsageError, !fs::is_directory(path, error), option, ": ", path,
+                 " is a folder");
+  STRATA_REQUIRE(apps::UsageError, fs::is_directory(folder, error), option, ": ", folder.string(),
+                 " is no folder");
+  bool const exists = fs::exists(path, error);
+  bool const device = exists && !fs::is_regular_file(path, error);
+  STRATA_REQUIRE(apps::UsageError, access(device ? path.c_str() : folder.c_str(), W_OK) == 0,
+                 option, ": ", device ? path : folder.string(), " is not writable");
+}
+
+void check_dense(SolveOptions const& options) {
+  refuse(options, of_sparse, "dense matrices", "it is for the sparse solver (--sparse)");
+  bool const matern = options.kind == MatrixKind::Matern;
+  STRATA_REQUIRE(
+      apps::UsageError, !options.sparse.model,
+      "--dense: the kind of --generate is sparse; write it to a file, or leave --dense out");
+  bool const has_n =
+      std::find(options.given.begin(), options.given.end(), "--n") != options.given.end();
+  STRATA_REQUIRE(apps::UsageError, !options.kind || has_n, "--generate needs --n");
+  STRATA_REQUIRE(apps::UsageError, options.locations.empty() || options.covariance,
+                 "--locations needs --covariance matern:SIGMA2,RANGE,NU[,NUGGET]");
+  STRATA_REQUIRE(apps::UsageError, !options.covariance || matern || !options.locations.empty(),
+                 "--covariance goes with --locations or --generate matern");
+}
+
+void check_sparse(SolveOptions const& options) {
+  refuse(options, of_dense, "sparse matrices",
+         "a coordinate file can be solved as dense with --dense");
+  STRATA_REQUIRE(apps::UsageError, !options.kind,
+                 "--sparse: the kind of --generate is dense; leave --sparse out");
+  bool const sized = options.n > 0 || options.sparse.size.nx > 0;
+  STRATA_REQUIRE(apps::UsageError, !options.sparse.model || sized,
+                 "--generate of a sparse kind needs --n or --nx");
+  STRATA_REQUIRE(apps::UsageError, options.n == 0 || options.sparse.size.nx == 0,
+                 "give --n or --nx, not both");
+  bool const sides =
+      options.sparse.size.nx > 0 || options.sparse.size.ny > 0 || options.sparse.size.nz > 0;
+  STRATA_REQUIRE(apps::UsageError, options.sparse.model || !sides,
+                 "--nx, --ny and --nz go with --generate");
+  double const tolerance = options.refinement.tolerance;
+  STRATA_REQUIRE(apps::UsageError, tolerance == 0 || tolerance < 1, "--tolerance: ", tolerance,
+                 " is not below 1");
+}
+
+}  // namespace
+
+bool is_sparse(SolveOptions const& options) {
+  if (options.force_sparse || options.force_dense) return options.force_sparse;
+  if (options.sparse.model) return true;
+  if (options.matrix.empty() || options.matrix.ends_with(".npy")) return false;
+  try {
+    return read_matrix_market_header(options.matrix).format == MatrixMarketFormat::Coordinate;
+  } catch (Error const&) {
+    return true;
+  }
+}
+
+void check(SolveOptions const& options) {
+  int const sources = !options.matrix.empty() + !options.locations.empty() +
+                      options.kind.has_value() + options.sparse.model.has_value();
+  STRATA_REQUIRE(apps::UsageError, sources == 1,
+                 "give exactly one of --matrix, --locations and --generate");
+  STRATA_REQUIRE(apps::UsageError, std::isfinite(options.refinement.tolerance),
+                 "--tolerance: ", options.refinement.tolerance, " is not finite");
+  is_sparse(options) ? check_sparse(options) : check_dense(options);
+  check_writable("--output", options.output);
+  check_writable("--json", options.json);
+  check_writable("--trace", options.trace);
+}
+
+}  // namespace strata::apps

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/Strata_InfoJson.hpp>
+#include <apps/Strata_SparseReport.hpp>
+
+namespace strata::apps {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+char const* status(Exit exit) {
+  if (exit == Exit::Solved) return "solved";
+  return exit == Exit::NotPositiveDefinite ? "not_positive_definite" : "not_converged";
+}
+
+Json attempts(sparse::SparseReport const& report) {
+  Json list = Json::array();
+  for (auto const& attempt : report.attempts)
+    list.push_back({{"solver", name_of(attempt.solver)},
+                    {"precision", traits(attempt.precision).name},
+                    {"status", name_of(attempt.krylov.status)},
+                    {"iterations", attempt.krylov.iterations},
+                    {"relative_residual", attempt.krylov.relative_residual},
+                    {"seconds", attempt.krylov.seconds}});
+  return list;
+}
+
+Json levels(sparse::SparseReport const& report) {
+  Json list = Json::array();
+  for (auto const& level : report.levels)
+    list.push_back({{"rows", level.rows}, {"entries", level.entries}});
+  return list;
+}
+
+}  // namespace
+
+Json to_json(SparseOutcome const& outcome) {
+  auto const& asked = outcome.asked;
+  auto const& report = outcome.report;
+  return {
+      {"schema", "strata.solve_sparse/1"},
+      {"status", status(outcome.exit())},
+      {"solver", name_of(report.solver)},
+      {"preconditioner", name_of(report.preconditioner)},
+      {"precision", traits(report.precision).name},
+      {"n", outcome.n},
+      {"entries", outcome.entries},
+      {"ranks", outcome.ranks},
+      {"iterations", report.iterations},
+      {"relative_residual", report.relative_residual},
+      {"backward_error", report.backward_error},
+      {"forward_error", outcome.forward_error ? Json(*outcome.forward_error) : Json(nullptr)},
+      {"symmetric", report.symmetric},
+      {"asked",
+       {{"solver", name_of(asked.solver)},
+        {"preconditioner", name_of(asked.preconditioner)},
+        {"precision", traits(asked.precision).name},
+        {"tolerance", asked.tolerance},
+        {"restart", asked.restart},
+        {"max_iterations", asked.max_iterations},
+        {"block_size", asked.amg.block_size}}},
+      {"problem", {{"source", outcome.source}, {"format", outcome.format}, {"rhs", outcome.rhs}}},
+      {"attempts", attempts(report)},
+      {"levels", levels(report)},
+      {"operator_complexity", report.operator_complexity},
+      {"coarse_solve", report.direct_coarse_solve ? "direct" : "sweep"},
+      {"colours", outcome.colours},
+      {"bytes",
+       {{"needed", outcome.bytes_needed}, {"preconditioner", report.preconditioner_bytes}}},
+      {"seconds",
+       {{"read", outcome.read_seconds},
+        {"assemble", outcome.assemble_seconds},
+        {"setup", report.set_up_seconds},
+        {"solve", report.solve_seconds},
+        {"total", outcome.total_seconds}}},
+      {"configuration", configuration_json()}};
+}
+
+}  // namespace strata::apps

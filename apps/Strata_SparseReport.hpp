@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_SPARSE_REPORT_HPP
+#define STRATA_APPS_SPARSE_REPORT_HPP
+
+#include <apps/Strata_Exit.hpp>
+#include <apps/Strata_SolveOptions.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sparse/Strata_SparseSolver.hpp>
+#include <string>
+
+namespace strata::apps {
+
+/// All that the report of a sparse solve tells, on screen and in JSON.
+struct SparseOutcome {
+  std::string source, format, rhs;
+  std::int64_t n = 0, entries = 0;
+  int ranks = 1, colours = 0;
+  std::size_t bytes_needed = 0;
+  sparse::SparseOptions asked;
+  sparse::SparseReport report;
+  std::optional<double> forward_error;  ///< ||x - known||_oo / ||known||_oo
+  double read_seconds = 0, assemble_seconds = 0, total_seconds = 0;
+
+  Exit exit() const {
+    if (report.status == sparse::KrylovStatus::Converged &&
+        report.relative_residual <= asked.tolerance)
+      return Exit::Solved;
+    return report.status == sparse::KrylovStatus::NotPositiveDefinite ? Exit::NotPositiveDefinite
+                                                                      : Exit::NotConverged;
+  }
+};
+
+/// The report as a table for people.
+void print(std::ostream& out, SparseOutcome const& outcome);
+
+/// The report for machines, as schema/solve_sparse.schema.json describes it. Numbers that are not finite become
+/// null.
+nlohmann::ordered_json to_json(SparseOutcome const& outcome);
+
+}  // namespace strata::apps
+
+#endif

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <span>
+#include <sparse/Strata_ConjugateGradients.hpp>
+#include <sparse/detail/Strata_KrylovBasis.hpp>
+
+namespace strata::sparse {
+namespace {
+
+template <class Exec>
+using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+template <class Exec>
+using Wide = Vector<double, typename Exec::memory_space>;
+
+// (z' r, z' q)
+template <class Exec, class Scalar>
+std::array<double, 2> two_products(Exec const& exec, Communicator const& comm,
+                                   Vector<Scalar, typename Exec::memory_space> const& z,
+                                   Wide<Exec> const& r, Wide<Exec> const& q, std::int64_t rows) {
+  std::array<double, 2> sums{};
+  Kokkos::parallel_reduce(
+      "strata::sparse::ConjugateGradients::products", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& with_r, double& with_q) {
+        double const value = static_cast<double>(z(i));
+        with_r += value * r(i);
+        with_q += value * q(i);
+      },
+      sums[0], sums[1]);
+  exec.fence("strata::sparse::ConjugateGradients::products");
+  comm.sum(sums);
+  return sums;
+}
+
+template <class Exec>
+double product(Exec const& exec, Communicator const& comm, Wide<Exec> const& p, Wide<Exec> const& q,
+               std::int64_t rows) {
+  double sum = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::ConjugateGradients::curvature", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& total) { total += p(i) * q(i); }, sum);
+  exec.fence("strata::sparse::ConjugateGradients::curvature");
+  comm.sum(std::span(&sum, 1));
+  return sum;
+}
+
+// p = scale z + beta p
+template <class Exec, class Scalar>
+void new_direction(Exec const& exec, double scale,
+                   Vector<Scalar, typename Exec::memory_space> const& z, double beta,
+                   Wide<Exec> const& p, std::int64_t rows) {
+  Kokkos::parallel_for(
+      "strata::sparse::ConjugateGradients::direction", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        double const old = beta == 0 ? 0 : beta * p(i);
+        p(i) = scale * static_cast<double>(z(i)) + old;
+      });
+}
+
+// x += alpha p, r -= alpha q; ||r||
+template <class Exec>
+double advance(Exec const& exec, Communicator const& comm, double alpha, Wide<Exec> const& p,
+               Wide<Exec> const& q, Wide<Exec> const& x, Wide<Exec> const& r, std::int64_t rows) {
+  double square = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::ConjugateGradients::advance", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& sum) {
+        x(i) += alpha * p(i);
+        double const rest = r(i) - alpha * q(i);
+        r(i) = rest;
+        sum += rest * rest;
+      },
+      square);
+  exec.fence("strata::sparse::ConjugateGradients::advance");
+  comm.sum(std::span(&square, 1));
+  return std::sqrt(square);
+}
+
+}  // namespace
+
+/// What one iteration leaves to the next.
+template <class Exec, class Scalar>
+struct ConjugateGradients<Exec, Scalar>::State {
+  double norm = 0;   // ||r||
+  double rho = 0;    // r' z of the last iteration
+  double alpha = 0;  // of the last iteration; 0: none
+};
+
+template <class Exec, class Scalar>
+ConjugateGradients<Exec, Scalar>::ConjugateGradients(
+    Exec const& exec, DistributedMatrix<Exec> const& A,
+    Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options)
+    : A_(A), preconditioner_(preconditioner), options_(detail::checked(options, "CG")) {
+  A.comm().agree([&] {
+    r_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::r");
+    p_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::p");
+    q_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::q");
+    s_ = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::s");
+    z_ = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::z");
+  });
+}
+
+template <class Exec, class Scalar>
+std::int64_t ConjugateGradients<Exec, Scalar>::bytes() const {
+  return static_cast<std::int64_t>(3 * r_.extent(0) * sizeof(double) +
+                                   2 * z_.extent(0) * sizeof(Scalar));
+}
+
+template <class Exec, class Scalar>
+bool ConjugateGradients<Exec, Scalar>::step(Exec const& exec, Vector<double, MemorySpace> const& x,
+                                            State& state, KrylovReport& report) {
+  auto const& comm = A_.comm();
+  std::int64_t const rows = A_.rows();
+  double const norm = state.norm;
+  detail::scale(exec, 1 / norm, r_, s_, rows);
+  preconditioner_.apply(exec, s_, z_);  // z = M^-1 r / ||r||
+  auto [rho, zq] = two_products(exec, comm, z_, r_, q_, rows);
+  rho *= norm, zq *= norm;
+  double const beta = state.alpha == 0 ? 0 : -state.alpha * zq / state.rho;
+  new_direction(exec, norm, z_, beta, p_, rows);
+  A_.multiply(exec, p_, q_);
+  double const curvature = product(exec, comm, p_, q_, rows);
+  if (!std::isfinite(rho) || !std::isfinite(curvature) || !std::isfinite(beta)) {
+    report.status = KrylovStatus::Breakdown;
+    return false;
+  }
+  if (!(rho > 0) || !(curvature > 0)) {
+    report.status = KrylovStatus::NotPositiveDefinite;
+    return false;
+  }
+  state.rho = rho;
+  // r' z / p' A p with p = z + beta p_old; r' p_old is 0 but for rounding
+  state.alpha = rho / curvature;
+  state.norm = advance(exec, comm, state.alpha, p_, q_, x, r_, rows);
+  ++report.iterations;
+  if (std::isfinite(state.norm)) return true;
+  report.status = KrylovStatus::Breakdown;
+  return false;
+}
+
+template <class Exec, class Scalar>
+KrylovReport ConjugateGradients<Exec, Scalar>::solve(Exec const& exec,
+                                                     Vector<double, MemorySpace> const& b,
+                                                     Vector<double, MemorySpace> const& x) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::ConjugateGradients::solve");
+  exec.fence("strata::sparse::ConjugateGradients::start");
+  auto const start = std::chrono::steady_clock::now();
+  KrylovReport report;
+  std::int64_t const rows = A_.rows(), window = std::max(50, options_.restart);
+  auto const& comm = A_.comm();
+  report.initial_residual = detail::norm(exec, comm, b, rows);
+  double const unit = report.initial_residual > 0 ? report.initial_residual : 1;
+  for (double last_true = 0;; ++report.cycles) {  // a cycle begins with the true residual
+    A_.residual(exec, b, x, r_);
+    State state{detail::norm(exec, comm, r_, rows)};
+    report.relative_residual = state.norm / unit;
+    if (!std::isfinite(state.norm)) report.status = KrylovStatus::Breakdown;
+    if (report.status != KrylovStatus::IterationLimit) break;
+    if (report.relative_residual <= options_.tolerance) {
+      report.status = KrylovStatus::Converged;
+      break;
+    }
+    if (report.iterations >= options_.max_iterations) break;
+    bool const fell = report.cycles == 0 || state.norm <= 0.5 * last_true;
+    if (!fell && options_.stall_factor > 0) {
+      report.status = KrylovStatus::Stalled;
+      break;
+    }
+    last_true = state.norm;
+    Kokkos::deep_copy(exec, q_, 0.0);
+    double best = state.norm, before = state.norm;
+    for (std::int64_t k = 1; report.iterations < options_.max_iterations; ++k) {
+      if (!step(exec, x, state, report)) break;
+      best = std::min(best, state.norm);
+      if (state.norm <= options_.tolerance * unit) break;
+      if (options_.stall_factor > 0 && k % window == 0) {
+        if (best > options_.stall_factor * before) {
+          report.status = KrylovStatus::Stalled;
+          break;
+        }
+        before = best;
+      }
+    }
+  }
+  exec.fence("strata::sparse::ConjugateGradients::end");
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+#define STRATA_INSTANTIATE_CG(Space)              \
+  template class ConjugateGradients<Space, fp64>; \
+  template class ConjugateGradients<Space, fp32>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_CG)
+
+}  // namespace strata::sparse

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_FGMRES_HPP
+#define STRATA_SPARSE_FGMRES_HPP
+
+#include <cstdint>
+#include <sparse/Strata_DistributedMatrix.hpp>
+#include <sparse/Strata_KrylovReport.hpp>
+#include <sparse/Strata_Preconditioner.hpp>
+#include <sparse/detail/Strata_KrylovBasis.hpp>
+
+namespace strata::sparse {
+
+/// Restarted flexible GMRES: matrix, basis and x are fp64, the preconditioner is in Scalar and may be another
+/// one, or round differently, each time; what it gave is kept in Scalar.
+///
+/// Against GMRES-IR: a preconditioner in 16 bits costs no digits of the matrix, so that a cycle's
+/// residual estimate holds; the memory of a cycle is restart (8 + sizeof(Scalar)) bytes a row.
+///
+/// Source   Y. Saad, A flexible inner-outer preconditioned GMRES algorithm, SISC 14(2), 1993,
+///          doi:10.1137/0914028, algorithm 2.2, with classical Gram-Schmidt, twice.
+template <class Exec, class Scalar>
+class Fgmres {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+
+  /// Throws ValueError for options outside their ranges, MemoryError; on all ranks.
+  Fgmres(Exec const& exec, DistributedMatrix<Exec> const& A,
+         Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options = {});
+
+  /// Bytes of the bases and the work vectors.
+  std::int64_t bytes() const;
+
+  /// Solve A x = b from x as given; b and x in the matrix' order, x with room for the halo.
+  ///
+  /// Sync     fences `exec`.
+  KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
+                     Vector<double, MemorySpace> const& x);
+
+ private:
+  // One cycle from the residual `rho`; whether x was updated by finite numbers.
+  bool cycle(Exec const& exec, double rho, Vector<double, MemorySpace> const& x,
+             KrylovReport& report);
+
+  DistributedMatrix<Exec> A_;
+  Preconditioner<Exec, Scalar> preconditioner_;
+  KrylovOptions options_;
+  detail::KrylovBasis<Exec, double> basis_;
+  Vector<Scalar, MemorySpace> images_;  // z_1, z_2, ... one after the other
+  Vector<double, MemorySpace> r_, wide_, coefficients_;
+  Vector<Scalar, MemorySpace> q_, z_;
+};
+
+}  // namespace strata::sparse
+
+#endif

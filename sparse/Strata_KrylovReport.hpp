@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_KRYLOV_REPORT_HPP
+#define STRATA_SPARSE_KRYLOV_REPORT_HPP
+
+#include <cstdint>
+
+namespace strata::sparse {
+
+struct KrylovOptions {
+  int restart = 30;         ///< basis vectors per cycle; >= 1
+  double tolerance = 1e-9;  ///< of ||b - A x|| / ||b||; 0: as many iterations as allowed
+  std::int64_t max_iterations = 10000;
+  /// A cycle (CG: `restart` iterations, at least 50) that does not make the residual smaller by this factor
+  /// ends the solve; 0: none does.
+  double stall_factor = 0;
+};
+
+enum class KrylovStatus {
+  Converged,
+  IterationLimit,
+  Breakdown,  ///< a number that is not finite; x is the last iterate that was
+  Stalled,    ///< the residual no longer falls as `stall_factor` asks; x is the last iterate
+  NotPositiveDefinite,  ///< CG found p' A p <= 0 or r' M^-1 r <= 0; x is the last iterate
+};
+
+struct KrylovReport {
+  KrylovStatus status = KrylovStatus::IterationLimit;
+  std::int64_t iterations = 0, cycles = 0;
+  double initial_residual = 0;   ///< ||b||
+  double relative_residual = 0;  ///< ||b - A x|| / ||b||, computed in fp64 at the end
+  double seconds = 0;
+};
+
+namespace detail {
+
+/// The same options. Throws ValueError, begun with the method's name, for those outside their ranges.
+KrylovOptions checked(KrylovOptions const& options, char const* method);
+
+}  // namespace detail
+}  // namespace strata::sparse
+
+#endif

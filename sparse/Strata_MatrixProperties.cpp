@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <array>
+#include <cmath>
+#include <core/Strata_Random.hpp>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <span>
+#include <sparse/Strata_MatrixProperties.hpp>
+
+namespace strata::sparse {
+namespace {
+
+template <class Exec>
+using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+template <class Exec>
+using Wide = Vector<double, typename Exec::memory_space>;
+
+template <class Exec, class Matrix>
+void find_diagonal(Exec const& exec, Matrix const& A, Wide<Exec> const& d) {
+  Kokkos::parallel_for(
+      "strata::sparse::diagonal", Policy<Exec>(exec, 0, A.rows()), KOKKOS_LAMBDA(std::int64_t i) {
+        auto const row = A.row(i);
+        double sum = 0;
+        for (int k = 0; k < row.width; ++k) {
+          std::int64_t const at = row.first + k * row.stride;
+          if (A.column(i, k) == i) sum += static_cast<double>(A.values()[at]);
+        }
+        d(i) = sum;
+      });
+}
+
+template <class Exec, class Rows>
+std::array<std::int64_t, 3> count_diagonal(Exec const& exec, Wide<Exec> const& d,
+                                           Rows const& old_row, std::int64_t none) {
+  std::int64_t zero = 0, negative = 0, first = none;
+  Kokkos::parallel_reduce(
+      "strata::sparse::kind_of_diagonal",
+      Policy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& zeros, std::int64_t& negatives,
+                    std::int64_t& least) {
+        if (d(i) > 0) return;
+        ++(d(i) < 0 ? negatives : zeros);
+        if (old_row(i) < least) least = old_row(i);
+      },
+      zero, negative, Kokkos::Min<std::int64_t>(first));
+  exec.fence("strata::sparse::kind_of_diagonal");
+  return {zero, negative, first};
+}
+
+template <class Exec, class Matrix>
+double largest_row(Exec const& exec, Matrix const& A) {
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::norm_inf", Policy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i, double& most) {
+        auto const row = A.row(i);
+        double sum = 0;
+        for (int k = 0; k < row.width; ++k)
+          sum += Kokkos::abs(static_cast<double>(A.values()[row.first + k * row.stride]));
+        most = sum > most || sum != sum ? sum : most;
+      },
+      Kokkos::Max<double>(largest));
+  exec.fence("strata::sparse::norm_inf");
+  return A.rows() > 0 ? largest : 0;
+}
+
+// Random numbers over the square root of the diagonal's absolute value, by global row.
+template <class Exec, class Rows>
+void fill_scaled(Exec const& exec, Wide<Exec> const& d, Rows const& old_row, std::int64_t first,
+                 std::uint64_t seed, Wide<Exec> const& x) {
+  Kokkos::parallel_for(
+      "strata::sparse::is_symmetric::fill",
+      Policy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        double const size = Kokkos::sqrt(Kokkos::abs(d(i)));
+        x(i) = (2 * uniform(seed, first + old_row(i)) - 1) / (size > 0 ? size : 1);
+      });
+}
+
+// (x' Ay - y' Ax, sum of the terms' absolute values)
+template <class Exec>
+std::array<double, 2> difference(Exec const& exec, Wide<Exec> const& x, Wide<Exec> const& Ax,
+                                 Wide<Exec> const& y, Wide<Exec> const& Ay, std::int64_t rows) {
+  std::array<double, 2> sums{};
+  Kokkos::parallel_reduce(
+      "strata::sparse::is_symmetric::compare", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& apart, double& size) {
+        double const one = x(i) * Ay(i), other = y(i) * Ax(i);
+        apart += one - other;
+        size += Kokkos::abs(one) + Kokkos::abs(other);
+      },
+      sums[0], sums[1]);
+  exec.fence("strata::sparse::is_symmetric::compare");
+  return sums;
+}
+
+template <class Exec, class Matrix>
+void modify(Exec const& exec, Matrix const& A, Wide<Exec> const& d, Wide<Exec> const& e,
+            double* values) {
+  Kokkos::parallel_for(
+      "strata::sparse::modified", Policy<Exec>(exec, 0, A.rows()), KOKKOS_LAMBDA(std::int64_t i) {
+        auto const row = A.row(i);
+        bool added = false;
+        for (int k = 0; k < row.width; ++k) {
+          std::int64_t const at = row.first + k * row.stride, j = A.column(i, k);
+          double const value = static_cast<double>(A.values()[at]);
+          bool const here = j == i && value != 0 && !added;
+          values[at] = value == 0 ? 0 : d(i) * value * d(j) + (here ? e(i) : 0);
+          added = added || here;
+        }
+      });
+}
+
+}  // namespace
+
+template <class Exec>
+Vector<double, typename Exec::memory_space> diagonal(Exec const& exec,
+                                                     DistributedMatrix<Exec> const& A) {
+  auto const d =
+      A.comm().agree([&] { return A.template allocate<double>(exec, "strata::sparse::diagonal"); });
+  std::visit([&](auto const& stored) { find_diagonal(exec, stored, d); }, A.stored());
+  return d;
+}
+
+template <class Exec>
+DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  auto const d = diagonal(exec, A);
+  std::int64_t const none = A.rows();
+  auto const found = count_diagonal(exec, d, A.order().old_row, none);
+  DiagonalKind kind;
+  for (auto const count : A.comm().gather(found[0])) kind.zero += count;
+  for (auto const count : A.comm().gather(found[1])) kind.negative += count;
+  std::int64_t const mine = found[0] + found[1] > 0 ? A.first_row() + found[2] : -1;
+  for (auto const row : A.comm().gather(mine))
+    if (row >= 0 && kind.first < 0) kind.first = row;
+  return kind;
+}
+
+template <class Exec>
+double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  return A.comm().max(
+      std::visit([&](auto const& stored) { return largest_row(exec, stored); }, A.stored()));
+}
+
+template <class Exec>
+bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::is_symmetric");
+  auto const vector = [&] {
+    return A.comm().agree(
+        [&] { return A.template allocate<double>(exec, "strata::sparse::is_symmetric"); });
+  };
+  auto const x = vector(), y = vector(), Ax = vector(), Ay = vector();
+  auto const d = diagonal(exec, A);
+  for (std::uint64_t pair = 0; pair < 2; ++pair) {
+    fill_scaled(exec, d, A.order().old_row, A.first_row(), 2 * pair + 1, x);
+    fill_scaled(exec, d, A.order().old_row, A.first_row(), 2 * pair + 2, y);
+    A.multiply(exec, x, Ax);
+    A.multiply(exec, y, Ay);
+    auto sums = difference(exec, x, Ax, y, Ay, A.rows());
+    A.comm().sum(sums);
+    if (!(std::abs(sums[0]) <= 1e-12 * sums[1])) return false;
+  }
+  return true;
+}
+
+template <class Exec>
+DistributedMatrix<Exec> DistributedMatrix<Exec>::modified(
+    Exec const& exec, Vector<double, MemorySpace> const& d,
+    Vector<double, MemorySpace> const& e) const {
+  DistributedMatrix result(*this);
+  comm().agree([&] {
+    auto const* const A = std::get_if<Stored<fp64>>(&stored_);
+    STRATA_REQUIRE(ValueError, A, "modified: values in ", traits(precision()).name,
+                   ", must be fp64");
+    auto const values = detail::allocate<Kokkos::View<double*, MemorySpace>>(
+        exec, "strata::sparse::EllMatrix::values", A->stored());
+    Kokkos::deep_copy(exec, values, 0.0);  // also below the last row
+    modify(exec, *A, d, e, values.data());
+    result.stored_ = A->with_values(values);
+  });
+  return result;
+}
+
+#define STRATA_INSTANTIATE_PROPERTIES(Space)                                              \
+  template Vector<double, Space::memory_space> diagonal(Space const&,                     \
+                                                        DistributedMatrix<Space> const&); \
+  template DiagonalKind kind_of_diagonal(Space const&, DistributedMatrix<Space> const&);  \
+  template double norm_inf(Space const&, DistributedMatrix<Space> const&);                \
+  template bool is_symmetric(Space const&, DistributedMatrix<Space> const&);              \
+  template DistributedMatrix<Space> DistributedMatrix<Space>::modified(                   \
+      Space const&, Vector<double, Space::memory_space> const&,                           \
+      Vector<double, Space::memory_space> const&) const;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_PROPERTIES)
+
+}  // namespace strata::sparse

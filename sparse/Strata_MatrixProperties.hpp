@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_MATRIX_PROPERTIES_HPP
+#define STRATA_SPARSE_MATRIX_PROPERTIES_HPP
+
+#include <cstdint>
+#include <sparse/Strata_DistributedMatrix.hpp>
+
+namespace strata::sparse {
+
+/// The diagonal in the matrix' order, with room for the halo; 0 where a row has no entry there.
+///
+/// Sync     enqueued on `exec`. Throws MemoryError on all ranks.
+template <class Exec>
+Vector<double, typename Exec::memory_space> diagonal(Exec const& exec,
+                                                     DistributedMatrix<Exec> const& A);
+
+/// What the diagonals of all ranks are; collective, fences.
+struct DiagonalKind {
+  std::int64_t zero = 0, negative = 0;  ///< rows; NaN counts as zero
+  std::int64_t first = -1;  ///< the first of them, by its global number; -1: there is none
+};
+template <class Exec>
+DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A);
+
+/// max_i sum_j |a_ij|, over all ranks. Collective, fences.
+template <class Exec>
+double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A);
+
+/// Whether the matrix is symmetric up to rounding. Collective, fences.
+///
+/// Result   compares x' A y and y' A x for two random pairs of vectors scaled like D^(-1/2): an entry
+///          a_ij - a_ji of more than about 1e-11 n sqrt(a_ii a_jj) is found with near certainty.
+template <class Exec>
+bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A);
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_SPARSE_SOLVER_HPP
+#define STRATA_SPARSE_SPARSE_SOLVER_HPP
+
+#include <cstdint>
+#include <memory>
+#include <sparse/Strata_DistributedMatrix.hpp>
+#include <sparse/Strata_KrylovReport.hpp>
+#include <sparse/Strata_TransferHierarchy.hpp>
+#include <string_view>
+#include <vector>
+
+namespace strata::sparse {
+
+enum class SolverKind { Automatic, ConjugateGradients, Gmres, Fgmres };
+enum class PreconditionerKind { Automatic, None, Jacobi, GaussSeidel, Amg };
+
+/// "auto", "cg", "gmres", "fgmres", and the reverse. Throws ValueError with the list.
+std::string_view name_of(SolverKind kind);
+SolverKind solver_from_name(std::string_view name);
+/// "auto", "none", "jacobi", "gs", "amg", and the reverse. Throws ValueError with the list.
+std::string_view name_of(PreconditionerKind kind);
+PreconditionerKind preconditioner_from_name(std::string_view name);
+/// "solved", "not_converged", ...: as reports write it.
+std::string_view name_of(KrylovStatus status);
+
+struct SparseOptions {
+  SolverKind solver = SolverKind::Automatic;
+  PreconditionerKind preconditioner = PreconditionerKind::Automatic;
+  /// Of the preconditioner's matrices; its vectors are fp64 for fp64, else fp32.
+  Precision precision = Precision::fp32;
+  double tolerance = 1e-10;  ///< of ||b - A x|| / ||b||
+  int restart = 50;
+  std::int64_t max_iterations = 10000;  ///< of all attempts together
+  AmgOptions amg;
+};
+
+/// One run of one method.
+struct SparseAttempt {
+  SolverKind solver = SolverKind::Automatic;
+  Precision precision = Precision::fp64;
+  KrylovReport krylov;
+};
+
+struct SparseReport {
+  struct Level {
+    std::int64_t rows = 0, entries = 0;
+  };
+  KrylovStatus status = KrylovStatus::IterationLimit;
+  SolverKind solver = SolverKind::Automatic;  ///< the last that ran
+  PreconditionerKind preconditioner = PreconditionerKind::None;
+  Precision precision = Precision::fp64;  ///< the last
+  bool symmetric = false;
+  std::int64_t not_positive_row =
+      0;                         ///< 1-based: the first whose diagonal is not positive; 0: none
+  std::int64_t iterations = 0;   ///< of all attempts
+  double relative_residual = 0;  ///< ||b - A x|| / ||b||, fp64
+  double backward_error = 0;     ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
+  std::vector<SparseAttempt> attempts;
+  std::vector<Level> levels;  ///< of the preconditioner; the matrix alone if it has no levels
+  double operator_complexity = 1;
+  bool direct_coarse_solve = false;
+  std::int64_t preconditioner_bytes = 0;  ///< of this rank
+  double set_up_seconds = 0, solve_seconds = 0;
+};
+
+/// Solves with one matrix: chooses method and preconditioner, sets up once, goes to higher precision where a
+/// lower one does not do. A copy shares the set-up.
+///
+/// Choice   solver: CG if the matrix is symmetric with a positive diagonal, else GMRES-IR, or FGMRES with
+///          a preconditioner in 16 bits. Preconditioner: AMG, or none where a diagonal entry is 0.
+/// Ladder   16 bits, fp32, fp64: the next if the residual stalls or a number is no longer finite, from
+///          where the last one stopped. CG that finds the matrix not positive definite in fp64 ends
+///          the solve if it was asked for, else GMRES goes on; CG asked for a matrix whose diagonal is not
+///          positive ends at once.
+template <class Exec>
+class SparseSolver {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+
+  /// Collective; fences.
+  ///
+  /// Throws   ValueError for options outside their ranges, CG for a matrix that is not symmetric, a
+  ///          preconditioner that needs a diagonal without zeros where there is none; MemoryError; on all ranks.
+  SparseSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
+               SparseOptions const& options = {});
+
+  /// Solve A x = b from x as given; b and x in A's order, x with room for the halo. Collective; fences.
+  SparseReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
+                     Vector<double, MemorySpace> const& x);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace strata::sparse
+
+#endif

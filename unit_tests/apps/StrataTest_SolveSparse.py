@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""`strata solve` for sparse matrices: sources, methods, refusals, result files, several ranks."""
+import gzip
+import math
+import os
+import random
+import re
+import subprocess
+import time
+import unittest
+
+from strata_program import PROGRAM, ProgramTest, load_valid, read_npy, strata, tridiagonal, write_mtx, write_npy
+
+KINDS = {
+    "poisson7": ("--n", 12),
+    "poisson27": ("--n", 9),
+    "anisotropic": ("--nx", 12, "--ny", 7, "--nz", 5),
+    "convection": ("--n", 11),
+    "elasticity": ("--n", 5),
+    "graph": ("--n", 900),
+}
+GENERAL = "%%MatrixMarket matrix coordinate real general"
+
+
+def general(n, entries):
+    return [GENERAL, f"{n} {n} {len(entries)}", *(f"{i} {j} {a!r}" for i, j, a in entries)]
+
+
+def random_dominant(n, seed):
+    """Entries of a matrix that is not symmetric, in any order."""
+    source = random.Random(seed)
+    entries = {(i, i): 8.0 + i % 5 for i in range(1, n + 1)}
+    for i in range(1, n + 1):
+        for _ in range(5):
+            j = source.randint(1, n)
+            if i != j:
+                entries[i, j] = source.uniform(-1, 1)
+    listed = [(i, j, a) for (i, j), a in entries.items()]
+    source.shuffle(listed)
+    return listed
+
+
+class SparseTest(ProgramTest):
+    def sparse(self, *arguments, code=0):
+        return self.solve(*arguments, code=code, kind="solve_sparse")
+
+    def assert_solved(self, report, tolerance=1e-10):
+        self.assertEqual(report["status"], "solved")
+        self.assertLessEqual(report["relative_residual"], tolerance)
+        self.assertLess(report["backward_error"], 10 * tolerance)  # another norm
+        self.assertEqual(report["iterations"], sum(attempt["iterations"] for attempt in report["attempts"]))
+
+
+class Sources(SparseTest):
+    def test_a_coordinate_file_is_sparse_by_itself(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(500, diagonal=2.1))
+        report = self.sparse("--matrix", self.path("A.mtx"))
+        self.assert_solved(report)
+        self.assertEqual((report["n"], report["entries"], report["ranks"]), (500, 1498, 1))
+        self.assertEqual((report["solver"], report["preconditioner"]), ("cg", "amg"))
+        self.assertIn("coordinate real symmetric", report["problem"]["format"])
+        self.assertLess(report["forward_error"], 1e-8)
+        self.assertGreater(len(report["levels"]), 1)
+        self.assertEqual(report["levels"][0], {"rows": 500, "entries": 1498})
+        self.assertEqual(self.solve("--dense", "--matrix", self.path("A.mtx"))["schema"], "strata.solve/1")
+
+    def test_reads_a_general_compressed_file_in_any_order(self):
+        with gzip.open(self.path("A.mtx.gz"), "wt") as file:
+            file.write("\n".join(general(300, random_dominant(300, 1))) + "\n")
+        report = self.sparse("--matrix", self.path("A.mtx.gz"))
+        self.assert_solved(report)
+        self.assertEqual((report["solver"], report["symmetric"]), ("gmres", False))
+
+    def test_reads_a_pattern_as_ones(self):
+        lines = ["%%MatrixMarket matrix coordinate pattern general", "3 3 4", "1 1", "2 2", "3 3", "1 3"]
+        write_mtx(self.path("A.mtx"), lines)
+        write_npy(self.path("b.npy"), (3,), [5.0, 2.0, 3.0])
+        report = self.sparse("--matrix", self.path("A.mtx"), "--rhs", self.path("b.npy"), "--output", self.path("x.npy"))
+        self.assert_solved(report)
+        shape, x = read_npy(self.path("x.npy"))
+        self.assertEqual(shape, (3,))
+        for got, wanted in zip(x, (2.0, 2.0, 3.0)):
+            self.assertAlmostEqual(got, wanted, delta=1e-9)
+
+    def test_generates_every_kind(self):
+        for kind, size in KINDS.items():
+            with self.subTest(kind=kind):
+                report = self.sparse("--generate", kind, *size)
+                self.assert_solved(report)
+                self.assertIn(kind, report["problem"]["source"])
+                self.assertEqual(report["symmetric"], kind != "convection")
+                self.assertLess(report["iterations"], 60)
+
+    def test_right_hand_sides_from_either_kind_of_file(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(3))
+        write_npy(self.path("b.npy"), (3, 1), [2.0, 4.0, 10.0])
+        write_mtx(self.path("b.mtx"), ["%%MatrixMarket matrix array real general", "3 1", "2", "4", "10"])
+        for rhs in ("b.npy", "b.mtx"):
+            report = self.sparse("--matrix", self.path("A.mtx"), "--rhs", self.path(rhs), "--output", self.path("x.npy"))
+            self.assertIsNone(report["forward_error"])
+            for got, wanted in zip(read_npy(self.path("x.npy"))[1], (1.0, 2.0, 3.0)):
+                self.assertAlmostEqual(got, wanted, delta=1e-9)
+
+    def test_small_and_odd_matrices(self):
+        for name, lines in {
+            "one": general(1, [(1, 1, 4.0)]),
+            "none": [GENERAL, "0 0 0"],
+            "diagonal": general(9, [(i, i, 10.0 ** (i - 5)) for i in range(1, 10)]),
+            "two_parts": tridiagonal(700)[:1] + ["700 700 1398"]
+            + [line for line in tridiagonal(700)[2:] if not line.startswith("351 350 ")],
+            "far_scales": tridiagonal(400, changed={i: 4.0 * 10.0 ** (i % 30) for i in range(1, 401)}),
+        }.items():
+            with self.subTest(name):
+                write_mtx(self.path("A.mtx"), lines)
+                self.assert_solved(self.sparse("--matrix", self.path("A.mtx")))
+
+
+class Methods(SparseTest):
+    def test_each_solver_with_each_preconditioner(self):
+        for solver in ("cg", "gmres", "fgmres"):
+            for preconditioner in ("none", "jacobi", "gs", "amg"):
+                with self.subTest(solver=solver, preconditioner=preconditioner):
+                    report = self.sparse("--generate", "poisson7", "--n", 9, "--solver", solver, "--preconditioner",
+                                         preconditioner, "--precision", "fp64")
+                    self.assert_solved(report)
+                    self.assertEqual((report["solver"], report["preconditioner"]), (solver, preconditioner))
+                    self.assertEqual(len(report["attempts"]), 1)
+
+    def test_each_precision(self):
+        bytes_of = {}
+        for precision in ("fp64", "fp32", "bf16", "fp16"):
+            report = self.sparse("--generate", "convection", "--n", 12, "--precision", precision)
+            self.assert_solved(report)
+            self.assertEqual(report["precision"], precision)
+            self.assertEqual(report["solver"], "gmres" if precision in ("fp64", "fp32") else "fgmres")
+            bytes_of[precision] = report["bytes"]["preconditioner"]
+        self.assertLess(bytes_of["fp16"], bytes_of["fp32"])
+        self.assertLess(bytes_of["fp32"], bytes_of["fp64"])
+
+    def test_goes_to_higher_precision_where_a_lower_one_stalls(self):
+        # nearly singular: 16 bits do not see that the smallest eigenvalue is not 0
+        n = 300
+        lines = tridiagonal(n, diagonal=2.0, changed={1: 1.0 + 1e-9, n: 1.0})
+        write_mtx(self.path("A.mtx"), lines)
+        report = self.sparse("--matrix", self.path("A.mtx"), "--precision", "bf16", "--preconditioner", "gs", "--solver",
+                             "gmres", "--restart", 5, "--max-iterations", 200000, "--tolerance", 1e-9)
+        precisions = [attempt["precision"] for attempt in report["attempts"]]
+        self.assertEqual(precisions[:2], ["bf16", "fp32"])
+        self.assertEqual(report["attempts"][0]["status"], "stalled")
+        self.assert_solved(report, 1e-9)
+
+    def test_stops_at_the_tolerance_and_at_the_limit(self):
+        loose = self.sparse("--generate", "poisson7", "--n", 14, "--tolerance", 1e-4)
+        tight = self.sparse("--generate", "poisson7", "--n", 14, "--tolerance", 1e-12)
+        self.assert_solved(loose, 1e-4)
+        self.assert_solved(tight, 1e-12)
+        self.assertLess(loose["iterations"], tight["iterations"])
+        path = self.path("x.npy")
+        report = self.sparse("--generate", "poisson7", "--n", 14, "--max-iterations", 3, "--output", path, code=4)
+        self.assertEqual((report["status"], report["iterations"]), ("not_converged", 3))
+        self.assertFalse(path.exists())
+
+    def test_says_that_a_matrix_is_not_positive_definite(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(90, changed={37: -4.0}))
+        run = strata("solve", "--matrix", self.path("A.mtx"), "--solver", "cg", "--json", self.path("r.json"))
+        self.assertEqual(run.code, 3, run.err)
+        self.assertIn("row 37", run.err)
+        self.assertEqual(load_valid(self.path("r.json"), "solve_sparse")["status"], "not_positive_definite")
+        self.assert_solved(self.sparse("--matrix", self.path("A.mtx")))  # GMRES, chosen for the diagonal
+        # a positive diagonal, and indefinite
+        entries = [(i, j, 1.0 if i == j else 0.9) for i in range(1, 4) for j in range(1, 4)]
+        lines = general(3, [(i, j, -a if i != j else a) for i, j, a in entries])
+        write_mtx(self.path("A.mtx"), lines)
+        run = strata("solve", "--matrix", self.path("A.mtx"), "--solver", "cg", "--preconditioner", "none")
+        self.assertEqual(run.code, 3, run.err)
+        self.assertIn("p' A p <= 0", run.err)
+        report = self.sparse("--matrix", self.path("A.mtx"), "--preconditioner", "none")
+        self.assert_solved(report)
+        self.assertEqual([attempt["solver"] for attempt in report["attempts"]][-1], "gmres")
+
+    def test_prints_a_table(self):
+        run = strata("solve", "--generate", "anisotropic", "--n", 9)
+        self.assertEqual((run.code, run.err), (0, ""))
+        for part in ("Problem", "Method", "Solution", "Seconds", "level 1", "operator complexity", "PASSED"):
+            self.assertIn(part, run.out)
+
+
+class Refusals(SparseTest):
+    def test_options_that_do_not_go_together(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(5))
+        write_mtx(self.path("wide.mtx"), [GENERAL, "2 3 1", "1 1 1.0"])
+        write_mtx(self.path("hole.mtx"), general(2, [(1, 2, 1.0), (2, 1, 1.0)]))
+        write_mtx(self.path("unsymmetric.mtx"), general(2, [(1, 1, 2.0), (1, 2, 1.0), (2, 2, 2.0)]))
+        write_mtx(self.path("array.mtx"), ["%%MatrixMarket matrix array real general", "1 1", "1"])
+        write_mtx(self.path("empty.mtx"), [GENERAL, "999999999 999999999 1", "1 1 1.0"])
+        write_npy(self.path("b.npy"), (4, 1), [1.0] * 4)
+        write_npy(self.path("B.npy"), (5, 2), [1.0] * 10)
+        A = ["--matrix", self.path("A.mtx")]
+        for arguments, parts in (
+            ([*A, "--layers", "fp16,fp32"], ("--layers", "sparse", "--dense")),
+            ([*A, "--compare"], ("--compare", "sparse")),
+            ([*A, "--nrhs", 2], ("--nrhs",)),
+            ([*A, "--trace", self.path("t")], ("--trace",)),
+            ([*A, "--dense", "--solver", "cg"], ("--solver", "dense")),
+            ([*A, "--sparse", "--dense"], ("--dense",)),
+            ([*A, "--solver", "bicgstab"], ("bicgstab", "auto, cg, gmres, fgmres")),
+            ([*A, "--preconditioner", "ilu"], ("ilu", "auto, none, jacobi, gs, amg")),
+            ([*A, "--precision", "fp8_e4m3"], ("fp8_e4m3", "fp16")),
+            ([*A, "--precision", "half"], ("half",)),
+            ([*A, "--restart", 0], ("--restart",)),
+            ([*A, "--block-size", 0], ("--block-size",)),
+            ([*A, "--tolerance", 2], ("--tolerance",)),
+            ([*A, "--nx", 3], ("--nx",)),
+            ([*A, "--rhs", self.path("b.npy")], ("4 x 1", "order 5")),
+            ([*A, "--rhs", self.path("B.npy")], ("5 x 2",)),
+            ([*A, "--rhs", self.path("none.npy")], ("none.npy",)),
+            ([*A, "--max-memory", "100"], ("--max-memory",)),
+            (["--sparse", "--generate", "geometric", "--n", 9], ("dense",)),
+            (["--dense", "--generate", "poisson7", "--n", 9], ("--dense",)),
+            (["--generate", "poisson7"], ("--nx",)),
+            (["--generate", "poisson8", "--n", 4], ("geometric", "poisson7")),
+            (["--generate", "graph", "--nx", 4, "--ny", 4], ("graph: 4 x 4",)),
+            (["--generate", "elasticity", "--nx", 4, "--ny", 1], ("elasticity: 4 x 1",)),
+            (["--generate", "poisson7", "--n", 10**6], ("2^40",)),
+            (["--generate", "poisson7", "--n", 8000], ("TB",)),
+            (["--sparse", "--matrix", self.path("array.mtx")], ("array", "dense")),
+            (["--sparse", "--matrix", self.path("b.npy")], (".npy", "dense")),
+            (["--matrix", self.path("wide.mtx")], ("2 x 3", "square")),
+            (["--matrix", self.path("empty.mtx")], ("999999999", "empty rows")),
+            (["--matrix", self.path("hole.mtx"), "--preconditioner", "gs"], ("diagonal", "row")),
+            (["--matrix", self.path("hole.mtx"), "--preconditioner", "jacobi"], ("diagonal", "row")),
+            (["--matrix", self.path("unsymmetric.mtx"), "--solver", "cg"], ("symmetric", "gmres")),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(strata("solve", *arguments), *parts)
+        self.assert_solved(self.sparse("--matrix", self.path("hole.mtx")))  # no preconditioner
+
+    def test_fails_when_a_result_cannot_be_written(self):
+        run = strata("solve", *["--generate", "poisson7", "--n", 4], "--json", "/dev/full")
+        self.assertEqual(run.code, 1, run.err)
+        self.assertIn("/dev/full", run.err)
+
+
+@unittest.skipUnless("STRATA_MPIEXEC" in os.environ, "built without MPI")
+class Ranks(SparseTest):
+    def run_on(self, ranks, *arguments, prefix=()):
+        words = [os.environ["STRATA_MPIEXEC"], "-n", str(ranks), *prefix, PROGRAM, "solve", *map(str, arguments)]
+        return subprocess.run(words, capture_output=True, text=True, timeout=120)
+
+    def test_any_number_of_ranks_gives_the_solution(self):
+        write_mtx(self.path("A.mtx"), general(200, random_dominant(200, 7)))
+        solutions = []
+        for ranks in (1, 2, 3, 4, 7):
+            paths = self.path("r.json"), self.path("x.npy")
+            run = self.run_on(ranks, "--matrix", self.path("A.mtx"), "--tolerance", 1e-12, "--json", paths[0],
+                              "--output", paths[1])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            report = load_valid(paths[0], "solve_sparse")
+            self.assert_solved(report, 1e-12)
+            self.assertEqual((report["ranks"], report["n"]), (ranks, 200))
+            self.assertEqual(run.stdout.count("PASSED"), 1)
+            solutions.append(read_npy(paths[1])[1])
+        for other in solutions[1:]:
+            self.assertLess(max(map(abs, map(float.__sub__, other, solutions[0]))), 1e-10)
+
+    def test_more_ranks_than_rows(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(3))
+        write_npy(self.path("b.npy"), (3,), [2.0, 4.0, 10.0])
+        run = self.run_on(7, "--matrix", self.path("A.mtx"), "--rhs", self.path("b.npy"), "--output", self.path("x.npy"))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for got, wanted in zip(read_npy(self.path("x.npy"))[1], (1.0, 2.0, 3.0)):
+            self.assertAlmostEqual(got, wanted, delta=1e-9)
+
+    def test_generated_matrices_are_the_same_on_any_ranks(self):
+        for kind in ("convection", "graph"):
+            one = self.sparse("--generate", kind, *KINDS[kind])
+            path = self.path("three.json")
+            run = self.run_on(3, "--generate", kind, *KINDS[kind], "--json", path)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            report = load_valid(path, "solve_sparse")
+            self.assert_solved(report)
+            self.assertEqual((report["n"], report["entries"]), (one["n"], one["entries"]))
+
+    def test_bad_input_ends_all_ranks_with_one_message(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(9)[:-3])
+        for arguments, part in ((("--matrix", self.path("A.mtx")), "17"),
+                                (("--generate", "graph", "--nx", 4, "--ny", 4), "graph: 4 x 4"),
+                                (("--generate", "poisson7", "--n", 4, "--rhs", self.path("none.npy")), "none.npy")):
+            with self.subTest(arguments=arguments):
+                start = time.monotonic()
+                run = self.run_on(3, *arguments)
+                self.assertLess(time.monotonic() - start, 20)
+                self.assertEqual(run.returncode, 2)
+                messages = re.findall("strata: (.*)", run.stderr)
+                self.assertEqual(len(messages), 1, run.stderr)
+                self.assertIn(part, messages[0])
+                self.assertEqual(run.stdout.strip(), "")
+
+    def test_an_allocation_that_fails_on_one_rank_ends_all(self):
+        # rank 1 may have 1.5 GB of addresses, MPI's among them; its half of the matrix needs more
+        limited = ["bash", "-c", 'if [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 1 ]; then ulimit -v 1500000; fi; exec "$@"', "x"]
+        start = time.monotonic()
+        run = self.run_on(2, "--generate", "poisson27", "--n", 120, "--max-memory", "900GB", prefix=limited)
+        self.assertLess(time.monotonic() - start, 60)
+        self.assertNotEqual(run.returncode, 0)
+        messages = re.findall("strata: (.*)", run.stderr)
+        self.assertEqual(len(messages), 1, run.stderr)
+        self.assertTrue(messages[0].startswith("rank 1: "), messages)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,366 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <sparse/Strata_ConjugateGradients.hpp>
+#include <sparse/Strata_Fgmres.hpp>
+#include <sparse/Strata_Jacobi.hpp>
+#include <sparse/Strata_MatrixProperties.hpp>
+#include <sparse/Strata_ModelProblems.hpp>
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/Strata_VCycle.hpp>
+
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Ranks.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "StrataTest_Sparse.hpp"
+
+// Solvers, preconditioners and the ladder, on any number of ranks.
+
+namespace {
+
+using namespace strata;
+using namespace strata::sparse;
+using namespace strata::test;
+
+template <class Exec>
+struct System {
+  using Wide = Vector<double, typename Exec::memory_space>;
+  Exec exec;
+  DistributedMatrix<Exec> A;
+  Wide b, x;
+
+  System(HostRows const& rows, Communicator const& comm) {
+    A = make_matrix(exec, comm, rows);
+    b = A.template allocate<double>(exec, "strata::test::b");
+    x = A.template allocate<double>(exec, "strata::test::x");
+    auto const known = A.template allocate<double>(exec, "strata::test::known");
+    auto const numbers = random_vector(A.global_rows(), 1);
+    auto const begin = numbers.begin() + A.first_row();
+    A.gather(exec, to_device<double>(exec, {begin, begin + A.rows()}), known);
+    A.multiply(exec, known, b);
+  }
+  /// ||b - A x|| / ||b||, by a product of its own.
+  double residual() const {
+    auto const r = A.template allocate<double>(exec, "strata::test::r");
+    A.multiply(exec, x, r);
+    auto const Ax = to_host(exec, r), right = to_host(exec, b);
+    double sums[2] = {};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(A.rows()); ++i) {
+      sums[0] += (right[i] - Ax[i]) * (right[i] - Ax[i]);
+      sums[1] += right[i] * right[i];
+    }
+    A.comm().sum(sums);
+    return sums[0] > 0 ? std::sqrt(sums[0] / sums[1]) : 0;
+  }
+};
+
+HostRows model(Communicator const& comm, ModelProblem problem, ModelSize const& size) {
+  auto const first = even_partition(model_rows(problem, size), comm.size());
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  return make_model(problem, size, first[rank], first[rank + 1]);
+}
+
+/// Tridiagonal -1, d_i, -1 on consecutive blocks.
+template <class Diagonal>
+HostRows tridiagonal(Communicator const& comm, std::int64_t n, Diagonal const& d) {
+  auto const first = even_partition(n, comm.size());
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  HostRows rows;
+  for (auto i = first[rank]; i < first[rank + 1]; ++i) {
+    if (i > 0) rows.add(i - 1, -1);
+    rows.add(i, d(i));
+    if (i + 1 < n) rows.add(i + 1, -1);
+    rows.end_row();
+  }
+  return rows;
+}
+
+template <class Exec>
+SparseReport solved(System<Exec>& system, SparseOptions const& options) {
+  SparseSolver<Exec> solver(system.exec, system.A, options);
+  auto const report = solver.solve(system.exec, system.b, system.x);
+  if (report.status == KrylovStatus::Converged) {
+    EXPECT_LE(report.relative_residual, options.tolerance);
+    EXPECT_LE(system.residual(), 1.01 * options.tolerance);
+  }
+  return report;
+}
+
+template <class Space>
+struct SparseSolverTest : testing::Test {};
+TYPED_TEST_SUITE(SparseSolverTest, Spaces, SpaceNames);
+
+TYPED_TEST(SparseSolverTest, SolvesTheModelProblemsInEveryPrecision) {
+  Communicator const comm = test_ranks();
+  for (auto const problem :
+       {ModelProblem::Poisson7, ModelProblem::Convection, ModelProblem::Elasticity})
+    for (auto const precision :
+         {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16}) {
+      SCOPED_TRACE(testing::Message() << name_of(problem) << ' ' << traits(precision).name);
+      // More ranks than cores make every message wait: one precision for each problem will do then.
+      auto const wanted = problem == ModelProblem::Poisson7     ? Precision::bf16
+                          : problem == ModelProblem::Convection ? Precision::fp32
+                                                                : Precision::fp16;
+      if (comm.size() > 1 && precision != wanted) continue;
+      System<TypeParam> system(model(comm, problem, {7, 6, 8}), comm);
+      SparseOptions options;
+      options.precision = precision;
+      options.amg.coarse_rows = 30;
+      options.amg.block_size = unknowns_per_point(problem);
+      auto const report = solved(system, options);
+      EXPECT_EQ(report.status, KrylovStatus::Converged);
+      EXPECT_EQ(report.symmetric, problem != ModelProblem::Convection);
+      EXPECT_EQ(report.solver, report.symmetric               ? SolverKind::ConjugateGradients
+                               : traits(precision).bytes == 2 ? SolverKind::Fgmres
+                                                              : SolverKind::Gmres);
+      EXPECT_LT(report.iterations, 60);
+      EXPECT_LT(report.backward_error, 1e-9);
+      EXPECT_GT(report.levels.size(), 1u);
+    }
+}
+
+TYPED_TEST(SparseSolverTest, EverySolverTakesEveryPreconditioner) {
+  Communicator const comm = test_ranks();
+  for (auto const solver : {SolverKind::ConjugateGradients, SolverKind::Gmres, SolverKind::Fgmres})
+    for (auto const preconditioner : {PreconditionerKind::None, PreconditionerKind::Jacobi,
+                                      PreconditionerKind::GaussSeidel, PreconditionerKind::Amg}) {
+      SCOPED_TRACE(testing::Message() << name_of(solver) << ' ' << name_of(preconditioner));
+      auto const wanted = solver == SolverKind::ConjugateGradients ? PreconditionerKind::GaussSeidel
+                          : solver == SolverKind::Gmres            ? PreconditionerKind::Amg
+                                                                   : PreconditionerKind::Jacobi;
+      if (comm.size() > 1 && preconditioner != wanted) continue;
+      System<TypeParam> system(model(comm, ModelProblem::Anisotropic, {9, 6, 5}), comm);
+      SparseOptions options;
+      options.solver = solver;
+      options.preconditioner = preconditioner;
+      options.precision = Precision::fp64;
+      auto const report = solved(system, options);
+      EXPECT_EQ(report.status, KrylovStatus::Converged);
+      EXPECT_EQ(report.solver, solver);
+      EXPECT_EQ(report.preconditioner, preconditioner);
+    }
+}
+
+TYPED_TEST(SparseSolverTest, TakesDisconnectedDiagonalAndSingularParts) {
+  Communicator const comm = test_ranks();
+  System<TypeParam> diagonal(tridiagonal(comm, 0, [](std::int64_t) { return 1.0; }), comm);
+  EXPECT_EQ(solved(diagonal, {}).status, KrylovStatus::Converged);
+  // two chains, and rows with a diagonal only between them
+  auto const first = even_partition(600, comm.size());
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  HostRows rows;
+  for (auto i = first[rank]; i < first[rank + 1]; ++i) {
+    bool const alone = i >= 250 && i < 300;
+    auto const joined = [&](std::int64_t j) {
+      return !alone && j >= 0 && j < 600 && !(j >= 250 && j < 300);
+    };
+    if (joined(i - 1)) rows.add(i - 1, -1);
+    rows.add(i, alone ? 1e6 : 2.0001);
+    if (joined(i + 1)) rows.add(i + 1, -1);
+    rows.end_row();
+  }
+  System<TypeParam> parts(rows, comm);
+  SparseOptions options;
+  options.amg.coarse_rows = 20;
+  EXPECT_EQ(solved(parts, options).status, KrylovStatus::Converged);
+  // a singular chain, right-hand side in its range
+  System<TypeParam> singular(
+      tridiagonal(comm, 500, [](std::int64_t i) { return i == 0 || i == 499 ? 1.0 : 2.0; }), comm);
+  options.tolerance = 1e-9;
+  auto const report = solved(singular, options);
+  EXPECT_EQ(report.status, KrylovStatus::Converged);
+  EXPECT_EQ(report.attempts.size(), 1u);
+  EXPECT_LT(report.iterations, 60);
+}
+
+TYPED_TEST(SparseSolverTest, ClimbsFromAPrecisionThatDoesNotDo) {
+  Communicator const comm = test_ranks();
+  System<TypeParam> system(tridiagonal(comm, 200,
+                                       [](std::int64_t i) {
+                                         return i == 0 ? 1 + 1e-8 : i == 199 ? 1.0 : 2.0;
+                                       }),
+                           comm);
+  SparseOptions options;
+  options.precision = Precision::bf16;
+  options.preconditioner = PreconditionerKind::GaussSeidel;
+  options.solver = SolverKind::Gmres;
+  options.restart = 4;
+  options.max_iterations = 40;
+  auto const report = solved(system, options);
+  ASSERT_GE(report.attempts.size(), 2u);
+  EXPECT_EQ(report.attempts[0].precision, Precision::bf16);
+  EXPECT_EQ(report.attempts[0].krylov.status, KrylovStatus::Stalled);
+  EXPECT_EQ(report.attempts[1].precision, Precision::fp32);
+  EXPECT_LE(report.iterations, 40);
+}
+
+TYPED_TEST(SparseSolverTest, FindsOutThatAMatrixIsNotPositiveDefinite) {
+  Communicator const comm = test_ranks();
+  SparseOptions options;
+  options.preconditioner = PreconditionerKind::None;
+  auto const indefinite = [&](double middle) {
+    return tridiagonal(comm, 80, [=](std::int64_t i) { return i == 40 ? middle : 1.5; });
+  };
+  options.solver = SolverKind::ConjugateGradients;
+  System<TypeParam> negative(indefinite(-3), comm), positive(indefinite(1e-3), comm);
+  auto report = solved(negative, options);
+  EXPECT_EQ(report.status, KrylovStatus::NotPositiveDefinite);
+  EXPECT_EQ(report.not_positive_row, 41);
+  EXPECT_TRUE(report.attempts.empty());
+  report = solved(positive, options);
+  EXPECT_EQ(report.status, KrylovStatus::NotPositiveDefinite);
+  EXPECT_EQ(report.not_positive_row, 0);
+  options.solver = SolverKind::Automatic;
+  options.restart = 80;
+  report = solved(positive, options);
+  EXPECT_EQ(report.status, KrylovStatus::Converged);
+  EXPECT_EQ(report.solver, SolverKind::Gmres);
+  EXPECT_EQ(report.attempts.front().solver, SolverKind::ConjugateGradients);
+}
+
+TYPED_TEST(SparseSolverTest, GoesOnFromAGuessAndTakesZeroAndNotANumber) {
+  Communicator const comm = test_ranks();
+  System<TypeParam> system(model(comm, ModelProblem::Poisson7, {6, 6, 6}), comm);
+  SparseSolver<TypeParam> solver(system.exec, system.A);
+  auto const first = solver.solve(system.exec, system.b, system.x);
+  auto const again = solver.solve(system.exec, system.b, system.x);
+  EXPECT_GT(first.iterations, 0);
+  EXPECT_EQ(again.iterations, 0);
+  EXPECT_EQ(again.status, KrylovStatus::Converged);
+  Kokkos::deep_copy(system.exec, system.b, 0.0);
+  Kokkos::deep_copy(system.exec, system.x, 0.0);
+  EXPECT_EQ(solver.solve(system.exec, system.b, system.x).status, KrylovStatus::Converged);
+  Kokkos::deep_copy(system.exec, system.b, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(solver.solve(system.exec, system.b, system.x).status, KrylovStatus::Breakdown);
+}
+
+TYPED_TEST(SparseSolverTest, RefusesWhatDoesNotFitOnAllRanks) {
+  Communicator const comm = test_ranks();
+  TypeParam const exec;
+  System<TypeParam> const unsymmetric(model(comm, ModelProblem::Convection, {4, 4, 4}), comm);
+  System<TypeParam> const hole(
+      tridiagonal(comm, 9, [](std::int64_t i) { return i == 6 ? 0.0 : 3.0; }), comm);
+  auto const refused = [&](System<TypeParam> const& system, SparseOptions const& options,
+                           char const* text) {
+    EXPECT_TRUE(
+        throws_with<ValueError>(text, [&] { SparseSolver<TypeParam>(exec, system.A, options); }));
+  };
+  SparseOptions options;
+  options.solver = SolverKind::ConjugateGradients;
+  refused(unsymmetric, options, "CG needs a symmetric matrix");
+  options = {};
+  options.precision = Precision::fp8_e4m3;
+  refused(unsymmetric, options, "not in fp8_e4m3");
+  options = {};
+  options.tolerance = 0;
+  refused(unsymmetric, options, "tolerance 0");
+  options = {};
+  options.restart = 0;
+  refused(unsymmetric, options, "restart 0");
+  options = {};
+  options.amg.max_levels = 0;
+  refused(unsymmetric, options, "0 levels");
+  options = {};
+  options.amg.strength = 1;
+  refused(unsymmetric, options, "strength 1");
+  options = {};
+  options.amg.coarse_rows = 20000;
+  refused(unsymmetric, options, "20000 rows to be solved directly");
+  options = {};
+  options.preconditioner = PreconditionerKind::GaussSeidel;
+  refused(hole, options, "Gauss-Seidel: 1 diagonal entries are 0 or missing");
+  options.preconditioner = PreconditionerKind::Jacobi;
+  refused(hole, options, "is 7 of 9");
+  EXPECT_EQ(SparseSolver<TypeParam>(exec, hole.A).solve(exec, hole.b, hole.x).preconditioner,
+            PreconditionerKind::None);
+}
+
+TEST(SparseSolver, KnowsItsNames) {
+  EXPECT_EQ(solver_from_name("cg"), SolverKind::ConjugateGradients);
+  EXPECT_EQ(name_of(SolverKind::Fgmres), "fgmres");
+  EXPECT_EQ(preconditioner_from_name("gs"), PreconditionerKind::GaussSeidel);
+  EXPECT_EQ(name_of(PreconditionerKind::Amg), "amg");
+  EXPECT_EQ(model_from_name("elasticity"), ModelProblem::Elasticity);
+  EXPECT_TRUE(throws_with<ValueError>("'x', only auto, cg, gmres, fgmres",
+                                      [] { (void)solver_from_name("x"); }));
+  EXPECT_TRUE(throws_with<ValueError>("auto, none, jacobi, gs, amg",
+                                      [] { (void)preconditioner_from_name("x"); }));
+  EXPECT_TRUE(throws_with<ValueError>("poisson7", [] { (void)model_from_name("x"); }));
+}
+
+#ifdef STRATATEST_WITH_MPI
+TYPED_TEST(SparseSolverTest, WorksOnAPartOfTheRanks) {
+  Communicator const all = test_ranks();
+  auto const part = all.first((all.size() + 1) / 2);
+  if (!part) return;
+  System<TypeParam> system(model(*part, ModelProblem::Poisson7, {6, 5, 7}), *part);
+  EXPECT_EQ(system.A.comm().size(), (all.size() + 1) / 2);
+  EXPECT_EQ(solved(system, {}).status, KrylovStatus::Converged);
+}
+#endif
+
+TEST(DirectSolver, InvertsWhatCanBeInverted) {
+  std::size_t const n = 12;
+  for (std::size_t rank : {n, n - 1, std::size_t{3}, std::size_t{0}}) {
+    // G' G with `rank` rows
+    auto const g = random_vector(static_cast<std::int64_t>(n * n), 3);
+    std::vector<double> A(n * n, 0.0);
+    for (std::size_t k = 0; k < rank; ++k)
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) A[i * n + j] += g[k * n + i] * g[k * n + j];
+    auto const X = sparse::detail::generalised_inverse(A, n);
+    auto const multiply = [&](std::vector<double> const& B, std::vector<double> const& C) {
+      std::vector<double> D(n * n, 0.0);
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t k = 0; k < n; ++k)
+          for (std::size_t j = 0; j < n; ++j) D[i * n + j] += B[i * n + k] * C[k * n + j];
+      return D;
+    };
+    auto const AXA = multiply(multiply(A, X), A);
+    for (std::size_t k = 0; k < n * n; ++k) EXPECT_NEAR(AXA[k], A[k], 1e-9) << rank;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) EXPECT_EQ(X[i * n + j], X[j * n + i]);
+  }
+}
+
+TEST(ModelProblems, HaveTheRowsTheySay) {
+  for (auto const problem :
+       {ModelProblem::Poisson7, ModelProblem::Poisson27, ModelProblem::Anisotropic,
+        ModelProblem::Convection, ModelProblem::Elasticity, ModelProblem::Graph}) {
+    SCOPED_TRACE(name_of(problem));
+    ModelSize const size =
+        problem == ModelProblem::Graph ? ModelSize{60, 1, 1} : ModelSize{4, 3, 2};
+    std::int64_t const n = model_rows(problem, size);
+    auto const whole = make_model(problem, size, 0, n), part = make_model(problem, size, 3, n);
+    EXPECT_EQ(whole.rows(), n);
+    EXPECT_EQ(part.rows(), n - 3);
+    std::vector<double> dense(static_cast<std::size_t>(n * n), 0.0);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (auto k = whole.begin[static_cast<std::size_t>(i)];
+           k < whole.begin[static_cast<std::size_t>(i) + 1]; ++k)
+        dense[static_cast<std::size_t>(i * n + whole.column[static_cast<std::size_t>(k)])] +=
+            whole.value[static_cast<std::size_t>(k)];
+    double apart = 0, smallest_sum = 1e9;
+    for (std::int64_t i = 0; i < n; ++i) {
+      double sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        double const a = dense[static_cast<std::size_t>(i * n + j)];
+        apart = std::max(apart, std::abs(a - dense[static_cast<std::size_t>(j * n + i)]));
+        sum += a;
+      }
+      smallest_sum = std::min(smallest_sum, sum);
+    }
+    EXPECT_EQ(apart > 1e-12, problem == ModelProblem::Convection);
+    if (problem != ModelProblem::Elasticity) EXPECT_GT(smallest_sum, -1e-11);
+  }
+  EXPECT_TRUE(throws_with<ShapeError>(
+      "elasticity: 3 x 1 x 3", [] { (void)model_rows(ModelProblem::Elasticity, {3, 1, 3}); }));
+  EXPECT_TRUE(throws_with<ShapeError>(
+      "2^40", [] { (void)model_rows(ModelProblem::Poisson7, {1 << 20, 1 << 20, 1}); }));
+}
+
+}  // namespace
