@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <cmath>
+#include <core/Strata_LeafBlas.hpp>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <exception>
+#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/detail/Strata_TileKernels.hpp>
+#include <utility>
+
+namespace strata::ooc {
+
+namespace {
+
+std::int64_t tiles_of(std::int64_t n, std::int64_t tile_size) {
+  STRATA_REQUIRE(ShapeError, n >= 0, "tile matrix: n is ", n, ", must not be negative");
+  STRATA_REQUIRE(ShapeError, tile_size >= 1, "tile matrix: the tile size is ", tile_size,
+                 ", must be at least 1");
+  return (n + tile_size - 1) / tile_size;
+}
+
+std::int64_t rows_of(std::int64_t n, std::int64_t tile_size, std::int64_t i) {
+  return std::min(tile_size, n - i * tile_size);
+}
+
+// The power of two next to a^-1/2, so that d^2 a lies in [1/2, 2]; 1 where a has no root.
+double balance(double a) {
+  if (!(a > 0) || !std::isfinite(a)) return 1;
+  int exponent = 0;
+  (void)std::frexp(a, &exponent);  // a in [2^(e-1), 2^e)
+  return std::ldexp(1.0, -(exponent >= 0 ? exponent / 2 : (exponent - 1) / 2));
+}
+
+// Host memory of a View, for copies.
+template <class T>
+using HostView = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+}  // namespace
+
+template <class Exec>
+std::size_t TileMatrix<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_size,
+                                           PrecisionMap const& map) {
+  std::int64_t const tiles = tiles_of(n, tile_size);
+  STRATA_REQUIRE(ShapeError, map.tiles() == tiles, "tile matrix: a map of ", map.tiles(),
+                 " tile rows, the matrix has ", tiles);
+  std::size_t bytes = 0;
+  for (std::int64_t j = 0; j < tiles; ++j)
+    for (std::int64_t i = j; i < tiles; ++i)
+      bytes += detail::tile_bytes(map.at(i, j), rows_of(n, tile_size, i), rows_of(n, tile_size, j));
+  return bytes;
+}
+
+template <class Exec>
+std::size_t TileMatrix<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_size) {
+  return bytes_needed(n, tile_size, PrecisionMap(tiles_of(n, tile_size)));
+}
+
+template <class Exec>
+TileMatrix<Exec>::TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator)
+    : n_(n), tile_size_(tile_size), generator_(generator), map_(tiles_of(n, tile_size)) {
+  STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
+  norms_.tiles = tiles();
+  scaling_.assign(static_cast<std::size_t>(n), 1.0);
+}
+
+template <class Exec>
+TileMatrix<Exec> TileMatrix<Exec>::generate(Exec const& exec, std::int64_t n,
+                                            std::int64_t tile_size, Generator const& generator,
+                                            TileMatrixOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::generate");
+  options.rule.check();
+  TileMatrix matrix(n, tile_size, generator);
+  bool const mixed = options.rule.accuracy > 0;
+  if (!mixed) matrix.place(options);  // refuses before any work
+  Kokkos::Timer const timer;
+  if (options.equilibrate) matrix.equilibrate(exec);
+  matrix.measure(exec, !mixed);
+  double const measured = timer.seconds();
+  if (mixed) {
+    matrix.map_ = precision_map(matrix.norms_, options.rule);
+    matrix.place(options);
+  }
+  Kokkos::Timer const again;
+  if (mixed) matrix.fill(exec);
+  matrix.report_.generate_seconds = measured + again.seconds();
+  return matrix;
+}
+
+template <class Exec>
+std::int64_t TileMatrix<Exec>::rows(std::int64_t i) const {
+  return rows_of(n_, tile_size_, i);
+}
+
+template <class Exec>
+auto TileMatrix<Exec>::tile(std::int64_t i, std::int64_t j) const -> HostTile {
+  return detail::stored_tile<Kokkos::HostSpace>(data(i, j), map_.at(i, j), rows(i), rows(j));
+}
+
+template <class Exec>
+Op TileMatrix<Exec>::op(std::int64_t i, std::int64_t j) const {
+  return detail::is_transposed(map_.at(i, j)) ? Op::Trans : Op::NoTrans;
+}
+
+template <class Exec>
+std::byte* TileMatrix<Exec>::data(std::int64_t i, std::int64_t j) const {
+  return tile_data_[tile_number(i, j, tiles())];
+}
+
+template <class Exec>
+std::size_t TileMatrix<Exec>::copy_bytes(std::int64_t i, std::int64_t j) const {
+  return detail::tile_copy_bytes(map_.at(i, j), rows(i), rows(j));
+}
+
+template <class Exec>
+void TileMatrix<Exec>::generate_tile(Exec const& exec, std::int64_t i, std::int64_t j,
+                                     TileView<Exec> const& tile) const {
+  std::int64_t const row = i * tile_size_, col = j * tile_size_;
+  generator_(exec, row, col, tile);
+  detail::scale_tile<Exec>(exec, device_scaling_, row, col, matrix_ref(tile));
+}
+
+// D from the diagonal tiles; the arrays of a device are copied to and fro.
+template <class Exec>
+void TileMatrix<Exec>::equilibrate(Exec const& exec) {
+  if (n_ == 0) return;
+  auto const size = static_cast<std::size_t>(n_), edge = static_cast<std::size_t>(rows(0));
+  Vector const diagonal(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::scaling"),
+      size);
+  Vector const buffer(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::tile"),
+      edge * edge);
+  for (std::int64_t i = 0; i < tiles(); ++i) {
+    TileView<Exec> const tile(buffer.data(), static_cast<std::size_t>(rows(i)),
+                              static_cast<std::size_t>(rows(i)));
+    generator_(exec, i * tile_size_, i * tile_size_, tile);
+    detail::read_diagonal<Exec>(exec, i * tile_size_, matrix_ref(tile), diagonal);
+  }
+  Kokkos::deep_copy(exec, HostView<double>(scaling_.data(), size), diagonal);
+  exec.fence("strata::ooc::tile_matrix::equilibrate");
+  std::ranges::transform(scaling_, scaling_.begin(), balance);
+  Kokkos::deep_copy(exec, diagonal, HostView<double>(scaling_.data(), size));
+  exec.fence("strata::ooc::tile_matrix::equilibrate");
+  device_scaling_ = diagonal;
+}
+
+// Norms of all tiles, and the tiles themselves if they are to be kept as they are, in fp64.
+template <class Exec>
+void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
+  if (n_ == 0) return;
+  auto const edge = static_cast<std::size_t>(rows(0));
+  std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
+  Kokkos::View<std::byte*, typename Exec::memory_space> const buffer(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::tile"),
+      bytes);
+  Vector const sums(Kokkos::view_alloc(exec, "strata::ooc::tile_matrix::sums"),
+                    static_cast<std::size_t>(n_));
+  std::vector<detail::TileMeasure> host(tile_count(tiles()));
+  Kokkos::View<detail::TileMeasure*, typename Exec::memory_space> const measures(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::norms"),
+      host.size());
+  detail::TileMeter<Exec> const meter(exec, static_cast<std::int64_t>(edge));
+  for (std::int64_t j = 0; j < tiles(); ++j) {
+    for (std::int64_t i = j; i < tiles(); ++i) {
+      auto const stored = detail::stored_tile<typename Exec::memory_space>(
+          buffer.data(), Precision::fp64, rows(i), rows(j));
+      TileView<Exec> const tile(static_cast<double*>(stored.data),
+                                static_cast<std::size_t>(rows(i)),
+                                static_cast<std::size_t>(rows(j)));
+      generate_tile(exec, i, j, tile);
+      auto* const measure = measures.data() + tile_number(i, j, tiles());
+      meter(stored, i == j, measure);
+      detail::add_absolute_sums<Exec>(exec, i * tile_size_, j * tile_size_, stored, sums);
+      if (!keep) continue;
+      auto* const trailer = reinterpret_cast<double*>(
+          buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
+      detail::write_trailer<Exec>(exec, measure, trailer);
+      copy_out(exec, buffer.data(), i, j);
+    }
+  }
+  std::vector<double> row_sums(static_cast<std::size_t>(n_));
+  Kokkos::deep_copy(exec, HostView<detail::TileMeasure>(host.data(), host.size()), measures);
+  Kokkos::deep_copy(exec, HostView<double>(row_sums.data(), row_sums.size()), sums);
+  exec.fence("strata::ooc::tile_matrix::measure");
+  norm_inf_ = *std::ranges::max_element(row_sums);
+  take_norms(host);
+}
+
+template <class Exec>
+void TileMatrix<Exec>::take_norms(std::vector<detail::TileMeasure> const& measures) {
+  norms_.squares.clear();
+  norms_.traces.clear();
+  for (std::int64_t j = 0; j < tiles(); ++j) {
+    for (std::int64_t i = j; i < tiles(); ++i) {
+      auto const& measure = measures[tile_number(i, j, tiles())];
+      STRATA_REQUIRE(ValueError, std::isfinite(measure.absolute), "tile matrix: the tile of rows ",
+                     i * tile_size_ + 1, " to ", i * tile_size_ + rows(i), " and columns ",
+                     j * tile_size_ + 1, " to ", j * tile_size_ + rows(j),
+                     " holds a number that is not finite");
+      norms_.squares.push_back(measure.square);
+      if (i == j) norms_.traces.push_back(measure.trace);
+    }
+  }
+}
+
+// Host memory for the map, in chunks that no tile straddles.
+template <class Exec>
+void TileMatrix<Exec>::place(TileMatrixOptions const& options) {
+  std::size_t const needed = bytes_needed(n_, tile_size_, map_);
+  STRATA_REQUIRE(MemoryError, needed <= options.max_bytes, "tile matrix: n = ", n_, " in tiles of ",
+                 tile_size_, " needs ", needed, " bytes of host memory, ", options.max_bytes,
+                 " are allowed");
+  Kokkos::Timer const timer;
+  std::vector<std::size_t> sizes, offsets, chunk_of;
+  for (std::int64_t j = 0; j < tiles(); ++j) {
+    for (std::int64_t i = j; i < tiles(); ++i) {
+      std::size_t const bytes = detail::tile_bytes(map_.at(i, j), rows(i), rows(j));
+      if (sizes.empty() || sizes.back() + bytes > options.chunk_bytes) sizes.push_back(0);
+      chunk_of.push_back(sizes.size() - 1);
+      offsets.push_back(sizes.back());
+      sizes.back() += bytes;
+    }
+  }
+  for (std::size_t const bytes : sizes) {
+    try {
+      chunks_.push_back(Chunk(
+          Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::HostChunk"),
+          bytes));
+    } catch (std::exception const& failure) {
+      throw MemoryError(strata::detail::message("tile matrix: can't allocate ", bytes, " of ",
+                                                needed, " bytes of host memory after ",
+                                                chunks_.size(), " chunks: ", failure.what()));
+    }
+  }
+  for (std::size_t t = 0; t < offsets.size(); ++t)
+    tile_data_.push_back(chunks_[chunk_of[t]].data() + offsets[t]);
+  report_ = {needed, static_cast<std::int64_t>(sizes.size()), timer.seconds(), 0};
+}
+
+template <class Exec>
+void TileMatrix<Exec>::copy_out(Exec const& exec, std::byte* from, std::int64_t i,
+                                std::int64_t j) const {
+  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  Kokkos::View<std::byte*, Pinned, Unmanaged> const host(data(i, j), copy_bytes(i, j));
+  Kokkos::View<std::byte*, typename Exec::memory_space, Unmanaged> const device(from,
+                                                                                copy_bytes(i, j));
+  Kokkos::deep_copy(exec, host, device);
+}
+
+// All tiles once more, rounded to their precisions.
+template <class Exec>
+void TileMatrix<Exec>::fill(Exec const& exec) {
+  if (n_ == 0) return;
+  using Buffer = Kokkos::View<std::byte*, typename Exec::memory_space>;
+  std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
+  Buffer const wide(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::tile"),
+      bytes);
+  Buffer const narrow(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::rounded"),
+      bytes);
+  Kokkos::View<detail::TileMeasure*, typename Exec::memory_space> const measure(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::norms"), 1);
+  detail::TileMeter<Exec> const meter(exec, rows(0));
+  LeafBlas<Exec> blas(exec);
+  for (std::int64_t j = 0; j < tiles(); ++j) {
+    for (std::int64_t i = j; i < tiles(); ++i) {
+      using Space = typename Exec::memory_space;
+      Precision const precision = map_.at(i, j);
+      auto const tile = detail::stored_tile<Space>(wide.data(), Precision::fp64, rows(i), rows(j));
+      auto const stored = detail::stored_tile<Space>(narrow.data(), precision, rows(i), rows(j));
+      generate_tile(
+          exec, i, j,
+          TileView<Exec>(static_cast<double*>(tile.data), static_cast<std::size_t>(rows(i)),
+                         static_cast<std::size_t>(rows(j))));
+      meter(tile, i == j, measure.data());
+      auto* const trailer = reinterpret_cast<double*>(
+          narrow.data() + detail::number_bytes(precision, rows(i), rows(j)));
+      detail::store_tile<Exec>(blas, op(i, j), tile, measure.data(), stored, trailer);
+      copy_out(exec, narrow.data(), i, j);
+    }
+  }
+  exec.fence("strata::ooc::tile_matrix::fill");
+}
+
+#define STRATA_INSTANTIATE(Exec) template class TileMatrix<Exec>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::ooc

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_TILE_MATRIX_HPP
+#define STRATA_TILE_MATRIX_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_HostMatrix.hpp>
+#include <core/Strata_MatrixRef.hpp>
+#include <core/detail/Strata_ForEachElement.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ooc/Strata_PrecisionMap.hpp>
+#include <vector>
+
+namespace strata::ooc {
+
+namespace detail {
+struct TileMeasure;
+}  // namespace detail
+
+/// A tile that a generator fills, in the memory of the instance that it runs on.
+template <class ExecutionSpace>
+using TileView = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space,
+                              Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+/// tile(i, j) = A(row + i, col + j) for the whole tile; of a tile with row == col the lower triangle
+/// is read. Enqueued on `exec`; called again for the same tile it writes the same bits.
+template <class ExecutionSpace>
+using TileGenerator = std::function<void(ExecutionSpace const& exec, std::int64_t row,
+                                         std::int64_t col, TileView<ExecutionSpace> const& tile)>;
+
+/// Choices of a tile matrix.
+struct TileMatrixOptions {
+  TileMatrixOptions(PrecisionRule how = {}) : rule(std::move(how)) {}
+  PrecisionRule rule;
+  bool equilibrate = true;  ///< store D A D, D powers of two that bring the diagonal into [1/2, 2]
+  std::size_t chunk_bytes = std::size_t(1) << 30;   ///< of one allocation; one tile at least
+  std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
+};
+
+/// What it took to make one.
+struct TileMatrixReport {
+  std::size_t bytes = 0;        ///< of host memory, pinned where there is a device
+  std::int64_t chunks = 0;      ///< allocations
+  double pin_seconds = 0;       ///< to allocate them
+  double generate_seconds = 0;  ///< to evaluate, measure, round and copy the tiles
+};
+
+/// The lower triangle of a symmetric n x n matrix in square tiles in host memory, each in its own
+/// precision with its own power-of-two scale.
+///
+/// What is stored is H = D A D, which has no row or column that is large or small as a whole, so
+/// that the precision rule and narrow formats treat all alike.
+///
+/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile. Never the matrix twice: a
+///          second look at a tile evaluates the generator again.
+template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class TileMatrix {
+ public:
+  using execution_space = ExecutionSpace;
+  using Generator = TileGenerator<ExecutionSpace>;
+  using HostTile = MatrixRef<Kokkos::HostSpace>;
+
+  /// Host bytes of a matrix with this map.
+  ///
+  /// Throws   ShapeError if n < 0, tile_size < 1 or the map is of another size.
+  static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map);
+  /// Host bytes with every tile in fp64: no map needs more.
+  static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size);
+
+  /// A matrix from what fills one tile at a time.
+  ///
+  /// Result   with rule.accuracy > 0 the generator is called twice for each tile below the
+  ///          diagonal: for the norms, then for the numbers.
+  /// Sync     runs on `exec` and fences it.
+  /// Memory   on the device two tiles.
+  /// Throws   ShapeError if n < 0 or tile_size < 1; ValueError with the place of a tile that holds
+  ///          a number that is not finite, or for options out of range; MemoryError with the bytes
+  ///          needed and allowed.
+  static TileMatrix generate(ExecutionSpace const& exec, std::int64_t n, std::int64_t tile_size,
+                             Generator const& generator, TileMatrixOptions const& options = {});
+
+  /// The same of the lower triangle of a View, to which it keeps a reference.
+  ///
+  /// Shape    A: n x n, any layout and stride, accessible to `exec`.
+  /// Throws   ShapeError also if A is not square.
+  template <class MatrixView>
+  static TileMatrix from_view(ExecutionSpace const& exec, MatrixView const& A,
+                              std::int64_t tile_size, TileMatrixOptions const& options = {});
+
+  std::int64_t order() const { return n_; }
+  std::int64_t tile_size() const { return tile_size_; }
+  /// Tile rows: ceil(n / tile_size).
+  std::int64_t tiles() const { return map_.tiles(); }
+  /// Rows of the tiles in tile row i.
+  std::int64_t rows(std::int64_t i) const;
+  PrecisionMap const& map() const { return map_; }
+
+  /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read it.
+  HostTile tile(std::int64_t i, std::int64_t j) const;
+  /// How to read the stored tile as the tile.
+  Op op(std::int64_t i, std::int64_t j) const;
+  /// The tile as it lies in memory, and how many of its bytes a copy needs: the numbers, then scale
+  /// and squared norm.
+  std::byte* data(std::int64_t i, std::int64_t j) const;
+  std::size_t copy_bytes(std::int64_t i, std::int64_t j) const;
+
+  /// D, n powers of two.
+  std::vector<double> const& scaling() const { return scaling_; }
+  /// What fills tiles of A (not of H).
+  Generator const& generator() const { return generator_; }
+  /// tile = H's tile (i, j) in fp64, by the generator. Enqueued on `exec`.
+  void generate_tile(ExecutionSpace const& exec, std::int64_t i, std::int64_t j,
+                     TileView<ExecutionSpace> const& tile) const;
+
+  double norm_inf() const { return norm_inf_; }      ///< ||H||_inf
+  TileNorms const& norms() const { return norms_; }  ///< of H
+  TileMatrixReport const& report() const { return report_; }
+
+ private:
+  using Pinned =
+      std::conditional_t<Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible,
+                         Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
+  using Chunk = Kokkos::View<std::byte*, Pinned>;
+  using Vector = Kokkos::View<double*, typename ExecutionSpace::memory_space>;
+
+  TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);
+  void equilibrate(ExecutionSpace const& exec);
+  void measure(ExecutionSpace const& exec, bool keep);
+  void place(TileMatrixOptions const& options);
+  void fill(ExecutionSpace const& exec);
+  void copy_out(ExecutionSpace const& exec, std::byte* from, std::int64_t i, std::int64_t j) const;
+  void take_norms(std::vector<detail::TileMeasure> const& measures);
+
+  std::int64_t n_, tile_size_;
+  Generator generator_;
+  PrecisionMap map_;
+  std::vector<double> scaling_;
+  Vector device_scaling_;
+  TileNorms norms_;
+  double norm_inf_ = 0;
+  std::vector<Chunk> chunks_;
+  std::vector<std::byte*> tile_data_;
+  TileMatrixReport report_;
+};
+
+namespace detail {
+
+/// Bytes that the numbers of a tile take, rounded up to where its scale lies.
+constexpr std::size_t number_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
+  constexpr std::size_t alignment = 256;
+  auto const bytes = static_cast<std::size_t>(rows * cols) * traits(precision).bytes;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+/// Bytes of a stored tile: numbers, then scale and squared norm in a block of their own.
+constexpr std::size_t tile_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
+  return number_bytes(precision, rows, cols) + 256;
+}
+/// Bytes of it that carry something.
+constexpr std::size_t tile_copy_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
+  return number_bytes(precision, rows, cols) + 2 * sizeof(double);
+}
+/// Whether tiles of this precision are stored transposed.
+constexpr bool is_transposed(Precision precision) { return traits(precision).bytes == 1; }
+
+/// The stored tile at `data`, of a tile with `rows` x `cols` numbers.
+template <class MemorySpace>
+MatrixRef<MemorySpace> stored_tile(std::byte* data, Precision precision, std::int64_t rows,
+                                   std::int64_t cols) {
+  bool const transposed = is_transposed(precision);
+  auto* const trailer = reinterpret_cast<double*>(data + number_bytes(precision, rows, cols));
+  std::int64_t const m = transposed ? cols : rows;
+  return {data,
+          m,
+          transposed ? rows : cols,
+          m,
+          precision,
+          precision == Precision::fp64 || precision == Precision::fp32 ? nullptr : trailer};
+}
+
+// Copies a block of a View into a tile; a function object, since lambdas for devices need a name.
+template <class ExecutionSpace, class MatrixView>
+void copy_block(ExecutionSpace const& exec, MatrixView const& A, std::int64_t row, std::int64_t col,
+                TileView<ExecutionSpace> const& tile) {
+  strata::detail::for_each_element(
+      "strata::ooc::tile_matrix::from_view", exec, static_cast<std::int64_t>(tile.extent(0)),
+      static_cast<std::int64_t>(tile.extent(1)),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { tile(i, j) = A(row + i, col + j); });
+}
+
+}  // namespace detail
+
+template <class ExecutionSpace>
+template <class MatrixView>
+TileMatrix<ExecutionSpace> TileMatrix<ExecutionSpace>::from_view(ExecutionSpace const& exec,
+                                                                 MatrixView const& A,
+                                                                 std::int64_t tile_size,
+                                                                 TileMatrixOptions const& options) {
+  static_assert(MatrixView::rank() == 2, "a matrix is a View of rank 2");
+  STRATA_REQUIRE(ShapeError, A.extent(0) == A.extent(1), "tile matrix: A is ", A.extent(0), " x ",
+                 A.extent(1), ", must be square");
+  auto const copy = [A](ExecutionSpace const& instance, std::int64_t row, std::int64_t col,
+                        TileView<ExecutionSpace> const& tile) {
+    detail::copy_block(instance, A, row, col, tile);
+  };
+  return generate(exec, static_cast<std::int64_t>(A.extent(0)), tile_size, copy, options);
+}
+
+}  // namespace strata::ooc
+
+#endif

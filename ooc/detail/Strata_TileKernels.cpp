@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/detail/Strata_ForEachElement.hpp>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <dense/Strata_Quantise.hpp>
+#include <ooc/detail/Strata_TileKernels.hpp>
+
+namespace strata::ooc::detail {
+
+namespace {
+
+// columns(j) = measure of column j of A; the part below the diagonal counts twice if symmetric
+template <class T, class Exec, class Columns>
+void measure_columns(Exec const& exec, MatrixRef<typename Exec::memory_space> const& A,
+                     bool symmetric, Columns const& columns) {
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  T const* const a = A.template as<T>();
+  std::int64_t const rows = A.rows, ld = A.ld;
+  Kokkos::parallel_for(
+      "strata::ooc::measure::columns", Policy(exec, static_cast<int>(A.cols), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        std::int64_t const j = team.league_rank();
+        T const* const column = a + j * ld;
+        double largest = 0, square = 0, absolute = 0;
+        std::int64_t const begin = symmetric ? j + 1 : 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamVectorRange(team, begin, rows),
+            [&](std::int64_t i, double& most, double& squares, double& magnitudes) {
+              double const x = Kokkos::abs(static_cast<double>(column[i]));
+              most = x > most ? x : most;
+              squares += x * x;
+              magnitudes += x;
+            },
+            Kokkos::Max<double>(largest), square, absolute);
+        Kokkos::single(Kokkos::PerTeam(team), [&] {
+          double const pivot = j < rows ? static_cast<double>(column[j]) : 0;
+          double const x = Kokkos::abs(pivot);
+          if (symmetric) {
+            square = 2 * square + x * x;
+            absolute = 2 * absolute + x;
+            largest = x > largest ? x : largest;
+          }
+          columns(j) = {largest, square, absolute, pivot};
+        });
+      });
+}
+
+template <class Exec, class Columns>
+void sum_columns(Exec const& exec, std::int64_t cols, Columns const& columns,
+                 TileMeasure* measure) {
+  Kokkos::parallel_for(
+      "strata::ooc::measure::sum", Kokkos::RangePolicy<Exec>(exec, 0, 1), KOKKOS_LAMBDA(int) {
+        TileMeasure total{0, 0, 0, 0};
+        for (std::int64_t j = 0; j < cols; ++j) {
+          TileMeasure const& part = columns(j);
+          if (part.largest > total.largest) total.largest = part.largest;
+          total.square += part.square;
+          total.absolute += part.absolute;
+          total.trace += part.trace;
+        }
+        *measure = total;
+      });
+}
+
+template <class Exec>
+void write_scale(Exec const& exec, Precision precision, TileMeasure const* measure,
+                 double* trailer) {
+  Kokkos::parallel_for(
+      "strata::ooc::store_tile::scale", Kokkos::RangePolicy<Exec>(exec, 0, 1), KOKKOS_LAMBDA(int) {
+        trailer[0] = dense::block_scale(precision, measure->largest);
+        trailer[1] = measure->square;
+      });
+}
+
+}  // namespace
+
+template <class Exec>
+TileMeter<Exec>::TileMeter(Exec const& exec, std::int64_t columns)
+    : exec_(exec),
+      columns_(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::measure"),
+               static_cast<std::size_t>(columns)) {}
+
+template <class Exec>
+void TileMeter<Exec>::operator()(Matrix const& A, bool symmetric, TileMeasure* measure) const {
+  with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
+    measure_columns<T>(exec_, A, symmetric, columns_);
+  });
+  sum_columns(exec_, A.cols, columns_, measure);
+}
+
+template <class Exec>
+void store_tile(LeafBlas<Exec>& blas, Op op, MatrixRef<typename Exec::memory_space> const& A,
+                TileMeasure const* measure, MatrixRef<typename Exec::memory_space> const& stored,
+                double* trailer) {
+  write_scale(blas.exec(), stored.precision, measure, trailer);
+  blas.convert(op, A, stored);
+}
+
+template <class Exec>
+void write_trailer(Exec const& exec, TileMeasure const* measure, double* trailer) {
+  write_scale(exec, Precision::fp64, measure, trailer);
+}
+
+template <class Exec>
+void scale_tile(Exec const& exec, Kokkos::View<double const*, typename Exec::memory_space> const& d,
+                std::int64_t row, std::int64_t col,
+                MatrixRef<typename Exec::memory_space> const& A) {
+  if (d.extent(0) == 0) return;
+  double* const a = A.template as<double>();
+  std::int64_t const ld = A.ld;
+  strata::detail::for_each_element(
+      "strata::ooc::scale_tile", exec, A.rows, A.cols,
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { a[i + j * ld] *= d(row + i) * d(col + j); });
+}
+
+template <class Exec>
+void add_absolute_sums(Exec const& exec, std::int64_t row, std::int64_t col,
+                       MatrixRef<typename Exec::memory_space> const& A,
+                       Kokkos::View<double*, typename Exec::memory_space> const& sums) {
+  double const* const a = A.template as<double>();
+  std::int64_t const ld = A.ld, cols = A.cols, rows = A.rows;
+  bool const diagonal = row == col;
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "strata::ooc::absolute_sums::rows", Policy(exec, 0, rows), KOKKOS_LAMBDA(std::int64_t i) {
+        double sum = 0;
+        std::int64_t const end = diagonal ? i + 1 : cols;
+        for (std::int64_t j = 0; j < end; ++j) sum += Kokkos::abs(a[i + j * ld]);
+        sums(row + i) += sum;
+      });
+  Kokkos::parallel_for(
+      "strata::ooc::absolute_sums::columns", Policy(exec, 0, cols), KOKKOS_LAMBDA(std::int64_t j) {
+        double sum = 0;
+        for (std::int64_t i = diagonal ? j + 1 : 0; i < rows; ++i)
+          sum += Kokkos::abs(a[i + j * ld]);
+        sums(col + j) += sum;
+      });
+}
+
+template <class Exec>
+void read_diagonal(Exec const& exec, std::int64_t row,
+                   MatrixRef<typename Exec::memory_space> const& A,
+                   Kokkos::View<double*, typename Exec::memory_space> const& diagonal) {
+  double const* const a = A.template as<double>();
+  std::int64_t const ld = A.ld;
+  Kokkos::parallel_for(
+      "strata::ooc::read_diagonal",
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, A.rows),
+      KOKKOS_LAMBDA(std::int64_t i) { diagonal(row + i) = a[i * (ld + 1)]; });
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                            \
+  template class TileMeter<Exec>;                                                           \
+  template void store_tile<Exec>(LeafBlas<Exec>&, Op, MatrixRef<Exec::memory_space> const&, \
+                                 TileMeasure const*, MatrixRef<Exec::memory_space> const&,  \
+                                 double*);                                                  \
+  template void write_trailer<Exec>(Exec const&, TileMeasure const*, double*);              \
+  template void scale_tile<Exec>(                                                           \
+      Exec const&, Kokkos::View<double const*, Exec::memory_space> const&, std::int64_t,    \
+      std::int64_t, MatrixRef<Exec::memory_space> const&);                                  \
+  template void add_absolute_sums<Exec>(Exec const&, std::int64_t, std::int64_t,            \
+                                        MatrixRef<Exec::memory_space> const&,               \
+                                        Kokkos::View<double*, Exec::memory_space> const&);  \
+  template void read_diagonal<Exec>(Exec const&, std::int64_t,                              \
+                                    MatrixRef<Exec::memory_space> const&,                   \
+                                    Kokkos::View<double*, Exec::memory_space> const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::ooc::detail

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_OOC_TILE_KERNELS_HPP
+#define STRATA_OOC_TILE_KERNELS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_LeafBlas.hpp>
+#include <cstddef>
+#include <cstdint>
+
+// Element by element, what the executor and the tile matrix do to one tile; all enqueued.
+namespace strata::ooc::detail {
+
+/// What one look at a tile tells, in device memory.
+struct TileMeasure {
+  double largest;   ///< magnitude; NaN is not counted
+  double square;    ///< sum of squares
+  double absolute;  ///< sum of magnitudes
+  double trace;     ///< of the diagonal
+};
+
+/// Makes measures on one instance, in an order that depends on the shape alone.
+template <class ExecutionSpace>
+class TileMeter {
+ public:
+  using Matrix = MatrixRef<typename ExecutionSpace::memory_space>;
+
+  /// For tiles of at most so many columns.
+  TileMeter(ExecutionSpace const& exec, std::int64_t columns);
+
+  /// *measure = of A, or of the symmetric matrix whose lower triangle A holds.
+  void operator()(Matrix const& A, bool symmetric, TileMeasure* measure) const;
+
+ private:
+  ExecutionSpace exec_;
+  Kokkos::View<TileMeasure*, typename ExecutionSpace::memory_space> columns_;
+};
+
+/// stored = op(A) / s with s = block_scale(stored.precision, measure->largest);
+/// trailer = {s, measure->square}.
+template <class ExecutionSpace>
+void store_tile(LeafBlas<ExecutionSpace>& blas, Op op,
+                MatrixRef<typename ExecutionSpace::memory_space> const& A,
+                TileMeasure const* measure,
+                MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* trailer);
+
+/// trailer = {1, measure->square}, of a tile that is stored where it was computed.
+template <class ExecutionSpace>
+void write_trailer(ExecutionSpace const& exec, TileMeasure const* measure, double* trailer);
+
+/// A(i, j) *= d(row + i) d(col + j); an empty d is the identity.
+template <class ExecutionSpace>
+void scale_tile(ExecutionSpace const& exec,
+                Kokkos::View<double const*, typename ExecutionSpace::memory_space> const& d,
+                std::int64_t row, std::int64_t col,
+                MatrixRef<typename ExecutionSpace::memory_space> const& A);
+
+/// sums += |A_sym| 1 restricted to A (row sums) and, below the diagonal, to A^T (column sums).
+template <class ExecutionSpace>
+void add_absolute_sums(ExecutionSpace const& exec, std::int64_t row, std::int64_t col,
+                       MatrixRef<typename ExecutionSpace::memory_space> const& A,
+                       Kokkos::View<double*, typename ExecutionSpace::memory_space> const& sums);
+
+/// diagonal(row + i) = A(i, i).
+template <class ExecutionSpace>
+void read_diagonal(ExecutionSpace const& exec, std::int64_t row,
+                   MatrixRef<typename ExecutionSpace::memory_space> const& A,
+                   Kokkos::View<double*, typename ExecutionSpace::memory_space> const& diagonal);
+
+}  // namespace strata::ooc::detail
+
+#endif

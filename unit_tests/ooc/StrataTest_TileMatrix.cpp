@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <core/Strata_Generators.hpp>
+#include <limits>
+#include <ooc/Strata_MaternTiles.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
+
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "ooc/StrataTest_Tiles.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::ooc;
+using namespace strata::test;
+
+template <class Exec>
+class TileMatrixOn : public testing::Test {};
+TYPED_TEST_SUITE(TileMatrixOn, Spaces, SpaceNames);
+
+// Each stored tile, its scale applied, is D A D to the rounding of its own precision.
+template <class Exec>
+void holds_the_matrix(std::int64_t n, std::int64_t nb, PrecisionRule const& rule) {
+  Exec const exec;
+  HostMatrix const A = matern_matrix(n, 0.03, 3.0);
+  auto const matrix = TileMatrix<Exec>::from_view(exec, on_space<Exec>(A), nb, rule);
+  ASSERT_EQ(matrix.tiles(), (n + nb - 1) / nb);
+  EXPECT_EQ(matrix.report().bytes, TileMatrix<Exec>::bytes_needed(n, nb, matrix.map()));
+  double norm = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double const d = matrix.scaling()[static_cast<std::size_t>(i)];
+    EXPECT_TRUE(d * d * A(i, i) >= 0.5 && d * d * A(i, i) <= 2) << d << ' ' << A(i, i);
+    double sum = 0;
+    for (std::int64_t j = 0; j < n; ++j)
+      sum += d * matrix.scaling()[static_cast<std::size_t>(j)] * std::abs(A(i, j));
+    norm = std::max(norm, sum);
+  }
+  EXPECT_NEAR(matrix.norm_inf(), norm, 1e-12 * norm);
+  HostMatrix const H = stored_matrix(matrix);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = j; i < n; ++i) {
+      auto const precision = traits(matrix.map().at(i / nb, j / nb));
+      double const exact = A(i, j) * matrix.scaling()[static_cast<std::size_t>(i)] *
+                           matrix.scaling()[static_cast<std::size_t>(j)];
+      double const largest =
+          std::sqrt(matrix.norms().squares[tile_number(i / nb, j / nb, matrix.tiles())]);
+      double const least = largest / precision.max_finite * precision.min_normal;
+      EXPECT_LE(std::abs(H(i, j) - exact), precision.unit_roundoff * std::max(exact, 2 * least))
+          << i << ", " << j << ' ' << precision.name;
+    }
+  }
+}
+TYPED_TEST(TileMatrixOn, HoldsEachTileInItsPrecision) {
+  for (std::int64_t const n : {0, 1, 15, 16, 17, 100}) {
+    SCOPED_TRACE(n);
+    holds_the_matrix<TypeParam>(n, 16, {});
+    holds_the_matrix<TypeParam>(n, 16, PrecisionRule{1e-4});
+  }
+  holds_the_matrix<TypeParam>(200, 8, PrecisionRule{1e-5});
+  holds_the_matrix<TypeParam>(5, 100, PrecisionRule{1e-5});
+}
+
+TYPED_TEST(TileMatrixOn, UsesAllFourPrecisionsOnAWeaklyCorrelatedField) {
+  TypeParam const exec;
+  auto const generator =
+      matern_tiles(exec, MaternCovariance{1, 0.02627, 0.5, 0}, synthetic_locations(1024));
+  auto const matrix =
+      TileMatrix<TypeParam>::generate(exec, 1024, 32, generator, PrecisionRule{1e-7});
+  for (std::int64_t const count : matrix.map().histogram()) EXPECT_GT(count, 0);
+  EXPECT_LT(matrix.report().bytes, TileMatrix<TypeParam>::bytes_needed(1024, 32));
+}
+
+TYPED_TEST(TileMatrixOn, IsTheSameFromAViewAndFromAGenerator) {
+  TypeParam const exec;
+  for (double const nu : {0.5, 0.8, 2.5}) {
+    MaternCovariance const covariance{2.0, 0.1, nu, 0.01};
+    Locations const locations = synthetic_locations(50);
+    HostMatrix const A("strata::test::A", 50, 50);
+    fill_covariance(Kokkos::DefaultHostExecutionSpace(), covariance, locations, A);
+    auto const view = TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(A), 16);
+    auto const generated =
+        TileMatrix<TypeParam>::generate(exec, 50, 16, matern_tiles(exec, covariance, locations));
+    HostMatrix const H = stored_matrix(view), G = stored_matrix(generated);
+    for (std::size_t j = 0; j < 50; ++j)
+      for (std::size_t i = j; i < 50; ++i) EXPECT_NEAR(G(i, j), H(i, j), 1e-14);
+  }
+}
+
+TYPED_TEST(TileMatrixOn, KeepsItsChunksBounded) {
+  TypeParam const exec;
+  TileMatrixOptions options;
+  options.chunk_bytes = 3 * ooc::detail::tile_bytes(Precision::fp64, 10, 10);
+  auto const matrix = TileMatrix<TypeParam>::from_view(
+      exec, on_space<TypeParam>(matern_matrix(50, 0.1)), 10, options);
+  EXPECT_EQ(matrix.report().chunks, 5);
+  options.chunk_bytes = 1;  // a tile at least
+  EXPECT_EQ(TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(matern_matrix(50, 0.1)), 10,
+                                             options)
+                .report()
+                .chunks,
+            15);
+}
+
+TYPED_TEST(TileMatrixOn, RefusesWhatItCannotHold) {
+  TypeParam const exec;
+  auto const make = [&](std::int64_t n, std::int64_t nb, TileMatrixOptions const& options) {
+    return [=] {
+      TileGenerator<TypeParam> const none = [](auto const&...) { FAIL() << "generated"; };
+      (void)TileMatrix<TypeParam>::generate(exec, n, nb, none, options);
+    };
+  };
+  EXPECT_TRUE(throws_with<ShapeError>("n is -1", make(-1, 8, {})));
+  EXPECT_TRUE(throws_with<ShapeError>("tile size is 0", make(8, 0, {})));
+  TileMatrixOptions little;
+  little.max_bytes = 1000;
+  EXPECT_TRUE(
+      throws_with<MemoryError>("n = 100 in tiles of 50 needs 61440 bytes", make(100, 50, little)));
+  EXPECT_TRUE(throws_with<MemoryError>("1000 are allowed", make(100, 50, little)));
+  TileMatrixOptions lots;
+  lots.max_bytes = std::numeric_limits<std::size_t>::max();
+  lots.chunk_bytes = lots.max_bytes;
+  EXPECT_TRUE(throws_with<MemoryError>("can't allocate",
+                                       make(std::int64_t(1) << 24, std::int64_t(1) << 23, lots)));
+  EXPECT_TRUE(throws_with<ValueError>(
+      "there is no generator", [&] { (void)TileMatrix<TypeParam>::generate(exec, 4, 2, {}); }));
+  EXPECT_TRUE(throws_with<ShapeError>("a map of 3 tile rows, the matrix has 2", [] {
+    (void)TileMatrix<TypeParam>::bytes_needed(4, 2, PrecisionMap(3));
+  }));
+}
+
+TYPED_TEST(TileMatrixOn, NamesTheTileThatIsNotFinite) {
+  TypeParam const exec;
+  for (double const bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    HostMatrix const A = matern_matrix(30, 0.1);
+    A(25, 3) = bad;
+    EXPECT_TRUE(throws_with<ValueError>("rows 21 to 30 and columns 1 to 10", [&] {
+      (void)TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(A), 10);
+    }));
+    EXPECT_TRUE(throws_with<ValueError>("rows 21 to 30 and columns 1 to 10", [&] {
+      (void)TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(A), 10, PrecisionRule{1e-5});
+    }));
+  }
+}
+
+}  // namespace

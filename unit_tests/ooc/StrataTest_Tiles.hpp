@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATATEST_TILES_HPP
+#define STRATATEST_TILES_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <core/Strata_Generators.hpp>
+#include <core/Strata_LeafBlas.hpp>
+#include <cstdint>
+#include <ooc/Strata_TileMatrix.hpp>
+
+namespace strata::test {
+
+/// A Matern covariance matrix (nu = 1/2), row and column i scaled by a power of two up to 2^spread.
+inline HostMatrix matern_matrix(std::int64_t n, double range, double spread = 0) {
+  HostMatrix const A("strata::test::A", static_cast<std::size_t>(n), static_cast<std::size_t>(n));
+  fill_covariance(Kokkos::DefaultHostExecutionSpace(), MaternCovariance{1, range, 0.5, 0},
+                  synthetic_locations(n), A);
+  auto const factor = [&](std::int64_t i) {
+    return std::exp2(spread * std::sin(static_cast<double>(7 * i)));
+  };
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i) A(i, j) *= factor(i) * factor(j);
+  return A;
+}
+
+/// A copy in the memory of an execution space.
+template <class Exec>
+auto on_space(HostMatrix const& A) {
+  return Kokkos::create_mirror_view_and_copy(typename Exec::memory_space(), A);
+}
+
+/// The lower triangle that the tiles stand for, in fp64.
+template <class Matrix>
+HostMatrix stored_matrix(Matrix const& matrix) {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  std::int64_t const n = matrix.order(), nb = matrix.tile_size();
+  HostMatrix const A("strata::test::stored", static_cast<std::size_t>(n),
+                     static_cast<std::size_t>(n));
+  LeafBlas<Host> blas{Host()};
+  for (std::int64_t j = 0; j < matrix.tiles(); ++j)
+    for (std::int64_t i = j; i < matrix.tiles(); ++i)
+      blas.convert(matrix.op(i, j), matrix.tile(i, j),
+                   matrix_ref(A).block(i * nb, j * nb, matrix.rows(i), matrix.rows(j)));
+  Host().fence("strata::test::stored");
+  return A;
+}
+
+}  // namespace strata::test
+
+#endif
