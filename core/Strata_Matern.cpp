@@ -6,6 +6,7 @@
 #include <cmath>
 #include <core/Strata_Matern.hpp>
 #include <core/detail/Strata_ParseNumber.hpp>
+#include <optional>
 
 namespace strata {
 
@@ -23,7 +24,9 @@ void MaternCovariance::check() const {
 double MaternCovariance::operator()(double h) const {
   double const x = h / range;
   if (detail::has_closed_form(nu)) return sigma2 * detail::matern_closed_form(nu, x);
-  return sigma2 * detail::BesselK(nu).matern(x);
+  thread_local std::optional<detail::BesselK> last;
+  if (!last || last->order() != nu) last.emplace(nu);
+  return sigma2 * last->matern(x);
 }
 
 MaternCovariance MaternCovariance::parse(std::string_view text) {

@@ -29,8 +29,8 @@ struct MaternCovariance {
   double nu = 0.5;          ///< smoothness; in (0, 50]
   double nugget = 0;        ///< >= 0
 
-  /// C(h) for h >= 0, without the nugget; on the host. But for nu = 1/2, 3/2 and 5/2 each call works
-  /// out what depends on nu, a fraction of a millisecond, which `fill_covariance` does once.
+  /// C(h) for h >= 0, without the nugget; on the host. What depends on nu is worked out, in a
+  /// fraction of a millisecond, when a thread's nu is another than in its last call.
   double operator()(double h) const;
 
   /// Throws   ValueError that names the parameter out of range or not finite.
