@@ -14,11 +14,13 @@
 #include <dense/Strata_Refinement.hpp>
 #include <memory>
 #include <ooc/Strata_PrecisionMap.hpp>
+#include <utility>
 
 namespace strata::ooc {
 
 /// How a covariance matrix is factored.
 struct CovarianceFactorOptions {
+  CovarianceFactorOptions(PrecisionRule how = {}) : rule(std::move(how)) {}
   PrecisionRule rule;                               ///< rule.accuracy 0: fp64 throughout
   std::int64_t tile_size = 0;                       ///< 0: chosen for the order
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more memory than this

@@ -143,7 +143,7 @@ Fit fit(Exec const& exec, Locations const& locations, std::span<double const> va
     bool const defined = now.info == 0 && std::isfinite(now.log_likelihood);
     bool const first = result.evaluations == result.not_positive_definite + 1;
     if (!defined) ++result.not_positive_definite;
-    if (defined && (first || now.log_likelihood > result.likelihood.log_likelihood)) {
+    if (first || (defined && now.log_likelihood > result.likelihood.log_likelihood)) {
       result.theta = theta;
       result.likelihood = now;
     }
@@ -163,9 +163,10 @@ Fit fit(Exec const& exec, Locations const& locations, std::span<double const> va
     result.converged = outcome.converged;
     result.reason = outcome.reason;
   }
-  STRATA_REQUIRE(Error, result.not_positive_definite < result.evaluations,
-                 "fit: the covariance matrix was not positive definite at any of ",
-                 result.evaluations, " parameters; a nugget, or another start, may help");
+  if (result.not_positive_definite == result.evaluations) {
+    result.converged = false;
+    result.reason = "the covariance matrix was nowhere positive definite";
+  }
   mark_bounds(free, options.tolerance, result);
   result.seconds = seconds_since(begin);
   return result;

@@ -81,9 +81,10 @@ bool can_fit();
 /// positive definite the likelihood counts as less than any seen.
 ///
 /// Shape    as for `log_likelihood`.
+/// Result   the best that was found; with its `info` if the matrix was nowhere positive definite.
 /// Sync     fences `exec`.
-/// Throws   ValueError naming the parameter whose start is not inside its bounds or not positive; Error if the build
-///          has no optimiser, or no covariance matrix was positive definite; what `log_likelihood` and `on_step` throw.
+/// Throws   ValueError naming the parameter whose start is not inside its bounds or not positive;
+///          Error if the build has no optimiser; what `log_likelihood` and `on_step` throw.
 /// Source   BOBYQA: Powell, report DAMTP 2009/NA06; Nelder and Mead, Computer Journal 7 (1965), with the bounds of
 ///          Richardson and Kuester, Commun. ACM 16 (1973); both by Johnson, The NLopt package.
 template <class ExecutionSpace>

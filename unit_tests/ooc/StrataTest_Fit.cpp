@@ -26,10 +26,11 @@ class FitTest : public testing::Test {
 TYPED_TEST_SUITE(FitTest, strata::test::Spaces, strata::test::SpaceNames);
 
 FitOptions around(MaternCovariance const& start) {
-  FitOptions options{.start = start,
-                     .lower = {0.01, 0.005, 0.1, 1e-6},
-                     .upper = {100, 5, 3, 10},
-                     .mean = Mean::None};
+  FitOptions options;
+  options.start = start;
+  options.lower = {0.01, 0.005, 0.1, 1e-6};
+  options.upper = {100, 5, 3, 10};
+  options.mean = Mean::None;
   options.fixed = {false, false, false, start.nugget == 0};
   return options;
 }
@@ -109,9 +110,10 @@ TYPED_TEST(FitTest, GoesRoundParametersWithoutAFactor) {
   }
   options.start.nu = 30;
   options.fixed = {true, true, true, true};
-  EXPECT_EQ(text_of<Error>([&] { (void)fit(exec, at, y, options); }),
-            "fit: the covariance matrix was not positive definite at any of 1 parameters; a "
-            "nugget, or another start, may help");
+  auto const nowhere = fit(exec, at, y, options);
+  EXPECT_GT(nowhere.likelihood.info, 0);
+  EXPECT_FALSE(nowhere.converged);
+  EXPECT_EQ(nowhere.reason, "the covariance matrix was nowhere positive definite");
 }
 
 TYPED_TEST(FitTest, MarksBoundsThatHold) {

@@ -110,9 +110,10 @@ TYPED_TEST(LikelihoodTest, RefusesWhatItCannotUse) {
   EXPECT_EQ(log_likelihood(exec, {.nugget = 0.1}, twins, some_values(4)).info, 0);
   auto const needed = CovarianceFactor<TypeParam>::bytes_needed(100);
   EXPECT_GE(needed, 100u * 100 * 4);
-  auto const refusal = text_of<MemoryError>([&] {
-    CovarianceFactor<TypeParam>(exec, {}, synthetic_locations(100), {.max_bytes = needed / 2});
-  });
+  CovarianceFactorOptions small;
+  small.max_bytes = needed / 2;
+  auto const refusal = text_of<MemoryError>(
+      [&] { CovarianceFactor<TypeParam>(exec, {}, synthetic_locations(100), small); });
   EXPECT_NE(refusal.find("the limit is " + std::to_string(needed / 2)), std::string::npos)
       << refusal;
 }
