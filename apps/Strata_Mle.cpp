@@ -110,13 +110,15 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
                        prediction.backward_error, prediction.converged};
 }
 
-void diverge(Exec const& exec, Observations const& data, Factor& factor, Progress& progress,
+void diverge(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor, Progress& progress,
              MleResult& result) {
   DivergenceSummary summary;
   progress.phase("factoring in fp64, for the divergence");
   {
-    ooc::CovarianceFactorOptions options;
-    Factor const exact(exec, result.theta, data.locations, options);
+    ooc::CovarianceFactorOptions fp64;
+    fp64.tile_size = options.tile;
+    fp64.devices = factor_options(options).devices;
+    Factor const exact(exec, result.theta, data.locations, fp64);
     if (!exact.info().ok()) return;  // the report has no divergence
     summary.log_det_fp64 = exact.factor_log_determinant();
   }
@@ -136,7 +138,7 @@ void at_theta(Exec const& exec, MleOptions const& options, Observations const& d
   if (!result.likelihood)
     result.likelihood = ooc::log_likelihood(exec, factor, data.values, result.mean);
   if (!factor.info().ok()) return;
-  if (options.kl) diverge(exec, data, factor, progress, result);
+  if (options.kl) diverge(exec, options, data, factor, progress, result);
   if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
 }
 
@@ -148,7 +150,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.metric = data.locations.metric;
   result.mean = options.mean.value_or(options.evaluate ? ooc::Mean::None : ooc::Mean::Constant);
   result.read_seconds = watch.lap();
-  require_memory(options, result, Factor::bytes_needed(result.n) * (options.kl ? 2 : 1));
+  require_memory(options, result, Factor::bytes_needed(result.n, options.tile) * (options.kl ? 2 : 1));
   auto factor = factor_options(options);
   factor.max_bytes = memory_limit(options);
   if (options.fits()) search(exec, options, data, factor, progress, result);

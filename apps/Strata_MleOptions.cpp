@@ -30,6 +30,12 @@ ooc::Mean parse_mean(std::string const& text) {
   throw ValueError("mean '" + text + "' must be none or constant");
 }
 
+ooc::LogDet parse_log_det(std::string const& text) {
+  if (text == "corrected") return ooc::LogDet::Corrected;
+  if (text == "factor") return ooc::LogDet::Factor;
+  throw ValueError("log-determinant '" + text + "' must be corrected or factor");
+}
+
 std::vector<Precision> parse_precisions(std::string const& text) {
   std::vector<Precision> list;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -130,6 +136,20 @@ void add_method_options(CLI::App& command, MleOptions& options) {
                   "paper B's accuracy: tiles are rounded where that changes the matrix by less")
       ->type_name("E")
       ->group(group);
+  add_parsed(command, "--log-det", options.log_det, parse_log_det,
+             "with tiles below fp64: corrected by an estimate, or the factor's [corrected]")
+      ->type_name("HOW")
+      ->group(group);
+  command.add_option("--devices", options.devices, "GPUs, or workers on a host [1]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64).description(""))
+      ->group(group);
+  command
+      .add_option("--device-memory", options.device_memory,
+                  "of each for tiles, as 40GB; the matrix may be larger [what is free]")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(true))
+      ->group(group);
   command.add_option("--tile", options.tile, "order of the tiles [the library's choice]")
       ->type_name("N")
       ->check(at_least<std::int64_t>(1))
@@ -216,6 +236,8 @@ ooc::CovarianceFactorOptions factor_options(MleOptions const& options) {
   factor.rule.accuracy = options.epsilon;
   if (!options.precisions.empty()) factor.rule.precisions = options.precisions;
   factor.tile_size = options.tile;
+  factor.log_det = options.log_det;
+  factor.devices = ooc::make_devices(options.devices, options.device_memory);
   return factor;
 }
 

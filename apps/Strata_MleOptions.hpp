@@ -38,7 +38,10 @@ struct MleOptions {
   std::vector<Precision> precisions;  ///< empty: fp64, or all four with an epsilon
   double epsilon = 0;
   std::int64_t tile = 0;       ///< 0: the library's choice
-  std::size_t max_memory = 0;  ///< bytes; 0: what is available
+  ooc::LogDet log_det = ooc::LogDet::Corrected;
+  int devices = 1;
+  std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
+  std::size_t max_memory = 0;     ///< bytes of the host; 0: what is available
 
   std::string predict;       ///< path of a file of places
   std::string output, json;  ///< paths, empty: not wanted

@@ -42,7 +42,7 @@ macro(strata_tpl name package found)
 endmacro()
 
 set(Strata_TPL_TARGETS)
-set(Strata_TPL_PACKAGES KokkosKernels ZLIB)  # what the consumer of a static Strata needs
+set(Strata_TPL_PACKAGES KokkosKernels ZLIB Threads)  # what the consumer of a static Strata needs
 find_package(LAPACK QUIET)
 strata_tpl(LAPACK LAPACK "${LAPACK_FOUND}" LAPACK::LAPACK BLAS::BLAS)
 find_package(dnnl CONFIG QUIET)
@@ -84,5 +84,6 @@ else()
   message(STATUS "Without NLopt `strata mle` evaluates likelihoods but does not fit (Debian: libnlopt-dev)")
 endif()
 find_package(ZLIB REQUIRED)
+find_package(Threads REQUIRED)
 find_package(Boost 1.74 CONFIG REQUIRED)  # this and the next in no header of Strata's: consumers do without
 find_package(nlohmann_json 3.10 CONFIG REQUIRED)

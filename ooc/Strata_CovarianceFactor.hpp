@@ -12,77 +12,95 @@
 #include <cstdint>
 #include <dense/Strata_LogDeterminant.hpp>
 #include <dense/Strata_Refinement.hpp>
-#include <memory>
+#include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
+#include <optional>
 #include <utility>
 
 namespace strata::ooc {
+
+/// What a log-determinant is taken from where tiles are in low precision.
+enum class LogDet : std::uint8_t {
+  Corrected,  ///< the factor's, with its error estimated away; as many passes over S as Lanczos steps
+  Factor,     ///< the factor's alone, as paper B does
+};
 
 /// How a covariance matrix is factored.
 struct CovarianceFactorOptions {
   CovarianceFactorOptions(PrecisionRule how = {}) : rule(std::move(how)) {}
   PrecisionRule rule;                               ///< rule.accuracy 0: fp64 throughout
   std::int64_t tile_size = 0;                       ///< 0: chosen for the order
-  std::size_t max_bytes = physical_memory_bytes();  ///< refuse more memory than this
+  Devices devices = make_devices(1);                ///< with their budgets
+  std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
+  LogDet log_det = LogDet::Corrected;
 };
 
 /// What it took.
 struct CovarianceFactorReport {
   std::int64_t n = 0, tile_size = 0;
-  std::array<std::int64_t, 4> tiles{};  ///< in fp64, fp32, fp16 and fp8_e4m3
-  std::size_t bytes = 0;                ///< of the matrix and its factor
+  std::array<std::int64_t, 4> tiles{};        ///< in fp64, fp32, fp16 and fp8_e4m3
+  std::size_t bytes = 0;                      ///< of the tiles
+  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< between host and devices, of the factorisation
   double fill_seconds = 0, factor_seconds = 0;
 };
 
-/// The Cholesky factor M = L L^T of a covariance matrix S, and all that a Gaussian likelihood asks of it.
+/// The Cholesky factor M = L L^T of a covariance matrix S, and all that a Gaussian likelihood asks
+/// of it.
 ///
-/// M is S but for the rounding of its tiles; solves are refined with S to fp64 accuracy.
+/// The matrix is made tile by tile and may be larger than the devices. M is S but for the rounding
+/// of its tiles; solves are refined to fp64 accuracy with S, whose entries are evaluated anew for
+/// that. Not to be used by two threads at once.
 template <class ExecutionSpace>
 class CovarianceFactor {
  public:
-  using memory_space = typename ExecutionSpace::memory_space;
-  using Block = Kokkos::View<double**, Kokkos::LayoutLeft, memory_space>;
+  using Block = typename TileFactor<ExecutionSpace>::Block;
 
   /// Fill the covariance matrix of observations at `locations`, and factor it.
   ///
-  /// Sync     runs on `exec` and fences it.
-  /// Memory   `bytes_needed`.
-  /// Throws   what `check_covariance` throws; MemoryError with the bytes needed and allowed, before
-  ///          anything is allocated; ValueError for options out of range; VendorError.
+  /// Sync     runs on `exec` and the devices, and returns when all is done.
+  /// Memory   `bytes_needed` on the host, the devices' budgets.
+  /// Throws   what `check_covariance`, `TileMatrix::generate` and `cholesky` throw.
   CovarianceFactor(ExecutionSpace const& exec, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {});
-  ~CovarianceFactor();
-  CovarianceFactor(CovarianceFactor&&) noexcept;
-  CovarianceFactor& operator=(CovarianceFactor&&) noexcept;
 
-  /// Bytes of the matrix and its factor; no options need more.
-  static std::size_t bytes_needed(std::int64_t n);
+  /// Another covariance at the same locations, in the memory that is there. Contract as above; after
+  /// an exception there is no factor.
+  void refactor(ExecutionSpace const& exec, MaternCovariance const& covariance);
 
-  MaternCovariance const& covariance() const;
-  Locations const& locations() const;
-  std::int64_t order() const { return locations().size(); }
+  /// Bytes of tiles of this order, all in fp64; tile_size 0: the one chosen.
+  static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size = 0);
 
-  /// Whether there is a factor, else the leading minor that is not positive. Without one the calls below throw
-  /// ValueError.
-  Info info() const;
-  CovarianceFactorReport const& report() const;
+  MaternCovariance const& covariance() const { return covariance_; }
+  Locations const& locations() const { return locations_; }
+  std::int64_t order() const { return locations_.size(); }
+
+  /// Whether there is a factor, else the leading minor that is not positive. Without one the calls
+  /// below throw ValueError.
+  Info info() const { return factor().info(); }
+  CovarianceFactorReport const& report() const { return report_; }
 
   /// log det M = 2 sum_i log l_ii.
-  double factor_log_determinant() const;
-  /// Of S: with the correction that M needs, and its standard error; log det M itself where all is fp64.
-  [[nodiscard]] dense::LogDeterminantEstimate log_determinant(ExecutionSpace const& exec);
+  double factor_log_determinant() const { return factor().log_determinant(); }
+  /// log det S as the options say. Where all is fp64, or with LogDet::Factor, it is log det M, the
+  /// errors of the estimate being 0 or, for the latter with tiles in low precision, NaN: not known.
+  [[nodiscard]] dense::LogDeterminantEstimate log_determinant(ExecutionSpace const& exec) const;
 
   /// X = S^-1 B, refined. Shape: n x m. Fences `exec`.
   [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, Block const& B,
-                                              Block const& X);
-  /// R = M^-1 R.
-  void precondition(ExecutionSpace const& exec, Block const& R);
-  /// Y = S X in fp64.
-  void apply(ExecutionSpace const& exec, Block const& X, Block const& Y);
+                                              Block const& X) const;
+  /// R = M^-1 R. Shape: n x m. Fences `exec`.
+  void precondition(ExecutionSpace const& exec, Block const& R) const;
+  /// Y = S X in fp64. Shape: n x m. Fences `exec`.
+  void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  TileFactor<ExecutionSpace> const& factor() const;
+
+  MaternCovariance covariance_;
+  Locations locations_;
+  CovarianceFactorOptions options_;
+  CovarianceFactorReport report_;
+  std::optional<TileFactor<ExecutionSpace>> factor_;
 };
 
 }  // namespace strata::ooc

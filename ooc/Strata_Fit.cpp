@@ -135,10 +135,14 @@ Fit fit(Exec const& exec, Locations const& locations, std::span<double const> va
   Fit result;
   result.likelihood.log_likelihood = std::numeric_limits<double>::quiet_NaN();
   std::optional<double> worst;
+  std::optional<CovarianceFactor<Exec>> factor;
   auto const evaluate = [&](std::span<double const> logarithms) {
     MaternCovariance const theta = free.covariance(logarithms);
-    Likelihood const now =
-        log_likelihood(exec, theta, locations, values, options.mean, options.factor);
+    if (factor)
+      factor->refactor(exec, theta);
+    else
+      factor.emplace(exec, theta, locations, options.factor);
+    Likelihood const now = log_likelihood(exec, *factor, values, options.mean);
     ++result.evaluations;
     bool const defined = now.info == 0 && std::isfinite(now.log_likelihood);
     bool const first = result.evaluations == result.not_positive_definite + 1;

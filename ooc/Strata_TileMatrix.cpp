@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <zlib.h>
+
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <cmath>
@@ -62,30 +64,42 @@ TileMatrix<Exec>::TileMatrix(std::int64_t n, std::int64_t tile_size, Generator c
     : n_(n), tile_size_(tile_size), generator_(generator), map_(tiles_of(n, tile_size)) {
   STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
   norms_.tiles = tiles();
-  scaling_.assign(static_cast<std::size_t>(n), 1.0);
 }
 
 template <class Exec>
 TileMatrix<Exec> TileMatrix<Exec>::generate(Exec const& exec, std::int64_t n,
                                             std::int64_t tile_size, Generator const& generator,
                                             TileMatrixOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::generate");
   options.rule.check();
   TileMatrix matrix(n, tile_size, generator);
+  matrix.refill(exec, generator, options);
+  return matrix;
+}
+
+template <class Exec>
+void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
+                              TileMatrixOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::generate");
+  STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
+  options.rule.check();
+  generator_ = generator;
+  rule_ = options.rule;
+  scaling_.assign(static_cast<std::size_t>(n_), 1.0);
+  device_scaling_ = {};
   bool const mixed = options.rule.accuracy > 0;
-  if (!mixed) matrix.place(options);  // refuses before any work
+  map_ = PrecisionMap(tiles());
+  if (!mixed) place(options);  // refuses before any work
   Kokkos::Timer const timer;
-  if (options.equilibrate) matrix.equilibrate(exec);
-  matrix.measure(exec, !mixed);
+  if (options.equilibrate) equilibrate(exec);
+  measure(exec, !mixed);
   double const measured = timer.seconds();
   if (mixed) {
-    matrix.map_ = precision_map(matrix.norms_, options.rule);
-    matrix.place(options);
+    map_ = precision_map(norms_, options.rule);
+    place(options);
   }
   Kokkos::Timer const again;
-  if (mixed) matrix.fill(exec);
-  matrix.report_.generate_seconds = measured + again.seconds();
-  return matrix;
+  if (mixed) fill(exec);
+  report_.generate_seconds = measured + again.seconds();
 }
 
 template <class Exec>
@@ -96,6 +110,21 @@ std::int64_t TileMatrix<Exec>::rows(std::int64_t i) const {
 template <class Exec>
 auto TileMatrix<Exec>::tile(std::int64_t i, std::int64_t j) const -> HostTile {
   return detail::stored_tile<Kokkos::HostSpace>(data(i, j), map_.at(i, j), rows(i), rows(j));
+}
+
+template <class Exec>
+double TileMatrix<Exec>::square(std::int64_t i, std::int64_t j) const {
+  std::size_t const numbers = detail::number_bytes(map_.at(i, j), rows(i), rows(j));
+  return reinterpret_cast<double const*>(data(i, j) + numbers)[detail::SquareField];
+}
+
+template <class Exec>
+std::uint64_t TileMatrix<Exec>::hash() const {
+  auto const crc = [](std::vector<double> const& numbers) {
+    return crc32_z(0, reinterpret_cast<unsigned char const*>(numbers.data()),
+                   numbers.size() * sizeof(double));
+  };
+  return (std::uint64_t{map_.hash()} ^ crc(scaling_)) << 32 | crc(norms_.squares);
 }
 
 template <class Exec>
@@ -176,7 +205,7 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
       if (!keep) continue;
       auto* const trailer = reinterpret_cast<double*>(
           buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
-      detail::write_trailer<Exec>(exec, measure, trailer);
+      detail::write_trailer<Exec>(exec, Precision::fp64, measure, trailer);
       copy_out(exec, buffer.data(), i, j);
     }
   }
@@ -223,17 +252,21 @@ void TileMatrix<Exec>::place(TileMatrixOptions const& options) {
       sizes.back() += bytes;
     }
   }
-  for (std::size_t const bytes : sizes) {
+  chunks_.resize(sizes.size());
+  for (std::size_t c = 0; c < sizes.size(); ++c) {
+    if (chunks_[c].size() >= sizes[c]) continue;  // of the matrix that was here before
+    chunks_[c] = {};
     try {
-      chunks_.push_back(Chunk(
+      chunks_[c] = Chunk(
           Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::HostChunk"),
-          bytes));
+          sizes[c]);
     } catch (std::exception const& failure) {
-      throw MemoryError(strata::detail::message("tile matrix: can't allocate ", bytes, " of ",
-                                                needed, " bytes of host memory after ",
-                                                chunks_.size(), " chunks: ", failure.what()));
+      throw MemoryError(strata::detail::message(
+          "tile matrix: can't allocate ", sizes[c], " of ", needed,
+          " bytes of host memory, the first of chunk ", c + 1, ": ", failure.what()));
     }
   }
+  tile_data_.clear();
   for (std::size_t t = 0; t < offsets.size(); ++t)
     tile_data_.push_back(chunks_[chunk_of[t]].data() + offsets[t]);
   report_ = {needed, static_cast<std::int64_t>(sizes.size()), timer.seconds(), 0};
@@ -278,7 +311,8 @@ void TileMatrix<Exec>::fill(Exec const& exec) {
       meter(tile, i == j, measure.data());
       auto* const trailer = reinterpret_cast<double*>(
           narrow.data() + detail::number_bytes(precision, rows(i), rows(j)));
-      detail::store_tile<Exec>(blas, op(i, j), tile, measure.data(), stored, trailer);
+      detail::write_trailer<Exec>(exec, precision, measure.data(), trailer);
+      blas.convert(op(i, j), tile, stored);
       copy_out(exec, narrow.data(), i, j);
     }
   }

@@ -91,6 +91,11 @@ class TileMatrix {
   static TileMatrix from_view(ExecutionSpace const& exec, MatrixView const& A,
                               std::int64_t tile_size, TileMatrixOptions const& options = {});
 
+  /// Hold another matrix of the same order, in the host memory that is there as far as it goes.
+  /// Contract as for `generate`.
+  void refill(ExecutionSpace const& exec, Generator const& generator,
+              TileMatrixOptions const& options = {});
+
   std::int64_t order() const { return n_; }
   std::int64_t tile_size() const { return tile_size_; }
   /// Tile rows: ceil(n / tile_size).
@@ -98,24 +103,35 @@ class TileMatrix {
   /// Rows of the tiles in tile row i.
   std::int64_t rows(std::int64_t i) const;
   PrecisionMap const& map() const { return map_; }
+  PrecisionRule const& rule() const { return rule_; }
 
   /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read it.
   HostTile tile(std::int64_t i, std::int64_t j) const;
   /// How to read the stored tile as the tile.
   Op op(std::int64_t i, std::int64_t j) const;
-  /// The tile as it lies in memory, and how many of its bytes a copy needs: the numbers, then scale
-  /// and squared norm.
+  /// The tile as it lies in memory, and how many of its bytes a copy needs: the numbers, then scale,
+  /// squared norm and largest magnitude.
   std::byte* data(std::int64_t i, std::int64_t j) const;
   std::size_t copy_bytes(std::int64_t i, std::int64_t j) const;
 
+  /// Squared Frobenius norm of the tile as it was before it was rounded; of the diagonal tiles of a
+  /// factor it means nothing.
+  double square(std::int64_t i, std::int64_t j) const;
+
   /// D, n powers of two.
   std::vector<double> const& scaling() const { return scaling_; }
+  /// The same where `generate` ran; empty if the matrix was not equilibrated.
+  Kokkos::View<double const*, typename ExecutionSpace::memory_space> device_scaling() const {
+    return device_scaling_;
+  }
   /// What fills tiles of A (not of H).
   Generator const& generator() const { return generator_; }
   /// tile = H's tile (i, j) in fp64, by the generator. Enqueued on `exec`.
   void generate_tile(ExecutionSpace const& exec, std::int64_t i, std::int64_t j,
                      TileView<ExecutionSpace> const& tile) const;
 
+  /// A number that differs for matrices of other sizes, precisions, scalings or tile norms.
+  std::uint64_t hash() const;
   double norm_inf() const { return norm_inf_; }      ///< ||H||_inf
   TileNorms const& norms() const { return norms_; }  ///< of H
   TileMatrixReport const& report() const { return report_; }
@@ -138,6 +154,7 @@ class TileMatrix {
   std::int64_t n_, tile_size_;
   Generator generator_;
   PrecisionMap map_;
+  PrecisionRule rule_;
   std::vector<double> scaling_;
   Vector device_scaling_;
   TileNorms norms_;
@@ -155,13 +172,13 @@ constexpr std::size_t number_bytes(Precision precision, std::int64_t rows, std::
   auto const bytes = static_cast<std::size_t>(rows * cols) * traits(precision).bytes;
   return (bytes + alignment - 1) / alignment * alignment;
 }
-/// Bytes of a stored tile: numbers, then scale and squared norm in a block of their own.
+/// Bytes of a stored tile: numbers, then what `TrailerField` names in a block of its own.
 constexpr std::size_t tile_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
   return number_bytes(precision, rows, cols) + 256;
 }
 /// Bytes of it that carry something.
 constexpr std::size_t tile_copy_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
-  return number_bytes(precision, rows, cols) + 2 * sizeof(double);
+  return number_bytes(precision, rows, cols) + 3 * sizeof(double);
 }
 /// Whether tiles of this precision are stored transposed.
 constexpr bool is_transposed(Precision precision) { return traits(precision).bytes == 1; }

@@ -62,16 +62,6 @@ void sum_columns(Exec const& exec, std::int64_t cols, Columns const& columns,
       });
 }
 
-template <class Exec>
-void write_scale(Exec const& exec, Precision precision, TileMeasure const* measure,
-                 double* trailer) {
-  Kokkos::parallel_for(
-      "strata::ooc::store_tile::scale", Kokkos::RangePolicy<Exec>(exec, 0, 1), KOKKOS_LAMBDA(int) {
-        trailer[0] = dense::block_scale(precision, measure->largest);
-        trailer[1] = measure->square;
-      });
-}
-
 }  // namespace
 
 template <class Exec>
@@ -89,16 +79,24 @@ void TileMeter<Exec>::operator()(Matrix const& A, bool symmetric, TileMeasure* m
 }
 
 template <class Exec>
-void store_tile(LeafBlas<Exec>& blas, Op op, MatrixRef<typename Exec::memory_space> const& A,
-                TileMeasure const* measure, MatrixRef<typename Exec::memory_space> const& stored,
-                double* trailer) {
-  write_scale(blas.exec(), stored.precision, measure, trailer);
-  blas.convert(op, A, stored);
+void write_trailer(Exec const& exec, Precision precision, TileMeasure const* measure,
+                   double* trailer) {
+  Kokkos::parallel_for(
+      "strata::ooc::write_trailer", Kokkos::RangePolicy<Exec>(exec, 0, 1), KOKKOS_LAMBDA(int) {
+        trailer[ScaleField] = dense::block_scale(precision, measure->largest);
+        trailer[SquareField] = measure->square;
+        trailer[LargestField] = measure->largest;
+      });
 }
 
 template <class Exec>
-void write_trailer(Exec const& exec, TileMeasure const* measure, double* trailer) {
-  write_scale(exec, Precision::fp64, measure, trailer);
+void copy_trailer(Exec const& exec, Precision precision, double const* source, double* trailer) {
+  Kokkos::parallel_for(
+      "strata::ooc::copy_trailer", Kokkos::RangePolicy<Exec>(exec, 0, 1), KOKKOS_LAMBDA(int) {
+        trailer[ScaleField] = dense::block_scale(precision, source[LargestField]);
+        trailer[SquareField] = source[SquareField];
+        trailer[LargestField] = source[LargestField];
+      });
 }
 
 template <class Exec>
@@ -149,20 +147,18 @@ void read_diagonal(Exec const& exec, std::int64_t row,
       KOKKOS_LAMBDA(std::int64_t i) { diagonal(row + i) = a[i * (ld + 1)]; });
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                            \
-  template class TileMeter<Exec>;                                                           \
-  template void store_tile<Exec>(LeafBlas<Exec>&, Op, MatrixRef<Exec::memory_space> const&, \
-                                 TileMeasure const*, MatrixRef<Exec::memory_space> const&,  \
-                                 double*);                                                  \
-  template void write_trailer<Exec>(Exec const&, TileMeasure const*, double*);              \
-  template void scale_tile<Exec>(                                                           \
-      Exec const&, Kokkos::View<double const*, Exec::memory_space> const&, std::int64_t,    \
-      std::int64_t, MatrixRef<Exec::memory_space> const&);                                  \
-  template void add_absolute_sums<Exec>(Exec const&, std::int64_t, std::int64_t,            \
-                                        MatrixRef<Exec::memory_space> const&,               \
-                                        Kokkos::View<double*, Exec::memory_space> const&);  \
-  template void read_diagonal<Exec>(Exec const&, std::int64_t,                              \
-                                    MatrixRef<Exec::memory_space> const&,                   \
+#define STRATA_INSTANTIATE(Exec)                                                           \
+  template class TileMeter<Exec>;                                                          \
+  template void write_trailer<Exec>(Exec const&, Precision, TileMeasure const*, double*);  \
+  template void copy_trailer<Exec>(Exec const&, Precision, double const*, double*);        \
+  template void scale_tile<Exec>(                                                          \
+      Exec const&, Kokkos::View<double const*, Exec::memory_space> const&, std::int64_t,   \
+      std::int64_t, MatrixRef<Exec::memory_space> const&);                                 \
+  template void add_absolute_sums<Exec>(Exec const&, std::int64_t, std::int64_t,           \
+                                        MatrixRef<Exec::memory_space> const&,              \
+                                        Kokkos::View<double*, Exec::memory_space> const&); \
+  template void read_diagonal<Exec>(Exec const&, std::int64_t,                             \
+                                    MatrixRef<Exec::memory_space> const&,                  \
                                     Kokkos::View<double*, Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

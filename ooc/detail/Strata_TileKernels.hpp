@@ -36,17 +36,20 @@ class TileMeter {
   Kokkos::View<TileMeasure*, typename ExecutionSpace::memory_space> columns_;
 };
 
-/// stored = op(A) / s with s = block_scale(stored.precision, measure->largest);
-/// trailer = {s, measure->square}.
-template <class ExecutionSpace>
-void store_tile(LeafBlas<ExecutionSpace>& blas, Op op,
-                MatrixRef<typename ExecutionSpace::memory_space> const& A,
-                TileMeasure const* measure,
-                MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* trailer);
+/// What lies behind the numbers of a stored tile.
+enum TrailerField : std::uint8_t { ScaleField, SquareField, LargestField };
 
-/// trailer = {1, measure->square}, of a tile that is stored where it was computed.
+/// trailer = {block_scale(precision, largest), square, largest} of a tile that is stored in
+/// `precision`.
 template <class ExecutionSpace>
-void write_trailer(ExecutionSpace const& exec, TileMeasure const* measure, double* trailer);
+void write_trailer(ExecutionSpace const& exec, Precision precision, TileMeasure const* measure,
+                   double* trailer);
+
+/// The same of a copy of a stored tile in another precision. Rounding is monotonic, so the copy of
+/// a rounded tile is in range as well.
+template <class ExecutionSpace>
+void copy_trailer(ExecutionSpace const& exec, Precision precision, double const* source,
+                  double* trailer);
 
 /// A(i, j) *= d(row + i) d(col + j); an empty d is the identity.
 template <class ExecutionSpace>

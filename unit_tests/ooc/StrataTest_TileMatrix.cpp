@@ -90,6 +90,26 @@ TYPED_TEST(TileMatrixOn, IsTheSameFromAViewAndFromAGenerator) {
   }
 }
 
+TYPED_TEST(TileMatrixOn, IsFilledAgainInTheSameMemory) {
+  TypeParam const exec;
+  Locations const locations = synthetic_locations(100);
+  auto const tiles = [&](double range) {
+    return matern_tiles(exec, MaternCovariance{1, range, 0.5, 0}, locations);
+  };
+  auto matrix = TileMatrix<TypeParam>::generate(exec, 100, 16, tiles(0.1));
+  std::byte* const place = matrix.data(0, 0);
+  for (auto const& rule : {PrecisionRule{1e-4}, PrecisionRule{}}) {
+    matrix.refill(exec, tiles(0.02), rule);
+    EXPECT_EQ(matrix.data(0, 0), place);
+    auto const fresh = TileMatrix<TypeParam>::generate(exec, 100, 16, tiles(0.02), rule);
+    EXPECT_TRUE(matrix.map() == fresh.map());
+    EXPECT_EQ(matrix.hash(), fresh.hash());
+    HostMatrix const H = stored_matrix(matrix), G = stored_matrix(fresh);
+    for (std::size_t j = 0; j < 100; ++j)
+      for (std::size_t i = j; i < 100; ++i) ASSERT_EQ(H(i, j), G(i, j));
+  }
+}
+
 TYPED_TEST(TileMatrixOn, KeepsItsChunksBounded) {
   TypeParam const exec;
   TileMatrixOptions options;

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <cmath>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_Team.hpp>
+#include <filesystem>
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/detail/Strata_Executor.hpp>
+#include <ooc/detail/Strata_TileKernels.hpp>
+#include <utility>
+
+namespace strata::ooc {
+
+std::string_view name_of(Variant variant) {
+  switch (variant) {
+    case Variant::Sync:
+      return "sync";
+    case Variant::Async:
+      return "async";
+    case Variant::V1:
+      return "v1";
+    case Variant::V2:
+      return "v2";
+    case Variant::V3:
+      return "v3";
+    case Variant::V4:
+      break;
+  }
+  return "v4";
+}
+
+Variant variant_from_name(std::string_view name) {
+  std::string valid;
+  for (Variant const variant : all_variants) {
+    if (name == name_of(variant)) return variant;
+    valid.append(valid.empty() ? "" : ", ").append(name_of(variant));
+  }
+  throw ValueError(strata::detail::message("no variant '", name, "'; there are ", valid));
+}
+
+Devices make_devices(int count, std::size_t budget_bytes) {
+  STRATA_REQUIRE(ValueError, count >= 1, "devices: ", count, ", must be at least 1");
+  Devices devices;
+  for (int id = 0; id < count; ++id) devices.push_back({id, budget_bytes});
+  return devices;
+}
+
+namespace {
+
+template <auto member>
+std::uint64_t sum_of(std::vector<DeviceReport> const& devices) {
+  std::uint64_t sum = 0;
+  for (DeviceReport const& device : devices) sum += device.*member;
+  return sum;
+}
+
+}  // namespace
+
+std::uint64_t CholeskyReport::bytes_in() const { return sum_of<&DeviceReport::bytes_in>(devices); }
+std::uint64_t CholeskyReport::bytes_out() const {
+  return sum_of<&DeviceReport::bytes_out>(devices);
+}
+std::uint64_t CholeskyReport::bytes_peer() const {
+  return sum_of<&DeviceReport::bytes_peer>(devices);
+}
+
+std::size_t smallest_budget_bytes(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map,
+                                  int streams) {
+  STRATA_REQUIRE(ValueError, streams >= 1, "cholesky: ", streams, " streams, must be at least 1");
+  detail::TilePlan const plan(n, tile_size, map);
+  return plan.block_bytes() * static_cast<std::size_t>(plan.items()) *
+         static_cast<std::size_t>(streams);
+}
+
+namespace {
+
+template <class Exec>
+int streams_of(CholeskyOptions const& options) {
+  STRATA_REQUIRE(ValueError, options.streams >= 0 && options.streams <= 64,
+                 "cholesky: ", options.streams, " streams, must be at most 64, or 0 for automatic");
+  if (options.variant == Variant::Sync) return 1;
+  if (options.streams > 0) return options.streams;
+  return strata::detail::runs_on_host<Exec> ? 1 : 4;
+}
+
+void require_budgets(Devices const& devices, CholeskyReport const& report) {
+  for (Device const& device : devices)
+    STRATA_REQUIRE(MemoryError,
+                   device.budget_bytes == 0 || device.budget_bytes >= report.smallest_budget_bytes,
+                   "cholesky: device ", device.id, " has a budget of ", device.budget_bytes,
+                   " bytes; ", report.streams, " streams with tiles of ", report.tile_size,
+                   " need at least ", report.smallest_budget_bytes);
+}
+
+// Columns that a checkpoint holds, read into the matrix.
+template <class Exec>
+std::int64_t resume(TileMatrix<Exec> const& matrix, std::string const& folder) {
+  if (folder.empty()) return 0;
+  std::filesystem::create_directories(folder);
+  std::int64_t column = 0;
+  while (column < matrix.tiles() && detail::read_column(folder, detail::header_of(matrix, column),
+                                                        detail::column_tiles_of(matrix, column)))
+    ++column;
+  return column;
+}
+
+// The operand rule with the norms of L that were measured.
+template <class Exec>
+double operand_excess(TileMatrix<Exec> const& matrix) {
+  std::int64_t const tiles = matrix.tiles();
+  if (!matrix.map().is_mixed() || matrix.rule().accuracy == 0) return 0;
+  double const allowed =
+      matrix.rule().accuracy * matrix.norms().frobenius() / static_cast<double>(tiles);
+  double worst = 0;
+  for (std::int64_t k = 0; k < tiles; ++k) {
+    std::vector<double> norms;
+    for (std::int64_t i = k + 1; i < tiles; ++i) norms.push_back(std::sqrt(matrix.square(i, k)));
+    std::vector<double> sorted(norms);
+    std::ranges::sort(sorted, std::greater());
+    for (std::size_t t = 0; t < norms.size() && norms.size() > 1; ++t) {
+      double const other = norms[t] == sorted[0] ? sorted[1] : sorted[0];
+      Precision const precision = matrix.map().at(k + 1 + static_cast<std::int64_t>(t), k);
+      if (precision == Precision::fp64) continue;
+      worst = std::max(worst, norms[t] * other * traits(precision).unit_roundoff / allowed);
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+template <class Exec>
+TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
+                          CholeskyOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::ooc::cholesky");
+  STRATA_REQUIRE(ValueError, !devices.empty(), "cholesky: there is no device");
+  STRATA_REQUIRE(ValueError, options.lookahead >= 0, "cholesky: the lookahead is ",
+                 options.lookahead, ", must not be negative");
+  CholeskyReport report;
+  report.n = matrix.order();
+  report.tile_size = matrix.tile_size();
+  report.tiles = matrix.tiles();
+  report.variant = options.variant;
+  report.histogram = matrix.map().histogram();
+  report.streams = streams_of<Exec>(options);
+  if (report.n == 0) return {std::move(matrix), Info::success(), std::move(report)};
+  report.smallest_budget_bytes =
+      smallest_budget_bytes(report.n, report.tile_size, matrix.map(), report.streams);
+  require_budgets(devices, report);
+  Schedule schedule =
+      cholesky_schedule(report.tiles, static_cast<int>(devices.size()), report.streams,
+                        options.column_block);  // refuses before anything is written
+  report.first_column = resume(matrix, options.checkpoint.folder);
+  if (report.first_column > 0)
+    schedule = cholesky_schedule(report.tiles, static_cast<int>(devices.size()), report.streams,
+                                 options.column_block, report.first_column);
+  Info const info = detail::Executor<Exec>(devices, matrix, schedule, options).run(report);
+  if (info.ok()) report.operand_excess = operand_excess(matrix);
+  return {std::move(matrix), info, std::move(report)};
+}
+
+#define STRATA_INSTANTIATE(Exec)                                               \
+  template TileFactor<Exec> cholesky<Exec>(Devices const&, TileMatrix<Exec>&&, \
+                                           CholeskyOptions const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::ooc

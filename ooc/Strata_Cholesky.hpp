@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_OOC_CHOLESKY_HPP
+#define STRATA_OOC_CHOLESKY_HPP
+
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_Trace.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <dense/Strata_LogDeterminant.hpp>
+#include <dense/Strata_Refinement.hpp>
+#include <functional>
+#include <memory>
+#include <ooc/Strata_Schedule.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace strata::ooc {
+
+/// What is kept on a device, and when it is given up; one executor, six policies.
+enum class Variant : std::uint8_t {
+  Sync,   ///< one stream; every step waits for the one before, nothing is kept
+  Async,  ///< several streams, nothing is kept
+  V1,     ///< a tile stays on the device while it is updated
+  V2,     ///< operands stay until memory is short; the least recently used goes first
+  V3,     ///< diagonal tiles stay until their column is done
+  V4,     ///< the tile whose next use is furthest goes first; tiles are fetched ahead of their use
+};
+inline constexpr Variant all_variants[] = {Variant::Sync, Variant::Async, Variant::V1,
+                                           Variant::V2,   Variant::V3,    Variant::V4};
+
+/// "sync", "async", "v1", "v2", "v3", "v4".
+std::string_view name_of(Variant variant);
+/// Throws   ValueError that lists the valid names.
+Variant variant_from_name(std::string_view name);
+
+/// A device that takes part: a GPU by its number, or on a host a worker with memory of its own.
+struct Device {
+  int id = 0;
+  /// For tiles; the libraries' workspaces come on top. 0: what the matrix can use, on a GPU at most
+  /// 9/10 of what is free.
+  std::size_t budget_bytes = 0;
+};
+using Devices = std::vector<Device>;
+
+/// `count` devices, numbered from 0.
+Devices make_devices(int count, std::size_t budget_bytes = 0);
+
+/// Where finished columns are kept, and taken up from.
+struct CheckpointOptions {
+  /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
+  /// from the first on without a gap, are not factored again.
+  std::string folder;
+};
+
+/// Choices of an out-of-core factorisation.
+struct CholeskyOptions {
+  Variant variant = Variant::V4;
+  int streams = 0;                ///< of each device; 0: 1 on a host, 4 on a GPU; Sync has one
+  std::int64_t column_block = 1;  ///< see `cholesky_schedule`
+  bool peer_copies = true;        ///< fetch finished tiles from the device that has them
+  int lookahead = 2;              ///< updates ahead of which V4 fetches
+  CheckpointOptions checkpoint;
+  Trace* trace = nullptr;  ///< record each stream's copies and work here
+  /// Called by a stream's thread before each task; what it throws ends the factorisation.
+  std::function<void(Task const&)> on_task;
+};
+
+/// What one device moved.
+struct DeviceReport {
+  int id = 0;
+  std::size_t budget_bytes = 0;                      ///< of the pool of tiles
+  std::uint64_t bytes_in = 0, bytes_out = 0;         ///< from and to the host
+  std::uint64_t bytes_peer = 0;                      ///< from other devices
+  std::int64_t hits = 0, misses = 0, evictions = 0;  ///< of tiles looked for
+};
+
+/// What was done.
+struct CholeskyReport {
+  std::int64_t n = 0, tile_size = 0, tiles = 0, first_column = 0;
+  Variant variant = Variant::V4;
+  int streams = 0;
+  std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
+  std::vector<DeviceReport> devices;
+  std::size_t smallest_budget_bytes = 0;  ///< of a device for these streams and precisions
+  double setup_seconds = 0;               ///< to allocate the pools and start the streams
+  double factor_seconds = 0;
+  double flop_per_s = 0;  ///< n^3/3 flops over factor_seconds
+  /// The worst ||L_ik||_F ||L_mk||_F u Nt / (eps ||A||_F) of the rule that the map was made by, with
+  /// the norms as they came out; 0 for maps of one precision. Above 1 the map was too coarse.
+  double operand_excess = 0;
+
+  std::uint64_t bytes_in() const;
+  std::uint64_t bytes_out() const;
+  std::uint64_t bytes_peer() const;
+};
+
+/// The least bytes of tiles that each device needs.
+///
+/// Throws   ValueError if streams < 1.
+std::size_t smallest_budget_bytes(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map,
+                                  int streams);
+
+/// How a solve is refined, and with what residual.
+struct SolveOptions {
+  dense::RefinementOptions refinement;
+};
+
+/// A = D^-1 L L^T D^-1 in tiles in host memory.
+///
+/// Not to be used by two threads at once.
+template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class TileFactor {
+ public:
+  using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
+
+  /// Prefer `cholesky`.
+  TileFactor(TileMatrix<ExecutionSpace>&& matrix, Info info, CholeskyReport report);
+
+  /// Whether there is a factor, else the first minor of A that is not positive.
+  Info info() const { return info_; }
+  CholeskyReport const& report() const { return report_; }
+  /// The tiles of L, and what D A D was.
+  TileMatrix<ExecutionSpace> const& matrix() const { return matrix_; }
+  /// Give up the factor for its memory, to be filled again.
+  TileMatrix<ExecutionSpace> take() && { return std::move(matrix_); }
+
+  /// log det A of the factor: 2 sum (log l_ii - log d_i).
+  ///
+  /// Throws   ValueError if there is no factor.
+  double log_determinant() const;
+
+  /// log det A with the factor's error estimated away. Generator and tiles are read once for each
+  /// step of Lanczos.
+  ///
+  /// Sync     fences `exec`.
+  /// Throws   ValueError if there is no factor.
+  dense::LogDeterminantEstimate log_determinant(ExecutionSpace const& exec,
+                                                dense::LogDeterminantOptions const& options) const;
+
+  /// V = L^-1 D V (NoTrans), so that V^T V is the quadratic form of A^-1, or V = D L^-T V (Trans).
+  ///
+  /// Shape    V: n x m. Arithmetic in fp64; the tiles pass through the device once.
+  /// Sync     fences `exec`.
+  /// Throws   ShapeError if V has another number of rows; ValueError if there is no factor.
+  void half_solve(ExecutionSpace const& exec, Op op, Block const& V) const;
+
+  /// Y = A X by the generator. Shape: n x m.
+  void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
+
+  /// Solve A X = B, refined in fp64 with residuals by the generator.
+  ///
+  /// Shape    B, X: n x m; X must not overlap B.
+  /// Result   X; the report's errors are those of the equilibrated system.
+  /// Sync     fences `exec`.
+  /// Memory   on the device a few tiles and what `dense::refine` needs.
+  /// I/O      reads the tiles twice and evaluates the generator once for each step.
+  /// Throws   ShapeError if B or X has another shape; ValueError if there is no factor.
+  [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, Block const& B,
+                                              Block const& X,
+                                              SolveOptions const& options = {}) const;
+
+ private:
+  void require_factor(char const* what, std::size_t rows) const;
+
+  TileMatrix<ExecutionSpace> matrix_;
+  Info info_;
+  CholeskyReport report_;
+};
+
+/// Factor a symmetric positive definite matrix in tiles that may be larger than the devices.
+///
+/// Every tile gets its updates in the order of the columns, so that the factor has the same bits
+/// for every variant, number of devices and streams, and budget. A product of two tiles is made in
+/// the lower of their precisions, and is added up in fp32, or in fp64 for tiles in fp64.
+///
+/// Result   takes the matrix over: its tiles become L's. info() of the factor holds the first minor
+///          that is not positive; the tiles are then undefined.
+/// Sync     returns when all is done. One thread for each stream, with instances of its own.
+/// Memory   the budgets; each stream's libraries on top, which may take some 100 MB on a GPU.
+/// I/O      the report counts the bytes. A checkpoint writes each column's tiles once.
+/// Throws   ValueError for options out of range, or no device; MemoryError that says the smallest
+///          budget, before anything is written; what a stream threw, once all have ended, after
+///          which the tiles are undefined; IoError from a checkpoint.
+/// Source   Ren et al. (paper B), algorithms 2 and 3; deviation: V4, and no allocation in the loop.
+template <class ExecutionSpace>
+[[nodiscard]] TileFactor<ExecutionSpace> cholesky(Devices const& devices,
+                                                  TileMatrix<ExecutionSpace>&& matrix,
+                                                  CholeskyOptions const& options = {});
+
+}  // namespace strata::ooc
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SCHEDULE_HPP
+#define STRATA_SCHEDULE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace strata::ooc {
+
+/// All that is done to one tile: the updates by the columns to its left, in order, then POTRF on
+/// the diagonal or TRSM below it.
+struct Task {
+  std::int64_t row = 0, col = 0;
+  bool operator==(Task const&) const = default;
+};
+
+/// Who factors which tile, and in which order: plain data.
+struct Schedule {
+  std::int64_t tiles = 0;         ///< tile rows of the matrix
+  std::int64_t first_column = 0;  ///< columns of tiles before it are factored already
+  int devices = 1;
+  int streams = 1;  ///< of each device
+  /// The tasks of stream s of device d, in their order, are tasks[d * streams + s].
+  std::vector<std::vector<Task>> tasks;
+
+  int device_of(std::size_t lane) const { return static_cast<int>(lane) / streams; }
+  bool operator==(Schedule const&) const = default;
+};
+
+/// The left-looking factorisation, by columns of tiles; rows of tiles are dealt to the devices in
+/// turn, and the tasks of a device to its streams.
+///
+/// With column_block > 1 so many columns are factored together, row by row: what a row has to its
+/// left is then read once for all of them.
+///
+/// Throws   ShapeError if tiles < 0 or the first column is not in [0, tiles]; ValueError if devices,
+///          streams or column_block < 1.
+/// Source   Algorithm 1 and figure 5 of Ren et al. (paper B); deviation: the block of columns.
+Schedule cholesky_schedule(std::int64_t tiles, int devices, int streams,
+                           std::int64_t column_block = 1, std::int64_t first_column = 0);
+
+/// What a check found.
+struct ScheduleCheck {
+  std::string fault;         ///< empty: none
+  std::int64_t tasks = 0;    ///< that were run
+  std::int64_t updates = 0;  ///< products that they made
+  bool ok() const { return fault.empty(); }
+};
+
+/// Play the schedule: each tile is written exactly once, and streams that wait for one another's
+/// tiles in their fixed order all come to their end. Cost: one step for each update.
+ScheduleCheck check_schedule(Schedule const& schedule);
+
+/// One line for each stream: "device 0 stream 1: (1,0) (3,0) ...".
+std::string to_string(Schedule const& schedule);
+
+}  // namespace strata::ooc
+
+#endif

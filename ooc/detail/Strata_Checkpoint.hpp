@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_CHECKPOINT_HPP
+#define STRATA_CHECKPOINT_HPP
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace strata::ooc::detail {
+
+/// Which column of which matrix a file holds.
+struct CheckpointHeader {
+  std::int64_t n = 0, tile_size = 0, column = 0;
+  std::uint64_t matrix_hash = 0;  ///< of precisions, scaling and norms
+};
+
+/// A stored tile in memory.
+struct TileBytes {
+  std::byte* data;
+  std::size_t bytes;
+};
+
+/// The path of a column's file.
+std::string column_path(std::string const& folder, std::int64_t column);
+
+/// Write a column of finished tiles; it appears whole or not at all.
+///
+/// I/O      header of 48 bytes, then for each tile its bytes, their number and their CRC-32 (zlib).
+/// Throws   IoError.
+void write_column(std::string const& folder, CheckpointHeader const& header,
+                  std::vector<TileBytes> const& tiles);
+
+/// Read it back; false if there is no such file.
+///
+/// Throws   IoError with the path and what was expected and found if the file is of another matrix,
+///          too short, too long or damaged; tiles may then be overwritten.
+bool read_column(std::string const& folder, CheckpointHeader const& header,
+                 std::vector<TileBytes> const& tiles);
+
+/// A thread that writes columns while others factor.
+class CheckpointWriter {
+ public:
+  /// `fail` is told the first error, from the writer's thread.
+  explicit CheckpointWriter(std::function<void(std::exception_ptr)> fail);
+  ~CheckpointWriter();
+  CheckpointWriter(CheckpointWriter const&) = delete;
+  CheckpointWriter& operator=(CheckpointWriter const&) = delete;
+
+  void enqueue(std::function<void()> job);
+  /// Do what is enqueued, then end.
+  void finish();
+
+ private:
+  void run();
+
+  std::function<void(std::exception_ptr)> fail_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> jobs_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace strata::ooc::detail
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <core/Strata_FlopCount.hpp>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <ooc/detail/Strata_ExecutorStream.hpp>
+#include <thread>
+
+namespace strata::ooc::detail {
+
+Policy policy_of(Variant variant) {
+  switch (variant) {
+    case Variant::Sync:
+      return {true, false, false, false, Eviction::AtOnce};
+    case Variant::Async:
+      return {false, false, false, false, Eviction::AtOnce};
+    case Variant::V1:
+      return {false, true, false, false, Eviction::AtOnce};
+    case Variant::V2:
+      return {false, true, false, false, Eviction::LeastRecentlyUsed};
+    case Variant::V3:
+      return {false, true, true, false, Eviction::LeastRecentlyUsed};
+    case Variant::V4:
+      break;
+  }
+  return {false, true, false, true, Eviction::FurthestUse};
+}
+
+template <class Exec>
+Executor<Exec>::Executor(Devices const& devices, TileMatrix<Exec>& matrix, Schedule const& schedule,
+                         CholeskyOptions const& options)
+    : devices_(devices),
+      matrix_(matrix),
+      schedule_(schedule),
+      options_(options),
+      policy_(policy_of(options.variant)),
+      plan_(matrix.order(), matrix.tile_size(), matrix.map()),
+      progress_(tile_count(matrix.tiles())),
+      makers_(tile_count(matrix.tiles()), -1),
+      unfinished_(static_cast<std::size_t>(matrix.tiles())) {
+  for (std::size_t d = 0; d < devices_.size(); ++d)
+    diagonal_uses_.emplace_back(static_cast<std::size_t>(matrix.tiles()));
+  count_uses();
+}
+
+template <class Exec>
+void Executor<Exec>::count_uses() {
+  for (std::size_t lane = 0; lane < schedule_.tasks.size(); ++lane) {
+    auto const device = static_cast<std::size_t>(schedule_.device_of(lane));
+    for (Task const& task : schedule_.tasks[lane]) {
+      makers_[tile_number(task.row, task.col, schedule_.tiles)] = static_cast<int>(device);
+      ++unfinished_[static_cast<std::size_t>(task.col)];
+      if (task.row != task.col) ++diagonal_uses_[device][static_cast<std::size_t>(task.col)];
+    }
+  }
+  for (std::int64_t j = 0; j < schedule_.first_column; ++j)
+    for (std::int64_t i = j; i < schedule_.tiles; ++i)
+      progress_.set(tile_number(i, j, schedule_.tiles), {});
+}
+
+// The pools, and which devices can read one another's.
+template <class Exec>
+void Executor<Exec>::allocate() {
+  std::size_t const count = devices_.size();
+  std::int64_t const useful = plan_.useful_blocks(schedule_.streams);
+  for (std::size_t d = 0; d < count; ++d) {
+    auto const& device = devices_[d];
+    std::size_t const budget =
+        device.budget_bytes > 0 ? device.budget_bytes : Lane<Exec>::free_bytes(device.id) / 10 * 9;
+    auto const blocks = static_cast<std::int64_t>(
+        std::min<std::size_t>(budget / plan_.block_bytes(), static_cast<std::size_t>(useful)));
+    bool const looks_ahead = policy_.eviction == Eviction::FurthestUse;
+    try {
+      Lane<Exec> const lane(device.id);
+      memories_.push_back(std::make_unique<Memory>(
+          lane.exec(), blocks, plan_.units_per_block(), plan_.unit_bytes(), plan_.keys(),
+          policy_.eviction, looks_ahead ? plan_.uses(schedule_, static_cast<int>(d)) : UseTable()));
+    } catch (std::exception const& failure) {
+      throw MemoryError(strata::detail::message(
+          "cholesky: can't allocate ", static_cast<std::size_t>(blocks) * plan_.block_bytes(),
+          " bytes of tiles on device ", device.id, ": ", failure.what()));
+    }
+  }
+  for (std::size_t d = 0; d < count; ++d) {
+    linked_.emplace_back(count, false);
+    for (std::size_t other = 0; other < count; ++other)
+      linked_[d][other] = d != other && options_.peer_copies &&
+                          Lane<Exec>::link(devices_[d].id, devices_[other].id);
+  }
+  for (auto const& memory : memories_) progress_.on_stop([&memory = *memory] { memory.wake(); });
+}
+
+template <class Exec>
+Info Executor<Exec>::run(CholeskyReport& report) {
+  Kokkos::Timer const setup;
+  allocate();
+  if (!options_.checkpoint.folder.empty())
+    checkpoint_ = std::make_unique<CheckpointWriter>(
+        [this](std::exception_ptr const& error) { progress_.stop(error); });
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (std::size_t lane = 0; lane < schedule_.tasks.size(); ++lane)
+    streams.push_back(std::make_unique<Stream>(*this, schedule_.device_of(lane),
+                                               static_cast<int>(lane) % schedule_.streams));
+  report.setup_seconds = setup.seconds();
+
+  Kokkos::Timer const timer;
+  std::vector<std::thread> threads;
+  try {
+    for (std::size_t lane = 0; lane < streams.size(); ++lane)
+      threads.emplace_back([&, lane] { streams[lane]->run(schedule_.tasks[lane]); });
+  } catch (...) {
+    progress_.stop(std::current_exception());
+  }
+  for (auto& thread : threads) thread.join();
+  report.factor_seconds = timer.seconds();
+  if (checkpoint_) checkpoint_->finish();
+  Lane<Exec>::enter(devices_.front().id);
+  report_on(report, streams);
+  progress_.rethrow();
+  return breakdown_ == 0 ? Info::success() : Info::breakdown(breakdown_);
+}
+
+template <class Exec>
+void Executor<Exec>::report_on(CholeskyReport& report,
+                               std::vector<std::unique_ptr<Stream>> const& streams) {
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    Memory const& memory = *memories_[d];
+    report.devices.push_back({devices_[d].id, memory.bytes(), 0, 0, 0, memory.hits(),
+                              memory.misses(), memory.evictions()});
+  }
+  for (std::size_t lane = 0; lane < streams.size(); ++lane) {
+    auto& device = report.devices[static_cast<std::size_t>(schedule_.device_of(lane))];
+    device.bytes_in += streams[lane]->bytes_in;
+    device.bytes_out += streams[lane]->bytes_out;
+    device.bytes_peer += streams[lane]->bytes_peer;
+    streams[lane]->write_trace();
+  }
+  if (report.factor_seconds > 0)
+    report.flop_per_s = static_cast<double>(potrf_flops(matrix_.order())) / report.factor_seconds;
+}
+
+template <class Exec>
+std::vector<TileBytes> column_tiles_of(TileMatrix<Exec> const& matrix, std::int64_t j) {
+  std::vector<TileBytes> tiles;
+  for (std::int64_t i = j; i < matrix.tiles(); ++i)
+    tiles.push_back({matrix.data(i, j), matrix.copy_bytes(i, j)});
+  return tiles;
+}
+
+template <class Exec>
+CheckpointHeader header_of(TileMatrix<Exec> const& matrix, std::int64_t j) {
+  return {matrix.order(), matrix.tile_size(), j, matrix.hash()};
+}
+
+template <class Exec>
+void Executor<Exec>::write_checkpoint(std::int64_t j) {
+  for (std::int64_t i = j; i < matrix_.tiles(); ++i)
+    Lane<Exec>::sync(progress_.wait(tile_number(i, j, matrix_.tiles())));
+  write_column(options_.checkpoint.folder, header_of(matrix_, j), column_tiles_of(matrix_, j));
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                                \
+  template class Executor<Exec>;                                                                \
+  template std::vector<TileBytes> column_tiles_of<Exec>(TileMatrix<Exec> const&, std::int64_t); \
+  template CheckpointHeader header_of<Exec>(TileMatrix<Exec> const&, std::int64_t);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::ooc::detail

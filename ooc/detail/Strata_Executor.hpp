@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_EXECUTOR_HPP
+#define STRATA_EXECUTOR_HPP
+
+#include <atomic>
+#include <memory>
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/detail/Strata_Checkpoint.hpp>
+#include <ooc/detail/Strata_DeviceMemory.hpp>
+#include <ooc/detail/Strata_TilePlan.hpp>
+#include <string>
+#include <vector>
+
+namespace strata::ooc::detail {
+
+/// What a variant keeps on the device.
+struct Policy {
+  bool fences;      ///< the host waits for every step
+  bool keeps_sums;  ///< a tile stays while it is updated
+  bool keeps_diagonal;
+  bool fetches_ahead;
+  Eviction eviction;
+};
+Policy policy_of(Variant variant);
+
+/// Runs a schedule: one thread for each stream, each with a lane for copies in, for work and for
+/// copies out.
+template <class ExecutionSpace>
+class Executor {
+ public:
+  using Mark = typename Lane<ExecutionSpace>::Mark;
+  using Memory = DeviceMemory<ExecutionSpace>;
+
+  Executor(Devices const& devices, TileMatrix<ExecutionSpace>& matrix, Schedule const& schedule,
+           CholeskyOptions const& options);
+
+  /// Run all tasks; the report's times, bytes and counts.
+  Info run(CholeskyReport& report);
+
+ private:
+  class Stream;
+
+  void allocate();
+  void count_uses();
+  void write_checkpoint(std::int64_t j);
+  void report_on(CholeskyReport& report, std::vector<std::unique_ptr<Stream>> const& streams);
+
+  Devices devices_;
+  TileMatrix<ExecutionSpace>& matrix_;
+  Schedule const& schedule_;
+  CholeskyOptions const& options_;
+  Policy policy_;
+  TilePlan plan_;
+  Progress<Mark> progress_;
+  std::vector<std::unique_ptr<Memory>> memories_;
+  std::vector<std::vector<bool>> linked_;  // [device][other]
+  std::vector<int> makers_;                // the device that makes each tile, -1: none
+  /// TRSMs that still need a diagonal tile, for each device and column.
+  std::vector<std::vector<std::atomic<std::int64_t>>> diagonal_uses_;
+  std::vector<std::atomic<std::int64_t>> unfinished_;  // tiles of each column
+  std::atomic<std::int64_t> breakdown_{0};
+  std::unique_ptr<CheckpointWriter> checkpoint_;
+};
+
+/// The tiles of a column of a factor, and whose they are, for its checkpoint.
+template <class ExecutionSpace>
+std::vector<TileBytes> column_tiles_of(TileMatrix<ExecutionSpace> const& matrix, std::int64_t j);
+template <class ExecutionSpace>
+CheckpointHeader header_of(TileMatrix<ExecutionSpace> const& matrix, std::int64_t j);
+
+}  // namespace strata::ooc::detail
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_EXECUTOR_OPERANDS_HPP
+#define STRATA_EXECUTOR_OPERANDS_HPP
+
+#include <ooc/detail/Strata_ExecutorStream.hpp>
+
+// How a stream gets its tiles (Algorithm 3): from its device, from another, from the host, or by
+// rounding one that is there.
+namespace strata::ooc::detail {
+
+template <class Exec>
+auto Executor<Exec>::Stream::operand(std::int64_t i, std::int64_t k, Precision form) -> Operand {
+  Operand result;
+  if (form == map().at(i, k)) {
+    result.hold = fetch(i, k, true);
+  } else {
+    result.hold = memory().acquire(plan_.key(i, k, form), plan_.units(form), executor_.progress_);
+    for (Mark const& mark : result.hold.before) work_.wait(mark);
+    if (result.hold.fresh) cast(result.hold, i, k, form);
+  }
+  result.matrix = stored_tile<Space>(result.hold.data, form, plan_.rows(i), plan_.rows(k));
+  result.op = is_transposed(form) ? Op::Trans : Op::NoTrans;
+  return result;
+}
+
+// The tile as it is stored; the work lane waits until it is there.
+template <class Exec>
+auto Executor<Exec>::Stream::fetch(std::int64_t i, std::int64_t k, bool planned) -> Hold {
+  Precision const precision = map().at(i, k);
+  Hold hold = memory().acquire(plan_.key(i, k, precision), plan_.units(precision),
+                               executor_.progress_, planned);
+  if (!hold.fresh) {
+    for (Mark const& mark : hold.before) work_.wait(mark);
+    return hold;
+  }
+  work_.wait(load(hold, i, k));
+  step();
+  return hold;
+}
+
+// Fill the place from the device that made the tile, if it still has it, or from the host.
+template <class Exec>
+auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t k) -> Mark {
+  std::size_t const bytes = executor_.matrix_.copy_bytes(i, k);
+  for (Mark const& mark : hold.before) in_.wait(mark);
+  bool const final = executor_.progress_.is_final(number(i, k));
+  int const maker = executor_.makers_[number(i, k)];
+  std::optional<Hold> lent;
+  if (final && maker >= 0 &&
+      executor_.linked_[static_cast<std::size_t>(device_)][static_cast<std::size_t>(maker)])
+    lent = executor_.memories_[static_cast<std::size_t>(maker)]->borrow(
+        plan_.key(i, k, map().at(i, k)));
+  if (lent) {
+    for (Mark const& mark : lent->before) in_.wait(mark);
+    trace_.span(StreamTrace<Exec>::CopyIn, "peer", i, k, in_,
+                [&] { in_.copy(hold.data, lent->data, bytes); });
+    bytes_peer += bytes;
+  } else {
+    if (final) in_.wait(executor_.progress_.wait(number(i, k)));
+    trace_.span(StreamTrace<Exec>::CopyIn, "in", i, k, in_,
+                [&] { in_.copy(hold.data, executor_.matrix_.data(i, k), bytes); });
+    bytes_in += bytes;
+  }
+  Mark const there = in_.record();
+  if (lent) executor_.memories_[static_cast<std::size_t>(maker)]->release(lent->begin, there);
+  memory().publish(hold.begin, there);
+  return there;
+}
+
+// Fill the place by rounding the stored tile.
+template <class Exec>
+void Executor<Exec>::Stream::cast(Hold const& hold, std::int64_t i, std::int64_t k,
+                                  Precision form) {
+  Precision const precision = map().at(i, k);
+  Hold const source = fetch(i, k, false);
+  auto const from = stored_tile<Space>(source.data, precision, plan_.rows(i), plan_.rows(k));
+  auto const to = stored_tile<Space>(hold.data, form, plan_.rows(i), plan_.rows(k));
+  bool const turn = is_transposed(precision) != is_transposed(form);
+  trace_.span(StreamTrace<Exec>::Work, "cast", i, k, work_, [&] {
+    copy_trailer<Exec>(work_.exec(), form, trailer(source.data, precision, i, k),
+                       trailer(hold.data, form, i, k));
+    blas_->convert(turn ? Op::Trans : Op::NoTrans, from, to);
+  });
+  Mark const made = work_.record();
+  memory().release(source.begin, made);
+  memory().publish(hold.begin, made);
+  step();
+}
+
+// Fetch a tile before it is asked for, where that costs nothing that is needed sooner.
+template <class Exec>
+void Executor<Exec>::Stream::prefetch(std::int64_t i, std::int64_t k) {
+  Precision const precision = map().at(i, k);
+  auto const hold = memory().prefetch(plan_.key(i, k, precision), plan_.units(precision));
+  if (hold) memory().release(hold->begin, load(*hold, i, k));
+}
+
+template <class Exec>
+void Executor<Exec>::Stream::look_ahead(Task const& task, std::int64_t k, Task const* next) {
+  if (!policy_.fetches_ahead) return;
+  std::int64_t const last = k + executor_.options_.lookahead;
+  for (std::int64_t ahead = k + 1; ahead <= last && ahead < task.col; ++ahead) {
+    for (std::int64_t const row : {task.row, task.col})
+      if (executor_.progress_.is_final(number(row, ahead)) &&
+          plan_.product(task.row, task.col, ahead) == map().at(row, ahead))
+        prefetch(row, ahead);
+  }
+  if (last >= task.col && next) prefetch(next->row, next->col);
+}
+
+}  // namespace strata::ooc::detail
+
+#endif

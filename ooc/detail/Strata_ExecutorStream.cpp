@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/detail/Strata_Instantiate.hpp>
+#include <ooc/detail/Strata_ExecutorOperands.hpp>
+
+namespace strata::ooc::detail {
+
+template <class Exec>
+void Executor<Exec>::Stream::run(std::vector<Task> const& tasks) {
+  try {
+    prepare();
+    for (std::size_t t = 0; t < tasks.size(); ++t)
+      run_task(tasks[t], t + 1 < tasks.size() ? &tasks[t + 1] : nullptr);
+  } catch (Stopped const&) {
+  } catch (...) {
+    executor_.progress_.stop(std::current_exception());
+  }
+  try {  // nothing of this stream may run once its thread has ended
+    in_.fence();
+    work_.fence();
+    out_.fence();
+  } catch (...) {
+    executor_.progress_.stop(std::current_exception());
+  }
+}
+
+template <class Exec>
+void Executor<Exec>::Stream::prepare() {
+  Lane<Exec>::enter(id_);
+  Exec const& exec = work_.exec();
+  blas_ = std::make_unique<LeafBlas<Exec>>(exec);
+  meter_ = std::make_unique<TileMeter<Exec>>(exec, plan_.rows(0));
+  measure_ = decltype(measure_)(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::stream::measure"));
+  info_ = decltype(info_)(Kokkos::view_alloc(exec, "strata::ooc::stream::info"));
+  host_info_ = Kokkos::View<std::int64_t, Pinned>(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::stream::HostInfo"));
+  if (!policy_.keeps_sums)
+    scratch_ = Kokkos::View<std::byte*, Pinned>(
+        Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::stream::HostScratch"),
+        tile_bytes(Precision::fp64, plan_.rows(0), plan_.rows(0)));
+  work_.fence();
+}
+
+// Algorithm 2: C -= L_ik L_jk^T for all k < j, then POTRF or TRSM.
+template <class Exec>
+void Executor<Exec>::Stream::run_task(Task const& task, Task const* next) {
+  auto const [i, j] = task;
+  if (executor_.progress_.stopped()) throw Stopped();
+  if (executor_.options_.on_task) executor_.options_.on_task(task);
+  Sums const C = open(i, j);
+  for (std::int64_t k = 0; k < j; ++k) {
+    (void)executor_.progress_.wait(number(i, k));
+    (void)executor_.progress_.wait(number(j, k));
+    look_ahead(task, k, next);
+    update(C, i, j, k);
+    bounce(C);
+  }
+  if (i == j) {
+    factor_diagonal(C, j);
+  } else {
+    (void)executor_.progress_.wait(number(j, j));
+    solve(C, i, j);
+  }
+  close(C, i, j);
+  finish_column(i, j);
+}
+
+template <class Exec>
+auto Executor<Exec>::Stream::open(std::int64_t i, std::int64_t j) -> Sums {
+  Precision const precision = map().at(i, j), working = plan_.working(i, j);
+  Sums C;
+  C.stored = fetch(i, j, true);
+  C.in_place = plan_.in_place(i, j);
+  C.bytes = number_bytes(working, plan_.rows(i), plan_.rows(j));
+  if (C.in_place) {
+    C.matrix = stored_tile<Space>(C.stored.data, precision, plan_.rows(i), plan_.rows(j));
+    return C;
+  }
+  C.sums = memory().acquire(plan_.sums_key(i, j), plan_.units(working), executor_.progress_, false);
+  for (Mark const& mark : C.sums.before) work_.wait(mark);
+  C.matrix = stored_tile<Space>(C.sums.data, working, plan_.rows(i), plan_.rows(j));
+  auto const stored = stored_tile<Space>(C.stored.data, precision, plan_.rows(i), plan_.rows(j));
+  trace_.span(StreamTrace<Exec>::Work, "widen", i, j, work_, [&] {
+    blas_->convert(is_transposed(precision) ? Op::Trans : Op::NoTrans, stored, C.matrix);
+  });
+  memory().publish(C.sums.begin, work_.record());
+  step();
+  return C;
+}
+
+template <class Exec>
+void Executor<Exec>::Stream::update(Sums const& C, std::int64_t i, std::int64_t j, std::int64_t k) {
+  Precision const form = plan_.product(i, j, k);
+  Operand const A = operand(i, k, form);
+  if (i == j) {
+    trace_.span(StreamTrace<Exec>::Work, "syrk", i, k, work_,
+                [&] { blas_->syrk(Uplo::Lower, A.op, -1, A.matrix, 1, C.matrix); });
+  } else {
+    Operand const B = operand(j, k, form);
+    trace_.span(StreamTrace<Exec>::Work, "gemm", i, k, work_,
+                [&] { blas_->gemm(A.op, transposed(B.op), -1, A.matrix, B.matrix, 1, C.matrix); });
+    release(B);
+  }
+  release(A);
+  step();
+}
+
+template <class Exec>
+void Executor<Exec>::Stream::factor_diagonal(Sums const& C, std::int64_t j) {
+  std::int64_t const offset = j * executor_.matrix_.tile_size();
+  trace_.span(StreamTrace<Exec>::Work, "potrf", j, j, work_,
+              [&] { blas_->potrf(Uplo::Lower, C.matrix, offset, info_); });
+  Kokkos::deep_copy(work_.exec(), host_info_, info_);
+  work_.fence();
+  if (host_info_() == 0) return;
+  STRATA_REQUIRE(VendorError, host_info_() > 0, "potrf: status ", host_info_(), " of tile ", j);
+  executor_.breakdown_.store(host_info_());
+  executor_.progress_.stop();
+  throw Stopped();
+}
+
+template <class Exec>
+void Executor<Exec>::Stream::solve(Sums const& C, std::int64_t i, std::int64_t j) {
+  Precision const form = plan_.working(i, j);
+  Operand const L = operand(j, j, form);
+  auto& uses = executor_.diagonal_uses_[static_cast<std::size_t>(device_)];
+  bool const last = --uses[static_cast<std::size_t>(j)] == 0;
+  if (policy_.keeps_diagonal)
+    for (Precision const kept : {Precision::fp64, Precision::fp32})
+      memory().keep(plan_.key(j, j, kept), !last);
+  trace_.span(StreamTrace<Exec>::Work, "trsm", i, j, work_, [&] {
+    blas_->trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, L.matrix, C.matrix);
+  });
+  release(L);
+  step();
+}
+
+// Round the tile to what it is stored in and send it home.
+template <class Exec>
+void Executor<Exec>::Stream::close(Sums const& C, std::int64_t i, std::int64_t j) {
+  Precision const precision = map().at(i, j);
+  double* const behind = trailer(C.stored.data, precision, i, j);
+  trace_.span(StreamTrace<Exec>::Work, "round", i, j, work_, [&] {
+    (*meter_)(C.matrix, i == j, measure_.data());
+    write_trailer<Exec>(work_.exec(), precision, measure_.data(), behind);
+    if (!C.in_place)
+      blas_->convert(is_transposed(precision) ? Op::Trans : Op::NoTrans, C.matrix,
+                     stored_tile<Space>(C.stored.data, precision, plan_.rows(i), plan_.rows(j)));
+  });
+  Mark const rounded = work_.record();
+  memory().publish(C.stored.begin, rounded);
+  if (!C.in_place) memory().release(C.sums.begin, rounded, true);
+  out_.wait(rounded);
+  std::size_t const bytes = executor_.matrix_.copy_bytes(i, j);
+  trace_.span(StreamTrace<Exec>::CopyOut, "out", i, j, out_,
+              [&] { out_.copy(executor_.matrix_.data(i, j), C.stored.data, bytes); });
+  bytes_out += bytes;
+  Mark const home = out_.record();
+  step();
+  memory().release(C.stored.begin, home);
+  executor_.progress_.set(number(i, j), home);
+}
+
+template <class Exec>
+void Executor<Exec>::Stream::finish_column(std::int64_t /*i*/, std::int64_t j) {
+  if (--executor_.unfinished_[static_cast<std::size_t>(j)] > 0 || !executor_.checkpoint_) return;
+  executor_.checkpoint_->enqueue([&executor = executor_, j] { executor.write_checkpoint(j); });
+}
+
+// Sums that the variant doesn't keep go home and come back.
+template <class Exec>
+void Executor<Exec>::Stream::bounce(Sums const& C) {
+  if (policy_.keeps_sums) return;
+  out_.wait(work_.record());
+  trace_.span(StreamTrace<Exec>::CopyOut, "out", 0, 0, out_,
+              [&] { out_.copy(scratch_.data(), C.matrix.data, C.bytes); });
+  in_.wait(out_.record());
+  step();
+  trace_.span(StreamTrace<Exec>::CopyIn, "in", 0, 0, in_,
+              [&] { in_.copy(C.matrix.data, scratch_.data(), C.bytes); });
+  work_.wait(in_.record());
+  bytes_out += C.bytes;
+  bytes_in += C.bytes;
+  step();
+}
+
+#define STRATA_INSTANTIATE(Exec) template class Executor<Exec>::Stream;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::ooc::detail

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_EXECUTOR_STREAM_HPP
+#define STRATA_EXECUTOR_STREAM_HPP
+
+#include <core/Strata_LeafBlas.hpp>
+#include <ooc/detail/Strata_Executor.hpp>
+#include <ooc/detail/Strata_StreamTrace.hpp>
+#include <ooc/detail/Strata_TileKernels.hpp>
+
+namespace strata::ooc::detail {
+
+/// One stream of one device: its lanes, and what its thread does to the tiles of its tasks.
+template <class ExecutionSpace>
+class Executor<ExecutionSpace>::Stream {
+ public:
+  using Space = typename ExecutionSpace::memory_space;
+  using Matrix = MatrixRef<Space>;
+  using Hold = typename Memory::Hold;
+
+  Stream(Executor& executor, int device, int stream)
+      : executor_(executor),
+        plan_(executor.plan_),
+        policy_(executor.policy_),
+        device_(device),
+        number_(stream),
+        id_(executor.devices_[static_cast<std::size_t>(device)].id),
+        in_(id_),
+        work_(id_),
+        out_(id_),
+        trace_(executor.options_.trace, device, stream) {}
+
+  Lane<ExecutionSpace> const& work() const { return work_; }
+
+  /// All tasks of the stream; what goes wrong stops all streams. The thread's function.
+  void run(std::vector<Task> const& tasks);
+  /// The spans that were recorded, once nothing runs any more.
+  void write_trace() { trace_.write(in_, work_, out_); }
+
+  std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
+
+ private:
+  using Pinned = std::conditional_t<strata::detail::runs_on_host<ExecutionSpace>, Kokkos::HostSpace,
+                                    Kokkos::SharedHostPinnedSpace>;
+
+  // A tile as an operand: pinned, final, visible to the work lane.
+  struct Operand {
+    Hold hold;
+    Matrix matrix;
+    Op op = Op::NoTrans;
+  };
+  // The tile of a task: where it is stored and where its sums are made, which may be one.
+  struct Sums {
+    Hold stored, sums;
+    bool in_place = false;
+    Matrix matrix;
+    std::size_t bytes = 0;
+  };
+
+  void prepare();
+  void run_task(Task const& task, Task const* next);
+  Sums open(std::int64_t i, std::int64_t j);
+  void update(Sums const& C, std::int64_t i, std::int64_t j, std::int64_t k);
+  void factor_diagonal(Sums const& C, std::int64_t j);
+  void solve(Sums const& C, std::int64_t i, std::int64_t j);
+  void close(Sums const& C, std::int64_t i, std::int64_t j);
+  void finish_column(std::int64_t i, std::int64_t j);
+
+  Operand operand(std::int64_t i, std::int64_t k, Precision form);
+  void release(Operand const& operand) { memory().release(operand.hold.begin, work_.record()); }
+  Hold fetch(std::int64_t i, std::int64_t k, bool planned);
+  Mark load(Hold const& hold, std::int64_t i, std::int64_t k);
+  void cast(Hold const& hold, std::int64_t i, std::int64_t k, Precision form);
+  void prefetch(std::int64_t i, std::int64_t k);
+  void look_ahead(Task const& task, std::int64_t k, Task const* next);
+  void bounce(Sums const& C);
+
+  Memory& memory() { return *executor_.memories_[static_cast<std::size_t>(device_)]; }
+  PrecisionMap const& map() const { return plan_.map(); }
+  std::size_t number(std::int64_t i, std::int64_t j) const {
+    return tile_number(i, j, map().tiles());
+  }
+  double* trailer(std::byte* data, Precision precision, std::int64_t i, std::int64_t j) const {
+    return reinterpret_cast<double*>(data + number_bytes(precision, plan_.rows(i), plan_.rows(j)));
+  }
+  void step() {
+    if (!policy_.fences) return;
+    in_.fence();
+    work_.fence();
+    out_.fence();
+  }
+
+  Executor& executor_;
+  TilePlan const& plan_;
+  Policy const& policy_;
+  int device_, number_, id_;
+  Lane<ExecutionSpace> in_, work_, out_;
+  StreamTrace<ExecutionSpace> trace_;
+  std::unique_ptr<LeafBlas<ExecutionSpace>> blas_;
+  std::unique_ptr<TileMeter<ExecutionSpace>> meter_;
+  Kokkos::View<TileMeasure, Space> measure_;
+  Kokkos::View<std::int64_t, Space> info_;
+  Kokkos::View<std::int64_t, Pinned> host_info_;
+  Kokkos::View<std::byte*, Pinned> scratch_;  // sums that leave the device between two updates
+};
+
+}  // namespace strata::ooc::detail
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_LANE_HPP
+#define STRATA_LANE_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Trace.hpp>
+#include <core/detail/Strata_Team.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <ooc/vendor/Strata_DeviceLane.hpp>
+#include <type_traits>
+
+namespace strata::ooc::detail {
+
+/// On a host, where everything is done when a call returns: an instance and a memcpy.
+template <class ExecutionSpace>
+class HostLane {
+ public:
+  /// What was enqueued up to here, to be waited for by another lane.
+  struct Mark {
+    HostLane const* lane = nullptr;
+  };
+  using Stamp = Trace::Clock::time_point;
+
+  explicit HostLane(int /*device*/, bool /*urgent*/ = false)
+      : exec_(Kokkos::Experimental::partition_space(ExecutionSpace(), 1)[0]) {}
+  explicit HostLane(ExecutionSpace const& exec) : exec_(exec) {}
+
+  ExecutionSpace const& exec() const { return exec_; }
+  void copy(void* to, void const* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+  Mark record() {
+    exec_.fence("strata::ooc::lane::record");
+    return {this};
+  }
+  void wait(Mark const& /*mark*/) {}
+  static void sync(Mark const& /*mark*/) {}
+  void fence() { exec_.fence("strata::ooc::lane::fence"); }
+  /// A point in the lane's time, which `time_of` tells after a fence.
+  Stamp stamp() const { return Trace::Clock::now(); }
+  Trace::Clock::time_point time_of(Stamp const& stamp) const { return stamp; }
+
+  static std::size_t free_bytes(int /*device*/) { return ~std::size_t(0); }
+  /// Let `device` read `other`'s memory; whether it can.
+  static bool link(int /*device*/, int /*other*/) { return true; }
+  static int device_of(ExecutionSpace const& /*exec*/) { return 0; }
+  /// Make `device` the thread's own.
+  static void enter(int /*device*/) {}
+
+ private:
+  ExecutionSpace exec_;
+};
+
+/// An in-order queue of a device with its own instance, for copies or work.
+template <class ExecutionSpace>
+using Lane = std::conditional_t<strata::detail::runs_on_host<ExecutionSpace>,
+                                HostLane<ExecutionSpace>, vendor::DeviceLane<ExecutionSpace>>;
+
+}  // namespace strata::ooc::detail
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_PROGRESS_HPP
+#define STRATA_PROGRESS_HPP
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace strata::ooc::detail {
+
+/// Thrown in a stream's thread to leave it, once another has failed; caught where it started.
+struct Stopped {};
+
+/// Which tiles are final, and where; and whether all is to stop.
+///
+/// The paper's table of flags that threads wait on busily; here they look some hundred times and
+/// then sleep.
+template <class Mark>
+class Progress {
+ public:
+  explicit Progress(std::size_t tiles) : final_(tiles), marks_(tiles) {}
+
+  /// The tile is final in host memory once `mark` is reached.
+  void set(std::size_t tile, Mark const& mark) {
+    marks_[tile] = mark;
+    {
+      std::lock_guard const lock(mutex_);
+      final_[tile].store(true, std::memory_order_release);
+    }
+    changed_.notify_all();
+  }
+  bool is_final(std::size_t tile) const { return final_[tile].load(std::memory_order_acquire); }
+
+  /// The caller waits until the tile is final; its mark.
+  ///
+  /// Throws   Stopped.
+  Mark const& wait(std::size_t tile) {
+    for (int look = 0; look < 200 && !is_final(tile) && !stopped(); ++look)
+      std::this_thread::yield();
+    if (!is_final(tile) && !stopped()) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return is_final(tile) || stopped(); });
+    }
+    if (stopped()) throw Stopped();
+    return marks_[tile];
+  }
+
+  /// What else waits, to be woken by `stop`.
+  void on_stop(std::function<void()> wake) { wake_.push_back(std::move(wake)); }
+  bool stopped() const { return stopped_.load(std::memory_order_acquire); }
+  /// End all threads, with the first error that is told.
+  void stop(std::exception_ptr const& error = nullptr) {
+    {
+      std::lock_guard const lock(mutex_);
+      if (error && !error_) error_ = error;
+      stopped_.store(true, std::memory_order_release);
+    }
+    changed_.notify_all();
+    for (auto const& wake : wake_) wake();
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::vector<std::atomic<bool>> final_;
+  std::vector<Mark> marks_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> stopped_{false};
+  std::exception_ptr error_;
+  std::vector<std::function<void()>> wake_;
+};
+
+}  // namespace strata::ooc::detail
+
+#endif

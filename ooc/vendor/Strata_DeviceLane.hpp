@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DEVICE_LANE_HPP
+#define STRATA_DEVICE_LANE_HPP
+
+#include <core/Strata_Trace.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace strata::ooc::vendor {
+
+/// A stream of any GPU with an instance on it, and events; the members of `detail::HostLane`.
+///
+/// Each device's are defined in the file of its name. Throws VendorError.
+template <class ExecutionSpace>
+class DeviceLane {
+ public:
+  struct Mark {
+    DeviceLane const* lane = nullptr;
+    std::uint64_t number = 0;
+  };
+  using Stamp = std::size_t;
+
+  /// A new stream of the device; an urgent one's kernels go first.
+  explicit DeviceLane(int device, bool urgent = false);
+  /// The stream of an instance that is there.
+  explicit DeviceLane(ExecutionSpace const& exec);
+  ~DeviceLane();
+  DeviceLane(DeviceLane const&) = delete;
+  DeviceLane& operator=(DeviceLane const&) = delete;
+
+  ExecutionSpace const& exec() const;
+  /// Enqueue a copy; either side may be pinned host memory, this device or a linked one.
+  void copy(void* to, void const* from, std::size_t bytes);
+  Mark record();
+  /// What is enqueued from now on starts after the mark.
+  void wait(Mark const& mark);
+  /// The caller waits for the mark.
+  static void sync(Mark const& mark);
+  void fence();
+  Stamp stamp();
+  Trace::Clock::time_point time_of(Stamp stamp) const;
+
+  static std::size_t free_bytes(int device);
+  static bool link(int device, int other);
+  static int device_of(ExecutionSpace const& exec);
+  static void enter(int device);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace strata::ooc::vendor
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <hip/hip_runtime_api.h>
+
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <chrono>
+#include <core/Strata_Errors.hpp>
+#include <ooc/vendor/Strata_DeviceLane.hpp>
+#include <vector>
+
+namespace strata::ooc::vendor {
+
+namespace {
+
+using Exec = Kokkos::HIP;
+using Clock = Trace::Clock;
+
+void check(hipError_t status, char const* call) {
+  STRATA_REQUIRE(VendorError, status == hipSuccess, call, ": ", hipGetErrorName(status), " (",
+                 hipGetErrorString(status), ")");
+}
+
+void use(int device) { check(hipSetDevice(device), "hipSetDevice"); }
+
+class Event {
+ public:
+  explicit Event(unsigned flags) {
+    check(hipEventCreateWithFlags(&event_, flags), "hipEventCreateWithFlags");
+  }
+  ~Event() { (void)hipEventDestroy(event_); }
+  Event(Event const&) = delete;
+  Event& operator=(Event const&) = delete;
+  operator hipEvent_t() const { return event_; }
+
+ private:
+  hipEvent_t event_ = nullptr;
+};
+
+// A stream that dies after its instance.
+struct Stream {
+  explicit Stream(int device, bool urgent) {
+    int least = 0, greatest = 0;
+    use(device);
+    check(hipDeviceGetStreamPriorityRange(&least, &greatest), "hipDeviceGetStreamPriorityRange");
+    check(hipStreamCreateWithPriority(&handle, hipStreamNonBlocking, urgent ? greatest : least),
+          "hipStreamCreateWithPriority");
+  }
+  ~Stream() { (void)hipStreamDestroy(handle); }
+  Stream(Stream const&) = delete;
+  Stream& operator=(Stream const&) = delete;
+  hipStream_t handle = nullptr;
+};
+
+}  // namespace
+
+template <>
+struct DeviceLane<Exec>::Impl {
+  Impl(int which, bool urgent)
+      : device(which), owned(std::make_unique<Stream>(which, urgent)), exec(owned->handle) {
+    prepare();
+  }
+  explicit Impl(Exec const& instance) : device(instance.hip_device()), exec(instance) { prepare(); }
+  ~Impl() { exec.fence("strata::ooc::lane::release"); }
+
+  // Marks are many and each is waited for soon: their events are used in turn. One that is waited
+  // for after its turn has come again stands for later work of the same lane, which is safe.
+  void prepare() {
+    use(device);
+    for (auto& event : ring) event = std::make_unique<Event>(hipEventDisableTiming);
+  }
+
+  int device;
+  std::unique_ptr<Stream> owned;
+  Exec exec;
+  std::array<std::unique_ptr<Event>, 256> ring;
+  std::uint64_t count = 0;
+  std::vector<std::unique_ptr<Event>> stamps;
+  Clock::time_point origin;  // of the first stamp
+};
+
+template <>
+DeviceLane<Exec>::DeviceLane(int device, bool urgent)
+    : impl_(std::make_unique<Impl>(device, urgent)) {}
+template <>
+DeviceLane<Exec>::DeviceLane(Exec const& exec) : impl_(std::make_unique<Impl>(exec)) {}
+template <>
+DeviceLane<Exec>::~DeviceLane() = default;
+
+template <>
+Exec const& DeviceLane<Exec>::exec() const {
+  return impl_->exec;
+}
+
+template <>
+void DeviceLane<Exec>::copy(void* to, void const* from, std::size_t bytes) {
+  use(impl_->device);
+  check(hipMemcpyAsync(to, from, bytes, hipMemcpyDefault, impl_->exec.hip_stream()),
+        "hipMemcpyAsync");
+}
+
+template <>
+auto DeviceLane<Exec>::record() -> Mark {
+  std::uint64_t const number = impl_->count++;
+  use(impl_->device);
+  check(hipEventRecord(*impl_->ring[number % impl_->ring.size()], impl_->exec.hip_stream()),
+        "hipEventRecord");
+  return {this, number};
+}
+
+template <>
+void DeviceLane<Exec>::wait(Mark const& mark) {
+  if (!mark.lane || mark.lane == this) return;
+  auto const& ring = mark.lane->impl_->ring;
+  use(impl_->device);
+  check(hipStreamWaitEvent(impl_->exec.hip_stream(), *ring[mark.number % ring.size()], 0),
+        "hipStreamWaitEvent");
+}
+
+template <>
+void DeviceLane<Exec>::sync(Mark const& mark) {
+  if (!mark.lane) return;
+  auto const& ring = mark.lane->impl_->ring;
+  check(hipEventSynchronize(*ring[mark.number % ring.size()]), "hipEventSynchronize");
+}
+
+template <>
+void DeviceLane<Exec>::fence() {
+  impl_->exec.fence("strata::ooc::lane::fence");
+}
+
+template <>
+auto DeviceLane<Exec>::stamp() -> Stamp {
+  use(impl_->device);
+  auto& stamps = impl_->stamps;
+  bool const first = stamps.empty();
+  if (first) fence();
+  stamps.push_back(std::make_unique<Event>(hipEventDefault));
+  check(hipEventRecord(*stamps.back(), impl_->exec.hip_stream()), "hipEventRecord");
+  if (first) {
+    check(hipEventSynchronize(*stamps.back()), "hipEventSynchronize");
+    impl_->origin = Clock::now();
+  }
+  return stamps.size() - 1;
+}
+
+template <>
+Trace::Clock::time_point DeviceLane<Exec>::time_of(Stamp stamp) const {
+  float milliseconds = 0;
+  auto const& stamps = impl_->stamps;
+  check(hipEventElapsedTime(&milliseconds, *stamps.front(), *stamps[stamp]), "hipEventElapsedTime");
+  return impl_->origin + std::chrono::duration_cast<Clock::duration>(
+                             std::chrono::duration<double, std::milli>(milliseconds));
+}
+
+template <>
+std::size_t DeviceLane<Exec>::free_bytes(int device) {
+  std::size_t free = 0, total = 0;
+  use(device);
+  check(hipMemGetInfo(&free, &total), "hipMemGetInfo");
+  return free;
+}
+
+template <>
+bool DeviceLane<Exec>::link(int device, int other) {
+  if (device == other) return true;
+  int can = 0;
+  check(hipDeviceCanAccessPeer(&can, device, other), "hipDeviceCanAccessPeer");
+  if (can == 0) return false;
+  use(device);
+  hipError_t const status = hipDeviceEnablePeerAccess(other, 0);
+  if (status == hipErrorPeerAccessAlreadyEnabled)
+    (void)hipGetLastError();  // no error of ours
+  else
+    check(status, "hipDeviceEnablePeerAccess");
+  return true;
+}
+
+template <>
+int DeviceLane<Exec>::device_of(Exec const& exec) {
+  return exec.hip_device();
+}
+
+template <>
+void DeviceLane<Exec>::enter(int device) {
+  use(device);
+}
+
+template class DeviceLane<Exec>;
+
+}  // namespace strata::ooc::vendor

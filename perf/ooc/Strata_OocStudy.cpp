@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The out-of-core study: variants, budgets, devices and precisions on Matern matrices (nu = 1/2), as
+// paper B has them, to a table and JSON for perf/figures/paper_b.py.
+#include <CLI/CLI.hpp>
+#include <Kokkos_Core.hpp>
+#include <core/Strata_TextFile.hpp>
+#include <core/Strata_Version.hpp>
+#include <cstdio>
+
+#include "Strata_OocStudy.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::study;
+using Json = nlohmann::json;
+
+void print(Json const& row, double gemm) {
+  if (row.contains("error")) {
+    std::printf("| %ld | %ld | %s | %.3g | refused: %s |\n", row["n"].get<long>(),
+                row["tile_size"].get<long>(), row["variant"].get<std::string>().c_str(),
+                row["budget_bytes"].get<double>() / 1e9, row["error"].get<std::string>().c_str());
+    return;
+  }
+  auto const histogram = row["histogram"].get<std::vector<long>>();
+  std::printf(
+      "| %ld | %ld | %s | %d | %d | %.3g | %.3g | %.0e | %ld/%ld/%ld/%ld | %.3f | %.3f | %.3f | "
+      "%.3f | %.3f | %.3f | %.2e |\n",
+      row["n"].get<long>(), row["tile_size"].get<long>(), row["variant"].get<std::string>().c_str(),
+      row["devices"].get<int>(), row["streams"].get<int>(), row["budget_bytes"].get<double>() / 1e9,
+      row["range"].get<double>(), row["accuracy"].get<double>(), histogram[0], histogram[1],
+      histogram[2], histogram[3], row["factor_seconds"].get<double>(),
+      row["flop_per_s"].get<double>() * 1e-12, row["flop_per_s"].get<double>() / gemm,
+      row["bytes_in"].get<double>() / 1e9, row["bytes_out"].get<double>() / 1e9,
+      row["bytes_peer"].get<double>() / 1e9, row.value("backward_error", 0.0));
+  std::fflush(stdout);
+}
+
+/// f(case) for all combinations, matrices outermost.
+template <class Function>
+void for_each_case(Request const& r, Function const& f) {
+  for (auto const n : r.n)
+    for (auto const tile : r.tile)
+      for (double const range : r.range)
+        for (double const accuracy : r.accuracy)
+          for (auto const block : r.column_block)
+            for (int const devices : r.devices)
+              for (double const budget : r.budget_bytes)
+                for (auto const variant : r.variants)
+                  for (int k = 0; k < r.repetitions; ++k)
+                    f(Case{n, tile, range, accuracy, variant, devices, budget, block});
+}
+
+void write_json(Request const& request, double gemm, double gemm_tile, Json const& rows) {
+  if (request.json.empty()) return;
+  Json const document{{"schema", "strata.ooc_study/1"},
+                      {"host", devices().host.model},
+                      {"execution_space", Exec::name()},
+                      {"gemm_n", request.gemm_n},
+                      {"gemm_flop_per_s", gemm},
+                      {"gemm_tile_flop_per_s", gemm_tile},
+                      {"nu", 0.5},
+                      {"nugget", request.nugget},
+                      {"rows", rows}};
+  write_text_file(request.json, document.dump(1) + "\n");
+}
+
+int run(Request const& request) {
+  double const gemm = gemm_rate(request.gemm_n), gemm_tile = gemm_rate(request.tile.front());
+  std::printf("dgemm: %.3f Tflop/s at n = %ld, %.3f at the tile's %ld\n\n", gemm * 1e-12,
+              static_cast<long>(request.gemm_n), gemm_tile * 1e-12,
+              static_cast<long>(request.tile.front()));
+  std::printf(
+      "| n | tile | variant | devices | streams | budget GB | range | accuracy | fp64/32/16/8 "
+      "tiles | seconds | Tflop/s | of dgemm | GB in | GB out | GB peer | backward error |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+  Runner runner(request);
+  Json rows = Json::array();
+  bool failed = false;
+  for_each_case(request, [&](Case const& one) {
+    rows.push_back(runner.run(one));
+    Json const& row = rows.back();
+    print(row, gemm);
+    failed |= row.value("refined", true) == false && row["info"] == 0;
+    write_json(request, gemm, gemm_tile, rows);  // what is there survives an end by force
+  });
+  if (failed) std::fprintf(stderr, "a solution was not refined to fp64 accuracy\n");
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Out-of-core Cholesky: variants, budgets, devices and precisions");
+  Request request;
+  std::vector<std::string> variants = {"v4"};
+  app.add_option("--n", request.n, "orders")->delimiter(',')->capture_default_str();
+  app.add_option("--tile", request.tile, "tile sizes")->delimiter(',')->capture_default_str();
+  app.add_option("--budget", request.budget_bytes, "bytes of tiles on each device; 0: what is free")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--variant", variants, "sync, async, v1, v2, v3, v4, or all")->delimiter(',');
+  app.add_option("--devices", request.devices, "numbers of devices")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_flag("--same-device", request.same_device, "all of them are device 0");
+  app.add_flag("--no-peer", request.no_peer, "fetch from the host only");
+  app.add_option("--streams", request.streams, "of each device; 0: automatic");
+  app.add_option("--lookahead", request.lookahead, "updates that v4 fetches ahead")
+      ->capture_default_str();
+  app.add_option("--column-block", request.column_block, "columns of tiles factored together")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--range", request.range, "of the Matern covariance")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--nugget", request.nugget, "added to its diagonal");
+  app.add_option("--accuracy", request.accuracy, "thresholds of the precision rule; 0: fp64")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--precisions", request.precisions, "from high to low")->delimiter(',');
+  app.add_flag("--refine", request.refine, "solve, refine, and judge the backward error");
+  app.add_option("--repetitions", request.repetitions, "of each case");
+  app.add_option("--gemm-n", request.gemm_n, "order of the product that rates are compared with")
+      ->capture_default_str();
+  app.add_option("--json", request.json, "write the rows here");
+  app.add_option("--trace", request.trace, "write Perfetto traces here, the variant in the name");
+  app.add_option("--map", request.map, "write precision maps (PPM) to files that begin so");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    request.variants.clear();
+    for (auto const& name : variants) {
+      if (name == "all")
+        request.variants.assign(std::begin(ooc::all_variants), std::end(ooc::all_variants));
+      else
+        request.variants.push_back(ooc::variant_from_name(name));
+    }
+    Kokkos::ScopeGuard const kokkos(argc, argv);
+    return run(request);
+  } catch (std::exception const& error) {
+    std::fprintf(stderr, "strata_ooc_study: %s\n", error.what());
+    return 1;
+  }
+}

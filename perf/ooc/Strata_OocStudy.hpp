@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_OOC_STUDY_HPP
+#define STRATA_OOC_STUDY_HPP
+
+#include <core/Strata_Trace.hpp>
+#include <nlohmann/json.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace strata::study {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+
+/// What the command line asks for; lists are run in all combinations.
+struct Request {
+  std::vector<std::int64_t> n = {4096};
+  std::vector<std::int64_t> tile = {256};
+  std::vector<double> budget_bytes = {0};
+  std::vector<ooc::Variant> variants = {ooc::Variant::V4};
+  std::vector<int> devices = {1};
+  std::vector<std::int64_t> column_block = {1};
+  std::vector<double> range = {0.02627};
+  std::vector<double> accuracy = {0};
+  std::vector<std::string> precisions = {"fp64", "fp32", "fp16", "fp8_e4m3"};
+  double nugget = 0;
+  int streams = 0, repetitions = 1, lookahead = 2;
+  std::int64_t gemm_n = 8192;
+  bool refine = false, same_device = false, no_peer = false;
+  std::string json, trace, map;
+};
+
+/// fp64 products of order n: flops a second, the best of five after a first one.
+double gemm_rate(std::int64_t n);
+
+/// One factorisation of one matrix.
+struct Case {
+  std::int64_t n, tile;
+  double range, accuracy;
+  ooc::Variant variant;
+  int devices;
+  double budget_bytes;
+  std::int64_t column_block;
+};
+
+/// Runs cases, in the host memory of the case before where that fits.
+class Runner {
+ public:
+  explicit Runner(Request const& request) : request_(request) {}
+
+  /// The row of the table. A case that is refused has an "error".
+  nlohmann::json run(Case const& one);
+
+ private:
+  void fill(Case const& one);
+  void refine(ooc::TileFactor<Exec> const& factor, nlohmann::json& row) const;
+
+  Request const& request_;
+  std::optional<ooc::TileMatrix<Exec>> matrix_;
+  std::vector<Case> traced_;
+};
+
+}  // namespace strata::study
+
+#endif

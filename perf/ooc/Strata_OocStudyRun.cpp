@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <core/Strata_FlopCount.hpp>
+#include <core/Strata_Generators.hpp>
+#include <core/Strata_LeafBlas.hpp>
+#include <core/Strata_TextFile.hpp>
+#include <ooc/Strata_MaternTiles.hpp>
+
+#include "Strata_OocStudy.hpp"
+
+namespace strata::study {
+
+using Json = nlohmann::json;
+
+double gemm_rate(std::int64_t n) {
+  Exec const exec;
+  using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, Exec::memory_space>;
+  Matrix const A("strata::study::A", n, n), B("strata::study::B", n, n),
+      C("strata::study::C", n, n);
+  Kokkos::deep_copy(exec, A, 1.5);
+  Kokkos::deep_copy(exec, B, 0.25);
+  LeafBlas<Exec> blas(exec);
+  double best = 0;
+  for (int repetition = 0; repetition < 6; ++repetition) {
+    exec.fence("strata::study::gemm");
+    Kokkos::Timer const timer;
+    blas.gemm(Op::NoTrans, Op::Trans, -1, matrix_ref(A), matrix_ref(B), 1, matrix_ref(C));
+    exec.fence("strata::study::gemm");
+    double const rate = static_cast<double>(gemm_flops(n, n, n)) / timer.seconds();
+    if (repetition > 0) best = std::max(best, rate);
+  }
+  return best;
+}
+
+void Runner::fill(Case const& one) {
+  Exec const exec;
+  ooc::TileMatrixOptions options;
+  options.rule.accuracy = one.accuracy;
+  options.rule.precisions.clear();
+  for (std::string const& name : request_.precisions)
+    options.rule.precisions.push_back(precision_from_name(name));
+  auto const tiles = ooc::matern_tiles(exec, MaternCovariance{1, one.range, 0.5, request_.nugget},
+                                       synthetic_locations(one.n));
+  if (matrix_ && (matrix_->order() != one.n || matrix_->tile_size() != one.tile)) matrix_.reset();
+  if (matrix_)
+    matrix_->refill(exec, tiles, options);
+  else
+    matrix_ = ooc::TileMatrix<Exec>::generate(exec, one.n, one.tile, tiles, options);
+}
+
+void Runner::refine(ooc::TileFactor<Exec> const& factor, Json& row) const {
+  Exec const exec;
+  using Block = ooc::TileFactor<Exec>::Block;
+  auto const n = static_cast<std::size_t>(factor.matrix().order());
+  Block const B("strata::study::B", n, 1), X("strata::study::X", n, 1);
+  auto const host = Kokkos::create_mirror_view(B);
+  for (std::size_t i = 0; i < n; ++i)
+    host(i, 0) = 2 * uniform(3, static_cast<std::int64_t>(i), 0) - 1;
+  Kokkos::deep_copy(B, host);
+  Kokkos::Timer const timer;
+  auto const report = factor.solve(exec, B, X);
+  row["solve_seconds"] = timer.seconds();
+  auto const solution = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), X);
+  double form = 0;
+  for (std::size_t i = 0; i < n; ++i) form += host(i, 0) * solution(i, 0);
+  row["quadratic_form"] = form;
+  row["backward_error"] = report.backward_error;
+  row["refined"] = report.converged;
+  row["iterations"] = report.iterations;
+}
+
+Json Runner::run(Case const& one) {
+  Json row{{"n", one.n},
+           {"tile_size", one.tile},
+           {"range", one.range},
+           {"accuracy", one.accuracy},
+           {"variant", ooc::name_of(one.variant)},
+           {"devices", one.devices},
+           {"budget_bytes", one.budget_bytes},
+           {"column_block", one.column_block}};
+  try {
+    fill(one);
+    row["pin_seconds"] = matrix_->report().pin_seconds;
+    row["generate_seconds"] = matrix_->report().generate_seconds;
+    row["host_bytes"] = matrix_->report().bytes;
+    row["map"] = matrix_->map().tiles() <= 64 ? matrix_->map().to_text() : "";
+    if (!request_.map.empty())
+      write_text_file(request_.map + "_" + std::to_string(one.range) + "_" +
+                          std::to_string(one.accuracy) + ".ppm",
+                      matrix_->map().to_ppm());
+    auto devices = ooc::make_devices(one.devices, static_cast<std::size_t>(one.budget_bytes));
+    if (request_.same_device)
+      for (auto& device : devices) device.id = 0;
+    Trace trace("strata_ooc_study " + std::string(ooc::name_of(one.variant)));
+    ooc::CholeskyOptions options;
+    options.variant = one.variant;
+    options.streams = request_.streams;
+    options.column_block = one.column_block;
+    options.lookahead = request_.lookahead;
+    options.peer_copies = !request_.no_peer;
+    if (!request_.trace.empty()) options.trace = &trace;
+    auto factor = ooc::cholesky(devices, std::move(*matrix_), options);
+    auto const& report = factor.report();
+    row.update({{"info", factor.info().order()},
+                {"streams", report.streams},
+                {"histogram", report.histogram},
+                {"setup_seconds", report.setup_seconds},
+                {"factor_seconds", report.factor_seconds},
+                {"flop_per_s", report.flop_per_s},
+                {"bytes_in", report.bytes_in()},
+                {"bytes_out", report.bytes_out()},
+                {"bytes_peer", report.bytes_peer()},
+                {"smallest_budget_bytes", report.smallest_budget_bytes},
+                {"operand_excess", report.operand_excess}});
+    Json& parts = row["device_reports"] = Json::array();
+    for (auto const& device : report.devices)
+      parts.push_back({{"id", device.id},
+                       {"pool_bytes", device.budget_bytes},
+                       {"bytes_in", device.bytes_in},
+                       {"bytes_out", device.bytes_out},
+                       {"bytes_peer", device.bytes_peer},
+                       {"hits", device.hits},
+                       {"misses", device.misses},
+                       {"evictions", device.evictions}});
+    if (factor.info().ok()) {
+      row["log_determinant"] = factor.log_determinant();
+      if (request_.refine) refine(factor, row);
+    }
+    if (options.trace) {
+      std::string path = request_.trace;
+      auto const dot = path.rfind(".json");
+      path.insert(dot == std::string::npos ? path.size() : dot,
+                  "_" + std::string(ooc::name_of(one.variant)) + "_" + std::to_string(one.devices) +
+                      (one.accuracy > 0 ? "_mixed_" + std::to_string(one.range) : ""));
+      trace.write(path);
+      row["trace"] = path;
+    }
+    matrix_ = std::move(factor).take();
+  } catch (MemoryError const& error) {
+    row["error"] = error.what();
+    matrix_.reset();
+  }
+  return row;
+}
+
+}  // namespace strata::study
