@@ -110,8 +110,8 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
                        prediction.backward_error, prediction.converged};
 }
 
-void diverge(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor, Progress& progress,
-             MleResult& result) {
+void diverge(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
+             Progress& progress, MleResult& result) {
   DivergenceSummary summary;
   progress.phase("factoring in fp64, for the divergence");
   {
@@ -150,7 +150,8 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.metric = data.locations.metric;
   result.mean = options.mean.value_or(options.evaluate ? ooc::Mean::None : ooc::Mean::Constant);
   result.read_seconds = watch.lap();
-  require_memory(options, result, Factor::bytes_needed(result.n, options.tile) * (options.kl ? 2 : 1));
+  require_memory(options, result,
+                 Factor::bytes_needed(result.n, options.tile) * (options.kl ? 2 : 1));
   auto factor = factor_options(options);
   factor.max_bytes = memory_limit(options);
   if (options.fits()) search(exec, options, data, factor, progress, result);

@@ -37,7 +37,7 @@ struct MleOptions {
 
   std::vector<Precision> precisions;  ///< empty: fp64, or all four with an epsilon
   double epsilon = 0;
-  std::int64_t tile = 0;       ///< 0: the library's choice
+  std::int64_t tile = 0;  ///< 0: the library's choice
   ooc::LogDet log_det = ooc::LogDet::Corrected;
   int devices = 1;
   std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there

@@ -90,7 +90,10 @@ constexpr std::array<std::pair<Ordering, std::string_view>, 3> ordering_names = 
 }  // namespace
 
 double Locations::distance(std::int64_t i, std::int64_t j) const {
-  return detail::distance(metric, x[i], y[i], x[j], y[j]);
+  auto const at = [this](std::int64_t k) -> detail::Place {
+    return {x[k], y[k], detail::cosine_of_latitude(metric, y[k])};
+  };
+  return detail::distance(metric, at(i), at(j));
 }
 
 Locations Locations::permuted(std::span<std::int64_t const> order) const {

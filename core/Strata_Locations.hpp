@@ -22,16 +22,24 @@ namespace detail {
 inline constexpr double earth_radius_km = 6371.0088;  // mean radius (2a + b)/3 of WGS 84, IUGG
 inline constexpr double radians_per_degree = 0.017453292519943295769;
 
+/// A place, and what its distances to others have in common.
+struct Place {
+  double x, y;
+  double cosine;  ///< of the latitude; on the sphere only
+};
+
+KOKKOS_INLINE_FUNCTION double cosine_of_latitude(Metric metric, double y) {
+  return metric == Metric::Euclidean ? 0 : Kokkos::cos(radians_per_degree * y);
+}
+
 // The same to the last bit for the two places exchanged.
-KOKKOS_INLINE_FUNCTION double distance(Metric metric, double x1, double y1, double x2, double y2) {
-  if (metric == Metric::Euclidean)
-    return Kokkos::sqrt((x2 - x1) * (x2 - x1) + (y2 - y1) * (y2 - y1));
+KOKKOS_INLINE_FUNCTION double distance(Metric metric, Place const& a, Place const& b) {
+  double const dx = b.x - a.x, dy = b.y - a.y;
+  if (metric == Metric::Euclidean) return Kokkos::sqrt(dx * dx + dy * dy);
   // Haversine: well conditioned for small distances.
   double const half = radians_per_degree / 2;
-  double const dlat = Kokkos::sin(half * (y2 - y1)), dlon = Kokkos::sin(half * (x2 - x1));
-  double const cosines =
-      Kokkos::cos(radians_per_degree * y1) * Kokkos::cos(radians_per_degree * y2);
-  double const squared = dlat * dlat + cosines * (dlon * dlon);
+  double const dlat = Kokkos::sin(half * dy), dlon = Kokkos::sin(half * dx);
+  double const squared = dlat * dlat + a.cosine * b.cosine * (dlon * dlon);
   return 2 * earth_radius_km * Kokkos::asin(Kokkos::sqrt(Kokkos::min(1.0, squared)));
 }
 

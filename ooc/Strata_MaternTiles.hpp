@@ -13,7 +13,7 @@ namespace strata::ooc {
 ///
 /// Sync     copies the coordinates to `exec`'s device and fences it; every tile runs on the instance
 ///          it is given, which must be of the same device.
-/// Memory   16 n bytes on the device.
+/// Memory   24 n bytes on the device.
 /// Throws   what `check_covariance` throws.
 template <class ExecutionSpace>
 TileGenerator<ExecutionSpace> matern_tiles(ExecutionSpace const& exec,

@@ -22,13 +22,16 @@ void column_forms(Exec const& exec, Block const& C, Block const& X, Block const&
       "strata::ooc::predict::forms", Policy(exec, static_cast<int>(C.extent(1)), Kokkos::AUTO),
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
         int const j = team.league_rank();
-        auto const range = Kokkos::TeamVectorRange(team, n);
         double mean = 0, explained = 0, ones = 0;
         Kokkos::parallel_reduce(
-            range, [&](std::int64_t i, double& s) { s += C(i, j) * w(i, 0); }, mean);
+            Kokkos::TeamVectorRange(team, n),
+            [&](std::int64_t i, double& s) { s += C(i, j) * w(i, 0); }, mean);
         Kokkos::parallel_reduce(
-            range, [&](std::int64_t i, double& s) { s += C(i, j) * X(i, j); }, explained);
-        Kokkos::parallel_reduce(range, [&](std::int64_t i, double& s) { s += X(i, j); }, ones);
+            Kokkos::TeamVectorRange(team, n),
+            [&](std::int64_t i, double& s) { s += C(i, j) * X(i, j); }, explained);
+        Kokkos::parallel_reduce(
+            Kokkos::TeamVectorRange(team, n), [&](std::int64_t i, double& s) { s += X(i, j); },
+            ones);
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
           forms(j, 0) = mean;
           forms(j, 1) = explained;

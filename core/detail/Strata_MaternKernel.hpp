@@ -52,11 +52,13 @@ struct CovarianceFill {
   }
 };
 
-template <class MemorySpace, class ExecutionSpace>
-auto copy_of(ExecutionSpace const& exec, std::vector<double> const& values, char const* label) {
-  Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const
-      host(values.data(), values.size());
-  Kokkos::View<double*, MemorySpace> const copy(
+// The host's values must live until `exec` has been fenced.
+template <class MemorySpace, class ExecutionSpace, class Value>
+Kokkos::View<Value*, MemorySpace> copy_of(ExecutionSpace const& exec,
+                                          std::vector<Value> const& values, char const* label) {
+  Kokkos::View<Value const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
+      values.data(), values.size());
+  Kokkos::View<Value*, MemorySpace> const copy(
       Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)), values.size());
   Kokkos::deep_copy(exec, copy, host);
   return copy;

@@ -285,7 +285,7 @@ class Refusals(MleTest):
             ([*s, "--precisions", "fp64,fp16"], "needs --epsilon"),
             ([*s, "--precisions", "fp16,fp64"], "--precisions"),
             ([*s, "--epsilon", "2"], "--epsilon: 2"),
-            ([*s, "--start", "1,1,0.7"], "fit: sigma2 starts at 1"),
+            ([*s, "--start", "1,1,0.7"], "fit: nu starts at 0.7 with the bounds 0.1 and 0.5"),
             ([*s, "--ordering", "peano"], "given, morton and hilbert"),
             (["--generate", "10", "--theta", "weak"], "--generate needs --theta and --output"),
             (["--generate", "0", "--theta", "weak", "--output", self.path("o.csv")], "--generate"),
@@ -295,7 +295,7 @@ class Refusals(MleTest):
 
     def test_of_too_little_memory(self):
         run = strata("mle", "--locations", STATIONS, "--evaluate", "--theta", "1,100,0.5", "--max-memory", "1MB")
-        self.assert_refused(run, "of order 1720", "--max-memory allows 1.05 MB")
+        self.assert_refused(run, "of order 1720", "--max-memory allows 1 MB")
         run = strata("mle", "--generate", 10**7, "--theta", "weak", "--output", self.path("o.csv"))
         self.assert_refused(run, "order 10000000", "800 TB")
         self.assertFalse(self.path("o.csv").exists())

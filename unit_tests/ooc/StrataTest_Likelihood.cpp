@@ -176,8 +176,7 @@ TYPED_TEST(LikelihoodTest, IsTheSameOnADeviceSmallerThanTheMatrix) {
   options.tile_size = 50;
   auto const plenty = log_likelihood(exec, {}, at, y, Mean::None, options);
   constexpr int streams = 4;  // as many as a device has
-  options.devices =
-      make_devices(1, smallest_budget_bytes(600, 50, PrecisionMap(12), streams));
+  options.devices = make_devices(1, smallest_budget_bytes(600, 50, PrecisionMap(12), streams));
   auto const scarce = log_likelihood(exec, {}, at, y, Mean::None, options);
   EXPECT_EQ(scarce.log_likelihood, plenty.log_likelihood);
   EXPECT_GE(scarce.factor.bytes_in, plenty.factor.bytes_in);
