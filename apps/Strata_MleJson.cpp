@@ -46,6 +46,7 @@ Json divergence(MleResult const& result) {
   return {{"paper", kl.divergence.log_det_half},
           {"full", kl.divergence.full},
           {"standard_error", kl.divergence.standard_error},
+          {"truncation_error", kl.divergence.truncation_error},
           {"log_det_factor", kl.log_det_factor},
           {"log_det_fp64", kl.log_det_fp64}};
 }

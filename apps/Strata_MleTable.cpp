@@ -91,9 +91,8 @@ void print_likelihood(std::ostream& out, MleResult const& result) {
   row(out, "KL divergence, paper's",
       text("%.6e  (from the log-determinant)", kl.divergence.log_det_half));
   row(out, "KL divergence, full",
-      kl.divergence.standard_error > 0
-          ? text("%.6e +- %.1e", kl.divergence.full, kl.divergence.standard_error)
-          : text("%.6e", kl.divergence.full));
+      text("%.6e +- %.1e", kl.divergence.full,
+           kl.divergence.standard_error + kl.divergence.truncation_error));
 }
 
 }  // namespace

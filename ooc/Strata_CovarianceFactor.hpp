@@ -21,8 +21,10 @@ namespace strata::ooc {
 
 /// What a log-determinant is taken from where tiles are in low precision.
 enum class LogDet : std::uint8_t {
-  Corrected,  ///< the factor's, with its error estimated away; as many passes over S as Lanczos steps
-  Factor,     ///< the factor's alone, as paper B does
+  /// The factor's, with its error estimated, and taken off where it is more than twice as large as
+  /// the noise of the estimate; as many passes over S as Lanczos steps.
+  Corrected,
+  Factor,  ///< the factor's alone, as paper B does
 };
 
 /// How a covariance matrix is factored.
@@ -88,8 +90,8 @@ class CovarianceFactor {
   /// X = S^-1 B, refined. Shape: n x m. Fences `exec`.
   [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, Block const& B,
                                               Block const& X) const;
-  /// R = M^-1 R. Shape: n x m. Fences `exec`.
-  void precondition(ExecutionSpace const& exec, Block const& R) const;
+  /// V = L^-1 V (NoTrans) or V = L^-T V (Trans). Shape: n x m. Fences `exec`.
+  void half_solve(ExecutionSpace const& exec, Op op, Block const& V) const;
   /// Y = S X in fp64. Shape: n x m. Fences `exec`.
   void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
 

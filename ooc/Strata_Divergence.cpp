@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <core/Strata_Random.hpp>
+#include <core/detail/Strata_ForEachElement.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <ooc/Strata_Divergence.hpp>
 #include <string>
@@ -16,97 +17,133 @@ namespace {
 template <class Exec>
 using BlockOf = typename CovarianceFactor<Exec>::Block;
 
+// z'E^2 z, z'E^3 z and z'E^4 z for a vector z.
+struct Moments {
+  double second = 0, third = 0, fourth = 0;
+};
+
 template <class Exec>
 BlockOf<Exec> block(Exec const& exec, std::int64_t n, std::int64_t columns, char const* label) {
-  return BlockOf<Exec>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)), n,
-                       columns);
+  return BlockOf<Exec>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)),
+                       static_cast<std::size_t>(n), static_cast<std::size_t>(columns));
 }
 
-// The bits of the numbers are alternately -1 and +1.
-KOKKOS_INLINE_FUNCTION double rademacher(std::uint64_t seed, std::int64_t i, std::int64_t j) {
-  return random_bits(seed, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j)) >> 63 == 0
-             ? -1.0
-             : 1.0;
-}
-
-// sum_j of the diagonal of Y = M^-1 S_0 E, E the columns first ... of the identity.
+// Y = E X = L^-1 S L^-T X - X, with room for one more block.
 template <class Exec>
-double exact_trace(Exec const& exec, CovarianceFactor<Exec>& factor) {
-  std::int64_t const n = factor.order(), width = std::min<std::int64_t>(n, 256);
-  auto const E = block(exec, n, width, "strata::ooc::divergence::E"),
-             Y = block(exec, n, width, "strata::ooc::divergence::Y");
-  using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
-  double trace = 0;
-  for (std::int64_t first = 0; first < n; first += width) {
-    std::int64_t const columns = std::min(width, n - first);
-    auto const E_now = Kokkos::subview(E, Kokkos::ALL, std::pair(std::int64_t{0}, columns)),
-               Y_now = Kokkos::subview(Y, Kokkos::ALL, std::pair(std::int64_t{0}, columns));
-    Kokkos::parallel_for(
-        "strata::ooc::divergence::identity", Policy(exec, {0, 0}, {n, columns}),
-        KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { E_now(i, j) = i == first + j ? 1 : 0; });
-    factor.apply(exec, E_now, Y_now);
-    factor.precondition(exec, Y_now);
-    double sum = 0;
-    Kokkos::parallel_reduce(
-        "strata::ooc::divergence::trace", Kokkos::RangePolicy<Exec>(exec, 0, columns),
-        KOKKOS_LAMBDA(std::int64_t j, double& s) { s += Y_now(first + j, j); }, sum);
-    trace += sum;
-  }
-  return trace;
+void apply_error(Exec const& exec, CovarianceFactor<Exec> const& factor, BlockOf<Exec> const& X,
+                 BlockOf<Exec> const& Y, BlockOf<Exec> const& scratch) {
+  Kokkos::deep_copy(exec, scratch, X);
+  factor.half_solve(exec, Op::Trans, scratch);
+  factor.apply(exec, scratch, Y);
+  factor.half_solve(exec, Op::NoTrans, Y);
+  strata::detail::for_each_element(
+      "strata::ooc::divergence::error", exec, static_cast<std::int64_t>(X.extent(0)),
+      static_cast<std::int64_t>(X.extent(1)),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { Y(i, j) -= X(i, j); });
 }
 
-// z' M^-1 S_0 z for each probe z.
+// sums(j, :) = w'w, w'v, v'v for the columns of W = E Z and V = E W.
 template <class Exec>
-std::vector<double> probe_forms(Exec const& exec, CovarianceFactor<Exec>& factor,
-                                DivergenceOptions const& options) {
-  std::int64_t const n = factor.order();
-  auto const Z = block(exec, n, options.probes, "strata::ooc::divergence::Z"),
-             Y = block(exec, n, options.probes, "strata::ooc::divergence::Y");
-  std::uint64_t const seed = options.seed;
-  using Policy = Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
+void multiply(Exec const& exec, BlockOf<Exec> const& W, BlockOf<Exec> const& V,
+              BlockOf<Exec> const& sums) {
+  auto const n = static_cast<std::int64_t>(W.extent(0));
+  using Policy = Kokkos::TeamPolicy<Exec>;
   Kokkos::parallel_for(
-      "strata::ooc::divergence::probes", Policy(exec, {0, 0}, {n, options.probes}),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { Z(i, j) = rademacher(seed, i, j); });
-  factor.apply(exec, Z, Y);
-  factor.precondition(exec, Y);
-  std::vector<double> forms(static_cast<std::size_t>(options.probes));
-  for (int j = 0; j < options.probes; ++j)
-    Kokkos::parallel_reduce(
-        "strata::ooc::divergence::form",
-        Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, n),
-        KOKKOS_LAMBDA(std::int64_t i, double& s) { s += Z(i, j) * Y(i, j); },
-        forms[static_cast<std::size_t>(j)]);
-  return forms;
+      "strata::ooc::divergence::moments", Policy(exec, static_cast<int>(W.extent(1)), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        int const j = team.league_rank();
+        double second = 0, third = 0, fourth = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamVectorRange(team, n),
+            [&](std::int64_t i, double& s) { s += W(i, j) * W(i, j); }, second);
+        Kokkos::parallel_reduce(
+            Kokkos::TeamVectorRange(team, n),
+            [&](std::int64_t i, double& s) { s += W(i, j) * V(i, j); }, third);
+        Kokkos::parallel_reduce(
+            Kokkos::TeamVectorRange(team, n),
+            [&](std::int64_t i, double& s) { s += V(i, j) * V(i, j); }, fourth);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() {
+          sums(j, 0) = second;
+          sums(j, 1) = third;
+          sums(j, 2) = fourth;
+        });
+      });
+}
+
+// The vectors number `first` on: columns of the identity, or of -1 and 1.
+template <class Exec>
+void fill_vectors(Exec const& exec, BlockOf<Exec> const& Z, std::int64_t first, bool unit,
+                  std::uint64_t seed) {
+  strata::detail::for_each_element(
+      "strata::ooc::divergence::vectors", exec, static_cast<std::int64_t>(Z.extent(0)),
+      static_cast<std::int64_t>(Z.extent(1)), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+        auto const row = static_cast<std::uint64_t>(i);
+        bool const up = random_bits(seed, row, static_cast<std::uint64_t>(first + j)) >> 63 == 0;
+        Z(i, j) = unit ? (i == first + j ? 1.0 : 0.0) : (up ? 1.0 : -1.0);
+      });
+}
+
+template <class Exec>
+std::vector<Moments> moments(Exec const& exec, CovarianceFactor<Exec> const& factor,
+                             std::int64_t count, bool unit, std::uint64_t seed) {
+  std::int64_t const n = factor.order(), width = std::min<std::int64_t>(count, 256);
+  auto const Z = block(exec, n, width, "strata::ooc::divergence::Z"),
+             W = block(exec, n, width, "strata::ooc::divergence::W"),
+             V = block(exec, n, width, "strata::ooc::divergence::V"),
+             sums = block(exec, width, 3, "strata::ooc::divergence::sums");
+  HostMatrix const host("strata::ooc::divergence::host", static_cast<std::size_t>(width), 3);
+  std::vector<Moments> result;
+  for (std::int64_t first = 0; first < count; first += width) {
+    auto const now = std::pair(std::int64_t{0}, std::min(width, count - first));
+    BlockOf<Exec> const z = Kokkos::subview(Z, Kokkos::ALL, now),
+                        w = Kokkos::subview(W, Kokkos::ALL, now),
+                        v = Kokkos::subview(V, Kokkos::ALL, now);
+    fill_vectors<Exec>(exec, z, first, unit, seed);
+    apply_error<Exec>(exec, factor, z, w, v);
+    apply_error<Exec>(exec, factor, w, v, z);  // z is not needed again
+    multiply<Exec>(exec, w, v, sums);
+    Kokkos::deep_copy(exec, host, sums);
+    exec.fence("strata::ooc::divergence::chunk");
+    for (std::int64_t j = 0; j < now.second; ++j)
+      result.push_back({host(j, 0), host(j, 1), host(j, 2)});
+  }
+  return result;
 }
 
 }  // namespace
 
 template <class Exec>
-Divergence divergence(Exec const& exec, CovarianceFactor<Exec>& factor, double log_det_exact,
+Divergence divergence(Exec const& exec, CovarianceFactor<Exec> const& factor, double log_det_exact,
                       DivergenceOptions const& options) {
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::divergence");
   STRATA_REQUIRE(ValueError, options.probes >= 2 && options.exact_up_to >= 0,
                  "divergence: probes is ", options.probes, " and exact_up_to ", options.exact_up_to,
                  ", must be at least 2 and 0");
-  auto const n = static_cast<double>(factor.order());
-  double const difference = factor.factor_log_determinant() - log_det_exact;
-  Divergence result{.log_det_half = difference / 2};
-  if (factor.order() <= options.exact_up_to) {
-    result.full = (exact_trace(exec, factor) - n + difference) / 2;
-    return result;
+  Divergence result{.log_det_half = (factor.factor_log_determinant() - log_det_exact) / 2};
+  if (factor.order() == 0) return result;
+  bool const exact = factor.order() <= options.exact_up_to;
+  auto const all =
+      moments(exec, factor, exact ? factor.order() : options.probes, exact, options.seed);
+  double const weight = exact ? 1 : 1 / static_cast<double>(options.probes);
+  double norm = 0, fourth = 0, squares = 0;
+  for (auto const& m : all) {
+    result.full += weight * (m.second / 2 - m.third / 3 + m.fourth / 4) / 2;
+    fourth += weight * m.fourth;
+    if (m.second > 0) norm = std::max(norm, std::sqrt(m.fourth / m.second));
   }
-  auto const forms = probe_forms(exec, factor, options);
-  double const count = options.probes;
-  double mean = 0, squares = 0;
-  for (double const form : forms) mean += form / count;
-  for (double const form : forms) squares += (form - mean) * (form - mean);
-  result.full = (mean - n + difference) / 2;
-  result.standard_error = std::sqrt(squares / (count - 1) / count) / 2;
+  // |sum over k > 4 of (-1)^k trace(E^k)/k| <= trace(E^4)/5 sum over k > 0 of ||E||^k
+  result.truncation_error = norm < 1 ? fourth / 10 * norm / (1 - norm) : INFINITY;
+  if (exact) return result;
+  for (auto const& m : all) {
+    double const deviation = (m.second / 2 - m.third / 3 + m.fourth / 4) / 2 - result.full;
+    squares += deviation * deviation;
+  }
+  result.standard_error = std::sqrt(squares * weight / (options.probes - 1));
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                     \
-  template Divergence divergence<Exec>(Exec const&, CovarianceFactor<Exec>&, double, \
+#define STRATA_INSTANTIATE(Exec)                                                           \
+  template Divergence divergence<Exec>(Exec const&, CovarianceFactor<Exec> const&, double, \
                                        DivergenceOptions const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

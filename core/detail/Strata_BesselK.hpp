@@ -28,7 +28,7 @@ class BesselK {
   /// Throws   ValueError unless nu is in (0, 50].
   explicit BesselK(double nu);
 
-  double order() const { return nu_; }
+  KOKKOS_FUNCTION double order() const { return nu_; }
 
   /// K_nu(x) for x >= 0; infinite where it is above the range of fp64, as at 0.
   KOKKOS_FUNCTION double operator()(double x) const {

@@ -68,7 +68,7 @@ def row(n, correlation, ordering, epsilon, exact, report):
 
 def table(rows):
     print("| n | correlation | order | accuracy | fp64, fp32, fp16, fp8 below the diagonal | bytes | KL, paper's "
-          "| KL, full | log det error: factor, corrected | backward error |")
+          "| KL, full | log det error: factor's, reported (its bar) | backward error |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for r in rows:
         share = ", ".join(f"{r['shares'][name]:.0f}" for name in NAMES) + " %"
@@ -76,8 +76,8 @@ def table(rows):
         if not r["kl"]:
             print(start + f"| | {r['status']} | | | |")
             continue
-        print(start + f"| {100 * r['bytes'] / r['bytes_fp64']:.0f} % | {r['kl']['paper']:.1e} | {r['kl']['full']:.1e} "
-              f"| {r['log_det_error_factor']:.1e}, {r['log_det_error_corrected']:.1e} | {r['backward_error']:.1e} |")
+        print(start + f"| {100 * r['bytes'] / r['bytes_fp64']:.0f} % | {r['kl']['paper']:.1e} | {r['kl']['full']:.1e} +- {r['kl']['standard_error'] + r['kl']['truncation_error']:.0e} "
+              f"| {r['log_det_error_factor']:.1e}, {r['log_det_error_corrected']:.1e} ({r['log_det_error_bar']:.0e}) | {r['backward_error']:.1e} |")
 
 
 def figure(rows, path):
