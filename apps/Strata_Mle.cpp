@@ -77,9 +77,11 @@ void search(Exec const& exec, MleOptions const& options, Observations const& dat
   ooc::FitOptions fit = fit_options(options, data.locations, data.values);
   fit.factor = factor;
   fit.on_step = [&progress](ooc::FitStep const& step) {
-    progress.phase(text("evaluation %lld: log-likelihood %.6f at %s; best %.6f",
+    // With the seconds behind it, it must fit into a narrow terminal's line.
+    auto const& theta = step.theta;
+    progress.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
                         static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
-                        numbers(step.theta).c_str(), step.best));
+                        theta.sigma2, theta.range, theta.nu, theta.nugget));
   };
   progress.phase("evaluation 1");
   result.fit = ooc::fit(exec, data.locations, data.values, fit);

@@ -67,7 +67,7 @@ void add_data_options(CLI::App& command, MleOptions& options) {
       ->type_name("S")
       ->group(group);
   add_parsed(command, "--ordering", options.ordering, parse_ordering,
-             "of the places in the matrix: morton, hilbert or given [morton]")
+             "of the places in the matrix: hilbert, morton or given [hilbert]")
       ->type_name("ORDER")
       ->group(group);
   add_parsed(command, "--mean", options.mean, parse_mean,

@@ -23,7 +23,7 @@ struct MleOptions {
   std::string locations;      ///< path of a station file
   std::int64_t generate = 0;  ///< locations of a synthetic field
   std::uint64_t seed = 1;
-  Ordering ordering = Ordering::Morton;
+  Ordering ordering = Ordering::Hilbert;
   std::optional<ooc::Mean> mean;  ///< none: zero for --evaluate, else constant
 
   std::optional<MaternCovariance> theta;  ///< none: fit

@@ -83,7 +83,7 @@ dense::LogDeterminantEstimate CovarianceFactor<Exec>::log_determinant(Exec const
   if (mixed && options_.log_det == LogDet::Corrected) {
     auto estimate = M.log_determinant(exec, dense::LogDeterminantOptions{});
     // Tiles are rounded up and down alike, so that the error is often below the estimate's noise.
-    if (std::abs(estimate.correction) <= 2 * estimate.standard_error) {
+    if (std::abs(estimate.correction) <= 3 * estimate.standard_error) {
       estimate.value -= estimate.correction;
       estimate.correction = 0;
     }

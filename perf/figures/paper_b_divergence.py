@@ -113,7 +113,7 @@ def main():
     parser.add_argument("--n", type=int, nargs="+", default=[1024, 2048, 4096])
     parser.add_argument("--tile", type=int, default=128)
     parser.add_argument("--epsilon", type=float, nargs="+", default=[1e-5, 1e-6, 1e-7, 1e-8])
-    parser.add_argument("--ordering", nargs="+", default=["morton"], choices=["morton", "hilbert", "given"])
+    parser.add_argument("--ordering", nargs="+", default=["hilbert"], choices=["hilbert", "morton", "given"])
     parser.add_argument("--nu", type=float, default=0.5)
     parser.add_argument("--nugget", type=float, default=0)
     arguments = parser.parse_args()
