@@ -4,6 +4,7 @@
 #include <apps/Strata_Hpgmxp.hpp>
 #include <apps/Strata_Info.hpp>
 #include <apps/Strata_Ranks.hpp>
+#include <apps/Strata_Mle.hpp>
 #include <apps/Strata_Solve.hpp>
 #include <apps/Strata_SolveOptions.hpp>
 #include <apps/Strata_SparseSolve.hpp>
@@ -30,6 +31,7 @@ constexpr char const* footer =
 
 struct Arguments {
   strata::apps::SolveOptions solve;
+  strata::apps::MleOptions mle;
   strata::apps::HpgmxpRequest hpgmxp;
   bool info_as_json = false;
 };
@@ -43,6 +45,10 @@ void describe(CLI::App& app, Arguments& arguments) {
       "solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy");
   solve->footer(footer);
   strata::apps::add_solve_options(*solve, arguments.solve);
+  auto* const mle = app.add_subcommand(
+      "mle", "Fit a Matern covariance to observations by maximum likelihood; kriging");
+  mle->footer(footer);
+  strata::apps::add_mle_options(*mle, arguments.mle);
   auto* const hpgmxp = app.add_subcommand(
       "hpgmxp", "The HPG-MxP benchmark: multigrid-preconditioned GMRES in mixed precision");
   hpgmxp->footer(footer);
@@ -64,6 +70,7 @@ Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& ko
   if (sparse || app.got_subcommand("hpgmxp")) mpi.emplace();
   Kokkos::ScopeGuard const guard(count, kokkos.data());
   Exit const exit = app.got_subcommand("info")     ? strata::apps::info(arguments.info_as_json)
+                    : app.got_subcommand("mle")    ? strata::apps::mle(arguments.mle)
                     : app.got_subcommand("hpgmxp") ? strata::apps::hpgmxp(arguments.hpgmxp)
                     : sparse                       ? strata::apps::solve_sparse(arguments.solve)
                                                    : strata::apps::solve(arguments.solve);
@@ -88,7 +95,7 @@ int main(int argc, char** argv) {
     describe(app, arguments);
     app.parse(static_cast<int>(own_end - words.begin()), words.data());
     if (app.get_subcommands().empty())
-      return fail(Exit::Usage, "give a command, solve, hpgmxp or info (see strata --help)");
+      return fail(Exit::Usage, "give a command, solve, mle, hpgmxp or info (see strata --help)");
     return static_cast<int>(run(app, arguments, kokkos));
   } catch (CLI::Success const& request) {  // --help, --version
     return app.exit(request);

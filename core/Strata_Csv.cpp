@@ -10,6 +10,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace strata {
 
@@ -78,24 +79,32 @@ std::optional<std::size_t> find_column(LineReader const& lines, std::vector<Fiel
 
 struct Columns {
   bool geographic;
-  std::array<char const*, 3> name;
-  std::array<std::size_t, 3> index;
+  std::vector<std::pair<char const*, std::size_t>>
+      used;  // name and place: coordinates, then the value
   std::size_t count;
 };
 
-Columns read_columns(LineReader& lines, std::vector<Field>& fields) {
+enum class Wanted { Stations, Places };
+
+Columns read_columns(LineReader& lines, std::vector<Field>& fields, Wanted wanted) {
   std::string_view line;
   if (!next_content(lines, line)) lines.fail_at_end("expected a line of column names");
   split(lines, line, fields);
   auto const find = [&](char const* name) { return find_column(lines, fields, name); };
   auto const x = find("x"), y = find("y"), lon = find("lon"), lat = find("lat"),
              value = find("value");
-  bool const planar = x && y, geographic = lon && lat;
-  if (!value || (!planar && !geographic))
-    lines.fail("expected the columns x,y,value or lon,lat,value, found ", excerpt(line));
+  bool const planar = x && y, geographic = lon && lat, values = wanted == Wanted::Stations;
+  if ((values && !value) || (!planar && !geographic))
+    lines.fail("expected the columns ", values ? "x,y,value or lon,lat,value" : "x,y or lon,lat",
+               ", found ", excerpt(line));
   if (planar && geographic) lines.fail("both x,y and lon,lat: which are the coordinates?");
-  if (geographic) return {true, {"lon", "lat", "value"}, {*lon, *lat, *value}, fields.size()};
-  return {false, {"x", "y", "value"}, {*x, *y, *value}, fields.size()};
+  Columns columns{geographic, {}, fields.size()};
+  if (geographic)
+    columns.used = {{"lon", *lon}, {"lat", *lat}};
+  else
+    columns.used = {{"x", *x}, {"y", *y}};
+  if (values) columns.used.emplace_back("value", *value);
+  return columns;
 }
 
 double number(LineReader const& lines, Field const& field, char const* name) {
@@ -106,6 +115,35 @@ double number(LineReader const& lines, Field const& field, char const* name) {
   if (char const* reason = parse_number(field.text, value))
     lines.fail("column '", name, "': ", excerpt(field.text), ' ', reason);
   return value;
+}
+
+Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted) {
+  LineReader lines(source);
+  std::vector<Field> fields;
+  auto const columns = read_columns(lines, fields, wanted);
+  Stations stations;
+  stations.geographic = columns.geographic;
+  std::string_view line;
+  while (next_content(lines, line)) {
+    split(lines, line, fields);
+    if (fields.size() != columns.count)
+      lines.fail("expected ", columns.count, " fields, found ", fields.size());
+    std::array<double, 3> v{};
+    for (std::size_t k = 0; k < columns.used.size(); ++k)
+      v[k] = number(lines, fields[columns.used[k].second], columns.used[k].first);
+    if (stations.geographic && !(v[0] >= lon_min && v[0] <= lon_max))
+      lines.fail("lon ", v[0], " is outside -180 to 360");
+    if (stations.geographic && !(std::abs(v[1]) <= lat_max))
+      lines.fail("lat ", v[1], " is outside -90 to 90");
+    STRATA_REQUIRE(MemoryError, (stations.x.size() + 1) * sizeof v <= options.max_bytes,
+                   source.name(), ": more than ", stations.x.size(), " stations of ", sizeof v,
+                   " bytes; the limit is ", options.max_bytes, " bytes");
+    stations.x.push_back(v[0]);
+    stations.y.push_back(v[1]);
+    if (wanted == Wanted::Stations) stations.value.push_back(v[2]);
+  }
+  if (stations.x.empty()) lines.fail_at_end("expected at least one station");
+  return stations;
 }
 
 void require_writable(Stations const& stations) {
@@ -134,32 +172,11 @@ void write_lines(ByteSink& sink, Stations const& stations) {
 }  // namespace
 
 Stations read_stations(ByteSource& source, ReadOptions const& options) {
-  LineReader lines(source);
-  std::vector<Field> fields;
-  auto const columns = read_columns(lines, fields);
-  Stations stations;
-  stations.geographic = columns.geographic;
-  std::string_view line;
-  while (next_content(lines, line)) {
-    split(lines, line, fields);
-    if (fields.size() != columns.count)
-      lines.fail("expected ", columns.count, " fields, found ", fields.size());
-    std::array<double, 3> v;
-    for (std::size_t k = 0; k < v.size(); ++k)
-      v[k] = number(lines, fields[columns.index[k]], columns.name[k]);
-    if (stations.geographic && !(v[0] >= lon_min && v[0] <= lon_max))
-      lines.fail("lon ", v[0], " is outside -180 to 360");
-    if (stations.geographic && !(std::abs(v[1]) <= lat_max))
-      lines.fail("lat ", v[1], " is outside -90 to 90");
-    STRATA_REQUIRE(MemoryError, (stations.value.size() + 1) * sizeof v <= options.max_bytes,
-                   source.name(), ": more than ", stations.value.size(), " stations of ", sizeof v,
-                   " bytes; the limit is ", options.max_bytes, " bytes");
-    stations.x.push_back(v[0]);
-    stations.y.push_back(v[1]);
-    stations.value.push_back(v[2]);
-  }
-  if (stations.value.empty()) lines.fail_at_end("expected at least one station");
-  return stations;
+  return read(source, options, Wanted::Stations);
+}
+
+Stations read_places(ByteSource& source, ReadOptions const& options) {
+  return read(source, options, Wanted::Places);
 }
 
 void write_stations(ByteSink& sink, Stations const& stations) {
@@ -172,6 +189,29 @@ void write_stations(ByteSink& sink, Stations const& stations) {
 Stations read_stations(std::string const& path, ReadOptions const& options) {
   auto const source = detail::open_source(path, options);
   return detail::read_stations(*source, options);
+}
+
+Stations read_places(std::string const& path, ReadOptions const& options) {
+  auto const source = detail::open_source(path, options);
+  return detail::read_places(*source, options);
+}
+
+void write_columns(std::string const& path, std::vector<Column> const& columns) {
+  STRATA_REQUIRE(ShapeError, !columns.empty(), "write_columns: there is no column");
+  std::size_t const rows = columns.front().values.size();
+  for (auto const& column : columns)
+    STRATA_REQUIRE(ShapeError, column.values.size() == rows, "write_columns: column '", column.name,
+                   "' has ", column.values.size(), " numbers, '", columns.front().name, "' ", rows);
+  detail::AtomicFile file(path);
+  detail::TextWriter text(file);
+  for (std::size_t k = 0; k < columns.size(); ++k) text << (k > 0 ? "," : "") << columns[k].name;
+  text << '\n';
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      text << (k > 0 ? "," : "") << columns[k].values[i];
+    text << '\n';
+  }
+  text.finish();
 }
 
 void write_stations(std::string const& path, Stations const& stations) {

@@ -29,6 +29,20 @@ struct Stations {
 ///          `options.max_bytes`.
 Stations read_stations(std::string const& path, ReadOptions const& options = {});
 
+/// Read places without values: as `read_stations`, but of the columns `x,y` or `lon,lat` alone.
+Stations read_places(std::string const& path, ReadOptions const& options = {});
+
+/// One column of a table.
+struct Column {
+  std::string name;
+  std::vector<double> values;
+};
+
+/// Write columns of numbers under a line of their names; numbers read back to the same bits. Whole or not at all.
+///
+/// Throws   ShapeError if there is no column or they differ in length; IoError with errno's text.
+void write_columns(std::string const& path, std::vector<Column> const& columns);
+
 /// Write a station file; numbers read back to the same bits. Whole or not at all (temporary file,
 /// fsync, rename).
 ///

@@ -4,11 +4,10 @@
 #define STRATA_MATERN_HPP
 
 #include <Kokkos_Core.hpp>
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/Strata_Errors.hpp>
+#include <core/Strata_Locations.hpp>
 #include <core/detail/Strata_MaternKernel.hpp>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +30,8 @@ struct MaternCovariance {
   double nu = 0.5;          ///< smoothness; in (0, 50]
   double nugget = 0;        ///< >= 0
 
-  /// C(h) for h >= 0, without the nugget; on the host, any nu.
+  /// C(h) for h >= 0, without the nugget; on the host. What depends on nu is worked out, in a
+  /// fraction of a millisecond, when a thread's nu is another than in its last call.
   double operator()(double h) const;
 
   /// Throws   ValueError that names the parameter out of range or not finite.
@@ -46,76 +46,148 @@ struct MaternCovariance {
 /// "matern:1,0.1,0.5,0": what `parse` reads back to the same numbers.
 std::string to_string(MaternCovariance const& covariance);
 
-/// Where observations were made.
-struct Locations {
-  std::vector<double> x;  ///< or degrees of longitude
-  std::vector<double> y;  ///< or degrees of latitude
-  Metric metric = Metric::Euclidean;
-
-  std::int64_t size() const { return static_cast<std::int64_t>(x.size()); }
-  /// Distance of locations i and j: Euclidean, or great-circle in kilometres on the sphere of the
-  /// Earth's mean radius, 6371.0088 km.
-  double distance(std::int64_t i, std::int64_t j) const;
-  /// Location order[k] becomes number k.
-  Locations permuted(std::span<std::int64_t const> order) const;
-};
-
 /// Refuse locations and parameters that have no positive definite covariance matrix.
 ///
-/// Throws   ShapeError if x and y differ in length; ValueError if a coordinate is not finite, a
-///          latitude is outside [-90, 90], a parameter is out of range, or two locations coincide
-///          and there is no nugget (it names both).
+/// Throws   what `check_locations` and `check` throw; ValueError if two locations coincide and there
+///          is no nugget (it names both).
 void check_covariance(MaternCovariance const& covariance, Locations const& locations);
-
-/// The order of the points along Morton's space-filling curve, which brings neighbours in space
-/// close in the matrix, so that blocks far from its diagonal are small and smooth.
-///
-/// Result   a permutation of 0 ... n-1: place k of the order belongs to point order[k]. Cells are
-///          squares, 2^32 along the longer side of the bounding box; points of one cell keep their
-///          order.
-/// Throws   ShapeError if x and y differ in length; ValueError if a coordinate is not finite.
-std::vector<std::int64_t> morton_order(std::span<double const> x, std::span<double const> y);
-
-/// n seeded locations in the unit square, in Morton order: one in each of n cells of a
-/// ceil(sqrt(n))^2 grid (the empty cells are random), uniform in the middle 80 % of the cell in x
-/// and in y, so that no two coincide.
-///
-/// Throws   ShapeError if n < 0.
-/// Source   the jittered grid of Abdulah et al., ExaGeoStat, TPDS 29, 2018.
-Locations synthetic_locations(std::int64_t n, std::uint64_t seed = 1);
 
 /// Which part of a symmetric matrix is written.
 enum class Triangle : std::uint8_t { Lower, Full };
 
+/// The entries of a covariance matrix, C(h_ij) for the i-th of some locations and the j-th of others, evaluated
+/// where they are asked for: a kernel can hold a copy.
+///
+/// Memory   24 bytes for each location in MemorySpace, and 1.2 kB.
+/// Error    a few units of the last place for nu = 1/2, 3/2 and 5/2, else 1e-13 relative (tested).
+template <class MemorySpace>
+class CovarianceEntries {
+ public:
+  /// Of observations at `locations`: with the nugget where i == j.
+  ///
+  /// Sync     fences `exec`.
+  /// Throws   what `check_covariance` throws.
+  template <class ExecutionSpace>
+  CovarianceEntries(ExecutionSpace const& exec, MaternCovariance const& covariance,
+                    Locations const& locations)
+      : CovarianceEntries(covariance, locations.metric) {
+    check_covariance(covariance, locations);
+    col_ = row_ = places_of(exec, locations);
+    nugget_ = covariance.nugget;
+  }
+
+  /// Between the field at `rows` and at `cols`: without a nugget, also where two of them are one place.
+  ///
+  /// Throws   what `check_locations` and `MaternCovariance::check` throw; ValueError if their metrics differ.
+  template <class ExecutionSpace>
+  CovarianceEntries(ExecutionSpace const& exec, MaternCovariance const& covariance,
+                    Locations const& rows, Locations const& cols)
+      : CovarianceEntries(covariance, cols.metric) {
+    covariance.check();
+    check_locations(rows);
+    check_locations(cols);
+    STRATA_REQUIRE(ValueError, rows.metric == cols.metric,
+                   "CovarianceEntries: the locations of rows and columns differ in their metric");
+    row_ = places_of(exec, rows);
+    col_ = places_of(exec, cols);
+  }
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_.extent(0)); }
+  std::int64_t cols() const { return static_cast<std::int64_t>(col_.extent(0)); }
+
+  KOKKOS_FUNCTION double operator()(std::int64_t i, std::int64_t j) const {
+    double const h = detail::distance(metric_, row_(i), col_(j));
+    return sigma2_ * correlation_(h / range_) + (i == j ? nugget_ : 0.0);
+  }
+
+  /// A = the block whose first entry is (first_row, first_col), all of it. Enqueued on `exec`.
+  ///
+  /// Throws   ShapeError if the block is not inside the matrix.
+  template <class ExecutionSpace, class MatrixView>
+  void fill(ExecutionSpace const& exec, std::int64_t first_row, std::int64_t first_col,
+            MatrixView const& A) const {
+    auto const m = static_cast<std::int64_t>(A.extent(0)),
+               n = static_cast<std::int64_t>(A.extent(1));
+    STRATA_REQUIRE(
+        ShapeError,
+        first_row >= 0 && first_col >= 0 && first_row + m <= rows() && first_col + n <= cols(),
+        "CovarianceEntries: a block of ", m, " x ", n, " at (", first_row, ", ", first_col,
+        ") is not inside a matrix of ", rows(), " x ", cols());
+    using Fill = detail::CovarianceFill<CovarianceEntries, MatrixView>;
+    launch(exec, Fill{*this, first_row, first_col, Fill::Part::Block, A});
+  }
+
+  /// A = the whole symmetric matrix, the lower triangle or both. Enqueued on `exec`.
+  ///
+  /// Throws   ShapeError if A does not fit.
+  template <class ExecutionSpace, class MatrixView>
+  void fill(ExecutionSpace const& exec, MatrixView const& A, Triangle triangle) const {
+    STRATA_REQUIRE(ShapeError,
+                   static_cast<std::int64_t>(A.extent(0)) == rows() &&
+                       static_cast<std::int64_t>(A.extent(1)) == cols(),
+                   "fill_covariance: A is ", A.extent(0), " x ", A.extent(1),
+                   ", the locations are ", cols());
+    using Fill = detail::CovarianceFill<CovarianceEntries, MatrixView>;
+    launch(exec,
+           Fill{*this, 0, 0, triangle == Triangle::Full ? Fill::Part::Both : Fill::Part::Lower, A});
+  }
+
+ private:
+  using Places = Kokkos::View<detail::Place*, MemorySpace>;
+
+  CovarianceEntries(MaternCovariance const& c, Metric metric)
+      : sigma2_(c.sigma2), range_(c.range), metric_(metric), correlation_(checked(c).nu) {}
+
+  static MaternCovariance const& checked(MaternCovariance const& covariance) {
+    covariance.check();
+    return covariance;
+  }
+
+  template <class ExecutionSpace>
+  static Places places_of(ExecutionSpace const& exec, Locations const& locations) {
+    std::vector<detail::Place> places;
+    for (std::size_t k = 0; k < locations.x.size(); ++k)
+      places.push_back({locations.x[k], locations.y[k],
+                        detail::cosine_of_latitude(locations.metric, locations.y[k])});
+    auto const copy =
+        detail::copy_of<MemorySpace>(exec, places, "strata::CovarianceEntries::places");
+    exec.fence("strata::CovarianceEntries::copied");  // the places on the host die here
+    return copy;
+  }
+
+  template <class ExecutionSpace, class Fill>
+  static void launch(ExecutionSpace const& exec, Fill const& fill) {
+    using Policy =
+        Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
+    auto const m = static_cast<std::int64_t>(fill.A.extent(0)),
+               n = static_cast<std::int64_t>(fill.A.extent(1));
+    Kokkos::parallel_for("strata::fill_covariance", Policy(exec, {0, 0}, {m, n}), fill);
+  }
+
+  double sigma2_, range_, nugget_ = 0;
+  Metric metric_;
+  detail::MaternCorrelation correlation_;
+  Places row_, col_;
+};
+
 /// A = the covariance matrix of observations at `locations`, A_ij = C(h_ij) + nugget [i == j].
 ///
-/// nu = 1/2, 3/2 and 5/2 are evaluated by `exec`; any other nu by all host threads through
-/// Boost.Math's Bessel function, a panel of columns at a time. With great-circle distances the
-/// matrix is sure to be positive definite for nu <= 1/2 only (Gneiting, Bernoulli 19, 2013).
+/// All is evaluated by `exec`. With great-circle distances the matrix is sure to be positive definite
+/// for nu <= 1/2 only (Gneiting, Bernoulli 19, 2013).
 ///
 /// Shape    A: n x n for n locations; any layout and stride, accessible to `exec`.
 /// Result   the lower triangle, or both, equal to the last bit.
 /// Sync     runs on `exec` and fences it before returning.
-/// Memory   16 n bytes, or for a general nu up to 64 MiB (but a column) on the host and as much
-///          where A lives.
+/// Memory   24 n bytes where A lives.
 /// Throws   ShapeError if A does not fit; what `check_covariance` throws.
-/// Error    a few units of the last place for the closed forms; for a general nu 100 eps C(0) where
-///          h is 0 or at least 1e-6 range (tested against Boost.Math in long double).
+/// Error    see CovarianceEntries.
 template <class ExecutionSpace, class MatrixView>
 void fill_covariance(ExecutionSpace const& exec, MaternCovariance const& covariance,
                      Locations const& locations, MatrixView const& A,
                      Triangle triangle = Triangle::Full) {
-  std::int64_t const n = locations.size();
-  STRATA_REQUIRE(
-      ShapeError,
-      static_cast<std::int64_t>(A.extent(0)) == n && static_cast<std::int64_t>(A.extent(1)) == n,
-      "fill_covariance: A is ", A.extent(0), " x ", A.extent(1), ", the locations are ", n);
-  check_covariance(covariance, locations);
-  bool const full = triangle == Triangle::Full;
-  if (detail::has_closed_form(covariance.nu))
-    detail::fill_closed_form(exec, covariance, locations, A, full);
-  else
-    detail::fill_by_panels(exec, covariance, locations, A, full);
+  CovarianceEntries<typename MatrixView::memory_space> const entries(exec, covariance, locations);
+  entries.fill(exec, A, triangle);
+  exec.fence("strata::fill_covariance::done");  // the entries' coordinates die here
 }
 
 }  // namespace strata

@@ -8,14 +8,12 @@
 
 namespace strata::ooc {
 
-/// Tiles of the covariance matrix of observations at `locations`: the entries of `fill_covariance`.
-///
-/// nu = 1/2, 3/2 and 5/2 are evaluated by the instance that fills the tile, any other nu on the
-/// host and then copied.
+/// Tiles of the covariance matrix of observations at `locations`: the entries of `fill_covariance`, evaluated by
+/// the instance that fills the tile.
 ///
 /// Sync     copies the coordinates to `exec`'s device and fences it; every tile runs on the instance
-///          it is given, which must be of the same device. A general nu fences that instance.
-/// Memory   16 n bytes on the device.
+///          it is given, which must be of the same device.
+/// Memory   24 n bytes on the device.
 /// Throws   what `check_covariance` throws.
 template <class ExecutionSpace>
 TileGenerator<ExecutionSpace> matern_tiles(ExecutionSpace const& exec,

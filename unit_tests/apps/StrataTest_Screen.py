@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `strata solve` shows: the table, the phase line on a terminal, and nothing when nobody listens."""
+"""What `strata solve` and `strata mle` show: the table, the phase line on a terminal, and nothing when nobody listens."""
 import os
 import pty
 import re
@@ -69,6 +69,14 @@ class PhaseLine(ProgramTest):
         shown = written.replace("\r\n", "\n")
         self.assertRegex(shown, r"\r\x1b\[KProblem\n")  # the line is gone before the table
         self.assertIn("PASSED", shown)
+
+    def test_shows_each_evaluation_of_a_fit(self):
+        self.assertEqual(strata("mle", "--generate", 500, "--theta", "medium", "--output", self.path("f.csv")).code, 0)
+        written = on_a_terminal(["mle", "--locations", str(self.path("f.csv")), "--tolerance", "1e-6"])
+        lines = re.findall(r"\r\x1b\[K(?:\x1b\[1m)?(evaluation \d+: -?\d[^\r]*)", written)
+        self.assertTrue(lines, written)
+        self.assertLess(max(map(len, lines)), 90)  # escapes included
+        self.assertRegex(written.replace("\r\n", "\n"), r"\r\x1b\[KProblem\n")
 
     def test_has_no_colour_if_that_is_asked(self):
         self.assertIn("\x1b[1m", on_a_terminal(LONG))

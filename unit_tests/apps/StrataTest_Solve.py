@@ -223,7 +223,7 @@ class ExitCodes(ProgramTest):
 
     def test_refuses_wrong_usage(self):
         for arguments, part in (
-            ([], "solve, hpgmxp or info"),
+            ([], "solve, mle, hpgmxp or info"),
             (["sovle"], "sovle"),
             (["solve"], "exactly one of --matrix, --locations and --generate"),
             (["solve", "--nonsense"], "--nonsense"),

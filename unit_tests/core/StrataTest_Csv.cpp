@@ -117,6 +117,35 @@ TEST(Csv, RefusesHostileFilesCheaply) {
   expect_refused_cheaply(in_child([&] { read_stations(path); }), "expected the columns");
 }
 
+TEST(Csv, ReadsPlacesWithoutValues) {
+  TemporaryFolder const folder;
+  auto const path = put(folder / "s.csv", "name,lat,value,lon\na,10,,20\nb,-5,x,30\n");
+  auto const places = read_places(path);
+  EXPECT_TRUE(places.geographic);
+  EXPECT_EQ(places.x, (Values{20, 30}));
+  EXPECT_EQ(places.y, (Values{10, -5}));
+  EXPECT_TRUE(places.value.empty());
+  put(path, "lon,y\n1,2\n");
+  EXPECT_EQ(message_of<IoError>([&] { read_places(path); }),
+            std::string(path) + ":1: expected the columns x,y or lon,lat, found 'lon,y'");
+  put(path, "x,y\n1,nan\n");
+  EXPECT_NE(message_of<IoError>([&] { read_places(path); }).find(":2: column 'y'"),
+            std::string::npos);
+}
+
+TEST(CsvWriter, WritesColumnsUnderTheirNames) {
+  TemporaryFolder const folder;
+  std::string const path = folder / "t.csv";
+  write_columns(path, {{"x", {1, 2.5}}, {"y", {3, -4}}, {"value", {0.1, 1e300}}});
+  auto const t = read_stations(path);
+  EXPECT_EQ(t.x, (Values{1, 2.5}));
+  EXPECT_EQ(t.value, (Values{0.1, 1e300}));
+  EXPECT_EQ(message_of<ShapeError>([&] { write_columns(path, {{"x", {1, 2}}, {"y", {3}}}); }),
+            "write_columns: column 'y' has 1 numbers, 'x' 2");
+  EXPECT_EQ(message_of<ShapeError>([&] { write_columns(path, {}); }),
+            "write_columns: there is no column");
+}
+
 TEST(CsvWriter, ReadsBackEveryBit) {
   using limits = std::numeric_limits<double>;
   TemporaryFolder const folder;

@@ -4,12 +4,11 @@
 #include <core/Strata_Matern.hpp>
 
 #include <algorithm>
+#include <array>
 #include <boost/math/special_functions/bessel.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <numbers>
-#include <numeric>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -119,27 +118,7 @@ TEST(MaternCovariance, RefusesWhatIsNotACovariance) {
   }
 }
 
-TEST(Locations, DistanceOnTheSphereIsTheGreatCircle) {
-  constexpr double radius = 6371.0088, pi = std::numbers::pi;
-  Locations const at{{0, 90, 180, 12, 0, -0.1276, 2.3522, 0},
-                     {0, 0, 0, 90, 1e-5, 51.5072, 48.8566, 1},
-                     Metric::GreatCircle};
-  EXPECT_NEAR(at.distance(0, 1), radius * pi / 2, 1e-11 * radius);
-  EXPECT_NEAR(at.distance(0, 2), radius * pi, 1e-7 * radius);
-  EXPECT_NEAR(at.distance(1, 3), radius * pi / 2, 1e-11 * radius);
-  EXPECT_NEAR(at.distance(0, 4), radius * pi / 180 * 1e-5, 1e-12);  // about a metre
-  EXPECT_NEAR(at.distance(0, 7), 111.195, 0.001);
-  EXPECT_NEAR(at.distance(5, 6), 343.6, 0.5);  // London, Paris
-  EXPECT_EQ(at.distance(5, 6), at.distance(6, 5));
-  EXPECT_EQ(at.distance(5, 5), 0);
-}
-
-TEST(Locations, EuclideanDistanceIsThatOfThePlane) {
-  Locations const at{{0, 3}, {0, 4}};
-  EXPECT_EQ(at.distance(0, 1), 5);
-}
-
-TEST(Locations, CoincidingOnesNeedANugget) {
+TEST(MaternCovariance, CoincidingLocationsNeedANugget) {
   MaternCovariance const plain{}, noisy{.nugget = 0.1};
   Locations const plane{{1, 2, 3, 2}, {5, 6, 7, 6}};
   std::string const expected =
@@ -158,7 +137,7 @@ TEST(Locations, CoincidingOnesNeedANugget) {
   EXPECT_NO_THROW(check_covariance(plain, Locations{{-180, 180}, {5, 5}}));
 }
 
-TEST(Locations, BadCoordinatesAreNamed) {
+TEST(MaternCovariance, BadCoordinatesAreNamed) {
   MaternCovariance const c{};
   EXPECT_EQ(text_of<ValueError>([&] { check_covariance(c, {{1, NAN}, {2, 3}}); }),
             "location 2 is (nan, 3), must be finite");
@@ -168,46 +147,6 @@ TEST(Locations, BadCoordinatesAreNamed) {
             "locations: 2 x and 1 y coordinates");
 }
 
-TEST(Locations, MortonOrderIsTheCurveOnASmallGrid) {
-  std::vector<double> x, y;
-  for (int i = 0; i < 16; ++i) {
-    x.push_back(i % 4);
-    y.push_back(i / 4);
-  }
-  EXPECT_EQ(morton_order(x, y),
-            (std::vector<std::int64_t>{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}));
-}
-
-TEST(Locations, MortonOrderIsAPermutationOfAnything) {
-  using V = std::vector<double>;
-  EXPECT_TRUE(morton_order(V{}, V{}).empty());
-  EXPECT_EQ(morton_order(V{3}, V{4}), std::vector<std::int64_t>{0});
-  EXPECT_EQ(morton_order(V{1, 1, 1}, V{2, 2, 2}), (std::vector<std::int64_t>{0, 1, 2}));
-  EXPECT_EQ(morton_order(V{1.7e308, -1.7e308}, V{0, 0}), (std::vector<std::int64_t>{1, 0}));
-  EXPECT_THROW((void)morton_order(V{1, INFINITY}, V{1, 1}), ValueError);
-  EXPECT_THROW((void)morton_order(V{1}, V{1, 1}), ShapeError);
-}
-
-TEST(Locations, SyntheticOnesFillTheUnitSquareInMortonOrder) {
-  for (std::int64_t const n : {0, 1, 2, 16, 17, 1000}) {
-    Locations const at = synthetic_locations(n, 3);
-    ASSERT_EQ(at.size(), n);
-    double const spacing = n > 0 ? 1 / std::ceil(std::sqrt(static_cast<double>(n))) : 1;
-    double nearest = 1;
-    for (std::int64_t i = 0; i < n; ++i) {
-      ASSERT_TRUE(at.x[i] > 0 && at.x[i] < 1 && at.y[i] > 0 && at.y[i] < 1);
-      for (std::int64_t j = 0; j < i; ++j) nearest = std::min(nearest, at.distance(i, j));
-    }
-    EXPECT_GE(nearest, 0.2 * spacing * (1 - 1e-12)) << n;
-    std::vector<std::int64_t> in_order(n);
-    std::iota(in_order.begin(), in_order.end(), 0);
-    EXPECT_EQ(morton_order(at.x, at.y), in_order);
-  }
-  EXPECT_EQ(synthetic_locations(30, 1).x, synthetic_locations(30, 1).x);
-  EXPECT_NE(synthetic_locations(30, 1).x, synthetic_locations(30, 2).x);
-  EXPECT_THROW((void)synthetic_locations(-1), ShapeError);
-}
-
 template <class Space>
 class MaternOnDevice : public testing::Test {};
 TYPED_TEST_SUITE(MaternOnDevice, strata::test::Spaces, strata::test::SpaceNames);
@@ -215,18 +154,14 @@ TYPED_TEST_SUITE(MaternOnDevice, strata::test::Spaces, strata::test::SpaceNames)
 // Fills a padded, strided matrix and compares every number, and the frame around it, with the
 // definition.
 template <class Space, class Scalar, class Layout>
-void compare_fill(int n, MaternCovariance const& c, Locations const& at, Triangle triangle,
-                  std::int64_t panel_numbers = 0) {
+void compare_fill(int n, MaternCovariance const& c, Locations const& at, Triangle triangle) {
   Space const exec;
   Kokkos::View<Scalar**, Layout, Space> const padded("strata::test::padded", n + 2, n + 1);
   Kokkos::deep_copy(padded, Scalar(-7));
   auto const A =
       Kokkos::subview(padded, Kokkos::pair<int, int>(1, n + 1), Kokkos::pair<int, int>(1, n + 1));
   bool const full = triangle == Triangle::Full;
-  if (panel_numbers > 0)
-    detail::fill_by_panels(exec, c, at, A, full, panel_numbers);
-  else
-    fill_covariance(exec, c, at, A, triangle);
+  fill_covariance(exec, c, at, A, triangle);
   auto const result = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), padded);
   double const tolerance = 2 * std::numeric_limits<Scalar>::epsilon() * c.sigma2;
   for (int i = 0; i < n + 2; ++i)
@@ -267,12 +202,56 @@ TYPED_TEST(MaternOnDevice, FillsOnTheSphere) {
                                                         Triangle::Full);
 }
 
-TYPED_TEST(MaternOnDevice, FillsPanelByPanel) {
+// Any block of the matrix is that of the whole, the nugget on its diagonal.
+template <class Space>
+void compare_blocks() {
+  Space const exec;
   Locations const at = synthetic_locations(50);
-  for (std::int64_t const numbers : {1, 50, 350, 400, 2499, 2500})
-    for (Triangle const triangle : {Triangle::Lower, Triangle::Full})
-      compare_fill<TypeParam, double, Kokkos::LayoutLeft>(50, {.nu = 1.2}, at, triangle, numbers);
+  MaternCovariance const c{.nu = 1.2, .nugget = 0.25};
+  Kokkos::View<double**, Space> const whole("strata::test::whole", 50, 50);
+  fill_covariance(exec, c, at, whole);
+  auto const expected = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
+  CovarianceEntries<typename Space::memory_space> const entries(exec, c, at);
+  using Place = std::array<int, 4>;
+  for (auto const [row, col, rows, cols] :
+       {Place{0, 0, 50, 50}, Place{0, 0, 1, 1}, Place{17, 3, 20, 9}, Place{3, 17, 9, 20},
+        Place{49, 49, 1, 1}, Place{50, 0, 0, 7}}) {
+    Kokkos::View<double**, Space> const block("strata::test::block", rows, cols);
+    entries.fill(exec, row, col, block);
+    exec.fence("strata::test::filled");
+    auto const result = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), block);
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < cols; ++j) ASSERT_EQ(result(i, j), expected(row + i, col + j)) << row;
+  }
+  Kokkos::View<double**, Space> const outside("strata::test::outside", 8, 2);
+  EXPECT_EQ(text_of<ShapeError>([&] { entries.fill(exec, 43, 0, outside); }),
+            "CovarianceEntries: a block of 8 x 2 at (43, 0) is not inside a matrix of 50 x 50");
 }
+
+TYPED_TEST(MaternOnDevice, FillsAnyBlock) { compare_blocks<TypeParam>(); }
+
+template <class Space>
+void compare_two_sets() {
+  Space const exec;
+  Locations const rows{{0.5, 0.1}, {0.5, 0.1}}, cols{{0.1, 0.3, 0.5}, {0.1, 0.9, 0.5}};
+  MaternCovariance const c{.sigma2 = 2, .nu = 0.8, .nugget = 0.25};
+  CovarianceEntries<typename Space::memory_space> const entries(exec, c, rows, cols);
+  Kokkos::View<double**, Space> const A("strata::test::cross", 2, 3);
+  entries.fill(exec, 0, 0, A);
+  exec.fence("strata::test::filled");
+  auto const result = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), A);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j)
+      EXPECT_NEAR(result(i, j), c(std::hypot(rows.x[i] - cols.x[j], rows.y[i] - cols.y[j])),
+                  100 * eps);
+  EXPECT_EQ(result(0, 2), 2);  // one place, but no nugget
+  Locations const globe{{1}, {1}, Metric::GreatCircle};
+  EXPECT_EQ(text_of<ValueError>(
+                [&] { CovarianceEntries<typename Space::memory_space>(exec, c, rows, globe); }),
+            "CovarianceEntries: the locations of rows and columns differ in their metric");
+}
+
+TYPED_TEST(MaternOnDevice, FillsBetweenTwoSetsOfLocations) { compare_two_sets<TypeParam>(); }
 
 TYPED_TEST(MaternOnDevice, RefusesAMatrixThatDoesNotFit) {
   Kokkos::View<double**, TypeParam> const A("strata::test::matrix", 3, 4);

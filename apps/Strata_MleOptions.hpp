@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_MLE_OPTIONS_HPP
+#define STRATA_APPS_MLE_OPTIONS_HPP
+
+#include <core/Strata_Locations.hpp>
+#include <core/Strata_Matern.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <ooc/Strata_Fit.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace strata::apps {
+
+/// What the user asked `strata mle` for. Of locations and generate exactly one is set.
+struct MleOptions {
+  std::string locations;      ///< path of a station file
+  std::int64_t generate = 0;  ///< locations of a synthetic field
+  std::uint64_t seed = 1;
+  Ordering ordering = Ordering::Hilbert;
+  std::optional<ooc::Mean> mean;  ///< none: zero for --evaluate, else constant
+
+  std::optional<MaternCovariance> theta;  ///< none: fit
+  bool evaluate = false;
+  bool kl = false;
+  std::optional<MaternCovariance> start, lower, upper;
+  std::vector<std::string> fix;  ///< "nu" or "nu=0.5"
+  ooc::Search search = ooc::Search::Bobyqa;
+  double tolerance = 1e-5;
+  std::int64_t max_evaluations = 500;
+
+  std::vector<Precision> precisions;  ///< empty: fp64, or all four with an epsilon
+  double epsilon = 0;
+  std::int64_t tile = 0;  ///< 0: the library's choice
+  ooc::LogDet log_det = ooc::LogDet::Corrected;
+  int devices = 1;
+  std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
+  std::size_t max_memory = 0;     ///< bytes of the host; 0: what is available
+
+  std::string predict;       ///< path of a file of places
+  std::string output, json;  ///< paths, empty: not wanted
+
+  bool fits() const { return generate == 0 && !theta; }
+};
+
+/// Add the options of `strata mle` to its sub-command; parsing writes to `options`.
+void add_mle_options(CLI::App& command, MleOptions& options);
+
+/// Refuse options that don't go together and results that could not be written.
+///
+/// Throws   UsageError.
+void check(MleOptions const& options);
+
+/// How the factorisation is asked for, but for the memory.
+ooc::CovarianceFactorOptions factor_options(MleOptions const& options);
+
+/// The fit that is asked for: the library's defaults with --start, --lower, --upper and --fix.
+///
+/// Throws   UsageError for a name in --fix that is no parameter's; what `default_fit_options` throws.
+ooc::FitOptions fit_options(MleOptions const& options, Locations const& locations,
+                            std::vector<double> const& values);
+
+}  // namespace strata::apps
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_MLE_REPORT_HPP
+#define STRATA_APPS_MLE_REPORT_HPP
+
+#include <apps/Strata_Exit.hpp>
+#include <apps/Strata_MleOptions.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <ooc/Strata_Divergence.hpp>
+#include <ooc/Strata_Fit.hpp>
+#include <ooc/Strata_Likelihood.hpp>
+#include <optional>
+#include <string>
+
+namespace strata::apps {
+
+/// The predictions in short; the numbers are in the file.
+struct PredictionSummary {
+  std::string places;             ///< the file with the places
+  std::int64_t count = 0;         ///< of them
+  double mean = 0, variance = 0;  ///< averages over the places
+  double backward_error = 0;
+  bool converged = true;
+};
+
+/// The factor in low precision against one in fp64.
+struct DivergenceSummary {
+  ooc::Divergence divergence;
+  double log_det_fp64 = 0;
+  double log_det_factor = 0;  ///< of the factor, without a correction
+};
+
+/// All that the report tells, on screen and in JSON.
+struct MleResult {
+  std::string task;    ///< "generate", "evaluate", "predict" or "fit"
+  std::string source;  ///< the file, or the seed
+  Metric metric = Metric::Euclidean;
+  std::string ordering;
+  ooc::Mean mean = ooc::Mean::None;
+  std::int64_t n = 0;
+  MaternCovariance theta;                     ///< given or fitted
+  std::optional<ooc::Likelihood> likelihood;  ///< there; none for "generate"
+  std::optional<ooc::FitOptions> asked;       ///< of a fit
+  std::optional<ooc::Fit> fit;
+  std::optional<PredictionSummary> prediction;
+  std::optional<DivergenceSummary> divergence;
+  ooc::PrecisionRule rule;
+  std::string output;
+  std::size_t bytes_needed = 0;
+  double read_seconds = 0, total_seconds = 0;
+
+  Exit exit() const;
+};
+
+/// The report as a table for people.
+void print(std::ostream& out, MleResult const& result);
+
+/// The report for machines, as schema/mle.schema.json describes it. Numbers that are not finite become null.
+nlohmann::ordered_json to_json(MleResult const& result);
+
+}  // namespace strata::apps
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <cmath>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <limits>
+#include <ooc/Strata_CovarianceFactor.hpp>
+#include <ooc/Strata_MaternTiles.hpp>
+
+namespace strata::ooc {
+
+namespace {
+
+// Large enough for the products to be fast, small enough for eight rows of tiles or more.
+template <class Exec>
+std::int64_t chosen_tile_size(std::int64_t n, std::int64_t asked) {
+  if (asked > 0) return asked;
+  constexpr bool on_host =
+      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
+  constexpr std::int64_t smallest = on_host ? 64 : 256, largest = on_host ? 512 : 2048;
+  return std::clamp((n + 8 * 64 - 1) / (8 * 64) * 64, smallest, largest);
+}
+
+TileMatrixOptions matrix_options(CovarianceFactorOptions const& options) {
+  TileMatrixOptions result(options.rule);
+  result.max_bytes = options.max_bytes;
+  return result;
+}
+
+}  // namespace
+
+template <class Exec>
+std::size_t CovarianceFactor<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_size) {
+  return TileMatrix<Exec>::bytes_needed(n, chosen_tile_size<Exec>(n, tile_size));
+}
+
+template <class Exec>
+CovarianceFactor<Exec>::CovarianceFactor(Exec const& exec, MaternCovariance const& covariance,
+                                         Locations const& locations,
+                                         CovarianceFactorOptions const& options)
+    : locations_(locations), options_(options) {
+  refactor(exec, covariance);
+}
+
+template <class Exec>
+void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& covariance) {
+  Kokkos::Profiling::ScopedRegion const region("strata::ooc::CovarianceFactor");
+  auto const tiles = matern_tiles(exec, covariance, locations_);
+  covariance_ = covariance;
+  std::int64_t const n = order(), tile = chosen_tile_size<Exec>(n, options_.tile_size);
+  auto matrix = [&] {
+    if (!factor_) return TileMatrix<Exec>::generate(exec, n, tile, tiles, matrix_options(options_));
+    auto old = std::move(*factor_).take();
+    factor_.reset();
+    old.refill(exec, tiles, matrix_options(options_));
+    return old;
+  }();
+  auto const made = matrix.report();
+  factor_.emplace(cholesky(options_.devices, std::move(matrix)));
+  auto const& report = factor_->report();
+  report_ = {.n = n,
+             .tile_size = tile,
+             .tiles = report.histogram,
+             .bytes = made.bytes,
+             .bytes_in = report.bytes_in(),
+             .bytes_out = report.bytes_out(),
+             .fill_seconds = made.pin_seconds + made.generate_seconds,
+             .factor_seconds = report.setup_seconds + report.factor_seconds};
+}
+
+template <class Exec>
+TileFactor<Exec> const& CovarianceFactor<Exec>::factor() const {
+  STRATA_REQUIRE(ValueError, factor_,
+                 "covariance factor: there is none, since an exception left none");
+  return *factor_;
+}
+
+template <class Exec>
+dense::LogDeterminantEstimate CovarianceFactor<Exec>::log_determinant(Exec const& exec) const {
+  auto const& M = factor();
+  bool const mixed = M.matrix().map().is_mixed();
+  if (mixed && options_.log_det == LogDet::Corrected) {
+    auto estimate = M.log_determinant(exec, dense::LogDeterminantOptions{});
+    // Tiles are rounded up and down alike, so that the error is often below the estimate's noise.
+    if (std::abs(estimate.correction) <= 3 * estimate.standard_error) {
+      estimate.value -= estimate.correction;
+      estimate.correction = 0;
+    }
+    return estimate;
+  }
+  dense::LogDeterminantEstimate result;
+  result.value = M.log_determinant();
+  if (mixed) result.standard_error = std::numeric_limits<double>::quiet_NaN();
+  return result;
+}
+
+template <class Exec>
+dense::RefinementReport CovarianceFactor<Exec>::solve(Exec const& exec, Block const& B,
+                                                      Block const& X) const {
+  return factor().solve(exec, B, X);
+}
+
+template <class Exec>
+void CovarianceFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const {
+  factor().half_solve(exec, op, V);
+}
+
+template <class Exec>
+void CovarianceFactor<Exec>::apply(Exec const& exec, Block const& X, Block const& Y) const {
+  factor().apply(exec, X, Y);
+}
+
+#define STRATA_INSTANTIATE(Exec) template class CovarianceFactor<Exec>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::ooc
