@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <sparse/Strata_DistributedMatrix.hpp>
@@ -224,6 +225,20 @@ TYPED_TEST(Distributed, WorksOnACommunicatorThatIsNotTheWorld) {
 }
 TYPED_TEST(Distributed, HoldsTheBenchmarksProblem) { expect_stencil<TypeParam>(); }
 TYPED_TEST(Distributed, AllRanksThrowTheSame) { expect_errors_agreed<TypeParam>(); }
+
+TEST(StencilProblem, NeighbourlyPlacesAreAPermutationInBundlesOfLines) {
+  for (auto const& [nx, ny, nz] : {std::array{4, 8, 8}, std::array{3, 5, 7}, std::array{1, 1, 9}}) {
+    StencilProblem const problem{nx, ny, nz};
+    std::vector<std::int64_t> row_of(static_cast<std::size_t>(problem.rows()), -1);
+    for (std::int64_t row = 0; row < problem.rows(); ++row)
+      row_of.at(static_cast<std::size_t>(problem.neighbourly_place(row))) = row;
+    EXPECT_EQ(std::count(row_of.begin(), row_of.end(), -1), 0);
+  }
+  StencilProblem const problem{4, 8, 8};
+  EXPECT_EQ(problem.neighbourly_place(4 * 3), 4 * 3);   // the fourth line of the first bundle
+  EXPECT_EQ(problem.neighbourly_place(4 * 8), 4 * 4);   // one level up, in the same bundle
+  EXPECT_EQ(problem.neighbourly_place(4 * 4 + 2), 66);  // the first line of the second bundle
+}
 
 TEST(Communicator, FirstRanksWorkByThemselves) {
   Communicator const comm(MPI_COMM_WORLD);
