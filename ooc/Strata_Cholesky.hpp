@@ -60,10 +60,11 @@ struct CheckpointOptions {
 /// Choices of an out-of-core factorisation.
 struct CholeskyOptions {
   Variant variant = Variant::V4;
-  int streams = 0;                ///< of each device; 0: 1 on a host, 4 on a GPU; Sync has one
-  std::int64_t column_block = 1;  ///< see `cholesky_schedule`
-  bool peer_copies = true;        ///< fetch finished tiles from the device that has them
-  int lookahead = 2;              ///< updates ahead of which V4 fetches
+  int streams = 0;  ///< of each device; 0: 1 on a host, 4 on a GPU; Sync has one
+  /// See `cholesky_schedule`; 0: 1, but for V4 the one that moves the fewest bytes in a simulation.
+  std::int64_t column_block = 0;
+  bool peer_copies = true;  ///< fetch finished tiles from the device that has them
+  int lookahead = 2;        ///< updates ahead of which V4 fetches
   CheckpointOptions checkpoint;
   Trace* trace = nullptr;  ///< record each stream's copies and work here
   /// Called by a stream's thread before each task; what it throws ends the factorisation.
@@ -84,6 +85,7 @@ struct CholeskyReport {
   std::int64_t n = 0, tile_size = 0, tiles = 0, first_column = 0;
   Variant variant = Variant::V4;
   int streams = 0;
+  std::int64_t column_block = 1;
   std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
   std::vector<DeviceReport> devices;
   std::size_t smallest_budget_bytes = 0;  ///< of a device for these streams and precisions

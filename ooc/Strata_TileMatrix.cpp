@@ -179,7 +179,6 @@ void TileMatrix<Exec>::equilibrate(Exec const& exec) {
 template <class Exec>
 void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   if (n_ == 0) return;
-  auto const edge = static_cast<std::size_t>(rows(0));
   std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
   Kokkos::View<std::byte*, typename Exec::memory_space> const buffer(
       Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::tile"),
@@ -190,7 +189,7 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   Kokkos::View<detail::TileMeasure*, typename Exec::memory_space> const measures(
       Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::norms"),
       host.size());
-  detail::TileMeter<Exec> const meter(exec, static_cast<std::int64_t>(edge));
+  detail::TileMeter<Exec> meter(exec, rows(0));
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
       auto const stored = detail::stored_tile<typename Exec::memory_space>(
@@ -201,7 +200,7 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
       generate_tile(exec, i, j, tile);
       auto* const measure = measures.data() + tile_number(i, j, tiles());
       meter(stored, i == j, measure);
-      detail::add_absolute_sums<Exec>(exec, i * tile_size_, j * tile_size_, stored, sums);
+      meter.add_absolute_sums(i * tile_size_, j * tile_size_, stored, sums);
       if (!keep) continue;
       auto* const trailer = reinterpret_cast<double*>(
           buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));

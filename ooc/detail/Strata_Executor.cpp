@@ -3,28 +3,11 @@
 #include <algorithm>
 #include <core/Strata_FlopCount.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <latch>
 #include <ooc/detail/Strata_ExecutorStream.hpp>
 #include <thread>
 
 namespace strata::ooc::detail {
-
-Policy policy_of(Variant variant) {
-  switch (variant) {
-    case Variant::Sync:
-      return {true, false, false, false, Eviction::AtOnce};
-    case Variant::Async:
-      return {false, false, false, false, Eviction::AtOnce};
-    case Variant::V1:
-      return {false, true, false, false, Eviction::AtOnce};
-    case Variant::V2:
-      return {false, true, false, false, Eviction::LeastRecentlyUsed};
-    case Variant::V3:
-      return {false, true, true, false, Eviction::LeastRecentlyUsed};
-    case Variant::V4:
-      break;
-  }
-  return {false, true, false, true, Eviction::FurthestUse};
-}
 
 template <class Exec>
 Executor<Exec>::Executor(Devices const& devices, TileMatrix<Exec>& matrix, Schedule const& schedule,
@@ -101,16 +84,18 @@ Info Executor<Exec>::run(CholeskyReport& report) {
   for (std::size_t lane = 0; lane < schedule_.tasks.size(); ++lane)
     streams.push_back(std::make_unique<Stream>(*this, schedule_.device_of(lane),
                                                static_cast<int>(lane) % schedule_.streams));
-  report.setup_seconds = setup.seconds();
-
-  Kokkos::Timer const timer;
+  std::latch ready(static_cast<std::ptrdiff_t>(streams.size()) + 1);
   std::vector<std::thread> threads;
   try {
     for (std::size_t lane = 0; lane < streams.size(); ++lane)
-      threads.emplace_back([&, lane] { streams[lane]->run(schedule_.tasks[lane]); });
+      threads.emplace_back([&, lane] { streams[lane]->run(schedule_.tasks[lane], ready); });
   } catch (...) {
     progress_.stop(std::current_exception());
+    ready.count_down(static_cast<std::ptrdiff_t>(streams.size() - threads.size()));
   }
+  ready.arrive_and_wait();
+  report.setup_seconds = setup.seconds();
+  Kokkos::Timer const timer;
   for (auto& thread : threads) thread.join();
   report.factor_seconds = timer.seconds();
   if (checkpoint_) checkpoint_->finish();

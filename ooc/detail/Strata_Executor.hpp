@@ -8,21 +8,12 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_DeviceMemory.hpp>
+#include <ooc/detail/Strata_Policy.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
 #include <string>
 #include <vector>
 
 namespace strata::ooc::detail {
-
-/// What a variant keeps on the device.
-struct Policy {
-  bool fences;      ///< the host waits for every step
-  bool keeps_sums;  ///< a tile stays while it is updated
-  bool keeps_diagonal;
-  bool fetches_ahead;
-  Eviction eviction;
-};
-Policy policy_of(Variant variant);
 
 /// Runs a schedule: one thread for each stream, each with a lane for copies in, for work and for
 /// copies out.
@@ -62,6 +53,13 @@ class Executor {
   std::atomic<std::int64_t> breakdown_{0};
   std::unique_ptr<CheckpointWriter> checkpoint_;
 };
+
+/// Bytes of tiles that a device may take.
+template <class ExecutionSpace>
+std::size_t budget_of(Device const& device) {
+  return device.budget_bytes > 0 ? device.budget_bytes
+                                 : Lane<ExecutionSpace>::free_bytes(device.id) / 10 * 9;
+}
 
 /// The tiles of a column of a factor, and whose they are, for its checkpoint.
 template <class ExecutionSpace>

@@ -6,9 +6,14 @@
 namespace strata::ooc::detail {
 
 template <class Exec>
-void Executor<Exec>::Stream::run(std::vector<Task> const& tasks) {
+void Executor<Exec>::Stream::run(std::vector<Task> const& tasks, std::latch& ready) {
   try {
     prepare();
+  } catch (...) {
+    executor_.progress_.stop(std::current_exception());
+  }
+  ready.arrive_and_wait();
+  try {
     for (std::size_t t = 0; t < tasks.size(); ++t)
       run_task(tasks[t], t + 1 < tasks.size() ? &tasks[t + 1] : nullptr);
   } catch (Stopped const&) {
@@ -39,7 +44,39 @@ void Executor<Exec>::Stream::prepare() {
     scratch_ = Kokkos::View<std::byte*, Pinned>(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::stream::HostScratch"),
         tile_bytes(Precision::fp64, plan_.rows(0), plan_.rows(0)));
+  if constexpr (!strata::detail::runs_on_host<Exec>) warm_up();
   work_.fence();
+}
+
+// One of each operation, so that libraries make their handles and workspaces, and kernels are
+// loaded, before the first tile waits for them.
+template <class Exec>
+void Executor<Exec>::Stream::warm_up() {
+  std::int64_t const edge = plan_.rows(0);
+  std::size_t const bytes = tile_bytes(Precision::fp64, edge, edge);
+  Exec const& exec = work_.exec();
+  Kokkos::View<std::byte*, Space> const a(Kokkos::view_alloc(exec, "strata::ooc::warm_up"), bytes);
+  Kokkos::View<std::byte*, Space> const c(Kokkos::view_alloc(exec, "strata::ooc::warm_up"), bytes);
+  Kokkos::View<std::int64_t, Space> const info(Kokkos::view_alloc(exec, "strata::ooc::warm_up"));
+  auto const histogram = map().histogram();
+  auto const at = [&](auto const& buffer, Precision form) {
+    return stored_tile<Space>(buffer.data(), form, edge, edge);
+  };
+  Matrix const C = at(c, Precision::fp64);
+  for (Precision const form :
+       {Precision::fp64, Precision::fp32, Precision::fp16, Precision::fp8_e4m3}) {
+    if (histogram[static_cast<std::size_t>(precision_rank(form))] == 0) continue;
+    Precision const working = form == Precision::fp64 ? form : Precision::fp32;
+    Op const op = is_transposed(form) ? Op::Trans : Op::NoTrans;
+    blas_->gemm(op, transposed(op), -1, at(a, form), at(a, form), 1, at(c, working));
+    blas_->syrk(Uplo::Lower, op, -1, at(a, form), 1, C);
+    blas_->trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, at(a, working),
+                at(c, working));
+    blas_->convert(op, at(c, working), at(a, form));
+    (*meter_)(at(c, working), false, measure_.data());
+  }
+  blas_->potrf(Uplo::Lower, C, 0, info);
+  exec.fence("strata::ooc::warm_up");
 }
 
 // Algorithm 2: C -= L_ik L_jk^T for all k < j, then POTRF or TRSM.

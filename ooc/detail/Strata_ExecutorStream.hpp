@@ -4,6 +4,7 @@
 #define STRATA_EXECUTOR_STREAM_HPP
 
 #include <core/Strata_LeafBlas.hpp>
+#include <latch>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_StreamTrace.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
@@ -32,8 +33,9 @@ class Executor<ExecutionSpace>::Stream {
 
   Lane<ExecutionSpace> const& work() const { return work_; }
 
-  /// All tasks of the stream; what goes wrong stops all streams. The thread's function.
-  void run(std::vector<Task> const& tasks);
+  /// All tasks of the stream; what goes wrong stops all streams. The thread's function; no stream
+  /// begins before all have told `ready`.
+  void run(std::vector<Task> const& tasks, std::latch& ready);
   /// The spans that were recorded, once nothing runs any more.
   void write_trace() { trace_.write(in_, work_, out_); }
 
@@ -58,6 +60,7 @@ class Executor<ExecutionSpace>::Stream {
   };
 
   void prepare();
+  void warm_up();
   void run_task(Task const& task, Task const* next);
   Sums open(std::int64_t i, std::int64_t j);
   void update(Sums const& C, std::int64_t i, std::int64_t j, std::int64_t k);

@@ -3,10 +3,13 @@
 #ifndef STRATA_TILE_CACHE_HPP
 #define STRATA_TILE_CACHE_HPP
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace strata::ooc::detail {
@@ -30,7 +33,10 @@ class TileCache {
       : units_(units),
         slots_(static_cast<std::size_t>(blocks * units)),
         owner_(slots_.size(), -1),
-        place_(keys, -1) {}
+        place_(keys, -1),
+        free_(static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(units)) + 1)) {
+    for (std::int64_t block = 0; block < blocks; ++block) free_.back().insert(block * units);
+  }
 
   /// First unit of the slot of `key`, or -1.
   std::int64_t find(std::int64_t key) const { return place_[static_cast<std::size_t>(key)]; }
@@ -46,14 +52,18 @@ class TileCache {
     Slot& gone = slot(begin);
     place_[static_cast<std::size_t>(gone.key)] = -1;
     for (int u = 0; u < gone.units; ++u) owner_[static_cast<std::size_t>(begin + u)] = -1;
+    give_back(begin, gone.units);
     gone = {};
   }
 
-  /// What to give up: the region whose dearest tile has the least `worth(slot)`, if that is at most
-  /// `limit`; a free region before all others. Nothing is changed.
+  /// Where to put a tile of so many units: in free memory, of the smallest piece that holds it, or
+  /// in the region whose dearest tile has the least `worth(slot)`, if that is at most `limit`.
+  /// Nothing is changed.
   template <class Worth>
   std::optional<std::int64_t> choose(int units, Worth const& worth,
                                      double limit = std::numeric_limits<double>::infinity()) const {
+    for (std::size_t order = order_of(units); order < free_.size(); ++order)
+      if (!free_[order].empty()) return *free_[order].begin();
     std::optional<std::int64_t> best;
     double least = std::numeric_limits<double>::infinity();
     for (std::int64_t begin = 0; begin < static_cast<std::int64_t>(slots_.size()); begin += units) {
@@ -61,7 +71,6 @@ class TileCache {
       if (cost < least && cost <= limit) {
         best = begin;
         least = cost;
-        if (units == units_ && cost == free_block) break;
       }
     }
     return best;
@@ -79,17 +88,16 @@ class TileCache {
       drop(owner);
       ++evictions_;
     }
+    take(begin, units);
     slot(begin) = {key, units, 1, false, ++tick_};
     for (int u = 0; u < units; ++u) owner_[static_cast<std::size_t>(begin + u)] = begin;
     place_[static_cast<std::size_t>(key)] = begin;
   }
 
  private:
-  static constexpr double free_block = -2e300, free_part = -3e300;  // a broken block is used first
-
   template <class Worth>
   double cost_of(std::int64_t begin, int units, Worth const& worth) const {
-    double cost = free_block;
+    double cost = -std::numeric_limits<double>::max();
     for (std::int64_t u = begin; u < begin + units;) {
       std::int64_t const owner = owner_[static_cast<std::size_t>(u)];
       if (owner < 0) {
@@ -102,20 +110,46 @@ class TileCache {
       cost = value > cost ? value : cost;
       u = owner + found.units;
     }
-    return cost == free_block && units < units_ && is_broken(begin) ? free_part : cost;
+    return cost;
   }
 
-  bool is_broken(std::int64_t begin) const {
-    std::int64_t const first = begin / units_ * units_;
-    for (int u = 0; u < units_; ++u)
-      if (owner_[static_cast<std::size_t>(first + u)] >= 0) return true;
-    return false;
+  static std::size_t order_of(int units) {
+    return static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(units)));
+  }
+
+  // A free piece and its free other half become one.
+  void give_back(std::int64_t begin, int units) {
+    std::size_t order = order_of(units);
+    for (; order + 1 < free_.size(); ++order) {
+      std::int64_t const half = std::int64_t{1} << order;
+      std::int64_t const other = begin % units_ & half ? begin - half : begin + half;
+      if (free_[order].erase(other) == 0) break;
+      begin = std::min(begin, other);
+    }
+    free_[order].insert(begin);
+  }
+
+  // Cut a region out of the free piece that it lies in.
+  void take(std::int64_t begin, int units) {
+    std::size_t order = order_of(units);
+    auto const start_at = [&](std::size_t o) {
+      return begin - begin % units_ + (begin % units_ >> o << o);
+    };
+    while (free_[order].erase(start_at(order)) == 0) ++order;
+    for (std::int64_t start = start_at(order); order > order_of(units);) {
+      --order;
+      std::int64_t const half = std::int64_t{1} << order;
+      bool const upper = begin >= start + half;
+      free_[order].insert(upper ? start : start + half);
+      if (upper) start += half;
+    }
   }
 
   int units_;
-  std::vector<Slot> slots_;          // by first unit
-  std::vector<std::int64_t> owner_;  // of each unit: the first unit of its slot
-  std::vector<std::int64_t> place_;  // by key
+  std::vector<Slot> slots_;                   // by first unit
+  std::vector<std::int64_t> owner_;           // of each unit: the first unit of its slot
+  std::vector<std::int64_t> place_;           // by key
+  std::vector<std::set<std::int64_t>> free_;  // first units of free pieces of 1, 2, 4, ... units
   std::uint64_t tick_ = 0;
   std::int64_t evictions_ = 0;
 };

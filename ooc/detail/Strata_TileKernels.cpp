@@ -48,17 +48,64 @@ void measure_columns(Exec const& exec, MatrixRef<typename Exec::memory_space> co
 template <class Exec, class Columns>
 void sum_columns(Exec const& exec, std::int64_t cols, Columns const& columns,
                  TileMeasure* measure) {
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
-      "strata::ooc::measure::sum", Kokkos::RangePolicy<Exec>(exec, 0, 1), KOKKOS_LAMBDA(int) {
-        TileMeasure total{0, 0, 0, 0};
-        for (std::int64_t j = 0; j < cols; ++j) {
-          TileMeasure const& part = columns(j);
-          if (part.largest > total.largest) total.largest = part.largest;
-          total.square += part.square;
-          total.absolute += part.absolute;
-          total.trace += part.trace;
-        }
-        *measure = total;
+      "strata::ooc::measure::sum", Policy(exec, 1, Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        double largest = 0, square = 0, absolute = 0, trace = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamVectorRange(team, std::int64_t{0}, cols),
+            [&](std::int64_t j, double& most, double& squares, double& magnitudes,
+                double& diagonal) {
+              TileMeasure const& part = columns(j);
+              most = part.largest > most ? part.largest : most;
+              squares += part.square;
+              magnitudes += part.absolute;
+              diagonal += part.trace;
+            },
+            Kokkos::Max<double>(largest), square, absolute, trace);
+        Kokkos::single(Kokkos::PerTeam(team),
+                       [&] { *measure = {largest, square, absolute, trace}; });
+      });
+}
+
+// rows(i, slab) = sum of magnitudes of row i in a slab of columns; of the lower triangle if diagonal
+template <class Exec, class Rows>
+void sum_slabs(Exec const& exec, MatrixRef<typename Exec::memory_space> const& A, bool diagonal,
+               std::int64_t slabs, Rows const& sums) {
+  double const* const a = A.template as<double>();
+  std::int64_t const ld = A.ld, rows = A.rows, width = (A.cols + slabs - 1) / slabs, cols = A.cols;
+  Kokkos::parallel_for(
+      "strata::ooc::absolute_sums::slabs",
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, rows * slabs),
+      KOKKOS_LAMBDA(std::int64_t t) {
+        std::int64_t const i = t % rows, first = t / rows * width;
+        std::int64_t end = first + width < cols ? first + width : cols;
+        if (diagonal && i + 1 < end) end = i + 1;
+        double sum = 0;
+        for (std::int64_t j = first; j < end; ++j) sum += Kokkos::abs(a[i + j * ld]);
+        sums(t) = sum;
+      });
+}
+
+// Adds the slabs of each row and what was measured of each column.
+template <class Exec, class Rows, class Columns, class Sums>
+void add_sums(Exec const& exec, std::int64_t row, std::int64_t rows, std::int64_t col,
+              std::int64_t cols, std::int64_t slabs, Rows const& slab_sums, Columns const& columns,
+              Sums const& sums) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  bool const diagonal = row == col;
+  Kokkos::parallel_for(
+      "strata::ooc::absolute_sums::rows", Policy(exec, 0, rows), KOKKOS_LAMBDA(std::int64_t i) {
+        double sum = 0;
+        for (std::int64_t slab = 0; slab < slabs; ++slab) sum += slab_sums(i + slab * rows);
+        sums(row + i) += sum;
+      });
+  Kokkos::parallel_for(
+      "strata::ooc::absolute_sums::columns", Policy(exec, 0, cols), KOKKOS_LAMBDA(std::int64_t j) {
+        TileMeasure const& part = columns(j);
+        double const below = (part.absolute - Kokkos::abs(part.trace)) / 2;
+        sums(col + j) += diagonal ? below : part.absolute;
       });
 }
 
@@ -67,6 +114,8 @@ void sum_columns(Exec const& exec, std::int64_t cols, Columns const& columns,
 template <class Exec>
 TileMeter<Exec>::TileMeter(Exec const& exec, std::int64_t columns)
     : exec_(exec),
+      rows_(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::measure::rows"),
+            static_cast<std::size_t>(slabs * columns)),
       columns_(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::measure"),
                static_cast<std::size_t>(columns)) {}
 
@@ -112,27 +161,12 @@ void scale_tile(Exec const& exec, Kokkos::View<double const*, typename Exec::mem
 }
 
 template <class Exec>
-void add_absolute_sums(Exec const& exec, std::int64_t row, std::int64_t col,
-                       MatrixRef<typename Exec::memory_space> const& A,
-                       Kokkos::View<double*, typename Exec::memory_space> const& sums) {
-  double const* const a = A.template as<double>();
-  std::int64_t const ld = A.ld, cols = A.cols, rows = A.rows;
+void TileMeter<Exec>::add_absolute_sums(
+    std::int64_t row, std::int64_t col, Matrix const& A,
+    Kokkos::View<double*, typename Exec::memory_space> const& sums) {
   bool const diagonal = row == col;
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "strata::ooc::absolute_sums::rows", Policy(exec, 0, rows), KOKKOS_LAMBDA(std::int64_t i) {
-        double sum = 0;
-        std::int64_t const end = diagonal ? i + 1 : cols;
-        for (std::int64_t j = 0; j < end; ++j) sum += Kokkos::abs(a[i + j * ld]);
-        sums(row + i) += sum;
-      });
-  Kokkos::parallel_for(
-      "strata::ooc::absolute_sums::columns", Policy(exec, 0, cols), KOKKOS_LAMBDA(std::int64_t j) {
-        double sum = 0;
-        for (std::int64_t i = diagonal ? j + 1 : 0; i < rows; ++i)
-          sum += Kokkos::abs(a[i + j * ld]);
-        sums(col + j) += sum;
-      });
+  sum_slabs(exec_, A, diagonal, slabs, rows_);
+  add_sums(exec_, row, A.rows, col, A.cols, slabs, rows_, columns_, sums);
 }
 
 template <class Exec>
@@ -147,18 +181,15 @@ void read_diagonal(Exec const& exec, std::int64_t row,
       KOKKOS_LAMBDA(std::int64_t i) { diagonal(row + i) = a[i * (ld + 1)]; });
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                           \
-  template class TileMeter<Exec>;                                                          \
-  template void write_trailer<Exec>(Exec const&, Precision, TileMeasure const*, double*);  \
-  template void copy_trailer<Exec>(Exec const&, Precision, double const*, double*);        \
-  template void scale_tile<Exec>(                                                          \
-      Exec const&, Kokkos::View<double const*, Exec::memory_space> const&, std::int64_t,   \
-      std::int64_t, MatrixRef<Exec::memory_space> const&);                                 \
-  template void add_absolute_sums<Exec>(Exec const&, std::int64_t, std::int64_t,           \
-                                        MatrixRef<Exec::memory_space> const&,              \
-                                        Kokkos::View<double*, Exec::memory_space> const&); \
-  template void read_diagonal<Exec>(Exec const&, std::int64_t,                             \
-                                    MatrixRef<Exec::memory_space> const&,                  \
+#define STRATA_INSTANTIATE(Exec)                                                          \
+  template class TileMeter<Exec>;                                                         \
+  template void write_trailer<Exec>(Exec const&, Precision, TileMeasure const*, double*); \
+  template void copy_trailer<Exec>(Exec const&, Precision, double const*, double*);       \
+  template void scale_tile<Exec>(                                                         \
+      Exec const&, Kokkos::View<double const*, Exec::memory_space> const&, std::int64_t,  \
+      std::int64_t, MatrixRef<Exec::memory_space> const&);                                \
+  template void read_diagonal<Exec>(Exec const&, std::int64_t,                            \
+                                    MatrixRef<Exec::memory_space> const&,                 \
                                     Kokkos::View<double*, Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -31,8 +31,16 @@ class TileMeter {
   /// *measure = of A, or of the symmetric matrix whose lower triangle A holds.
   void operator()(Matrix const& A, bool symmetric, TileMeasure* measure) const;
 
+  /// Of the tile that was measured last, fp64: sums(row + i) += its row sums of magnitudes, and, of
+  /// what is below the diagonal, sums(col + j) += its column sums.
+  void add_absolute_sums(std::int64_t row, std::int64_t col, Matrix const& A,
+                         Kokkos::View<double*, typename ExecutionSpace::memory_space> const& sums);
+
  private:
+  static constexpr std::int64_t slabs = 16;  ///< of columns, that row sums are made in
+
   ExecutionSpace exec_;
+  Kokkos::View<double*, typename ExecutionSpace::memory_space> rows_;  // slab by slab
   Kokkos::View<TileMeasure*, typename ExecutionSpace::memory_space> columns_;
 };
 
@@ -57,12 +65,6 @@ void scale_tile(ExecutionSpace const& exec,
                 Kokkos::View<double const*, typename ExecutionSpace::memory_space> const& d,
                 std::int64_t row, std::int64_t col,
                 MatrixRef<typename ExecutionSpace::memory_space> const& A);
-
-/// sums += |A_sym| 1 restricted to A (row sums) and, below the diagonal, to A^T (column sums).
-template <class ExecutionSpace>
-void add_absolute_sums(ExecutionSpace const& exec, std::int64_t row, std::int64_t col,
-                       MatrixRef<typename ExecutionSpace::memory_space> const& A,
-                       Kokkos::View<double*, typename ExecutionSpace::memory_space> const& sums);
 
 /// diagonal(row + i) = A(i, i).
 template <class ExecutionSpace>

@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <core/Strata_Errors.hpp>
 #include <ooc/vendor/Strata_DeviceLane.hpp>
@@ -65,18 +66,23 @@ struct DeviceLane<Exec>::Impl {
   }
   ~Impl() { exec.fence("strata::ooc::lane::release"); }
 
-  // Marks are many and each is waited for soon: their events are used in turn. One that is waited
-  // for after its turn has come again stands for later work of the same lane, which is safe.
+  // Marks are many and their events are used in turn. The host waits before it takes one again, so
+  // that a mark whose event is another's by now has been reached.
   void prepare() {
     use(device);
     for (auto& event : ring) event = std::make_unique<Event>(cudaEventDisableTiming);
   }
 
+  bool is_reached(std::uint64_t number) const {
+    return count.load(std::memory_order_acquire) > number + ring.size();
+  }
+  cudaEvent_t event(std::uint64_t number) const { return *ring[number % ring.size()]; }
+
   int device;
   std::unique_ptr<Stream> owned;
   Exec exec;
-  std::array<std::unique_ptr<Event>, 256> ring;
-  std::uint64_t count = 0;
+  std::array<std::unique_ptr<Event>, 512> ring;
+  std::atomic<std::uint64_t> count{0};
   std::vector<std::unique_ptr<Event>> stamps;
   Clock::time_point origin;  // of the first stamp
 };
@@ -103,27 +109,27 @@ void DeviceLane<Exec>::copy(void* to, void const* from, std::size_t bytes) {
 
 template <>
 auto DeviceLane<Exec>::record() -> Mark {
-  std::uint64_t const number = impl_->count++;
+  std::uint64_t const number = impl_->count.load(std::memory_order_relaxed);
+  cudaEvent_t const event = *impl_->ring[number % impl_->ring.size()];
   use(impl_->device);
-  check(cudaEventRecord(*impl_->ring[number % impl_->ring.size()], impl_->exec.cuda_stream()),
-        "cudaEventRecord");
+  if (number >= impl_->ring.size()) check(cudaEventSynchronize(event), "cudaEventSynchronize");
+  check(cudaEventRecord(event, impl_->exec.cuda_stream()), "cudaEventRecord");
+  impl_->count.store(number + 1, std::memory_order_release);
   return {this, number};
 }
 
 template <>
 void DeviceLane<Exec>::wait(Mark const& mark) {
-  if (!mark.lane || mark.lane == this) return;
-  auto const& ring = mark.lane->impl_->ring;
+  if (!mark.lane || mark.lane == this || mark.lane->impl_->is_reached(mark.number)) return;
   use(impl_->device);
-  check(cudaStreamWaitEvent(impl_->exec.cuda_stream(), *ring[mark.number % ring.size()], 0),
+  check(cudaStreamWaitEvent(impl_->exec.cuda_stream(), mark.lane->impl_->event(mark.number), 0),
         "cudaStreamWaitEvent");
 }
 
 template <>
 void DeviceLane<Exec>::sync(Mark const& mark) {
-  if (!mark.lane) return;
-  auto const& ring = mark.lane->impl_->ring;
-  check(cudaEventSynchronize(*ring[mark.number % ring.size()]), "cudaEventSynchronize");
+  if (!mark.lane || mark.lane->impl_->is_reached(mark.number)) return;
+  check(cudaEventSynchronize(mark.lane->impl_->event(mark.number)), "cudaEventSynchronize");
 }
 
 template <>

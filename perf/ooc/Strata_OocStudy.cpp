@@ -67,7 +67,9 @@ void write_json(Request const& request, double gemm, double gemm_tile, Json cons
 }
 
 int run(Request const& request) {
-  double const gemm = gemm_rate(request.gemm_n), gemm_tile = gemm_rate(request.tile.front());
+  bool const simulated = !request.rates.empty();
+  double const gemm = simulated ? request.rates[0] * 1e12 : gemm_rate(request.gemm_n);
+  double const gemm_tile = simulated ? gemm : gemm_rate(request.tile.front());
   std::printf("dgemm: %.3f Tflop/s at n = %ld, %.3f at the tile's %ld\n\n", gemm * 1e-12,
               static_cast<long>(request.gemm_n), gemm_tile * 1e-12,
               static_cast<long>(request.tile.front()));
@@ -79,7 +81,7 @@ int run(Request const& request) {
   Json rows = Json::array();
   bool failed = false;
   for_each_case(request, [&](Case const& one) {
-    rows.push_back(runner.run(one));
+    rows.push_back(simulated ? runner.simulate(one) : runner.run(one));
     Json const& row = rows.back();
     print(row, gemm);
     failed |= row.value("refined", true) == false && row["info"] == 0;
@@ -109,7 +111,8 @@ int main(int argc, char** argv) {
   app.add_option("--streams", request.streams, "of each device; 0: automatic");
   app.add_option("--lookahead", request.lookahead, "updates that v4 fetches ahead")
       ->capture_default_str();
-  app.add_option("--column-block", request.column_block, "columns of tiles factored together")
+  app.add_option("--column-block", request.column_block,
+                 "columns of tiles factored together; 0: automatic")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--range", request.range, "of the Matern covariance")
@@ -124,6 +127,11 @@ int main(int argc, char** argv) {
   app.add_option("--repetitions", request.repetitions, "of each case");
   app.add_option("--gemm-n", request.gemm_n, "order of the product that rates are compared with")
       ->capture_default_str();
+  app.add_option("--simulate", request.rates,
+                 "run nothing, but play it on a machine with these rates: Tflop/s of products in "
+                 "fp64, fp32, fp16, fp8 and of solves, GB/s in, out and between devices")
+      ->delimiter(',')
+      ->expected(8);
   app.add_option("--json", request.json, "write the rows here");
   app.add_option("--trace", request.trace, "write Perfetto traces here, the variant in the name");
   app.add_option("--map", request.map, "write precision maps (PPM) to files that begin so");

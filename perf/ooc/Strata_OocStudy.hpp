@@ -21,7 +21,7 @@ struct Request {
   std::vector<double> budget_bytes = {0};
   std::vector<ooc::Variant> variants = {ooc::Variant::V4};
   std::vector<int> devices = {1};
-  std::vector<std::int64_t> column_block = {1};
+  std::vector<std::int64_t> column_block = {0};
   std::vector<double> range = {0.02627};
   std::vector<double> accuracy = {0};
   std::vector<std::string> precisions = {"fp64", "fp32", "fp16", "fp8_e4m3"};
@@ -29,6 +29,9 @@ struct Request {
   int streams = 0, repetitions = 1, lookahead = 2;
   std::int64_t gemm_n = 8192;
   bool refine = false, same_device = false, no_peer = false;
+  /// Of a machine that is only simulated: Tflop/s of products in fp64, fp32, fp16, fp8 and of solves,
+  /// then GB/s in, out and between devices.
+  std::vector<double> rates;
   std::string json, trace, map;
 };
 
@@ -52,6 +55,8 @@ class Runner {
 
   /// The row of the table. A case that is refused has an "error".
   nlohmann::json run(Case const& one);
+  /// The same on paper, all tiles in fp64, on the machine that `rates` describes.
+  nlohmann::json simulate(Case const& one) const;
 
  private:
   void fill(Case const& one);
@@ -59,7 +64,6 @@ class Runner {
 
   Request const& request_;
   std::optional<ooc::TileMatrix<Exec>> matrix_;
-  std::vector<Case> traced_;
 };
 
 }  // namespace strata::study

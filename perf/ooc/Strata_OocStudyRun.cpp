@@ -6,6 +6,7 @@
 #include <core/Strata_LeafBlas.hpp>
 #include <core/Strata_TextFile.hpp>
 #include <ooc/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Simulate.hpp>
 
 #include "Strata_OocStudy.hpp"
 
@@ -70,15 +71,62 @@ void Runner::refine(ooc::TileFactor<Exec> const& factor, Json& row) const {
   row["iterations"] = report.iterations;
 }
 
+namespace {
+
+Json row_of(Case const& one) {
+  return {{"n", one.n},
+          {"tile_size", one.tile},
+          {"range", one.range},
+          {"accuracy", one.accuracy},
+          {"variant", ooc::name_of(one.variant)},
+          {"devices", one.devices},
+          {"budget_bytes", one.budget_bytes},
+          {"column_block", one.column_block}};
+}
+
+}  // namespace
+
+Json Runner::simulate(Case const& one) const {
+  Json row = row_of(one);
+  auto const& r = request_.rates;
+  ooc::SimulationOptions options;
+  options.variant = one.variant;
+  options.budget_bytes = static_cast<std::size_t>(one.budget_bytes);
+  options.lookahead = request_.lookahead;
+  options.rates = {{r[0] * 1e12, r[1] * 1e12, r[2] * 1e12, r[3] * 1e12},
+                   r[4] * 1e12,
+                   r[5] * 1e9,
+                   r[6] * 1e9,
+                   r[7] * 1e9};
+  int const streams = one.variant == ooc::Variant::Sync ? 1
+                      : request_.streams > 0            ? request_.streams
+                                                        : 4;
+  std::int64_t const tiles = (one.n + one.tile - 1) / one.tile;
+  ooc::PrecisionMap const map(tiles);
+  try {
+    auto const found =
+        ooc::simulate(ooc::cholesky_schedule(tiles, one.devices, streams,
+                                             std::max<std::int64_t>(1, one.column_block)),
+                      one.n, one.tile, map, options);
+    row.update({{"simulated", true},
+                {"info", 0},
+                {"streams", streams},
+                {"histogram", map.histogram()},
+                {"host_bytes", ooc::TileMatrix<Exec>::bytes_needed(one.n, one.tile)},
+                {"factor_seconds", found.seconds},
+                {"flop_per_s", found.flop_per_s},
+                {"bytes_in", found.bytes_in},
+                {"bytes_out", found.bytes_out},
+                {"bytes_peer", found.bytes_peer},
+                {"busy_seconds", found.busy_seconds}});
+  } catch (MemoryError const& error) {
+    row["error"] = error.what();
+  }
+  return row;
+}
+
 Json Runner::run(Case const& one) {
-  Json row{{"n", one.n},
-           {"tile_size", one.tile},
-           {"range", one.range},
-           {"accuracy", one.accuracy},
-           {"variant", ooc::name_of(one.variant)},
-           {"devices", one.devices},
-           {"budget_bytes", one.budget_bytes},
-           {"column_block", one.column_block}};
+  Json row = row_of(one);
   try {
     fill(one);
     row["pin_seconds"] = matrix_->report().pin_seconds;
@@ -104,6 +152,7 @@ Json Runner::run(Case const& one) {
     auto const& report = factor.report();
     row.update({{"info", factor.info().order()},
                 {"streams", report.streams},
+                {"column_block", report.column_block},
                 {"histogram", report.histogram},
                 {"setup_seconds", report.setup_seconds},
                 {"factor_seconds", report.factor_seconds},

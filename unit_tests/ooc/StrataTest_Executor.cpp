@@ -1,0 +1,366 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What surrounds the factorisation: errors that end all streams, bytes counted, checkpoints, traces.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_MaternTiles.hpp>
+#include <ooc/detail/Strata_Checkpoint.hpp>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "ooc/StrataTest_PlainTiles.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::ooc;
+using namespace strata::test;
+
+template <class Exec>
+class ExecutorOn : public testing::Test {
+ public:
+  ExecutorOn()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("strata_checkpoint_" + std::to_string(::getpid()))) {}
+  ~ExecutorOn() override { std::filesystem::remove_all(folder_); }
+
+ protected:
+  std::filesystem::path folder_;
+};
+TYPED_TEST_SUITE(ExecutorOn, Spaces, SpaceNames);
+
+// While it lives, allocations with this label fail when asked to: Kokkos' tool callbacks may throw.
+class FailingAllocations {
+ public:
+  FailingAllocations(std::string label, std::function<bool()> fails)
+      : saved_(Kokkos::Tools::Experimental::get_callbacks()) {
+    label_ = std::move(label);
+    fails_ = std::move(fails);
+    Kokkos::Tools::Experimental::set_allocate_data_callback(
+        [](Kokkos::Profiling::SpaceHandle, char const* name, void const*, std::uint64_t) {
+          if (label_ == name && fails_()) throw std::runtime_error("made to fail");
+        });
+  }
+  ~FailingAllocations() { Kokkos::Tools::Experimental::set_callbacks(saved_); }
+  FailingAllocations(FailingAllocations const&) = delete;
+  FailingAllocations& operator=(FailingAllocations const&) = delete;
+
+ private:
+  inline static std::string label_;
+  inline static std::function<bool()> fails_;
+  Kokkos::Tools::Experimental::EventSet saved_;
+};
+
+template <class Exec>
+Devices devices_of(int count, std::size_t budget_bytes = 0) {
+  Devices devices = make_devices(count, budget_bytes);
+  if (!std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>)
+    for (Device& device : devices) device.id = 0;
+  return devices;
+}
+
+template <class Exec>
+TileMatrix<Exec> field(std::int64_t n, std::int64_t nb, PrecisionRule const& rule = {},
+                       double range = 0.05) {
+  Exec const exec;
+  auto const tiles = matern_tiles(exec, MaternCovariance{1, range, 0.5, 0}, synthetic_locations(n));
+  return TileMatrix<Exec>::generate(exec, n, nb, tiles, rule);
+}
+
+TYPED_TEST(ExecutorOn, RefusesABudgetTooSmallWithTheSmallest) {
+  auto matrix = field<TypeParam>(64, 16);
+  std::size_t const least = smallest_budget_bytes(64, 16, matrix.map(), 2);
+  EXPECT_EQ(least, 2 * 3 * (16 * 16 * 8 + 256));
+  CholeskyOptions options;
+  options.streams = 2;
+  Devices devices = devices_of<TypeParam>(2, least);
+  devices[1].budget_bytes = least - 1;
+  HostMatrix const before = stored_matrix(matrix);
+  EXPECT_TRUE(throws_with<MemoryError>(
+      "budget of " + std::to_string(least - 1) +
+          " bytes; 2 streams with tiles of 16 need at least " + std::to_string(least),
+      [&] { (void)cholesky(devices, std::move(matrix), options); }));
+  EXPECT_TRUE(same_bits(stored_matrix(matrix), before));  // nothing was written
+}
+
+TYPED_TEST(ExecutorOn, RefusesOptionsOutOfRange) {
+  auto const with = [](auto const& change) {
+    return [=] {
+      CholeskyOptions options;
+      change(options);
+      (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(20, 8), options);
+    };
+  };
+  EXPECT_TRUE(throws_with<ValueError>("-1 streams", with([](auto& o) { o.streams = -1; })));
+  EXPECT_TRUE(throws_with<ValueError>("65 streams", with([](auto& o) { o.streams = 65; })));
+  EXPECT_TRUE(
+      throws_with<ValueError>("blocks of -1 columns", with([](auto& o) { o.column_block = -1; })));
+  EXPECT_TRUE(throws_with<ValueError>("lookahead is -1", with([](auto& o) { o.lookahead = -1; })));
+  EXPECT_TRUE(throws_with<ValueError>("there is no device",
+                                      [] { (void)cholesky(Devices{}, field<TypeParam>(20, 8)); }));
+  EXPECT_TRUE(throws_with<ValueError>("devices: 0", [] { (void)make_devices(0); }));
+  EXPECT_TRUE(throws_with<ValueError>("no variant 'v5'; there are sync, async, v1",
+                                      [] { (void)variant_from_name("v5"); }));
+  for (Variant const variant : all_variants)
+    EXPECT_EQ(variant_from_name(name_of(variant)), variant);
+}
+
+// A stream that fails at any task ends them all, with its own error.
+TYPED_TEST(ExecutorOn, EndsAllStreamsWithOneError) {
+  for (int const at : {0, 1, 5, 14, 27}) {
+    for (Variant const variant : {Variant::Async, Variant::V3, Variant::V4}) {
+      std::atomic<int> count{0}, after{0};
+      CholeskyOptions options;
+      options.variant = variant;
+      options.streams = 2;
+      options.on_task = [&](Task const&) {
+        int const number = count++;
+        if (number > at) ++after;
+        STRATA_REQUIRE(ValueError, number != at, "task ", number, " is made to fail");
+      };
+      auto matrix = field<TypeParam>(56, 8, PrecisionRule{1e-4});
+      std::size_t const least = smallest_budget_bytes(56, 8, matrix.map(), 2);
+      EXPECT_TRUE(throws_with<ValueError>("task " + std::to_string(at) + " is made to fail", [&] {
+        (void)cholesky(devices_of<TypeParam>(3, least), std::move(matrix), options);
+      }));
+      EXPECT_LE(after, 6);  // at most what was about to begin
+    }
+  }
+}
+
+TYPED_TEST(ExecutorOn, TakesOfABudgetWhatTheMatrixCanUse) {
+  auto const factor =
+      cholesky(devices_of<TypeParam>(2, std::size_t(1) << 60), field<TypeParam>(64, 8));
+  EXPECT_TRUE(factor.info().ok());
+  for (auto const& device : factor.report().devices)
+    EXPECT_EQ(device.budget_bytes,
+              (36 + 3 * static_cast<std::size_t>(factor.report().streams)) * (8 * 8 * 8 + 256));
+}
+
+// The pool of one of three devices can't be had: an error before any stream starts.
+TYPED_TEST(ExecutorOn, EndsWhereADeviceHasNoMemory) {
+  for (int const which : {0, 2}) {
+    int left = which;
+    FailingAllocations const failing("strata::ooc::device::pool", [&] { return left-- == 0; });
+    CholeskyOptions options;
+    options.on_task = [](Task const&) { FAIL() << "a stream has started"; };
+    EXPECT_TRUE(throws_with<MemoryError>("bytes of tiles on device", [&] {
+      (void)cholesky(devices_of<TypeParam>(3), field<TypeParam>(64, 8), options);
+    }));
+  }
+}
+
+// Nor can what a stream needs for itself: all streams end.
+TYPED_TEST(ExecutorOn, EndsWhereAStreamHasNoMemory) {
+  for (int const which : {0, 1, 4}) {
+    std::atomic<int> left = which;
+    FailingAllocations const failing("strata::ooc::stream::info", [&] { return left-- == 0; });
+    CholeskyOptions options;
+    options.streams = 2;
+    EXPECT_TRUE(throws_with<std::runtime_error>("made to fail", [&] {
+      (void)cholesky(devices_of<TypeParam>(3), field<TypeParam>(64, 8), options);
+    }));
+  }
+}
+
+// On one stream nothing depends on time: bytes are those of the algorithm.
+TYPED_TEST(ExecutorOn, CountsTheBytesOfEachVariant) {
+  std::int64_t const n = 96, nb = 8, tiles = 12;
+  std::uint64_t const tile = 8 * 8 * 8 + 24, numbers = 8 * 8 * 8;
+  std::uint64_t const all = tile_count(tiles);
+  std::uint64_t gemms = 0, syrks = 0, trsms = all - 12;
+  for (std::uint64_t j = 0; j < 12; ++j) gemms += j * (11 - j), syrks += j;
+  std::map<Variant, std::uint64_t> in, out;
+  for (Variant const variant : all_variants) {
+    CholeskyOptions options;
+    options.variant = variant;
+    options.streams = 1;
+    auto const factor = cholesky(devices_of<TypeParam>(1, 20 * (nb * nb * 8 + 256)),
+                                 field<TypeParam>(n, nb), options);
+    in[variant] = factor.report().bytes_in();
+    out[variant] = factor.report().bytes_out();
+    EXPECT_EQ(factor.report().bytes_peer(), 0u);
+  }
+  std::uint64_t const operands = 2 * gemms + syrks + trsms;
+  EXPECT_EQ(in[Variant::V1], (all + operands) * tile);
+  EXPECT_EQ(out[Variant::V1], all * tile);
+  EXPECT_EQ(in[Variant::Async], in[Variant::V1] + (gemms + syrks) * numbers);
+  EXPECT_EQ(out[Variant::Async], out[Variant::V1] + (gemms + syrks) * numbers);
+  EXPECT_EQ(in[Variant::Sync], in[Variant::Async]);
+  for (Variant const variant : {Variant::V2, Variant::V3, Variant::V4}) {
+    EXPECT_EQ(out[variant], all * tile);
+    EXPECT_GE(in[variant], all * tile);
+  }
+  EXPECT_LT(in[Variant::V2], in[Variant::V1]);
+  EXPECT_LE(in[Variant::V3], in[Variant::V2]);
+  EXPECT_LT(in[Variant::V4], in[Variant::V3]);
+}
+
+// Left to itself V4 takes the block of columns that moves least.
+TYPED_TEST(ExecutorOn, ChoosesTheBlockOfColumns) {
+  auto const bytes_with = [](std::int64_t block, std::size_t budget) {
+    CholeskyOptions options;
+    options.streams = 1;
+    options.column_block = block;
+    auto const factor =
+        cholesky(devices_of<TypeParam>(1, budget), field<TypeParam>(320, 8), options);
+    return std::pair(factor.report().bytes_in(), factor.report().column_block);
+  };
+  std::size_t const little = 100 * (8 * 8 * 8 + 256);
+  auto const [least, chosen] = bytes_with(0, little);
+  EXPECT_GT(chosen, 1);
+  for (std::int64_t const block : {1, 2, 4, 8})
+    EXPECT_LE(least, bytes_with(block, little).first * 51 / 50);
+  EXPECT_EQ(bytes_with(0, 0).second, 1);
+}
+
+TYPED_TEST(ExecutorOn, ReadsEachTileOnceWhereAllFit) {
+  CholeskyOptions options;
+  auto const factor =
+      cholesky(devices_of<TypeParam>(1), field<TypeParam>(100, 8, PrecisionRule{1e-5}), options);
+  std::uint64_t bytes = 0;
+  for (std::int64_t j = 0; j < 13; ++j)
+    for (std::int64_t i = j; i < 13; ++i) bytes += factor.matrix().copy_bytes(i, j);
+  EXPECT_EQ(factor.report().bytes_in(), bytes);
+  EXPECT_EQ(factor.report().bytes_out(), bytes);
+}
+
+TYPED_TEST(ExecutorOn, FetchesFinishedTilesFromTheDeviceThatMadeThem) {
+  CholeskyOptions options;
+  options.streams = 1;
+  auto const linked = cholesky(devices_of<TypeParam>(3), field<TypeParam>(100, 8), options);
+  options.peer_copies = false;
+  auto const apart = cholesky(devices_of<TypeParam>(3), field<TypeParam>(100, 8), options);
+  EXPECT_EQ(apart.report().bytes_peer(), 0u);
+  EXPECT_GT(linked.report().bytes_peer(), 0u);
+  EXPECT_EQ(linked.report().bytes_peer() + linked.report().bytes_in(), apart.report().bytes_in());
+  EXPECT_LE(linked.report().bytes_in(), apart.report().bytes_out());  // each tile once
+}
+
+struct Killed {};
+
+// Ended after any task, and gone on with on another number of devices, it gives the same bits.
+TYPED_TEST(ExecutorOn, GoesOnFromItsCheckpoints) {
+  for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}}) {
+    auto const whole = cholesky(devices_of<TypeParam>(1), field<TypeParam>(100, 16, rule));
+    HostMatrix const expected = stored_matrix(whole.matrix());
+    for (int kill_at = 1; kill_at < 28; kill_at += 4) {
+      std::filesystem::remove_all(this->folder_);
+      CholeskyOptions options;
+      options.checkpoint.folder = this->folder_;
+      options.streams = 2;
+      std::atomic<int> count{0};
+      std::int64_t first = 0;
+      for (int const devices : {2, 3, 1}) {  // killed twice
+        count = 0;
+        options.on_task = [&](Task const&) {
+          if (devices != 1 && ++count > kill_at) throw Killed();
+        };
+        try {
+          auto const factor =
+              cholesky(devices_of<TypeParam>(devices), field<TypeParam>(100, 16, rule), options);
+          EXPECT_GE(factor.report().first_column, first);
+          first = factor.report().first_column;
+          EXPECT_TRUE(same_bits(stored_matrix(factor.matrix()), expected));
+        } catch (Killed const&) {
+        }
+      }
+      options.on_task = [](Task const&) { FAIL() << "all columns are there"; };
+      auto const again =
+          cholesky(devices_of<TypeParam>(2), field<TypeParam>(100, 16, rule), options);
+      EXPECT_EQ(again.report().first_column, 7);
+      EXPECT_TRUE(same_bits(stored_matrix(again.matrix()), expected));
+    }
+  }
+}
+
+TYPED_TEST(ExecutorOn, RefusesACheckpointThatIsDamagedOrAnothers) {
+  CholeskyOptions options;
+  options.checkpoint.folder = this->folder_;
+  (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16), options);
+  std::string const path = ooc::detail::column_path(this->folder_, 1);
+  auto const read = [&] {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+  };
+  auto const write = [&](std::string const& text) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+  };
+  auto const resumed = [&] {
+    (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16), options);
+  };
+  std::string const good = read();
+  for (std::size_t const place :
+       {std::size_t(60), good.size() / 2, good.size() - 20, good.size() - 1}) {
+    std::string bad = good;
+    bad[place] = static_cast<char>(bad[place] ^ 4);
+    write(bad);
+    EXPECT_TRUE(throws_with<IoError>("is damaged: CRC-32", resumed)) << place;
+  }
+  for (std::size_t const size :
+       {std::size_t(0), std::size_t(20), std::size_t(48), good.size() - 1}) {
+    write(good.substr(0, size));
+    EXPECT_TRUE(throws_with<IoError>(size < 48 ? "ends at byte " + std::to_string(size)
+                                               : "has " + std::to_string(size) + " bytes",
+                                     resumed));
+  }
+  write(good + "x");
+  EXPECT_TRUE(throws_with<IoError>(std::to_string(good.size()) + " are expected", resumed));
+  write("STRATAL9" + good.substr(8));
+  EXPECT_TRUE(throws_with<IoError>("not a checkpoint of this version", resumed));
+  write(good);
+  EXPECT_TRUE(throws_with<IoError>("of another matrix: the hash", [&] {
+    (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16, {}, 0.06), options);
+  }));
+  EXPECT_TRUE(throws_with<IoError>("of another matrix: the tile size is 16, not 8", [&] {
+    (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 8), options);
+  }));
+  resumed();  // what was refused left the files alone
+}
+
+// Spans of each track follow one another; every copy and every product is there.
+TYPED_TEST(ExecutorOn, TracesEachStreamsCopiesAndWork) {
+  Trace trace;
+  CholeskyOptions options;
+  options.trace = &trace;
+  options.streams = 2;
+  auto const factor = cholesky(devices_of<TypeParam>(2), field<TypeParam>(80, 8), options);
+  std::ostringstream text;
+  trace.write(text);
+  auto const document = nlohmann::json::parse(text.str());
+  std::map<std::int64_t, double> end;
+  std::map<std::string, int> count;
+  std::set<std::string> tracks;
+  for (auto const& event : document["traceEvents"]) {
+    if (event["ph"] == "M" && event["name"] == "thread_name")
+      tracks.insert(event["args"]["name"].template get<std::string>());
+    if (event["ph"] != "X") continue;
+    std::int64_t const track = event["tid"];
+    double const start = event["ts"], duration = event["dur"];
+    EXPECT_GE(start, end[track] - 0.002);
+    end[track] = start + duration;
+    ++count[event["cat"]];
+  }
+  EXPECT_EQ(tracks.size(), 12u);
+  EXPECT_TRUE(tracks.contains("device 1 stream 0 copy in"));
+  EXPECT_EQ(count["potrf"], 10);
+  EXPECT_EQ(count["trsm"], 45);
+  EXPECT_EQ(count["syrk"], 45);
+  EXPECT_EQ(count["gemm"], 120);
+  EXPECT_EQ(count["out"], 55);
+  EXPECT_EQ(static_cast<std::uint64_t>(count["in"]) * (8 * 8 * 8 + 24), factor.report().bytes_in());
+  EXPECT_GT(count["peer"], 0);
+}
+
+}  // namespace
