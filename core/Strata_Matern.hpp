@@ -136,11 +136,11 @@ class CovarianceEntries {
   using Places = Kokkos::View<detail::Place*, MemorySpace>;
 
   CovarianceEntries(MaternCovariance const& c, Metric metric)
-      : sigma2_(c.sigma2), range_(c.range), metric_(metric), correlation_(checked(c).nu) {}
+      : sigma2_(c.sigma2), range_(c.range), metric_(metric), correlation_(checked_nu(c)) {}
 
-  static MaternCovariance const& checked(MaternCovariance const& covariance) {
+  static double checked_nu(MaternCovariance const& covariance) {
     covariance.check();
-    return covariance;
+    return covariance.nu;
   }
 
   template <class ExecutionSpace>

@@ -19,7 +19,8 @@ std::int64_t chosen_tile_size(std::int64_t n, std::int64_t asked) {
   constexpr bool on_host =
       Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
   constexpr std::int64_t smallest = on_host ? 64 : 256, largest = on_host ? 512 : 2048;
-  return std::clamp((n + 8 * 64 - 1) / (8 * 64) * 64, smallest, largest);
+  constexpr std::int64_t step = 64, rows = 8;
+  return std::clamp((n + rows * step - 1) / (rows * step) * step, smallest, largest);
 }
 
 TileMatrixOptions matrix_options(CovarianceFactorOptions const& options) {
@@ -83,7 +84,7 @@ dense::LogDeterminantEstimate CovarianceFactor<Exec>::log_determinant(Exec const
   if (mixed && options_.log_det == LogDet::Corrected) {
     auto estimate = M.log_determinant(exec, dense::LogDeterminantOptions{});
     // Tiles are rounded up and down alike, so that the error is often below the estimate's noise.
-    if (std::abs(estimate.correction) <= 3 * estimate.standard_error) {
+    if (std::abs(estimate.correction) <= 4 * estimate.standard_error) {
       estimate.value -= estimate.correction;
       estimate.correction = 0;
     }

@@ -21,7 +21,7 @@ namespace strata::ooc {
 
 /// What a log-determinant is taken from where tiles are in low precision.
 enum class LogDet : std::uint8_t {
-  /// The factor's, with its error estimated, and taken off where it is more than three times
+  /// The factor's, with its error estimated, and taken off where it is more than four times
   /// the noise of the estimate; as many passes over S as Lanczos steps.
   Corrected,
   Factor,  ///< the factor's alone, as paper B does

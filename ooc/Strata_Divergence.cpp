@@ -91,7 +91,7 @@ std::vector<Moments> moments(Exec const& exec, CovarianceFactor<Exec> const& fac
              W = block(exec, n, width, "strata::ooc::divergence::W"),
              V = block(exec, n, width, "strata::ooc::divergence::V"),
              sums = block(exec, width, 3, "strata::ooc::divergence::sums");
-  HostMatrix const host("strata::ooc::divergence::host", static_cast<std::size_t>(width), 3);
+  HostMatrix const host = allocate_host_matrix("strata::ooc::divergence::host", width, 3);
   std::vector<Moments> result;
   for (std::int64_t first = 0; first < count; first += width) {
     auto const now = std::pair(std::int64_t{0}, std::min(width, count - first));

@@ -54,9 +54,8 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
   check_values(n, values);
   int const columns = mean == Mean::Constant ? 2 : 1;
   // B = [y, 1], X = S^-1 B.
-  HostMatrix const B(Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::weights::B"), n,
-                     columns),
-      X(Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::weights::X"), n, columns);
+  HostMatrix const B = allocate_host_matrix("strata::ooc::weights::B", n, columns),
+                   X = allocate_host_matrix("strata::ooc::weights::X", n, columns);
   for (std::int64_t i = 0; i < n; ++i) {
     B(i, 0) = values[static_cast<std::size_t>(i)];
     if (columns == 2) B(i, 1) = 1;

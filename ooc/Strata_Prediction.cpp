@@ -60,7 +60,7 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
   Block const C = allocate(n, width, "strata::ooc::predict::C"),
               X = allocate(n, width, "strata::ooc::predict::X"),
               forms = allocate(width, 3, "strata::ooc::predict::forms");
-  HostMatrix const host("strata::ooc::predict::host", width, 3);
+  HostMatrix const host = allocate_host_matrix("strata::ooc::predict::host", width, 3);
   Prediction result{std::vector<double>(static_cast<std::size_t>(m)),
                     std::vector<double>(static_cast<std::size_t>(m)),
                     weights.refinement.backward_error, weights.refinement.converged};

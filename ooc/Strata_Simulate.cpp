@@ -4,9 +4,9 @@
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_FlopCount.hpp>
 #include <ooc/Strata_Simulate.hpp>
-#include <ooc/detail/Strata_Policy.hpp>
 #include <ooc/detail/Strata_TileCache.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
+#include <ooc/detail/Strata_VariantRules.hpp>
 #include <queue>
 
 namespace strata::ooc {
@@ -37,7 +37,7 @@ class Machine {
           SimulationOptions const& options)
       : schedule_(schedule),
         options_(options),
-        policy_(detail::policy_of(options.variant)),
+        rules_(detail::rules_of(options.variant)),
         plan_(n, tile_size, map),
         n_(n),
         maker_(tile_count(map.tiles()), -1),
@@ -99,7 +99,7 @@ class Machine {
             ? useful
             : std::min(useful,
                        static_cast<std::int64_t>(options_.budget_bytes / plan_.block_bytes()));
-    bool const looks_ahead = policy_.eviction == Eviction::FurthestUse;
+    bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
     devices_.push_back({TileCache(blocks, plan_.units_per_block(), plan_.keys()),
                         looks_ahead ? plan_.uses(schedule_, d) : UseTable(),
                         {},
@@ -113,8 +113,8 @@ class Machine {
 
   auto worth(Device const& device) const {
     return [this, &device](TileCache::Slot const& slot) {
-      return policy_.eviction == Eviction::FurthestUse ? -device.uses.next(slot.key)
-                                                       : static_cast<double>(slot.last_use);
+      return rules_.eviction == Eviction::FurthestUse ? -device.uses.next(slot.key)
+                                                      : static_cast<double>(slot.last_use);
     };
   }
 
@@ -136,7 +136,7 @@ class Machine {
   void release(Device& device, std::int64_t begin, bool forget = false) {
     auto& slot = device.cache.slot(begin);
     --slot.pins;
-    bool const drop = forget || (policy_.eviction == Eviction::AtOnce && !slot.keep);
+    bool const drop = forget || (rules_.eviction == Eviction::AtOnce && !slot.keep);
     if (slot.pins == 0 && drop) device.cache.drop(begin);
   }
 
@@ -179,7 +179,7 @@ class Machine {
   }
 
   void look_ahead(int d, Task const& task, std::int64_t k, Task const* next, double now) {
-    if (!policy_.fetches_ahead) return;
+    if (!rules_.fetches_ahead) return;
     std::int64_t const last = k + options_.lookahead;
     for (std::int64_t ahead = k + 1; ahead <= last && ahead < task.col; ++ahead)
       for (std::int64_t const row : {task.row, task.col})
@@ -268,7 +268,7 @@ class Machine {
          static_cast<double>(i == j ? syrk_flops(m, depth) : gemm_flops(m, n, depth)) / rate);
     if (B >= 0) release(device, B);
     release(device, A);
-    if (!policy_.keeps_sums) bounce(device, stream, i, j);
+    if (!rules_.keeps_sums) bounce(device, stream, i, j);
   }
 
   void bounce(Device& device, Stream& stream, std::int64_t i, std::int64_t j) {
@@ -301,7 +301,7 @@ class Machine {
     final_[number(i, j)] = device.out;
     if (stream.sums >= 0) release(device, stream.sums, true);
     release(device, stream.stored);
-    if (policy_.fences) stream.time = device.out;
+    if (rules_.fences) stream.time = device.out;
     for (std::size_t const lane : waiting_[number(i, j)])
       queue_.push({std::max(streams_[lane].time, device.out), lane});
     waiting_[number(i, j)].clear();
@@ -312,7 +312,7 @@ class Machine {
 
   void keep_diagonal(Device& device, std::int64_t j) {
     bool const last = --device.diagonal_uses[static_cast<std::size_t>(j)] == 0;
-    if (!policy_.keeps_diagonal) return;
+    if (!rules_.keeps_diagonal) return;
     for (Precision const form : {Precision::fp64, Precision::fp32})
       if (std::int64_t const begin = device.cache.find(plan_.key(j, j, form)); begin >= 0)
         device.cache.slot(begin).keep = !last;
@@ -322,7 +322,7 @@ class Machine {
 
   Schedule const& schedule_;
   SimulationOptions const& options_;
-  detail::Policy policy_;
+  detail::VariantRules rules_;
   TilePlan plan_;
   std::int64_t n_;
   std::vector<int> maker_;

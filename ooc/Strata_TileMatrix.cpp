@@ -256,8 +256,8 @@ void TileMatrix<Exec>::place(TileMatrixOptions const& options) {
     if (chunks_[c].size() >= sizes[c]) continue;  // of the matrix that was here before
     chunks_[c] = {};
     try {
-      chunks_[c] = Chunk(
-          Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::HostChunk"),
+      chunks_[c] = HostChunk(
+          Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::chunk"),
           sizes[c]);
     } catch (std::exception const& failure) {
       throw MemoryError(strata::detail::message(
@@ -275,7 +275,7 @@ template <class Exec>
 void TileMatrix<Exec>::copy_out(Exec const& exec, std::byte* from, std::int64_t i,
                                 std::int64_t j) const {
   using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-  Kokkos::View<std::byte*, Pinned, Unmanaged> const host(data(i, j), copy_bytes(i, j));
+  Kokkos::View<std::byte*, HostMemory, Unmanaged> const host(data(i, j), copy_bytes(i, j));
   Kokkos::View<std::byte*, typename Exec::memory_space, Unmanaged> const device(from,
                                                                                 copy_bytes(i, j));
   Kokkos::deep_copy(exec, host, device);

@@ -137,10 +137,10 @@ class TileMatrix {
   TileMatrixReport const& report() const { return report_; }
 
  private:
-  using Pinned =
+  using HostMemory =
       std::conditional_t<Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible,
                          Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
-  using Chunk = Kokkos::View<std::byte*, Pinned>;
+  using HostChunk = Kokkos::View<std::byte*, HostMemory>;
   using Vector = Kokkos::View<double*, typename ExecutionSpace::memory_space>;
 
   TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);
@@ -159,7 +159,7 @@ class TileMatrix {
   Vector device_scaling_;
   TileNorms norms_;
   double norm_inf_ = 0;
-  std::vector<Chunk> chunks_;
+  std::vector<HostChunk> chunks_;
   std::vector<std::byte*> tile_data_;
   TileMatrixReport report_;
 };

@@ -16,7 +16,7 @@ Executor<Exec>::Executor(Devices const& devices, TileMatrix<Exec>& matrix, Sched
       matrix_(matrix),
       schedule_(schedule),
       options_(options),
-      policy_(policy_of(options.variant)),
+      rules_(rules_of(options.variant)),
       plan_(matrix.order(), matrix.tile_size(), matrix.map()),
       progress_(tile_count(matrix.tiles())),
       makers_(tile_count(matrix.tiles()), -1),
@@ -52,12 +52,12 @@ void Executor<Exec>::allocate() {
         device.budget_bytes > 0 ? device.budget_bytes : Lane<Exec>::free_bytes(device.id) / 10 * 9;
     auto const blocks = static_cast<std::int64_t>(
         std::min<std::size_t>(budget / plan_.block_bytes(), static_cast<std::size_t>(useful)));
-    bool const looks_ahead = policy_.eviction == Eviction::FurthestUse;
+    bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
     try {
       Lane<Exec> const lane(device.id);
       memories_.push_back(std::make_unique<Memory>(
           lane.exec(), blocks, plan_.units_per_block(), plan_.unit_bytes(), plan_.keys(),
-          policy_.eviction, looks_ahead ? plan_.uses(schedule_, static_cast<int>(d)) : UseTable()));
+          rules_.eviction, looks_ahead ? plan_.uses(schedule_, static_cast<int>(d)) : UseTable()));
     } catch (std::exception const& failure) {
       throw MemoryError(strata::detail::message(
           "cholesky: can't allocate ", static_cast<std::size_t>(blocks) * plan_.block_bytes(),

@@ -8,8 +8,8 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_DeviceMemory.hpp>
-#include <ooc/detail/Strata_Policy.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
+#include <ooc/detail/Strata_VariantRules.hpp>
 #include <string>
 #include <vector>
 
@@ -41,7 +41,7 @@ class Executor {
   TileMatrix<ExecutionSpace>& matrix_;
   Schedule const& schedule_;
   CholeskyOptions const& options_;
-  Policy policy_;
+  VariantRules rules_;
   TilePlan plan_;
   Progress<Mark> progress_;
   std::vector<std::unique_ptr<Memory>> memories_;

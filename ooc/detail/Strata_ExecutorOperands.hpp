@@ -98,7 +98,7 @@ void Executor<Exec>::Stream::prefetch(std::int64_t i, std::int64_t k) {
 
 template <class Exec>
 void Executor<Exec>::Stream::look_ahead(Task const& task, std::int64_t k, Task const* next) {
-  if (!policy_.fetches_ahead) return;
+  if (!rules_.fetches_ahead) return;
   std::int64_t const last = k + executor_.options_.lookahead;
   for (std::int64_t ahead = k + 1; ahead <= last && ahead < task.col; ++ahead) {
     for (std::int64_t const row : {task.row, task.col})

@@ -38,10 +38,10 @@ void Executor<Exec>::Stream::prepare() {
   measure_ = decltype(measure_)(
       Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::stream::measure"));
   info_ = decltype(info_)(Kokkos::view_alloc(exec, "strata::ooc::stream::info"));
-  host_info_ = Kokkos::View<std::int64_t, Pinned>(
+  host_info_ = Kokkos::View<std::int64_t, HostMemory>(
       Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::stream::HostInfo"));
-  if (!policy_.keeps_sums)
-    scratch_ = Kokkos::View<std::byte*, Pinned>(
+  if (!rules_.keeps_sums)
+    scratch_ = Kokkos::View<std::byte*, HostMemory>(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::stream::HostScratch"),
         tile_bytes(Precision::fp64, plan_.rows(0), plan_.rows(0)));
   if constexpr (!strata::detail::runs_on_host<Exec>) warm_up();
@@ -163,7 +163,7 @@ void Executor<Exec>::Stream::solve(Sums const& C, std::int64_t i, std::int64_t j
   Operand const L = operand(j, j, form);
   auto& uses = executor_.diagonal_uses_[static_cast<std::size_t>(device_)];
   bool const last = --uses[static_cast<std::size_t>(j)] == 0;
-  if (policy_.keeps_diagonal)
+  if (rules_.keeps_diagonal)
     for (Precision const kept : {Precision::fp64, Precision::fp32})
       memory().keep(plan_.key(j, j, kept), !last);
   trace_.span(StreamTrace<Exec>::Work, "trsm", i, j, work_, [&] {
@@ -208,7 +208,7 @@ void Executor<Exec>::Stream::finish_column(std::int64_t /*i*/, std::int64_t j) {
 // Sums that the variant doesn't keep go home and come back.
 template <class Exec>
 void Executor<Exec>::Stream::bounce(Sums const& C) {
-  if (policy_.keeps_sums) return;
+  if (rules_.keeps_sums) return;
   out_.wait(work_.record());
   trace_.span(StreamTrace<Exec>::CopyOut, "out", 0, 0, out_,
               [&] { out_.copy(scratch_.data(), C.matrix.data, C.bytes); });

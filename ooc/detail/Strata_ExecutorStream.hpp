@@ -22,7 +22,7 @@ class Executor<ExecutionSpace>::Stream {
   Stream(Executor& executor, int device, int stream)
       : executor_(executor),
         plan_(executor.plan_),
-        policy_(executor.policy_),
+        rules_(executor.rules_),
         device_(device),
         number_(stream),
         id_(executor.devices_[static_cast<std::size_t>(device)].id),
@@ -42,8 +42,8 @@ class Executor<ExecutionSpace>::Stream {
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
 
  private:
-  using Pinned = std::conditional_t<strata::detail::runs_on_host<ExecutionSpace>, Kokkos::HostSpace,
-                                    Kokkos::SharedHostPinnedSpace>;
+  using HostMemory = std::conditional_t<strata::detail::runs_on_host<ExecutionSpace>,
+                                        Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
 
   // A tile as an operand: pinned, final, visible to the work lane.
   struct Operand {
@@ -87,7 +87,7 @@ class Executor<ExecutionSpace>::Stream {
     return reinterpret_cast<double*>(data + number_bytes(precision, plan_.rows(i), plan_.rows(j)));
   }
   void step() {
-    if (!policy_.fences) return;
+    if (!rules_.fences) return;
     in_.fence();
     work_.fence();
     out_.fence();
@@ -95,7 +95,7 @@ class Executor<ExecutionSpace>::Stream {
 
   Executor& executor_;
   TilePlan const& plan_;
-  Policy const& policy_;
+  VariantRules const& rules_;
   int device_, number_, id_;
   Lane<ExecutionSpace> in_, work_, out_;
   StreamTrace<ExecutionSpace> trace_;
@@ -103,8 +103,8 @@ class Executor<ExecutionSpace>::Stream {
   std::unique_ptr<TileMeter<ExecutionSpace>> meter_;
   Kokkos::View<TileMeasure, Space> measure_;
   Kokkos::View<std::int64_t, Space> info_;
-  Kokkos::View<std::int64_t, Pinned> host_info_;
-  Kokkos::View<std::byte*, Pinned> scratch_;  // sums that leave the device between two updates
+  Kokkos::View<std::int64_t, HostMemory> host_info_;
+  Kokkos::View<std::byte*, HostMemory> scratch_;  // sums that leave the device between two updates
 };
 
 }  // namespace strata::ooc::detail

@@ -100,6 +100,7 @@ def figure(rows, path):
             line, = axis.plot(n, paper, "o-", label=f"{epsilon:g}")
             axis.plot(n, full, "x:", color=line.get_color())
         axis.set(title=f"{correlation}, range {RANGES[correlation]}", xlabel="n", yscale="log", xscale="log")
+        axis.set_ylim(bottom=1e-16)  # below it every tile is fp64
     axes[0].set_ylabel("KL divergence: paper's (line), full (dots)")
     axes[0].legend(title="accuracy")
     pyplot.tight_layout()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 SKIPPED = 77
-FOLDERS = ("core", "dense", "sparse", "apps")
+FOLDERS = ("core", "dense", "ooc", "sparse", "apps")
 
 
 def sources(top, build, everything):

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_POLICY_HPP
-#define STRATA_POLICY_HPP
+#ifndef STRATA_VARIANT_RULES_HPP
+#define STRATA_VARIANT_RULES_HPP
 
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
@@ -9,7 +9,7 @@
 namespace strata::ooc::detail {
 
 /// What a variant keeps on the device.
-struct Policy {
+struct VariantRules {
   bool fences;      ///< the host waits for every step
   bool keeps_sums;  ///< a tile stays while it is updated
   bool keeps_diagonal;
@@ -17,7 +17,7 @@ struct Policy {
   Eviction eviction;
 };
 
-constexpr Policy policy_of(Variant variant) {
+constexpr VariantRules rules_of(Variant variant) {
   switch (variant) {
     case Variant::Sync:
       return {true, false, false, false, Eviction::AtOnce};
