@@ -355,7 +355,9 @@ TEST(ModelProblems, HaveTheRowsTheySay) {
       smallest_sum = std::min(smallest_sum, sum);
     }
     EXPECT_EQ(apart > 1e-12, problem == ModelProblem::Convection);
-    if (problem != ModelProblem::Elasticity) EXPECT_GT(smallest_sum, -1e-11);
+    if (problem != ModelProblem::Elasticity) {
+      EXPECT_GT(smallest_sum, -1e-11);
+    }
   }
   EXPECT_TRUE(throws_with<ShapeError>(
       "elasticity: 3 x 1 x 3", [] { (void)model_rows(ModelProblem::Elasticity, {3, 1, 3}); }));

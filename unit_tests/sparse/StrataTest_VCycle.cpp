@@ -122,7 +122,9 @@ void expect_contraction(ModelProblem problem, ModelSize const& size, bool amg, P
   for (int sweep = 0; sweep < 5; ++sweep) {
     model.A.multiply(exec, e, Ae);
     double const energy = product(exec, model.comm, e, Ae, rows);
-    if (sweep > 0) EXPECT_LT(energy, before) << sweep;
+    if (sweep > 0) {
+      EXPECT_LT(energy, before) << sweep;
+    }
     before = energy;
     cycle.apply(exec, Ae, MAe);
     sparse::detail::scale(exec, -1.0, MAe, MAe, rows);
