@@ -9,7 +9,6 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,8 +19,8 @@ struct Stopped {};
 
 /// Which tiles are final, and where; and whether all is to stop.
 ///
-/// The paper's table of flags that threads wait on busily; here they look some hundred times and
-/// then sleep.
+/// The paper's table of flags; its threads wait busily, these sleep, so that there may be more of
+/// them than cores.
 template <class Mark>
 class Progress {
  public:
@@ -42,8 +41,6 @@ class Progress {
   ///
   /// Throws   Stopped.
   Mark const& wait(std::size_t tile) {
-    for (int look = 0; look < 200 && !is_final(tile) && !stopped(); ++look)
-      std::this_thread::yield();
     if (!is_final(tile) && !stopped()) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return is_final(tile) || stopped(); });

@@ -56,14 +56,18 @@ class TileCache {
     gone = {};
   }
 
-  /// Where to put a tile of so many units: in free memory, of the smallest piece that holds it, or
-  /// in the region whose dearest tile has the least `worth(slot)`, if that is at most `limit`.
+  /// Where to put a tile of so many units: in free memory, of the smallest pieces that hold it the
+  /// one after the last that was given, since what was freed last is in use the longest; or in the
+  /// region whose dearest tile has the least `worth(slot)`, if that is at most `limit`.
   /// Nothing is changed.
   template <class Worth>
   std::optional<std::int64_t> choose(int units, Worth const& worth,
                                      double limit = std::numeric_limits<double>::infinity()) const {
     for (std::size_t order = order_of(units); order < free_.size(); ++order)
-      if (!free_[order].empty()) return *free_[order].begin();
+      if (!free_[order].empty()) {
+        auto const next = free_[order].upper_bound(last_);
+        return next == free_[order].end() ? *free_[order].begin() : *next;
+      }
     std::optional<std::int64_t> best;
     double least = std::numeric_limits<double>::infinity();
     for (std::int64_t begin = 0; begin < static_cast<std::int64_t>(slots_.size()); begin += units) {
@@ -89,6 +93,7 @@ class TileCache {
       ++evictions_;
     }
     take(begin, units);
+    last_ = begin;
     slot(begin) = {key, units, 1, false, ++tick_};
     for (int u = 0; u < units; ++u) owner_[static_cast<std::size_t>(begin + u)] = begin;
     place_[static_cast<std::size_t>(key)] = begin;
@@ -150,6 +155,7 @@ class TileCache {
   std::vector<std::int64_t> owner_;           // of each unit: the first unit of its slot
   std::vector<std::int64_t> place_;           // by key
   std::vector<std::set<std::int64_t>> free_;  // first units of free pieces of 1, 2, 4, ... units
+  std::int64_t last_ = -1;                    // where the last tile was placed
   std::uint64_t tick_ = 0;
   std::int64_t evictions_ = 0;
 };
