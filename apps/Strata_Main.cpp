@@ -3,8 +3,8 @@
 #include <apps/Strata_Exit.hpp>
 #include <apps/Strata_Hpgmxp.hpp>
 #include <apps/Strata_Info.hpp>
-#include <apps/Strata_Ranks.hpp>
 #include <apps/Strata_Mle.hpp>
+#include <apps/Strata_Ranks.hpp>
 #include <apps/Strata_Solve.hpp>
 #include <apps/Strata_SolveOptions.hpp>
 #include <apps/Strata_SparseSolve.hpp>

@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/Strata_Exit.hpp>
+#include <apps/Strata_OptionTools.hpp>
 #include <apps/Strata_SolveOptions.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <core/Strata_MatrixMarket.hpp>
-#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -32,23 +30,6 @@ void refuse(SolveOptions const& options, Names const& names, char const* solver,
     STRATA_REQUIRE(apps::UsageError,
                    std::find(std::begin(names), std::end(names), name) == std::end(names), name,
                    " does not apply to ", solver, "; ", advice);
-}
-
-// Found now rather than after an hour's work.
-void check_writable(std::string const& option, std::string const& path) {
-  namespace fs = std::filesystem;
-  if (path.empty()) return;
-  std::error_code error;
-  auto const folder =
-      fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  STRATA_REQUIRE(apps::UsageError, !fs::is_directory(path, error), option, ": ", path,
-                 " is a folder");
-  STRATA_REQUIRE(apps::UsageError, fs::is_directory(folder, error), option, ": ", folder.string(),
-                 " is no folder");
-  bool const exists = fs::exists(path, error);
-  bool const device = exists && !fs::is_regular_file(path, error);
-  STRATA_REQUIRE(apps::UsageError, access(device ? path.c_str() : folder.c_str(), W_OK) == 0,
-                 option, ": ", device ? path : folder.string(), " is not writable");
 }
 
 void check_dense(SolveOptions const& options) {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/Strata_Exit.hpp>
+#include <apps/Strata_OptionTools.hpp>
 #include <apps/Strata_SolveOptions.hpp>
 
 #include <CLI/CLI.hpp>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -12,30 +12,14 @@ namespace strata::apps {
 
 namespace {
 
-// An option whose text the library parses: `target` = `parse`(text).
-template <class Target, class Parse>
-CLI::Option* add_parsed(CLI::App& command, std::string const& name, Target& target, Parse parse,
-                        std::string const& help) {
-  auto const store = [name, &target, parse](std::string const& text) {
-    try {
-      target = parse(text);
-    } catch (Error const& error) {
-      throw CLI::ValidationError(name, error.what());
-    }
-  };
-  return command.add_option_function<std::string>(name, store, help);
-}
-
-// Shown in messages, not in the help.
-template <class Integer>
-CLI::Validator at_least(Integer least) {
-  return CLI::Range(least, std::numeric_limits<Integer>::max()).description("");
-}
+using sparse::ModelProblem;
+constexpr ModelProblem all_models[] = {ModelProblem::Poisson7,    ModelProblem::Poisson27,
+                                       ModelProblem::Anisotropic, ModelProblem::Convection,
+                                       ModelProblem::Elasticity,  ModelProblem::Graph};
 
 std::string models() {
-  using enum sparse::ModelProblem;
   std::string list;
-  for (auto const model : {Poisson7, Poisson27, Anisotropic, Convection, Elasticity, Graph})
+  for (auto const model : all_models)
     list += (list.empty() ? "" : ", ") + std::string(sparse::name_of(model));
   return list;
 }
@@ -49,11 +33,11 @@ std::string kinds() {
 
 // A dense kind or a sparse model; the message lists both.
 void set_kind(SolveOptions& options, std::string const& text) {
-  try {
-    options.sparse.model = sparse::model_from_name(text);
-    return;
-  } catch (ValueError const&) {
-  }
+  for (auto const model : all_models)
+    if (text == sparse::name_of(model)) {
+      options.sparse.model = model;
+      return;
+    }
   try {
     options.kind = matrix_kind_from_name(text);
   } catch (ValueError const& error) {
