@@ -36,39 +36,37 @@ void append(HostRows& rows, HostRows const& more) {
   for (std::size_t i = 1; i < more.begin.size(); ++i) rows.begin.push_back(before + more.begin[i]);
 }
 
-template <class Exec>
-using Crs = KokkosSparse::CrsMatrix<double, int, Kokkos::Device<Exec, typename Exec::memory_space>,
-                                    void, std::size_t>;
+// The rows are the host's, and so is their product.
+using Host = Kokkos::DefaultHostExecutionSpace;
+using Crs = KokkosSparse::CrsMatrix<double, int, Kokkos::Device<Host, Host::memory_space>, void,
+                                    std::size_t>;
 
-template <class Exec>
-Crs<Exec> to_crs(Exec const& exec, std::string const& label, HostRows const& rows,
-                 LocalColumns const& columns) {
+Crs to_crs(Host const& exec, std::string const& label, HostRows const& rows,
+           LocalColumns const& columns) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   STRATA_REQUIRE(ShapeError, rows.rows() < most && columns.count() < most, label, ": ", rows.rows(),
                  " x ", columns.count(), " on a rank, Kokkos Kernels counts to ", most);
   std::vector<int> local(rows.column.size());
   for (std::size_t k = 0; k < local.size(); ++k) local[k] = columns.of(rows.column[k]);
   std::vector<std::size_t> const begin(rows.begin.begin(), rows.begin.end());
-  return Crs<Exec>(label, static_cast<int>(rows.rows()), static_cast<int>(columns.count()),
-                   local.size(), to_device(exec, label + "::value", rows.value),
-                   to_device(exec, label + "::begin", begin),
-                   to_device(exec, label + "::column", local));
+  return Crs(label, static_cast<int>(rows.rows()), static_cast<int>(columns.count()), local.size(),
+             to_device(exec, label + "::value", rows.value),
+             to_device(exec, label + "::begin", begin), to_device(exec, label + "::column", local));
 }
 
 // Kokkos Kernels' product takes no instance: it is fenced from `exec` on both sides.
-template <class Exec>
-Crs<Exec> multiplied(Exec const& exec, Crs<Exec> const& A, Crs<Exec> const& B) {
+Crs multiplied(Host const& exec, Crs const& A, Crs const& B) {
   exec.fence("strata::sparse::product::operands");
   Kokkos::Profiling::ScopedRegion const region("KokkosSparse::spgemm");
-  auto const C = KokkosSparse::spgemm<Crs<Exec>>(A, false, B, false);
-  Exec().fence("strata::sparse::product::result");
+  auto const C = KokkosSparse::spgemm<Crs>(A, false, B, false);
+  exec.fence("strata::sparse::product::result");
   return C;
 }
 
 }  // namespace
 
 template <class Exec>
-HostRows product(Exec const& exec, Communicator const& comm, std::vector<std::int64_t> const& inner,
+HostRows product(Exec const&, Communicator const& comm, std::vector<std::int64_t> const& inner,
                  std::vector<std::int64_t> const& cols, HostRows const& A, HostRows const& B) {
   auto const rank = static_cast<std::size_t>(comm.rank());
   LocalColumns const of_A{inner[rank], inner[rank + 1],
@@ -78,6 +76,7 @@ HostRows product(Exec const& exec, Communicator const& comm, std::vector<std::in
   LocalColumns const of_B{cols[rank], cols[rank + 1],
                           columns_outside(all, cols[rank], cols[rank + 1])};
   return comm.agree([&] {
+    Host const exec;
     HostRows C;
     C.begin.assign(A.begin.size(), 0);
     if (A.entries() == 0 || all.entries() == 0) return C;
