@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <core/Strata_Config.hpp>
 #include <core/Strata_LeafBlas.hpp>
 #include <core/detail/Strata_Elementwise.hpp>
@@ -11,6 +12,7 @@
 #include <core/detail/Strata_SecondInstance.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <core/detail/Strata_ThinProduct.hpp>
+#include <core/detail/Strata_ThinSymmetric.hpp>
 #include <core/detail/Strata_WidenedBlas.hpp>
 #include <core/vendor/Strata_VendorBlas.hpp>
 #include <initializer_list>
@@ -120,6 +122,7 @@ struct LeafBlas<Exec>::Impl {
   Exec exec;
   BlasPath path;
   detail::Workspace<Exec> workspace;
+  std::array<std::unique_ptr<detail::Workspace<Exec>>, scratch_slots> scratch;
   vendor::Blas<Exec> vendor;
   detail::KernelsBlas<Exec> kernels;
   detail::PortableBlas<Exec> portable;
@@ -158,6 +161,16 @@ LeafBlas<Exec>& LeafBlas<Exec>::urgent() {
 template <class Exec>
 void LeafBlas<Exec>::reserve(std::size_t bytes) {
   impl_->workspace.ensure(bytes);
+}
+
+template <class Exec>
+std::byte* LeafBlas<Exec>::scratch(int slot, std::size_t bytes) {
+  STRATA_REQUIRE(ValueError, slot >= 0 && slot < scratch_slots, "scratch: slot ", slot,
+                 ", must be 0 to ", scratch_slots - 1);
+  auto& memory = impl_->scratch[static_cast<std::size_t>(slot)];
+  if (!memory) memory = std::make_unique<detail::Workspace<Exec>>(impl_->exec);
+  memory->ensure(bytes);
+  return memory->data();
 }
 
 template <class Exec>
@@ -259,6 +272,11 @@ void LeafBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const
   require_result<Matrix>("symm", fits, {A, B, C});
   if (C.rows == 0 || C.cols == 0) return;
   if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
+  constexpr std::int64_t large = 12288;  // below it the vendors' are as fast
+  bool const is_large = impl_->path == BlasPath::Automatic && A.rows >= large;
+  if (is_large &&
+      detail::thin_symmetric(impl_->exec, impl_->workspace, uplo, alpha, A, B, beta, C))
+    return;
   impl_->run("symm", [&](auto& blas) -> decltype(blas.symm(uplo, alpha, A, B, beta, C)) {
     return blas.symm(uplo, alpha, A, B, beta, C);
   });

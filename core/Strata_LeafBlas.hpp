@@ -59,6 +59,13 @@ class LeafBlas {
   /// Room for later calls' workspace, in bytes.
   void reserve(std::size_t bytes);
 
+  static constexpr int scratch_slots = 8;
+  /// Memory for the operands of algorithms made of these operations, at least `bytes` of it. A
+  /// slot is kept and grows to its largest request, which fences and loses its numbers.
+  ///
+  /// Throws   MemoryError with the bytes that it can't get; ValueError for another slot.
+  std::byte* scratch(int slot, std::size_t bytes);
+
   /// C = alpha op(A) op(B) + beta C. Cost 2 m n k flops. If C has a scale, it is divided out of
   /// what is stored, and C's as it is in beta C.
   void gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,

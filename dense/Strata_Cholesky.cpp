@@ -12,6 +12,7 @@
 #include <dense/detail/Strata_Equilibrate.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
+#include <dense/detail/Strata_LowSolve.hpp>
 #include <dense/detail/Strata_TreeCholeskyViews.hpp>
 #include <limits>
 #include <utility>
@@ -48,7 +49,6 @@ struct CholeskyFactor<ExecutionSpace>::State {
   void use(ExecutionSpace const& other);
 
   void apply_scaled(Block const& X, Block const& Y);
-  void precondition(Block const& R);
   void half_solve(Op op, Block const& V);
   RefinementReport refine_once(Block const& B, Block const& Y, RefinementOptions const& options,
                                bool last);
@@ -70,6 +70,8 @@ struct CholeskyFactor<ExecutionSpace>::State {
   std::int64_t n;
   std::unique_ptr<LeafBlas<ExecutionSpace>> blas;
   std::unique_ptr<Tree> tree;
+  std::unique_ptr<detail::LowSolve<ExecutionSpace>> low_solve;  // of the tree
+  Block scaled;                                                 // D X
   detail::Analysis<memory_space> analysis;
   std::vector<detail::Step> steps;
   std::size_t next_step = 0;
@@ -138,6 +140,7 @@ bool CholeskyFactor<ExecutionSpace>::State::climb() {
 
 template <class ExecutionSpace>
 Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
+  low_solve.reset();
   if (!tree || !(tree->layers() == step.layers)) {
     tree.reset();
     tree = std::make_unique<Tree>(exec, n, step.layers, report.leaf_size, options.block_scaling);
@@ -185,6 +188,7 @@ void CholeskyFactor<ExecutionSpace>::State::use(ExecutionSpace const& other) {
   if (other == exec) return;
   exec.fence("strata::dense::cholesky: change of instance");
   exec = other;
+  low_solve.reset();
   blas = std::make_unique<LeafBlas<ExecutionSpace>>(exec);
 }
 
@@ -193,9 +197,11 @@ template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::apply_scaled(Block const& X, Block const& Y) {
   auto const cols = static_cast<std::int64_t>(X.extent(1));
   if (analysis.d.extent(0) == 0) return blas->symm(uplo, 1, A, matrix_ref(X), 0, matrix_ref(Y));
-  Block const V(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::dense::cholesky::scaled"), n,
-      cols);
+  if (static_cast<std::int64_t>(scaled.extent(1)) < cols) {
+    scaled = {};
+    scaled = block(cols, "strata::dense::cholesky::scaled");
+  }
+  Block const V = Kokkos::subview(scaled, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>(0, cols));
   detail::scale_rows(exec, analysis.d, X, V, n, cols);
   blas->symm(uplo, 1, A, matrix_ref(V), 0, matrix_ref(Y));
   detail::scale_rows(exec, analysis.d, Y, Y, n, cols);
@@ -207,33 +213,14 @@ void CholeskyFactor<ExecutionSpace>::State::half_solve(Op op, Block const& V) {
   tree_trsm(*blas, Side::Left, op, Diag::NonUnit, 1, *tree, matrix_ref(V), Products::AsStored);
 }
 
-// R = (L L^T)^-1 R in the arithmetic of the leaves. Products with one column wait for the factor to
-// be read, whose own precision suffices; many columns are worth its matrix units.
-template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::precondition(Block const& R) {
-  if (accumulator(tree->layers().leaf()) == Precision::fp64) {
-    half_solve(Op::NoTrans, R);
-    return half_solve(Op::Trans, R);
-  }
-  Kokkos::View<float**, Kokkos::LayoutLeft, memory_space> const F(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing,
-                         "strata::dense::cholesky::precondition"),
-      n, R.extent(1));
-  blas->convert(Op::NoTrans, matrix_ref(R), matrix_ref(F));
-  bool const has_units = !strata::detail::runs_on_host<ExecutionSpace>;
-  auto const products = has_units && R.extent(1) >= 16 ? Products::Layered : Products::AsStored;
-  tree_trsm(*blas, Side::Left, Op::NoTrans, Diag::NonUnit, 1, *tree, matrix_ref(F), products);
-  tree_trsm(*blas, Side::Left, Op::Trans, Diag::NonUnit, 1, *tree, matrix_ref(F), products);
-  blas->convert(Op::NoTrans, matrix_ref(F), matrix_ref(R));
-}
-
 // Below the last rung a slow refinement costs more than the next rung: it is cut short.
 template <class ExecutionSpace>
 RefinementReport CholeskyFactor<ExecutionSpace>::State::refine_once(
     Block const& B, Block const& Y, RefinementOptions const& options, bool last) {
   RefinementOperators<ExecutionSpace> operators;
   operators.apply = [this](Block const& X, Block const& Z) { apply_scaled(X, Z); };
-  operators.precondition = [this](Block const& R) { precondition(R); };
+  if (!low_solve) low_solve = std::make_unique<detail::LowSolve<ExecutionSpace>>(exec, *tree);
+  operators.precondition = [this](Block const& R) { (*low_solve)(matrix_ref(R)); };
   operators.norm_inf = analysis.scaled_norm;
   RefinementOptions limited = options;
   if (!last && limited.max_iterations == 0) limited.max_iterations = detail::patience(n);

@@ -3,6 +3,7 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
+#include <dense/detail/Strata_LayeredSyrk.hpp>
 #include <dense/detail/Strata_TreePotrf.hpp>
 
 namespace strata::dense {
@@ -32,9 +33,7 @@ void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, doub
   if (alpha != 1)
     blas.gemm(Op::NoTrans, Op::NoTrans, 0, B.block(0, 0, B.rows, 0), B.block(0, 0, 0, B.cols),
               alpha, B);
-  std::optional<Precision> layer;
-  if (products == Products::Layered) layer = B.precision;
-  detail::TreeRecursion<ExecutionSpace>(blas).trsm(L, L.root(), side, op, diag, B, layer);
+  detail::TreeRecursion<ExecutionSpace>(blas).trsm(L, side, op, diag, B, products);
 }
 
 template <class ExecutionSpace>
@@ -53,7 +52,7 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
   auto const none = op == Op::NoTrans ? A.block(0, 0, n, 0) : A.block(0, 0, 0, n);
   if (beta != 1 || k == 0) blas.syrk(uplo, op, 0, none, beta, C);
   if (k == 0 || alpha == 0) return;
-  detail::TreeRecursion<ExecutionSpace>(blas).syrk(layers, leaf_size, 0, uplo, op, alpha, A, C);
+  detail::LayeredSyrk<ExecutionSpace>(blas, layers, leaf_size, uplo, op)(alpha, A, C);
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                                   \

@@ -51,6 +51,9 @@ class Workspace {
     }
   }
 
+  /// The stack from its bottom, for who takes it as a whole.
+  std::byte* data() const { return buffer_.data(); }
+
   /// What was taken since this object was made is given back at its end.
   class Frame {
    public:
@@ -75,7 +78,7 @@ class Workspace {
   };
 
  private:
-  using Buffer = Kokkos::View<char*, typename Exec::memory_space>;
+  using Buffer = Kokkos::View<std::byte*, typename Exec::memory_space>;
   static constexpr std::size_t alignment = 256;
 
   Exec exec_;

@@ -7,13 +7,15 @@
 
 namespace strata::dense::detail {
 
+constexpr int slots_of_bulk = 4;  // on a host both use the same scratch
+
 template <class ExecutionSpace>
 TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree,
                                      InfoView const& info)
     : tree_(tree),
       info_(info),
       bulk_(blas),
-      diagonal_(tree.panels().size() > 1 ? blas.urgent() : blas) {}
+      diagonal_(tree.panels().size() > 1 ? blas.urgent() : blas, slots_of_bulk) {}
 
 template <class ExecutionSpace>
 void TreePotrf<ExecutionSpace>::operator()() {

@@ -4,6 +4,7 @@
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <dense/Strata_Quantise.hpp>
+#include <dense/detail/Strata_ProductBatch.hpp>
 #include <dense/detail/Strata_TreeRecursion.hpp>
 
 namespace strata::dense::detail {
@@ -14,44 +15,28 @@ Precision coarser(Precision a, Precision b) {
   return traits(a).unit_roundoff >= traits(b).unit_roundoff ? a : b;
 }
 
+constexpr std::size_t scale_bytes = 256;
+
+std::int64_t leaves(std::int64_t size, std::int64_t leaf_size) {
+  return (size + leaf_size - 1) / leaf_size;
+}
+
+// The precisions of a tree's blocks that are coarser than `precision`, each once.
+template <class Tree>
+std::vector<Precision> coarser_layers(Tree const& tree, Precision precision) {
+  std::vector<Precision> found;
+  for (auto const& node : tree.nodes()) {
+    Precision const p = node.stored.precision;
+    bool const is_new = std::find(found.begin(), found.end(), p) == found.end();
+    if (!node.is_leaf() && is_new && p != precision && coarser(precision, p) == p)
+      found.push_back(p);
+  }
+  return found;
+}
+
 std::size_t packed_bytes(std::int64_t rows, std::int64_t cols, Precision precision) {
   std::int64_t const ld = (rows + 15) / 16 * 16;
   return static_cast<std::size_t>(ld * cols) * traits(precision).bytes;
-}
-
-template <class Matrix>
-std::int64_t elements_between(Matrix const& from, Matrix const& to) {
-  auto const bytes = static_cast<char const*>(to.data) - static_cast<char const*>(from.data);
-  return bytes / static_cast<std::int64_t>(traits(from.precision).bytes);
-}
-
-// The products of [first, last), all of one shape and equally far apart.
-template <class Iterator>
-Batch batch_of(Iterator first, Iterator last) {
-  if (last - first == 1) return {};
-  auto const second = first + 1;
-  return {last - first, elements_between(first->A, second->A),
-          elements_between(first->B, second->B), elements_between(first->C, second->C)};
-}
-
-// As many products as make a batch, from the first on; large ones are better alone.
-template <class Iterator>
-Iterator end_of_batch(Iterator first, Iterator last) {
-  constexpr std::int64_t largest = 2048;
-  auto end = first + 1;
-  if (first->C.rows > largest || first->C.cols > largest) return end;
-  auto const alike = [&](auto const& p) {
-    return p.C.rows == first->C.rows && p.C.cols == first->C.cols && p.C.ld == first->C.ld &&
-           p.C.precision == first->C.precision &&
-           (p.A.data == p.B.data) == (first->A.data == first->B.data);
-  };
-  auto const distance = [&](auto const& p, auto const& q) {
-    return std::array{elements_between(p.A, q.A), elements_between(p.B, q.B),
-                      elements_between(p.C, q.C)};
-  };
-  while (end != last && alike(*end) && distance(*(end - 1), *end) == distance(*first, *(first + 1)))
-    ++end;
-  return end;
 }
 
 }  // namespace
@@ -91,7 +76,7 @@ auto TreeRecursion<ExecutionSpace>::panel(Node const& A, std::int64_t begin, std
   if (A.scale != nullptr) B.solution.scale = A.solution_scale;
   Precision const precision = solve_precision(A.stored.precision);
   if (precision != A.stored.precision) {
-    B.solution = place(scratch_[2], A.stored.rows, cols, precision);
+    B.solution = place(block_solution, A.stored.rows, cols, precision);
     B.solution.scale = A.solution_scale;
   }
   return B;
@@ -119,37 +104,68 @@ template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
                                                Panel<memory_space> const& B) {
   if (L.inverse.data == nullptr) {
-    Matrix const A = in_precision(B.working.precision, L.stored, scratch_[0], tree.scaling());
+    Matrix const A = in_precision(B.working.precision, L.stored, left_operand, tree.scaling());
     blas_.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, B.working);
     if (B.solution.data != B.working.data) blas_.convert(Op::NoTrans, B.working, B.solution);
     return;
   }
   Precision const precision = B.solution.precision;
-  Matrix right = place(scratch_[0], B.working.rows, B.working.cols, precision);
+  Matrix right = place(left_operand, B.working.rows, B.working.cols, precision);
   right.scale = is_arithmetic(precision) ? nullptr : B.operand_scale;
   blas_.convert(Op::NoTrans, B.working, right);
   Matrix const inverse = precision == L.low_inverse.precision && L.low_inverse.data != nullptr
                              ? L.low_inverse
-                             : in_precision(precision, L.inverse, scratch_[1]);
+                             : in_precision(precision, L.inverse, right_operand);
   blas_.gemm(Op::NoTrans, Op::NoTrans, 1, right, inverse, 0, B.solution);  // X = B L^-T
 }
 
 template <class ExecutionSpace>
-void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Side side, Op op,
-                                         Diag diag, Matrix const& B,
-                                         std::optional<Precision> layer) {
-  if (L.is_leaf()) return trsm_leaf(tree, L, side, op, diag, B);
+void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Side side, Op op, Diag diag,
+                                         Matrix const& B, Products products) {
+  std::vector<Copy> copies;  // of X, which quantised products take, one for each low precision
+  if (products == Products::Layered) {
+    auto const along = side == Side::Left ? Copy::Along::Rows : Copy::Along::Columns;
+    auto const low = coarser_layers(tree, B.precision);
+    std::size_t bytes = 0;
+    for (Precision const p : low) bytes += Copy::bytes_needed(B, p, along, tree.leaf_size());
+    std::byte* memory = low.empty() ? nullptr : blas_.scratch(first_slot_ + copies_slot, bytes);
+    for (Precision const p : low) {
+      copies.emplace_back(blas_, memory, B, p, along, tree.leaf_size(), tree.scaling());
+      memory += Copy::bytes_needed(B, p, along, tree.leaf_size());
+    }
+  }
+  trsm(tree, tree.root(), {side, op, diag, products}, B, copies);
+}
+
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Trsm const& kind,
+                                         Matrix const& B, std::vector<Copy>& copies) {
+  if (L.is_leaf()) {
+    trsm_leaf(tree, L, kind, B);
+    for (Copy& copy : copies) copy.measure(L.begin / tree.leaf_size(), 1);
+    return;
+  }
+  auto const [side, op, diag, products] = kind;
   std::int64_t const n1 = L.first_size, n2 = L.size - n1;
   bool const left = side == Side::Left;
   Matrix const B1 = left ? B.block(0, 0, n1, B.cols) : B.block(0, 0, B.rows, n1);
   Matrix const B2 = left ? B.block(n1, 0, n2, B.cols) : B.block(0, n1, B.rows, n2);
   bool const downwards = left == (op == Op::NoTrans);  // which half can be solved first
   Matrix const &X = downwards ? B1 : B2, &rest = downwards ? B2 : B1;
-  trsm(tree, downwards ? tree.left(L) : tree.right(L), side, op, diag, X, layer);
-  Precision const product = layer ? coarser(*layer, L.stored.precision) : B.precision;
-  Matrix const Xp = in_precision(product, X, scratch_[0], tree.scaling());
+  trsm(tree, downwards ? tree.left(L) : tree.right(L), kind, X, copies);
+  Precision const product =
+      products == Products::Layered ? coarser(B.precision, L.stored.precision) : B.precision;
+  Matrix Xp = X;
+  for (Copy& copy : copies) {
+    if (copy.precision() != product) continue;
+    std::int64_t const begin = downwards ? L.begin : L.begin + n1, size = downwards ? n1 : n2;
+    copy.unite(begin / tree.leaf_size(), leaves(size, tree.leaf_size()), 0);
+    Xp = copy(begin, size);
+  }
   for (auto const& [begin, stored] : tree.strips(L)) {
-    Matrix const L21 = layer ? in_precision(product, stored, scratch_[1], tree.scaling()) : stored;
+    Matrix const L21 = products == Products::Layered
+                           ? in_precision(product, stored, right_operand, tree.scaling())
+                           : stored;
     // The strip is a part of the product's sum, or of its result.
     auto const part = [&](Matrix const& A) {
       return left ? A.block(begin, 0, stored.cols, A.cols) : A.block(0, begin, A.rows, stored.cols);
@@ -161,19 +177,20 @@ void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Side s
       blas_.gemm(Op::NoTrans, op, -1, downwards ? part(Xp) : Xp, L21, 1,
                  downwards ? rest : part(rest));  // rest -= X op(L21)
   }
-  trsm(tree, downwards ? tree.right(L) : tree.left(L), side, op, diag, rest, layer);
+  trsm(tree, downwards ? tree.right(L) : tree.left(L), kind, rest, copies);
 }
 
 template <class ExecutionSpace>
-void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, Side side, Op op,
-                                              Diag diag, Matrix const& B) {
+void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, Trsm const& kind,
+                                              Matrix const& B) {
+  auto const [side, op, diag, products] = kind;
   bool const by_inverse =
       L.inverse.data != nullptr && L.inverse.precision == B.precision && diag == Diag::NonUnit;
   if (!by_inverse) {
-    Matrix const A = in_precision(B.precision, L.stored, scratch_[0], tree.scaling());
+    Matrix const A = in_precision(B.precision, L.stored, left_operand, tree.scaling());
     return blas_.trsm(side, Uplo::Lower, op, diag, 1, A, B);
   }
-  Matrix const right = place(scratch_[0], B.rows, B.cols, B.precision);
+  Matrix const right = place(left_operand, B.rows, B.cols, B.precision);
   blas_.convert(Op::NoTrans, B, right);
   if (side == Side::Left)
     blas_.gemm(transposed(op), Op::NoTrans, 1, L.inverse, right, 0, B);  // op(L)^-1 B
@@ -187,28 +204,23 @@ void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, S
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double alpha,
                                          Matrix const& A, Node const* skip) {
-  std::vector<Product> products;
+  std::vector<Product<memory_space>> products;
   collect(tree, C, A, skip, products);
-  std::stable_sort(products.begin(), products.end(), [](Product const& p, Product const& q) {
-    return p.C.rows != q.C.rows ? p.C.rows < q.C.rows : p.C.cols < q.C.cols;
-  });
   bool const by_syrk = strata::detail::runs_on_host<ExecutionSpace> && is_arithmetic(A.precision);
-  for (auto first = products.begin(); first != products.end();) {
-    auto const last = end_of_batch(first, products.end());
+  for_each_batch(products, [&](auto first, auto last) {
     if (by_syrk && first->A.data == first->B.data)
       for (; first != last; ++first)
         blas_.syrk(Uplo::Lower, Op::NoTrans, alpha, first->A, 1, first->C);
     else
       blas_.gemm(Op::NoTrans, Op::Trans, alpha, first->A, first->B, 1, first->C,
                  batch_of(first, last));
-    first = last;
-  }
+  });
 }
 
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::collect(Tree const& tree, Node const& C, Matrix const& A,
                                             Node const* skip,
-                                            std::vector<Product>& products) const {
+                                            std::vector<Product<memory_space>>& products) const {
   if (&C == skip) return;
   if (C.is_leaf()) return products.push_back({A, A, C.working});
   Matrix const A1 = A.block(0, 0, C.first_size, A.cols),
@@ -222,64 +234,33 @@ template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::update(Tree const& tree, double alpha, Matrix const& A,
                                            Matrix const& B, Matrix const& C) {
   Precision const product = coarser(A.precision, B.precision);
-  Matrix const Ap = in_precision(product, A, scratch_[0], tree.scaling());
-  Matrix const Bp = in_precision(product, B, scratch_[1], tree.scaling());
+  Matrix const Ap = in_precision(product, A, left_operand, tree.scaling());
+  Matrix const Bp = in_precision(product, B, right_operand, tree.scaling());
   blas_.gemm(Op::NoTrans, Op::Trans, alpha, Ap, Bp, 1, C);
 }
 
+// An unscaled matrix in a scratch slot, behind the place of a scale.
 template <class ExecutionSpace>
-void TreeRecursion<ExecutionSpace>::syrk(LayerList const& layers, std::int64_t leaf_size,
-                                         std::size_t depth, Uplo uplo, Op op, double alpha,
-                                         Matrix const& A, Matrix const& C) {
-  std::int64_t const n = C.rows, k = op == Op::NoTrans ? A.cols : A.rows;
-  if (n <= leaf_size) {
-    Precision const precision = coarser(layers.leaf(), A.precision);
-    return blas_.syrk(uplo, op, alpha, in_precision(precision, A, scratch_[0]), 1, C);
-  }
-  std::int64_t const n1 = half_of_leaves(n, leaf_size), n2 = n - n1;
-  bool const rows = op == Op::NoTrans;
-  Matrix const A1 = rows ? A.block(0, 0, n1, k) : A.block(0, 0, k, n1);
-  Matrix const A2 = rows ? A.block(n1, 0, n2, k) : A.block(0, n1, k, n2);
-  Precision const precision = coarser(layers.at_depth(depth), A.precision);
-  syrk(layers, leaf_size, depth + 1, uplo, op, alpha, A1, C.block(0, 0, n1, n1));
-  Matrix const P1 = in_precision(precision, A1, scratch_[0]),
-               P2 = in_precision(precision, A2, scratch_[1]);
-  if (uplo == Uplo::Lower) {
-    blas_.gemm(op, transposed(op), alpha, P2, P1, 1, C.block(n1, 0, n2, n1));
-  } else {
-    blas_.gemm(op, transposed(op), alpha, P1, P2, 1, C.block(0, n1, n1, n2));
-  }
-  syrk(layers, leaf_size, depth + 1, uplo, op, alpha, A2, C.block(n1, n1, n2, n2));
-}
-
-template <class ExecutionSpace>
-auto TreeRecursion<ExecutionSpace>::place(Operand& scratch, std::int64_t rows, std::int64_t cols,
+auto TreeRecursion<ExecutionSpace>::place(Slot slot, std::int64_t rows, std::int64_t cols,
                                           Precision precision) -> Matrix {
-  std::size_t const bytes = packed_bytes(rows, cols, precision);
-  if (scratch.numbers.size() < bytes) {
-    scratch.numbers = Buffer();
-    scratch.numbers = Buffer(Kokkos::view_alloc(blas_.exec(), Kokkos::WithoutInitializing,
-                                                "strata::dense::TreeRecursion::operand"),
-                             bytes);
-  }
-  return {scratch.numbers.data(), rows, cols, (rows + 15) / 16 * 16, precision, nullptr};
+  std::size_t const bytes = scale_bytes + packed_bytes(rows, cols, precision);
+  std::byte* const begin = blas_.scratch(first_slot_ + slot, bytes);
+  return {begin + scale_bytes, rows, cols, (rows + 15) / 16 * 16, precision, nullptr};
 }
 
 // A itself if it has the precision, else its copy in the scratch: quantised or rounded, or widened.
 template <class ExecutionSpace>
-auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, Matrix const& A,
-                                                 Operand& scratch, BlockScaling scaling) -> Matrix {
+auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, Matrix const& A, Slot slot,
+                                                 BlockScaling scaling) -> Matrix {
   if (A.precision == precision) return A;
-  Matrix copy = place(scratch, A.rows, A.cols, precision);
+  Matrix copy = place(slot, A.rows, A.cols, precision);
   if (is_arithmetic(precision)) {
     blas_.convert(Op::NoTrans, A, copy);
     return copy;
   }
-  if (scratch.scale.data() == nullptr)
-    scratch.scale = Kokkos::View<double, memory_space>(
-        Kokkos::view_alloc(blas_.exec(), "strata::dense::TreeRecursion::scale"));
-  copy.scale = scratch.scale.data();
-  quantise(blas_, A, copy, scratch.scale.data(), scaling);
+  auto* const scale = reinterpret_cast<double*>(static_cast<std::byte*>(copy.data) - scale_bytes);
+  copy.scale = scale;
+  quantise(blas_, A, copy, scale, scaling);
   return copy;
 }
 

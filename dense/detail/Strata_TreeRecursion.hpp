@@ -4,12 +4,13 @@
 #define STRATA_DETAIL_TREE_RECURSION_HPP
 
 #include <Kokkos_Core.hpp>
-#include <array>
 #include <core/Strata_LeafBlas.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
-#include <optional>
+#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/detail/Strata_BandedCopy.hpp>
+#include <dense/detail/Strata_ProductBatch.hpp>
 #include <vector>
 
 namespace strata::dense::detail {
@@ -44,7 +45,9 @@ class TreeRecursion {
   using Node = typename Tree::Node;
   using InfoView = typename LeafBlas<ExecutionSpace>::InfoView;
 
-  explicit TreeRecursion(LeafBlas<ExecutionSpace>& blas) : blas_(blas) {}
+  /// Its operands take four of the scratch slots of `blas`, from `first_slot` on.
+  explicit TreeRecursion(LeafBlas<ExecutionSpace>& blas, int first_slot = 0)
+      : blas_(blas), first_slot_(first_slot) {}
 
   /// Algorithm 1: working A = L L^T, finished blocks in their stored copies.
   void potrf(Tree const& tree, Node const& A, InfoView const& info);
@@ -59,12 +62,8 @@ class TreeRecursion {
   void finish(Tree const& tree, Panel<memory_space>& X, Matrix const& stored);
 
   /// Algorithm 2 for all sides and transposes: B = op(L)^-1 B or B op(L)^-1, with the stored blocks
-  /// of L.
-  ///
-  /// `layer` is the precision that B will be kept in, which its products are then made in if it is
-  /// the coarser one; without it B enters the products as it is.
-  void trsm(Tree const& tree, Node const& L, Side side, Op op, Diag diag, Matrix const& B,
-            std::optional<Precision> layer);
+  /// of L, where `Layered` says so on B in their precision.
+  void trsm(Tree const& tree, Side side, Op op, Diag diag, Matrix const& B, Products products);
 
   /// Algorithm 3: working C += alpha A A^T, A: rows of C x k, in the precision it has; without the
   /// diagonal block `skip`.
@@ -74,34 +73,32 @@ class TreeRecursion {
   /// C += alpha A B^T in the precision of the coarser one.
   void update(Tree const& tree, double alpha, Matrix const& A, Matrix const& B, Matrix const& C);
 
-  /// Algorithm 3 on an ordinary matrix: the triangle `uplo` of C += alpha op(A) op(A)^T by layers.
-  void syrk(LayerList const& layers, std::int64_t leaf_size, std::size_t depth, Uplo uplo, Op op,
-            double alpha, Matrix const& A, Matrix const& C);
-
   LeafBlas<ExecutionSpace>& blas() const { return blas_; }
 
  private:
-  using Buffer = Kokkos::View<std::byte*, memory_space>;
-  struct Operand {
-    Buffer numbers;
-    Kokkos::View<double, memory_space> scale;
-  };
+  using Copy = BandedCopy<ExecutionSpace>;
+  enum Slot { left_operand, right_operand, block_solution, copies_slot };
 
-  struct Product {
-    Matrix A, B, C;
+  struct Trsm {
+    Side side;
+    Op op;
+    Diag diag;
+    Products products;
   };
 
   void collect(Tree const& tree, Node const& C, Matrix const& A, Node const* skip,
-               std::vector<Product>& products) const;
+               std::vector<Product<memory_space>>& products) const;
   void factor_leaf(Tree const& tree, Node const& A, InfoView const& info);
   void solve_leaf(Tree const& tree, Node const& L, Panel<memory_space> const& B);
-  void trsm_leaf(Tree const& tree, Node const& L, Side side, Op op, Diag diag, Matrix const& B);
-  Matrix place(Operand& scratch, std::int64_t rows, std::int64_t cols, Precision precision);
-  Matrix in_precision(Precision precision, Matrix const& A, Operand& scratch,
+  void trsm(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B,
+            std::vector<Copy>& copies);
+  void trsm_leaf(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B);
+  Matrix place(Slot slot, std::int64_t rows, std::int64_t cols, Precision precision);
+  Matrix in_precision(Precision precision, Matrix const& A, Slot slot,
                       BlockScaling scaling = BlockScaling::TwoWay);
 
   LeafBlas<ExecutionSpace>& blas_;
-  std::array<Operand, 3> scratch_;  // two operands of a product, the solution of a block in fp8
+  int first_slot_;
 };
 
 }  // namespace strata::dense::detail

@@ -117,6 +117,21 @@ void too_large_a_reserve_is_a_memory_error() {
                        {17, fp32, fp16}));
 }
 
+template <class Space>
+void scratch_is_kept_and_grows() {
+  LeafBlas<Space> blas{Space()};
+  std::byte* const first = blas.scratch(0, 1000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0u);
+  EXPECT_EQ(blas.scratch(0, 10), first);
+  EXPECT_NE(blas.scratch(7, 1000), first);
+  EXPECT_NE(blas.scratch(0, 1 << 20), nullptr);
+  EXPECT_TRUE(throws_with<MemoryError>("1125899906842624 bytes", [&] {
+    (void)blas.scratch(1, std::size_t{1} << 50);
+  }));
+  EXPECT_TRUE(throws_with<ValueError>("scratch: slot 8, must be 0 to 7",
+                                      [&] { (void)blas.scratch(8, 1); }));
+}
+
 // A block of which a product is more than the workspace holds at once, and a solve in several chunks.
 template <class Space>
 void products_in_several_panels() {
@@ -141,6 +156,7 @@ TYPED_TEST(LeafBlasContract, ScaledResultsAreRefused) { scaled_results_are_refus
 TYPED_TEST(LeafBlasContract, RunsOnTheInstanceItWasMadeFor) {
   runs_on_other_instances<TypeParam>();
 }
+TYPED_TEST(LeafBlasContract, ScratchIsKeptAndGrows) { scratch_is_kept_and_grows<TypeParam>(); }
 TYPED_TEST(LeafBlasContract, TooLargeAReserveIsAMemoryError) {
   too_large_a_reserve_is_a_memory_error<TypeParam>();
 }

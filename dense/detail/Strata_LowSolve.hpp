@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_LOW_SOLVE_HPP
+#define STRATA_DETAIL_LOW_SOLVE_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_LeafBlas.hpp>
+#include <core/detail/Strata_Recording.hpp>
+#include <core/detail/Strata_Team.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_TreeCholesky.hpp>
+
+namespace strata::dense::detail {
+
+/// The solve that preconditions a refinement: R = (L L^T)^-1 R in the arithmetic of the leaves.
+///
+/// Products with one column wait for the factor to be read, whose own precision suffices; many
+/// columns are worth its matrix units. A solve of few columns is many short kernels, always the
+/// same ones: a device replays them.
+///
+/// Sync     enqueued; the first calls for a number of columns allocate. Memory: a copy of R, the
+///          workspace of its own LeafBlas, which a recording refers to.
+template <class ExecutionSpace>
+class LowSolve {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using Matrix = MatrixRef<memory_space>;
+  using Tree = BlockTree<LayerList, ExecutionSpace>;
+
+  /// `tree` must outlive this object and keep its factor.
+  LowSolve(ExecutionSpace const& exec, Tree const& tree) : tree_(tree), blas_(exec) {}
+
+  void operator()(Matrix const& R) {
+    constexpr std::int64_t many = 16;
+    Matrix const F = copy(R.rows, R.cols);
+    blas_.convert(Op::NoTrans, R, F);
+    bool const has_units =
+        !strata::detail::runs_on_host<ExecutionSpace> && F.precision == Precision::fp32;
+    if (R.cols >= many)
+      solve(F, has_units ? Products::Layered : Products::AsStored);
+    else
+      recording_.run(blas_.exec(), [&] { solve(F, Products::AsStored); });
+    blas_.convert(Op::NoTrans, F, R);
+  }
+
+ private:
+  void solve(Matrix const& F, Products products) {
+    for (Op const op : {Op::NoTrans, Op::Trans})
+      tree_trsm(blas_, Side::Left, op, Diag::NonUnit, 1, tree_, F, products);
+  }
+
+  // Its place changes with the number of columns, and the recording with it.
+  Matrix copy(std::int64_t rows, std::int64_t cols) {
+    Precision const precision = accumulator(tree_.layers().leaf());
+    std::size_t const bytes = static_cast<std::size_t>(rows * cols) * traits(precision).bytes;
+    if (cols != cols_) {
+      blas_.exec().fence("strata::dense::LowSolve: other columns");
+      recording_ = {};
+      memory_ = {};
+      memory_ = Kokkos::View<std::byte*, memory_space>(
+          Kokkos::view_alloc(blas_.exec(), Kokkos::WithoutInitializing,
+                             "strata::dense::LowSolve::copy"),
+          bytes);
+      cols_ = cols;
+    }
+    return {memory_.data(), rows, cols, rows, precision, nullptr};
+  }
+
+  Tree const& tree_;
+  LeafBlas<ExecutionSpace> blas_;
+  Kokkos::View<std::byte*, memory_space> memory_;
+  std::int64_t cols_ = -1;
+  strata::detail::Recording<ExecutionSpace> recording_;
+};
+
+}  // namespace strata::dense::detail
+
+#endif
