@@ -28,6 +28,26 @@ struct Format {
       std::conditional_t<1 + ExponentBits + MantissaBits == 16, std::uint16_t, std::uint8_t>;
 };
 
+namespace detail {
+
+/// The type whose conversions are instructions of the device, with the same bits; void if there is none.
+template <class Format>
+struct DeviceFloat {
+  using type = void;
+};
+template <>
+struct DeviceFloat<Format<5, 10, 15, Specials::Ieee>> {
+  using half = Kokkos::Experimental::half_t;
+  using type = std::conditional_t<sizeof(half) == 2, half, void>;  // else it is a float
+};
+template <>
+struct DeviceFloat<Format<8, 7, 127, Specials::Ieee>> {
+  using bhalf = Kokkos::Experimental::bhalf_t;
+  using type = std::conditional_t<sizeof(bhalf) == 2, bhalf, void>;
+};
+
+}  // namespace detail
+
 /// A number stored in 8 or 16 bits. Storage and GEMM operand only: convert to fp32 or fp64 to
 /// calculate.
 ///
@@ -85,9 +105,28 @@ class SmallFloat {
     return (yes & mask) | (no & ~mask);
   }
 
+  using Device = typename detail::DeviceFloat<Format>::type;
+
+  KOKKOS_FUNCTION static float widen(Bits stored) {
+    KOKKOS_IF_ON_DEVICE(
+        (if constexpr (exponent_bits < 8 && !std::is_void_v<Device>) return static_cast<float>(
+             Kokkos::bit_cast<Device>(stored));
+         else return widen_bits(stored);))
+    KOKKOS_IF_ON_HOST((return widen_bits(stored);))
+  }
+
+  KOKKOS_FUNCTION static Bits narrow(float value) {
+    KOKKOS_IF_ON_DEVICE((if constexpr (!std::is_void_v<Device>) {
+      auto const bits = Kokkos::bit_cast<Bits>(static_cast<Device>(value));
+      std::uint32_t const nan = (to_bits(value) >> 31 << total_bits) | nan_bits;
+      return value == value ? bits : static_cast<Bits>(nan);
+    } else return narrow_bits(value);))
+    KOKKOS_IF_ON_HOST((return narrow_bits(value);))
+  }
+
   // Exact: the mantissa is moved to a float's place and the exponent rebased by an exact
   // multiplication, which turns a small format's subnormals into normal floats.
-  KOKKOS_FUNCTION static float widen(Bits stored) {
+  KOKKOS_FUNCTION static float widen_bits(Bits stored) {
     std::uint32_t const bits = stored, magnitude = bits & (sign_bit - 1);
     std::uint32_t const sign = (bits & sign_bit) << (31 - total_bits);
     if constexpr (exponent_bits == 8) return to_float(bits << (23 - mantissa_bits));
@@ -101,7 +140,7 @@ class SmallFloat {
     return to_float(select(special, special_bits, to_bits(scaled)) | (fnuz && special ? 0 : sign));
   }
 
-  KOKKOS_FUNCTION static Bits narrow(float value) {
+  KOKKOS_FUNCTION static Bits narrow_bits(float value) {
     std::uint32_t const bits = to_bits(value), magnitude = bits & 0x7fffffffu;
     std::uint32_t const sign = (bits >> 31) << total_bits;
     constexpr int shift = 23 - mantissa_bits;

@@ -274,8 +274,7 @@ void LeafBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const
   if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
   constexpr std::int64_t large = 12288;  // below it the vendors' are as fast
   bool const is_large = impl_->path == BlasPath::Automatic && A.rows >= large;
-  if (is_large &&
-      detail::thin_symmetric(impl_->exec, impl_->workspace, uplo, alpha, A, B, beta, C))
+  if (is_large && detail::thin_symmetric(impl_->exec, impl_->workspace, uplo, alpha, A, B, beta, C))
     return;
   impl_->run("symm", [&](auto& blas) -> decltype(blas.symm(uplo, alpha, A, B, beta, C)) {
     return blas.symm(uplo, alpha, A, B, beta, C);

@@ -201,7 +201,8 @@ void CholeskyFactor<ExecutionSpace>::State::apply_scaled(Block const& X, Block c
     scaled = {};
     scaled = block(cols, "strata::dense::cholesky::scaled");
   }
-  Block const V = Kokkos::subview(scaled, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>(0, cols));
+  Block const V =
+      Kokkos::subview(scaled, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>(0, cols));
   detail::scale_rows(exec, analysis.d, X, V, n, cols);
   blas->symm(uplo, 1, A, matrix_ref(V), 0, matrix_ref(Y));
   detail::scale_rows(exec, analysis.d, Y, Y, n, cols);

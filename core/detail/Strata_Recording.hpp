@@ -24,6 +24,7 @@ namespace strata::detail {
 
 /// Work that is enqueued again and again, the same kernels with the same arguments: a device gets it
 /// as one graph from the third time on, which spares the host the launches and the device the gaps.
+/// Where a Kokkos tool watches, which may fence and wants to see each kernel, it is just run.
 template <class Exec>
 class Recording {
  public:
@@ -37,6 +38,7 @@ class Recording {
     if constexpr (runs_on_host<Exec>) {
       work();
     } else {
+      if (Kokkos::Tools::profileLibraryLoaded()) return work();
       if (!recording_) {
         if (!has_run_) {
           has_run_ = true;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <core/detail/Strata_BatchedSum.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <core/detail/Strata_ThinProduct.hpp>
@@ -79,8 +80,8 @@ void add_chunks(Exec const& exec, double alpha, double const* scale, S const* pa
       "strata::core::thin_product::sum",
       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
-        S sum = 0;
-        for (std::int64_t k = 0; k < chunks; ++k) sum += partial[i + k * rows];
+        S const sum =
+            batched_sum<S>(static_cast<int>(chunks), [&](int k) { return partial[i + k * rows]; });
         S const old = beta == 0 ? S(0) : static_cast<S>(beta) * c[i];
         c[i] = static_cast<S>(alpha * (scale ? *scale : 1.0)) * sum + old;
       });

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <core/detail/Strata_BatchedSum.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <core/detail/Strata_ThinSymmetric.hpp>
@@ -98,7 +99,8 @@ struct MultiplyTiles {
       for (int q = 0; q < strip; ++q) exchange[q * threads + t] = col_sum[q];
       team.team_barrier();
       T sum = 0;
-      for (int k = 0; k < strip; ++k) sum += exchange[t / groups * threads + t % groups + k * groups];
+      for (int k = 0; k < strip; ++k)
+        sum += exchange[t / groups * threads + t % groups + k * groups];
       sums[(first + t / groups) * (groups + 1) + t % groups] = sum;
       team.team_barrier();
     }
@@ -122,12 +124,11 @@ void add_tiles(Exec const& exec, Tiling const& tiling, double alpha, T const* of
       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, tiling.n),
       KOKKOS_LAMBDA(std::int64_t i) {
         auto const across = tiling.of_row(i / Tiling::rows), down = tiling.of_col(i / tiling.cols);
-        T sum = 0;
-#pragma unroll 8
-        for (std::int64_t k = across.first; k < across.second; ++k)
-          sum += of_rows[i + k * tiling.n];
-#pragma unroll 8
-        for (std::int64_t k = down.first; k < down.second; ++k) sum += of_cols[i + k * tiling.n];
+        T const sum =
+            batched_sum<T>(static_cast<int>(across.second - across.first),
+                           [&](int k) { return of_rows[i + (across.first + k) * tiling.n]; }) +
+            batched_sum<T>(static_cast<int>(down.second - down.first),
+                           [&](int k) { return of_cols[i + (down.first + k) * tiling.n]; });
         T const old = beta == 0 ? T(0) : static_cast<T>(beta) * y[i];
         y[i] = static_cast<T>(alpha) * sum + old;
       });
@@ -154,11 +155,10 @@ bool thin_symmetric(Exec const& exec, Workspace<Exec>& workspace, Uplo uplo, dou
     for (std::int64_t k = 0; k < C.cols; ++k) {
       auto const* const x = static_cast<T const*>(B.data) + k * B.ld;
       Policy policy(exec, static_cast<int>(tiling.down * tiling.across), Tiling::threads);
-      policy.set_scratch_size(
-          0, Kokkos::PerTeam(Tiling::scratch_numbers(tiling.cols) * sizeof(T)));
-      Kokkos::parallel_for("strata::core::thin_symmetric::tiles", policy,
-                           MultiplyTiles<Exec, T>{tiling, static_cast<T const*>(A.data), x, A.ld,
-                                                  of_rows, of_cols});
+      policy.set_scratch_size(0, Kokkos::PerTeam(Tiling::scratch_numbers(tiling.cols) * sizeof(T)));
+      Kokkos::parallel_for(
+          "strata::core::thin_symmetric::tiles", policy,
+          MultiplyTiles<Exec, T>{tiling, static_cast<T const*>(A.data), x, A.ld, of_rows, of_cols});
       add_tiles(exec, tiling, alpha, of_rows, of_cols, beta, C.template as<T>() + k * C.ld);
     }
   });

@@ -81,8 +81,7 @@ void find_largest(ExecutionSpace const& exec, Tiles const& tiles, From const* a,
   using Wide = std::conditional_t<std::is_same_v<From, double>, double, float>;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
-      "strata::dense::BandedCopy::measure",
-      Policy(exec, tiles.teams(count), Kokkos::AUTO),
+      "strata::dense::BandedCopy::measure", Policy(exec, tiles.teams(count), Kokkos::AUTO),
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
         for (std::int64_t item = team.league_rank(); item < count * tiles.per_band;
              item += team.league_size()) {
@@ -109,13 +108,12 @@ void find_largest(ExecutionSpace const& exec, Tiles const& tiles, From const* a,
 
 // copy = round(a / wanted) in the bands whose copy has another scale.
 template <class From, class To, class ExecutionSpace>
-void round(ExecutionSpace const& exec, Tiles const& tiles, From const* a, std::int64_t lda, To* copy,
-           std::int64_t ld, std::int64_t first, std::int64_t count, double const* held,
+void round(ExecutionSpace const& exec, Tiles const& tiles, From const* a, std::int64_t lda,
+           To* copy, std::int64_t ld, std::int64_t first, std::int64_t count, double const* held,
            double const* wanted) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
-      "strata::dense::BandedCopy::round",
-      Policy(exec, tiles.teams(count), Kokkos::AUTO),
+      "strata::dense::BandedCopy::round", Policy(exec, tiles.teams(count), Kokkos::AUTO),
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
         for (std::int64_t item = team.league_rank(); item < count * tiles.per_band;
              item += team.league_size()) {
@@ -130,7 +128,8 @@ void round(ExecutionSpace const& exec, Tiles const& tiles, From const* a, std::i
                 });
           };
           double const factor = 1 / wanted[b];
-          bool const in_fp32 = std::is_same_v<From, float> && factor >= 0x1p-126 && factor <= 0x1p127;
+          bool const in_fp32 =
+              std::is_same_v<From, float> && factor >= 0x1p-126 && factor <= 0x1p127;
           if (in_fp32)
             convert(static_cast<float>(factor));
           else
@@ -173,7 +172,8 @@ template <class ExecutionSpace>
 void BandedCopy<ExecutionSpace>::measure(std::int64_t first, std::int64_t count) {
   Tiles const tiles(A_.rows, A_.cols, along_ == Along::Rows, band_);
   with_arithmetic_type(A_.precision, [&]<class From>(std::type_identity<From>) {
-    find_largest(blas_.exec(), tiles, static_cast<From const*>(A_.data), A_.ld, first, count, largest_);
+    find_largest(blas_.exec(), tiles, static_cast<From const*>(A_.data), A_.ld, first, count,
+                 largest_);
   });
 }
 
@@ -197,8 +197,8 @@ void BandedCopy<ExecutionSpace>::unite(std::int64_t first, std::int64_t count, i
   Tiles const tiles(A_.rows, A_.cols, along_ == Along::Rows, band_);
   with_arithmetic_type(A_.precision, [&]<class From>(std::type_identity<From>) {
     with_type(precision, [&]<class To>(std::type_identity<To>) {
-      round(blas_.exec(), tiles, static_cast<From const*>(A_.data), A_.ld, copy_.template as<To>(), copy_.ld,
-            first, count, held, wanted);
+      round(blas_.exec(), tiles, static_cast<From const*>(A_.data), A_.ld, copy_.template as<To>(),
+            copy_.ld, first, count, held, wanted);
     });
   });
   Kokkos::parallel_for(

@@ -180,11 +180,12 @@ void LayeredSyrk<ExecutionSpace>::through_scratch(double alpha, Iterator first, 
   Batch const batch = batch_of(first, last);
   std::int64_t const ld = (C.rows + 15) / 16 * 16;
   auto const column_bytes = static_cast<std::size_t>(ld) * traits(sum).bytes;
-  auto const columns = static_cast<std::int64_t>(std::max<std::size_t>(1, most_scratch / column_bytes));
+  auto const columns =
+      static_cast<std::int64_t>(std::max<std::size_t>(1, most_scratch / column_bytes));
   std::int64_t const width = is_diagonal ? C.cols : std::min(C.cols, columns),
                      together = std::max<std::int64_t>(1, std::min(batch.count, columns / width));
-  auto* const memory = blas_.scratch(
-      result_slot, column_bytes * static_cast<std::size_t>(width * together));
+  auto* const memory =
+      blas_.scratch(result_slot, column_bytes * static_cast<std::size_t>(width * together));
   Shape const triangle = uplo_ == Uplo::Lower ? Shape::Lower : Shape::Upper;
   for (std::int64_t k = 0; k < batch.count; k += together) {
     std::int64_t const count = std::min(together, batch.count - k);

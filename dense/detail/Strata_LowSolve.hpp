@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
+#include <dense/detail/Strata_ThinSolve.hpp>
+#include <optional>
 
 namespace strata::dense::detail {
 
@@ -30,7 +32,9 @@ class LowSolve {
   using Tree = BlockTree<LayerList, ExecutionSpace>;
 
   /// `tree` must outlive this object and keep its factor.
-  LowSolve(ExecutionSpace const& exec, Tree const& tree) : tree_(tree), blas_(exec) {}
+  LowSolve(ExecutionSpace const& exec, Tree const& tree) : tree_(tree), blas_(exec) {
+    if (ThinSolve<ExecutionSpace>::takes(tree)) thin_.emplace(exec, tree);
+  }
 
   void operator()(Matrix const& R) {
     constexpr std::int64_t many = 16;
@@ -47,6 +51,11 @@ class LowSolve {
 
  private:
   void solve(Matrix const& F, Products products) {
+    constexpr std::int64_t few = 4;  // more are better served by products with all of them
+    if (thin_ && F.cols <= few) {
+      for (std::int64_t j = 0; j < F.cols; ++j) (*thin_)(F.block(0, j, F.rows, 1));
+      return;
+    }
     for (Op const op : {Op::NoTrans, Op::Trans})
       tree_trsm(blas_, Side::Left, op, Diag::NonUnit, 1, tree_, F, products);
   }
@@ -54,7 +63,8 @@ class LowSolve {
   // Its place changes with the number of columns, and the recording with it.
   Matrix copy(std::int64_t rows, std::int64_t cols) {
     Precision const precision = accumulator(tree_.layers().leaf());
-    std::size_t const bytes = static_cast<std::size_t>(rows * cols) * traits(precision).bytes;
+    std::int64_t const ld = (rows + 15) / 16 * 16;
+    std::size_t const bytes = static_cast<std::size_t>(ld * cols) * traits(precision).bytes;
     if (cols != cols_) {
       blas_.exec().fence("strata::dense::LowSolve: other columns");
       recording_ = {};
@@ -65,10 +75,11 @@ class LowSolve {
           bytes);
       cols_ = cols;
     }
-    return {memory_.data(), rows, cols, rows, precision, nullptr};
+    return {memory_.data(), rows, cols, ld, precision, nullptr};
   }
 
   Tree const& tree_;
+  std::optional<ThinSolve<ExecutionSpace>> thin_;
   LeafBlas<ExecutionSpace> blas_;
   Kokkos::View<std::byte*, memory_space> memory_;
   std::int64_t cols_ = -1;

@@ -33,8 +33,8 @@ void check(Precision precision, std::int64_t n, std::int64_t cols, Uplo uplo, do
                                          std::abs(beta), reference::abs(c));
   Space const exec;
   strata::detail::Workspace<Space> workspace(exec);
-  bool const done = strata::detail::thin_symmetric(exec, workspace, uplo, alpha, A.ref(), B.ref(),
-                                                   beta, C.ref());
+  bool const done =
+      strata::detail::thin_symmetric(exec, workspace, uplo, alpha, A.ref(), B.ref(), beta, C.ref());
   ASSERT_EQ(done, !strata::detail::runs_on_host<Space>);
   if (!done) return;
   EXPECT_TRUE(is_close(C.read(), reference::gemm(alpha, a, b, beta, c), magnitude,

@@ -51,8 +51,12 @@ class BandedCopyTester {
     auto const source = on_device<Space>(contiguous);
     Matrix const copy = copy_(begin, size, part);
     Kokkos::View<double, typename Space::memory_space> const scale("strata::test::scale");
-    Matrix const expected{blas_.scratch(1, static_cast<std::size_t>(rows * cols) * 8), rows, cols,
-                          rows, copy.precision, scale.data()};
+    Matrix const expected{blas_.scratch(1, static_cast<std::size_t>(rows * cols) * 8),
+                          rows,
+                          cols,
+                          rows,
+                          copy.precision,
+                          scale.data()};
     quantise(blas_, matrix_ref(source), expected, scale.data());
     EXPECT_EQ(largest_difference(widened(copy), widened(expected)), 0) << begin << " " << size;
   }
@@ -140,8 +144,8 @@ TYPED_TEST(BandedCopyOn, ZerosAndNumbersThatAreNotFiniteStayVisible) {
     Kokkos::View<double**, Kokkos::LayoutLeft, typename TypeParam::memory_space> const wide(
         "strata::test::wide", band.rows, band.cols);
     blas.convert(Op::NoTrans, band, matrix_ref(wide));
-    EXPECT_FALSE(std::isfinite(on_host(wide)(static_cast<std::size_t>(row),
-                                             static_cast<std::size_t>(col))));
+    EXPECT_FALSE(
+        std::isfinite(on_host(wide)(static_cast<std::size_t>(row), static_cast<std::size_t>(col))));
   }
 }
 

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <core/detail/Strata_Team.hpp>
+#include <dense/detail/Strata_LowSolve.hpp>
+#include <dense/detail/Strata_ThinSolve.hpp>
+#include <vector>
+
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Spaces.hpp"
+
+namespace strata::test {
+namespace {
+
+using namespace strata::dense;
+using enum Precision;
+
+constexpr double c = 4;  // of the bounds c n u
+
+/// A random triangle in a tree, and the one that the tree holds once it is rounded to its layers.
+template <class Space>
+struct LoadedTree {
+  BlockTree<LayerList, Space> tree;
+  HostMatrix L;
+
+  LoadedTree(std::int64_t n, LayerList const& layers, std::int64_t leaf)
+      : tree(Space(), n, layers, leaf) {
+    Space const exec;
+    LeafBlas<Space> blas(exec);
+    auto const triangle = on_device<Space>(random_triangle(n, 3));
+    tree.load(exec, Uplo::Lower, matrix_ref(triangle));
+    tree.quantise_all(blas);
+    tree.store(exec, Uplo::Lower, matrix_ref(triangle));
+    L = on_host(triangle);
+  }
+};
+
+/// The largest |x - L^-T L^-1 b| over the largest |x|, by substitution in long double.
+double solve_error(HostMatrix const& L, HostMatrix const& B, HostMatrix const& X) {
+  auto const n = L.extent(0);
+  double worst = 0, size = 0;
+  for (std::size_t col = 0; col < B.extent(1); ++col) {
+    std::vector<long double> y(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      y[i] = B(i, col);
+      for (std::size_t j = 0; j < i; ++j) y[i] -= L(i, j) * y[j];
+      y[i] /= L(i, i);
+    }
+    for (std::size_t i = n; i-- > 0;) {
+      for (std::size_t j = i + 1; j < n; ++j) y[i] -= L(j, i) * y[j];
+      y[i] /= L(i, i);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      size = std::max(size, std::abs(static_cast<double>(y[i])));
+      double const error = std::abs(X(i, col) - static_cast<double>(y[i]));
+      if (!(error <= worst)) worst = error;
+    }
+  }
+  return worst / size;
+}
+
+template <class Space>
+class ThinSolveOn : public testing::Test {};
+TYPED_TEST_SUITE(ThinSolveOn, Spaces, SpaceNames);
+
+TYPED_TEST(ThinSolveOn, EqualsSubstitutionWithTheStoredFactor) {
+  using Thin = dense::detail::ThinSolve<TypeParam>;
+  constexpr bool on_host_space = strata::detail::runs_on_host<TypeParam>;
+  for (LayerList const& layers :
+       {LayerList{fp64}, LayerList{fp16, fp16, fp32}, LayerList{fp8_e4m3, fp16, fp32},
+        LayerList{fp8_e5m2, bf16, fp64}, LayerList{fp32, fp64}}) {
+    for (auto const& [n, leaf] : std::vector<std::array<std::int64_t, 2>>{
+             {32, 16}, {33, 16}, {200, 16}, {513, 128}, {700, 64}, {1100, 1024}}) {
+      SCOPED_TRACE(testing::Message() << layers.name() << ", " << n << ", " << leaf);
+      LoadedTree<TypeParam> const loaded(n, layers, leaf);
+      ASSERT_EQ(Thin::takes(loaded.tree), !on_host_space);
+      if (on_host_space) continue;
+      HostMatrix const B = random_matrix(n, 1, 4);
+      bool const wide = accumulator(layers.leaf()) == fp64;
+      auto const b = on_device<TypeParam>(B);
+      Kokkos::View<float**, Kokkos::LayoutLeft, typename TypeParam::memory_space> const low(
+          "strata::test::low", n, 1);
+      Kokkos::deep_copy(low, b);
+      Thin solve(TypeParam(), loaded.tree);
+      solve(wide ? matrix_ref(b) : matrix_ref(low));
+      Kokkos::fence("strata::test::solved");
+      double const error = solve_error(loaded.L, B, wide ? on_host(b) : on_host(low));
+      EXPECT_LE(error, c * static_cast<double>(n) * (wide ? 0x1p-53 : 0x1p-24));
+    }
+  }
+}
+
+TYPED_TEST(ThinSolveOn, TakesNoSingleLeafAndNoLeafThatIsCutBetweenLoads) {
+  using Thin = dense::detail::ThinSolve<TypeParam>;
+  EXPECT_FALSE(Thin::takes(LoadedTree<TypeParam>(16, {fp32}, 16).tree));
+  EXPECT_FALSE(Thin::takes(LoadedTree<TypeParam>(50, {fp16, fp32}, 20).tree));
+}
+
+// The number of columns decides the way, and what is recorded for one number must not serve another.
+TYPED_TEST(ThinSolveOn, LowSolveIsTheSameForAnyNumberOfColumnsInAnyOrder) {
+  std::int64_t const n = 300;
+  LoadedTree<TypeParam> const loaded(n, {fp16, fp16, fp32}, 32);
+  dense::detail::LowSolve<TypeParam> solve(TypeParam(), loaded.tree);
+  for (std::int64_t const cols : {1, 1, 1, 3, 3, 3, 1, 1, 5, 5, 5, 20, 1, 4, 4, 4}) {
+    HostMatrix const B = random_matrix(n, cols, static_cast<unsigned>(cols));
+    auto const x = on_device<TypeParam>(B);
+    solve(matrix_ref(x));
+    Kokkos::fence("strata::test::solved");
+    double const layered = cols >= 16 && !strata::detail::runs_on_host<TypeParam> ? 0x1p-9 : 0;
+    EXPECT_LE(solve_error(loaded.L, B, on_host(x)), c * n * 0x1p-24 + layered) << cols;
+  }
+}
+
+}  // namespace
+}  // namespace strata::test
