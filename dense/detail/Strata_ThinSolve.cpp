@@ -124,7 +124,7 @@ KOKKOS_INLINE_FUNCTION S scale_of(FactorStrip const& strip) {
 template <class S, class Exec>
 void multiply_rows(Exec const& exec, Table const& table, std::int64_t rows, std::int64_t ldp,
                    S const* x, S* partial) {
-  using Policy = Kokkos::TeamPolicy<Exec>;
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<team_size, 6>>;
   Kokkos::parallel_for(
       "strata::dense::ThinSolve::rows", Policy(exec, static_cast<int>(table.items), team_size),
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
@@ -159,7 +159,7 @@ void multiply_rows(Exec const& exec, Table const& table, std::int64_t rows, std:
 template <class S, class Exec>
 void subtract_items(Exec const& exec, std::int64_t rows, std::int64_t ldp, std::int64_t items,
                     S const* partial, S const* b, S* y) {
-  constexpr int lines = 32, groups = 8;
+  constexpr int lines = 32, groups = 16;
   using Policy = Kokkos::TeamPolicy<Exec>;
   Policy policy(exec, static_cast<int>((rows + lines - 1) / lines), lines * groups);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(lines * groups * sizeof(S))));
@@ -194,9 +194,13 @@ KOKKOS_INLINE_FUNCTION S sum_lanes(Team const& team, S part) {
                                             [&](int k) { return parts[team.team_rank() + k]; });
 }
 
+// Eight teams of a multiprocessor hide the latency of each other's loads.
+template <class Exec>
+using ColumnPolicy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<columns * lanes, 8>>;
+
 template <class S, class Exec>
-Kokkos::TeamPolicy<Exec> column_policy(Exec const& exec, std::int64_t league) {
-  Kokkos::TeamPolicy<Exec> policy(exec, static_cast<int>(league), columns * lanes);
+ColumnPolicy<Exec> column_policy(Exec const& exec, std::int64_t league) {
+  ColumnPolicy<Exec> policy(exec, static_cast<int>(league), columns * lanes);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(columns * lanes * sizeof(S))));
   return policy;
 }
@@ -208,7 +212,7 @@ void solve_down(Exec const& exec, Matrix const& inverse, S const* y, S* x) {
   std::int64_t const n = inverse.rows, ld = inverse.ld;
   Kokkos::parallel_for(
       "strata::dense::ThinSolve::down", column_policy<S>(exec, (n + columns - 1) / columns),
-      KOKKOS_LAMBDA(typename Kokkos::TeamPolicy<Exec>::member_type const& team) {
+      KOKKOS_LAMBDA(typename ColumnPolicy<Exec>::member_type const& team) {
         int const lane = team.team_rank() % lanes;
         std::int64_t const j =
             static_cast<std::int64_t>(team.league_rank()) * columns + team.team_rank() / lanes;
@@ -225,7 +229,7 @@ void multiply_columns(Exec const& exec, Table const& table, std::int64_t cols, s
   std::int64_t const groups = (cols + columns - 1) / columns;
   Kokkos::parallel_for(
       "strata::dense::ThinSolve::columns", column_policy<S>(exec, groups * table.items),
-      KOKKOS_LAMBDA(typename Kokkos::TeamPolicy<Exec>::member_type const& team) {
+      KOKKOS_LAMBDA(typename ColumnPolicy<Exec>::member_type const& team) {
         int const lane = team.team_rank() % lanes;
         std::int64_t const item = team.league_rank() / groups;
         std::int64_t const j = (team.league_rank() % groups) * columns + team.team_rank() / lanes;
@@ -332,7 +336,7 @@ ThinSolve<ExecutionSpace>::ThinSolve(ExecutionSpace const& exec, Tree const& tre
       node = in_left ? &tree.left(*node) : &tree.right(*node);
     }
     leaves_.push_back(
-        {&leaf, list(all, std::move(before), 32, 256), list(all, std::move(after), 2048, 8)});
+        {&leaf, list(all, std::move(before), 16, 768), list(all, std::move(after), 2048, 8)});
   }
   Kokkos::View<FactorStrip*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
       all.data(), all.size());
