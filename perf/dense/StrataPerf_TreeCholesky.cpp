@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <StrataPerf_Harness.hpp>
+#include <algorithm>
 #include <cmath>
 #include <core/Strata_FlopCount.hpp>
 #include <core/Strata_LeafBlas.hpp>
@@ -19,6 +20,12 @@ using enum Precision;
 std::int64_t leaf_size(std::int64_t n, LayerList const& layers) {
   std::int64_t const asked = settings().leaf_size;
   return asked > 0 ? asked : automatic_leaf_size<Exec>(n, layers);
+}
+
+// No chain of factorisations asks for large leaves of SYRK and TRSM.
+std::int64_t product_leaf_size(std::int64_t n, LayerList const& layers) {
+  return settings().leaf_size > 0 ? settings().leaf_size
+                                  : std::min<std::int64_t>(leaf_size(n, layers), 256);
 }
 
 // ---- SYRK, lower triangle of C -= A A^T, n = k ---------------------------------------------------
@@ -56,8 +63,8 @@ void syrk(Run& run, LayerList const& layers, std::int64_t n) {
   Blas& blas = shared_blas();
   run.measure([&] { fill_zero(exec, C.ref()); },
               [&] {
-                tree_syrk(blas, layers, leaf_size(n, layers), Uplo::Lower, Op::NoTrans, -1, A.ref(),
-                          1, C.ref());
+                tree_syrk(blas, layers, product_leaf_size(n, layers), Uplo::Lower, Op::NoTrans, -1,
+                          A.ref(), 1, C.ref());
               });
   run.count_flops(syrk_flops(n, n), layers.at_depth(0));
   run.count_error("error", error_limit(layers, n),
@@ -109,7 +116,7 @@ void trsm(Run& run, LayerList const& layers, std::int64_t n) {
   OwnedMatrix L(exec, n, n, fp64);
   fill_lower(exec, L.ref());
   TrsmProbe const probe(blas, L.ref());
-  Tree tree(exec, n, layers, leaf_size(n, layers));
+  Tree tree(exec, n, layers, product_leaf_size(n, layers));
   tree.load(exec, Uplo::Lower, L.ref());
   tree.quantise_all(blas);
   exec.fence("strata::perf::loaded");
