@@ -32,92 +32,93 @@ struct PassData {
   bool norm;
 };
 
-/// A chunk by a device's team, a tile of a row for each thread after the other. The update adds along
-/// rows, a thread each; the products along columns, a few for each group of threads, from a tile
-/// that is still in the cache: the basis is read from memory once.
-template <class Exec, class Scalar>
+/// A chunk by a device's team: a thread loads its row of up to `width` columns at once, so that the
+/// basis is read from memory once and many loads are under way, and keeps a sum for each column.
+///
+/// A thread's sums, of at most 64 rows, are made in Scalar; the sums over threads, and the norm, in
+/// fp64.
+template <class Exec, class Scalar, int width, bool norm>
 struct DevicePass {
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<128, 8>>;
+  static constexpr int threads = 128, together = 8, parts = threads / together;
+  using Policy =
+      Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<threads, sizeof(Scalar) == 8 ? 3 : 4>>;
   using Member = typename Policy::member_type;
-  static constexpr int threads = 128, lanes = 32, groups = threads / lanes;
-  static constexpr int widest = 32, share = widest / groups;  // columns, and those of a group
-  using Tile = Kokkos::View<double[threads], typename Exec::scratch_memory_space,
-                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Memory = typename Exec::scratch_memory_space;
+  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  using Coefficients = Kokkos::View<Scalar[width], Memory, Unmanaged>;
+  using Room = Kokkos::View<double[together * threads], Memory, Unmanaged>;
   PassData<Scalar> d;
 
   Policy policy(Exec const& exec) const {
     return Policy(exec, static_cast<int>(d.chunks), threads)
-        .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Tile::shmem_size())));
+        .set_scratch_size(
+            0, Kokkos::PerTeam(static_cast<int>(Coefficients::shmem_size() + Room::shmem_size())));
   }
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
-    Tile const w(team.team_scratch(0));
+    Room const room(team.team_scratch(0));
+    Coefficients const h(team.team_scratch(0));
     std::int64_t const chunk = team.league_rank(), begin = chunk * d.chunk,
                        end = begin + d.chunk < d.rows ? begin + d.chunk : d.rows;
     int const thread = team.team_rank();
-    double sums[share] = {};
-    for (std::int64_t first = begin; first < end; first += threads) {
-      std::int64_t const row = first + thread;
-      w(thread) = row < end ? updated(row) : 0;
-      team.team_barrier();
-      if (d.norm)
-        sums[0] += w(thread) * w(thread);
-      else
-        multiply(thread, first, end, w, sums);
-      team.team_barrier();
+    if (thread < width)
+      h(thread) = d.update && thread < d.k ? static_cast<Scalar>(d.update[thread]) : Scalar(0);
+    team.team_barrier();
+    double square = 0;
+    Scalar sums[width] = {};
+    for (std::int64_t row = begin + thread; row < end; row += threads) {
+      Scalar q[width];
+#pragma unroll
+      for (int j = 0; j < width; ++j) q[j] = j < d.k ? d.Q[row + j * d.stride] : Scalar(0);
+      Scalar w = d.w[row];
+      if (d.update) {
+        constexpr int chains = 4;
+        Scalar part[chains] = {};
+#pragma unroll
+        for (int j = 0; j < width; ++j) part[j % chains] += h(j) * q[j];
+        w -= (part[0] + part[1]) + (part[2] + part[3]);
+        d.w[row] = w;
+      }
+      if constexpr (norm) {
+        square += static_cast<double>(w) * static_cast<double>(w);
+      } else {
+#pragma unroll
+        for (int j = 0; j < width; ++j) sums[j] += q[j] * w;
+      }
     }
-    if (d.norm)
-      add_up(team, w, sums[0], threads, 0);
-    else
-      for (int m = 0; m < share; ++m) add_up(team, w, sums[m], lanes, m);
+    if constexpr (norm) {
+      double part[together] = {square};
+      add_up(team, room, part, 0);
+    } else {
+#pragma unroll
+      for (int first = 0; first < width; first += together) {
+        double part[together];
+#pragma unroll
+        for (int j = 0; j < together; ++j) part[j] = static_cast<double>(sums[first + j]);
+        add_up(team, room, part, first);
+      }
+    }
   }
 
  private:
-  // w(row) - sum of update[j] q_j(row), rounded as it is stored.
-  KOKKOS_FUNCTION double updated(std::int64_t row) const {
-    constexpr int ahead = 8, chains = 4;
-    Scalar const w = d.w[row];
-    if (!d.update) return static_cast<double>(w);
-    double sums[chains] = {};
-    int j = 0;
-    for (; j + ahead <= d.k; j += ahead) {
-      Scalar q[ahead];
-      for (int u = 0; u < ahead; ++u) q[u] = d.Q[row + (j + u) * d.stride];
-      for (int u = 0; u < ahead; ++u)
-        sums[u % chains] += d.update[j + u] * static_cast<double>(q[u]);
-    }
-    for (; j < d.k; ++j) sums[0] += d.update[j] * static_cast<double>(d.Q[row + j * d.stride]);
-    auto const result =
-        static_cast<Scalar>(static_cast<double>(w) - ((sums[0] + sums[1]) + (sums[2] + sums[3])));
-    d.w[row] = result;
-    return static_cast<double>(result);
-  }
-
-  // Columns group, group + groups, ...; rows lane, lane + lanes, ... of the tile.
-  KOKKOS_FUNCTION void multiply(int thread, std::int64_t first, std::int64_t end, Tile const& w,
-                                double* sums) const {
-    int const group = thread / lanes, lane = thread % lanes;
-    for (int r = lane; r < threads; r += lanes) {
-      if (first + r >= end) return;
-      Scalar q[share];
-      for (int m = 0; m < share; ++m)
-        q[m] =
-            group + m * groups < d.k ? d.Q[first + r + (group + m * groups) * d.stride] : Scalar(0);
-      for (int m = 0; m < share; ++m) sums[m] += static_cast<double>(q[m]) * w(r);
-    }
-  }
-
-  // The sums of each `count` threads, in their order, are column m * groups + 0, 1, ...
-  KOKKOS_FUNCTION void add_up(Member const& team, Tile const& room, double sum, int count,
-                              int m) const {
-    int const thread = team.team_rank(), column = m * groups + thread;
+  // The threads' sums of `together` columns from `first` on, in an order that is always the same.
+  KOKKOS_FUNCTION void add_up(Member const& team, Room const& room, double const* part,
+                              int first) const {
+    int const thread = team.team_rank(), column = thread / parts, lane = thread % parts;
+#pragma unroll
+    for (int j = 0; j < together; ++j) room(j * threads + thread) = part[j];
+    team.team_barrier();
+    double sum = 0;
+    for (int t = lane; t < threads; t += parts) sum += room(column * threads + t);
     team.team_barrier();
     room(thread) = sum;
     team.team_barrier();
-    if (thread >= threads / count || column >= (d.norm ? 1 : d.k)) return;
-    double total = 0;
-    for (int t = 0; t < count; ++t) total += room(thread * count + t);
-    d.partial[team.league_rank() + column * d.chunks] = total;
+    if (lane == 0 && first + column < (norm ? 1 : d.k)) {
+      double total = 0;
+      for (int t = 0; t < parts; ++t) total += room(thread + t);
+      d.partial[team.league_rank() + (first + column) * d.chunks] = total;
+    }
+    team.team_barrier();
   }
 };
 
@@ -164,14 +165,29 @@ struct HostPass {
   }
 };
 
+constexpr int widest = 32;  // columns of a device's pass
+
+template <int width, class Exec, class Scalar>
+void launch_device_pass(Exec const& exec, PassData<Scalar> const& data) {
+  if constexpr (width < widest) {
+    if (data.k > width) return launch_device_pass<width + 8>(exec, data);
+  }
+  auto const launch = [&](auto const& pass) {
+    Kokkos::parallel_for("strata::sparse::KrylovBasis::pass", pass.policy(exec), pass);
+  };
+  if (data.norm)
+    launch(DevicePass<Exec, Scalar, width, true>{data});
+  else
+    launch(DevicePass<Exec, Scalar, width, false>{data});
+}
+
 template <class Exec, class Scalar>
 void launch_pass(Exec const& exec, PassData<Scalar> const& data) {
-  std::string const label = "strata::sparse::KrylovBasis::pass";
   if constexpr (runs_on_host<Exec>) {
-    Kokkos::parallel_for(label, Policy<Exec>(exec, 0, data.chunks), HostPass<Scalar>{data});
+    Kokkos::parallel_for("strata::sparse::KrylovBasis::pass", Policy<Exec>(exec, 0, data.chunks),
+                         HostPass<Scalar>{data});
   } else {
-    DevicePass<Exec, Scalar> const pass{data};
-    Kokkos::parallel_for(label, pass.policy(exec), pass);
+    launch_device_pass<8>(exec, data);
   }
 }
 
@@ -246,23 +262,23 @@ void KrylovBasis<Exec, Scalar>::pass(Exec const& exec, int k, double const* upda
                              rows_,     stride_,
                              chunk_,    chunks_,
                              k,         norm};
-  int const widest = runs_on_host<Exec> ? vectors_ : DevicePass<Exec, Scalar>::widest;
-  if (k <= widest) {
+  int const most = runs_on_host<Exec> ? vectors_ : widest;
+  if (k <= most) {
     launch_pass(exec, all);
     return sum_chunks(exec, norm ? 1 : k, result);
   }
   // More columns than a team takes: the whole update first, then the products.
-  for (int j = 0; j < k; j += widest) {
+  for (int j = 0; j < k; j += most) {
     PassData<Scalar> part = all;
-    part.Q += j * stride_, part.k = std::min(widest, k - j);
+    part.Q += j * stride_, part.k = std::min(most, k - j);
     part.norm = true;
     part.update = update ? update + j : nullptr;
     if (update || norm) launch_pass(exec, part);
   }
   if (norm) return sum_chunks(exec, 1, result);
-  for (int j = 0; j < k; j += widest) {
+  for (int j = 0; j < k; j += most) {
     PassData<Scalar> part = all;
-    part.Q += j * stride_, part.k = std::min(widest, k - j), part.update = nullptr;
+    part.Q += j * stride_, part.k = std::min(most, k - j), part.update = nullptr;
     launch_pass(exec, part);
     sum_chunks(exec, part.k, result + j);
   }
