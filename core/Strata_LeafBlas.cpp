@@ -174,6 +174,12 @@ std::byte* LeafBlas<Exec>::scratch(int slot, std::size_t bytes) {
 }
 
 template <class Exec>
+void LeafBlas<Exec>::release_scratch() {
+  for (auto& memory : impl_->scratch) memory.reset();
+  if (impl_->urgent) impl_->urgent->release_scratch();
+}
+
+template <class Exec>
 void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
                           double beta, Matrix const& C) {
   bool const fits = rows_of(op_a, A) == C.rows && cols_of(op_b, B) == C.cols &&

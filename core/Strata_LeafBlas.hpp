@@ -32,7 +32,8 @@ enum class BlasPath {
 /// Sync     every call is enqueued on the instance; none fences, except to let the workspace grow.
 /// Memory   the workspace grows to the largest request and is kept; `reserve` makes later calls
 ///          free of allocation. It holds blocks that are widened for a library: at most 64 MiB for
-///          each operand, but all of a potrf in low precision.
+///          each operand, but all of a potrf in low precision; and of a product with one or two
+///          columns partial sums, at most a 16th of the matrix' numbers, if they can be had.
 /// Throws   ShapeError with all extents if they do not fit or a result has a scale, before
 ///          anything is written; ValueError if the path asked for has no such operation and types,
 ///          or an extent is too large for the vendor's integers; MemoryError with the bytes that
@@ -60,11 +61,14 @@ class LeafBlas {
   void reserve(std::size_t bytes);
 
   static constexpr int scratch_slots = 8;
-  /// Memory for the operands of algorithms made of these operations, at least `bytes` of it. A
-  /// slot is kept and grows to its largest request, which fences and loses its numbers.
+  /// Memory for the operands of algorithms made of these operations, at least `bytes` of it,
+  /// aligned to 64. A slot is kept and grows to its largest request, which fences and loses its
+  /// numbers.
   ///
   /// Throws   MemoryError with the bytes that it can't get; ValueError for another slot.
   std::byte* scratch(int slot, std::size_t bytes);
+  /// Give back all slots, those of `urgent()` too. Fences.
+  void release_scratch();
 
   /// C = alpha op(A) op(B) + beta C. Cost 2 m n k flops. If C has a scale, it is divided out of
   /// what is stored, and C's as it is in beta C.

@@ -28,7 +28,7 @@ template <class ExecutionSpace>
 std::int64_t automatic_leaf_size(std::int64_t n, LayerList const&) {
   constexpr bool host = Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible;
   if (host) return std::clamp<std::int64_t>((n + 7) / 8, 64, 256);
-  return std::clamp<std::int64_t>((n + 3) / 4, 64, 1024);
+  return std::clamp<std::int64_t>((n + 63) / 64 * 16, 64, 1024);  // of whole loads
 }
 
 // On a host the recursion's larger products are worth more than the order of updates. On a device a

@@ -134,7 +134,10 @@ bool CholeskyFactor<ExecutionSpace>::State::climb() {
       return true;
     }
   }
-  tree.reset();
+  if (!info.ok()) {
+    low_solve.reset();
+    tree.reset();
+  }
   return false;
 }
 
@@ -165,6 +168,7 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
   report.stored_bytes = tree->stored_bytes();
   report.peak_bytes = std::max(report.peak_bytes, tree->stored_bytes() + tree->working_bytes());
   tree->release_working();
+  blas->release_scratch();
   return first == 0 ? Info::success() : Info::breakdown(first);
 }
 

@@ -104,7 +104,9 @@ class CholeskyFactor {
   /// Result   X; the report says whether it converged. If info() is not ok afterwards, A turned out to be indefinite
   ///          by less than the first layers could tell. Where it did not, and the ladder is on, the matrix is
   ///          factored on the next higher rung and the solve done again; the best X found is returned.
-  /// Sync     fences `exec`. Memory: 2 n m numbers of fp64, and those of `refine`.
+  /// Sync     fences `exec`.
+  /// Memory   4 n m numbers of fp64, those of `refine`, and on devices the partial sums of products with the
+  ///          matrix and the factor: about n^2 / 100 numbers.
   /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor or B holds a non-finite number.
   template <class InView, class OutView>
   [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, InView const& B, OutView const& X,

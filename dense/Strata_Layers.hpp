@@ -64,6 +64,11 @@ constexpr Precision accumulator(Precision precision) {
   return precision == Precision::fp64 ? Precision::fp64 : Precision::fp32;
 }
 
+/// The one whose roundings are larger.
+inline Precision coarser(Precision a, Precision b) {
+  return traits(a).unit_roundoff >= traits(b).unit_roundoff ? a : b;
+}
+
 /// The layer lists of paper A's figures 4 to 9, in their order, then this library's sets with fp8
 /// and bf16.
 std::vector<LayerList> const& studied_layer_lists();

@@ -5,6 +5,7 @@
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_LayeredSyrk.hpp>
 #include <dense/detail/Strata_TreePotrf.hpp>
+#include <utility>
 
 namespace strata::dense {
 
@@ -47,6 +48,10 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
                  ", op(A) is ", n, " x ", k);
   STRATA_REQUIRE(ValueError, leaf_size >= 1, "tree_syrk: the leaf size is ", leaf_size,
                  ", must be >= 1");
+  for (auto const& [name, matrix] : {std::pair('A', A), std::pair('C', C)})
+    STRATA_REQUIRE(ValueError, is_arithmetic(matrix.precision) && matrix.scale == nullptr,
+                   "tree_syrk: ", name, " is in ", traits(matrix.precision).name,
+                   ", must be unscaled fp64 or fp32");
   if (n == 0) return;
   Kokkos::Profiling::ScopedRegion const region("strata::dense::tree_syrk");
   auto const none = op == Op::NoTrans ? A.block(0, 0, n, 0) : A.block(0, 0, 0, n);

@@ -19,7 +19,8 @@ namespace strata::dense {
 ///          *info = j and the blocks hold no defined numbers.
 /// Sync     on the instance of `blas`; *info stays on the device. On a device, trees of several
 ///          panels also use `blas.urgent()`, which the instance waits for. No status is read on the
-///          way. Cost n^3/3 flops.
+///          way; fences where scratch grows, so not in a second call for the sizes of the first. Cost
+///          n^3/3 flops.
 /// Memory   scratch of `blas` for copies of operands, which it keeps: at most the largest off-diagonal block (n^2/4 numbers, in
 ///          a tree of several panels its columns of one panel) for each of two operands whose
 ///          precision isn't their product's, and one more in fp16 for a block that is kept in fp8.
@@ -39,8 +40,9 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
 /// Result   `Layered`: both operands of each product are quantised to the layer of the block of L, as
 ///          in the factorisation; otherwise B enters as it is, and only the rounding that L already
 ///          has remains.
-/// Sync     on the instance of `blas`. Cost n^2 m flops.
-/// Memory   scratch of `blas`, which it keeps: `Layered`, a copy of B in each low layer's precision.
+/// Sync     as `tree_potrf`, on the instance of `blas` alone. Cost n^2 m flops.
+/// Memory   scratch of `blas`, which it keeps: `Layered`, a copy of B in each low layer's precision and
+///          of a block of L whose precision isn't its product's; a leaf's rows or columns of B.
 /// Throws   ShapeError if B does not fit.
 /// Source   Paper A, algorithm 2, which is Right with Trans.
 enum class Products { AsStored, Layered };
@@ -54,7 +56,7 @@ void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, doub
 ///
 /// Shape    C: n x n, of which the triangle `uplo` is read and written; op(A): n x k. fp64 or fp32,
 ///          unscaled.
-/// Sync     on the instance of `blas`. Cost n^2 k flops.
+/// Sync     as `tree_potrf`, on the instance of `blas` alone. Cost n^2 k flops.
 /// Memory   scratch of `blas`, which it keeps: n k numbers of the widest layer that A is not in, and
 ///          on devices up to 256 MiB for results.
 /// Throws   ShapeError if A does not fit C; ValueError if leaf_size < 1.

@@ -5,6 +5,7 @@
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <core/detail/Strata_ThinSymmetric.hpp>
+#include <optional>
 
 namespace strata::detail {
 namespace {
@@ -13,15 +14,14 @@ namespace {
 struct Tiling {
   static constexpr int threads = 128, rows_of_thread = 8, strip = 8;
   static constexpr int rows = threads * rows_of_thread, groups = threads / strip;
+  static constexpr std::int64_t widest = 128;
 
   std::int64_t n, cols;  // cols: a multiple of the strip
   std::int64_t down, across;
   bool is_lower;
 
-  Tiling(std::int64_t order, bool lower) : n(order), down((n + rows - 1) / rows), is_lower(lower) {
-    constexpr std::int64_t enough = 2048, widest = 128;  // tiles that fill a device
-    std::int64_t const wanted = n * down / 2 / enough / strip * strip;
-    cols = std::clamp<std::int64_t>(wanted, 2 * strip, widest);
+  Tiling(std::int64_t order, bool lower, std::int64_t width)
+      : n(order), cols(width), down((n + rows - 1) / rows), is_lower(lower) {
     across = (n + cols - 1) / cols;
   }
 
@@ -91,7 +91,8 @@ struct MultiplyTiles {
 #pragma unroll
         for (int q = 0; q < strip; ++q) {
           std::int64_t const j = col + first + q;
-          T const value = is_inside || tiling.contains(i, j) ? a[i + j * ld] : T(0);
+          if (!is_inside && !tiling.contains(i, j)) continue;
+          T const value = a[i + j * ld];
           row_sum[u] += value * x_col[q];
           if (is_inside || i != j) col_sum[q] += value * x_row[u];
         }
@@ -134,20 +135,34 @@ void add_tiles(Exec const& exec, Tiling const& tiling, double alpha, T const* of
       });
 }
 
+// As many columns of a tile as leave enough tiles to fill a device.
+std::int64_t columns(std::int64_t n) {
+  constexpr std::int64_t enough = 2048, strip = Tiling::strip;
+  std::int64_t const down = (n + Tiling::rows - 1) / Tiling::rows;
+  return std::clamp<std::int64_t>(n * down / 2 / enough / strip * strip, 2 * strip, Tiling::widest);
+}
+
 }  // namespace
 
 template <class Exec>
 bool thin_symmetric(Exec const& exec, Workspace<Exec>& workspace, Uplo uplo, double alpha,
                     MatrixRef<typename Exec::memory_space> const& A,
                     MatrixRef<typename Exec::memory_space> const& B, double beta,
-                    MatrixRef<typename Exec::memory_space> const& C) {
+                    MatrixRef<typename Exec::memory_space> const& C, std::int64_t tile_cols) {
   bool const takes = C.cols <= 2 && is_arithmetic(C.precision) && B.precision == C.precision &&
                      A.precision == C.precision && !A.scale && !B.scale && !C.scale;
   if (runs_on_host<Exec> || !takes || A.rows == 0) return false;
-  Tiling const tiling(A.rows, uplo == Uplo::Lower);
+  Tiling const tiling(A.rows, uplo == Uplo::Lower, tile_cols > 0 ? tile_cols : columns(A.rows));
+  std::size_t const bytes = Workspace<Exec>::bytes(C.precision, tiling.n, tiling.across) +
+                            Workspace<Exec>::bytes(C.precision, tiling.n, tiling.down);
   using Frame = typename Workspace<Exec>::Frame;
-  Frame frame(workspace, Workspace<Exec>::bytes(C.precision, tiling.n, tiling.across) +
-                             Workspace<Exec>::bytes(C.precision, tiling.n, tiling.down));
+  std::optional<Frame> room;
+  try {
+    room.emplace(workspace, bytes);
+  } catch (MemoryError const&) {
+    return false;
+  }
+  Frame& frame = *room;
   with_arithmetic_type(C.precision, [&]<class T>(std::type_identity<T>) {
     T* const of_rows = frame.take(C.precision, tiling.n, tiling.across).template as<T>();
     T* const of_cols = frame.take(C.precision, tiling.n, tiling.down).template as<T>();
@@ -169,7 +184,7 @@ bool thin_symmetric(Exec const& exec, Workspace<Exec>& workspace, Uplo uplo, dou
   template bool thin_symmetric(Space const&, Workspace<Space>&, Uplo, double,          \
                                MatrixRef<typename Space::memory_space> const&,         \
                                MatrixRef<typename Space::memory_space> const&, double, \
-                               MatrixRef<typename Space::memory_space> const&);
+                               MatrixRef<typename Space::memory_space> const&, std::int64_t);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -10,17 +10,20 @@
 namespace strata::detail {
 
 /// C = alpha A B + beta C for a symmetric A and a C of one or two columns, at the rate at which a
-/// triangle of A can be read once.
+/// triangle of A can be read once for each.
 ///
 /// A, B and C are all fp64 or all fp32, without scales; sums have that type, in an order that
 /// depends on the shape alone.
-/// Sync     enqueued. Memory: workspace for partial sums of C, at most a 16th of A's numbers (n >= 128).
-/// Result   false, with nothing done, if the operands are others, or on a host.
+/// A tile has 1024 rows and `tile_cols` columns: a multiple of 8 up to 128, or 0 for a choice.
+/// Sync     enqueued; fences where the workspace grows.
+/// Memory   workspace for partial sums: n numbers for each 1024 rows and for each `tile_cols` columns.
+/// Result   false, with nothing done, if the operands are others, there is no room for the workspace,
+///          or on a host.
 template <class Exec>
 bool thin_symmetric(Exec const& exec, Workspace<Exec>& workspace, Uplo uplo, double alpha,
                     MatrixRef<typename Exec::memory_space> const& A,
                     MatrixRef<typename Exec::memory_space> const& B, double beta,
-                    MatrixRef<typename Exec::memory_space> const& C);
+                    MatrixRef<typename Exec::memory_space> const& C, std::int64_t tile_cols = 0);
 
 }  // namespace strata::detail
 

@@ -41,9 +41,13 @@ inline std::vector<Step> ladder(LayerList const& layers, double shift) {
   return steps;
 }
 
-/// The first step from `next` on whose layers differ from those of the step before `next`.
+/// The first step from `next` on that is more accurate than the step before `next`: of other layers, or
+/// of a smaller shift.
 inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next) {
-  while (next < steps.size() && steps[next].layers == steps[next - 1].layers) ++next;
+  Step const& last = steps[next - 1];
+  while (next < steps.size() && steps[next].layers == last.layers &&
+         steps[next].shift >= last.shift)
+    ++next;
   return next;
 }
 

@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t most_scratch = std::size_t{1} << 28;
 
-Precision coarser(Precision a, Precision b) {
-  return traits(a).unit_roundoff >= traits(b).unit_roundoff ? a : b;
-}
-
 enum class Shape { Full, Lower, Upper };
 
 /// Results of a batch of products: one matrix S after the other, and the scales left out of them.
@@ -44,7 +40,7 @@ void add_results(ExecutionSpace const& exec, double alpha, Results<MemorySpace> 
         double const a = results.scale_a ? results.scale_a[k * results.stride_a] : 1;
         double const b = results.scale_b ? results.scale_b[k * results.stride_b] : 1;
         T* const target = c + k * stride_c + i + j * ldc;
-        *target += static_cast<T>(alpha * a * b) * static_cast<T>(s[i + column * lds]);
+        *target += static_cast<T>(alpha * a * b * static_cast<double>(s[i + column * lds]));
       });
 }
 

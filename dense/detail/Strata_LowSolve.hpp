@@ -22,8 +22,8 @@ namespace strata::dense::detail {
 /// columns are worth its matrix units. A solve of few columns is many short kernels, always the
 /// same ones: a device replays them.
 ///
-/// Sync     enqueued; the first calls for a number of columns allocate. Memory: a copy of R, the
-///          workspace of its own LeafBlas, which a recording refers to.
+/// Sync     enqueued; fences where its memory grows. Memory: a copy of R, and the workspace and scratch
+///          of its own LeafBlas, which a recording refers to.
 template <class ExecutionSpace>
 class LowSolve {
  public:
@@ -38,6 +38,9 @@ class LowSolve {
 
   void operator()(Matrix const& R) {
     constexpr std::int64_t many = 16;
+    if (strata::detail::runs_on_host<ExecutionSpace> &&
+        R.precision == accumulator(tree_.layers().leaf()))
+      return solve(R, Products::AsStored);
     Matrix const F = copy(R.rows, R.cols);
     blas_.convert(Op::NoTrans, R, F);
     bool const has_units =
@@ -60,29 +63,23 @@ class LowSolve {
       tree_trsm(blas_, Side::Left, op, Diag::NonUnit, 1, tree_, F, products);
   }
 
-  // Its place changes with the number of columns, and the recording with it.
+  // What was recorded is for the place and the number of columns that it was recorded with.
   Matrix copy(std::int64_t rows, std::int64_t cols) {
+    constexpr int slot = LeafBlas<ExecutionSpace>::scratch_slots - 1;
     Precision const precision = accumulator(tree_.layers().leaf());
     std::int64_t const ld = (rows + 15) / 16 * 16;
-    std::size_t const bytes = static_cast<std::size_t>(ld * cols) * traits(precision).bytes;
-    if (cols != cols_) {
-      blas_.exec().fence("strata::dense::LowSolve: other columns");
-      recording_ = {};
-      memory_ = {};
-      memory_ = Kokkos::View<std::byte*, memory_space>(
-          Kokkos::view_alloc(blas_.exec(), Kokkos::WithoutInitializing,
-                             "strata::dense::LowSolve::copy"),
-          bytes);
-      cols_ = cols;
-    }
-    return {memory_.data(), rows, cols, ld, precision, nullptr};
+    std::byte* const place =
+        blas_.scratch(slot, static_cast<std::size_t>(ld * cols) * traits(precision).bytes);
+    if (cols != cols_ || place != place_) recording_ = {};
+    cols_ = cols, place_ = place;
+    return {place, rows, cols, ld, precision, nullptr};
   }
 
   Tree const& tree_;
   std::optional<ThinSolve<ExecutionSpace>> thin_;
   LeafBlas<ExecutionSpace> blas_;
-  Kokkos::View<std::byte*, memory_space> memory_;
   std::int64_t cols_ = -1;
+  std::byte* place_ = nullptr;
   strata::detail::Recording<ExecutionSpace> recording_;
 };
 

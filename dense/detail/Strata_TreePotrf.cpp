@@ -48,17 +48,21 @@ auto TreePotrf<ExecutionSpace>::panel(std::size_t p) const -> Node const& {
 template <class ExecutionSpace>
 auto TreePotrf<ExecutionSpace>::pieces(Node const& panel) -> std::vector<Piece> {
   std::vector<Piece> found;
+  std::int64_t most_rows = 0;
   for (Node const* node = &tree_.root(); node != &panel;) {
     bool const in_left = panel.begin < node->begin + node->first_size;
     if (in_left) {
       std::int64_t const begin = panel.begin - node->begin;
       for (auto const& [first, strip] : tree_.strips(*node))
         if (begin >= first && begin < first + strip.cols)
-          found.push_back({node, strip.block(0, begin - first, strip.rows, panel.size),
-                           bulk_.panel(*node, begin, panel.size)});
+          found.push_back({node, strip.block(0, begin - first, strip.rows, panel.size), {}});
+      most_rows = std::max(most_rows, node->stored.rows);
     }
     node = in_left ? &tree_.left(*node) : &tree_.right(*node);
   }
+  bulk_.reserve_panel(most_rows, panel.size);  // of one place, which must not move
+  for (Piece& piece : found)
+    piece.panel = bulk_.panel(*piece.node, panel.begin - piece.node->begin, panel.size);
   std::reverse(found.begin(), found.end());
   return found;
 }

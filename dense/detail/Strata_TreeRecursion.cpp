@@ -11,10 +11,6 @@ namespace strata::dense::detail {
 
 namespace {
 
-Precision coarser(Precision a, Precision b) {
-  return traits(a).unit_roundoff >= traits(b).unit_roundoff ? a : b;
-}
-
 constexpr std::size_t scale_bytes = 256;
 
 std::int64_t leaves(std::int64_t size, std::int64_t leaf_size) {
@@ -80,6 +76,11 @@ auto TreeRecursion<ExecutionSpace>::panel(Node const& A, std::int64_t begin, std
     B.solution.scale = A.solution_scale;
   }
   return B;
+}
+
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::reserve_panel(std::int64_t rows, std::int64_t cols) {
+  (void)place(block_solution, rows, cols, solve_precision(Precision::fp8_e4m3));
 }
 
 template <class ExecutionSpace>

@@ -58,6 +58,8 @@ class TreeRecursion {
   /// What `solve` takes for columns [begin, begin + cols) of A's block: its solution is the stored
   /// block, or a copy in scratch of a block that is quantised when its largest entry is known.
   Panel<memory_space> panel(Node const& A, std::int64_t begin, std::int64_t cols);
+  /// Room for the solutions in scratch of blocks of up to so many rows and columns.
+  void reserve_panel(std::int64_t rows, std::int64_t cols);
   /// Quantise the solution of such a block into `stored`, its columns of the stored block.
   void finish(Tree const& tree, Panel<memory_space>& X, Matrix const& stored);
 

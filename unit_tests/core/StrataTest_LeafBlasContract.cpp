@@ -125,6 +125,8 @@ void scratch_is_kept_and_grows() {
   EXPECT_EQ(blas.scratch(0, 10), first);
   EXPECT_NE(blas.scratch(7, 1000), first);
   EXPECT_NE(blas.scratch(0, 1 << 20), nullptr);
+  blas.release_scratch();
+  EXPECT_NE(blas.scratch(0, 1 << 10), nullptr);
   EXPECT_TRUE(throws_with<MemoryError>("1125899906842624 bytes",
                                        [&] { (void)blas.scratch(1, std::size_t{1} << 50); }));
   EXPECT_TRUE(throws_with<ValueError>("scratch: slot 8, must be 0 to 7",

@@ -15,7 +15,7 @@ namespace {
 // NaN outside the triangle that is read, and in what beta = 0 must not look at.
 template <class Space>
 void check(Precision precision, std::int64_t n, std::int64_t cols, Uplo uplo, double alpha,
-           double beta) {
+           double beta, std::int64_t tile_cols = 0) {
   HostMatrix const values = reference::random(n, n, 1);
   StoredMatrix<Space> const A(
       reference::generate(n, n,
@@ -33,8 +33,8 @@ void check(Precision precision, std::int64_t n, std::int64_t cols, Uplo uplo, do
                                          std::abs(beta), reference::abs(c));
   Space const exec;
   strata::detail::Workspace<Space> workspace(exec);
-  bool const done =
-      strata::detail::thin_symmetric(exec, workspace, uplo, alpha, A.ref(), B.ref(), beta, C.ref());
+  bool const done = strata::detail::thin_symmetric(exec, workspace, uplo, alpha, A.ref(), B.ref(),
+                                                   beta, C.ref(), tile_cols);
   ASSERT_EQ(done, !strata::detail::runs_on_host<Space>);
   if (!done) return;
   EXPECT_TRUE(is_close(C.read(), reference::gemm(alpha, a, b, beta, c), magnitude,
@@ -62,7 +62,7 @@ template <class Space>
 class ThinSymmetric : public testing::Test {};
 TYPED_TEST_SUITE(ThinSymmetric, Spaces, SpaceNames);
 
-// Orders around those of a tile, 16 to 128 columns of 1024 rows.
+// Orders around those of a tile of 1024 rows; all widths.
 TYPED_TEST(ThinSymmetric, EqualsTheReferenceForBothTriangles) {
   for (Uplo const uplo : both_uplos) {
     for (std::int64_t const n : {1, 15, 16, 17, 511, 1023, 1024, 1025, 1153, 2820}) {
@@ -71,6 +71,8 @@ TYPED_TEST(ThinSymmetric, EqualsTheReferenceForBothTriangles) {
       check<TypeParam>(fp64, n, 2, uplo, -0.5, 2);
     }
     check<TypeParam>(fp32, 2049, 1, uplo, -1, 1);
+    for (std::int64_t const cols : {8, 16, 24, 120, 128})
+      for (std::int64_t const n : {100, 1300, 2049}) check<TypeParam>(fp64, n, 1, uplo, 1, 1, cols);
   }
 }
 TYPED_TEST(ThinSymmetric, RefusesOtherOperands) { refuses_other_operands<TypeParam>(); }

@@ -102,6 +102,16 @@ TYPED_TEST(PanelsOn, AgreeWithTheSlowReference) {
   }
 }
 
+// Three leaves, the last ragged: the deeper of two blocks in fp8 below the first panel has more rows.
+TYPED_TEST(PanelsOn, BlocksBelowAPanelShareScratchWhicheverIsTheLarger) {
+  for (std::int64_t const n : {129, 150, 176}) {
+    auto const result = factor<TypeParam>(geometric(n, 10), {fp8_e4m3, fp8_e4m3, fp32}, 64,
+                                          with(64, LeafSolve::Inverse));
+    ASSERT_EQ(result.order, 0);
+    EXPECT_LE(factor_error(geometric(n, 10), result.L), 2 * 0x1p-4) << n;
+  }
+}
+
 TYPED_TEST(PanelsOn, ErrorIsThatOfTheLayers) {
   HostMatrix const A = geometric(300, 10);
   for (LeafSolve const solve : both)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <core/detail/Strata_Team.hpp>
+#include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_LowSolve.hpp>
 #include <dense/detail/Strata_ThinSolve.hpp>
 #include <vector>
@@ -24,8 +25,8 @@ struct LoadedTree {
   BlockTree<LayerList, Space> tree;
   HostMatrix L;
 
-  LoadedTree(std::int64_t n, LayerList const& layers, std::int64_t leaf)
-      : tree(Space(), n, layers, leaf) {
+  LoadedTree(std::int64_t n, LayerList const& layers, std::int64_t leaf, std::int64_t panel = 0)
+      : tree(Space(), n, layers, leaf, options(panel)) {
     Space const exec;
     LeafBlas<Space> blas(exec);
     auto const triangle = on_device<Space>(random_triangle(n, 3));
@@ -33,6 +34,11 @@ struct LoadedTree {
     tree.quantise_all(blas);
     tree.store(exec, Uplo::Lower, matrix_ref(triangle));
     L = on_host(triangle);
+  }
+  static BlockTreeOptions options(std::int64_t panel) {
+    BlockTreeOptions chosen;
+    if (panel > 0) chosen.panel_size = panel;
+    return chosen;
   }
 };
 
@@ -91,10 +97,38 @@ TYPED_TEST(ThinSolveOn, EqualsSubstitutionWithTheStoredFactor) {
   }
 }
 
+// Columns in strips with scales of their own, and strips of more rows than one item takes.
+TYPED_TEST(ThinSolveOn, HandlesStripsOfScalesAndSeveralItems) {
+  if constexpr (!strata::detail::runs_on_host<TypeParam>) {
+    for (auto const& [n, leaf, panel] : std::vector<std::array<std::int64_t, 3>>{
+             {700, 32, 64}, {4500, 64, 256}, {4500, 2048, 0}}) {
+      LoadedTree<TypeParam> const loaded(n, {fp8_e4m3, fp8_e4m3, fp32}, leaf, panel);
+      dense::detail::ThinSolve<TypeParam> solve(TypeParam(), loaded.tree);
+      HostMatrix const B = random_matrix(n, 1, 4);
+      Kokkos::View<float**, Kokkos::LayoutLeft, typename TypeParam::memory_space> const x(
+          "strata::test::x", n, 1);
+      Kokkos::deep_copy(x, on_device<TypeParam>(B));
+      solve(matrix_ref(x));
+      Kokkos::fence("strata::test::solved");
+      EXPECT_LE(solve_error(loaded.L, B, on_host(x)), c * static_cast<double>(n) * 0x1p-24) << n;
+    }
+  }
+}
+
+TYPED_TEST(ThinSolveOn, TakesTheTreesOfAutomaticLeaves) {
+  for (std::int64_t const n : {300, 1000, 2000, 3001, 5000})
+    EXPECT_EQ(
+        dense::detail::ThinSolve<TypeParam>::takes(
+            LoadedTree<TypeParam>(n, {fp16, fp32}, automatic_leaf_size<TypeParam>(n, {fp32})).tree),
+        !strata::detail::runs_on_host<TypeParam>)
+        << n;
+}
+
 TYPED_TEST(ThinSolveOn, TakesNoSingleLeafAndNoLeafThatIsCutBetweenLoads) {
   using Thin = dense::detail::ThinSolve<TypeParam>;
   EXPECT_FALSE(Thin::takes(LoadedTree<TypeParam>(16, {fp32}, 16).tree));
   EXPECT_FALSE(Thin::takes(LoadedTree<TypeParam>(50, {fp16, fp32}, 20).tree));
+  EXPECT_FALSE(Thin::takes(LoadedTree<TypeParam>(64, {fp64, fp32}, 16).tree));  // wider blocks
 }
 
 // The number of columns decides the way, and what is recorded for one number must not serve another.

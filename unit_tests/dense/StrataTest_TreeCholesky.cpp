@@ -260,6 +260,19 @@ TYPED_TEST(TreeCholeskyOn, SaysWhatIsWrong) {
       message_of([&] { tree_syrk<Deep16>(exec, Uplo::Lower, Op::NoTrans, 1, wide, 0, square, 0); }),
       "tree_syrk: the leaf size is 0, must be >= 1");
   LeafBlas<TypeParam> blas(exec);
+  auto scaled = matrix_ref(square);
+  Kokkos::View<double, typename TypeParam::memory_space> const scale("strata::test::scale");
+  scaled.scale = scale.data();
+  auto const syrk = [&](auto const& A, auto const& C) {
+    return message_of([&] {
+      tree_syrk(blas, LayerList{Precision::fp64}, 2, Uplo::Lower, Op::NoTrans, 1, A, 1, C);
+    });
+  };
+  EXPECT_EQ(syrk(scaled, matrix_ref(square)),
+            "tree_syrk: A is in fp64, must be unscaled fp64 or fp32");
+  scaled.scale = nullptr, scaled.precision = Precision::fp16;
+  EXPECT_EQ(syrk(matrix_ref(square), scaled),
+            "tree_syrk: C is in fp16, must be unscaled fp64 or fp32");
   BlockTree<LayerList, TypeParam> const unloaded(exec, 4, Deep16::list(), 2);
   typename LeafBlas<TypeParam>::InfoView const info("strata::test::info");
   EXPECT_EQ(message_of([&] { tree_potrf(blas, unloaded, info); }),
