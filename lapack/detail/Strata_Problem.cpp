@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <c/strata.h>
+
+#include <algorithm>
+#include <cctype>
+#include <lapack/detail/Strata_Problem.hpp>
+#include <lapack/detail/Strata_Settings.hpp>
+#include <lapack/detail/Strata_System.hpp>
+#include <lapack/detail/Strata_SystemCall.hpp>
+#include <string>
+#include <type_traits>
+
+namespace strata::lapack::detail {
+
+namespace {
+
+constexpr std::int64_t no_memory = -1010;
+
+// Strata's leaves call LAPACK by the names that this library has: such calls go on to the system's.
+thread_local int depth = 0;
+struct Inside {
+  Inside() { ++depth; }
+  ~Inside() { --depth; }
+  Inside(Inside const&) = delete;
+  Inside& operator=(Inside const&) = delete;
+};
+
+bool is_potrf(Routine routine) { return routine == Routine::Spotrf || routine == Routine::Dpotrf; }
+bool is_potrs(Routine routine) { return routine == Routine::Spotrs || routine == Routine::Dpotrs; }
+
+// The place of LAPACK's first wrong argument; 0 if there is none.
+template <class T>
+std::int64_t wrong_argument(Routine routine, Problem<T> const& p) {
+  char const uplo = static_cast<char>(std::toupper(static_cast<unsigned char>(p.uplo)));
+  std::int64_t const least = std::max<std::int64_t>(1, p.n);
+  bool const has_B = !is_potrf(routine);
+  if (uplo != 'L' && uplo != 'U') return 1;
+  if (p.n < 0) return 2;
+  if (has_B && p.nrhs < 0) return 3;
+  if (p.lda < least) return has_B ? 5 : 4;
+  if (has_B && p.ldb < least) return 7;
+  if (routine == Routine::Dsposv && p.ldx < least) return 9;
+  return 0;
+}
+
+void tell_xerbla(Routine routine, Width width, std::int64_t place) {
+  std::string name = routine_names[static_cast<std::size_t>(routine)];
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (width == Width::Int64) {
+    using Xerbla = void(char const*, std::int64_t const*, std::size_t);
+    if (void* const wide = find_in_process("xerbla_64_"))
+      return reinterpret_cast<Xerbla*>(wide)(name.data(), &place, name.size());
+  }
+  using Xerbla = void(char const*, std::int32_t const*, std::size_t);
+  auto const narrow = static_cast<std::int32_t>(place);
+  if (void* const found = find_in_process("xerbla_"))
+    reinterpret_cast<Xerbla*>(found)(name.data(), &narrow, name.size());
+}
+
+strata_status by_strata(Routine routine, Problem<double>& p, strata_options const& o) {
+  switch (routine) {
+    case Routine::Dpotrf:
+      return strata_dpotrf(p.uplo, p.n, p.A, p.lda, &o, &p.info);
+    case Routine::Dpotrs:
+      return strata_dpotrs(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &p.info);
+    case Routine::Dposv:
+      return strata_dposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &o, &p.info);
+    default:
+      return strata_dsposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, p.X, p.ldx, &o, &p.iter,
+                           &p.info);
+  }
+}
+strata_status by_strata(Routine routine, Problem<float>& p, strata_options const& o) {
+  switch (routine) {
+    case Routine::Spotrf:
+      return strata_spotrf(p.uplo, p.n, p.A, p.lda, &o, &p.info);
+    case Routine::Spotrs:
+      return strata_spotrs(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &p.info);
+    default:
+      return strata_sposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &o, &p.info);
+  }
+}
+
+// Whether Strata did it; if not, nothing was written.
+template <class T>
+bool try_strata(Routine routine, Problem<T>& p, Settings const& settings) {
+  Inside const inside;
+  strata_options options = {};
+  options.struct_size = sizeof options;
+  options.layers = settings.layers.c_str();
+  options.leaf_size = settings.leaf;
+  strata_status const status = by_strata(routine, p, options);
+  if (status != STRATA_SUCCESS && status != STRATA_NOT_POSITIVE_DEFINITE) return false;
+  ++calls(routine).by_strata;
+  return true;
+}
+
+template <class T>
+bool on_device(Problem<T> const& p) {
+  return strata_is_device_pointer(p.A) != 0 || strata_is_device_pointer(p.B) != 0;
+}
+
+template <class T>
+void dispatch(Routine routine, Width width, Problem<T>& p) {
+  auto const now = settings();
+  bool const device = on_device(p), strata = depth == 0 && (device || p.n >= now->threshold);
+  if (strata && try_strata(routine, p, *now)) return;
+  std::string reason = strata ? strata_message() : "";
+  if (!device) {
+    if (by_system(routine, width, p)) {
+      if (depth == 0) ++calls(routine).by_system;
+      return;
+    }
+    if (!strata && depth == 0 && try_strata(routine, p, *now)) return;
+    reason += (reason.empty() ? "" : "; ") + missing_system(routine, width);
+  }
+  say(std::string(routine_names[static_cast<std::size_t>(routine)]) + ": " + reason);
+  p.info = no_memory;
+}
+
+}  // namespace
+
+template <class T>
+void solve(Routine routine, Width width, Problem<T>& p) noexcept {
+  p.iter = p.info = 0;
+  try {
+    if (std::int64_t const place = wrong_argument(routine, p); place != 0) {
+      p.info = -place;
+      return tell_xerbla(routine, width, place);
+    }
+    if (p.n == 0 || (is_potrs(routine) && p.nrhs == 0)) return;
+    dispatch(routine, width, p);
+  } catch (std::exception const& error) {
+    say(error.what());
+    p.info = no_memory;
+  }
+}
+
+template void solve(Routine, Width, Problem<float>&) noexcept;
+template void solve(Routine, Width, Problem<double>&) noexcept;
+
+}  // namespace strata::lapack::detail
