@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dlfcn.h>
 
+#include <lapack/detail/Strata_Report.hpp>
 #include <lapack/detail/Strata_Settings.hpp>
 #include <lapack/detail/Strata_System.hpp>
 #include <string_view>
@@ -40,22 +41,18 @@ bool is_64(std::string_view name) { return name.ends_with("_64_"); }
 void* SystemFunction::address() {
   if (searched_) return address_;
   auto const named = settings()->lapack;
-  void* found = nullptr;
-  if (!named.empty()) {
-    found = look_in(named.c_str(), name_);
-  } else {
-    found = dlsym(RTLD_NEXT, name_);
-    if (found == nullptr)
-      found = is_64(name_) ? look_in_all(libraries_64, name_) : look_in_all(libraries, name_);
-  }
+  void* found = named.empty() ? nullptr : look_in(named.c_str(), name_);
+  if (found == nullptr && !named.empty())
+    say("no " + std::string(name_) + " in " + named + ": looking elsewhere");
+  if (found == nullptr) found = dlsym(RTLD_NEXT, name_);
+  if (found == nullptr)
+    found = is_64(name_) ? look_in_all(libraries_64, name_) : look_in_all(libraries, name_);
   address_ = found;
   searched_ = true;
   return found;
 }
 
 std::string SystemFunction::missing() const {
-  auto const named = settings()->lapack;
-  if (!named.empty()) return "no " + std::string(name_) + " in " + named;
   std::string text = "no " + std::string(name_) + " in the process, nor in a library";
   char const* separator = " ";
   for (char const* const library : is_64(name_) ? libraries_64 : libraries) {

@@ -10,8 +10,8 @@ namespace strata::lapack::detail {
 
 /// A function of the system's LAPACK, looked up at its first use.
 ///
-/// It is the next of that name after this library in the process' order, or that of the library
-/// that the setting `lapack` names, or of liblapack.so.3.
+/// It is that of the library that the setting `lapack` names, else the next of that name after this
+/// library in the process' order, else that of liblapack.so.3.
 class SystemFunction {
  public:
   explicit constexpr SystemFunction(char const* name) : name_(name) {}
