@@ -11,6 +11,7 @@
 #include <core/Strata_Version.hpp>
 #include <exception>
 #include <new>
+#include <string_view>
 
 namespace strata::c::detail {
 
@@ -19,6 +20,11 @@ namespace {
 std::string& message_of_thread() {
   thread_local std::string text = strata_status_name(STRATA_SUCCESS);
   return text;
+}
+
+// Kokkos says by its text alone that it has no memory for a View.
+bool is_kokkos_allocation(std::exception const& error) {
+  return std::string_view(error.what()).find("failed to allocate") != std::string_view::npos;
 }
 
 strata_status status_of(std::exception_ptr const& failure, std::string& text) {
@@ -45,7 +51,7 @@ strata_status status_of(std::exception_ptr const& failure, std::string& text) {
   } catch (VendorError const& error) {
     return with(error, STRATA_VENDOR_ERROR);
   } catch (std::exception const& error) {
-    return with(error, STRATA_INTERNAL_ERROR);
+    return with(error, is_kokkos_allocation(error) ? STRATA_OUT_OF_MEMORY : STRATA_INTERNAL_ERROR);
   } catch (...) {
     text += "an exception of unknown type";
     return STRATA_INTERNAL_ERROR;

@@ -11,7 +11,7 @@
  * Memory    pointers to matrices may be to the host's memory, or to the device's in a build for
  *           GPUs; the host's is then copied.
  * Threads   may call at once; a strata_factor is one thread's at a time.
- * Structs   begin with their size, which the caller sets: strata_options o = {sizeof o};
+ * Structs   begin with their size, which the caller sets: strata_options o = {.struct_size = sizeof o};
  *           0 in every other member of strata_options means the default. */
 #ifndef STRATA_H
 #define STRATA_H

@@ -31,9 +31,9 @@ int main(int argc, char** argv) {
   double *A = malloc(sizeof(double) * n * n), *b = malloc(sizeof(double) * n),
          *x = malloc(sizeof(double) * n);
   strata_factor* factor = NULL;
-  strata_options options = {sizeof options};
-  strata_solve_report report = {sizeof report};
-  strata_factor_report made = {sizeof made};
+  strata_options options = {.struct_size = sizeof options};
+  strata_solve_report report = {.struct_size = sizeof report};
+  strata_factor_report made = {.struct_size = sizeof made};
 
   if (A == NULL || b == NULL || x == NULL) return 2;
   for (int64_t j = 0; j < n; ++j) {
