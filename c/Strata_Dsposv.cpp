@@ -11,6 +11,9 @@
 #include <cmath>
 #include <core/Strata_Version.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 using namespace strata::c::detail;
 using strata::LeafBlas;
@@ -25,26 +28,36 @@ constexpr bool on_host = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::ac
 // LAPACK's iter where fp64 had to do it.
 enum Fallback : std::int64_t { overflowed = -2, broke_down = -3, diverged = -31 };
 
+// AMX multiplies bf16 16 times as fast as fp32, AVX-512 twice.
 bool has_units_for_bf16() {
   static bool const found = [] {
     auto const units = strata::devices().host.matrix_units;
-    return std::find(units.begin(), units.end(), "amx_bf16") != units.end();
+    return std::any_of(units.begin(), units.end(), [](std::string const& unit) {
+      return unit == "amx_bf16" || unit == "avx512_bf16";
+    });
   }();
   return found;
 }
 
-LayerList low_layers(std::int64_t n) {
-  if (!on_host) {
-    auto const layers = strata::dense::automatic_layers<Exec>(n);
-    return layers.is_fp64() ? LayerList{Precision::fp32} : layers;
-  }
-  if (!has_units_for_bf16()) return {Precision::fp32};
+// All but the leaves in `low`.
+LayerList over_fp32(Precision low, std::int64_t n) {
   auto const leaf = strata::dense::automatic_leaf_size<Exec>(n, {Precision::fp32});
   std::vector<Precision> layers;
   for (std::int64_t size = n; size > leaf; size = strata::dense::half_of_leaves(size, leaf))
-    layers.push_back(Precision::bf16);
+    layers.push_back(low);
   layers.push_back(Precision::fp32);
   return LayerList(std::move(layers));
+}
+
+// What is tried before fp64, in this order: fp32 is what LAPACK's own would take.
+std::vector<LayerList> low_layers(std::int64_t n, std::optional<LayerList> const& asked) {
+  if (asked) return {*asked};
+  LayerList const plain{Precision::fp32};
+  LayerList const lowest =
+      on_host ? over_fp32(Precision::bf16, n) : strata::dense::automatic_layers<Exec>(n);
+  bool const worth_it = n >= 1024 && (!on_host || has_units_for_bf16());
+  if (!worth_it || lowest == plain || lowest.is_fp64()) return {plain};
+  return {lowest, plain};
 }
 
 using Matrix = strata::MatrixRef<Memory>;
@@ -61,20 +74,24 @@ StridedView view_of(Matrix const& a, bool transposed) {
   return StridedView(static_cast<double*>(a.data), layout);
 }
 
-// A refinement costs two or three readings of the matrix: so many cost less than the factorisation in fp64.
-int patience(std::int64_t n) { return static_cast<int>(std::max<std::int64_t>(30, n / 64)); }
+// A refinement costs two or three readings of the matrix: so many cost less than the next factorisation.
+int patience(std::int64_t n, bool last) {
+  return last ? static_cast<int>(std::max<std::int64_t>(30, n / 64)) : 30;
+}
 
 // X = A^-1 B from a factor in `layers`; the number of refinements, or why there is no X.
 std::int64_t solve_low(Exec const& exec, Uplo uplo, Matrix const& A, Matrix const& B,
-                       Matrix const& X, LayerList const& layers, Choices const& options) {
+                       Matrix const& X, LayerList const& layers, Choices const& options,
+                       bool last) {
   strata::dense::CholeskyOptions factor_options;
   factor_options.leaf_size = options.cholesky.leaf_size;
   factor_options.ladder = false;
   strata::dense::RefinementOptions refinement;
   // ||r|| <= 2 tolerance ||A|| ||x||, as ||b|| <= ||A|| ||x|| + ||r||
   refinement.tolerance = std::sqrt(static_cast<double>(A.rows)) * 0x1p-54;
-  refinement.max_iterations =
-      options.refinement.max_iterations > 0 ? options.refinement.max_iterations : patience(A.rows);
+  refinement.max_iterations = options.refinement.max_iterations > 0
+                                  ? options.refinement.max_iterations
+                                  : patience(A.rows, last);
   try {
     CholeskyFactor<Exec> factor(exec, view_of(A, uplo == Uplo::Upper), layers, factor_options);
     if (!factor.info().ok())
@@ -105,8 +122,12 @@ strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, double* A, int64
     Operand<double> const a(exec, A, n, n, lda, part_of(triangle));
     Operand<double const> const b(exec, B, n, nrhs, ldb, Part::All);
     Operand<double> const x(exec, X, n, nrhs, ldx, Part::None);
-    auto const layers = asked.layers ? *asked.layers : low_layers(n);
-    *iter = solve_low(exec, triangle, a.matrix(), b.matrix(), x.matrix(), layers, asked);
+    auto const tries = low_layers(n, asked.layers);
+    for (auto const& layers : tries) {
+      *iter = solve_low(exec, triangle, a.matrix(), b.matrix(), x.matrix(), layers, asked,
+                        &layers == &tries.back());
+      if (*iter >= 0 || *iter == overflowed) break;
+    }
     if (*iter < 0) {
       LeafBlas<Exec> blas(exec);
       order = potrf_in_place(blas, triangle, a.matrix(), 0);
