@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <lapack/detail/Strata_Library.hpp>
 #include <lapack/detail/Strata_Report.hpp>
 #include <lapack/detail/Strata_Settings.hpp>
 #include <string>
@@ -15,20 +16,20 @@ using namespace strata::lapack::detail;
 strata_status strata_lapack_configure(char const* text) {
   try {
     if (text == nullptr)
-      return strata_report_status(STRATA_INVALID_ARGUMENT,
-                                  "STRATA_LAPACK: the text is a null pointer");
+      return library().report_status(STRATA_INVALID_ARGUMENT,
+                                     "STRATA_LAPACK: the text is a null pointer");
     Settings const next = parse_settings(text, *settings());
     strata_options options = {};
     options.struct_size = sizeof options;
     options.layers = next.layers.c_str();
-    if (strata_status const status = strata_check_options(&options); status != STRATA_SUCCESS)
+    if (strata_status const status = library().check_options(&options); status != STRATA_SUCCESS)
       return status;
     use_settings(next);
-    return strata_report_status(STRATA_SUCCESS, nullptr);
+    return library().report_status(STRATA_SUCCESS, nullptr);
   } catch (SettingsError const& error) {
-    return strata_report_status(STRATA_INVALID_ARGUMENT, error.what());
+    return library().report_status(STRATA_INVALID_ARGUMENT, error.what());
   } catch (std::exception const& error) {
-    return strata_report_status(STRATA_OUT_OF_MEMORY, error.what());
+    return library().report_status(STRATA_OUT_OF_MEMORY, error.what());
   }
 }
 
@@ -39,9 +40,9 @@ strata_status strata_lapack_calls(char const* routine, int64_t* by_strata, int64
     Calls const& found = calls(static_cast<Routine>(k));
     if (by_strata != nullptr) *by_strata = found.by_strata;
     if (by_system != nullptr) *by_system = found.by_system;
-    return strata_report_status(STRATA_SUCCESS, nullptr);
+    return library().report_status(STRATA_SUCCESS, nullptr);
   }
-  return strata_report_status(
+  return library().report_status(
       STRATA_INVALID_ARGUMENT,
       "strata_lapack_calls: there are spotrf, dpotrf, spotrs, dpotrs, sposv, dposv and dsposv");
 }

@@ -38,9 +38,9 @@ void end_at_exit() {
 void start_now() {
   STRATA_REQUIRE(c::detail::NotReady, !Kokkos::is_finalized(),
                  "Kokkos was ended in this process and can't be started again");
-  static bool const registered = std::atexit(end_at_exit) == 0;
   Kokkos::initialize(Kokkos::InitializationSettings().set_disable_warnings(true));
-  started_here = registered;
+  started_here = true;
+  (void)std::atexit(end_at_exit);  // after what Kokkos has loaded: it ends before that does
 }
 
 }  // namespace

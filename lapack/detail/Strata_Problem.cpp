@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <lapack/detail/Strata_Library.hpp>
 #include <lapack/detail/Strata_Problem.hpp>
 #include <lapack/detail/Strata_Settings.hpp>
 #include <lapack/detail/Strata_System.hpp>
@@ -62,60 +63,72 @@ void tell_xerbla(Routine routine, Width width, std::int64_t place) {
 strata_status by_strata(Routine routine, Problem<double>& p, strata_options const& o) {
   switch (routine) {
     case Routine::Dpotrf:
-      return strata_dpotrf(p.uplo, p.n, p.A, p.lda, &o, &p.info);
+      return library().dpotrf(p.uplo, p.n, p.A, p.lda, &o, &p.info);
     case Routine::Dpotrs:
-      return strata_dpotrs(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &p.info);
+      return library().dpotrs(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &p.info);
     case Routine::Dposv:
-      return strata_dposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &o, &p.info);
+      return library().dposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &o, &p.info);
     default:
-      return strata_dsposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, p.X, p.ldx, &o, &p.iter,
-                           &p.info);
+      return library().dsposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, p.X, p.ldx, &o, &p.iter,
+                              &p.info);
   }
 }
 strata_status by_strata(Routine routine, Problem<float>& p, strata_options const& o) {
   switch (routine) {
     case Routine::Spotrf:
-      return strata_spotrf(p.uplo, p.n, p.A, p.lda, &o, &p.info);
+      return library().spotrf(p.uplo, p.n, p.A, p.lda, &o, &p.info);
     case Routine::Spotrs:
-      return strata_spotrs(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &p.info);
+      return library().spotrs(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &p.info);
     default:
-      return strata_sposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &o, &p.info);
+      return library().sposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &o, &p.info);
   }
 }
 
-// Whether Strata did it; if not, nothing was written.
+// Whether Strata did it; if not, nothing was written, and `reason` says why.
 template <class T>
-bool try_strata(Routine routine, Problem<T>& p, Settings const& settings) {
+bool try_strata(Routine routine, Problem<T>& p, Settings const& settings, std::string& reason) {
   Inside const inside;
-  strata_options options = {};
-  options.struct_size = sizeof options;
-  options.layers = settings.layers.c_str();
-  options.leaf_size = settings.leaf;
-  strata_status const status = by_strata(routine, p, options);
-  if (status != STRATA_SUCCESS && status != STRATA_NOT_POSITIVE_DEFINITE) return false;
-  ++calls(routine).by_strata;
-  return true;
+  try {
+    strata_options options = {};
+    options.struct_size = sizeof options;
+    options.layers = settings.layers.c_str();
+    options.leaf_size = settings.leaf;
+    strata_status const status = by_strata(routine, p, options);
+    if (status == STRATA_SUCCESS || status == STRATA_NOT_POSITIVE_DEFINITE) {
+      ++calls(routine).by_strata;
+      return true;
+    }
+    reason = library().message();
+  } catch (std::exception const& error) {  // no libstrata_c
+    reason = error.what();
+  }
+  return false;
 }
 
+// Host builds need not ask, and so load nothing for small matrices.
 template <class T>
 bool on_device(Problem<T> const& p) {
-  return strata_is_device_pointer(p.A) != 0 || strata_is_device_pointer(p.B) != 0;
+  if (!STRATA_LAPACK_DEVICES) return false;
+  try {
+    return library().is_device_pointer(p.A) != 0 || library().is_device_pointer(p.B) != 0;
+  } catch (std::exception const&) {  // no libstrata_c: the system's LAPACK will do
+    return false;
+  }
 }
 
 template <class T>
 void dispatch(Routine routine, Width width, Problem<T>& p) {
   auto const now = settings();
-  bool const device = on_device(p), strata = depth == 0 && (device || p.n >= now->threshold);
-  if (strata && try_strata(routine, p, *now)) return;
-  std::string reason = strata ? strata_message() : "";
-  if (!device) {
-    if (by_system(routine, width, p)) {
-      if (depth == 0) ++calls(routine).by_system;
-      return;
-    }
-    if (!strata && depth == 0 && try_strata(routine, p, *now)) return;
-    reason += (reason.empty() ? "" : "; ") + missing_system(routine, width);
+  bool const device = depth == 0 && on_device(p);
+  bool const large = depth == 0 && (device || p.n >= now->threshold);
+  std::string reason;
+  if (large && try_strata(routine, p, *now, reason)) return;
+  if (!device && by_system(routine, width, p)) {
+    if (depth == 0) ++calls(routine).by_system;
+    return;
   }
+  if (!large && depth == 0 && try_strata(routine, p, *now, reason)) return;
+  if (!device) reason += (reason.empty() ? "" : "; ") + missing_system(routine, width);
   say(std::string(routine_names[static_cast<std::size_t>(routine)]) + ": " + reason);
   p.info = no_memory;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time SciPy's cho_factor and LAPACK's dsposv with and without the drop-in, in processes that take turns.
+"""Time SciPy's cho_factor, and LAPACK's dpotrf and dsposv, with and without the drop-in, in processes that take turns.
 
     python3 perf/lapack/drop_in.py build/release/lapack/libstrata_lapack.so --n 8192 --repeat 5
 
@@ -40,6 +40,21 @@ def backward_error(A, x, b):
     return float(np.abs(b - A @ x).max() / (norm * np.abs(x).max() + np.abs(b).max()))
 
 
+def dpotrf(A, b):
+    """The factorisation alone, where there is no SciPy."""
+    copy, order, info = A.copy(order="F"), ctypes.c_int(len(b)), ctypes.c_int(0)
+    x, one = b.copy(), ctypes.c_int(1)
+    process = ctypes.CDLL(None)  # the first of that name: the drop-in's, if it is preloaded
+    arguments = (b"L", ctypes.byref(order), ctypes.c_void_p(copy.ctypes.data), ctypes.byref(order), ctypes.byref(info))
+    begin = time.perf_counter()
+    process.dpotrf_(*arguments)
+    seconds = time.perf_counter() - begin
+    if info.value:
+        sys.exit(f"dpotrf: info = {info.value}")
+    process.dpotrs_(b"L", ctypes.byref(order), ctypes.byref(one), *arguments[2:4], ctypes.c_void_p(x.ctypes.data), arguments[3], arguments[4])
+    return seconds, x, 0
+
+
 def cho_factor(A, b):
     import scipy.linalg
 
@@ -56,7 +71,7 @@ def dsposv(A, b):
     pointer = lambda a: ctypes.c_void_p(a.ctypes.data)
     order, one, iteration, info = ctypes.c_int(n), ctypes.c_int(1), ctypes.c_int(0), ctypes.c_int(0)
     copy, x, work, swork = A.copy(order="F"), np.zeros(n), np.zeros(n), np.zeros(n * (n + 1), dtype=np.float32)
-    call = ctypes.CDLL(None).dsposv_  # the process' first: the drop-in's, if it is preloaded
+    call = ctypes.CDLL(None).dsposv_
     by = ctypes.byref
     begin = time.perf_counter()
     call(b"L", by(order), by(one), pointer(copy), by(order), pointer(b), by(order), pointer(x), by(order), pointer(work), pointer(swork),
@@ -69,11 +84,10 @@ def dsposv(A, b):
 
 def work(arguments):
     import numpy as np
-    import scipy.linalg  # noqa: F401
 
     ctypes.CDLL("liblapack.so.3", mode=ctypes.RTLD_GLOBAL)
     results = {}
-    for name, function in (("cho_factor", cho_factor), ("dsposv", dsposv)):
+    for name, function in (("cho_factor", cho_factor), ("dpotrf", dpotrf), ("dsposv", dsposv)):
         if name not in arguments.calls:
             continue
         for n in (1024, arguments.n):
@@ -104,7 +118,7 @@ def main():
     parser.add_argument("--n", type=int, default=8192)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--matrix", choices=("exponential", "kms"), default="exponential")
-    parser.add_argument("--calls", nargs="+", default=["cho_factor", "dsposv"])
+    parser.add_argument("--calls", nargs="+", choices=("cho_factor", "dpotrf", "dsposv"), default=["cho_factor", "dsposv"])
     parser.add_argument("--settings", default="", help="of STRATA_LAPACK")
     parser.add_argument("--json", help="write all times there")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)

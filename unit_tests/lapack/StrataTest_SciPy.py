@@ -54,6 +54,13 @@ class SciPy(unittest.TestCase):
             self.assertEqual(counts[routine][0], 0, routine)
             self.assertGreater(counts[routine][1], 0, routine)
 
+    def test_programs_that_solve_nothing_load_nothing(self):
+        environment = dict(os.environ, LD_PRELOAD=os.environ["STRATA_LAPACK_LIBRARY"])
+        maps = subprocess.run(["cat", "/proc/self/maps"], capture_output=True, text=True, env=environment).stdout
+        self.assertIn("libstrata_lapack", maps)
+        for library in ("libstrata_c", "blas", "lapack.so.3", "kokkos"):
+            self.assertNotIn(library, maps)
+
     def test_nothing_is_printed_unless_asked(self):
         _, counts, rest = run("")
         self.assertEqual((counts, rest), ({}, []))
