@@ -182,8 +182,8 @@ STRATA_API strata_status strata_sposv(char uplo, int64_t n, int64_t nrhs, float*
  *             -3  the factorisation in low precision broke down,
  *            -31  the refinement did not converge,
  *           A holds its fp64 factor and X what that gives. Of `options` layers, leaf size and
- *           max_iterations are used. By default layers of bf16 over fp32 (processors with
- *           instructions for it, n >= 1024) or fp16 over fp32 (GPUs) are tried, then fp32. */
+ *           max_iterations are used. By default layers of bf16 over fp32 (processors with matrix
+ *           units for it, n >= 4096) or fp16 over fp32 (GPUs) are tried, then fp32. */
 STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, double* A, int64_t lda,
                                        const double* B, int64_t ldb, double* X, int64_t ldx,
                                        const strata_options* options, int64_t* iter, int64_t* info);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The only part of the library that writes to stderr: a trace that was asked for, and failures
 // that LAPACK's interface has no place for.
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <lapack/detail/Strata_Report.hpp>
@@ -24,7 +25,8 @@ struct AtExit {
         say(std::string(routine_names[k]) + ": " + std::to_string(counters[k].by_strata) +
             " calls by Strata, " + std::to_string(counters[k].by_system) +
             " by the system's LAPACK");
-    } catch (...) {  // no memory: no trace
+    } catch (...) {
+      say("no memory for the trace");
     }
   }
 };
@@ -34,12 +36,14 @@ AtExit const at_exit;
 
 Calls& calls(Routine routine) { return counters[static_cast<std::size_t>(routine)]; }
 
-void say(std::string const& line) noexcept {
-  try {
-    std::string const text = "strata_lapack: " + line + "\n";
-    (void)!write(STDERR_FILENO, text.data(), text.size());
-  } catch (...) {
-  }
+void say(std::string_view line) noexcept {
+  constexpr std::string_view begin = "strata_lapack: ", end = "\n";
+  std::array<iovec, 3> parts{};
+  auto const part = [](std::string_view text) {
+    return iovec{const_cast<char*>(text.data()), text.size()};
+  };
+  parts = {part(begin), part(line), part(end)};
+  (void)!writev(STDERR_FILENO, parts.data(), static_cast<int>(parts.size()));
 }
 
 }  // namespace strata::lapack::detail

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 namespace strata::lapack::detail {
 
@@ -25,7 +25,7 @@ struct Calls {
 Calls& calls(Routine routine);
 
 /// One line on stderr, for what a caller of LAPACK can be told in no other way.
-void say(std::string const& line) noexcept;
+void say(std::string_view line) noexcept;
 
 }  // namespace strata::lapack::detail
 
