@@ -15,8 +15,9 @@ namespace {
 
 std::mutex starting;  // held while Kokkos starts or ends
 std::atomic<std::int64_t> users{0};
-bool started_here = false;      // guarded by `starting`
-std::atomic<pid_t> process{0};  // that Kokkos was first seen ready in
+std::atomic<bool> ending{false};  // no new users from here on
+bool started_here = false;        // guarded by `starting`
+std::atomic<pid_t> process{0};    // that Kokkos was first seen ready in
 
 // Threads and devices of Kokkos do not survive a fork; plain loops do.
 constexpr bool survives_fork =
@@ -26,13 +27,18 @@ constexpr bool survives_fork =
     false;
 #endif
 
-bool may_end() {
-  return started_here && process == getpid() && Kokkos::is_initialized() && users == 0;
+// A User counts itself before it looks at `ending`, which is set before users are counted here: one
+// of the two sees the other.
+bool end_unless_used() {
+  ending = true;
+  bool const mine = started_here && process == getpid() && Kokkos::is_initialized();
+  if (mine && users == 0) Kokkos::finalize();
+  return users == 0;
 }
 
 void end_at_exit() {
   std::unique_lock const lock(starting, std::try_to_lock);
-  if (lock.owns_lock() && may_end()) Kokkos::finalize();
+  if (lock.owns_lock()) (void)end_unless_used();
 }
 
 void start_now() {
@@ -59,14 +65,16 @@ void start_kokkos() {
 
 void stop_kokkos() {
   std::lock_guard const lock(starting);
-  STRATA_REQUIRE(c::detail::NotReady, users == 0, "finalize: ", users.load(),
+  bool const ended = end_unless_used();
+  ending = false;  // Kokkos itself knows whether it was ended
+  STRATA_REQUIRE(c::detail::NotReady, ended, "finalize: ", users.load(),
                  " factors or calls are alive; destroy them first");
-  if (may_end()) Kokkos::finalize();
 }
 
 User::User() {
   ++users;
   try {
+    STRATA_REQUIRE(c::detail::NotReady, !ending, "Kokkos is being ended");
     start_kokkos();
   } catch (...) {
     --users;
