@@ -179,5 +179,39 @@ TEST(CProcess, KnowsTheHostsMemory) {
   EXPECT_EQ(strata_is_device_pointer(nullptr), 0);
 }
 
+// Where there is a GPU, pointers to its memory are used as they are, also mixed with the host's.
+TEST(CProcess, TakesTheDevicesMemoryAsItIs) {
+  using Exec = Kokkos::DefaultExecutionSpace;
+  using Memory = Exec::memory_space;
+  constexpr bool on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
+  Exec const exec;
+  System<double> const s('L', 130, 2);
+  auto const on_device = [&](std::vector<double> const& from) {
+    Kokkos::View<double*, Memory> const to(
+        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::test::c::device"),
+        from.size());
+    Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const
+        view(from.data(), from.size());
+    Kokkos::deep_copy(exec, to, view);
+    return to;
+  };
+  auto const A = on_device(s.A), B = on_device(s.B);
+  exec.fence("strata::test::c::copied");
+  EXPECT_EQ(strata_is_device_pointer(A.data()), on_host ? 0 : 1);
+  std::int64_t info = -9;
+  ASSERT_EQ(strata_dpotrf('L', 130, A.data(), s.ld, nullptr, &info), STRATA_SUCCESS)
+      << strata_message();
+  std::vector<double> F(s.A.size()), X = s.B;
+  Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const to(
+      F.data(), F.size());
+  Kokkos::deep_copy(exec, to, A);
+  exec.fence("strata::test::c::read");
+  EXPECT_LE(s.factor_error(F), 0x1p-48);
+  EXPECT_TRUE(s.rest_is_untouched(F, true));
+  ASSERT_EQ(strata_dpotrs('L', 130, 2, A.data(), s.ld, X.data(), s.ld, &info), STRATA_SUCCESS);
+  EXPECT_LE(s.backward_error(X), 0x1p-46);
+  EXPECT_TRUE(s.rest_is_untouched(X, false));
+}
+
 }  // namespace
 }  // namespace strata::test
