@@ -19,7 +19,7 @@ function(strata_add_c_library name)
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_options(${target} PRIVATE
-    "LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${arg_EXPORTS}" "LINKER:--no-undefined")
+    "LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${arg_EXPORTS}")
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
   if(arg_HEADERS)
     target_sources(${target} PUBLIC

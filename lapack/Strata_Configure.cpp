@@ -19,11 +19,6 @@ strata_status strata_lapack_configure(char const* text) {
       return library().report_status(STRATA_INVALID_ARGUMENT,
                                      "STRATA_LAPACK: the text is a null pointer");
     Settings const next = parse_settings(text, *settings());
-    strata_options options = {};
-    options.struct_size = sizeof options;
-    options.layers = next.layers.c_str();
-    if (strata_status const status = library().check_options(&options); status != STRATA_SUCCESS)
-      return status;
     use_settings(next);
     return library().report_status(STRATA_SUCCESS, nullptr);
   } catch (SettingsError const& error) {

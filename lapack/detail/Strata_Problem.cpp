@@ -27,6 +27,7 @@ struct Inside {
   Inside& operator=(Inside const&) = delete;
 };
 
+std::string name_of(Routine routine) { return routine_names[static_cast<std::size_t>(routine)]; }
 bool is_potrf(Routine routine) { return routine == Routine::Spotrf || routine == Routine::Dpotrf; }
 bool is_potrs(Routine routine) { return routine == Routine::Spotrs || routine == Routine::Dpotrs; }
 
@@ -46,7 +47,7 @@ std::int64_t wrong_argument(Routine routine, Problem<T> const& p) {
 }
 
 void tell_xerbla(Routine routine, Width width, std::int64_t place) {
-  std::string name = routine_names[static_cast<std::size_t>(routine)];
+  std::string name = name_of(routine);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   if (width == Width::Int64) {
@@ -124,12 +125,15 @@ void dispatch(Routine routine, Width width, Problem<T>& p) {
   std::string reason;
   if (large && try_strata(routine, p, *now, reason)) return;
   if (!device && by_system(routine, width, p)) {
-    if (depth == 0) ++calls(routine).by_system;
+    if (depth > 0) return;
+    ++calls(routine).by_system;
+    if (now->trace && !reason.empty())
+      say(name_of(routine) + ": " + reason + "; the system's LAPACK did it");
     return;
   }
   if (!large && depth == 0 && try_strata(routine, p, *now, reason)) return;
   if (!device) reason += (reason.empty() ? "" : "; ") + missing_system(routine, width);
-  say(std::string(routine_names[static_cast<std::size_t>(routine)]) + ": " + reason);
+  say(name_of(routine) + ": " + reason);
   p.info = no_memory;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <lapack/detail/Strata_Library.hpp>
 #include <lapack/detail/Strata_Report.hpp>
 #include <lapack/detail/Strata_Settings.hpp>
 #include <mutex>
@@ -48,13 +49,23 @@ void set(Settings& settings, std::string_view name, std::string_view value) {
   }
 }
 
+// Only libstrata_c knows the layers' names.
+void require_layers(Settings const& settings) {
+  if (settings.layers.empty()) return;
+  strata_options options = {};
+  options.struct_size = sizeof options;
+  options.layers = settings.layers.c_str();
+  if (library().check_options(&options) != STRATA_SUCCESS)
+    throw SettingsError(std::string("STRATA_LAPACK: ") + library().message());
+}
+
 std::shared_ptr<Settings const> from_environment() {
   Settings const defaults{.threshold = default_threshold, .layers = {}, .lapack = {}};
   char const* const text = std::getenv("STRATA_LAPACK");
   if (text == nullptr) return std::make_shared<Settings const>(defaults);
   try {
     return std::make_shared<Settings const>(parse_settings(text, defaults));
-  } catch (SettingsError const& error) {
+  } catch (std::runtime_error const& error) {
     say(std::string(error.what()) + "; the defaults are used");
     return std::make_shared<Settings const>(defaults);
   }
@@ -82,6 +93,7 @@ Settings parse_settings(std::string_view text, Settings base) {
     if (!item.empty()) set(base, item.substr(0, equals), item.substr(equals + 1));
     begin = end + 1;
   }
+  require_layers(base);
   return base;
 }
 

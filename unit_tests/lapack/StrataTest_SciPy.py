@@ -72,6 +72,12 @@ class SciPy(unittest.TestCase):
             ["strata_lapack: STRATA_LAPACK: no setting 'treshold'; there are threshold, layers, leaf, trace and lapack; the defaults are used"],
         )
 
+    def test_layers_that_there_are_not_are_named(self):
+        _, _, rest = run("layers=fp16:fp12")
+        self.assertEqual(len(rest), 1, rest)
+        self.assertIn("fp12", rest[0])
+        self.assertIn("the defaults are used", rest[0])
+
 
 if __name__ == "__main__":
     try:
