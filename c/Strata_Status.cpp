@@ -92,7 +92,7 @@ Outcome not_positive_definite(std::int64_t info) {
 
 using namespace strata::c::detail;
 
-char const* strata_status_name(strata_status status) {
+char const* strata_status_name(int status) {
   switch (status) {
     case STRATA_SUCCESS:
       return "success";

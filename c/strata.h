@@ -42,7 +42,7 @@ typedef enum strata_status {
 } strata_status;
 
 /* "success", "not positive definite", ...; "unknown status" for other numbers. */
-STRATA_API const char* strata_status_name(strata_status status);
+STRATA_API const char* strata_status_name(int status);
 
 /* The sentence of this thread's last call that returned a status; valid until its next one. */
 STRATA_API const char* strata_message(void);
@@ -80,7 +80,7 @@ typedef struct strata_options {
   double shift;       /* the diagonal is multiplied by 1 + shift at first; in [0, 1] */
   int no_equilibration;
   int no_ladder; /* on breakdown: report it, rather than try shifts, higher layers, fp64 */
-  strata_refinement refinement;
+  int refinement;         /* a strata_refinement */
   double tolerance;       /* on the normwise backward error; default sqrt(n) 2^-52 */
   int64_t max_iterations; /* applications of the factor to one column */
   int64_t restart;        /* of GMRES; default 30 */

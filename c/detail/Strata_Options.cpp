@@ -10,7 +10,7 @@ namespace strata::c::detail {
 
 namespace {
 
-dense::Refine refine_of(strata_refinement refinement) {
+dense::Refine refine_of(int refinement) {
   switch (refinement) {
     case STRATA_REFINE_AUTOMATIC:
       return dense::Refine::Automatic;
@@ -23,8 +23,8 @@ dense::Refine refine_of(strata_refinement refinement) {
     case STRATA_REFINE_GMRES:
       return dense::Refine::Gmres;
   }
-  throw ValueError(strata::detail::message("options: refinement is ", static_cast<int>(refinement),
-                                           ", must be 0 to 4"));
+  throw ValueError(
+      strata::detail::message("options: refinement is ", refinement, ", must be 0 to 4"));
 }
 
 int as_int(std::int64_t value, char const* name) {

@@ -224,7 +224,7 @@ TEST(CFactor, RefusesWrongOptions) {
   options.restart = std::int64_t(1) << 40;
   refused(options, "restart is 1099511627776");
   options.restart = 0;
-  options.refinement = static_cast<strata_refinement>(9);
+  options.refinement = 9;
   refused(options, "refinement is 9, must be 0 to 4");
   EXPECT_EQ(strata_check_options(nullptr), STRATA_SUCCESS);
 }

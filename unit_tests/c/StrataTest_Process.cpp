@@ -25,8 +25,8 @@ TEST(CStatus, EachHasAName) {
   EXPECT_STREQ(strata_status_name(STRATA_SUCCESS), "success");
   EXPECT_STREQ(strata_status_name(STRATA_NOT_READY), "not ready");
   for (int k = STRATA_SUCCESS; k <= STRATA_INTERNAL_ERROR; ++k)
-    EXPECT_STRNE(strata_status_name(static_cast<strata_status>(k)), "unknown status");
-  EXPECT_STREQ(strata_status_name(static_cast<strata_status>(99)), "unknown status");
+    EXPECT_STRNE(strata_status_name(k), "unknown status");
+  EXPECT_STREQ(strata_status_name(99), "unknown status");
 }
 
 TEST(CStatus, KeepsTheMessageOfALibraryAboveForItsThread) {
@@ -139,6 +139,9 @@ TEST(CProcess, WorksInAForkOrSaysWhyNot) {
 
 // More than 64-bit machines can address; nothing is read or written before it is asked for.
 TEST(CProcess, SaysThatMemoryIsShort) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer ends a process that asks for so much";
+#endif
   double a = 1, x = 5;
   double const b = 1;
   std::int64_t iter = 0, info = 0;
