@@ -11,8 +11,8 @@
  * Memory    pointers to matrices may be to the host's memory, or to the device's in a build for
  *           GPUs; the host's is then copied.
  * Threads   may call at once; a strata_factor is one thread's at a time.
- * Structs   begin with their size, which the caller sets: strata_options o = {.struct_size = sizeof o};
- *           0 in every other member of strata_options means the default. */
+ * Structs   begin with their size, which the caller sets: strata_options o = {.struct_size =
+ *           sizeof o}; 0 in every other member of strata_options means the default. */
 #ifndef STRATA_H
 #define STRATA_H
 
@@ -37,7 +37,7 @@ typedef enum strata_status {
   STRATA_NOT_FINITE = 4,            /* NaN or infinity in a matrix or right-hand side */
   STRATA_OUT_OF_MEMORY = 5,
   STRATA_VENDOR_ERROR = 6, /* BLAS, CUDA, HIP, ... */
-  STRATA_NOT_READY = 7,    /* Kokkos was ended, or the process was forked from the one that began it */
+  STRATA_NOT_READY = 7, /* Kokkos was ended, or began in the process that this was forked from */
   STRATA_INTERNAL_ERROR = 8
 } strata_status;
 
@@ -62,7 +62,7 @@ STRATA_API strata_status strata_initialize(void);
 /* End Kokkos, if Strata has started it. STRATA_NOT_READY while there are factors or calls. */
 STRATA_API strata_status strata_finalize(void);
 
-/* 1 if `pointer` is to memory that the device can use without a copy, in a build for GPUs; else 0. */
+/* 1 if `pointer` is to memory that the GPU uses without a copy, in a build for GPUs; else 0. */
 STRATA_API int strata_is_device_pointer(const void* pointer);
 
 typedef enum strata_refinement {
@@ -79,7 +79,7 @@ typedef struct strata_options {
   int64_t leaf_size;  /* columns of a diagonal leaf */
   double shift;       /* the diagonal is multiplied by 1 + shift at first; in [0, 1] */
   int no_equilibration;
-  int no_ladder; /* on breakdown: report it, rather than try shifts, higher layers, fp64 */
+  int no_ladder;          /* report a breakdown, rather than try shifts, higher layers, fp64 */
   int refinement;         /* a strata_refinement */
   double tolerance;       /* on the normwise backward error; default sqrt(n) 2^-52 */
   int64_t max_iterations; /* applications of the factor to one column */
@@ -196,7 +196,8 @@ STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, doubl
  *   layers     of dsposv, joined by colons (bf16:bf16:fp32); auto: see strata_dsposv
  *   leaf       columns of a leaf; 0: chosen for the size
  *   trace      1: at exit, print to stderr how many calls Strata and the system's LAPACK did
- *   lapack     path of the system's LAPACK; empty: the next in the process's order, then liblapack.so.3
+ *   lapack     path of the system's LAPACK; empty: the next in the process's order, or
+ *              liblapack.so.3
  * Text that is not understood changes nothing and is STRATA_INVALID_ARGUMENT. */
 STRATA_API strata_status strata_lapack_configure(const char* text);
 
