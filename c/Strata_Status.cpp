@@ -112,8 +112,9 @@ char const* strata_status_name(int status) {
       return "not ready";
     case STRATA_INTERNAL_ERROR:
       return "internal error";
+    default:
+      return "unknown status";
   }
-  return "unknown status";
 }
 
 char const* strata_message(void) {
