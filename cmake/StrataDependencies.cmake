@@ -17,6 +17,17 @@ else()
   set(Strata_KOKKOS_KERNELS_TARGET Kokkos::kokkoskernels)
 endif()
 
+# The C interface is a shared library, which a static Kokkos can be a part of if it was built as
+# position-independent code: that is for its builder to know.
+set(_kokkos_is_shared OFF)
+if(TARGET Kokkos::kokkoscore)
+  get_target_property(_kokkos_type Kokkos::kokkoscore TYPE)
+  if(_kokkos_type STREQUAL "SHARED_LIBRARY")
+    set(_kokkos_is_shared ON)
+  endif()
+endif()
+option(Strata_ENABLE_C "Build the C interface and the LAPACK drop-in" ${_kokkos_is_shared})
+
 # Presets that are meant for one backend say so.
 set(Strata_REQUIRE_BACKEND "" CACHE STRING "Refuse a Kokkos without this backend (OPENMP, CUDA, HIP)")
 if(Strata_REQUIRE_BACKEND AND NOT Strata_REQUIRE_BACKEND IN_LIST Kokkos_DEVICES)

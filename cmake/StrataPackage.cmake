@@ -4,6 +4,7 @@
 include(CMakePackageConfigHelpers)
 
 get_property(Strata_MODULES GLOBAL PROPERTY Strata_MODULES)
+get_property(Strata_C_LIBRARIES GLOBAL PROPERTY Strata_C_LIBRARIES)
 add_library(strata_all_libs INTERFACE)
 add_library(Strata::all_libs ALIAS strata_all_libs)
 set_target_properties(strata_all_libs PROPERTIES EXPORT_NAME all_libs)

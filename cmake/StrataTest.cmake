@@ -34,3 +34,25 @@ function(strata_add_test module)
     endif()
   endforeach()
 endfunction()
+
+# strata_add_c_test(<library> SOURCES ... [LINK targets...]): the same for a library of C functions,
+# whose tests are plain and see nothing else of Strata.
+function(strata_add_c_test library)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  set(target strata_${library}_test)
+  add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/unit_tests/StrataTest_Main.cpp)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/unit_tests)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_link_libraries(${target} PRIVATE Strata::${library} GTest::gtest Kokkos::kokkos ${arg_LINK})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
+  set(name strata.${library}.HOST)
+  add_test(NAME ${name} COMMAND ${target})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${library};HOST" FAIL_REGULAR_EXPRESSION "Running 0 tests")
+  if(TARGET strata_label_logger)
+    set(log ${PROJECT_BINARY_DIR}/labels/${name}.log)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT
+      "KOKKOS_TOOLS_LIBS=$<TARGET_FILE:strata_label_logger>;STRATA_LABEL_LOG=${log}")
+    set_property(GLOBAL APPEND PROPERTY Strata_LABELLED_TESTS ${name})
+  endif()
+endfunction()

@@ -8,7 +8,9 @@ import sys
 
 SOURCES = {".hpp", ".cpp", ".py", ".cmake", ".sh"}
 SCRIPTS = {"CMakeLists.txt", "bootstrap", "run"}
-LIBRARY = ("core", "dense", "ooc", "sparse")
+LIBRARY = ("core", "dense", "ooc", "sparse", "c", "lapack")
+# The one place of each rule where its contrary is the purpose: Kokkos is started for callers in C.
+EXEMPT = {("c/detail/Strata_Runtime.cpp", "a library neither starts nor ends Kokkos")}
 FILE_BUDGET = 400  # lines; more is a remark, not an offence
 
 NOTES = re.compile(r"\b(" + "TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
@@ -103,9 +105,11 @@ def instance_offences(text):
         yield match.start(), "a View filled on the default instance: pass Kokkos::view_alloc(exec, label)"
 
 
-def library_offences(text):
+def library_offences(text, place=""):
     code = code_only(text)
     for rule, pattern in FORBIDDEN:
+        if (place, rule) in EXEMPT:
+            continue
         for match in pattern.finditer(code):
             yield code.count("\n", 0, match.start()) + 1, f"{rule}: {match.group(0)}"
     for offset, what in instance_offences(code):
@@ -185,7 +189,7 @@ def main():
         text = path.read_text(encoding="utf-8")
         found = list(general_offences(path, text))
         if place.parts[0] in LIBRARY and path.suffix in (".hpp", ".cpp"):
-            found += library_offences(text)
+            found += library_offences(text, place.as_posix())
         for line, what in found:
             print(f"{place}:{line}: {what}")
         offences += len(found)

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The handle: a factorisation in layers, refined solves, the report.
+#include <c/strata.h>
+
+#include <algorithm>
+#include <c/detail/Strata_Call.hpp>
+#include <c/detail/Strata_Operand.hpp>
+#include <c/detail/Strata_Options.hpp>
+#include <c/detail/Strata_Runtime.hpp>
+#include <dense/Strata_Cholesky.hpp>
+#include <functional>
+#include <memory>
+
+using namespace strata::c::detail;
+using strata::Uplo;
+
+struct strata_factor {
+  using Factor = strata::dense::CholeskyFactor<Exec>;
+
+  strata_factor(Uplo uplo, std::int64_t order, double const* data, std::int64_t ld,
+                Choices const& options)
+      : n(order),
+        choices(options),
+        A(exec, data, n, n, ld, part_of(uplo)),
+        layers(options.layers ? *options.layers : strata::dense::automatic_layers<Exec>(n)),
+        factor(with_checked_options(
+            [&] { return Factor(exec, lower_view(uplo), layers, options.cholesky); })) {}
+
+  // The triangle that is read, as the lower one.
+  Factor::MatrixView lower_view(Uplo uplo) const {
+    auto const a = A.matrix();
+    auto const order = static_cast<std::size_t>(n), ld = static_cast<std::size_t>(a.ld);
+    bool const lower = uplo == Uplo::Lower;
+    Kokkos::LayoutStride const layout(order, lower ? 1 : ld, order, lower ? ld : 1);
+    return Factor::MatrixView(static_cast<double const*>(a.data), layout);
+  }
+
+  User user;  // first: Kokkos outlives the rest
+  Exec exec = new_instance();
+  std::int64_t n;
+  Choices choices;
+  Operand<double const> A;
+  strata::dense::LayerList layers;
+  Factor factor;
+};
+
+namespace {
+
+void require(bool condition, char const* text) {
+  if (!condition) throw strata::ValueError(text);
+}
+
+using Columns =
+    Kokkos::View<double**, Kokkos::LayoutStride, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+Columns columns(Operand<double> const& operand) {
+  auto const a = operand.matrix();
+  auto const extent = [](std::int64_t value) { return static_cast<std::size_t>(value); };
+  Kokkos::LayoutStride const layout(extent(a.rows), 1, extent(a.cols), extent(a.ld));
+  return Columns(static_cast<double*>(a.data), layout);
+}
+
+bool overlap(double const* B, std::int64_t ldb, double const* X, std::int64_t ldx, std::int64_t n,
+             std::int64_t nrhs) {
+  if (n == 0 || nrhs == 0) return false;
+  std::less<double const*> const before;
+  return before(B, X + (nrhs - 1) * ldx + n) && before(X, B + (nrhs - 1) * ldb + n);
+}
+
+Outcome outcome_of(strata_factor const& f, strata::dense::SolveReport const& report) {
+  if (!f.factor.info().ok()) return not_positive_definite(f.factor.info().order());
+  if (report.converged || f.choices.refinement.refine == strata::dense::Refine::None) return {};
+  return {STRATA_NOT_CONVERGED,
+          strata::detail::message("the refinement did not converge in ", report.iterations,
+                                  " iterations; the backward error is ", report.backward_error)};
+}
+
+strata_rung rung_of(strata::dense::Rung rung) {
+  using enum strata::dense::Rung;
+  return rung == AsAsked        ? STRATA_RUNG_AS_ASKED
+         : rung == Shifted      ? STRATA_RUNG_SHIFTED
+         : rung == HigherLayers ? STRATA_RUNG_HIGHER_LAYERS
+                                : STRATA_RUNG_FP64;
+}
+
+}  // namespace
+
+strata_status strata_cholesky(char uplo, int64_t n, double const* A, int64_t lda,
+                              strata_options const* options, strata_factor** factor) {
+  if (factor != nullptr) *factor = nullptr;
+  return call("strata_cholesky", [&]() -> Outcome {
+    require(factor != nullptr, "factor is a null pointer");
+    auto const triangle = uplo_of(uplo);
+    require_argument(triangle.has_value(), 1, "uplo is '", uplo, "', must be 'L' or 'U'");
+    require_argument(n >= 0, 2, "n is ", n, ", must be >= 0");
+    require_matrix("A", A, n, n, lda, sizeof(double), 3, 4);
+    *factor = new strata_factor(*triangle, n, A, lda, choices(options));
+    auto const info = (*factor)->factor.info();
+    if (!info.ok()) return not_positive_definite(info.order());
+    return {STRATA_SUCCESS, n == 0 ? "success: A has no rows" : ""};
+  });
+}
+
+strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B, int64_t ldb,
+                           double* X, int64_t ldx, strata_options const* options,
+                           strata_solve_report* report) {
+  return call("strata_solve", [&]() -> Outcome {
+    require(factor != nullptr, "factor is a null pointer");
+    strata_factor& f = *factor;
+    require_argument(nrhs >= 0, 2, "nrhs is ", nrhs, ", must be >= 0");
+    require_matrix("B", B, f.n, nrhs, ldb, sizeof(double), 3, 4);
+    require_matrix("X", X, f.n, nrhs, ldx, sizeof(double), 5, 6);
+    if (!f.factor.info().ok()) return not_positive_definite(f.factor.info().order());
+    require(!overlap(B, ldb, X, ldx, f.n, nrhs), "X overlaps B");
+    require_report(report);
+    if (options != nullptr) f.choices.refinement = choices(options).refinement;
+    Operand<double> const right(f.exec, const_cast<double*>(B), f.n, nrhs, ldb, Part::All);
+    Operand<double> const solution(f.exec, X, f.n, nrhs, ldx, Part::None);
+    auto const result = with_checked_options([&] {
+      return f.factor.solve(f.exec, columns(right), columns(solution), f.choices.refinement);
+    });
+    solution.write_back(f.exec, Part::All);
+    f.exec.fence("strata::c::solve: X is written");
+    if (report != nullptr) {
+      strata_solve_report filled{};
+      filled.converged = result.converged;
+      filled.iterations = result.iterations;
+      filled.climbs = result.climbs;
+      filled.backward_error = result.backward_error;
+      filled.hpl_scaled_residual = result.hpl_scaled_residual;
+      filled.seconds = result.seconds;
+      give(filled, report);
+    }
+    return outcome_of(f, result);
+  });
+}
+
+strata_status strata_factor_describe(strata_factor const* factor, strata_factor_report* report) {
+  return call("strata_factor_describe", [&] {
+    require(factor != nullptr && report != nullptr, "a null pointer for the factor or the report");
+    auto const& found = factor->factor.report();
+    strata_factor_report filled{};
+    filled.n = found.n;
+    filled.leaf_size = found.leaf_size;
+    filled.info = factor->factor.info().order();
+    filled.rung = rung_of(found.rung);
+    filled.attempts = static_cast<std::int64_t>(found.attempts.size());
+    filled.shift = found.shift;
+    filled.norm = found.norm_inf;
+    filled.stored_bytes = static_cast<std::int64_t>(found.stored_bytes);
+    filled.seconds = found.analyse_seconds + found.load_seconds + found.factor_seconds;
+    std::string const name = found.layers.name();
+    name.copy(filled.layers, sizeof filled.layers - 1);
+    give(filled, report);
+    return Outcome{};
+  });
+}
+
+strata_status strata_log_determinant(strata_factor* factor, double* value, double* standard_error) {
+  return call("strata_log_determinant", [&]() -> Outcome {
+    require(factor != nullptr && value != nullptr, "a null pointer for the factor or the value");
+    auto const info = factor->factor.info();
+    if (!info.ok()) return not_positive_definite(info.order());
+    auto const found = factor->factor.log_determinant(factor->exec);
+    *value = found.value;
+    if (standard_error != nullptr) *standard_error = found.standard_error;
+    return Outcome{};
+  });
+}
+
+strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t ldl) {
+  return call("strata_factor_copy", [&]() -> Outcome {
+    require(factor != nullptr, "factor is a null pointer");
+    strata_factor const& f = *factor;
+    if (!f.factor.info().ok()) return not_positive_definite(f.factor.info().order());
+    require_matrix("L", L, f.n, f.n, ldl, sizeof(double), 2, 3);
+    Operand<double> const result(f.exec, L, f.n, f.n, ldl, Part::None);
+    f.factor.factor(f.exec, result.matrix());
+    result.write_back(f.exec, Part::Lower);
+    f.exec.fence("strata::c::factor_copy: L is written");
+    return Outcome{};
+  });
+}
+
+void strata_factor_destroy(strata_factor* factor) {
+  (void)call("strata_factor_destroy", [&] {
+    delete factor;
+    return Outcome{};
+  });
+}

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
+#include <atomic>
+#include <c/detail/Strata_Runtime.hpp>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <type_traits>
+
+namespace strata::c::detail {
+
+namespace {
+
+std::mutex starting;  // held while Kokkos starts or ends
+std::atomic<std::int64_t> users{0};
+std::atomic<bool> ending{false};  // no new users from here on
+bool started_here = false;        // guarded by `starting`
+std::atomic<pid_t> process{0};    // that Kokkos was first seen ready in
+
+// Threads and devices of Kokkos do not survive a fork; plain loops do.
+constexpr bool survives_fork =
+#ifdef KOKKOS_ENABLE_SERIAL
+    std::is_same_v<Exec, Kokkos::Serial>;
+#else
+    false;
+#endif
+
+// A User counts itself before it looks at `ending`, which is set before users are counted here: one
+// of the two sees the other.
+bool end_unless_used() {
+  ending = true;
+  bool const mine = started_here && process == getpid() && Kokkos::is_initialized();
+  if (mine && users == 0) Kokkos::finalize();
+  return users == 0;
+}
+
+void end_at_exit() {
+  std::unique_lock const lock(starting, std::try_to_lock);
+  if (lock.owns_lock()) (void)end_unless_used();
+}
+
+void start_now() {
+  STRATA_REQUIRE(c::detail::NotReady, !Kokkos::is_finalized(),
+                 "Kokkos was ended in this process and can't be started again");
+  Kokkos::initialize(Kokkos::InitializationSettings().set_disable_warnings(true));
+  started_here = true;
+  (void)std::atexit(end_at_exit);  // after what Kokkos has loaded: it ends before that does
+}
+
+}  // namespace
+
+void start_kokkos() {
+  if (!Kokkos::is_initialized()) {
+    std::lock_guard const lock(starting);
+    if (!Kokkos::is_initialized()) start_now();
+  }
+  pid_t unset = 0;
+  pid_t const here = getpid();
+  if (process.compare_exchange_strong(unset, here) || survives_fork) return;
+  STRATA_REQUIRE(c::detail::NotReady, unset == here, "process ", here, " was forked from ", unset,
+                 ", which had started Kokkos' ", Exec::name(), ": it can't be used here");
+}
+
+void stop_kokkos() {
+  std::lock_guard const lock(starting);
+  bool const ended = end_unless_used();
+  ending = false;  // Kokkos itself knows whether it was ended
+  STRATA_REQUIRE(c::detail::NotReady, ended, "finalize: ", users.load(),
+                 " factors or calls are alive; destroy them first");
+}
+
+User::User() {
+  ++users;
+  try {
+    STRATA_REQUIRE(c::detail::NotReady, !ending, "Kokkos is being ended");
+    start_kokkos();
+  } catch (...) {
+    --users;
+    throw;
+  }
+}
+User::~User() { --users; }
+
+Exec new_instance() { return Kokkos::Experimental::partition_space(Exec(), 1)[0]; }
+
+}  // namespace strata::c::detail

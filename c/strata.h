@@ -1,0 +1,213 @@
+/* SPDX-FileCopyrightText: The Strata authors
+ * SPDX-License-Identifier: BSD-3-Clause */
+/* Strata's dense solvers from C, or any language that calls C.
+ *
+ * Status    every function that can fail returns a strata_status; strata_message() is the sentence
+ *           to it. No exception leaves a function, nothing is printed and no process is ended.
+ * Kokkos    is started by the first call that needs it, unless the program has started it, and
+ *           then ended when the program exits. strata_initialize and strata_finalize do it when
+ *           asked. A program that uses Kokkos itself starts it before it calls Strata.
+ * Sizes     are int64_t. Matrices are column-major: element (i, j) is A[i + j * lda].
+ * Memory    pointers to matrices may be to the host's memory, or to the device's in a build for
+ *           GPUs; the host's is then copied.
+ * Threads   may call at once; a strata_factor is one thread's at a time.
+ * Structs   begin with their size, which the caller sets: strata_options o = {.struct_size =
+ *           sizeof o}; 0 in every other member of strata_options means the default. */
+#ifndef STRATA_H
+#define STRATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define STRATA_API
+#else
+#define STRATA_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum strata_status {
+  STRATA_SUCCESS = 0,
+  STRATA_NOT_POSITIVE_DEFINITE = 1, /* the message and `info` name the leading minor */
+  STRATA_NOT_CONVERGED = 2,         /* the solution is the best found; the report has its error */
+  STRATA_INVALID_ARGUMENT = 3,      /* nothing was written */
+  STRATA_NOT_FINITE = 4,            /* NaN or infinity in a matrix or right-hand side */
+  STRATA_OUT_OF_MEMORY = 5,
+  STRATA_VENDOR_ERROR = 6, /* BLAS, CUDA, HIP, ... */
+  STRATA_NOT_READY = 7, /* Kokkos was ended, or began in the process that this was forked from */
+  STRATA_INTERNAL_ERROR = 8
+} strata_status;
+
+/* "success", "not positive definite", ...; "unknown status" for other numbers. */
+STRATA_API const char* strata_status_name(int status);
+
+/* The sentence of this thread's last call that returned a status; valid until its next one. */
+STRATA_API const char* strata_message(void);
+
+/* For libraries that build on this one: make `message` this thread's; returns `status`. */
+STRATA_API strata_status strata_report_status(strata_status status, const char* message);
+
+/* "major.minor.patch" */
+STRATA_API const char* strata_version(void);
+
+/* One line: version, commit, compiler, Kokkos and its backends, the vendors' libraries. */
+STRATA_API const char* strata_configuration(void);
+
+/* Start Kokkos, if nobody has. Again is no error. STRATA_NOT_READY once it was ended. */
+STRATA_API strata_status strata_initialize(void);
+
+/* End Kokkos, if Strata has started it. STRATA_NOT_READY while there are factors or calls. */
+STRATA_API strata_status strata_finalize(void);
+
+/* 1 if `pointer` is to memory that the GPU uses without a copy, in a build for GPUs; else 0. */
+STRATA_API int strata_is_device_pointer(const void* pointer);
+
+typedef enum strata_refinement {
+  STRATA_REFINE_AUTOMATIC = 0, /* classical while it gains, then CG, then GMRES */
+  STRATA_REFINE_NONE = 1,
+  STRATA_REFINE_CLASSICAL = 2,
+  STRATA_REFINE_CG = 3,
+  STRATA_REFINE_GMRES = 4
+} strata_refinement;
+
+typedef struct strata_options {
+  size_t struct_size;
+  const char* layers; /* "fp16,fp16,fp32", farthest from the diagonal first; NULL: automatic */
+  int64_t leaf_size;  /* columns of a diagonal leaf */
+  double shift;       /* the diagonal is multiplied by 1 + shift at first; in [0, 1] */
+  int no_equilibration;
+  int no_ladder;          /* report a breakdown, rather than try shifts, higher layers, fp64 */
+  int refinement;         /* a strata_refinement */
+  double tolerance;       /* on the normwise backward error; default sqrt(n) 2^-52 */
+  int64_t max_iterations; /* applications of the factor to one column */
+  int64_t restart;        /* of GMRES; default 30 */
+} strata_options;
+
+/* STRATA_INVALID_ARGUMENT if a member of `options` is out of range, which every function that takes
+ * them says too. */
+STRATA_API strata_status strata_check_options(const strata_options* options);
+
+/* Which rung of the ladder held. */
+typedef enum strata_rung {
+  STRATA_RUNG_AS_ASKED = 0,
+  STRATA_RUNG_SHIFTED = 1,
+  STRATA_RUNG_HIGHER_LAYERS = 2,
+  STRATA_RUNG_FP64 = 3
+} strata_rung;
+
+typedef struct strata_factor_report {
+  size_t struct_size;
+  int64_t n, leaf_size;
+  int64_t info; /* 0, or the order of the leading minor that is not positive */
+  strata_rung rung;
+  int64_t attempts; /* factorisations tried */
+  double shift;     /* that the factor has */
+  double norm;      /* ||A||_inf */
+  int64_t stored_bytes;
+  double seconds;
+  char layers[160]; /* of the factor */
+} strata_factor_report;
+
+typedef struct strata_solve_report {
+  size_t struct_size;
+  int converged;
+  int64_t iterations;         /* applications of the factor to the column that took most */
+  int64_t climbs;             /* factorisations on higher rungs, for want of convergence */
+  double backward_error;      /* max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf) */
+  double hpl_scaled_residual; /* backward_error / (n 2^-52) */
+  double seconds;
+} strata_solve_report;
+
+/* A Cholesky factorisation in layers; opaque. */
+typedef struct strata_factor strata_factor;
+
+/* Factor the symmetric positive definite A, of which the triangle `uplo` ('L' or 'U') is read.
+ *
+ * Shape     A: n x n, n >= 0, lda >= max(1, n). A is not changed; host builds and device pointers:
+ *           it is not copied either, so it must stay as it is until the factor is destroyed.
+ * Result    *factor, to be destroyed; also with STRATA_NOT_POSITIVE_DEFINITE, when only
+ *           strata_factor_describe and strata_factor_destroy take it. Otherwise *factor is NULL. */
+STRATA_API strata_status strata_cholesky(char uplo, int64_t n, const double* A, int64_t lda,
+                                         const strata_options* options, strata_factor** factor);
+
+/* Solve A X = B, refined to fp64 backward error.
+ *
+ * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must not overlap B.
+ * Result    X. options NULL: those of strata_cholesky. report may be NULL. */
+STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, const double* B,
+                                      int64_t ldb, double* X, int64_t ldx,
+                                      const strata_options* options, strata_solve_report* report);
+
+/* What was done to the matrix. */
+STRATA_API strata_status strata_factor_describe(const strata_factor* factor,
+                                                strata_factor_report* report);
+
+/* log det A, and the standard error of its estimate: 0 for a factor in fp64. */
+STRATA_API strata_status strata_log_determinant(strata_factor* factor, double* value,
+                                                double* standard_error);
+
+/* The lower triangle of L, A ~ L L^T; what is above it in `L` is not touched. ldl >= max(1, n). */
+STRATA_API strata_status strata_factor_copy(const strata_factor* factor, double* L, int64_t ldl);
+
+/* NULL is no error. */
+STRATA_API void strata_factor_destroy(strata_factor* factor);
+
+/* LAPACK's operations in place, in full precision, by Strata. uplo, shapes and results as LAPACK
+ * documents them; *info is LAPACK's: 0, -i for the i-th of LAPACK's arguments, or the order of the
+ * leading minor that is not positive (then the status is STRATA_NOT_POSITIVE_DEFINITE). A pivot
+ * that is NaN or infinite counts as not positive. Of `options` the leaf size is used. */
+STRATA_API strata_status strata_dpotrf(char uplo, int64_t n, double* A, int64_t lda,
+                                       const strata_options* options, int64_t* info);
+STRATA_API strata_status strata_spotrf(char uplo, int64_t n, float* A, int64_t lda,
+                                       const strata_options* options, int64_t* info);
+STRATA_API strata_status strata_dpotrs(char uplo, int64_t n, int64_t nrhs, const double* A,
+                                       int64_t lda, double* B, int64_t ldb, int64_t* info);
+STRATA_API strata_status strata_spotrs(char uplo, int64_t n, int64_t nrhs, const float* A,
+                                       int64_t lda, float* B, int64_t ldb, int64_t* info);
+STRATA_API strata_status strata_dposv(char uplo, int64_t n, int64_t nrhs, double* A, int64_t lda,
+                                      double* B, int64_t ldb, const strata_options* options,
+                                      int64_t* info);
+STRATA_API strata_status strata_sposv(char uplo, int64_t n, int64_t nrhs, float* A, int64_t lda,
+                                      float* B, int64_t ldb, const strata_options* options,
+                                      int64_t* info);
+
+/* LAPACK's dsposv: factor in lower precision, refine, and if that fails do all in fp64.
+ *
+ * Result    X solves A X = B with ||r_j||_inf <= sqrt(n) ||A||_inf ||x_j||_inf 2^-53 and A is as it
+ *           was, if *iter >= 0, the number of refinements; or *iter is
+ *             -2  a number does not fit the low precision's range after equilibration,
+ *             -3  the factorisation in low precision broke down,
+ *            -31  the refinement did not converge,
+ *           A holds its fp64 factor and X what that gives. Of `options` layers, leaf size and
+ *           max_iterations are used. By default layers of bf16 over fp32 (processors with matrix
+ *           units for it, n >= 4096) or fp16 over fp32 (GPUs) are tried, then fp32. */
+STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, double* A, int64_t lda,
+                                       const double* B, int64_t ldb, double* X, int64_t ldx,
+                                       const strata_options* options, int64_t* iter, int64_t* info);
+
+/* The rest is in libstrata_lapack alone, the drop-in for LAPACK. */
+
+/* Its settings, as the environment variable STRATA_LAPACK gives them at the first call:
+ * "threshold=512,layers=auto,leaf=0,trace=0,lapack=". Settings that `text` leaves out stay.
+ *   threshold  smaller matrices go to the system's LAPACK; default 512, in builds for GPUs 2048
+ *   layers     of dsposv, joined by colons (bf16:bf16:fp32); auto: see strata_dsposv
+ *   leaf       columns of a leaf; 0: chosen for the size
+ *   trace      1: at exit, print to stderr how many calls Strata and the system's LAPACK did
+ *   lapack     path of the system's LAPACK; empty: the next in the process's order, or
+ *              liblapack.so.3
+ * Text that is not understood changes nothing and is STRATA_INVALID_ARGUMENT. */
+STRATA_API strata_status strata_lapack_configure(const char* text);
+
+/* How many calls of `routine` ("dpotrf") Strata has done and how many the system's LAPACK. Calls
+ * of both integer sizes count; calls with invalid arguments and of order 0 do not. */
+STRATA_API strata_status strata_lapack_calls(const char* routine, int64_t* by_strata,
+                                             int64_t* by_system);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

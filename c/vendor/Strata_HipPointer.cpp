@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <hip/hip_runtime_api.h>
+
+#include <c/vendor/Strata_Pointer.hpp>
+#include <core/Strata_Errors.hpp>
+
+namespace strata::c::vendor {
+
+bool is_device_pointer(void const* pointer) {
+  if (pointer == nullptr) return false;
+  hipPointerAttribute_t attributes{};
+  hipError_t const status = hipPointerGetAttributes(&attributes, pointer);
+  if (status == hipErrorInvalidValue) {  // ROCm's word for ordinary memory
+    (void)hipGetLastError();
+    return false;
+  }
+  STRATA_REQUIRE(VendorError, status == hipSuccess,
+                 "hipPointerGetAttributes: ", hipGetErrorName(status));
+  return attributes.type == hipMemoryTypeDevice || attributes.type == hipMemoryTypeManaged;
+}
+
+}  // namespace strata::c::vendor

@@ -1,0 +1,31 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+# strata_add_c_library(<name> [HEADERS ...] SOURCES ... EXPORTS <version script> [PUBLIC targets...] [PRIVATE targets...])
+#
+# Adds the shared library strata_<name>, alias and export Strata::<name>, whose only symbols are those
+# that the version script names. HEADERS, relative to the folder, are included and installed without
+# it: <strata.h>, include/strata/strata.h. These libraries are no part of Strata::all_libs: they hold
+# the modules that they use.
+include(GNUInstallDirs)
+function(strata_add_c_library name)
+  cmake_parse_arguments(arg "" "EXPORTS" "HEADERS;SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  set(target strata_${name})
+  add_library(${target} SHARED ${arg_SOURCES})
+  add_library(Strata::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON INSTALL_RPATH "$ORIGIN"
+    LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${arg_EXPORTS})
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_options(${target} PRIVATE
+    "LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${arg_EXPORTS}")
+  target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+  if(arg_HEADERS)
+    target_sources(${target} PUBLIC
+      FILE_SET HEADERS BASE_DIRS ${CMAKE_CURRENT_SOURCE_DIR} FILES ${arg_HEADERS})
+    set(headers FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strata)
+  endif()
+  install(TARGETS ${target} EXPORT StrataTargets ${headers})
+  set_property(GLOBAL APPEND PROPERTY Strata_C_LIBRARIES ${name})
+endfunction()

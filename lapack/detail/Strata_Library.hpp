@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_LAPACK_LIBRARY_HPP
+#define STRATA_LAPACK_LIBRARY_HPP
+
+#include <c/strata.h>
+
+namespace strata::lapack::detail {
+
+/// The functions of libstrata_c that the drop-in calls.
+///
+/// They are loaded at the first need and kept to themselves: a preloaded library's dependencies come
+/// before the program's, whose BLAS would be replaced by ours, and would be loaded by every program
+/// that the first one starts.
+struct Library {
+  decltype(&strata_spotrf) spotrf = nullptr;
+  decltype(&strata_dpotrf) dpotrf = nullptr;
+  decltype(&strata_spotrs) spotrs = nullptr;
+  decltype(&strata_dpotrs) dpotrs = nullptr;
+  decltype(&strata_sposv) sposv = nullptr;
+  decltype(&strata_dposv) dposv = nullptr;
+  decltype(&strata_dsposv) dsposv = nullptr;
+  decltype(&strata_is_device_pointer) is_device_pointer = nullptr;
+  decltype(&strata_check_options) check_options = nullptr;
+  decltype(&strata_report_status) report_status = nullptr;
+  decltype(&strata_message) message = nullptr;
+};
+
+/// Throws   std::runtime_error that says why the library can't be loaded.
+Library const& library();
+
+}  // namespace strata::lapack::detail
+
+#endif

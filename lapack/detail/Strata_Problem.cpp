@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <c/strata.h>
+
+#include <algorithm>
+#include <cctype>
+#include <lapack/detail/Strata_Library.hpp>
+#include <lapack/detail/Strata_Problem.hpp>
+#include <lapack/detail/Strata_Settings.hpp>
+#include <lapack/detail/Strata_System.hpp>
+#include <lapack/detail/Strata_SystemCall.hpp>
+#include <string>
+#include <type_traits>
+
+namespace strata::lapack::detail {
+
+namespace {
+
+constexpr std::int64_t no_memory = -1010;
+
+// Strata's leaves call LAPACK by the names that this library has: such calls go on to the system's.
+thread_local int depth = 0;
+struct Inside {
+  Inside() { ++depth; }
+  ~Inside() { --depth; }
+  Inside(Inside const&) = delete;
+  Inside& operator=(Inside const&) = delete;
+};
+
+std::string name_of(Routine routine) { return routine_names[static_cast<std::size_t>(routine)]; }
+bool is_potrf(Routine routine) { return routine == Routine::Spotrf || routine == Routine::Dpotrf; }
+bool is_potrs(Routine routine) { return routine == Routine::Spotrs || routine == Routine::Dpotrs; }
+
+// The place of LAPACK's first wrong argument; 0 if there is none.
+template <class T>
+std::int64_t wrong_argument(Routine routine, Problem<T> const& p) {
+  char const uplo = static_cast<char>(std::toupper(static_cast<unsigned char>(p.uplo)));
+  std::int64_t const least = std::max<std::int64_t>(1, p.n);
+  bool const has_B = !is_potrf(routine);
+  if (uplo != 'L' && uplo != 'U') return 1;
+  if (p.n < 0) return 2;
+  if (has_B && p.nrhs < 0) return 3;
+  if (p.lda < least) return has_B ? 5 : 4;
+  if (has_B && p.ldb < least) return 7;
+  if (routine == Routine::Dsposv && p.ldx < least) return 9;
+  return 0;
+}
+
+void tell_xerbla(Routine routine, Width width, std::int64_t place) {
+  std::string name = name_of(routine);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (width == Width::Int64) {
+    using Xerbla = void(char const*, std::int64_t const*, std::size_t);
+    if (void* const wide = find_in_process("xerbla_64_"))
+      return reinterpret_cast<Xerbla*>(wide)(name.data(), &place, name.size());
+  }
+  using Xerbla = void(char const*, std::int32_t const*, std::size_t);
+  auto const narrow = static_cast<std::int32_t>(place);
+  if (void* const found = find_in_process("xerbla_"))
+    reinterpret_cast<Xerbla*>(found)(name.data(), &narrow, name.size());
+}
+
+strata_status by_strata(Routine routine, Problem<double>& p, strata_options const& o) {
+  switch (routine) {
+    case Routine::Dpotrf:
+      return library().dpotrf(p.uplo, p.n, p.A, p.lda, &o, &p.info);
+    case Routine::Dpotrs:
+      return library().dpotrs(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &p.info);
+    case Routine::Dposv:
+      return library().dposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &o, &p.info);
+    default:
+      return library().dsposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, p.X, p.ldx, &o, &p.iter,
+                              &p.info);
+  }
+}
+strata_status by_strata(Routine routine, Problem<float>& p, strata_options const& o) {
+  switch (routine) {
+    case Routine::Spotrf:
+      return library().spotrf(p.uplo, p.n, p.A, p.lda, &o, &p.info);
+    case Routine::Spotrs:
+      return library().spotrs(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &p.info);
+    default:
+      return library().sposv(p.uplo, p.n, p.nrhs, p.A, p.lda, p.B, p.ldb, &o, &p.info);
+  }
+}
+
+// Whether Strata did it; if not, nothing was written, and `reason` says why.
+template <class T>
+bool try_strata(Routine routine, Problem<T>& p, Settings const& settings, std::string& reason) {
+  Inside const inside;
+  try {
+    strata_options options = {};
+    options.struct_size = sizeof options;
+    options.layers = settings.layers.c_str();
+    options.leaf_size = settings.leaf;
+    strata_status const status = by_strata(routine, p, options);
+    if (status == STRATA_SUCCESS || status == STRATA_NOT_POSITIVE_DEFINITE) {
+      ++calls(routine).by_strata;
+      return true;
+    }
+    reason = library().message();
+  } catch (std::exception const& error) {  // no libstrata_c
+    reason = error.what();
+  }
+  return false;
+}
+
+// Host builds need not ask, and so load nothing for small matrices.
+template <class T>
+bool on_device(Problem<T> const& p) {
+  if (!STRATA_LAPACK_DEVICES) return false;
+  try {
+    return library().is_device_pointer(p.A) != 0 || library().is_device_pointer(p.B) != 0;
+  } catch (std::exception const&) {  // no libstrata_c: the system's LAPACK will do
+    return false;
+  }
+}
+
+template <class T>
+void dispatch(Routine routine, Width width, Problem<T>& p) {
+  auto const now = settings();
+  bool const device = depth == 0 && on_device(p);
+  bool const large = depth == 0 && (device || p.n >= now->threshold);
+  std::string reason;
+  if (large && try_strata(routine, p, *now, reason)) return;
+  if (!device && by_system(routine, width, p)) {
+    if (depth > 0) return;
+    ++calls(routine).by_system;
+    if (now->trace && !reason.empty())
+      say(name_of(routine) + ": " + reason + "; the system's LAPACK did it");
+    return;
+  }
+  if (!large && depth == 0 && try_strata(routine, p, *now, reason)) return;
+  if (!device) reason += (reason.empty() ? "" : "; ") + missing_system(routine, width);
+  say(name_of(routine) + ": " + reason);
+  p.info = no_memory;
+}
+
+}  // namespace
+
+template <class T>
+void solve(Routine routine, Width width, Problem<T>& p) noexcept {
+  p.iter = p.info = 0;
+  try {
+    if (std::int64_t const place = wrong_argument(routine, p); place != 0) {
+      p.info = -place;
+      return tell_xerbla(routine, width, place);
+    }
+    if (p.n == 0 || (is_potrs(routine) && p.nrhs == 0)) return;
+    dispatch(routine, width, p);
+  } catch (std::exception const& error) {
+    say(error.what());
+    p.info = no_memory;
+  }
+}
+
+template void solve(Routine, Width, Problem<float>&) noexcept;
+template void solve(Routine, Width, Problem<double>&) noexcept;
+
+}  // namespace strata::lapack::detail

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_LAPACK_SETTINGS_HPP
+#define STRATA_LAPACK_SETTINGS_HPP
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace strata::lapack::detail {
+
+/// What STRATA_LAPACK and strata_lapack_configure say; see strata.h.
+struct Settings {
+  std::int64_t threshold;
+  std::string layers;  ///< as strata_options takes them; empty: automatic
+  std::int64_t leaf = 0;
+  bool trace = false;
+  std::string lapack;  ///< path; empty: search
+};
+
+/// A text that is no setting.
+struct SettingsError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// `base` with what `text` changes, "threshold=512,layers=fp32".
+///
+/// Throws   SettingsError with the item, and the names there are.
+Settings parse_settings(std::string_view text, Settings base);
+
+/// The settings in force, those of the environment at the first call. Those of an environment that
+/// is not understood are the defaults, and a sentence on stderr says so.
+std::shared_ptr<Settings const> settings();
+
+/// From now on.
+void use_settings(Settings const& settings);
+
+}  // namespace strata::lapack::detail
+
+#endif

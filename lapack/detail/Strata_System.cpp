@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dlfcn.h>
+
+#include <lapack/detail/Strata_Report.hpp>
+#include <lapack/detail/Strata_Settings.hpp>
+#include <lapack/detail/Strata_System.hpp>
+#include <string_view>
+
+namespace strata::lapack::detail {
+
+namespace {
+
+constexpr char const* libraries[] = {"liblapack.so.3", "libopenblas.so.0", "liblapack.so"};
+constexpr char const* libraries_64[] = {"liblapack64.so.3", "libopenblas64.so.0", "liblapack64.so"};
+
+bool is_own(void* address) {
+  static int marker;
+  Dl_info found{}, own{};
+  return dladdr(address, &found) != 0 && dladdr(&marker, &own) != 0 &&
+         found.dli_fbase == own.dli_fbase;
+}
+
+void* look_in(char const* library, char const* name) {
+  void* const handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+  void* const address = handle == nullptr ? nullptr : dlsym(handle, name);
+  return address != nullptr && is_own(address) ? nullptr : address;
+}
+
+template <std::size_t count>
+void* look_in_all(char const* const (&names)[count], char const* name) {
+  for (char const* const library : names)
+    if (void* const address = look_in(library, name)) return address;
+  return nullptr;
+}
+
+bool is_64(std::string_view name) { return name.ends_with("_64_"); }
+
+}  // namespace
+
+void* SystemFunction::address() {
+  if (searched_) return address_;
+  auto const named = settings()->lapack;
+  void* found = named.empty() ? nullptr : look_in(named.c_str(), name_);
+  if (found == nullptr && !named.empty())
+    say("no " + std::string(name_) + " in " + named + ": looking elsewhere");
+  if (found == nullptr) found = dlsym(RTLD_NEXT, name_);
+  if (found == nullptr)
+    found = is_64(name_) ? look_in_all(libraries_64, name_) : look_in_all(libraries, name_);
+  address_ = found;
+  searched_ = true;
+  return found;
+}
+
+std::string SystemFunction::missing() const {
+  std::string text = "no " + std::string(name_) + " in the process, nor in a library";
+  char const* separator = " ";
+  for (char const* const library : is_64(name_) ? libraries_64 : libraries) {
+    text += separator + std::string(library);
+    separator = ", ";
+  }
+  return text + "; the setting lapack=PATH in STRATA_LAPACK names one";
+}
+
+void* find_in_process(char const* name) {
+  if (void* const found = dlsym(RTLD_DEFAULT, name)) return found;
+  return is_64(name) ? look_in_all(libraries_64, name) : look_in_all(libraries, name);
+}
+
+}  // namespace strata::lapack::detail

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_LAPACK_SYSTEM_CALL_HPP
+#define STRATA_LAPACK_SYSTEM_CALL_HPP
+
+#include <lapack/detail/Strata_Problem.hpp>
+#include <string>
+
+namespace strata::lapack::detail {
+
+/// Solve the problem by the system's routine of that integer width; where it has none of 64 bits,
+/// by that of 32 bits if the sizes fit. False if there is none.
+template <class T>
+bool by_system(Routine routine, Width width, Problem<T>& problem);
+
+/// Where the system's routine was looked for in vain.
+std::string missing_system(Routine routine, Width width);
+
+}  // namespace strata::lapack::detail
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-FileCopyrightText: The Strata authors
+ * SPDX-License-Identifier: BSD-3-Clause */
+/* A program in C: Strata starts Kokkos when it is first needed and ends it when asked. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strata.h>
+#include <string.h>
+
+static int failures = 0;
+
+static void expect(int holds, const char* what) {
+  if (!holds) {
+    printf("not so: %s (%s)\n", what, strata_message());
+    ++failures;
+  }
+}
+
+static double residual(int64_t n, const double* A, const double* b, const double* x) {
+  double worst = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    double r = b[i];
+    for (int64_t j = 0; j < n; ++j) r -= (i >= j ? A[i + j * n] : A[j + i * n]) * x[j];
+    worst = fabs(r) > worst ? fabs(r) : worst;
+  }
+  return worst;
+}
+
+int main(int argc, char** argv) {
+  enum { n = 300 };
+  double *A = malloc(sizeof(double) * n * n), *b = malloc(sizeof(double) * n),
+         *x = malloc(sizeof(double) * n);
+  strata_factor* factor = NULL;
+  strata_options options = {.struct_size = sizeof options};
+  strata_solve_report report = {.struct_size = sizeof report};
+  strata_factor_report made = {.struct_size = sizeof made};
+
+  if (A == NULL || b == NULL || x == NULL) return 2;
+  for (int64_t j = 0; j < n; ++j) {
+    b[j] = 1;
+    for (int64_t i = j; i < n; ++i) A[i + j * n] = exp(-(double)(i - j) / 20) + (i == j ? 0.1 : 0);
+  }
+  options.layers = "fp16,fp16,fp32";
+  expect(strata_cholesky('L', n, A, n, &options, &factor) == STRATA_SUCCESS, "it is factored");
+  expect(strata_solve(factor, 1, b, n, x, n, NULL, &report) == STRATA_SUCCESS, "it is solved");
+  expect(residual(n, A, b, x) < 1e-12, "the residual is small");
+  expect(report.converged == 1 && report.iterations > 0, "the report is filled");
+  expect(strata_factor_describe(factor, &made) == STRATA_SUCCESS, "it is described");
+  expect(strcmp(made.layers, "fp16,fp16,fp32") == 0 && made.n == n, "the layers are those asked");
+  expect(strata_finalize() == STRATA_NOT_READY, "a factor keeps Kokkos alive");
+  printf("%s\n%s: backward error %g after %lld iterations\n", strata_configuration(), made.layers,
+         report.backward_error, (long long)report.iterations);
+
+  /* With an argument the program ends without cleaning up, which has to be clean as well. */
+  if (argc > 1 && strcmp(argv[1], "leave") == 0) return failures != 0;
+
+  strata_factor_destroy(factor);
+  expect(strata_finalize() == STRATA_SUCCESS, "Kokkos is ended");
+  expect(strata_finalize() == STRATA_SUCCESS, "again is no error");
+  expect(strata_cholesky('L', n, A, n, NULL, &factor) == STRATA_NOT_READY && factor == NULL,
+         "nothing can be done after that");
+  expect(strstr(strata_message(), "was ended") != NULL, "and the message says so");
+  expect(strata_initialize() == STRATA_NOT_READY, "nor started again");
+  free(A);
+  free(b);
+  free(x);
+  return failures != 0;
+}
