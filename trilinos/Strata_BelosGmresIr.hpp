@@ -158,7 +158,7 @@ class BelosGmresIr final
   }
 
   void set_up(Exec const& exec, TpetraMatrix<LO, GO, Node> const& A) {
-    matrix_ = make_matrix(exec, A);
+    matrix_ = make_matrix(exec, A, matrix_options(exec, options_.preconditioner));
     matrix_.comm().agree([&] {
       b_ = matrix_.template allocate<double>(exec, "strata::trilinos::BelosGmresIr::b");
       x_ = matrix_.template allocate<double>(exec, "strata::trilinos::BelosGmresIr::x");

@@ -57,6 +57,11 @@ constexpr std::array<std::pair<std::string_view, sparse::Sweep>, 3> sweep_names{
     {{"forward", sparse::Sweep::Forward},
      {"backward", sparse::Sweep::Backward},
      {"symmetric", sparse::Sweep::Symmetric}}};
+constexpr std::array<std::pair<std::string_view, std::optional<sparse::ColouringMethod>>, 4>
+    colouring_names{{{"auto", std::nullopt},
+     {"jones-plassmann-luby", sparse::ColouringMethod::JonesPlassmannLuby},
+     {"greedy", sparse::ColouringMethod::Greedy},
+     {"levels", sparse::ColouringMethod::Levels}}};
 constexpr std::array<std::pair<std::string_view, Precision>, 4> precision_names{
     {{"fp64", Precision::fp64},
      {"fp32", Precision::fp32},
@@ -90,6 +95,8 @@ ParameterList preconditioner_parameters() {
   list.set("Sweeps", standard.sweeps, "of Gauss-Seidel");
   list.set("Sweep Direction", std::string("symmetric"),
            "of Gauss-Seidel: forward, backward or symmetric, which is two");
+  list.set("Colouring", std::string("auto"),
+           "order of sweeps: jones-plassmann-luby, greedy, levels (the order of the rows) or auto");
   list.set("Strength", standard.amg.strength,
            "amg: couplings below this part of the largest two are weak");
   list.set("Coarse Rows", static_cast<int>(standard.amg.coarse_rows),
@@ -113,6 +120,7 @@ PreconditionerOptions preconditioner_options(ParameterList const& parameters) {
   options.precision = named(precision_names, owner, "Precision", text("Precision"));
   options.sweep = named(sweep_names, owner, "Sweep Direction", text("Sweep Direction"));
   options.sweeps = number("Sweeps");
+  options.colouring = named(colouring_names, owner, "Colouring", text("Colouring"));
   options.amg.strength = value_of<double>(owner, parameters, valid, "Strength");
   options.amg.coarse_rows = number("Coarse Rows");
   options.amg.block_size = number("Block Size");

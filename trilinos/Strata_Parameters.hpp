@@ -7,6 +7,7 @@
 #include <Teuchos_RCP.hpp>
 #include <core/Strata_Precision.hpp>
 #include <iosfwd>
+#include <optional>
 #include <sparse/Strata_GaussSeidel.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <string>
@@ -19,12 +20,25 @@ struct PreconditionerOptions {
   Precision precision = Precision::fp32;  ///< of its matrices; vectors are fp64 for fp64, else fp32
   int sweeps = 1;                         ///< Gauss-Seidel
   sparse::Sweep sweep = sparse::Sweep::Symmetric;
+  /// The order of sweeps; none: Levels, the order of the rows, where one thread runs them, else
+  /// JonesPlassmannLuby.
+  std::optional<sparse::ColouringMethod> colouring;
   sparse::AmgOptions amg;
 };
 
+/// How a matrix for such a preconditioner orders its rows.
+template <class Exec>
+sparse::MatrixOptions matrix_options(Exec const& exec, PreconditionerOptions const& options) {
+  using sparse::ColouringMethod;
+  sparse::MatrixOptions matrix;
+  matrix.colouring = options.colouring.value_or(
+      exec.concurrency() == 1 ? ColouringMethod::Levels : ColouringMethod::JonesPlassmannLuby);
+  return matrix;
+}
+
 /// Every parameter of a preconditioner with its default and what it means:
 /// "Type" (auto, none, jacobi, gs, amg), "Precision" (fp64, fp32, bf16, fp16), "Sweeps", "Sweep Direction" (forward,
-/// backward, symmetric), "Strength", "Coarse Rows", "Block Size".
+/// backward, symmetric), "Colouring" (auto, jones-plassmann-luby, greedy, levels), "Strength", "Coarse Rows", "Block Size".
 Teuchos::ParameterList preconditioner_parameters();
 /// Throws   ValueError for a name that `preconditioner_parameters` lacks, with the list; a value of another type
 ///          or outside its range.

@@ -70,9 +70,12 @@ sparse::Preconditioner<Exec, Scalar> make_preconditioner(Exec const& exec,
     case PreconditionerKind::GaussSeidel:
       return sparse::GaussSeidelSweeps<Exec, Scalar>(exec, A, options.precision, options.sweeps,
                                                      options.sweep);
-    case PreconditionerKind::Amg:
+    case PreconditionerKind::Amg: {
+      auto amg = options.amg;
+      amg.matrix = matrix_options(exec, options);
       return sparse::VCycle<Exec, Scalar>(
-          exec, sparse::make_algebraic_hierarchy(exec, A, options.amg), options.precision);
+          exec, sparse::make_algebraic_hierarchy(exec, A, amg), options.precision);
+    }
     case PreconditionerKind::None:
     case PreconditionerKind::Automatic:
       break;

@@ -29,7 +29,7 @@ class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node>
   /// Throws   as `make_matrix` and `make_preconditioner`.
   TpetraPreconditioner(Exec const& exec, TpetraMatrix<LO, GO, Node> const& A,
                        PreconditionerOptions const& options = {})
-      : exec_(exec), map_(A.getRowMap()), A_(make_matrix(exec, A)) {
+      : exec_(exec), map_(A.getRowMap()), A_(make_matrix(exec, A, matrix_options(exec, options))) {
     if (options.precision == Precision::fp64)
       wide_.emplace(exec, A_, options);
     else

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <trilinos/Strata_BelosGmresIr.hpp>
 #include <trilinos/Strata_TpetraPreconditioner.hpp>
@@ -27,16 +28,17 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   std::vector<std::int64_t> points{16};
-  std::string matrices, json, sweep = "forward", precision = "fp32";
+  std::string matrices, json, sweep = "symmetric", precision = "fp32", colouring = "auto",
+              solver = "GMRES";
   double tolerance = 1e-8;
   int sweeps = 1, max_iterations = 3000, blocks = 300;
-  bool check = false;
+  bool check = false, check_sweeps = false;
 };
 
 struct Method {
   std::string name;
   std::function<Teuchos::RCP<OP const>(Teuchos::RCP<Matrix const> const&)> preconditioner;
-  std::string solver = "Block GMRES";
+  bool is_strata_solver = false;
 };
 
 struct Outcome {
@@ -68,7 +70,8 @@ Teuchos::RCP<OP const> strata_of(Options const& options, std::string const& type
   Teuchos::ParameterList parameters;
   parameters.set("Type", type).set("Precision", options.precision);
   if (type == "gs")
-    parameters.set("Sweeps", options.sweeps).set("Sweep Direction", options.sweep);
+    parameters.set("Sweeps", options.sweeps).set("Sweep Direction", options.sweep)
+        .set("Colouring", options.colouring);
   return Teuchos::rcp(new trilinos::TpetraPreconditioner<>(Exec(), *A, parameters));
 }
 
@@ -79,7 +82,7 @@ std::vector<Method> methods_of(Options const& options) {
           {"Strata Gauss-Seidel", [&](A a) { return strata_of(options, "gs", a); }},
           {"Strata AMG", [&](A a) { return strata_of(options, "amg", a); }},
           {"Strata GMRES-IR, AMG", [&](A a) { return strata_of(options, "amg", a); },
-           trilinos::BelosGmresIr<>::name()}};
+           true}};
 }
 
 Outcome solve(Options const& options, Method const& method, apps::TrilinosCase const& problem) {
@@ -103,11 +106,16 @@ Outcome solve(Options const& options, Method const& method, apps::TrilinosCase c
   auto const parameters = Teuchos::parameterList();
   parameters->set("Convergence Tolerance", options.tolerance);
   parameters->set("Maximum Iterations", options.max_iterations);
-  parameters->set("Num Blocks", options.blocks);
-  parameters->set("Maximum Restarts", options.max_iterations / options.blocks);
-  if (method.solver == "Block GMRES") parameters->set("Flexible Gmres", !M.is_null());
-  auto const solver =
-      Belos::SolverFactory<double, MV, OP>().create(method.solver, parameters);
+  std::string name = method.is_strata_solver ? trilinos::BelosGmresIr<>::name() : "Block CG";
+  if (method.is_strata_solver || options.solver == "GMRES") {
+    parameters->set("Num Blocks", options.blocks);
+    parameters->set("Maximum Restarts", options.max_iterations / options.blocks);
+  }
+  if (!method.is_strata_solver && options.solver == "GMRES") {
+    name = "Block GMRES";
+    parameters->set("Flexible Gmres", !M.is_null());
+  }
+  auto const solver = Belos::SolverFactory<double, MV, OP>().create(name, parameters);
   solver->setProblem(linear);
   start = Clock::now();
   (void)solver->solve();
@@ -138,31 +146,29 @@ void write_json(Options const& options, int ranks, std::vector<Outcome> const& o
                     {"relative_residual", o.residual}, {"set_up_seconds", o.set_up_seconds},
                     {"solve_seconds", o.solve_seconds}});
   nlohmann::ordered_json const all{{"ranks", ranks}, {"tolerance", options.tolerance},
-                                   {"sweeps", options.sweeps}, {"sweep", options.sweep},
+                                   {"sweeps", options.sweeps}, {"sweep", options.sweep}, {"solver", options.solver},
                                    {"precision", options.precision}, {"runs", runs}};
   std::ofstream file(options.json);
   file << all.dump(2) << "\n";
   STRATA_REQUIRE(IoError, file.flush(), options.json, ": can't be written");
 }
 
-// What is promised: Strata solves every case, its Gauss-Seidel in no more iterations than Ifpack2's.
+// What is promised: Strata solves every case; multigrid, which makes one symmetric sweep a level, takes no more
+// iterations than Ifpack2's sweeps; where that is asked for, nor do Strata's sweeps alone.
 int broken_promises(Options const& options, std::vector<Outcome> const& outcomes) {
-  int broken = 0;
-  int ifpack2_iterations = 0;
-  bool ifpack2_solved = false;
+  int broken = 0, allowed = 0;
   auto const complain = [&](Outcome const& o, char const* what) {
     std::printf("%s, %s: %s\n", o.matrix.c_str(), o.method.c_str(), what);
     ++broken;
   };
   for (auto const& o : outcomes) {
     bool const solved = o.residual <= options.tolerance;
-    if (o.method.starts_with("Ifpack2")) {
-      ifpack2_iterations = o.iterations;
-      ifpack2_solved = solved;
-    }
-    if (o.method.starts_with("Strata") && !solved) complain(o, "not solved to the tolerance");
-    if (o.method == "Strata Gauss-Seidel" && ifpack2_solved && o.iterations > ifpack2_iterations)
-      complain(o, "more iterations than Ifpack2 with the same sweeps");
+    if (o.method.starts_with("Ifpack2"))
+      allowed = solved ? o.iterations : std::numeric_limits<int>::max();
+    if (!o.method.starts_with("Strata")) continue;
+    if (!solved) complain(o, "not solved to the tolerance");
+    bool const compared = o.method != "Strata Gauss-Seidel" || options.check_sweeps;
+    if (compared && o.iterations > allowed) complain(o, "more iterations than Ifpack2's sweeps");
   }
   std::printf("%zu runs, %d promises broken\n", outcomes.size(), broken);
   return broken;
@@ -177,8 +183,8 @@ int run(Options const& options) {
   if (!options.matrices.empty())
     for (auto const& one : apps::cases_in(comm, options.matrices)) cases.push_back(one);
   if (speaks) {
-    std::printf("%d ranks; GMRES(%d) to %.1e; %d %s sweeps; Strata's preconditioners in %s\n",
-                comm->getSize(), options.blocks, options.tolerance, options.sweeps,
+    std::printf("%d ranks; %s to %.1e; %d %s sweeps; Strata's preconditioners in %s\n",
+                comm->getSize(), options.solver.c_str(), options.tolerance, options.sweeps,
                 options.sweep.c_str(), options.precision.c_str());
     std::printf("%-20s %-26s %10s %s %14s %10s %10s\n", "matrix", "preconditioner", "iterations",
                 "solved", "rel. residual", "set-up s", "solve s");
@@ -213,13 +219,21 @@ int main(int argc, char** argv) {
   app.add_option("--precision", options.precision, "of Strata's preconditioners")
       ->check(CLI::IsMember({"fp64", "fp32", "bf16", "fp16"}))
       ->capture_default_str();
+  app.add_option("--colouring", options.colouring, "the order of Strata's sweeps")
+      ->check(CLI::IsMember({"auto", "jones-plassmann-luby", "greedy", "levels"}))
+      ->capture_default_str();
+  app.add_option("--solver", options.solver, "Belos' beside Strata's; CG: for symmetric sweeps")
+      ->check(CLI::IsMember({"GMRES", "CG"}))
+      ->capture_default_str();
   app.add_option("--max-iterations", options.max_iterations)->capture_default_str();
   app.add_option("--blocks", options.blocks, "vectors of a basis")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--json", options.json, "write the results to this file");
   app.add_flag("--check", options.check,
-               "fail where Strata's solves less than asked, or takes more sweeps than Ifpack2's");
+               "fail where Strata's solves less than asked, or multigrid takes more iterations than Ifpack2's sweeps");
+  app.add_flag("--check-sweeps", options.check_sweeps,
+               "with --check: nor may Strata's Gauss-Seidel take more");
   CLI11_PARSE(app, argc, argv);
   Tpetra::ScopeGuard const scope(&argc, &argv);
   try {
