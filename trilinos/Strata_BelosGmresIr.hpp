@@ -47,9 +47,8 @@ struct OperatorPreconditioner {
 template <class LO = Tpetra::Operator<>::local_ordinal_type,
           class GO = Tpetra::Operator<>::global_ordinal_type,
           class Node = Tpetra::Operator<>::node_type>
-class BelosGmresIr final
-    : public Belos::SolverManager<double, TpetraVectors<LO, GO, Node>,
-                                  Tpetra::Operator<double, LO, GO, Node>> {
+class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO, GO, Node>,
+                                                       Tpetra::Operator<double, LO, GO, Node>> {
  public:
   using MV = TpetraVectors<LO, GO, Node>;
   using OP = Tpetra::Operator<double, LO, GO, Node>;
@@ -134,8 +133,8 @@ class BelosGmresIr final
       scatter(exec, matrix_, 1, x_, 0, *problem_->getLHS(), j);
       converged = converged && report.converged;
       iterations_ += report.iterations;
-      achieved_ = report.residual > achieved_ || std::isnan(report.residual) ? report.residual
-                                                                             : achieved_;
+      achieved_ =
+          report.residual > achieved_ || std::isnan(report.residual) ? report.residual : achieved_;
       loss_of_accuracy_ = loss_of_accuracy_ || report.loss_of_accuracy;
     }
     return converged ? Belos::Converged : Belos::Unconverged;
@@ -150,9 +149,10 @@ class BelosGmresIr final
                    ": call the problem's setProblem() first");
     STRATA_REQUIRE(ValueError, !problem_->isLeftPrec(), name(),
                    ": a left preconditioner is not supported; give it to setRightPrec()");
-    auto const A = Teuchos::rcp_dynamic_cast<TpetraMatrix<LO, GO, Node> const>(
-        problem_->getOperator());
-    STRATA_REQUIRE(ValueError, !A.is_null(), name(), ": the operator must be a Tpetra::CrsMatrix, it is ",
+    auto const A =
+        Teuchos::rcp_dynamic_cast<TpetraMatrix<LO, GO, Node> const>(problem_->getOperator());
+    STRATA_REQUIRE(ValueError, !A.is_null(), name(),
+                   ": the operator must be a Tpetra::CrsMatrix, it is ",
                    problem_->getOperator()->description());
     return A;
   }
@@ -168,10 +168,8 @@ class BelosGmresIr final
       auto const R = Teuchos::rcp(new MV(A.getRowMap(), 1)),
                  Z = Teuchos::rcp(new MV(A.getRowMap(), 1));
       given.emplace();
-      given->wide =
-          detail::OperatorPreconditioner<Exec, double, LO, GO, Node>{M, matrix_, R, Z};
-      given->narrow =
-          detail::OperatorPreconditioner<Exec, float, LO, GO, Node>{M, matrix_, R, Z};
+      given->wide = detail::OperatorPreconditioner<Exec, double, LO, GO, Node>{M, matrix_, R, Z};
+      given->narrow = detail::OperatorPreconditioner<Exec, float, LO, GO, Node>{M, matrix_, R, Z};
     }
     solver_.emplace(exec, matrix_, options_, given);
   }

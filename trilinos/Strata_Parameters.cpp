@@ -20,8 +20,8 @@ void require_known_names(std::string_view owner, ParameterList const& given,
   std::string list;
   for (auto const& entry : valid) list += (list.empty() ? "" : ", ") + entry.first;
   for (auto const& entry : given)
-    STRATA_REQUIRE(ValueError, valid.isParameter(entry.first), owner,
-                   ": no parameter is called '", entry.first, "', only ", list);
+    STRATA_REQUIRE(ValueError, valid.isParameter(entry.first), owner, ": no parameter is called '",
+                   entry.first, "', only ", list);
 }
 
 // The value that was given, or the default.
@@ -59,9 +59,9 @@ constexpr std::array<std::pair<std::string_view, sparse::Sweep>, 3> sweep_names{
      {"symmetric", sparse::Sweep::Symmetric}}};
 constexpr std::array<std::pair<std::string_view, std::optional<sparse::ColouringMethod>>, 4>
     colouring_names{{{"auto", std::nullopt},
-     {"jones-plassmann-luby", sparse::ColouringMethod::JonesPlassmannLuby},
-     {"greedy", sparse::ColouringMethod::Greedy},
-     {"levels", sparse::ColouringMethod::Levels}}};
+                     {"jones-plassmann-luby", sparse::ColouringMethod::JonesPlassmannLuby},
+                     {"greedy", sparse::ColouringMethod::Greedy},
+                     {"levels", sparse::ColouringMethod::Levels}}};
 constexpr std::array<std::pair<std::string_view, Precision>, 4> precision_names{
     {{"fp64", Precision::fp64},
      {"fp32", Precision::fp32},
@@ -141,7 +141,8 @@ ParameterList gmres_ir_parameters() {
   list.set("Verbosity", standard.verbosity, "Belos::MsgType, added up");
   list.set("Output Frequency", standard.output_frequency,
            "iterations between lines of StatusTestDetails; less than 1: none");
-  list.set("Output Stream", Teuchos::RCP<std::ostream>(Teuchos::VerboseObjectBase::getDefaultOStream()),
+  list.set("Output Stream",
+           Teuchos::RCP<std::ostream>(Teuchos::VerboseObjectBase::getDefaultOStream()),
            "where rank 0 prints");
   list.set("Preconditioner", preconditioner_parameters(),
            "made where the problem has no right preconditioner");
@@ -167,8 +168,7 @@ GmresIrOptions gmres_ir_options(ParameterList const& parameters) {
             value_of<std::string>(owner, parameters, valid, "Explicit Residual Scaling"));
   options.verbosity = verbosity_of(parameters, valid);
   options.output_frequency = value_of<int>(owner, parameters, valid, "Output Frequency");
-  options.output =
-      value_of<Teuchos::RCP<std::ostream>>(owner, parameters, valid, "Output Stream");
+  options.output = value_of<Teuchos::RCP<std::ostream>>(owner, parameters, valid, "Output Stream");
   STRATA_REQUIRE(ValueError, !options.output.is_null(), owner, ": 'Output Stream' is null");
   if (parameters.isParameter("Preconditioner")) {
     STRATA_REQUIRE(ValueError, parameters.isSublist("Preconditioner"), owner,

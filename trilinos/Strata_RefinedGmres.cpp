@@ -73,8 +73,8 @@ sparse::Preconditioner<Exec, Scalar> make_preconditioner(Exec const& exec,
     case PreconditionerKind::Amg: {
       auto amg = options.amg;
       amg.matrix = matrix_options(exec, options);
-      return sparse::VCycle<Exec, Scalar>(
-          exec, sparse::make_algebraic_hierarchy(exec, A, amg), options.precision);
+      return sparse::VCycle<Exec, Scalar>(exec, sparse::make_algebraic_hierarchy(exec, A, amg),
+                                          options.precision);
     }
     case PreconditionerKind::None:
     case PreconditionerKind::Automatic:
@@ -189,19 +189,19 @@ void RefinedGmres<Exec>::print(RefinedReport const& report, double set_up_second
   if (prints(Belos::FinalSummary))
     *options_.output << "Strata GMRES-IR: " << (report.converged ? "converged" : "not converged")
                      << " after " << report.iterations
-                     << " iterations, residual / scaling = " << report.residual
-                     << ", tolerance " << options_.tolerance << ", last basis and preconditioner in "
+                     << " iterations, residual / scaling = " << report.residual << ", tolerance "
+                     << options_.tolerance << ", last basis and preconditioner in "
                      << traits(report.precision).name << "\n";
   if (prints(Belos::TimingDetails))
     *options_.output << "Strata GMRES-IR: " << set_up_seconds << " s of further set-up, "
                      << solve_seconds << " s of solve\n";
 }
 
-#define STRATA_INSTANTIATE_REFINED_GMRES(Space)                                                   \
-  template class RefinedGmres<Space>;                                                             \
-  template sparse::Preconditioner<Space, double> make_preconditioner(                             \
-      Space const&, sparse::DistributedMatrix<Space> const&, PreconditionerOptions const&);       \
-  template sparse::Preconditioner<Space, float> make_preconditioner(                              \
+#define STRATA_INSTANTIATE_REFINED_GMRES(Space)                                             \
+  template class RefinedGmres<Space>;                                                       \
+  template sparse::Preconditioner<Space, double> make_preconditioner(                       \
+      Space const&, sparse::DistributedMatrix<Space> const&, PreconditionerOptions const&); \
+  template sparse::Preconditioner<Space, float> make_preconditioner(                        \
       Space const&, sparse::DistributedMatrix<Space> const&, PreconditionerOptions const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_REFINED_GMRES)
 

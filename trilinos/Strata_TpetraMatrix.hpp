@@ -39,17 +39,18 @@ void require_usable(sparse::Communicator const& comm, TpetraMatrix<LO, GO, Node>
   comm.agree([&] {
     STRATA_REQUIRE(ValueError, A.isFillComplete(),
                    "the Tpetra matrix is not fill-complete: call fillComplete() first");
-    STRATA_REQUIRE(ShapeError,
-                   A.getRangeMap()->getGlobalNumElements() ==
-                       A.getDomainMap()->getGlobalNumElements(),
-                   "the Tpetra matrix is ", A.getRangeMap()->getGlobalNumElements(), " x ",
-                   A.getDomainMap()->getGlobalNumElements(), ", must be square");
+    STRATA_REQUIRE(
+        ShapeError,
+        A.getRangeMap()->getGlobalNumElements() == A.getDomainMap()->getGlobalNumElements(),
+        "the Tpetra matrix is ", A.getRangeMap()->getGlobalNumElements(), " x ",
+        A.getDomainMap()->getGlobalNumElements(), ", must be square");
   });
   auto const rows = A.getRowMap();
   bool const same = rows->isSameAs(*A.getDomainMap()) && rows->isSameAs(*A.getRangeMap());
-  STRATA_REQUIRE(ValueError, same,
-                 "the Tpetra matrix' domain and range maps must be its row map (the same global "
-                 "indices in the same order on each rank); redistribute it with an Import or Export");
+  STRATA_REQUIRE(
+      ValueError, same,
+      "the Tpetra matrix' domain and range maps must be its row map (the same global "
+      "indices in the same order on each rank); redistribute it with an Import or Export");
   STRATA_REQUIRE(ValueError, rows->isOneToOne(),
                  "the Tpetra matrix' row map has a row on several ranks; make it one-to-one");
 }
@@ -124,8 +125,8 @@ sparse::DistributedMatrix<Exec> make_matrix(Exec const& exec, TpetraMatrix<LO, G
     Kokkos::deep_copy(exec, source.column, Host(columns.data(), columns.size()));
     exec.fence("strata::trilinos::make_matrix::columns");
   });
-  return sparse::DistributedMatrix<Exec>(
-      exec, comm, static_cast<std::int64_t>(A.getLocalNumRows()), source, options);
+  return sparse::DistributedMatrix<Exec>(exec, comm, static_cast<std::int64_t>(A.getLocalNumRows()),
+                                         source, options);
 }
 
 /// x = column j of X in the matrix' order, in Scalar. Sync: enqueued on `exec`, Tpetra's instance.
@@ -164,13 +165,13 @@ template <class LO, class GO, class Node>
 void require_vectors(sparse::Communicator const& comm, Tpetra::Map<LO, GO, Node> const& rows,
                      TpetraVectors<LO, GO, Node> const& X, TpetraVectors<LO, GO, Node> const& Y) {
   comm.agree([&] {
-    STRATA_REQUIRE(ShapeError, X.getNumVectors() == Y.getNumVectors(), "X has ",
-                   X.getNumVectors(), " vectors, Y has ", Y.getNumVectors());
+    STRATA_REQUIRE(ShapeError, X.getNumVectors() == Y.getNumVectors(), "X has ", X.getNumVectors(),
+                   " vectors, Y has ", Y.getNumVectors());
   });
   bool const same = rows.isSameAs(*X.getMap()) && rows.isSameAs(*Y.getMap());
-  STRATA_REQUIRE(ShapeError, same, "the vectors have ", X.getGlobalLength(), " and ",
-                 Y.getGlobalLength(), " entries and must be on the row map of the matrix, which has ",
-                 rows.getGlobalNumElements());
+  STRATA_REQUIRE(
+      ShapeError, same, "the vectors have ", X.getGlobalLength(), " and ", Y.getGlobalLength(),
+      " entries and must be on the row map of the matrix, which has ", rows.getGlobalNumElements());
 }
 
 }  // namespace strata::trilinos

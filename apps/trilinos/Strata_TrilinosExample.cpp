@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Tpetra and Belos with several preconditioners, side by side: how an application that has them takes Strata's.
+#include <CLI/CLI.hpp>
 #include <Ifpack2_Relaxation.hpp>
 #include <Tpetra_Core.hpp>
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   std::vector<std::int64_t> points{16};
   std::string matrices, json, sweep = "symmetric", precision = "fp32", colouring = "auto",
-              solver = "GMRES";
+                              solver = "GMRES";
   double tolerance = 1e-8;
   int sweeps = 1, max_iterations = 3000, blocks = 300;
   bool check = false, check_sweeps = false;
@@ -55,9 +55,9 @@ double since(Clock::time_point start) {
 Teuchos::RCP<OP const> ifpack2(Options const& options, Teuchos::RCP<Matrix const> const& A) {
   auto const M = Teuchos::rcp(new Ifpack2::Relaxation<Tpetra::RowMatrix<double>>(A));
   Teuchos::ParameterList parameters;
-  parameters.set("relaxation: type", std::string(options.sweep == "forward"
-                                                     ? "MT Gauss-Seidel"
-                                                     : "MT Symmetric Gauss-Seidel"));
+  parameters.set(
+      "relaxation: type",
+      std::string(options.sweep == "forward" ? "MT Gauss-Seidel" : "MT Symmetric Gauss-Seidel"));
   parameters.set("relaxation: sweeps", options.sweeps);
   M->setParameters(parameters);
   M->initialize();
@@ -70,7 +70,8 @@ Teuchos::RCP<OP const> strata_of(Options const& options, std::string const& type
   Teuchos::ParameterList parameters;
   parameters.set("Type", type).set("Precision", options.precision);
   if (type == "gs")
-    parameters.set("Sweeps", options.sweeps).set("Sweep Direction", options.sweep)
+    parameters.set("Sweeps", options.sweeps)
+        .set("Sweep Direction", options.sweep)
         .set("Colouring", options.colouring);
   return Teuchos::rcp(new trilinos::TpetraPreconditioner<>(Exec(), *A, parameters));
 }
@@ -81,8 +82,7 @@ std::vector<Method> methods_of(Options const& options) {
           {"Ifpack2 MT Gauss-Seidel", [&](A a) { return ifpack2(options, a); }},
           {"Strata Gauss-Seidel", [&](A a) { return strata_of(options, "gs", a); }},
           {"Strata AMG", [&](A a) { return strata_of(options, "amg", a); }},
-          {"Strata GMRES-IR, AMG", [&](A a) { return strata_of(options, "amg", a); },
-           true}};
+          {"Strata GMRES-IR, AMG", [&](A a) { return strata_of(options, "amg", a); }, true}};
 }
 
 Outcome solve(Options const& options, Method const& method, apps::TrilinosCase const& problem) {
@@ -126,9 +126,14 @@ Outcome solve(Options const& options, Method const& method, apps::TrilinosCase c
   Teuchos::Array<double> norm(1), norm_b(1);
   r.norm2(norm());
   b->norm2(norm_b());
-  return {problem.name, method.name, static_cast<std::int64_t>(A->getGlobalNumRows()),
-          static_cast<std::int64_t>(A->getGlobalNumEntries()), solver->getNumIters(),
-          norm[0] / norm_b[0], set_up_seconds, solve_seconds};
+  return {problem.name,
+          method.name,
+          static_cast<std::int64_t>(A->getGlobalNumRows()),
+          static_cast<std::int64_t>(A->getGlobalNumEntries()),
+          solver->getNumIters(),
+          norm[0] / norm_b[0],
+          set_up_seconds,
+          solve_seconds};
 }
 
 void print(Options const& options, Outcome const& o) {
@@ -140,14 +145,22 @@ void print(Options const& options, Outcome const& o) {
 void write_json(Options const& options, int ranks, std::vector<Outcome> const& outcomes) {
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (auto const& o : outcomes)
-    runs.push_back({{"matrix", o.matrix}, {"rows", o.rows}, {"entries", o.entries},
-                    {"method", o.method}, {"iterations", o.iterations},
+    runs.push_back({{"matrix", o.matrix},
+                    {"rows", o.rows},
+                    {"entries", o.entries},
+                    {"method", o.method},
+                    {"iterations", o.iterations},
                     {"solved", o.residual <= options.tolerance},
-                    {"relative_residual", o.residual}, {"set_up_seconds", o.set_up_seconds},
+                    {"relative_residual", o.residual},
+                    {"set_up_seconds", o.set_up_seconds},
                     {"solve_seconds", o.solve_seconds}});
-  nlohmann::ordered_json const all{{"ranks", ranks}, {"tolerance", options.tolerance},
-                                   {"sweeps", options.sweeps}, {"sweep", options.sweep}, {"solver", options.solver},
-                                   {"precision", options.precision}, {"runs", runs}};
+  nlohmann::ordered_json const all{{"ranks", ranks},
+                                   {"tolerance", options.tolerance},
+                                   {"sweeps", options.sweeps},
+                                   {"sweep", options.sweep},
+                                   {"solver", options.solver},
+                                   {"precision", options.precision},
+                                   {"runs", runs}};
   std::ofstream file(options.json);
   file << all.dump(2) << "\n";
   STRATA_REQUIRE(IoError, file.flush(), options.json, ": can't be written");
@@ -205,13 +218,16 @@ int run(Options const& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"Belos without a preconditioner, with Ifpack2's multithreaded Gauss-Seidel and with Strata's"};
+  CLI::App app{
+      "Belos without a preconditioner, with Ifpack2's multithreaded Gauss-Seidel and with "
+      "Strata's"};
   app.add_option("--points", options.points, "27-point problems on N^3 points")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   app.add_option("--matrices", options.matrices, "a folder with Matrix Market files")
       ->check(CLI::ExistingDirectory);
-  app.add_option("--tolerance", options.tolerance, "of the relative residual")->capture_default_str();
+  app.add_option("--tolerance", options.tolerance, "of the relative residual")
+      ->capture_default_str();
   app.add_option("--sweeps", options.sweeps, "of Gauss-Seidel")->check(CLI::Range(1, 100));
   app.add_option("--sweep", options.sweep, "their direction")
       ->check(CLI::IsMember({"forward", "symmetric"}))
@@ -231,7 +247,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--json", options.json, "write the results to this file");
   app.add_flag("--check", options.check,
-               "fail where Strata's solves less than asked, or multigrid takes more iterations than Ifpack2's sweeps");
+               "fail where Strata's solves less than asked, or multigrid takes more iterations "
+               "than Ifpack2's sweeps");
   app.add_flag("--check-sweeps", options.check_sweeps,
                "with --check: nor may Strata's Gauss-Seidel take more");
   CLI11_PARSE(app, argc, argv);

@@ -21,9 +21,9 @@ TrilinosCase stencil_case(Communicator const& comm, std::int64_t points) {
   auto const rows = sparse::model_rows(sparse::ModelProblem::Poisson27, size);
   auto const map = Teuchos::rcp(new Map(static_cast<Tpetra::global_size_t>(rows), 0, comm));
   auto const first = static_cast<std::int64_t>(map->getMinGlobalIndex());
-  auto const mine = sparse::make_model(
-      sparse::ModelProblem::Poisson27, size, first,
-      first + static_cast<std::int64_t>(map->getLocalNumElements()));
+  auto const mine =
+      sparse::make_model(sparse::ModelProblem::Poisson27, size, first,
+                         first + static_cast<std::int64_t>(map->getLocalNumElements()));
   auto const A = Teuchos::rcp(new Matrix(map, 27));
   for (std::int64_t i = 0; i < mine.rows(); ++i) {
     auto const begin = static_cast<std::size_t>(mine.begin[static_cast<std::size_t>(i)]),
@@ -49,8 +49,8 @@ std::vector<TrilinosCase> cases_in(Communicator const& comm, std::string const& 
   std::sort(files.begin(), files.end());
   std::vector<TrilinosCase> cases;
   for (auto const& file : files)
-    cases.push_back({file.stem().string(), Tpetra::MatrixMarket::Reader<Matrix>::readSparseFile(
-                                               file.string(), comm)});
+    cases.push_back({file.stem().string(),
+                     Tpetra::MatrixMarket::Reader<Matrix>::readSparseFile(file.string(), comm)});
   return cases;
 }
 

@@ -169,8 +169,7 @@ TEST(BelosGmresIr, ScalesResidualsAsAsked) {
     auto const solver = make(list);
     solver->setProblem(problem.linear);
     EXPECT_EQ(solver->solve(), Belos::Converged) << scaling;
-    double const residual =
-        relative_residual(*problem.A, *problem.X, *problem.B) * norm_b;
+    double const residual = relative_residual(*problem.A, *problem.X, *problem.B) * norm_b;
     double const scale = scaling == "None" ? 1 : scaling == "Norm of RHS" ? norm_b : norm_r0;
     EXPECT_LE(residual, 1.01e-6 * scale) << scaling;
     EXPECT_NEAR(solver->achievedTol(), residual / scale, 1e-8) << scaling;

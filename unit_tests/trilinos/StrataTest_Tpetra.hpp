@@ -83,9 +83,9 @@ inline RCP<MultiVector> vectors_on(RCP<Map const> const& map, std::size_t count)
   auto const X = rcp(new MultiVector(map, count));
   for (std::size_t j = 0; j < count; ++j)
     for (std::size_t i = 0; i < map->getLocalNumElements(); ++i)
-      X->replaceLocalValue(static_cast<Local>(i), j,
-                           std::sin(1.0 + static_cast<double>(j) +
-                                    map->getGlobalElement(static_cast<Local>(i))));
+      X->replaceLocalValue(
+          static_cast<Local>(i), j,
+          std::sin(1.0 + static_cast<double>(j) + map->getGlobalElement(static_cast<Local>(i))));
   return X;
 }
 

@@ -88,11 +88,11 @@ TEST(TpetraPreconditioner, FollowsTpetrasRulesOfApply) {
   EXPECT_TRUE(M.getDomainMap()->isSameAs(*problem.map));
   EXPECT_TRUE(M.getRangeMap()->isSameAs(*problem.map));
   EXPECT_FALSE(M.hasTransposeApply());
-  EXPECT_TRUE(throws_with<ValueError>("no transpose", [&] {
-    M.apply(*problem.X, *problem.Y, Teuchos::TRANS);
-  }));
+  EXPECT_TRUE(throws_with<ValueError>("no transpose",
+                                      [&] { M.apply(*problem.X, *problem.Y, Teuchos::TRANS); }));
   MultiVector one(problem.map, 1);
-  EXPECT_TRUE(throws_with<ShapeError>("X has 2 vectors, Y has 1", [&] { M.apply(*problem.X, one); }));
+  EXPECT_TRUE(
+      throws_with<ShapeError>("X has 2 vectors, Y has 1", [&] { M.apply(*problem.X, one); }));
 }
 
 TEST(TpetraPreconditioner, JacobiDividesByTheDiagonalAndNoneDoesNothing) {
@@ -149,8 +149,8 @@ TEST(TpetraPreconditioner, RefusesParametersThatMeanNothing) {
     list.set(name, value);
     return list;
   };
-  EXPECT_TRUE(throws_with<ValueError>("'Sweeps' is of type double",
-                                      [&] { make(with("Sweeps", 2.0)); }));
+  EXPECT_TRUE(
+      throws_with<ValueError>("'Sweeps' is of type double", [&] { make(with("Sweeps", 2.0)); }));
   EXPECT_TRUE(throws_with<ValueError>("'Sweeps' is 0, must be at least 1",
                                       [&] { make(with("Sweeps", 0)); }));
   EXPECT_TRUE(throws_with<ValueError>("must be one of fp64, fp32, bf16, fp16",
@@ -159,8 +159,8 @@ TEST(TpetraPreconditioner, RefusesParametersThatMeanNothing) {
                                       [&] { make(with("Type", std::string("ilu"))); }));
   auto two_of_amg = with("Type", std::string("amg"));
   two_of_amg.set("Sweeps", 2);
-  EXPECT_TRUE(throws_with<ValueError>("has no sweeps, but 2 were asked for",
-                                      [&] { make(two_of_amg); }));
+  EXPECT_TRUE(
+      throws_with<ValueError>("has no sweeps, but 2 were asked for", [&] { make(two_of_amg); }));
 }
 
 TEST(TpetraPreconditioner, NamesTheRowWithoutADiagonal) {
