@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <KokkosSparse_CrsMatrix.hpp>
+#include <map>
 #include <sparse/Strata_KernelsMatrix.hpp>
 
 #include "StrataTest_Matchers.hpp"
@@ -63,13 +64,14 @@ struct Owned {
   }
 };
 
-/// Row by row the same entries, duplicates added up, in ascending columns.
+/// The same matrix with each place once, in ascending columns, and no zeros.
 RowList merged(RowList const& rows) {
   RowList result(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    result[i] = rows[i];
-    std::stable_sort(result[i].begin(), result[i].end(),
-                     [](auto const& a, auto const& b) { return a.first < b.first; });
+    std::map<std::int64_t, double> row;
+    for (auto const& [column, value] : rows[i]) row[column] += value;
+    for (auto const& [column, value] : row)
+      if (value != 0) result[i].emplace_back(column, value);
   }
   return result;
 }
@@ -105,11 +107,11 @@ void expect_round_trip() {
   auto const expected = merged(listed_crs(owned.matrix(comm)));
   auto const back = to_kernels<Crs>(exec, A);
   EXPECT_EQ(back.numCols(), static_cast<Ordinal>(A.global_rows()));
-  EXPECT_EQ(listed_crs(back), expected);
+  EXPECT_EQ(merged(listed_crs(back)), expected);
   // Out in one set of types, in again in another.
   using Other = KokkosSparse::CrsMatrix<double, std::int64_t, Exec, void, std::size_t>;
   auto const again = make_matrix(exec, comm, to_kernels<Other>(exec, A));
-  EXPECT_EQ(listed_crs(to_kernels<Crs>(exec, again)), expected);
+  EXPECT_EQ(merged(listed_crs(to_kernels<Crs>(exec, again))), expected);
 }
 
 template <class Exec>
