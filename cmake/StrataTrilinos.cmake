@@ -5,10 +5,11 @@
 set(_strata_trilinos FALSE)  # Tpetra and Belos are there, with Strata's Kokkos
 if(NOT DEFINED Strata_ENABLE_TRILINOS OR Strata_ENABLE_TRILINOS)
   set(_given)
-  foreach(_name IN ITEMS CMAKE_CXX_COMPILER CMAKE_PREFIX_PATH Trilinos_ROOT Tpetra_DIR Tpetra_ROOT Belos_DIR
+  foreach(_name IN ITEMS CMAKE_CXX_COMPILER CMAKE_TOOLCHAIN_FILE CMAKE_PREFIX_PATH Trilinos_ROOT Tpetra_DIR Tpetra_ROOT Belos_DIR
                          Belos_ROOT)
     if(${_name})
-      list(APPEND _given "-D${_name}=${${_name}}")
+      string(REPLACE ";" "\\;" _value "${${_name}}")
+      list(APPEND _given "-D${_name}=${_value}")
     endif()
   endforeach()
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR}/cmake/probe_trilinos
