@@ -8,6 +8,13 @@
 #include <sparse/detail/Strata_Givens.hpp>
 
 namespace strata::sparse {
+namespace {
+
+// What residuals are relative to: nothing where b = 0.
+double positive(double norm_b) { return norm_b > 0 ? norm_b : 1; }
+
+}  // namespace
+
 template <class Exec, class Scalar>
 GmresIr<Exec, Scalar>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
                                DistributedMatrix<Exec> const& inner,
@@ -60,7 +67,9 @@ bool GmresIr<Exec, Scalar>::cycle(Exec const& exec, double rho,
     if (!std::isfinite(beta)) break;
     givens.append(std::move(column.h), beta);
     ++report.iterations;
-    if (beta == 0 || givens.residual() <= options_.tolerance * report.initial_residual) break;
+    if (options_.monitor)
+      options_.monitor(report.iterations, givens.residual() / positive(report.initial_residual));
+    if (beta == 0 || givens.residual() <= options_.tolerance * positive(report.initial_residual)) break;
   }
   auto const t = givens.minimiser();
   for (double const entry : t)
@@ -86,7 +95,7 @@ GmresReport GmresIr<Exec, Scalar>::solve(Exec const& exec, Vector<double, Memory
     MotifTimes::time(times, exec, Motif::Multiply, [&] { A_.residual(exec, b, x, r_); });
     MotifTimes::time(times, exec, Motif::Update,
                      [&] { rho = detail::norm(exec, A_.comm(), r_, A_.rows()); });
-    report.relative_residual = report.initial_residual > 0 ? rho / report.initial_residual : rho;
+    report.relative_residual = rho / positive(report.initial_residual);
     if (!going || !std::isfinite(rho))
       report.status = GmresStatus::Breakdown;
     else if (report.relative_residual <= options_.tolerance)

@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_KRYLOV_REPORT_HPP
 
 #include <cstdint>
+#include <functional>
 
 namespace strata::sparse {
 
@@ -14,6 +15,9 @@ struct KrylovOptions {
   /// A cycle (CG: `restart` iterations, at least 50) that does not make the residual smaller by this factor
   /// ends the solve; 0: none does.
   double stall_factor = 0;
+  /// GMRES-IR: called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle
+  /// estimates, on each rank the same.
+  std::function<void(std::int64_t, double)> monitor = {};
 };
 
 enum class KrylovStatus {

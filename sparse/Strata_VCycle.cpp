@@ -3,8 +3,8 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <core/detail/Strata_Instantiate.hpp>
-#include <sparse/Strata_MatrixProperties.hpp>
 #include <sparse/Strata_VCycle.hpp>
+#include <sparse/detail/Strata_DiagonalScales.hpp>
 
 namespace strata::sparse {
 namespace {
@@ -13,19 +13,6 @@ template <class Exec>
 using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
 template <class Exec>
 using WideVector = Vector<double, typename Exec::memory_space>;
-
-// d = 2^-k with 2^2k near |a_ii|, and 1 / d
-template <class Exec>
-void find_scales(Exec const& exec, WideVector<Exec> const& diagonal, std::int64_t rows,
-                 WideVector<Exec> const& d, WideVector<Exec> const& inverse) {
-  Kokkos::parallel_for(
-      "strata::sparse::VCycle::scales", Policy<Exec>(exec, 0, rows), KOKKOS_LAMBDA(std::int64_t i) {
-        double const k = Kokkos::round(0.5 * Kokkos::log2(Kokkos::abs(diagonal(i))));
-        bool const usable = k > -500 && k < 500;
-        d(i) = usable ? Kokkos::exp2(-k) : 1;
-        inverse(i) = usable ? Kokkos::exp2(k) : 1;
-      });
-}
 
 // e_i = half the sum of |d_i a_ij d_j| over the halo's columns, with a_ii's sign
 template <class Exec, class Matrix>
@@ -53,29 +40,13 @@ void convert(Exec const& exec, From const& from, To const& to, std::int64_t rows
       });
 }
 
-// y = a x, element by element, or y = b + a x
-template <class Exec, class Vec>
-void scale(Exec const& exec, Vec const& a, Vec const& x, Vec const& y, std::int64_t rows) {
-  Kokkos::parallel_for(
-      "strata::sparse::VCycle::scale", Policy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i) { y(i) = a(i) * x(i); });
-}
+// y = b + a x, element by element
 template <class Exec, class Vec>
 void add_scaled(Exec const& exec, Vec const& a, Vec const& x, Vec const& b, Vec const& y,
                 std::int64_t rows) {
   Kokkos::parallel_for(
       "strata::sparse::VCycle::right_side", Policy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { y(i) = b(i) + a(i) * x(i); });
-}
-
-template <class Exec>
-void require_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A) {
-  auto const kind = kind_of_diagonal(exec, A);
-  A.comm().agree([&] {
-    STRATA_REQUIRE(ValueError, kind.zero == 0, "Gauss-Seidel: ", kind.zero,
-                   " diagonal entries are 0 or missing; the first row that is not positive is ",
-                   kind.first + 1, " of ", A.global_rows());
-  });
 }
 
 template <class View, class Exec>
@@ -97,13 +68,13 @@ VCycle<Exec, Scalar>::VCycle(Exec const& exec, TransferHierarchy<Exec> const& hi
   std::int64_t above = 0;  // halo of the transfer from this level to the finer one
   for (auto const& source : hierarchy.levels) {
     bool const direct = coarse_ == CoarseSolve::Direct && &source == &hierarchy.levels.back();
-    if (!direct) require_diagonal(exec, source.A);
+    if (!direct) detail::require_diagonal(exec, source.A);
     std::int64_t const room = source.A.rows() + std::max({source.A.halo(), source.R.halo(), above});
     comm.agree([&] {
       d.push_back(zeros<Wide>(exec, "d", room));
       inverse.push_back(zeros<Wide>(exec, "inverse", room));
     });
-    find_scales(exec, diagonal(exec, source.A), source.A.rows(), d.back(), inverse.back());
+    detail::find_power_scales(exec, diagonal(exec, source.A), source.A.rows(), d.back(), inverse.back());
     comm.agree([&] {
       Level level;
       level.r = zeros<Vec>(exec, "r", source.A.rows());
@@ -174,9 +145,9 @@ void VCycle<Exec, Scalar>::apply(Exec const& exec, Vec const& r, Vec const& z,
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::VCycle::apply");
   auto const& finest = levels_.front();
   auto const rows = static_cast<std::int64_t>(scale_.extent(0));
-  scale(exec, scale_, r, finest.r, rows);
+  detail::scale_by(exec, scale_, r, finest.r, rows);
   cycle(exec, 0, finest.r, z, times);
-  scale(exec, scale_, z, z, rows);
+  detail::scale_by(exec, scale_, z, z, rows);
 }
 
 template <class Exec, class Scalar>

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Tpetra and Belos with several preconditioners, side by side: how an application that has them takes Strata's.
+#include <CLI/CLI.hpp>
+#include <Ifpack2_Relaxation.hpp>
+#include <Tpetra_Core.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <trilinos/Strata_BelosGmresIr.hpp>
+#include <trilinos/Strata_TpetraPreconditioner.hpp>
+
+#include "Strata_TrilinosMatrices.hpp"
+
+namespace {
+
+using namespace strata;
+using Matrix = Tpetra::CrsMatrix<double>;
+using MV = Tpetra::MultiVector<double>;
+using OP = Tpetra::Operator<double>;
+using Exec = Matrix::node_type::execution_space;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::vector<std::int64_t> points{16};
+  std::string matrices, json, sweep = "symmetric", precision = "fp32", colouring = "auto",
+                              solver = "GMRES";
+  double tolerance = 1e-8;
+  int sweeps = 1, max_iterations = 3000, blocks = 300;
+  bool check = false, check_sweeps = false;
+};
+
+struct Method {
+  std::string name;
+  std::function<Teuchos::RCP<OP const>(Teuchos::RCP<Matrix const> const&)> preconditioner;
+  bool is_strata_solver = false;
+};
+
+struct Outcome {
+  std::string matrix, method;
+  std::int64_t rows, entries;
+  int iterations;
+  double residual, set_up_seconds, solve_seconds;
+};
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Teuchos::RCP<OP const> ifpack2(Options const& options, Teuchos::RCP<Matrix const> const& A) {
+  auto const M = Teuchos::rcp(new Ifpack2::Relaxation<Tpetra::RowMatrix<double>>(A));
+  Teuchos::ParameterList parameters;
+  parameters.set(
+      "relaxation: type",
+      std::string(options.sweep == "forward" ? "MT Gauss-Seidel" : "MT Symmetric Gauss-Seidel"));
+  parameters.set("relaxation: sweeps", options.sweeps);
+  M->setParameters(parameters);
+  M->initialize();
+  M->compute();
+  return M;
+}
+
+Teuchos::RCP<OP const> strata_of(Options const& options, std::string const& type,
+                                 Teuchos::RCP<Matrix const> const& A) {
+  Teuchos::ParameterList parameters;
+  parameters.set("Type", type).set("Precision", options.precision);
+  if (type == "gs")
+    parameters.set("Sweeps", options.sweeps)
+        .set("Sweep Direction", options.sweep)
+        .set("Colouring", options.colouring);
+  return Teuchos::rcp(new trilinos::TpetraPreconditioner<>(Exec(), *A, parameters));
+}
+
+std::vector<Method> methods_of(Options const& options) {
+  using A = Teuchos::RCP<Matrix const> const&;
+  return {{"none", [](A) { return Teuchos::null; }},
+          {"Ifpack2 MT Gauss-Seidel", [&](A a) { return ifpack2(options, a); }},
+          {"Strata Gauss-Seidel", [&](A a) { return strata_of(options, "gs", a); }},
+          {"Strata AMG", [&](A a) { return strata_of(options, "amg", a); }},
+          {"Strata GMRES-IR, AMG", [&](A a) { return strata_of(options, "amg", a); }, true}};
+}
+
+Outcome solve(Options const& options, Method const& method, apps::TrilinosCase const& problem) {
+  auto const& A = problem.A;
+  MV x_known(A->getDomainMap(), 1), r(A->getRangeMap(), 1);
+  for (std::size_t i = 0; i < A->getLocalNumRows(); ++i) {
+    auto const local = static_cast<Matrix::local_ordinal_type>(i);
+    x_known.replaceLocalValue(local, 0, std::sin(1.0 + A->getRowMap()->getGlobalElement(local)));
+  }
+  auto const x = Teuchos::rcp(new MV(A->getDomainMap(), 1)),
+             b = Teuchos::rcp(new MV(A->getRangeMap(), 1));
+  A->apply(x_known, *b);
+
+  A->getComm()->barrier();
+  auto start = Clock::now();
+  auto const M = method.preconditioner(A);
+  double const set_up_seconds = since(start);
+  auto const linear = Teuchos::rcp(new Belos::LinearProblem<double, MV, OP>(A, x, b));
+  if (!M.is_null()) linear->setRightPrec(M);
+  linear->setProblem();
+  auto const parameters = Teuchos::parameterList();
+  parameters->set("Convergence Tolerance", options.tolerance);
+  parameters->set("Maximum Iterations", options.max_iterations);
+  std::string name = method.is_strata_solver ? trilinos::BelosGmresIr<>::name() : "Block CG";
+  if (method.is_strata_solver || options.solver == "GMRES") {
+    parameters->set("Num Blocks", options.blocks);
+    parameters->set("Maximum Restarts", options.max_iterations / options.blocks);
+  }
+  if (!method.is_strata_solver && options.solver == "GMRES") {
+    name = "Block GMRES";
+    parameters->set("Flexible Gmres", !M.is_null());
+  }
+  auto const solver = Belos::SolverFactory<double, MV, OP>().create(name, parameters);
+  solver->setProblem(linear);
+  start = Clock::now();
+  (void)solver->solve();
+  double const solve_seconds = since(start);
+
+  A->apply(*x, r);
+  r.update(1, *b, -1);
+  Teuchos::Array<double> norm(1), norm_b(1);
+  r.norm2(norm());
+  b->norm2(norm_b());
+  return {problem.name,
+          method.name,
+          static_cast<std::int64_t>(A->getGlobalNumRows()),
+          static_cast<std::int64_t>(A->getGlobalNumEntries()),
+          solver->getNumIters(),
+          norm[0] / norm_b[0],
+          set_up_seconds,
+          solve_seconds};
+}
+
+void print(Options const& options, Outcome const& o) {
+  std::printf("%-20s %-26s %10d %s %14.2e %10.4f %10.4f\n", o.matrix.c_str(), o.method.c_str(),
+              o.iterations, o.residual <= options.tolerance ? "  yes" : "   no", o.residual,
+              o.set_up_seconds, o.solve_seconds);
+}
+
+void write_json(Options const& options, int ranks, std::vector<Outcome> const& outcomes) {
+  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+  for (auto const& o : outcomes)
+    runs.push_back({{"matrix", o.matrix},
+                    {"rows", o.rows},
+                    {"entries", o.entries},
+                    {"method", o.method},
+                    {"iterations", o.iterations},
+                    {"solved", o.residual <= options.tolerance},
+                    {"relative_residual", o.residual},
+                    {"set_up_seconds", o.set_up_seconds},
+                    {"solve_seconds", o.solve_seconds}});
+  nlohmann::ordered_json const all{{"ranks", ranks},
+                                   {"tolerance", options.tolerance},
+                                   {"sweeps", options.sweeps},
+                                   {"sweep", options.sweep},
+                                   {"solver", options.solver},
+                                   {"precision", options.precision},
+                                   {"runs", runs}};
+  std::ofstream file(options.json);
+  file << all.dump(2) << "\n";
+  STRATA_REQUIRE(IoError, file.flush(), options.json, ": can't be written");
+}
+
+// What is promised: Strata solves every case; multigrid, which makes one symmetric sweep a level, takes no more
+// iterations than Ifpack2's sweeps; where that is asked for, nor do Strata's sweeps alone.
+int broken_promises(Options const& options, std::vector<Outcome> const& outcomes) {
+  int broken = 0, allowed = 0;
+  auto const complain = [&](Outcome const& o, char const* what) {
+    std::printf("%s, %s: %s\n", o.matrix.c_str(), o.method.c_str(), what);
+    ++broken;
+  };
+  for (auto const& o : outcomes) {
+    bool const solved = o.residual <= options.tolerance;
+    if (o.method.starts_with("Ifpack2"))
+      allowed = solved ? o.iterations : std::numeric_limits<int>::max();
+    if (!o.method.starts_with("Strata")) continue;
+    if (!solved) complain(o, "not solved to the tolerance");
+    bool const compared =
+        o.method == "Strata AMG" || (o.method == "Strata Gauss-Seidel" && options.check_sweeps);
+    if (compared && o.iterations > allowed) complain(o, "more iterations than Ifpack2's sweeps");
+  }
+  std::printf("%zu runs, %d promises broken\n", outcomes.size(), broken);
+  return broken;
+}
+
+int run(Options const& options) {
+  auto const comm = Tpetra::getDefaultComm();
+  bool const speaks = comm->getRank() == 0;
+  trilinos::register_gmres_ir();
+  std::vector<apps::TrilinosCase> cases;
+  for (auto const points : options.points) cases.push_back(apps::stencil_case(comm, points));
+  if (!options.matrices.empty())
+    for (auto const& one : apps::cases_in(comm, options.matrices)) cases.push_back(one);
+  if (speaks) {
+    std::printf("%d ranks; %s to %.1e; %d %s sweeps; Strata's preconditioners in %s\n",
+                comm->getSize(), options.solver.c_str(), options.tolerance, options.sweeps,
+                options.sweep.c_str(), options.precision.c_str());
+    std::printf("%-20s %-26s %10s %s %14s %10s %10s\n", "matrix", "preconditioner", "iterations",
+                "solved", "rel. residual", "set-up s", "solve s");
+  }
+  std::vector<Outcome> outcomes;
+  for (auto const& one : cases)
+    for (auto const& method : methods_of(options)) {
+      outcomes.push_back(solve(options, method, one));
+      if (speaks) print(options, outcomes.back());
+    }
+  if (speaks && !options.json.empty()) write_json(options, comm->getSize(), outcomes);
+  int broken = 0;
+  if (speaks && options.check) broken = broken_promises(options, outcomes);
+  return broken > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app{
+      "Belos without a preconditioner, with Ifpack2's multithreaded Gauss-Seidel and with "
+      "Strata's"};
+  app.add_option("--points", options.points, "27-point problems on N^3 points")
+      ->check(CLI::Range(2, 1000))
+      ->capture_default_str();
+  app.add_option("--matrices", options.matrices, "a folder with Matrix Market files")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--tolerance", options.tolerance, "of the relative residual")
+      ->capture_default_str();
+  app.add_option("--sweeps", options.sweeps, "of Gauss-Seidel")->check(CLI::Range(1, 100));
+  app.add_option("--sweep", options.sweep, "their direction")
+      ->check(CLI::IsMember({"forward", "symmetric"}))
+      ->capture_default_str();
+  app.add_option("--precision", options.precision, "of Strata's preconditioners")
+      ->check(CLI::IsMember({"fp64", "fp32", "bf16", "fp16"}))
+      ->capture_default_str();
+  app.add_option("--colouring", options.colouring, "the order of Strata's sweeps")
+      ->check(CLI::IsMember({"auto", "jones-plassmann-luby", "greedy", "levels"}))
+      ->capture_default_str();
+  app.add_option("--solver", options.solver, "Belos' beside Strata's; CG: for symmetric sweeps")
+      ->check(CLI::IsMember({"GMRES", "CG"}))
+      ->capture_default_str();
+  app.add_option("--max-iterations", options.max_iterations)->capture_default_str();
+  app.add_option("--blocks", options.blocks, "vectors of a basis")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--json", options.json, "write the results to this file");
+  app.add_flag("--check", options.check,
+               "fail where Strata's solves less than asked, or multigrid takes more iterations "
+               "than Ifpack2's sweeps");
+  app.add_flag("--check-sweeps", options.check_sweeps,
+               "with --check: nor may Strata's Gauss-Seidel take more");
+  CLI11_PARSE(app, argc, argv);
+  Tpetra::ScopeGuard const scope(&argc, &argv);
+  try {
+    return run(options);
+  } catch (std::exception const& failure) {
+    std::cerr << "strata_trilinos_example: " << failure.what() << "\n";
+    return 2;
+  }
+}

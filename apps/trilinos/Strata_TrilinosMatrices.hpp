@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_TRILINOS_MATRICES_HPP
+#define STRATA_APPS_TRILINOS_MATRICES_HPP
+
+#include <Teuchos_Comm.hpp>
+#include <Tpetra_CrsMatrix_fwd.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace strata::apps {
+
+struct TrilinosCase {
+  std::string name;
+  Teuchos::RCP<Tpetra::CrsMatrix<double> const> A;
+};
+
+/// The 27-point problem on points^3 points, its rows dealt out in even blocks.
+TrilinosCase stencil_case(Teuchos::RCP<Teuchos::Comm<int> const> const& comm, std::int64_t points);
+
+/// The square matrices in a folder's .mtx files, by name, read by Tpetra. Throws IoError if there are none.
+std::vector<TrilinosCase> cases_in(Teuchos::RCP<Teuchos::Comm<int> const> const& comm,
+                                   std::string const& folder);
+
+}  // namespace strata::apps
+
+#endif

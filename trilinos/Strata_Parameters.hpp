@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_TRILINOS_PARAMETERS_HPP
+#define STRATA_TRILINOS_PARAMETERS_HPP
+
+#include <Teuchos_ParameterList.hpp>
+#include <Teuchos_RCP.hpp>
+#include <core/Strata_Precision.hpp>
+#include <iosfwd>
+#include <optional>
+#include <sparse/Strata_GaussSeidel.hpp>
+#include <sparse/Strata_SparseSolver.hpp>
+#include <string>
+
+namespace strata::trilinos {
+
+/// What a preconditioner is made of; `preconditioner_parameters()` has the same as a list.
+struct PreconditionerOptions {
+  sparse::PreconditionerKind kind = sparse::PreconditionerKind::Automatic;
+  Precision precision = Precision::fp32;  ///< of its matrices; vectors are fp64 for fp64, else fp32
+  int sweeps = 1;                         ///< Gauss-Seidel
+  sparse::Sweep sweep = sparse::Sweep::Symmetric;
+  /// The order of sweeps; none: Levels, the order of the rows, where one thread runs them, else
+  /// JonesPlassmannLuby.
+  std::optional<sparse::ColouringMethod> colouring;
+  sparse::AmgOptions amg;
+};
+
+/// How a matrix for such a preconditioner orders its rows.
+template <class Exec>
+sparse::MatrixOptions matrix_options(Exec const& exec, PreconditionerOptions const& options) {
+  using sparse::ColouringMethod;
+  sparse::MatrixOptions matrix;
+  matrix.colouring = options.colouring.value_or(
+      exec.concurrency() == 1 ? ColouringMethod::Levels : ColouringMethod::JonesPlassmannLuby);
+  return matrix;
+}
+
+/// Every parameter of a preconditioner with its default and what it means:
+/// "Type" (auto, none, jacobi, gs, amg), "Precision" (fp64, fp32, bf16, fp16), "Sweeps", "Sweep Direction" (forward,
+/// backward, symmetric), "Colouring" (auto, jones-plassmann-luby, greedy, levels), "Strength", "Coarse Rows", "Block Size".
+Teuchos::ParameterList preconditioner_parameters();
+/// Throws   ValueError for a name that `preconditioner_parameters` lacks, with the list; a value of another type
+///          or outside its range.
+PreconditionerOptions preconditioner_options(Teuchos::ParameterList const& parameters);
+
+/// What Belos' solver "Strata GMRES-IR" is told.
+struct GmresIrOptions {
+  double tolerance = 1e-8;
+  int max_iterations = 1000;
+  int num_blocks = 300;
+  int max_restarts = 20;
+  enum class Scaling { InitialResidual, RightSide, None } scaling = Scaling::InitialResidual;
+  int verbosity = 0;          ///< Belos::MsgType, added up
+  int output_frequency = -1;  ///< iterations between lines of Belos::StatusTestDetails; < 1: none
+  Teuchos::RCP<std::ostream> output;
+  PreconditionerOptions preconditioner;
+};
+
+/// Belos' names with Belos' defaults: "Convergence Tolerance", "Maximum Iterations", "Num Blocks", "Maximum Restarts",
+/// "Explicit Residual Scaling", "Verbosity", "Output Frequency", "Output Stream", and the list "Preconditioner".
+Teuchos::ParameterList gmres_ir_parameters();
+/// Throws   as `preconditioner_options`.
+GmresIrOptions gmres_ir_options(Teuchos::ParameterList const& parameters);
+
+}  // namespace strata::trilinos
+
+#endif

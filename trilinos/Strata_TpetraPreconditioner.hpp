@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_TRILINOS_TPETRA_PRECONDITIONER_HPP
+#define STRATA_TRILINOS_TPETRA_PRECONDITIONER_HPP
+
+#include <Tpetra_Operator.hpp>
+#include <optional>
+#include <string>
+#include <trilinos/Strata_RefinedGmres.hpp>
+#include <trilinos/Strata_TpetraMatrix.hpp>
+
+namespace strata::trilinos {
+
+/// A preconditioner of Strata's as a Tpetra::Operator: Y = alpha M^-1 X + beta Y, for Belos or anyone.
+///
+/// The matrix is copied at construction. M is linear up to rounding in its precision: where that matters, in long
+/// cycles to tight tolerances, take a flexible method. One `apply` at a time.
+template <class LO = Tpetra::Operator<>::local_ordinal_type,
+          class GO = Tpetra::Operator<>::global_ordinal_type,
+          class Node = Tpetra::Operator<>::node_type>
+class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node> {
+ public:
+  using Exec = typename Node::execution_space;
+  using Map = Tpetra::Map<LO, GO, Node>;
+  using Vectors = TpetraVectors<LO, GO, Node>;
+
+  /// Collective; fences `exec`, on which `apply` will run: the instance that Tpetra works on (its default one).
+  ///
+  /// Throws   as `make_matrix` and `make_preconditioner`.
+  TpetraPreconditioner(Exec const& exec, TpetraMatrix<LO, GO, Node> const& A,
+                       PreconditionerOptions const& options = {})
+      : exec_(exec), map_(A.getRowMap()), A_(make_matrix(exec, A, matrix_options(exec, options))) {
+    if (options.precision == Precision::fp64)
+      wide_.emplace(exec, A_, options);
+    else
+      narrow_.emplace(exec, A_, options);
+  }
+  /// The same, described by `preconditioner_parameters`.
+  TpetraPreconditioner(Exec const& exec, TpetraMatrix<LO, GO, Node> const& A,
+                       Teuchos::ParameterList const& parameters)
+      : TpetraPreconditioner(exec, A, preconditioner_options(parameters)) {}
+
+  Teuchos::RCP<Map const> getDomainMap() const override { return map_; }
+  Teuchos::RCP<Map const> getRangeMap() const override { return map_; }
+  bool hasTransposeApply() const override { return false; }
+
+  /// Y = alpha M^-1 X + beta Y, vector by vector; Y may be X. Collective.
+  ///
+  /// Throws   ValueError for a transpose; ShapeError as `require_vectors`.
+  void apply(Vectors const& X, Vectors& Y, Teuchos::ETransp mode = Teuchos::NO_TRANS,
+             double alpha = 1, double beta = 0) const override {
+    Kokkos::Profiling::ScopedRegion const region("strata::trilinos::TpetraPreconditioner::apply");
+    STRATA_REQUIRE(ValueError, mode == Teuchos::NO_TRANS,
+                   "Strata's preconditioners have no transpose");
+    require_vectors(A_.comm(), *map_, X, Y);
+    if (wide_)
+      apply_in(*wide_, X, Y, alpha, beta);
+    else
+      apply_in(*narrow_, X, Y, alpha, beta);
+  }
+
+  /// The matrix as Strata has it.
+  sparse::DistributedMatrix<Exec> const& matrix() const { return A_; }
+
+ private:
+  template <class Scalar>
+  struct Ready {
+    sparse::Preconditioner<Exec, Scalar> M;
+    sparse::Vector<Scalar, typename Exec::memory_space> r, z;
+
+    Ready(Exec const& exec, sparse::DistributedMatrix<Exec> const& A,
+          PreconditionerOptions const& options)
+        : M(make_preconditioner<Exec, Scalar>(exec, A, options)) {
+      A.comm().agree([&] {
+        r = A.template allocate<Scalar>(exec, "strata::trilinos::TpetraPreconditioner::r");
+        z = A.template allocate<Scalar>(exec, "strata::trilinos::TpetraPreconditioner::z");
+      });
+    }
+  };
+
+  template <class Scalar>
+  void apply_in(Ready<Scalar> const& ready, Vectors const& X, Vectors& Y, double alpha,
+                double beta) const {
+    for (std::size_t j = 0; j < X.getNumVectors(); ++j) {
+      gather(exec_, A_, X, j, ready.r);
+      ready.M.apply(exec_, ready.r, ready.z);
+      scatter(exec_, A_, alpha, ready.z, beta, Y, j);
+    }
+  }
+
+  Exec exec_;
+  Teuchos::RCP<Map const> map_;
+  sparse::DistributedMatrix<Exec> A_;
+  std::optional<Ready<double>> wide_;
+  std::optional<Ready<float>> narrow_;
+};
+
+}  // namespace strata::trilinos
+
+#endif
