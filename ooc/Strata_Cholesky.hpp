@@ -53,9 +53,19 @@ Devices make_devices(int count, std::size_t budget_bytes = 0);
 /// Where finished columns are kept, and taken up from.
 struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
-  /// from the first on without a gap, are not factored again.
+  /// from the first on without a gap, are not factored again. Rungs of the ladder above the first
+  /// have folders of their own in it. One factorisation uses it at a time.
   std::string folder;
 };
+
+/// The rungs of the ladder, in the order they are tried.
+enum class Rung : std::uint8_t {
+  AsAsked,  ///< the precisions of the matrix as it came
+  Stricter,  ///< the accuracy of its rule divided by 100, and once more; what changes no tile is left out
+  Fp64,  ///< every tile in fp64: what breaks down here is not positive definite
+};
+/// "as asked", "stricter accuracy", "fp64".
+std::string_view name_of(Rung rung);
 
 /// Choices of an out-of-core factorisation.
 struct CholeskyOptions {
@@ -65,6 +75,7 @@ struct CholeskyOptions {
   std::int64_t column_block = 0;
   bool peer_copies = true;  ///< fetch finished tiles from the device that has them
   int lookahead = 2;        ///< updates ahead of which V4 fetches
+  bool ladder = true;       ///< on a breakdown with tiles below fp64, go on with the next rung
   CheckpointOptions checkpoint;
   Trace* trace = nullptr;  ///< record each stream's copies and work here
   /// Called by a stream's thread before each task; what it throws ends the factorisation.
@@ -80,7 +91,17 @@ struct DeviceReport {
   std::int64_t hits = 0, misses = 0, evictions = 0;  ///< of tiles looked for
 };
 
-/// What was done.
+/// One factorisation that was tried.
+struct CholeskyAttempt {
+  Rung rung = Rung::AsAsked;
+  double accuracy = 0;                      ///< of the precision rule; 0: fp64
+  std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
+  std::int64_t info = 0;                    ///< 0, or the order of the minor it broke down at
+  double fill_seconds = 0;                  ///< to round the matrix anew; 0 for the first
+  double factor_seconds = 0;
+};
+
+/// What was done. Columns, bytes and rates are those of the last attempt.
 struct CholeskyReport {
   std::int64_t n = 0, tile_size = 0, tiles = 0, first_column = 0;
   Variant variant = Variant::V4;
@@ -91,7 +112,9 @@ struct CholeskyReport {
   std::size_t smallest_budget_bytes = 0;  ///< of a device for these streams and precisions
   double setup_seconds = 0;               ///< to allocate the pools and start the streams
   double factor_seconds = 0;
-  double flop_per_s = 0;  ///< n^3/3 flops over factor_seconds
+  double flop_per_s = 0;                  ///< n^3/3 flops over factor_seconds
+  Rung rung = Rung::AsAsked;              ///< that held, or was the last
+  std::vector<CholeskyAttempt> attempts;  ///< each rung that was tried, and why it was left
   /// The worst ||L_ik||_F ||L_mk||_F u Nt / (eps ||A||_F) of the rule that the map was made by, with
   /// the norms as they came out; 0 for maps of one precision. Above 1 the map was too coarse.
   double operand_excess = 0;
@@ -180,15 +203,22 @@ class TileFactor {
 /// for every variant, number of devices and streams, and budget. A product of two tiles is made in
 /// the lower of their precisions, and is added up in fp32, or in fp64 for tiles in fp64.
 ///
-/// Result   takes the matrix over: its tiles become L's. info() of the factor holds the first minor
-///          that is not positive; the tiles are then undefined.
+/// Rounding may make a positive definite matrix indefinite. A breakdown with tiles below fp64 is
+/// therefore followed by the next rung of the ladder: the matrix is rounded anew by its generator,
+/// more accurately, and factored again. No rung shifts the diagonal, by which a likelihood changes.
+///
+/// Result   takes the matrix over: its tiles become L's, and its rule the rung's that held. Where
+///          none did, info() of the factor holds the first minor of A, found in fp64, that is not
+///          positive (without the ladder: of A as it was rounded); the tiles are then undefined.
 /// Sync     returns when all is done. One thread for each stream, with instances of its own.
 /// Memory   the budgets; each stream's libraries on top, which may take some 100 MB on a GPU.
 /// I/O      the report counts the bytes. A checkpoint writes each column's tiles once.
 /// Throws   ValueError for options out of range, or no device; MemoryError that says the smallest
-///          budget, before anything is written; what a stream threw, once all have ended, after
-///          which the tiles are undefined; IoError from a checkpoint.
-/// Source   Ren et al. (paper B), algorithms 2 and 3; deviation: V4, and no allocation in the loop.
+///          budget, before anything is written, or that a higher rung exceeds the matrix's
+///          max_bytes; what a stream threw, once all have ended, after which the tiles are
+///          undefined; IoError from a checkpoint.
+/// Source   Ren et al. (paper B), algorithms 2 and 3; deviation: V4, no allocation in the loop, and
+///          the ladder, after Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), without shifts.
 template <class ExecutionSpace>
 [[nodiscard]] TileFactor<ExecutionSpace> cholesky(Devices const& devices,
                                                   TileMatrix<ExecutionSpace>&& matrix,

@@ -57,17 +57,24 @@ void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& 
     old.refill(exec, tiles, matrix_options(options_));
     return old;
   }();
-  auto const made = matrix.report();
+  double fill = matrix.report().pin_seconds + matrix.report().generate_seconds;
   factor_.emplace(cholesky(options_.devices, std::move(matrix)));
   auto const& report = factor_->report();
+  double seconds = report.setup_seconds;
+  for (auto const& attempt : report.attempts) {
+    fill += attempt.fill_seconds;
+    seconds += attempt.factor_seconds;
+  }
   report_ = {.n = n,
              .tile_size = tile,
              .tiles = report.histogram,
-             .bytes = made.bytes,
+             .bytes = factor_->matrix().report().bytes,
              .bytes_in = report.bytes_in(),
              .bytes_out = report.bytes_out(),
-             .fill_seconds = made.pin_seconds + made.generate_seconds,
-             .factor_seconds = report.setup_seconds + report.factor_seconds};
+             .rung = report.rung,
+             .attempts = report.attempts,
+             .fill_seconds = fill,
+             .factor_seconds = seconds};
 }
 
 template <class Exec>

@@ -83,23 +83,45 @@ void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
   STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
   options.rule.check();
   generator_ = generator;
-  rule_ = options.rule;
+  exec_ = exec;
+  options_ = options;
   scaling_.assign(static_cast<std::size_t>(n_), 1.0);
   device_scaling_ = {};
   bool const mixed = options.rule.accuracy > 0;
   map_ = PrecisionMap(tiles());
-  if (!mixed) place(options);  // refuses before any work
+  if (!mixed) place();  // refuses before any work
   Kokkos::Timer const timer;
   if (options.equilibrate) equilibrate(exec);
   measure(exec, !mixed);
   double const measured = timer.seconds();
   if (mixed) {
     map_ = precision_map(norms_, options.rule);
-    place(options);
+    place();
   }
   Kokkos::Timer const again;
   if (mixed) fill(exec);
   report_.generate_seconds = measured + again.seconds();
+}
+
+template <class Exec>
+void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
+  Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::round_anew");
+  PrecisionMap map = precision_map(norms_, rule);
+  require_memory(map);
+  map_ = std::move(map);
+  options_.rule = rule;
+  place();
+  Kokkos::Timer const timer;
+  fill(exec_);
+  report_.generate_seconds = timer.seconds();
+}
+
+template <class Exec>
+void TileMatrix<Exec>::require_memory(PrecisionMap const& map) const {
+  std::size_t const needed = bytes_needed(n_, tile_size_, map);
+  STRATA_REQUIRE(MemoryError, needed <= options_.max_bytes, "tile matrix: n = ", n_,
+                 " in tiles of ", tile_size_, " needs ", needed, " bytes of host memory, ",
+                 options_.max_bytes, " are allowed");
 }
 
 template <class Exec>
@@ -235,17 +257,15 @@ void TileMatrix<Exec>::take_norms(std::vector<detail::TileMeasure> const& measur
 
 // Host memory for the map, in chunks that no tile straddles.
 template <class Exec>
-void TileMatrix<Exec>::place(TileMatrixOptions const& options) {
+void TileMatrix<Exec>::place() {
+  require_memory(map_);
   std::size_t const needed = bytes_needed(n_, tile_size_, map_);
-  STRATA_REQUIRE(MemoryError, needed <= options.max_bytes, "tile matrix: n = ", n_, " in tiles of ",
-                 tile_size_, " needs ", needed, " bytes of host memory, ", options.max_bytes,
-                 " are allowed");
   Kokkos::Timer const timer;
   std::vector<std::size_t> sizes, offsets, chunk_of;
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
       std::size_t const bytes = detail::tile_bytes(map_.at(i, j), rows(i), rows(j));
-      if (sizes.empty() || sizes.back() + bytes > options.chunk_bytes) sizes.push_back(0);
+      if (sizes.empty() || sizes.back() + bytes > options_.chunk_bytes) sizes.push_back(0);
       chunk_of.push_back(sizes.size() - 1);
       offsets.push_back(sizes.back());
       sizes.back() += bytes;

@@ -96,6 +96,16 @@ class TileMatrix {
   void refill(ExecutionSpace const& exec, Generator const& generator,
               TileMatrixOptions const& options = {});
 
+  /// Hold the same matrix by another rule: each tile anew from the generator, at the norms that are
+  /// known.
+  ///
+  /// Sync     runs on the instance that `generate` or `refill` ran on last, and fences it.
+  /// Memory   as for `generate`.
+  /// Throws   ValueError for a rule out of range, MemoryError if its map needs more than max_bytes:
+  ///          both leave the matrix as it is; what the generator throws, and MemoryError for what
+  ///          can't be had: the tiles are then undefined.
+  void round_anew(PrecisionRule const& rule);
+
   std::int64_t order() const { return n_; }
   std::int64_t tile_size() const { return tile_size_; }
   /// Tile rows: ceil(n / tile_size).
@@ -103,7 +113,7 @@ class TileMatrix {
   /// Rows of the tiles in tile row i.
   std::int64_t rows(std::int64_t i) const;
   PrecisionMap const& map() const { return map_; }
-  PrecisionRule const& rule() const { return rule_; }
+  PrecisionRule const& rule() const { return options_.rule; }
 
   /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read it.
   HostTile tile(std::int64_t i, std::int64_t j) const;
@@ -146,15 +156,17 @@ class TileMatrix {
   TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);
   void equilibrate(ExecutionSpace const& exec);
   void measure(ExecutionSpace const& exec, bool keep);
-  void place(TileMatrixOptions const& options);
+  void require_memory(PrecisionMap const& map) const;
+  void place();
   void fill(ExecutionSpace const& exec);
   void copy_out(ExecutionSpace const& exec, std::byte* from, std::int64_t i, std::int64_t j) const;
   void take_norms(std::vector<detail::TileMeasure> const& measures);
 
   std::int64_t n_, tile_size_;
   Generator generator_;
+  ExecutionSpace exec_;
+  TileMatrixOptions options_;
   PrecisionMap map_;
-  PrecisionRule rule_;
   std::vector<double> scaling_;
   Vector device_scaling_;
   TileNorms norms_;

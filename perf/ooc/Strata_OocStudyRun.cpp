@@ -147,6 +147,7 @@ Json Runner::run(Case const& one) {
     options.column_block = one.column_block;
     options.lookahead = request_.lookahead;
     options.peer_copies = !request_.no_peer;
+    options.checkpoint.folder = request_.checkpoint;
     if (!request_.trace.empty()) options.trace = &trace;
     auto factor = ooc::cholesky(devices, std::move(*matrix_), options);
     auto const& report = factor.report();
@@ -161,7 +162,16 @@ Json Runner::run(Case const& one) {
                 {"bytes_out", report.bytes_out()},
                 {"bytes_peer", report.bytes_peer()},
                 {"smallest_budget_bytes", report.smallest_budget_bytes},
-                {"operand_excess", report.operand_excess}});
+                {"operand_excess", report.operand_excess},
+                {"first_column", report.first_column},
+                {"rung", ooc::name_of(report.rung)}});
+    for (auto const& attempt : report.attempts)
+      row["attempts"].push_back({{"rung", ooc::name_of(attempt.rung)},
+                                 {"accuracy", attempt.accuracy},
+                                 {"histogram", attempt.histogram},
+                                 {"info", attempt.info},
+                                 {"fill_seconds", attempt.fill_seconds},
+                                 {"factor_seconds", attempt.factor_seconds}});
     Json& parts = row["device_reports"] = Json::array();
     for (auto const& device : report.devices)
       parts.push_back({{"id", device.id},
