@@ -60,6 +60,13 @@ Devices make_devices(int count, std::size_t budget_bytes) {
   return devices;
 }
 
+template <class Exec>
+std::vector<int> numa_nodes(Devices const& devices) {
+  std::vector<int> nodes;
+  for (Device const& device : devices) nodes.push_back(detail::Lane<Exec>::node_of(device.id));
+  return nodes;
+}
+
 namespace {
 
 template <auto member>
@@ -242,6 +249,7 @@ TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
 }
 
 #define STRATA_INSTANTIATE(Exec)                                               \
+  template std::vector<int> numa_nodes<Exec>(Devices const&);                  \
   template TileFactor<Exec> cholesky<Exec>(Devices const&, TileMatrix<Exec>&&, \
                                            CholeskyOptions const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)

@@ -50,6 +50,11 @@ using Devices = std::vector<Device>;
 /// `count` devices, numbered from 0.
 Devices make_devices(int count, std::size_t budget_bytes = 0);
 
+/// The NUMA node next to each device, for `TileMatrixOptions::nodes`. Workers on a host go round its
+/// nodes. All the same where there is one, or in a build without libnuma.
+template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+std::vector<int> numa_nodes(Devices const& devices);
+
 /// Where finished columns are kept, and taken up from.
 struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
@@ -151,6 +156,15 @@ class TileFactor {
   CholeskyReport const& report() const { return report_; }
   /// The tiles of L, and what D A D was.
   TileMatrix<ExecutionSpace> const& matrix() const { return matrix_; }
+  /// Use these devices from now on, instead of those that factored the matrix, for everything below.
+  ///
+  /// Rows of tiles go round them; budgets do not count. Residuals use them as well where the
+  /// generator may run anywhere (see TileMatrixOptions), else the device of `exec` alone. Half solves
+  /// have the same bits on any devices; products with A, and with them refined solutions, have the
+  /// same bits from run to run on the same number of devices.
+  ///
+  /// Throws   ValueError if there is no device.
+  void solve_on(Devices const& devices);
   /// Give up the factor for its memory, to be filled again.
   TileMatrix<ExecutionSpace> take() && { return std::move(matrix_); }
 
@@ -169,12 +183,14 @@ class TileFactor {
 
   /// V = L^-1 D V (NoTrans), so that V^T V is the quadratic form of A^-1, or V = D L^-T V (Trans).
   ///
-  /// Shape    V: n x m. Arithmetic in fp64; the tiles pass through the device once.
+  /// Shape    V: n x m. Arithmetic in fp64; each tile passes through one of the devices once.
   /// Sync     fences `exec`.
+  /// Memory   four tiles on each device, and where there are several, n m numbers on each, on `exec`'s
+  ///          and on the host. Throws as `solve`.
   /// Throws   ShapeError if V has another number of rows; ValueError if there is no factor.
   void half_solve(ExecutionSpace const& exec, Op op, Block const& V) const;
 
-  /// Y = A X by the generator. Shape: n x m.
+  /// Y = A X by the generator. Shape: n x m. Fences `exec`. Throws what the generator throws.
   void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
 
   /// Solve A X = B, refined in fp64 with residuals by the generator.
@@ -182,8 +198,10 @@ class TileFactor {
   /// Shape    B, X: n x m; X must not overlap B.
   /// Result   X; the report's errors are those of the equilibrated system.
   /// Sync     fences `exec`.
-  /// Memory   on the device a few tiles and what `dense::refine` needs.
-  /// I/O      reads the tiles twice and evaluates the generator once for each step.
+  /// Memory   on the devices a few tiles and 2 n m numbers, on `exec`'s also what `dense::refine`
+  ///          needs, and with D devices (D + 1) n m numbers on the host.
+  /// I/O      reads the tiles twice and evaluates the generator once for each step; each tile on one
+  ///          of the devices.
   /// Throws   ShapeError if B or X has another shape; ValueError if there is no factor.
   [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, Block const& B,
                                               Block const& X,
@@ -191,7 +209,9 @@ class TileFactor {
 
  private:
   void require_factor(char const* what, std::size_t rows) const;
+  std::vector<int> residual_devices() const;
 
+  std::vector<int> devices_;  // their numbers
   TileMatrix<ExecutionSpace> matrix_;
   Info info_;
   CholeskyReport report_;

@@ -59,6 +59,7 @@ class Runner {
   nlohmann::json simulate(Case const& one) const;
 
  private:
+  ooc::Devices devices_of(Case const& one) const;
   void fill(Case const& one);
   void refine(ooc::TileFactor<Exec> const& factor, nlohmann::json& row) const;
 

@@ -34,10 +34,19 @@ double gemm_rate(std::int64_t n) {
   return best;
 }
 
+ooc::Devices Runner::devices_of(Case const& one) const {
+  auto devices = ooc::make_devices(one.devices, static_cast<std::size_t>(one.budget_bytes));
+  if (request_.same_device)
+    for (auto& device : devices) device.id = 0;
+  return devices;
+}
+
 void Runner::fill(Case const& one) {
   Exec const exec;
   ooc::TileMatrixOptions options;
   options.rule.accuracy = one.accuracy;
+  options.anywhere = true;
+  options.nodes = ooc::numa_nodes(devices_of(one));
   options.rule.precisions.clear();
   for (std::string const& name : request_.precisions)
     options.rule.precisions.push_back(precision_from_name(name));
@@ -132,14 +141,15 @@ Json Runner::run(Case const& one) {
     row["pin_seconds"] = matrix_->report().pin_seconds;
     row["generate_seconds"] = matrix_->report().generate_seconds;
     row["host_bytes"] = matrix_->report().bytes;
+    row["numa_nodes"] = Json::array();
+    for (auto const& [node, bytes] : matrix_->report().node_bytes)
+      row["numa_nodes"].push_back({{"node", node}, {"tile_bytes", bytes}});
     row["map"] = matrix_->map().tiles() <= 64 ? matrix_->map().to_text() : "";
     if (!request_.map.empty())
       write_text_file(request_.map + "_" + std::to_string(one.range) + "_" +
                           std::to_string(one.accuracy) + ".ppm",
                       matrix_->map().to_ppm());
-    auto devices = ooc::make_devices(one.devices, static_cast<std::size_t>(one.budget_bytes));
-    if (request_.same_device)
-      for (auto& device : devices) device.id = 0;
+    auto const devices = devices_of(one);
     Trace trace("strata_ooc_study " + std::string(ooc::name_of(one.variant)));
     ooc::CholeskyOptions options;
     options.variant = one.variant;

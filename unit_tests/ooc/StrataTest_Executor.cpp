@@ -63,14 +63,6 @@ class FailingAllocations {
 };
 
 template <class Exec>
-Devices devices_of(int count, std::size_t budget_bytes = 0) {
-  Devices devices = make_devices(count, budget_bytes);
-  if (!std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>)
-    for (Device& device : devices) device.id = 0;
-  return devices;
-}
-
-template <class Exec>
 TileMatrix<Exec> field(std::int64_t n, std::int64_t nb, PrecisionRule const& rule = {},
                        double range = 0.05) {
   Exec const exec;
