@@ -72,8 +72,9 @@ def table(rows):
 
 
 class Drawing:
-    def __init__(self, plt, folder, title, only=(), on_gpu=True):
+    def __init__(self, plt, folder, title, only=(), on_gpu=True, kind="svg"):
         self.plt, self.folder, self.title, self.only, self.on_gpu = plt, folder, title, tuple(only), on_gpu
+        self.kind = kind
 
     def lines(self, stem, series, xlabel, ylabel, marks=None, log=False):
         """One line for each name in {name: {x: y}}; nothing if there is none."""
@@ -147,9 +148,10 @@ class Drawing:
         if self.only and not stem.startswith(self.only):
             return self.plt.close(figure)
         figure.tight_layout()
-        figure.savefig(self.folder / f"{stem}.svg", metadata={"Date": None})
+        path = self.folder / f"{stem}.{self.kind}"
+        figure.savefig(path, dpi=120, metadata={"Date": None} if self.kind == "svg" else {"Software": None})
         self.plt.close(figure)
-        print(self.folder / f"{stem}.svg")
+        print(path)
 
 
 def series_of(rows, name, y):
@@ -228,6 +230,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path, help="where the figures and table.md go")
     parser.add_argument("--study", type=pathlib.Path, nargs="+", required=True, help="JSON of strata_ooc_study")
     parser.add_argument("--only", nargs="+", default=[], metavar="STEM", help="figures whose names begin so, and no table.md")
+    parser.add_argument("--format", choices=["svg", "png"], default="svg", help="of the figures; png is smaller for traces [svg]")
     arguments = parser.parse_args()
     self_test()
     documents = [json.loads(path.read_text()) for path in arguments.study]
@@ -245,13 +248,13 @@ def main():
     except ImportError:
         print("matplotlib is not installed: no figures")
         return SKIPPED
-    matplotlib.use("svg")
+    matplotlib.use("svg" if arguments.format == "svg" else "agg")
     matplotlib.rcParams["svg.hashsalt"] = "strata"
     matplotlib.rcParams["svg.fonttype"] = "none"
     import matplotlib.pyplot as plt
 
     on_gpu = all(document["execution_space"] not in HOSTS for document in documents)
-    drawing = Drawing(plt, arguments.folder, title, arguments.only, on_gpu)
+    drawing = Drawing(plt, arguments.folder, title, arguments.only, on_gpu, arguments.format)
     draw_fp64(drawing, rows)
     draw_mixed(drawing, rows)
     draw_pictures(drawing, rows)
