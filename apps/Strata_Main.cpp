@@ -4,6 +4,7 @@
 #include <apps/Strata_Hpgmxp.hpp>
 #include <apps/Strata_Info.hpp>
 #include <apps/Strata_Mle.hpp>
+#include <apps/Strata_OutOfCore.hpp>
 #include <apps/Strata_Ranks.hpp>
 #include <apps/Strata_Solve.hpp>
 #include <apps/Strata_SolveOptions.hpp>
@@ -73,7 +74,8 @@ Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& ko
                     : app.got_subcommand("mle")    ? strata::apps::mle(arguments.mle)
                     : app.got_subcommand("hpgmxp") ? strata::apps::hpgmxp(arguments.hpgmxp)
                     : sparse                       ? strata::apps::solve_sparse(arguments.solve)
-                                                   : strata::apps::solve(arguments.solve);
+                    : arguments.solve.out_of_core ? strata::apps::solve_out_of_core(arguments.solve)
+                                                  : strata::apps::solve(arguments.solve);
   std::cout.flush();
   if (!std::cout) throw strata::IoError("the standard output can't be written");
   return exit;

@@ -118,7 +118,7 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
   progress.phase("factoring in fp64, for the divergence");
   {
     ooc::CovarianceFactorOptions fp64;
-    fp64.tile_size = options.tile;
+    fp64.tile_size = options.tiles.tile;
     fp64.devices = factor_options(options).devices;
     Factor const exact(exec, result.theta, data.locations, fp64);
     if (!exact.info().ok()) return;  // the report has no divergence
@@ -153,7 +153,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.mean = options.mean.value_or(options.evaluate ? ooc::Mean::None : ooc::Mean::Constant);
   result.read_seconds = watch.lap();
   require_memory(options, result,
-                 Factor::bytes_needed(result.n, options.tile) * (options.kl ? 2 : 1));
+                 Factor::bytes_needed(result.n, options.tiles.tile) * (options.kl ? 2 : 1));
   auto factor = factor_options(options);
   factor.max_bytes = memory_limit(options);
   if (options.fits()) search(exec, options, data, factor, progress, result);

@@ -70,7 +70,9 @@ Json precisions(MleResult const& result) {
   Json json = {{"epsilon", result.rule.accuracy},
                {"allowed", names},
                {"tile_size", nullptr},
-               {"tiles", nullptr}};
+               {"tiles", nullptr},
+               {"rung", nullptr},
+               {"attempts", Json::array()}};
   if (!result.likelihood) return json;
   auto const& factor = result.likelihood->factor;
   json["tile_size"] = factor.tile_size;
@@ -78,6 +80,12 @@ Json precisions(MleResult const& result) {
                    {"fp32", factor.tiles[1]},
                    {"fp16", factor.tiles[2]},
                    {"fp8_e4m3", factor.tiles[3]}};
+  json["rung"] = ooc::name_of(factor.rung);
+  for (auto const& attempt : factor.attempts)
+    json["attempts"].push_back({{"rung", ooc::name_of(attempt.rung)},
+                                {"epsilon", attempt.accuracy},
+                                {"info", attempt.info},
+                                {"seconds", attempt.factor_seconds}});
   return json;
 }
 

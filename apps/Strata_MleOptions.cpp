@@ -36,18 +36,6 @@ ooc::LogDet parse_log_det(std::string const& text) {
   throw ValueError("log-determinant '" + text + "' must be corrected or factor");
 }
 
-std::vector<Precision> parse_precisions(std::string const& text) {
-  std::vector<Precision> list;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    auto const end = std::min(text.find(',', begin), text.size());
-    auto const name = text.substr(begin, end - begin);
-    list.push_back(name == "fp8" ? Precision::fp8_e4m3 : precision_from_name(name));
-    begin = end + 1;
-  }
-  ooc::PrecisionRule{.accuracy = 0.5, .precisions = list}.check();
-  return list;
-}
-
 void add_data_options(CLI::App& command, MleOptions& options) {
   std::string const group = "The data (one of --locations, --generate)";
   auto* const locations =
@@ -128,32 +116,10 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
 
 void add_method_options(CLI::App& command, MleOptions& options) {
   std::string const group = "The factorisation";
-  add_parsed(command, "--precisions", options.precisions, parse_precisions,
-             "of tiles, as fp64,fp32,fp16,fp8; needs --epsilon [fp64]")
-      ->type_name("LIST")
-      ->group(group);
-  command
-      .add_option("--epsilon", options.epsilon,
-                  "paper B's accuracy: tiles are rounded where that changes the matrix by less")
-      ->type_name("E")
-      ->group(group);
+  add_tile_options(command, options.tiles, group);
   add_parsed(command, "--log-det", options.log_det, parse_log_det,
              "with tiles below fp64: corrected by an estimate, or the factor's [corrected]")
       ->type_name("HOW")
-      ->group(group);
-  command.add_option("--devices", options.devices, "GPUs, or workers on a host [1]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64).description(""))
-      ->group(group);
-  command
-      .add_option("--device-memory", options.device_memory,
-                  "of each for tiles, as 40GB; the matrix may be larger [what is free]")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(true))
-      ->group(group);
-  command.add_option("--tile", options.tile, "order of the tiles [the library's choice]")
-      ->type_name("N")
-      ->check(at_least<std::int64_t>(1))
       ->group(group);
   command
       .add_option("--max-memory", options.max_memory,
@@ -222,10 +188,7 @@ void check(MleOptions const& options) {
                  "--predict needs --output");
   STRATA_REQUIRE(apps::UsageError, options.output.empty() || generates || !options.predict.empty(),
                  "--output goes with --predict or --generate");
-  STRATA_REQUIRE(apps::UsageError, options.epsilon >= 0 && options.epsilon < 1,
-                 "--epsilon: ", options.epsilon, " must be in [0, 1)");
-  STRATA_REQUIRE(apps::UsageError, options.precisions.size() < 2 || options.epsilon > 0,
-                 "--precisions with more than fp64 needs --epsilon");
+  check(options.tiles);
   STRATA_REQUIRE(apps::UsageError, std::isfinite(options.tolerance),
                  "--tolerance: ", options.tolerance, " is not finite");
   check_writable("--output", options.output);
@@ -234,11 +197,10 @@ void check(MleOptions const& options) {
 
 ooc::CovarianceFactorOptions factor_options(MleOptions const& options) {
   ooc::CovarianceFactorOptions factor;
-  factor.rule.accuracy = options.epsilon;
-  if (!options.precisions.empty()) factor.rule.precisions = options.precisions;
-  factor.tile_size = options.tile;
+  factor.rule = precision_rule(options.tiles);
+  factor.tile_size = options.tiles.tile;
   factor.log_det = options.log_det;
-  factor.devices = ooc::make_devices(options.devices, options.device_memory);
+  factor.devices = tile_devices(options.tiles);
   return factor;
 }
 

@@ -3,6 +3,7 @@
 #ifndef STRATA_APPS_MLE_OPTIONS_HPP
 #define STRATA_APPS_MLE_OPTIONS_HPP
 
+#include <apps/Strata_TileOptions.hpp>
 #include <core/Strata_Locations.hpp>
 #include <core/Strata_Matern.hpp>
 #include <cstddef>
@@ -35,13 +36,9 @@ struct MleOptions {
   double tolerance = 1e-5;
   std::int64_t max_evaluations = 500;
 
-  std::vector<Precision> precisions;  ///< empty: fp64, or all four with an epsilon
-  double epsilon = 0;
-  std::int64_t tile = 0;  ///< 0: the library's choice
+  TileOptions tiles;
   ooc::LogDet log_det = ooc::LogDet::Corrected;
-  int devices = 1;
-  std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
-  std::size_t max_memory = 0;     ///< bytes of the host; 0: what is available
+  std::size_t max_memory = 0;  ///< bytes of the host; 0: what is available
 
   std::string predict;       ///< path of a file of places
   std::string output, json;  ///< paths, empty: not wanted

@@ -66,13 +66,28 @@ void print_theta(std::ostream& out, MleResult const& result) {
            fit.seconds / static_cast<double>(fit.evaluations)));
 }
 
+// Why the tiles are not as asked for: rungs that broke down before one held.
+void print_ladder(std::ostream& out, ooc::CovarianceFactorReport const& factor) {
+  if (factor.attempts.size() < 2) return;
+  row(out, "rung of the ladder",
+      text("%s, after %zu attempts", std::string(name_of(factor.rung)).c_str(),
+           factor.attempts.size()));
+  for (auto const& attempt : factor.attempts)
+    row(out, "  " + std::string(name_of(attempt.rung)),
+        text("epsilon %.1e: %s", attempt.accuracy,
+             attempt.info == 0 ? "factored"
+                               : text("broke down at minor %lld", wide(attempt.info)).c_str()));
+}
+
 void print_likelihood(std::ostream& out, MleResult const& result) {
   if (!result.likelihood) return;
   auto const& likelihood = *result.likelihood;
   out << "\nLikelihood\n";
-  if (likelihood.info != 0)
-    return row(out, "NOT POSITIVE DEFINITE",
-               text("the leading minor of order %lld is not positive", wide(likelihood.info)));
+  if (likelihood.info != 0) {
+    row(out, "NOT POSITIVE DEFINITE",
+        text("the leading minor of order %lld is not positive", wide(likelihood.info)));
+    return print_ladder(out, likelihood.factor);
+  }
   row(out, "log-likelihood", text("%.10g", likelihood.log_likelihood));
   row(out, "log-determinant",
       likelihood.log_det_error > 0
@@ -85,6 +100,7 @@ void print_likelihood(std::ostream& out, MleResult const& result) {
            wide(likelihood.solve_iterations)));
   auto const& factor = likelihood.factor;
   row(out, "tiles", text("%s, order %lld", tiles_of(factor.tiles).c_str(), wide(factor.tile_size)));
+  print_ladder(out, factor);
   row(out, "bytes", in_bytes(static_cast<double>(factor.bytes)));
   if (!result.divergence) return;
   auto const& kl = *result.divergence;

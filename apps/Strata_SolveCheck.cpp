@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <core/Strata_MatrixFile.hpp>
 #include <core/Strata_MatrixMarket.hpp>
 #include <string>
 #include <string_view>
@@ -16,8 +17,11 @@ namespace {
 
 // What only one of the two solvers has.
 constexpr std::string_view of_dense[] = {
-    "--locations", "--covariance",      "--cond",    "--scaling", "--layers", "--leaf", "--refine",
-    "--nrhs",      "--log-determinant", "--compare", "--repeat",  "--trace"};
+    "--locations", "--covariance", "--cond",       "--scaling",         "--layers",
+    "--leaf",      "--refine",     "--nrhs",       "--log-determinant", "--compare",
+    "--repeat",    "--trace",      "--out-of-core"};
+constexpr std::string_view of_core[] = {"--layers",  "--leaf",    "--cond",
+                                        "--scaling", "--compare", "--repeat"};
 constexpr std::string_view of_sparse[] = {
     "--solver",     "--preconditioner", "--precision", "--restart",
     "--block-size", "--strength",       "--nx",        "--ny",
@@ -32,7 +36,18 @@ void refuse(SolveOptions const& options, Names const& names, char const* solver,
                    " does not apply to ", solver, "; ", advice);
 }
 
+void check_out_of_core(SolveOptions const& options) {
+  refuse(options, of_core, "--out-of-core", "leave one of them out");
+  STRATA_REQUIRE(
+      apps::UsageError,
+      !options.kind || options.kind == MatrixKind::Matern || options.kind == MatrixKind::Dominant,
+      "--out-of-core: the kind ", name(*options.kind),
+      " of --generate can't be made tile by tile; matern and dominant can");
+  check(options.tiles);
+}
+
 void check_dense(SolveOptions const& options) {
+  if (options.out_of_core) check_out_of_core(options);
   refuse(options, of_sparse, "dense matrices", "it is for the sparse solver (--sparse)");
   bool const matern = options.kind == MatrixKind::Matern;
   STRATA_REQUIRE(
@@ -71,6 +86,7 @@ void check_sparse(SolveOptions const& options) {
 bool is_sparse(SolveOptions const& options) {
   if (options.force_sparse || options.force_dense) return options.force_sparse;
   if (options.sparse.model) return true;
+  if (options.out_of_core || is_raw_matrix(options.matrix)) return false;
   if (options.matrix.empty() || options.matrix.ends_with(".npy")) return false;
   try {
     return read_matrix_market_header(options.matrix).format == MatrixMarketFormat::Coordinate;

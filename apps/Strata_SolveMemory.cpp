@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 
 namespace strata::apps {
 
@@ -26,6 +27,20 @@ std::size_t factorisation_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions 
   auto const order = static_cast<std::size_t>(n), columns = static_cast<std::size_t>(nrhs);
   return tree.stored + tree.working + order * order / 8 * traits(layers.at_depth(0)).bytes +
          6 * order * columns * sizeof(double);
+}
+
+// Tiles in fp64, since the ladder may end there, and on a host the devices' pools beside them.
+double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& options) {
+  auto const order = static_cast<double>(n);
+  auto const budget = options.tiles.device_memory;
+  auto const tile = static_cast<double>(
+      options.tiles.tile > 0 ? options.tiles.tile
+                             : ooc::TileMatrix<Exec>::automatic_tile_size(n, budget));
+  double const tiles = 4 * (order + tile) * (order + tile);
+  double const most = tiles * (options.tiles.epsilon > 0 ? 2 : 1) + 64 * 8 * tile;
+  double const pool = budget > 0 ? std::min(most, static_cast<double>(budget)) : most;
+  double const pools = copies_to_device ? 0 : options.tiles.devices * pool;
+  return tiles + pools + 12 * 8 * order * static_cast<double>(nrhs);
 }
 
 }  // namespace
@@ -50,6 +65,12 @@ void require_memory(ProblemSummary& summary, SolveOptions const& options) {
                    in_bytes(8.0 * static_cast<double>(n) * static_cast<double>(n)), "); ", reason,
                    " ", in_bytes(static_cast<double>(limit)));
   };
+  if (options.out_of_core) {
+    double const bytes = out_of_core_bytes(n, nrhs, options);
+    require(bytes);
+    summary.bytes_needed = static_cast<std::size_t>(bytes);
+    return;
+  }
   double const columns = static_cast<double>(n) + 3 * static_cast<double>(nrhs);
   double const matrix = 8 * static_cast<double>(n) * columns;
   require(matrix);  // in floating point: what passes here fits 64 bits

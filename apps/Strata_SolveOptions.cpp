@@ -54,11 +54,13 @@ Precision stored_precision(std::string const& text) {
 
 void add_matrix_options(CLI::App& command, SolveOptions& options) {
   auto const group = std::string("The matrix (one of --matrix, --locations, --generate)");
-  auto* const matrix = command
-                           .add_option("--matrix", options.matrix,
-                                       "matrix from a file: symmetric positive definite, or sparse")
-                           ->type_name("A.mtx|A.mtx.gz|A.npy")
-                           ->group(group);
+  auto* const matrix =
+      command
+          .add_option("--matrix", options.matrix,
+                      "matrix from a file: symmetric positive definite, or sparse; raw numbers "
+                      "have a description A.bin.json (see README)")
+          ->type_name("A.mtx|A.mtx.gz|A.npy|A.bin")
+          ->group(group);
   auto* const locations = command
                               .add_option("--locations", options.locations,
                                           "kriging system of stations (x,y,value or lon,lat,value)")
@@ -175,6 +177,29 @@ void add_result_options(CLI::App& command, SolveOptions& options) {
       ->group(group);
 }
 
+void add_out_of_core_options(CLI::App& command, SolveOptions& options) {
+  auto const group =
+      std::string("Out of core (a dense matrix that the host holds, or its file, but no device)");
+  auto* const out_of_core =
+      command
+          .add_flag("--out-of-core", options.out_of_core,
+                    "factor in tiles in host memory; of --generate matern and dominant")
+          ->group(group);
+  add_tile_options(command, options.tiles, group, out_of_core);
+  command
+      .add_option("--checkpoint", options.checkpoint,
+                  "keep finished columns here, and go on from those that are there")
+      ->type_name("FOLDER")
+      ->needs(out_of_core)
+      ->group(group);
+  command
+      .add_option("--scratch", options.scratch,
+                  "where a text file is unpacked to [the folder for temporary files]")
+      ->type_name("FOLDER")
+      ->needs(out_of_core)
+      ->group(group);
+}
+
 void add_sparse_options(CLI::App& command, SolveOptions& options) {
   auto const group = std::string("Sparse matrices (coordinate files and sparse kinds)");
   auto& solver = options.sparse.solver;
@@ -229,6 +254,7 @@ void add_solve_options(CLI::App& command, SolveOptions& options) {
   add_method_options(command, options);
   add_run_options(command, options);
   add_result_options(command, options);
+  add_out_of_core_options(command, options);
   add_sparse_options(command, options);
   command.parse_complete_callback([&command, &options] {
     for (auto const* const option : command.get_options())

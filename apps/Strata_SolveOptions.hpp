@@ -3,6 +3,7 @@
 #ifndef STRATA_APPS_SOLVE_OPTIONS_HPP
 #define STRATA_APPS_SOLVE_OPTIONS_HPP
 
+#include <apps/Strata_TileOptions.hpp>
 #include <core/Strata_Generators.hpp>
 #include <core/Strata_Matern.hpp>
 #include <cstddef>
@@ -30,11 +31,11 @@ struct SparseSolveOptions {
 
 /// What the user asked `strata solve` for. Of matrix, locations, kind and sparse.model exactly one is set.
 struct SolveOptions {
-  bool force_sparse = false, force_dense = false;
+  bool force_sparse = false, force_dense = false, out_of_core = false;
   SparseSolveOptions sparse;
   std::vector<std::string> given;  ///< names of the options on the command line
 
-  std::string matrix;     ///< path of a .mtx, .mtx.gz or .npy file
+  std::string matrix;     ///< path of a .mtx, .mtx.gz, .npy or raw file
   std::string locations;  ///< path of a station file
   std::optional<MatrixKind> kind;
   std::int64_t n = 0;  ///< order of a generated matrix
@@ -51,6 +52,9 @@ struct SolveOptions {
   bool compare = false;
   int repeat = 1;
   std::size_t max_memory = 0;  ///< bytes; 0: what is available
+
+  TileOptions tiles;                ///< of out_of_core, as the two below
+  std::string checkpoint, scratch;  ///< folders; empty: none, the one for temporary files
 
   std::string output, json, trace;  ///< paths, empty: not wanted
 };

@@ -5,12 +5,16 @@
 #include <apps/Strata_SolveProblem.hpp>
 #include <apps/Strata_Text.hpp>
 #include <core/Strata_Csv.hpp>
+#include <core/Strata_MatrixBlocks.hpp>
 #include <core/Strata_MatrixFile.hpp>
 #include <core/Strata_MatrixMarket.hpp>
 #include <core/Strata_Npy.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <memory>
 #include <numeric>
+#include <ooc/Strata_MaternTiles.hpp>
+#include <ooc/Strata_TileSources.hpp>
 #include <string_view>
 
 namespace strata::apps {
@@ -29,6 +33,10 @@ Problem read_file(SolveOptions const& options) {
     summary.format =
         text("NumPy %s, %s order", header.dtype.c_str(), header.fortran_order ? "Fortran" : "C");
     rows = header.rows, cols = header.cols;
+  } else if (is_raw_matrix(path)) {
+    MatrixBlocks const file(path);
+    summary.format = file.format();
+    rows = cols = file.order();
   } else {
     auto const header = read_matrix_market_header(path, limit);
     summary.format = format_of(header);
@@ -41,6 +49,28 @@ Problem read_file(SolveOptions const& options) {
   summary.nrhs = right_hand_sides(options);
   require_memory(summary, options);
   problem.A = read_symmetric_matrix(path, limit);
+  return problem;
+}
+
+// The file stays where it is; its tiles are read when they are asked for.
+Problem open_file(SolveOptions const& options) {
+  std::string const& path = options.matrix;
+  Problem problem;
+  auto& summary = problem.summary;
+  summary.source = path;
+  summary.nrhs = right_hand_sides(options);
+  if (!path.ends_with(".npy") && !is_raw_matrix(path)) {
+    summary.n = read_matrix_market_header(path).rows;
+    require_memory(summary, options);  // before the file is unpacked
+  }
+  auto const file =
+      std::make_shared<MatrixBlocks const>(path, MatrixBlocksOptions{options.scratch});
+  summary.n = file->order();
+  summary.format = file->format();
+  summary.scratch_bytes = file->scratch_bytes();
+  require_memory(summary, options);
+  file->require_symmetric();
+  problem.tiles = ooc::file_tiles<Kokkos::DefaultExecutionSpace>(file);
   return problem;
 }
 
@@ -68,9 +98,13 @@ Problem read_locations(SolveOptions const& options, MaternCovariance const& cova
   check_covariance(covariance, locations);
   require_memory(summary, options);
   problem.order = morton_order(locations.x, locations.y);
-  problem.A = allocate_host_matrix("strata::solve::A", summary.n, summary.n);
-  fill_covariance(Kokkos::DefaultHostExecutionSpace(), covariance,
-                  locations.permuted(problem.order), problem.A);
+  auto const ordered = locations.permuted(problem.order);
+  if (options.out_of_core) {
+    problem.tiles = ooc::matern_tiles(Kokkos::DefaultExecutionSpace(), covariance, ordered);
+  } else {
+    problem.A = allocate_host_matrix("strata::solve::A", summary.n, summary.n);
+    fill_covariance(Kokkos::DefaultHostExecutionSpace(), covariance, ordered, problem.A);
+  }
   if (options.rhs.empty()) {
     problem.B = centred(stations.value, problem.order);
     summary.rhs = "the measured values, centred";
@@ -94,7 +128,13 @@ Problem generate_matrix(SolveOptions const& options, MatrixKind kind) {
   summary.n = options.n;
   summary.nrhs = right_hand_sides(options);
   require_memory(summary, options);
-  problem.A = generate(kind, options.n, generator);
+  if (!options.out_of_core)
+    problem.A = generate(kind, options.n, generator);
+  else if (kind == MatrixKind::Matern)
+    problem.tiles = ooc::matern_tiles(Kokkos::DefaultExecutionSpace(), generator.covariance,
+                                      synthetic_locations(options.n, generator.seed));
+  else
+    problem.tiles = ooc::dominant_tiles<Kokkos::DefaultExecutionSpace>(options.n, generator.seed);
   return problem;
 }
 
@@ -127,7 +167,7 @@ void add_right_hand_sides(SolveOptions const& options, Problem& problem) {
 Problem read_or_generate(SolveOptions const& options) {
   if (options.kind) return generate_matrix(options, *options.kind);
   if (options.covariance) return read_locations(options, *options.covariance);
-  return read_file(options);
+  return options.out_of_core ? open_file(options) : read_file(options);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <core/Strata_MatrixMarket.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <ooc/Strata_TileMatrix.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,12 +25,14 @@ struct ProblemSummary {
   std::optional<std::int64_t> entries;  ///< listed in the file
   std::optional<double> condition;      ///< where it is prescribed
   std::size_t bytes_needed = 0;         ///< of memory, for the matrix and all that is computed
+  std::uint64_t scratch_bytes = 0;      ///< on disk, for a text file that is read by tiles
 };
 
 /// A system to solve: B is given, or to be made from the known solution X.
 struct Problem {
   ProblemSummary summary;
-  HostMatrix A;
+  HostMatrix A;  ///< empty where it is solved out of core: then there are `tiles`
+  ooc::TileGenerator<Kokkos::DefaultExecutionSpace> tiles;
   HostMatrix B, X;
   bool knows_solution = false;
   std::vector<std::int64_t> order;  ///< row k stands for station order[k]; empty: rows are as given

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/Strata_SolveCompare.hpp>
 #include <apps/Strata_SolveRun.hpp>
+#include <apps/Strata_SolveVectors.hpp>
 #include <apps/Strata_Stopwatch.hpp>
 #include <apps/Strata_Text.hpp>
 #include <core/Strata_LeafBlas.hpp>
@@ -19,28 +20,7 @@ namespace strata::apps {
 namespace {
 
 using Exec = Kokkos::DefaultExecutionSpace;
-using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, Exec::memory_space>;
-
-// The same View where `Exec` can read it, else a copy there.
-Matrix on_device(Exec const& exec, HostMatrix const& host) {
-  if constexpr (std::is_same_v<Matrix, HostMatrix>) {
-    return host;
-  } else {
-    Matrix copy(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, host.label()), host.extent(0),
-                host.extent(1));
-    Kokkos::deep_copy(exec, copy, host);
-    exec.fence("strata::solve::copied_to_device");
-    return copy;
-  }
-}
-
-HostMatrix on_host(Exec const& exec, Matrix const& device) {
-  HostMatrix copy(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label()), device.extent(0),
-                  device.extent(1));
-  Kokkos::deep_copy(exec, copy, device);
-  exec.fence("strata::solve::copied_to_host");
-  return copy;
-}
+using Matrix = DeviceMatrix;
 
 Matrix right_hand_side(Exec const& exec, Problem const& problem, Matrix const& A) {
   if (!problem.knows_solution) return on_device(exec, problem.B);
@@ -49,31 +29,6 @@ Matrix right_hand_side(Exec const& exec, Problem const& problem, Matrix const& A
   LeafBlas<Exec>(exec).symm(Uplo::Lower, 1, matrix_ref(A), matrix_ref(X), 0, matrix_ref(B));
   exec.fence("strata::solve::right_hand_side");
   return B;
-}
-
-// max_j ||x_j - known_j||_inf / ||known_j||_inf; NaN if a number of X is.
-double forward_error(HostMatrix const& X, HostMatrix const& known) {
-  double worst = 0;
-  for (std::size_t j = 0; j < X.extent(1); ++j) {
-    double difference = 0, size = 0;
-    for (std::size_t i = 0; i < X.extent(0); ++i) {
-      double const d = std::abs(X(i, j) - known(i, j));
-      difference = d > difference || std::isnan(d) ? d : difference;
-      size = std::max(size, std::abs(known(i, j)));
-    }
-    double const error = size > 0 ? difference / size : difference;
-    worst = error > worst || std::isnan(error) ? error : worst;
-  }
-  return worst;
-}
-
-HostMatrix in_users_order(HostMatrix const& X, std::vector<std::int64_t> const& order) {
-  if (order.empty()) return X;
-  HostMatrix const result("strata::solve::X", X.extent(0), X.extent(1));
-  for (std::size_t j = 0; j < X.extent(1); ++j)
-    for (std::size_t k = 0; k < order.size(); ++k)
-      result(static_cast<std::size_t>(order[k]), j) = X(k, j);
-  return result;
 }
 
 // One factorisation and solve.

@@ -234,6 +234,18 @@ std::optional<std::pair<std::size_t, std::size_t>> find_duplicate(CoordinateMatr
   return {};
 }
 
+void read_array_entries(ByteSource& source,
+                        std::function<void(MatrixMarketHeader const&)> const& begin,
+                        std::function<void(double)> const& entry) {
+  LineReader lines(source);
+  auto const header = read_header(lines);
+  begin(header);
+  bool const integer = header.field == MatrixMarketField::Integer;
+  read_entries(lines, header.entries, [&](std::string_view& line) {
+    entry(integer ? take_value<std::int64_t>(lines, line) : take_value<double>(lines, line));
+  });
+}
+
 MatrixMarketMatrix read_matrix_market(ByteSource& source, ReadOptions const& options) {
   LineReader lines(source);
   auto const header = read_header(lines);

@@ -3,6 +3,7 @@
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Npy.hpp>
 #include <core/detail/Strata_NpyStream.hpp>
+#include <core/detail/Strata_NumberLayout.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -76,43 +77,27 @@ NpyHeader read_header(ByteSource& source) {
   return header;
 }
 
-template <class Stored>
-Stored swap_bytes(Stored value) {
-  char bytes[sizeof(Stored)];
-  std::memcpy(bytes, &value, sizeof bytes);
-  std::reverse(std::begin(bytes), std::end(bytes));
-  std::memcpy(&value, bytes, sizeof bytes);
-  return value;
-}
-
 // The file's elements in their order, as fp64.
 class ElementReader {
  public:
   ElementReader(ByteSource& source, NpyHeader const& header)
       : source_(source),
-        single_(element_bytes(header) == 4),
-        swap_((header.dtype[0] == '<') != (std::endian::native == std::endian::little)) {
-    if (single_) stage_.resize(chunk_elements);
-  }
+        layout_(element_bytes(header) == 4, header.dtype[0] == '<'),
+        stage_(layout_.is_native() ? 0 : chunk_elements * layout_.bytes()) {}
 
   // Read the next `count` elements, at most a chunk; the index of the first that is not finite, or
   // `count`.
   std::size_t read(double* out, std::size_t count) {
-    if (single_) {
-      read_stored(stage_.data(), count);
-      std::copy_n(stage_.data(), count, out);
+    if (layout_.is_native()) {
+      read_exactly(source_, reinterpret_cast<char*>(out), count * sizeof(double), "data");
     } else {
-      read_stored(out, count);
+      read_exactly(source_, stage_.data(), count * layout_.bytes(), "data");
+      layout_.decode(stage_.data(), count, out);
     }
     return first_not_finite(out, count);
   }
 
  private:
-  template <class Stored>
-  void read_stored(Stored* out, std::size_t count) {
-    read_exactly(source_, reinterpret_cast<char*>(out), count * sizeof(Stored), "data");
-    if (swap_) std::transform(out, out + count, out, swap_bytes<Stored>);
-  }
   static std::size_t first_not_finite(double const* x, std::size_t count) {
     constexpr auto largest = std::numeric_limits<double>::max();
     bool finite = true;
@@ -123,8 +108,8 @@ class ElementReader {
   }
 
   ByteSource& source_;
-  bool single_, swap_;
-  std::vector<float> stage_;
+  NumberLayout layout_;
+  std::vector<char> stage_;
 };
 
 [[noreturn]] void fail_not_finite(ByteSource const& source, std::size_t i, std::size_t j,

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_Team.hpp>
-#include <filesystem>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
+#include <ooc/detail/Strata_MapLadder.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 #include <utility>
 
@@ -41,11 +41,30 @@ Variant variant_from_name(std::string_view name) {
   throw ValueError(strata::detail::message("no variant '", name, "'; there are ", valid));
 }
 
+std::string_view name_of(Rung rung) {
+  switch (rung) {
+    case Rung::AsAsked:
+      return "as asked";
+    case Rung::Stricter:
+      return "stricter accuracy";
+    case Rung::Fp64:
+      break;
+  }
+  return "fp64";
+}
+
 Devices make_devices(int count, std::size_t budget_bytes) {
   STRATA_REQUIRE(ValueError, count >= 1, "devices: ", count, ", must be at least 1");
   Devices devices;
   for (int id = 0; id < count; ++id) devices.push_back({id, budget_bytes});
   return devices;
+}
+
+template <class Exec>
+std::vector<int> numa_nodes(Devices const& devices) {
+  std::vector<int> nodes;
+  for (Device const& device : devices) nodes.push_back(detail::Lane<Exec>::node_of(device.id));
+  return nodes;
 }
 
 namespace {
@@ -127,7 +146,6 @@ std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& mat
 template <class Exec>
 std::int64_t resume(TileMatrix<Exec> const& matrix, std::string const& folder) {
   if (folder.empty()) return 0;
-  std::filesystem::create_directories(folder);
   std::int64_t column = 0;
   while (column < matrix.tiles() && detail::read_column(folder, detail::header_of(matrix, column),
                                                         detail::column_tiles_of(matrix, column)))
@@ -158,6 +176,49 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
   return worst;
 }
 
+// Factor the matrix as it is; what the report says of this attempt.
+template <class Exec>
+Info attempt(Devices const& devices, TileMatrix<Exec>& matrix, CholeskyOptions const& options,
+             std::string const& folder, CholeskyReport& report) {
+  report.histogram = matrix.map().histogram();
+  report.smallest_budget_bytes =
+      smallest_budget_bytes(report.n, report.tile_size, matrix.map(), report.streams);
+  require_budgets(devices, report);
+  report.column_block = column_block_of(devices, matrix, options, report.streams);
+  detail::CheckpointFolder const checkpoint(folder);
+  report.first_column = resume(matrix, folder);
+  report.devices.clear();
+  Schedule const schedule =
+      cholesky_schedule(report.tiles, static_cast<int>(devices.size()), report.streams,
+                        report.column_block, report.first_column);
+  Info const info = detail::Executor<Exec>(devices, matrix, schedule, folder, options).run(report);
+  report.operand_excess = info.ok() ? operand_excess(matrix) : 0;
+  report.attempts.push_back({.rung = report.rung,
+                             .accuracy = matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
+                             .histogram = report.histogram,
+                             .info = info.order(),
+                             .factor_seconds = report.factor_seconds});
+  return info;
+}
+
+// The matrix on its next rung; the seconds that it took.
+template <class Exec>
+double climb(TileMatrix<Exec>& matrix, PrecisionRule const& rule, Info broken) {
+  try {
+    matrix.round_anew(rule);
+  } catch (MemoryError const& error) {
+    throw MemoryError(strata::detail::message(
+        "cholesky: broke down at the minor of order ", broken.order(),
+        " with tiles below fp64, and the next rung of the ladder can't be had: ", error.what()));
+  }
+  return matrix.report().pin_seconds + matrix.report().generate_seconds;
+}
+
+// Rungs that the first would be mistaken for keep their columns apart.
+std::string folder_of(std::string const& folder, std::size_t rung) {
+  return folder.empty() || rung == 0 ? folder : folder + "/rung_" + std::to_string(rung);
+}
+
 }  // namespace
 
 template <class Exec>
@@ -172,23 +233,23 @@ TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
   report.tile_size = matrix.tile_size();
   report.tiles = matrix.tiles();
   report.variant = options.variant;
-  report.histogram = matrix.map().histogram();
   report.streams = streams_of<Exec>(options);
   if (report.n == 0) return {std::move(matrix), Info::success(), std::move(report)};
-  report.smallest_budget_bytes =
-      smallest_budget_bytes(report.n, report.tile_size, matrix.map(), report.streams);
-  require_budgets(devices, report);
-  report.column_block = column_block_of(devices, matrix, options, report.streams);
-  report.first_column = resume(matrix, options.checkpoint.folder);
-  Schedule const schedule =
-      cholesky_schedule(report.tiles, static_cast<int>(devices.size()), report.streams,
-                        report.column_block, report.first_column);
-  Info const info = detail::Executor<Exec>(devices, matrix, schedule, options).run(report);
-  if (info.ok()) report.operand_excess = operand_excess(matrix);
+  std::string const& folder = options.checkpoint.folder;
+  Info info = attempt(devices, matrix, options, folder, report);
+  if (info.ok() || !options.ladder) return {std::move(matrix), info, std::move(report)};
+  auto const steps = detail::map_ladder(matrix.norms(), matrix.rule());
+  for (std::size_t k = 0; k < steps.size() && !info.ok(); ++k) {
+    double const seconds = climb(matrix, steps[k].rule, info);
+    report.rung = steps[k].rung;
+    info = attempt(devices, matrix, options, folder_of(folder, k + 1), report);
+    report.attempts.back().fill_seconds = seconds;
+  }
   return {std::move(matrix), info, std::move(report)};
 }
 
 #define STRATA_INSTANTIATE(Exec)                                               \
+  template std::vector<int> numa_nodes<Exec>(Devices const&);                  \
   template TileFactor<Exec> cholesky<Exec>(Devices const&, TileMatrix<Exec>&&, \
                                            CholeskyOptions const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)

@@ -50,12 +50,27 @@ using Devices = std::vector<Device>;
 /// `count` devices, numbered from 0.
 Devices make_devices(int count, std::size_t budget_bytes = 0);
 
+/// The NUMA node next to each device, for `TileMatrixOptions::nodes`. Workers on a host go round its
+/// nodes. All the same where there is one, or in a build without libnuma.
+template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+std::vector<int> numa_nodes(Devices const& devices);
+
 /// Where finished columns are kept, and taken up from.
 struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
-  /// from the first on without a gap, are not factored again.
+  /// from the first on without a gap, are not factored again. Rungs of the ladder above the first
+  /// have folders of their own in it. One factorisation uses it at a time.
   std::string folder;
 };
+
+/// The rungs of the ladder, in the order they are tried.
+enum class Rung : std::uint8_t {
+  AsAsked,  ///< the precisions of the matrix as it came
+  Stricter,  ///< the accuracy of its rule divided by 100, and once more; what changes no tile is left out
+  Fp64,  ///< every tile in fp64: what breaks down here is not positive definite
+};
+/// "as asked", "stricter accuracy", "fp64".
+std::string_view name_of(Rung rung);
 
 /// Choices of an out-of-core factorisation.
 struct CholeskyOptions {
@@ -65,6 +80,7 @@ struct CholeskyOptions {
   std::int64_t column_block = 0;
   bool peer_copies = true;  ///< fetch finished tiles from the device that has them
   int lookahead = 2;        ///< updates ahead of which V4 fetches
+  bool ladder = true;       ///< on a breakdown with tiles below fp64, go on with the next rung
   CheckpointOptions checkpoint;
   Trace* trace = nullptr;  ///< record each stream's copies and work here
   /// Called by a stream's thread before each task; what it throws ends the factorisation.
@@ -80,7 +96,17 @@ struct DeviceReport {
   std::int64_t hits = 0, misses = 0, evictions = 0;  ///< of tiles looked for
 };
 
-/// What was done.
+/// One factorisation that was tried.
+struct CholeskyAttempt {
+  Rung rung = Rung::AsAsked;
+  double accuracy = 0;                      ///< of the precision rule; 0: fp64
+  std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
+  std::int64_t info = 0;                    ///< 0, or the order of the minor it broke down at
+  double fill_seconds = 0;                  ///< to round the matrix anew; 0 for the first
+  double factor_seconds = 0;
+};
+
+/// What was done. Columns, bytes and rates are those of the last attempt.
 struct CholeskyReport {
   std::int64_t n = 0, tile_size = 0, tiles = 0, first_column = 0;
   Variant variant = Variant::V4;
@@ -91,7 +117,9 @@ struct CholeskyReport {
   std::size_t smallest_budget_bytes = 0;  ///< of a device for these streams and precisions
   double setup_seconds = 0;               ///< to allocate the pools and start the streams
   double factor_seconds = 0;
-  double flop_per_s = 0;  ///< n^3/3 flops over factor_seconds
+  double flop_per_s = 0;                  ///< n^3/3 flops over factor_seconds
+  Rung rung = Rung::AsAsked;              ///< that held, or was the last
+  std::vector<CholeskyAttempt> attempts;  ///< each rung that was tried, and why it was left
   /// The worst ||L_ik||_F ||L_mk||_F u Nt / (eps ||A||_F) of the rule that the map was made by, with
   /// the norms as they came out; 0 for maps of one precision. Above 1 the map was too coarse.
   double operand_excess = 0;
@@ -128,6 +156,15 @@ class TileFactor {
   CholeskyReport const& report() const { return report_; }
   /// The tiles of L, and what D A D was.
   TileMatrix<ExecutionSpace> const& matrix() const { return matrix_; }
+  /// Use these devices from now on, instead of those that factored the matrix, for everything below.
+  ///
+  /// Rows of tiles go round them; budgets do not count. Residuals use them as well where the
+  /// generator may run anywhere (see TileMatrixOptions), else the device of `exec` alone. Half solves
+  /// have the same bits on any devices; products with A, and with them refined solutions, have the
+  /// same bits from run to run on the same number of devices.
+  ///
+  /// Throws   ValueError if there is no device.
+  void solve_on(Devices const& devices);
   /// Give up the factor for its memory, to be filled again.
   TileMatrix<ExecutionSpace> take() && { return std::move(matrix_); }
 
@@ -146,12 +183,14 @@ class TileFactor {
 
   /// V = L^-1 D V (NoTrans), so that V^T V is the quadratic form of A^-1, or V = D L^-T V (Trans).
   ///
-  /// Shape    V: n x m. Arithmetic in fp64; the tiles pass through the device once.
+  /// Shape    V: n x m. Arithmetic in fp64; each tile passes through one of the devices once.
   /// Sync     fences `exec`.
+  /// Memory   four tiles on each device, and where there are several, n m numbers on each, on `exec`'s
+  ///          and on the host. Throws as `solve`.
   /// Throws   ShapeError if V has another number of rows; ValueError if there is no factor.
   void half_solve(ExecutionSpace const& exec, Op op, Block const& V) const;
 
-  /// Y = A X by the generator. Shape: n x m.
+  /// Y = A X by the generator. Shape: n x m. Fences `exec`. Throws what the generator throws.
   void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
 
   /// Solve A X = B, refined in fp64 with residuals by the generator.
@@ -159,8 +198,10 @@ class TileFactor {
   /// Shape    B, X: n x m; X must not overlap B.
   /// Result   X; the report's errors are those of the equilibrated system.
   /// Sync     fences `exec`.
-  /// Memory   on the device a few tiles and what `dense::refine` needs.
-  /// I/O      reads the tiles twice and evaluates the generator once for each step.
+  /// Memory   on the devices a few tiles and 2 n m numbers, on `exec`'s also what `dense::refine`
+  ///          needs, and with D devices (D + 1) n m numbers on the host.
+  /// I/O      reads the tiles twice and evaluates the generator once for each step; each tile on one
+  ///          of the devices.
   /// Throws   ShapeError if B or X has another shape; ValueError if there is no factor.
   [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, Block const& B,
                                               Block const& X,
@@ -168,7 +209,9 @@ class TileFactor {
 
  private:
   void require_factor(char const* what, std::size_t rows) const;
+  std::vector<int> residual_devices() const;
 
+  std::vector<int> devices_;  // their numbers
   TileMatrix<ExecutionSpace> matrix_;
   Info info_;
   CholeskyReport report_;
@@ -180,15 +223,22 @@ class TileFactor {
 /// for every variant, number of devices and streams, and budget. A product of two tiles is made in
 /// the lower of their precisions, and is added up in fp32, or in fp64 for tiles in fp64.
 ///
-/// Result   takes the matrix over: its tiles become L's. info() of the factor holds the first minor
-///          that is not positive; the tiles are then undefined.
+/// Rounding may make a positive definite matrix indefinite. A breakdown with tiles below fp64 is
+/// therefore followed by the next rung of the ladder: the matrix is rounded anew by its generator,
+/// more accurately, and factored again. No rung shifts the diagonal, by which a likelihood changes.
+///
+/// Result   takes the matrix over: its tiles become L's, and its rule the rung's that held. Where
+///          none did, info() of the factor holds the first minor of A, found in fp64, that is not
+///          positive (without the ladder: of A as it was rounded); the tiles are then undefined.
 /// Sync     returns when all is done. One thread for each stream, with instances of its own.
 /// Memory   the budgets; each stream's libraries on top, which may take some 100 MB on a GPU.
 /// I/O      the report counts the bytes. A checkpoint writes each column's tiles once.
 /// Throws   ValueError for options out of range, or no device; MemoryError that says the smallest
-///          budget, before anything is written; what a stream threw, once all have ended, after
-///          which the tiles are undefined; IoError from a checkpoint.
-/// Source   Ren et al. (paper B), algorithms 2 and 3; deviation: V4, and no allocation in the loop.
+///          budget, before anything is written, or that a higher rung exceeds the matrix's
+///          max_bytes; what a stream threw, once all have ended, after which the tiles are
+///          undefined; IoError from a checkpoint.
+/// Source   Ren et al. (paper B), algorithms 2 and 3; deviation: V4, no allocation in the loop, and
+///          the ladder, after Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), without shifts.
 template <class ExecutionSpace>
 [[nodiscard]] TileFactor<ExecutionSpace> cholesky(Devices const& devices,
                                                   TileMatrix<ExecutionSpace>&& matrix,

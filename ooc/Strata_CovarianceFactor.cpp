@@ -12,20 +12,19 @@ namespace strata::ooc {
 
 namespace {
 
-// Large enough for the products to be fast, small enough for eight rows of tiles or more.
 template <class Exec>
-std::int64_t chosen_tile_size(std::int64_t n, std::int64_t asked) {
-  if (asked > 0) return asked;
-  constexpr bool on_host =
-      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
-  constexpr std::int64_t smallest = on_host ? 64 : 256, largest = on_host ? 512 : 2048;
-  constexpr std::int64_t step = 64, rows = 8;
-  return std::clamp((n + rows * step - 1) / (rows * step) * step, smallest, largest);
+std::int64_t chosen_tile_size(std::int64_t n, CovarianceFactorOptions const& options) {
+  if (options.tile_size > 0) return options.tile_size;
+  return TileMatrix<Exec>::automatic_tile_size(
+      n, options.devices.empty() ? 0 : options.devices.front().budget_bytes);
 }
 
+template <class Exec>
 TileMatrixOptions matrix_options(CovarianceFactorOptions const& options) {
   TileMatrixOptions result(options.rule);
   result.max_bytes = options.max_bytes;
+  result.anywhere = true;
+  result.nodes = numa_nodes<Exec>(options.devices);
   return result;
 }
 
@@ -33,7 +32,8 @@ TileMatrixOptions matrix_options(CovarianceFactorOptions const& options) {
 
 template <class Exec>
 std::size_t CovarianceFactor<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_size) {
-  return TileMatrix<Exec>::bytes_needed(n, chosen_tile_size<Exec>(n, tile_size));
+  return TileMatrix<Exec>::bytes_needed(
+      n, tile_size > 0 ? tile_size : TileMatrix<Exec>::automatic_tile_size(n));
 }
 
 template <class Exec>
@@ -49,25 +49,33 @@ void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& 
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::CovarianceFactor");
   auto const tiles = matern_tiles(exec, covariance, locations_);
   covariance_ = covariance;
-  std::int64_t const n = order(), tile = chosen_tile_size<Exec>(n, options_.tile_size);
+  std::int64_t const n = order(), tile = chosen_tile_size<Exec>(n, options_);
   auto matrix = [&] {
-    if (!factor_) return TileMatrix<Exec>::generate(exec, n, tile, tiles, matrix_options(options_));
+    if (!factor_)
+      return TileMatrix<Exec>::generate(exec, n, tile, tiles, matrix_options<Exec>(options_));
     auto old = std::move(*factor_).take();
     factor_.reset();
-    old.refill(exec, tiles, matrix_options(options_));
+    old.refill(exec, tiles, matrix_options<Exec>(options_));
     return old;
   }();
-  auto const made = matrix.report();
+  double fill = matrix.report().pin_seconds + matrix.report().generate_seconds;
   factor_.emplace(cholesky(options_.devices, std::move(matrix)));
   auto const& report = factor_->report();
+  double seconds = report.setup_seconds;
+  for (auto const& attempt : report.attempts) {
+    fill += attempt.fill_seconds;
+    seconds += attempt.factor_seconds;
+  }
   report_ = {.n = n,
              .tile_size = tile,
              .tiles = report.histogram,
-             .bytes = made.bytes,
+             .bytes = factor_->matrix().report().bytes,
              .bytes_in = report.bytes_in(),
              .bytes_out = report.bytes_out(),
-             .fill_seconds = made.pin_seconds + made.generate_seconds,
-             .factor_seconds = report.setup_seconds + report.factor_seconds};
+             .rung = report.rung,
+             .attempts = report.attempts,
+             .fill_seconds = fill,
+             .factor_seconds = seconds};
 }
 
 template <class Exec>

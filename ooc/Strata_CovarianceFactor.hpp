@@ -16,6 +16,7 @@
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace strata::ooc {
 
@@ -40,10 +41,12 @@ struct CovarianceFactorOptions {
 /// What it took.
 struct CovarianceFactorReport {
   std::int64_t n = 0, tile_size = 0;
-  std::array<std::int64_t, 4> tiles{};        ///< in fp64, fp32, fp16 and fp8_e4m3
-  std::size_t bytes = 0;                      ///< of the tiles
-  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< between host and devices, of the factorisation
-  double fill_seconds = 0, factor_seconds = 0;
+  std::array<std::int64_t, 4> tiles{};          ///< in fp64, fp32, fp16 and fp8_e4m3
+  std::size_t bytes = 0;                        ///< of the tiles
+  std::uint64_t bytes_in = 0, bytes_out = 0;    ///< between host and devices, of the factorisation
+  Rung rung = Rung::AsAsked;                    ///< of the ladder that held, or was the last
+  std::vector<CholeskyAttempt> attempts;        ///< each rung that was tried
+  double fill_seconds = 0, factor_seconds = 0;  ///< of all of them
 };
 
 /// The Cholesky factor M = L L^T of a covariance matrix S, and all that a Gaussian likelihood asks

@@ -10,6 +10,7 @@
 #include <exception>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
+#include <ooc/vendor/Strata_Numa.hpp>
 #include <utility>
 
 namespace strata::ooc {
@@ -60,6 +61,19 @@ std::size_t TileMatrix<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_siz
 }
 
 template <class Exec>
+std::int64_t TileMatrix<Exec>::automatic_tile_size(std::int64_t n, std::size_t budget_bytes) {
+  constexpr bool on_host =
+      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
+  constexpr std::int64_t smallest = on_host ? 64 : 256, largest = on_host ? 512 : 2048;
+  constexpr std::int64_t step = 64, rows = 8, tiles = 16;
+  std::int64_t size = std::clamp((n + rows * step - 1) / (rows * step) * step, smallest, largest);
+  while (budget_bytes > 0 && size > smallest &&
+         tiles * detail::tile_bytes(Precision::fp64, size, size) > budget_bytes)
+    size -= step;
+  return size;
+}
+
+template <class Exec>
 TileMatrix<Exec>::TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator)
     : n_(n), tile_size_(tile_size), generator_(generator), map_(tiles_of(n, tile_size)) {
   STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
@@ -83,23 +97,45 @@ void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
   STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
   options.rule.check();
   generator_ = generator;
-  rule_ = options.rule;
+  exec_ = exec;
+  options_ = options;
   scaling_.assign(static_cast<std::size_t>(n_), 1.0);
   device_scaling_ = {};
   bool const mixed = options.rule.accuracy > 0;
   map_ = PrecisionMap(tiles());
-  if (!mixed) place(options);  // refuses before any work
+  if (!mixed) place();  // refuses before any work
   Kokkos::Timer const timer;
   if (options.equilibrate) equilibrate(exec);
   measure(exec, !mixed);
   double const measured = timer.seconds();
   if (mixed) {
     map_ = precision_map(norms_, options.rule);
-    place(options);
+    place();
   }
   Kokkos::Timer const again;
   if (mixed) fill(exec);
   report_.generate_seconds = measured + again.seconds();
+}
+
+template <class Exec>
+void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
+  Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::round_anew");
+  PrecisionMap map = precision_map(norms_, rule);
+  require_memory(map);
+  map_ = std::move(map);
+  options_.rule = rule;
+  place();
+  Kokkos::Timer const timer;
+  fill(exec_);
+  report_.generate_seconds = timer.seconds();
+}
+
+template <class Exec>
+void TileMatrix<Exec>::require_memory(PrecisionMap const& map) const {
+  std::size_t const needed = bytes_needed(n_, tile_size_, map);
+  STRATA_REQUIRE(MemoryError, needed <= options_.max_bytes, "tile matrix: n = ", n_,
+                 " in tiles of ", tile_size_, " needs ", needed, " bytes of host memory, ",
+                 options_.max_bytes, " are allowed");
 }
 
 template <class Exec>
@@ -143,11 +179,12 @@ std::size_t TileMatrix<Exec>::copy_bytes(std::int64_t i, std::int64_t j) const {
 }
 
 template <class Exec>
-void TileMatrix<Exec>::generate_tile(Exec const& exec, std::int64_t i, std::int64_t j,
-                                     TileView<Exec> const& tile) const {
+void TileMatrix<Exec>::generate_tile(
+    Exec const& exec, std::int64_t i, std::int64_t j, TileView<Exec> const& tile,
+    Kokkos::View<double const*, typename Exec::memory_space> const& scaling) const {
   std::int64_t const row = i * tile_size_, col = j * tile_size_;
   generator_(exec, row, col, tile);
-  detail::scale_tile<Exec>(exec, device_scaling_, row, col, matrix_ref(tile));
+  detail::scale_tile<Exec>(exec, scaling, row, col, matrix_ref(tile));
 }
 
 // D from the diagonal tiles; the arrays of a device are copied to and fro.
@@ -233,42 +270,66 @@ void TileMatrix<Exec>::take_norms(std::vector<detail::TileMeasure> const& measur
   }
 }
 
-// Host memory for the map, in chunks that no tile straddles.
+// Host memory for the map, in chunks that no tile straddles, each on one node.
 template <class Exec>
-void TileMatrix<Exec>::place(TileMatrixOptions const& options) {
-  std::size_t const needed = bytes_needed(n_, tile_size_, map_);
-  STRATA_REQUIRE(MemoryError, needed <= options.max_bytes, "tile matrix: n = ", n_, " in tiles of ",
-                 tile_size_, " needs ", needed, " bytes of host memory, ", options.max_bytes,
-                 " are allowed");
+void TileMatrix<Exec>::place() {
+  require_memory(map_);
   Kokkos::Timer const timer;
+  constexpr int any = -1;
   std::vector<std::size_t> sizes, offsets, chunk_of;
+  std::vector<int> nodes;
+  std::map<int, std::size_t> open;  // the chunk that each node's tiles go to
+  report_ = {.bytes = bytes_needed(n_, tile_size_, map_)};
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
+      auto const& round = options_.nodes;
+      int const node = round.empty() ? any : round[static_cast<std::size_t>(i) % round.size()];
       std::size_t const bytes = detail::tile_bytes(map_.at(i, j), rows(i), rows(j));
-      if (sizes.empty() || sizes.back() + bytes > options.chunk_bytes) sizes.push_back(0);
-      chunk_of.push_back(sizes.size() - 1);
-      offsets.push_back(sizes.back());
-      sizes.back() += bytes;
+      auto const found = open.find(node);
+      if (found == open.end() || sizes[found->second] + bytes > options_.chunk_bytes) {
+        open[node] = sizes.size();
+        sizes.push_back(0);
+        nodes.push_back(node);
+      }
+      std::size_t const chunk = open[node];
+      chunk_of.push_back(chunk);
+      offsets.push_back(sizes[chunk]);
+      sizes[chunk] += bytes;
+      if (node != any) report_.node_bytes[node] += bytes;
     }
   }
+  allocate(sizes, nodes);
+  tile_data_.clear();
+  for (std::size_t t = 0; t < offsets.size(); ++t)
+    tile_data_.push_back(chunks_[chunk_of[t]].data() + offsets[t]);
+  report_.chunks = static_cast<std::int64_t>(sizes.size());
+  report_.pin_seconds = timer.seconds();
+}
+
+// Pinned memory is touched as it is allocated, other memory later.
+template <class Exec>
+void TileMatrix<Exec>::allocate(std::vector<std::size_t> const& sizes,
+                                std::vector<int> const& nodes) {
   chunks_.resize(sizes.size());
+  chunk_nodes_.resize(sizes.size(), -1);
   for (std::size_t c = 0; c < sizes.size(); ++c) {
-    if (chunks_[c].size() >= sizes[c]) continue;  // of the matrix that was here before
+    // of the matrix that was here before
+    if (chunks_[c].size() >= sizes[c] && chunk_nodes_[c] == nodes[c]) continue;
     chunks_[c] = {};
     try {
+      vendor::OnNode const near(nodes[c]);
       chunks_[c] = HostChunk(
           Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::chunk"),
           sizes[c]);
     } catch (std::exception const& failure) {
       throw MemoryError(strata::detail::message(
-          "tile matrix: can't allocate ", sizes[c], " of ", needed,
+          "tile matrix: can't allocate ", sizes[c], " of ", report_.bytes,
           " bytes of host memory, the first of chunk ", c + 1, ": ", failure.what()));
     }
+    chunk_nodes_[c] = nodes[c];
+    if constexpr (std::is_same_v<HostMemory, Kokkos::HostSpace>)
+      vendor::place_on_node(chunks_[c].data(), sizes[c], nodes[c]);
   }
-  tile_data_.clear();
-  for (std::size_t t = 0; t < offsets.size(); ++t)
-    tile_data_.push_back(chunks_[chunk_of[t]].data() + offsets[t]);
-  report_ = {needed, static_cast<std::int64_t>(sizes.size()), timer.seconds(), 0};
 }
 
 template <class Exec>

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <vector>
@@ -37,16 +38,23 @@ struct TileMatrixOptions {
   TileMatrixOptions(PrecisionRule how = {}) : rule(std::move(how)) {}
   PrecisionRule rule;
   bool equilibrate = true;  ///< store D A D, D powers of two that bring the diagonal into [1/2, 2]
-  std::size_t chunk_bytes = std::size_t(1) << 30;   ///< of one allocation; one tile at least
+  /// The generator may run on any device, and in several threads at once: residuals then use all
+  /// devices. True of `matern_tiles`, `file_tiles` and `dominant_tiles`.
+  bool anywhere = false;
+  std::size_t chunk_bytes = std::size_t(1) << 30;  ///< of one allocation; one tile at least
+  /// NUMA nodes of host memory that rows of tiles go round, as they go round the devices: what
+  /// `numa_nodes` of the devices says. Empty, or a node that the host has not: left to the system.
+  std::vector<int> nodes;
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
 };
 
 /// What it took to make one.
 struct TileMatrixReport {
-  std::size_t bytes = 0;        ///< of host memory, pinned where there is a device
-  std::int64_t chunks = 0;      ///< allocations
-  double pin_seconds = 0;       ///< to allocate them
-  double generate_seconds = 0;  ///< to evaluate, measure, round and copy the tiles
+  std::size_t bytes = 0;                  ///< of host memory, pinned where there is a device
+  std::int64_t chunks = 0;                ///< allocations
+  double pin_seconds = 0;                 ///< to allocate them
+  std::map<int, std::size_t> node_bytes;  ///< of the tiles of each node that was asked for
+  double generate_seconds = 0;            ///< to evaluate, measure, round and copy the tiles
 };
 
 /// The lower triangle of a symmetric n x n matrix in square tiles in host memory, each in its own
@@ -70,6 +78,11 @@ class TileMatrix {
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map);
   /// Host bytes with every tile in fp64: no map needs more.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size);
+
+  /// A tile size that is fast for a matrix of order n and devices with this budget (0: enough): large
+  /// enough for products at full rate, small enough for eight rows of tiles, and for 16 tiles on a
+  /// device.
+  static std::int64_t automatic_tile_size(std::int64_t n, std::size_t budget_bytes = 0);
 
   /// A matrix from what fills one tile at a time.
   ///
@@ -96,6 +109,16 @@ class TileMatrix {
   void refill(ExecutionSpace const& exec, Generator const& generator,
               TileMatrixOptions const& options = {});
 
+  /// Hold the same matrix by another rule: each tile anew from the generator, at the norms that are
+  /// known.
+  ///
+  /// Sync     runs on the instance that `generate` or `refill` ran on last, and fences it.
+  /// Memory   as for `generate`.
+  /// Throws   ValueError for a rule out of range, MemoryError if its map needs more than max_bytes:
+  ///          both leave the matrix as it is; what the generator throws, and MemoryError for what
+  ///          can't be had: the tiles are then undefined.
+  void round_anew(PrecisionRule const& rule);
+
   std::int64_t order() const { return n_; }
   std::int64_t tile_size() const { return tile_size_; }
   /// Tile rows: ceil(n / tile_size).
@@ -103,7 +126,7 @@ class TileMatrix {
   /// Rows of the tiles in tile row i.
   std::int64_t rows(std::int64_t i) const;
   PrecisionMap const& map() const { return map_; }
-  PrecisionRule const& rule() const { return rule_; }
+  PrecisionRule const& rule() const { return options_.rule; }
 
   /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read it.
   HostTile tile(std::int64_t i, std::int64_t j) const;
@@ -126,9 +149,18 @@ class TileMatrix {
   }
   /// What fills tiles of A (not of H).
   Generator const& generator() const { return generator_; }
-  /// tile = H's tile (i, j) in fp64, by the generator. Enqueued on `exec`.
+  /// Whether it may run on any device, and in several threads at once.
+  bool is_anywhere() const { return options_.anywhere; }
+  /// tile = H's tile (i, j) in fp64, by the generator. Enqueued on `exec`, where `scaling`, or what
+  /// `device_scaling` is, must be.
   void generate_tile(ExecutionSpace const& exec, std::int64_t i, std::int64_t j,
-                     TileView<ExecutionSpace> const& tile) const;
+                     TileView<ExecutionSpace> const& tile) const {
+    generate_tile(exec, i, j, tile, device_scaling_);
+  }
+  void generate_tile(
+      ExecutionSpace const& exec, std::int64_t i, std::int64_t j,
+      TileView<ExecutionSpace> const& tile,
+      Kokkos::View<double const*, typename ExecutionSpace::memory_space> const& scaling) const;
 
   /// A number that differs for matrices of other sizes, precisions, scalings or tile norms.
   std::uint64_t hash() const;
@@ -146,20 +178,24 @@ class TileMatrix {
   TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);
   void equilibrate(ExecutionSpace const& exec);
   void measure(ExecutionSpace const& exec, bool keep);
-  void place(TileMatrixOptions const& options);
+  void require_memory(PrecisionMap const& map) const;
+  void place();
+  void allocate(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes);
   void fill(ExecutionSpace const& exec);
   void copy_out(ExecutionSpace const& exec, std::byte* from, std::int64_t i, std::int64_t j) const;
   void take_norms(std::vector<detail::TileMeasure> const& measures);
 
   std::int64_t n_, tile_size_;
   Generator generator_;
+  ExecutionSpace exec_;
+  TileMatrixOptions options_;
   PrecisionMap map_;
-  PrecisionRule rule_;
   std::vector<double> scaling_;
   Vector device_scaling_;
   TileNorms norms_;
   double norm_inf_ = 0;
   std::vector<HostChunk> chunks_;
+  std::vector<int> chunk_nodes_;
   std::vector<std::byte*> tile_data_;
   TileMatrixReport report_;
 };
@@ -223,7 +259,9 @@ TileMatrix<ExecutionSpace> TileMatrix<ExecutionSpace>::from_view(ExecutionSpace 
                         TileView<ExecutionSpace> const& tile) {
     detail::copy_block(instance, A, row, col, tile);
   };
-  return generate(exec, static_cast<std::int64_t>(A.extent(0)), tile_size, copy, options);
+  TileMatrixOptions with_view = options;
+  with_view.anywhere = std::is_same_v<HostMemory, Kokkos::HostSpace>;
+  return generate(exec, static_cast<std::int64_t>(A.extent(0)), tile_size, copy, with_view);
 }
 
 }  // namespace strata::ooc

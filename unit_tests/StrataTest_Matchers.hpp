@@ -9,6 +9,8 @@
 #include <core/Strata_HostMatrix.hpp>
 #include <core/Strata_Precision.hpp>
 #include <cstdint>
+#include <exception>
+#include <string>
 #include <string_view>
 
 namespace strata::test {
@@ -65,6 +67,21 @@ testing::AssertionResult is_nan(HostMatrix const& A, InPart const& in_part) {
         return testing::AssertionFailure()
                << "element (" << i << ", " << j << ") was overwritten by " << A(i, j);
   return testing::AssertionSuccess();
+}
+
+/// The text of the exception of type E that `action` throws; empty (and a failure) without one.
+template <class E, class Action>
+std::string message_of(Action const& action) {
+  try {
+    action();
+  } catch (E const& error) {
+    return error.what();
+  } catch (std::exception const& error) {
+    ADD_FAILURE() << "another exception: " << error.what();
+    return {};
+  }
+  ADD_FAILURE() << "no exception";
+  return {};
 }
 
 /// `statement()` throws an `Exception` whose text contains `part`.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/detail/Strata_ByteSource.hpp>
+#include <core/detail/Strata_ScratchFile.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -39,10 +40,8 @@ std::size_t FileSource::read(char* buffer, std::size_t size) {
   return done;
 }
 
-std::size_t FileSource::peek(char* buffer, std::size_t size) const {
-  auto const got = ::pread(file_.get(), buffer, size, 0);
-  if (got < 0) throw_errno(name(), "cannot read");
-  return static_cast<std::size_t>(got);
+std::size_t FileSource::read_at(std::uint64_t offset, char* buffer, std::size_t size) const {
+  return detail::read_at(file_, name(), offset, buffer, size);
 }
 
 std::size_t MemorySource::read(char* buffer, std::size_t size) {
@@ -123,7 +122,7 @@ bool is_gzip(char const* bytes, std::size_t size) {
 std::unique_ptr<ByteSource> open_source(std::string const& path, ReadOptions const& options) {
   auto file = std::make_unique<FileSource>(path);
   char magic[2];
-  if (!is_gzip(magic, file->peek(magic, 2))) return file;
+  if (!is_gzip(magic, file->read_at(0, magic, 2))) return file;
   return std::make_unique<InflateSource>(std::move(file), options.max_gz_ratio);
 }
 

@@ -41,8 +41,8 @@ class FileSource final : public ByteSource {
   explicit FileSource(std::string const& path);
   std::size_t read(char* buffer, std::size_t size) override;
   std::uint64_t size_limit() const override { return size_; }
-  /// Read `size` bytes at the beginning without moving on.
-  std::size_t peek(char* buffer, std::size_t size) const;
+  /// Read `size` bytes at `offset` without moving on, fewer only at the end.
+  std::size_t read_at(std::uint64_t offset, char* buffer, std::size_t size) const;
 
  private:
   FileDescriptor file_;

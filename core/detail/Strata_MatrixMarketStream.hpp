@@ -7,6 +7,7 @@
 #include <core/detail/Strata_ByteSink.hpp>
 #include <core/detail/Strata_ByteSource.hpp>
 
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,11 @@ namespace strata::detail {
 
 /// The readers and writers of Strata_MatrixMarket.hpp over any bytes (fuzz targets use memory).
 MatrixMarketMatrix read_matrix_market(ByteSource& source, ReadOptions const& options);
+/// An array file number by number, in its order: `begin` gets the header (also of a coordinate file,
+/// which it must refuse by throwing), then `entry` each number. Throws as `read_matrix_market`.
+void read_array_entries(ByteSource& source,
+                        std::function<void(MatrixMarketHeader const&)> const& begin,
+                        std::function<void(double)> const& entry);
 void write_matrix_market(ByteSink& sink, ConstHostMatrix const& A, Symmetry symmetry);
 void write_matrix_market(ByteSink& sink, CoordinateMatrix const& A);
 

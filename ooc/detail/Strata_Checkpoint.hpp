@@ -4,6 +4,7 @@
 #define STRATA_CHECKPOINT_HPP
 
 #include <condition_variable>
+#include <core/detail/Strata_FileDescriptor.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,6 +29,21 @@ struct TileBytes {
   std::size_t bytes;
 };
 
+/// A folder of columns that one factorisation uses at a time; it is made if it is not there, and what
+/// a process that was killed left half written is removed from it.
+class CheckpointFolder {
+ public:
+  /// "": none.
+  ///
+  /// Throws   IoError if it can't be made, or is in use.
+  explicit CheckpointFolder(std::string path);
+  std::string const& path() const { return path_; }
+
+ private:
+  std::string path_;
+  strata::detail::FileDescriptor lock_;
+};
+
 /// The path of a column's file.
 std::string column_path(std::string const& folder, std::int64_t column);
 
@@ -41,7 +57,8 @@ void write_column(std::string const& folder, CheckpointHeader const& header,
 /// Read it back; false if there is no such file.
 ///
 /// Throws   IoError with the path and what was expected and found if the file is of another matrix,
-///          too short, too long or damaged; tiles may then be overwritten.
+///          too short, too long or damaged; tiles may then be overwritten. The files stay as they
+///          are: columns before a damaged one are as good as before.
 bool read_column(std::string const& folder, CheckpointHeader const& header,
                  std::vector<TileBytes> const& tiles);
 

@@ -11,10 +11,11 @@ namespace strata::ooc::detail {
 
 template <class Exec>
 Executor<Exec>::Executor(Devices const& devices, TileMatrix<Exec>& matrix, Schedule const& schedule,
-                         CholeskyOptions const& options)
+                         std::string checkpoint, CholeskyOptions const& options)
     : devices_(devices),
       matrix_(matrix),
       schedule_(schedule),
+      folder_(std::move(checkpoint)),
       options_(options),
       rules_(rules_of(options.variant)),
       plan_(matrix.order(), matrix.tile_size(), matrix.map()),
@@ -77,7 +78,7 @@ template <class Exec>
 Info Executor<Exec>::run(CholeskyReport& report) {
   Kokkos::Timer const setup;
   allocate();
-  if (!options_.checkpoint.folder.empty())
+  if (!folder_.empty())
     checkpoint_ = std::make_unique<CheckpointWriter>(
         [this](std::exception_ptr const& error) { progress_.stop(error); });
   std::vector<std::unique_ptr<Stream>> streams;
@@ -137,11 +138,12 @@ CheckpointHeader header_of(TileMatrix<Exec> const& matrix, std::int64_t j) {
   return {matrix.order(), matrix.tile_size(), j, matrix.hash()};
 }
 
+// Of a column whose tiles are all final; also where the run has come to an end meanwhile.
 template <class Exec>
 void Executor<Exec>::write_checkpoint(std::int64_t j) {
   for (std::int64_t i = j; i < matrix_.tiles(); ++i)
-    Lane<Exec>::sync(progress_.wait(tile_number(i, j, matrix_.tiles())));
-  write_column(options_.checkpoint.folder, header_of(matrix_, j), column_tiles_of(matrix_, j));
+    Lane<Exec>::sync(progress_.mark(tile_number(i, j, matrix_.tiles())));
+  write_column(folder_, header_of(matrix_, j), column_tiles_of(matrix_, j));
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                                \

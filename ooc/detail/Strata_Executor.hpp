@@ -23,8 +23,9 @@ class Executor {
   using Mark = typename Lane<ExecutionSpace>::Mark;
   using Memory = DeviceMemory<ExecutionSpace>;
 
+  /// `checkpoint`: the folder for finished columns, or "".
   Executor(Devices const& devices, TileMatrix<ExecutionSpace>& matrix, Schedule const& schedule,
-           CholeskyOptions const& options);
+           std::string checkpoint, CholeskyOptions const& options);
 
   /// Run all tasks; the report's times, bytes and counts.
   Info run(CholeskyReport& report);
@@ -40,6 +41,7 @@ class Executor {
   Devices devices_;
   TileMatrix<ExecutionSpace>& matrix_;
   Schedule const& schedule_;
+  std::string folder_;  // of the checkpoint
   CholeskyOptions const& options_;
   VariantRules rules_;
   TilePlan plan_;

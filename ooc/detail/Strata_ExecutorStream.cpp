@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/detail/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_ExecutorOperands.hpp>
+#include <optional>
 
 namespace strata::ooc::detail {
 
 template <class Exec>
 void Executor<Exec>::Stream::run(std::vector<Task> const& tasks, std::latch& ready) {
+  std::optional<vendor::OnNode> near_device;
   try {
+    near_device.emplace(Lane<Exec>::node_of(id_));
     prepare();
   } catch (...) {
     executor_.progress_.stop(std::current_exception());

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <ooc/vendor/Strata_DeviceLane.hpp>
+#include <ooc/vendor/Strata_Numa.hpp>
 #include <type_traits>
 
 namespace strata::ooc::detail {
@@ -45,6 +46,11 @@ class HostLane {
   /// Let `device` read `other`'s memory; whether it can.
   static bool link(int /*device*/, int /*other*/) { return true; }
   static int device_of(ExecutionSpace const& /*exec*/) { return 0; }
+  /// The NUMA node next to a device; workers on a host go round the nodes.
+  static int node_of(int device) {
+    auto const& nodes = vendor::numa_nodes();
+    return nodes[static_cast<std::size_t>(device) % nodes.size()];
+  }
   /// Make `device` the thread's own.
   static void enter(int /*device*/) {}
 

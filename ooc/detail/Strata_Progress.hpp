@@ -49,6 +49,9 @@ class Progress {
     return marks_[tile];
   }
 
+  /// The mark of a tile that is final.
+  Mark const& mark(std::size_t tile) const { return marks_[tile]; }
+
   /// What else waits, to be woken by `stop`.
   void on_stop(std::function<void()> wake) { wake_.push_back(std::move(wake)); }
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }

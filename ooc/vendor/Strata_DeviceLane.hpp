@@ -45,6 +45,7 @@ class DeviceLane {
   static std::size_t free_bytes(int device);
   static bool link(int device, int other);
   static int device_of(ExecutionSpace const& exec);
+  static int node_of(int device);
   static void enter(int device);
 
  private:

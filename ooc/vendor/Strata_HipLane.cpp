@@ -8,6 +8,7 @@
 #include <chrono>
 #include <core/Strata_Errors.hpp>
 #include <ooc/vendor/Strata_DeviceLane.hpp>
+#include <ooc/vendor/Strata_Numa.hpp>
 #include <vector>
 
 namespace strata::ooc::vendor {
@@ -185,6 +186,13 @@ bool DeviceLane<Exec>::link(int device, int other) {
 template <>
 int DeviceLane<Exec>::device_of(Exec const& exec) {
   return exec.hip_device();
+}
+
+template <>
+int DeviceLane<Exec>::node_of(int device) {
+  char bus[32] = {};
+  check(hipDeviceGetPCIBusId(bus, sizeof bus, device), "hipDeviceGetPCIBusId");
+  return numa_node_of_pci(bus);
 }
 
 template <>

@@ -13,6 +13,7 @@ import pathlib
 import sys
 
 SKIPPED = 77
+HOSTS = ("Serial", "OpenMP", "Threads")  # execution spaces whose rates the paper's GPUs are no measure for
 VARIANTS = ["sync", "async", "v1", "v2", "v3", "v4"]
 PRECISIONS = ["fp64", "fp32", "fp16", "fp8"]
 COLOURS = ["#b2182b", "#f4a582", "#92c5de", "#2166ac"]  # of the precision maps, as PrecisionMap::to_ppm has them
@@ -71,8 +72,9 @@ def table(rows):
 
 
 class Drawing:
-    def __init__(self, plt, folder, title):
-        self.plt, self.folder, self.title = plt, folder, title
+    def __init__(self, plt, folder, title, only=(), on_gpu=True, kind="svg"):
+        self.plt, self.folder, self.title, self.only, self.on_gpu = plt, folder, title, tuple(only), on_gpu
+        self.kind = kind
 
     def lines(self, stem, series, xlabel, ylabel, marks=None, log=False):
         """One line for each name in {name: {x: y}}; nothing if there is none."""
@@ -143,10 +145,13 @@ class Drawing:
     def save(self, figure, stem):
         if not figure.axes[0].get_title():
             figure.axes[0].set_title(self.title, fontsize=7)
+        if self.only and not stem.startswith(self.only):
+            return self.plt.close(figure)
         figure.tight_layout()
-        figure.savefig(self.folder / f"{stem}.svg", metadata={"Date": None})
+        path = self.folder / f"{stem}.{self.kind}"
+        figure.savefig(path, dpi=120, metadata={"Date": None} if self.kind == "svg" else {"Software": None})
         self.plt.close(figure)
-        print(self.folder / f"{stem}.svg")
+        print(path)
 
 
 def series_of(rows, name, y):
@@ -161,7 +166,7 @@ def draw_fp64(drawing, rows):
     exact = [row for row in rows if row["accuracy"] == 0]
     one = fastest([r for r in exact if r["devices"] == 1], "n", "variant").values()
     rate = lambda row: row["flop_per_s"] / 1e12
-    marks = {f"paper, {name}": value for name, value in PAPER_TERAFLOPS.items()}
+    marks = {f"paper, {name}": value for name, value in PAPER_TERAFLOPS.items()} if drawing.on_gpu else {}
     if one:
         marks["dgemm, this machine"] = max(row["gemm"] for row in one) / 1e12
     drawing.lines("figure6", series_of(one, lambda r: r["variant"], rate), "n", "Tflop/s", marks)
@@ -181,7 +186,7 @@ def draw_mixed(drawing, rows):
         some = [row for row in best if row["range"] == length]
         name = name_of(length).replace(" ", "_")
         label = lambda row: f"accuracy {row['accuracy']:g}" if row["accuracy"] else "fp64"
-        marks = {"paper, 1e-5, GH200": PAPER_MIXED_TERAFLOPS} if name == "weak" else None
+        marks = {"paper, 1e-5, GH200": PAPER_MIXED_TERAFLOPS} if name == "weak" and drawing.on_gpu else None
         if any(row["accuracy"] for row in some):
             drawing.lines(f"figure11_{name}", series_of(some, label, lambda r: r["flop_per_s"] / 1e12), "n", "Tflop/s", marks)
             total = lambda r: (r["bytes_in"] + r["bytes_out"]) / 1e9
@@ -224,6 +229,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path, help="where the figures and table.md go")
     parser.add_argument("--study", type=pathlib.Path, nargs="+", required=True, help="JSON of strata_ooc_study")
+    parser.add_argument("--only", nargs="+", default=[], metavar="STEM", help="figures whose names begin so, and no table.md")
+    parser.add_argument("--format", choices=["svg", "png"], default="svg", help="of the figures; png is smaller for traces [svg]")
     arguments = parser.parse_args()
     self_test()
     documents = [json.loads(path.read_text()) for path in arguments.study]
@@ -234,18 +241,20 @@ def main():
     lines = [title, ""] + list(table(rows))
     print("\n".join(lines))
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    (arguments.folder / "table.md").write_text("\n".join(lines) + "\n")
+    if not arguments.only:
+        (arguments.folder / "table.md").write_text("\n".join(lines) + "\n")
     try:
         import matplotlib
     except ImportError:
         print("matplotlib is not installed: no figures")
         return SKIPPED
-    matplotlib.use("svg")
+    matplotlib.use("svg" if arguments.format == "svg" else "agg")
     matplotlib.rcParams["svg.hashsalt"] = "strata"
     matplotlib.rcParams["svg.fonttype"] = "none"
     import matplotlib.pyplot as plt
 
-    drawing = Drawing(plt, arguments.folder, title)
+    on_gpu = all(document["execution_space"] not in HOSTS for document in documents)
+    drawing = Drawing(plt, arguments.folder, title, arguments.only, on_gpu, arguments.format)
     draw_fp64(drawing, rows)
     draw_mixed(drawing, rows)
     draw_pictures(drawing, rows)

@@ -132,6 +132,10 @@ int main(int argc, char** argv) {
                  "fp64, fp32, fp16, fp8 and of solves, GB/s in, out and between devices")
       ->delimiter(',')
       ->expected(8);
+  app.add_option(
+      "--checkpoint", request.checkpoint,
+      "keep finished columns in this folder, and go on from those that are there; for one "
+      "case");
   app.add_option("--json", request.json, "write the rows here");
   app.add_option("--trace", request.trace, "write Perfetto traces here, the variant in the name");
   app.add_option("--map", request.map, "write precision maps (PPM) to files that begin so");
@@ -144,6 +148,13 @@ int main(int argc, char** argv) {
       else
         request.variants.push_back(ooc::variant_from_name(name));
     }
+    bool const one = request.n.size() * request.tile.size() * request.range.size() *
+                         request.accuracy.size() * request.column_block.size() *
+                         request.devices.size() * request.budget_bytes.size() *
+                         request.variants.size() * static_cast<std::size_t>(request.repetitions) ==
+                     1;
+    STRATA_REQUIRE(ValueError, request.checkpoint.empty() || one,
+                   "--checkpoint is for one case, these are several");
     Kokkos::ScopeGuard const kokkos(argc, argv);
     return run(request);
   } catch (std::exception const& error) {

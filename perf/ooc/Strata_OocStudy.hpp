@@ -32,7 +32,7 @@ struct Request {
   /// Of a machine that is only simulated: Tflop/s of products in fp64, fp32, fp16, fp8 and of solves,
   /// then GB/s in, out and between devices.
   std::vector<double> rates;
-  std::string json, trace, map;
+  std::string json, trace, map, checkpoint;
 };
 
 /// fp64 products of order n: flops a second, the best of five after a first one.
@@ -59,6 +59,7 @@ class Runner {
   nlohmann::json simulate(Case const& one) const;
 
  private:
+  ooc::Devices devices_of(Case const& one) const;
   void fill(Case const& one);
   void refine(ooc::TileFactor<Exec> const& factor, nlohmann::json& row) const;
 

@@ -34,10 +34,19 @@ double gemm_rate(std::int64_t n) {
   return best;
 }
 
+ooc::Devices Runner::devices_of(Case const& one) const {
+  auto devices = ooc::make_devices(one.devices, static_cast<std::size_t>(one.budget_bytes));
+  if (request_.same_device)
+    for (auto& device : devices) device.id = 0;
+  return devices;
+}
+
 void Runner::fill(Case const& one) {
   Exec const exec;
   ooc::TileMatrixOptions options;
   options.rule.accuracy = one.accuracy;
+  options.anywhere = true;
+  options.nodes = ooc::numa_nodes(devices_of(one));
   options.rule.precisions.clear();
   for (std::string const& name : request_.precisions)
     options.rule.precisions.push_back(precision_from_name(name));
@@ -132,14 +141,15 @@ Json Runner::run(Case const& one) {
     row["pin_seconds"] = matrix_->report().pin_seconds;
     row["generate_seconds"] = matrix_->report().generate_seconds;
     row["host_bytes"] = matrix_->report().bytes;
+    row["numa_nodes"] = Json::array();
+    for (auto const& [node, bytes] : matrix_->report().node_bytes)
+      row["numa_nodes"].push_back({{"node", node}, {"tile_bytes", bytes}});
     row["map"] = matrix_->map().tiles() <= 64 ? matrix_->map().to_text() : "";
     if (!request_.map.empty())
       write_text_file(request_.map + "_" + std::to_string(one.range) + "_" +
                           std::to_string(one.accuracy) + ".ppm",
                       matrix_->map().to_ppm());
-    auto devices = ooc::make_devices(one.devices, static_cast<std::size_t>(one.budget_bytes));
-    if (request_.same_device)
-      for (auto& device : devices) device.id = 0;
+    auto const devices = devices_of(one);
     Trace trace("strata_ooc_study " + std::string(ooc::name_of(one.variant)));
     ooc::CholeskyOptions options;
     options.variant = one.variant;
@@ -147,6 +157,7 @@ Json Runner::run(Case const& one) {
     options.column_block = one.column_block;
     options.lookahead = request_.lookahead;
     options.peer_copies = !request_.no_peer;
+    options.checkpoint.folder = request_.checkpoint;
     if (!request_.trace.empty()) options.trace = &trace;
     auto factor = ooc::cholesky(devices, std::move(*matrix_), options);
     auto const& report = factor.report();
@@ -161,7 +172,16 @@ Json Runner::run(Case const& one) {
                 {"bytes_out", report.bytes_out()},
                 {"bytes_peer", report.bytes_peer()},
                 {"smallest_budget_bytes", report.smallest_budget_bytes},
-                {"operand_excess", report.operand_excess}});
+                {"operand_excess", report.operand_excess},
+                {"first_column", report.first_column},
+                {"rung", ooc::name_of(report.rung)}});
+    for (auto const& attempt : report.attempts)
+      row["attempts"].push_back({{"rung", ooc::name_of(attempt.rung)},
+                                 {"accuracy", attempt.accuracy},
+                                 {"histogram", attempt.histogram},
+                                 {"info", attempt.info},
+                                 {"fill_seconds", attempt.fill_seconds},
+                                 {"factor_seconds", attempt.factor_seconds}});
     Json& parts = row["device_reports"] = Json::array();
     for (auto const& device : report.devices)
       parts.push_back({{"id", device.id},

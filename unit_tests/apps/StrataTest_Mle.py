@@ -264,6 +264,23 @@ class LowPrecision(MleTest):
         self.assertAlmostEqual(plain["log_det"], kl["log_det_factor"], delta=1e-9)
 
 
+    def test_climbs_where_the_rounding_breaks_the_matrix(self):
+        path, places, values = self.field(256, "1,0.3,1.5")
+        report = self.mle("--locations", path, "--evaluate", "--theta", "1,0.3,1.5", "--epsilon", "1e-2", "--tile", 16)
+        precisions = report["precisions"]
+        self.assertEqual(precisions["rung"], "stricter accuracy")
+        self.assertEqual([attempt["info"] > 0 for attempt in precisions["attempts"]], [True, False])
+        self.assertEqual([attempt["epsilon"] for attempt in precisions["attempts"]], [1e-2, 1e-4])
+        self.assertRegex(self.out, r"(?m)^  rung of the ladder +stricter accuracy, after 2 attempts$")
+        self.assertRegex(self.out, r"(?m)^    as asked +epsilon 1.0e-02: broke down at minor \d+$")
+        dense = Dense(places, values, (1, 0.3, 1.5), globe=False)
+        self.assertLess(abs(report["quadratic_form"] / dense.quadratic_form() - 1), 1e-8)
+        self.assertLess(abs(report["log_det"] - dense.log_det), 5 * report["log_det_error"] + 1e-8 * abs(dense.log_det))
+        report = self.mle("--locations", path, "--evaluate", "--theta", "1,0.3,1.5", "--tile", 16)
+        self.assertEqual((report["precisions"]["rung"], len(report["precisions"]["attempts"])), ("as asked", 1))
+        self.assertNotIn("rung of the ladder", self.out)
+
+
 class Refusals(MleTest):
     def refuse(self, text, *parts, name="bad.csv", options=("--evaluate", "--theta", "1,0.1,0.5")):
         self.path(name).write_text(text)

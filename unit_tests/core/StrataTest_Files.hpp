@@ -19,6 +19,8 @@
 #include <iterator>
 #include <string>
 
+#include "StrataTest_Matchers.hpp"
+
 namespace strata::test {
 
 /// A folder of its own for a test's files, removed at the end.
@@ -55,21 +57,6 @@ inline std::string gzip(std::string const& bytes) {
   sink.write(bytes.data(), bytes.size());
   sink.finish();
   return result.bytes;
-}
-
-/// The text of the exception of type E that `action` throws; empty (and a failure) without one.
-template <class E, class Action>
-std::string message_of(Action const& action) {
-  try {
-    action();
-  } catch (E const& error) {
-    return error.what();
-  } catch (std::exception const& error) {
-    ADD_FAILURE() << "another exception: " << error.what();
-    return {};
-  }
-  ADD_FAILURE() << "no exception";
-  return {};
 }
 
 /// What an action in a process of its own cost, and what it threw.

@@ -63,14 +63,6 @@ class FailingAllocations {
 };
 
 template <class Exec>
-Devices devices_of(int count, std::size_t budget_bytes = 0) {
-  Devices devices = make_devices(count, budget_bytes);
-  if (!std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>)
-    for (Device& device : devices) device.id = 0;
-  return devices;
-}
-
-template <class Exec>
 TileMatrix<Exec> field(std::int64_t n, std::int64_t nb, PrecisionRule const& rule = {},
                        double range = 0.05) {
   Exec const exec;
@@ -310,6 +302,7 @@ TYPED_TEST(ExecutorOn, RefusesACheckpointThatIsDamagedOrAnothers) {
     bad[place] = static_cast<char>(bad[place] ^ 4);
     write(bad);
     EXPECT_TRUE(throws_with<IoError>("is damaged: CRC-32", resumed)) << place;
+    EXPECT_TRUE(throws_with<IoError>("without this file the run goes on from column 1", resumed));
   }
   for (std::size_t const size :
        {std::size_t(0), std::size_t(20), std::size_t(48), good.size() - 1}) {
@@ -330,6 +323,30 @@ TYPED_TEST(ExecutorOn, RefusesACheckpointThatIsDamagedOrAnothers) {
     (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 8), options);
   }));
   resumed();  // what was refused left the files alone
+  write("nothing");
+  std::filesystem::remove(path);
+  auto const again = cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16), options);
+  EXPECT_EQ(again.report().first_column, 1);
+  EXPECT_EQ(read(), good);
+}
+
+TYPED_TEST(ExecutorOn, UsesACheckpointsFolderAlone) {
+  CholeskyOptions options;
+  options.checkpoint.folder = this->folder_;
+  auto const factor = [&] {
+    (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16), options);
+  };
+  {
+    ooc::detail::CheckpointFolder const used(this->folder_);
+    EXPECT_TRUE(throws_with<IoError>("another factorisation uses this checkpoint", factor));
+  }
+  std::ofstream(this->folder_ / "column_000001.strata.12ab.tmp") << "half written";
+  std::ofstream(this->folder_ / "notes.tmp") << "someone else's";
+  factor();
+  EXPECT_FALSE(std::filesystem::exists(this->folder_ / "column_000001.strata.12ab.tmp"));
+  EXPECT_TRUE(std::filesystem::exists(this->folder_ / "notes.tmp"));
+  options.checkpoint.folder = (this->folder_ / "notes.tmp" / "deeper").string();
+  EXPECT_TRUE(throws_with<IoError>("cannot create the checkpoint's folder", factor));
 }
 
 // Spans of each track follow one another; every copy and every product is there.

@@ -6,9 +6,7 @@
 #include <cmath>
 #include <core/Strata_Matern.hpp>
 #include <cstdint>
-#include <functional>
 #include <numbers>
-#include <string>
 #include <vector>
 
 namespace strata::test {
@@ -71,16 +69,6 @@ inline std::vector<double> some_values(std::int64_t n) {
   std::vector<double> values;
   for (std::int64_t i = 0; i < n; ++i) values.push_back(3 + std::sin(7.3 * static_cast<double>(i)));
   return values;
-}
-
-template <class Exception>
-std::string text_of(std::function<void()> const& call) {
-  try {
-    call();
-  } catch (Exception const& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 }  // namespace strata::test

@@ -7,14 +7,15 @@
 #include <cmath>
 
 #include "StrataTest_Field.hpp"
+#include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 
 namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using strata::test::message_of;
 using strata::test::some_values;
-using strata::test::text_of;
 
 template <class Space>
 class FitTest : public testing::Test {
@@ -132,7 +133,7 @@ TYPED_TEST(FitTest, RefusesBoundsThatHoldNothing) {
   TypeParam const exec;
   Locations const at = synthetic_locations(10);
   auto const refusal = [&](FitOptions const& options) {
-    return text_of<ValueError>([&] { (void)fit(exec, at, some_values(10), options); });
+    return message_of<ValueError>([&] { (void)fit(exec, at, some_values(10), options); });
   };
   FitOptions options = around({1, 0.1, 0.5, 0.1});
   options.lower.range = 0.2;
@@ -157,7 +158,7 @@ TYPED_TEST(FitTest, PassesOnWhatACallbackThrows) {
   options.on_step = [](FitStep const& step) {
     if (step.evaluation == 3) throw ValueError("enough");
   };
-  EXPECT_EQ(text_of<ValueError>(
+  EXPECT_EQ(message_of<ValueError>(
                 [&] { (void)fit(exec, synthetic_locations(10), some_values(10), options); }),
             "enough");
 }
@@ -175,12 +176,12 @@ TEST(FitOptions, DefaultsHoldTheStart) {
     }
     EXPECT_EQ(options.upper.nu, metric == Metric::GreatCircle ? 0.5 : 3);
   }
-  EXPECT_EQ(text_of<ValueError>([] {
+  EXPECT_EQ(message_of<ValueError>([] {
               (void)default_fit_options(synthetic_locations(3), std::vector<double>{2, 2, 2});
             }),
             "default_fit_options: a fit needs at least two values that differ; there are 3 of "
             "variance 0");
-  EXPECT_EQ(text_of<ValueError>([] {
+  EXPECT_EQ(message_of<ValueError>([] {
               (void)default_fit_options(Locations{{1, 1}, {2, 2}}, std::vector<double>{2, 3});
             }),
             "default_fit_options: all locations are one place");
@@ -189,7 +190,7 @@ TEST(FitOptions, DefaultsHoldTheStart) {
 TEST(FitOptions, SearchesHaveNames) {
   for (auto const search : {Search::Bobyqa, Search::NelderMead})
     EXPECT_EQ(search_from_name(name_of(search)), search);
-  EXPECT_EQ(text_of<ValueError>([] { (void)search_from_name("newton"); }),
+  EXPECT_EQ(message_of<ValueError>([] { (void)search_from_name("newton"); }),
             "search 'newton' must be bobyqa or nelder-mead");
 }
 

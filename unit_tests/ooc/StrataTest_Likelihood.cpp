@@ -9,16 +9,17 @@
 #include <numeric>
 
 #include "StrataTest_Field.hpp"
+#include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 
 namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using strata::test::message_of;
 using strata::test::Numbers;
 using strata::test::SlowField;
 using strata::test::some_values;
-using strata::test::text_of;
 
 template <class Space>
 class LikelihoodTest : public testing::Test {};
@@ -87,7 +88,7 @@ TYPED_TEST(LikelihoodTest, SaysWhichMinorIsNotPositive) {
   EXPECT_TRUE(std::isnan(result.log_likelihood));
   CovarianceFactor<TypeParam> factor(exec, {.range = 100, .nu = 20}, synthetic_locations(100));
   EXPECT_EQ(factor.info().order(), result.info);
-  EXPECT_EQ(text_of<ValueError>([&] { (void)factor.log_determinant(exec); }),
+  EXPECT_EQ(message_of<ValueError>([&] { (void)factor.log_determinant(exec); }),
             "log_determinant: there is no factor; the minor of order " +
                 std::to_string(result.info) + " is not positive");
 }
@@ -95,14 +96,14 @@ TYPED_TEST(LikelihoodTest, SaysWhichMinorIsNotPositive) {
 TYPED_TEST(LikelihoodTest, RefusesWhatItCannotUse) {
   TypeParam const exec;
   Locations const at = synthetic_locations(4);
-  EXPECT_EQ(text_of<ShapeError>([&] { (void)log_likelihood(exec, {}, at, some_values(3)); }),
+  EXPECT_EQ(message_of<ShapeError>([&] { (void)log_likelihood(exec, {}, at, some_values(3)); }),
             "log_likelihood: 3 values at 4 locations");
-  EXPECT_EQ(text_of<ShapeError>(
+  EXPECT_EQ(message_of<ShapeError>(
                 [&] { (void)log_likelihood(exec, {}, synthetic_locations(0), some_values(0)); }),
             "log_likelihood: 0 values at 0 locations");
   auto y = some_values(4);
   y[2] = NAN;
-  EXPECT_EQ(text_of<ValueError>([&] { (void)log_likelihood(exec, {}, at, y); }),
+  EXPECT_EQ(message_of<ValueError>([&] { (void)log_likelihood(exec, {}, at, y); }),
             "log_likelihood: value 3 is nan, must be finite");
   Locations twins = at;
   twins.x[1] = twins.x[0], twins.y[1] = twins.y[0];
@@ -112,7 +113,7 @@ TYPED_TEST(LikelihoodTest, RefusesWhatItCannotUse) {
   EXPECT_GE(needed, 100u * 100 * 4);
   CovarianceFactorOptions small;
   small.max_bytes = needed / 2;
-  auto const refusal = text_of<MemoryError>(
+  auto const refusal = message_of<MemoryError>(
       [&] { CovarianceFactor<TypeParam>(exec, {}, synthetic_locations(100), small); });
   EXPECT_NE(refusal.find(std::to_string(needed)), std::string::npos) << refusal;
   EXPECT_NE(refusal.find(std::to_string(needed / 2)), std::string::npos) << refusal;
@@ -232,7 +233,7 @@ TYPED_TEST(LikelihoodTest, SyntheticFieldsHaveTheCovariance) {
   EXPECT_EQ(synthetic_field(exec, {}, at, 3), synthetic_field(exec, {}, at, 3));
   EXPECT_NE(synthetic_field(exec, {}, at, 3), synthetic_field(exec, {}, at, 4));
   EXPECT_TRUE(synthetic_field(exec, {}, synthetic_locations(0)).empty());
-  auto const refusal = text_of<ValueError>(
+  auto const refusal = message_of<ValueError>(
       [&] { (void)synthetic_field(exec, {.range = 100, .nu = 20}, synthetic_locations(100)); });
   EXPECT_NE(refusal.find("of matern:1,100,20,0 at these 100 locations is not positive definite"),
             std::string::npos)

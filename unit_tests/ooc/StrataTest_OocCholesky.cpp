@@ -21,15 +21,6 @@ template <class Exec>
 class OocCholesky : public testing::Test {};
 TYPED_TEST_SUITE(OocCholesky, Spaces, SpaceNames);
 
-// On a GPU machine with one GPU, all of a test's devices are that one.
-template <class Exec>
-Devices devices_of(int count, std::size_t budget_bytes) {
-  Devices devices = make_devices(count, budget_bytes);
-  if (!std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>)
-    for (Device& device : devices) device.id = 0;
-  return devices;
-}
-
 // Every variant, number of devices and streams, and budget gives the bits of the plain factor.
 template <class Exec>
 void gives_the_same_bits(std::int64_t n, std::int64_t nb, double range, PrecisionRule const& rule,

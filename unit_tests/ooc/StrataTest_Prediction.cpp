@@ -7,16 +7,17 @@
 #include <cmath>
 
 #include "StrataTest_Field.hpp"
+#include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 
 namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using strata::test::message_of;
 using strata::test::Numbers;
 using strata::test::SlowField;
 using strata::test::some_values;
-using strata::test::text_of;
 
 template <class Space>
 class PredictionTest : public testing::Test {};
@@ -106,7 +107,7 @@ TYPED_TEST(PredictionTest, TakesNoneAndRefusesOtherMetrics) {
   EXPECT_THROW(
       (void)predict(exec, factor, some_values(5), Locations{{1}, {1}, Metric::GreatCircle}),
       ValueError);
-  EXPECT_EQ(text_of<ValueError>([&] {
+  EXPECT_EQ(message_of<ValueError>([&] {
               (void)predict(exec, factor, some_values(5), Locations{{1, INFINITY}, {1, 1}});
             }),
             "location 2 is (inf, 1), must be finite");

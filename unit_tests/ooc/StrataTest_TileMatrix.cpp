@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <core/Strata_Generators.hpp>
 #include <limits>
+#include <map>
 #include <ooc/Strata_MaternTiles.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/vendor/Strata_Numa.hpp>
 
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -123,6 +126,47 @@ TYPED_TEST(TileMatrixOn, KeepsItsChunksBounded) {
                 .report()
                 .chunks,
             15);
+}
+
+// Rows of tiles go round the nodes, in chunks of their own; the numbers do not depend on where they are.
+TYPED_TEST(TileMatrixOn, PlacesRowsOfTilesOnNodes) {
+  TypeParam const exec;
+  HostMatrix const A = matern_matrix(50, 0.1);
+  auto const plain = TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(A), 10);
+  EXPECT_TRUE(plain.report().node_bytes.empty());
+  EXPECT_EQ(plain.report().chunks, 1);
+  int const known = ooc::vendor::numa_nodes().front();
+  int const other = ooc::vendor::numa_nodes().back() + 1;  // the host has no such node
+  TileMatrixOptions options;
+  options.nodes = {known, other};
+  auto matrix = TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(A), 10, options);
+  std::size_t const tile = ooc::detail::tile_bytes(Precision::fp64, 10, 10);
+  std::map<int, std::size_t> const expected = {{known, 9 * tile}, {other, 6 * tile}};
+  EXPECT_EQ(matrix.report().node_bytes, expected);
+  EXPECT_EQ(matrix.report().chunks, 2);
+  EXPECT_EQ(matrix.data(2, 0) - matrix.data(0, 0), static_cast<std::ptrdiff_t>(tile));
+  EXPECT_EQ(matrix.data(3, 0) - matrix.data(1, 0), static_cast<std::ptrdiff_t>(tile));
+  EXPECT_EQ(matrix.hash(), plain.hash());
+  HostMatrix const H = stored_matrix(matrix), G = stored_matrix(plain);
+  for (std::size_t j = 0; j < 50; ++j)
+    for (std::size_t i = j; i < 50; ++i) ASSERT_EQ(H(i, j), G(i, j));
+  int const node = ooc::vendor::numa_node_of(matrix.data(0, 0));  // -1: the build can't tell
+  EXPECT_TRUE(node == known || node == -1) << node;
+  options.nodes = {known};  // in other chunks
+  matrix.refill(exec, matrix.generator(), options);
+  EXPECT_EQ(matrix.report().chunks, 1);
+  EXPECT_EQ(matrix.hash(), plain.hash());
+}
+
+TYPED_TEST(TileMatrixOn, KnowsTheNodesOfDevices) {
+  auto const& nodes = ooc::vendor::numa_nodes();
+  ASSERT_FALSE(nodes.empty());
+  auto const near = numa_nodes<TypeParam>(devices_of<TypeParam>(3));
+  ASSERT_EQ(near.size(), 3u);
+  for (int const node : near)
+    EXPECT_NE(std::find(nodes.begin(), nodes.end(), node), nodes.end()) << node;
+  EXPECT_EQ(ooc::vendor::numa_node_of_pci("no such device"), nodes.front());
+  ooc::vendor::OnNode const on(nodes.back()), nowhere(nodes.back() + 1);  // the thread goes on
 }
 
 TYPED_TEST(TileMatrixOn, RefusesWhatItCannotHold) {

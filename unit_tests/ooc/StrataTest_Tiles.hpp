@@ -8,7 +8,9 @@
 #include <core/Strata_Generators.hpp>
 #include <core/Strata_LeafBlas.hpp>
 #include <cstdint>
+#include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+#include <type_traits>
 
 namespace strata::test {
 
@@ -23,6 +25,15 @@ inline HostMatrix matern_matrix(std::int64_t n, double range, double spread = 0)
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < n; ++i) A(i, j) *= factor(i) * factor(j);
   return A;
+}
+
+/// Devices of a test: host workers, or all of them the first GPU.
+template <class Exec>
+ooc::Devices devices_of(int count, std::size_t budget_bytes = 0) {
+  ooc::Devices devices = ooc::make_devices(count, budget_bytes);
+  if (!std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>)
+    for (ooc::Device& device : devices) device.id = 0;
+  return devices;
 }
 
 /// A copy in the memory of an execution space.

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_TILE_SOURCES_HPP
+#define STRATA_TILE_SOURCES_HPP
+
+#include <core/Strata_MatrixBlocks.hpp>
+#include <cstdint>
+#include <memory>
+#include <ooc/Strata_TileMatrix.hpp>
+
+namespace strata::ooc {
+
+/// Tiles of a matrix in a file; every tile is read when it is asked for, on any device and from any
+/// thread.
+///
+/// Sync     fences the instance that fills the tile, before it reads and, where tiles are not in
+///          host memory, after it copied.
+/// Memory   where tiles are not in host memory, one of them on the host for each thread that reads.
+/// Throws   ValueError if there is no file; when a tile is filled, what `MatrixBlocks::read` throws.
+/// I/O      TileMatrix asks for every tile once, or twice with an accuracy, and once more for each
+///          residual; for the diagonal ones once more where it equilibrates.
+template <class ExecutionSpace>
+TileGenerator<ExecutionSpace> file_tiles(std::shared_ptr<MatrixBlocks const> file);
+
+/// Tiles of the n x n matrix of MatrixKind::Dominant, on any device and from any thread.
+template <class ExecutionSpace>
+TileGenerator<ExecutionSpace> dominant_tiles(std::int64_t n, std::uint64_t seed = 1);
+
+}  // namespace strata::ooc
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_MAP_LADDER_HPP
+#define STRATA_MAP_LADDER_HPP
+
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_PrecisionMap.hpp>
+#include <vector>
+
+namespace strata::ooc::detail {
+
+/// One rung: the rule to round the matrix by.
+struct LadderStep {
+  Rung rung;
+  PrecisionRule rule;
+};
+
+/// All rungs above a matrix that was rounded by `rule`: none if that left every tile in fp64.
+inline std::vector<LadderStep> map_ladder(TileNorms const& norms, PrecisionRule const& rule) {
+  constexpr int stricter_rungs = 2;
+  constexpr double ratio = 100;
+  std::vector<LadderStep> steps;
+  PrecisionMap last = precision_map(norms, rule);
+  if (!last.is_mixed()) return steps;
+  PrecisionRule next = rule;
+  for (int k = 0; k < stricter_rungs; ++k) {
+    next.accuracy /= ratio;
+    PrecisionMap map = precision_map(norms, next);
+    if (!map.is_mixed()) break;
+    if (map == last) continue;
+    steps.push_back({Rung::Stricter, next});
+    last = std::move(map);
+  }
+  next.accuracy = 0;
+  steps.push_back({Rung::Fp64, next});
+  return steps;
+}
+
+}  // namespace strata::ooc::detail
+
+#endif

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""`strata solve --out-of-core`: matrices from files and generators, devices and budgets, checkpoints, refusals."""
+import json
+import math
+import random
+import struct
+import sys
+import unittest
+import zlib
+
+from strata_program import COVARIANCE, STATIONS, ProgramTest, read_npy, strata, write_mtx, write_npy
+
+
+def field(n, seed=5):
+    """A covariance matrix exp(-10 h) of random places, by columns."""
+    generator = random.Random(seed)
+    places = [(generator.random(), generator.random()) for _ in range(n)]
+    return [math.exp(-10 * math.dist(a, b)) for a in places for b in places]
+
+
+class OutOfCore(ProgramTest):
+    def solve(self, *arguments, code=0):
+        return super().solve("--out-of-core", *arguments, code=code, kind="solve_out_of_core")
+
+    def assert_solved(self, report, n):
+        self.assertEqual((report["status"], report["info"], report["n"]), ("solved", 0, n))
+        self.assertLessEqual(report["backward_error"], math.sqrt(n) * 2.0**-52)
+
+    def write_raw(self, values, n, order="column", kind="float64", endian="little", **extra):
+        code = {"little": "<", "big": ">"}[endian] + {"float64": "d", "float32": "f"}[kind]
+        data = b"".join(struct.pack(code, value) for value in values)
+        self.path("A.bin").write_bytes(data)
+        sidecar = {"n": n, "dtype": kind, "order": order, "endian": endian, "crc32": f"{zlib.crc32(data):08x}", **extra}
+        self.path("A.bin.json").write_text(json.dumps(sidecar))
+        return self.path("A.bin")
+
+
+class Sources(OutOfCore):
+    n = 90
+
+    def test_files_of_each_format_give_the_same_solution(self):
+        n, A = self.n, field(self.n)
+        write_npy(self.path("F.npy"), (n, n), A)
+        write_npy(self.path("C.npy"), (n, n), A, f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({n}, {n}), }}")
+        lower = [repr(A[j * n + i]) for j in range(n) for i in range(j, n)]
+        write_mtx(self.path("L.mtx"), ["%%MatrixMarket matrix array real symmetric", f"{n} {n}", *lower])
+        write_mtx(self.path("G.mtx"), ["%%MatrixMarket matrix array real general", f"{n} {n}", *map(repr, A)])
+        files = {"F.npy": "Fortran order", "C.npy": "C order", "L.mtx": "array real symmetric",
+                 "G.mtx": "array real general", "A.bin": "raw float64, by rows"}
+        self.write_raw(A, n, "row")
+        solutions = {}
+        for name, text in files.items():
+            with self.subTest(name=name):
+                report = self.solve("--matrix", self.path(name), "--tile", 16, "--device-memory", "40kB", "--devices", 2,
+                                    "--output", self.path("x.npy"))
+                self.assert_solved(report, n)
+                self.assertLess(report["forward_error"], 1e-10)
+                self.assertIn(text, report["problem"]["format"])
+                self.assertEqual(report["tile_size"], 16)
+                self.assertEqual(sum(report["tiles"].values()), 21)
+                self.assertEqual(report["bytes"]["scratch"], n * n * 8 if name.endswith(".mtx") else 0)
+                for device in report["devices"]:
+                    self.assertLessEqual(device["pool_bytes"], 40e3)
+                self.assertGreater(report["bytes"]["in"], report["bytes"]["tiles"])  # more than fits
+                solutions[name] = read_npy(self.path("x.npy"))
+        self.assertEqual(len(set(solutions.values())), 1)
+
+    def test_a_raw_matrix_is_also_solved_in_memory(self):
+        path = self.write_raw(field(30), 30, endian="big")
+        report = super(OutOfCore, self).solve("--matrix", path)
+        self.assertEqual((report["status"], report["n"]), ("solved", 30))
+        self.assertIn("raw float64", report["problem"]["format"])
+
+    def test_right_hand_sides_of_a_file(self):
+        n, A = 40, field(40)
+        write_npy(self.path("A.npy"), (n, n), A)
+        b = [float(i % 7) for i in range(2 * n)]
+        write_npy(self.path("b.npy"), (n, 2), b)
+        report = self.solve("--matrix", self.path("A.npy"), "--rhs", self.path("b.npy"), "--tile", 16, "--output",
+                            self.path("x.npy"))
+        self.assertEqual(report["nrhs"], 2)
+        self.assertIsNone(report["forward_error"])
+        shape, x = read_npy(self.path("x.npy"))
+        self.assertEqual(shape, (n, 2))
+        for j in range(2):
+            for i in range(n):
+                product = math.fsum(A[k * n + i] * x[j * n + k] for k in range(n))
+                self.assertAlmostEqual(product, b[j * n + i], delta=1e-10)
+
+    def test_generators(self):
+        for kind in (["matern", "--covariance", "matern:1,0.1,0.5"], ["dominant"]):
+            report = self.solve("--generate", *kind, "--n", 300, "--nrhs", 3, "--device-memory", "600kB")
+            self.assert_solved(report, 300)
+            self.assertEqual(report["nrhs"], 3)
+            self.assertLess(report["forward_error"], 1e-11)
+
+    def test_stations_as_in_memory(self):
+        arguments = ["--locations", STATIONS, "--covariance", COVARIANCE, "--log-determinant", "--output"]
+        report = self.solve(*arguments, self.path("x.npy"), "--tile", 200, "--device-memory", "9MB")
+        self.assert_solved(report, 1720)
+        inside = super(OutOfCore, self).solve(*arguments, self.path("y.npy"), "--layers", "fp64")
+        self.assertAlmostEqual(report["log_determinant"]["value"], inside["log_determinant"]["value"], delta=1e-8)
+        (_, x), (_, y) = read_npy(self.path("x.npy")), read_npy(self.path("y.npy"))
+        scale = max(map(abs, y))
+        self.assertLess(max(abs(a - b) for a, b in zip(x, y)), 1e-9 * scale)
+
+
+class Method(OutOfCore):
+    def test_four_precisions_are_refined(self):
+        report = self.solve("--generate", "matern", "--covariance", "matern:1,0.02627,0.5", "--n", 600, "--tile", 32,
+                            "--epsilon", "1e-5", "--log-determinant")
+        self.assert_solved(report, 600)
+        self.assertEqual(report["precisions"], ["fp64", "fp32", "fp16", "fp8_e4m3"])
+        self.assertGreater(report["tiles"]["fp8_e4m3"], 0)
+        self.assertGreater(report["log_determinant"]["standard_error"], 0)
+        exact = self.solve("--generate", "matern", "--covariance", "matern:1,0.02627,0.5", "--n", 600, "--tile", 32,
+                           "--log-determinant")
+        self.assertEqual(exact["precisions"], ["fp64"])
+        self.assertEqual(exact["log_determinant"]["standard_error"], 0)
+        error = abs(report["log_determinant"]["value"] - exact["log_determinant"]["value"])
+        self.assertLess(error, 5 * report["log_determinant"]["standard_error"] + 1e-6)
+
+    def test_the_ladder_is_in_the_report(self):
+        smooth = ["--generate", "matern", "--covariance", "matern:1,0.3,1.5", "--n", 192, "--tile", 16]
+        report = self.solve(*smooth, "--epsilon", "1e-2")
+        self.assert_solved(report, 192)
+        self.assertEqual(report["rung"], "stricter accuracy")
+        self.assertEqual([attempt["info"] > 0 for attempt in report["attempts"]], [True, False])
+
+    def test_what_is_not_positive_definite(self):
+        n, A = 50, field(50)
+        A[33 * n + 33] = 0.1
+        write_npy(self.path("A.npy"), (n, n), A)
+        for options in ([], ["--epsilon", "1e-3"]):
+            report = self.solve("--matrix", self.path("A.npy"), "--tile", 8, *options, "--output", self.path("x.npy"),
+                                code=3)
+            self.assertEqual((report["status"], report["info"]), ("not_positive_definite", 34))
+            self.assertIsNone(report["backward_error"])
+            self.assertFalse(self.path("x.npy").exists())
+
+    def test_it_goes_on_from_a_checkpoint(self):
+        arguments = ["--generate", "matern", "--n", 200, "--tile", 32, "--checkpoint", self.path("columns"), "--output"]
+        first = self.solve(*arguments, self.path("x.npy"))
+        self.assertEqual(first["schedule"]["first_column"], 0)
+        sorted(self.path("columns").iterdir())[4].unlink()
+        again = self.solve(*arguments, self.path("y.npy"), "--devices", 3)
+        self.assertEqual(again["schedule"]["first_column"], 4)
+        self.assertEqual(self.path("x.npy").read_bytes(), self.path("y.npy").read_bytes())
+
+    def test_the_matrix_is_not_held_twice(self):
+        n = 2200  # 39 MB, of which the tiles are half
+        with open(self.path("A.bin"), "wb") as file:
+            for j in range(n):
+                file.write(struct.pack(f"<{n}d", *(2.0**-abs(i - j) if abs(i - j) < 40 else 0.0 for i in range(n))))
+        self.path("A.bin.json").write_text(json.dumps({"n": n, "dtype": "float64"}))
+        run = strata("solve", "--out-of-core", "--matrix", self.path("A.bin"), "--tile", 128, "--device-memory", "3MB")
+        self.assertEqual(run.code, 0, run.err)
+        base = strata("solve", "--out-of-core", "--generate", "dominant", "--n", 64).peak_bytes
+        self.assertLess(run.peak_bytes - base, 8 * n * n)
+        self.assertRegex(run.out, r"(?m)^  backward error .*PASSED$")
+
+    def test_a_trace_of_streams(self):
+        self.solve("--generate", "matern", "--n", 100, "--tile", 32, "--trace", self.path("t.json"))
+        names = {event["name"].split()[0] for event in json.loads(self.path("t.json").read_text())["traceEvents"]}
+        self.assertLessEqual({"in", "out", "potrf", "trsm"}, names)
+
+
+class Refusals(OutOfCore):
+    def refused(self, *arguments):
+        return strata("solve", *arguments)
+
+    def test_options_that_need_it_or_do_not_go_with_it(self):
+        generate = ["--generate", "matern", "--n", 50]
+        for option in (["--tile", 8], ["--epsilon", "1e-3"], ["--devices", 2], ["--device-memory", "1MB"],
+                       ["--checkpoint", "x"], ["--precisions", "fp64"], ["--scratch", "x"]):
+            self.assert_refused(self.refused(*generate, *option), option[0], "--out-of-core")
+        for option in (["--layers", "fp32"], ["--compare"], ["--repeat", 2], ["--leaf", 32]):
+            self.assert_refused(self.refused("--out-of-core", *generate, *option), option[0],
+                                "does not apply to --out-of-core")
+        self.assert_refused(self.refused("--out-of-core", "--generate", "geometric", "--n", 50), "tile by tile")
+        self.assert_refused(self.refused("--out-of-core", "--sparse", "--matrix", STATIONS), "--out-of-core")
+        self.assert_refused(self.refused("--out-of-core", *generate, "--epsilon", "1.5"), "must be in [0, 1)")
+        self.assert_refused(self.refused("--out-of-core", *generate, "--precisions", "fp64,fp32"), "needs --epsilon")
+
+    def test_a_budget_that_is_too_small_with_the_smallest(self):
+        run = self.refused("--out-of-core", "--generate", "matern", "--n", 500, "--tile", 100, "--device-memory", "1kB")
+        self.assert_refused(run, "device 0 has a budget of 1000 bytes; 1 streams with tiles of 100 need at least 240768")
+
+    def test_a_host_that_is_too_small(self):
+        run = self.refused("--out-of-core", "--generate", "matern", "--n", 100000, "--max-memory", "1GB")
+        self.assert_refused(run, "a system of order 100000", "--max-memory allows 1")
+        huge = self.refused("--out-of-core", "--generate", "matern", "--n", 2**62)
+        self.assert_refused(huge, "EB")
+
+    def test_files(self):
+        n, A = 20, field(20)
+        A[3] += 1e-3
+        write_npy(self.path("A.npy"), (n, n), A)
+        self.assert_refused(self.refused("--out-of-core", "--matrix", self.path("A.npy")), "not symmetric: A(4, 1)")
+        write_npy(self.path("B.npy"), (10, 20), A[:200])
+        self.assert_refused(self.refused("--out-of-core", "--matrix", self.path("B.npy")), "10 x 20, must be square")
+        A[3] = A[60] = math.nan
+        write_npy(self.path("A.npy"), (n, n), A)
+        self.assert_refused(self.refused("--out-of-core", "--matrix", self.path("A.npy"), "--tile", 8),
+                            "rows 1 to 8 and columns 1 to 8", "not finite")
+        write_mtx(self.path("A.mtx"), ["%%MatrixMarket matrix coordinate real symmetric", "1 1 1", "1 1 4"])
+        self.assert_refused(self.refused("--out-of-core", "--matrix", self.path("A.mtx")), "coordinate file")
+        path = self.write_raw(field(20), 20, crc32="00000000")
+        self.assert_refused(self.refused("--out-of-core", "--matrix", path), "CRC-32")
+        self.assert_refused(self.refused("--out-of-core", "--matrix", self.path("none.npy")), "none.npy")
+        write_mtx(self.path("A.mtx"), ["%%MatrixMarket matrix array real symmetric", "1 1", "4"])
+        self.assert_refused(self.refused("--out-of-core", "--matrix", self.path("A.mtx"), "--scratch", "/no/folder"),
+                            "/no/folder")
+
+    def test_damaged_checkpoints(self):
+        arguments = ["--out-of-core", "--generate", "matern", "--n", 100, "--tile", 32, "--checkpoint", self.path("c")]
+        self.assertEqual(self.refused(*arguments).code, 0)
+        path = sorted(self.path("c").iterdir())[2]
+        path.write_bytes(path.read_bytes()[:-3])
+        run = self.refused(*arguments)
+        self.assert_refused(run, "column_000002.strata", "goes on from column 2")
+
+
+if __name__ == "__main__":
+    if sys.byteorder != "little":
+        sys.exit(77)
+    unittest.main()
