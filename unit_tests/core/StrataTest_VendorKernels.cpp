@@ -64,7 +64,7 @@ void check_recoding(vendor::Recoding recoding) {
   for (int code = 0; code < 256; ++code) host.data()[code] = static_cast<std::uint8_t>(code);
   Kokkos::deep_copy(exec, codes, host);
   Array<std::uint8_t, Space> const packed(Kokkos::view_alloc(exec, "strata::test::packed"), 256);
-  MatrixRef<typename Space::memory_space> const source{codes.data(), precision_of<T>, 16, 16, 16};
+  MatrixRef<typename Space::memory_space> const source{codes.data(), 16, 16, 16, precision_of<T>};
   vendor::pack_bytes(exec, Op::NoTrans, source, packed.data(), 16, 16, recoding);
   auto const result = download(exec, packed.data(), 256);
   for (int code = 0; code < 256; ++code) {

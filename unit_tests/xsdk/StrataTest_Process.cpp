@@ -22,10 +22,13 @@
 #include <limits>
 #include <locale>
 #include <map>
+#include <span>
 #include <sparse/Strata_HostRows.hpp>
 #include <sparse/Strata_ModelProblems.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #ifdef STRATATEST_WITH_OOC
 #include <core/Strata_Locations.hpp>

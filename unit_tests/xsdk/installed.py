@@ -21,8 +21,8 @@ def errors(prefix, source):
         yield f"no header in {prefix}/include"
     for path in headers:
         place = path.relative_to(prefix / "include")
-        if place.parts[0] != "strata" or len(place.parts) < 3:
-            yield f"M13: {place} is not in strata/<module>/"
+        if place.parts[0] != "strata" or len(place.parts) < 2:
+            yield f"M13: {place} is not in strata/"
         if not HEADER.match(path.name):
             yield f"M9: the header {place} does not carry the project's name"
         for macro in MACRO.findall(path.read_text(encoding="utf-8")):
