@@ -19,7 +19,7 @@ endif()
 
 # A shared Strata names its Kokkos, and all of a process share it.
 set(Strata_KOKKOS_LIBRARY)
-if(BUILD_SHARED_LIBS)
+if(BUILD_SHARED_LIBS AND TARGET Kokkos::kokkoscore)
   set(_kokkos Kokkos::kokkoscore)
   get_target_property(_alias Kokkos::kokkoscore ALIASED_TARGET)
   if(_alias)

@@ -41,7 +41,7 @@ def errors(prefix, source):
     for policy in POLICIES:
         if not re.search(rf"^\| {policy}\b[^|]*\|[^|]+\|[^|]+\|$", table, re.M):
             yield f"XSDK.md has no row for {policy}"
-    tests = set(re.findall(r"`(strata\.[\w.]+)`", table))
+    tests = set(re.findall(r"`(strata\.\w+\.[\w.]+)`", table))
     known = set(sys.argv[3].split(","))
     for name in sorted(tests - known):
         yield f"XSDK.md names the test {name}, which there is not"
