@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/Strata_SolveCompare.hpp>
 #include <apps/Strata_Stopwatch.hpp>
-#include <core/Strata_Config.hpp>
+#include <core/Strata_Backends.hpp>
 #include <core/Strata_LeafBlas.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Refinement.hpp>
@@ -44,18 +44,7 @@ double backward_error(Exec const& exec, LeafBlas<Exec>& blas, Matrix const& A, M
 
 }  // namespace
 
-std::string_view vendor_cholesky() {
-#if defined(KOKKOS_ENABLE_CUDA) && defined(STRATA_ENABLE_TPL_CUSOLVER)
-  return "cuSOLVER Xpotrf (fp64) + cuBLAS dtrsm";
-#elif defined(KOKKOS_ENABLE_HIP) && defined(STRATA_ENABLE_TPL_ROCSOLVER)
-  return "rocSOLVER dpotrf + rocBLAS dtrsm";
-#elif !defined(KOKKOS_ENABLE_CUDA) && !defined(KOKKOS_ENABLE_HIP) && \
-    defined(STRATA_ENABLE_TPL_LAPACK)
-  return "LAPACK dpotrf + dpotrs";
-#else
-  return "";
-#endif
-}
+std::string_view vendor_cholesky() { return vendor_libraries<Exec>.cholesky; }
 
 Comparison compare(Exec const& exec, Matrix const& A, Matrix const& B, double norm_inf,
                    int repeat) {

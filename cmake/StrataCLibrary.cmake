@@ -1,14 +1,16 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-# strata_add_c_library(<name> [HEADERS ...] SOURCES ... EXPORTS <version script> [PUBLIC targets...] [PRIVATE targets...])
+# strata_add_c_library(<name> [HEADERS ...] SOURCES ... EXPORTS <version script> [DEPENDS library...]
+#                      [PUBLIC targets...] [PRIVATE targets...])
 #
 # Adds the shared library strata_<name>, alias and export Strata::<name>, whose only symbols are those
 # that the version script names. HEADERS, relative to the folder, are included and installed without
-# it: <strata.h>, include/strata/strata.h. These libraries are no part of Strata::all_libs: they hold
+# it: <strata.h>, include/strata/strata.h. DEPENDS: others of these libraries. They are no part of
+# Strata::all_libs: they hold
 # the modules that they use.
 include(GNUInstallDirs)
 function(strata_add_c_library name)
-  cmake_parse_arguments(arg "" "EXPORTS" "HEADERS;SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "EXPORTS" "HEADERS;SOURCES;DEPENDS;PUBLIC;PRIVATE" ${ARGN})
   set(target strata_${name})
   add_library(${target} SHARED ${arg_SOURCES})
   add_library(Strata::${name} ALIAS ${target})
@@ -26,6 +28,5 @@ function(strata_add_c_library name)
       FILE_SET HEADERS BASE_DIRS ${CMAKE_CURRENT_SOURCE_DIR} FILES ${arg_HEADERS})
     set(headers FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strata)
   endif()
-  install(TARGETS ${target} EXPORT StrataTargets ${headers})
-  set_property(GLOBAL APPEND PROPERTY Strata_C_LIBRARIES ${name})
+  strata_add_component(${name} ADAPTER C_INTERFACE DEPENDS ${arg_DEPENDS} INSTALL ${headers})
 endfunction()

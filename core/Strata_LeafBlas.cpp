@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
-#include <core/Strata_Config.hpp>
+#include <core/Strata_Backends.hpp>
 #include <core/Strata_LeafBlas.hpp>
 #include <core/detail/Strata_Elementwise.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
@@ -20,18 +20,6 @@
 
 namespace strata {
 namespace {
-
-// Whether the build has a vendor library for this space at all; if not, nothing is widened in vain.
-template <class Exec>
-constexpr bool has_vendor() {
-#ifdef STRATA_ENABLE_TPL_LAPACK
-  if (detail::runs_on_host<Exec>) return true;
-#endif
-#if defined(STRATA_ENABLE_TPL_CUBLAS) || defined(STRATA_ENABLE_TPL_ROCBLAS)
-  if (!detail::runs_on_host<Exec>) return true;
-#endif
-  return false;
-}
 
 // " A is 4 x 3 (ld 4, fp64), B is ..." for an error's text.
 template <class Matrix>
@@ -106,7 +94,8 @@ struct LeafBlas<Exec>::Impl {
   template <class Call>
   void run(char const* operation, Call const& call) {
     bool const automatic = path == BlasPath::Automatic;
-    if (has_vendor<Exec>() && (automatic || path == BlasPath::Vendor) &&
+    bool const has_vendor = vendor_libraries<Exec>.products;  // if not, nothing is widened in vain
+    if (has_vendor && (automatic || path == BlasPath::Vendor) &&
         (call(vendor) || call(widened_vendor)))
       return;
     if constexpr (requires { call(kernels); }) {

@@ -7,6 +7,7 @@
 #include <core/Strata_Version.hpp>
 #include <core/detail/Strata_BuildInfo.hpp>
 #include <core/detail/Strata_HostInfo.hpp>
+#include <core/detail/Strata_Instantiate.hpp>
 #include <core/vendor/Strata_VendorInfo.hpp>
 
 // The build type is a bare word, as quotes in definitions do not survive every compiler wrapper.
@@ -25,21 +26,9 @@ std::string dotted(int version) {
 
 std::vector<std::string> backends() {
   std::vector<std::string> names;
-#ifdef KOKKOS_ENABLE_SERIAL
-  names.emplace_back(Kokkos::Serial::name());
-#endif
-#ifdef KOKKOS_ENABLE_OPENMP
-  names.emplace_back(Kokkos::OpenMP::name());
-#endif
-#ifdef KOKKOS_ENABLE_THREADS
-  names.emplace_back(Kokkos::Threads::name());
-#endif
-#ifdef KOKKOS_ENABLE_CUDA
-  names.emplace_back(Kokkos::Cuda::name());
-#endif
-#ifdef KOKKOS_ENABLE_HIP
-  names.emplace_back(Kokkos::HIP::name());
-#endif
+#define STRATA_ADD_NAME(Space) names.emplace_back(Space::name());
+  STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_ADD_NAME)
+#undef STRATA_ADD_NAME
   return names;
 }
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
-#include <core/Strata_Config.hpp>
+#include <core/Strata_Backends.hpp>
 #include <core/Strata_FlopCount.hpp>
 #include <cstdio>
 #include <map>
@@ -178,18 +178,7 @@ LeafBlas<Exec>& shared_blas(BlasPath path) {
 }
 
 bool has_vendor() {
-#if defined(KOKKOS_ENABLE_CUDA)
-#if defined(STRATA_ENABLE_TPL_CUBLAS) && defined(STRATA_ENABLE_TPL_CUSOLVER)
-  return true;
-#endif
-#elif defined(KOKKOS_ENABLE_HIP)
-#if defined(STRATA_ENABLE_TPL_ROCBLAS) && defined(STRATA_ENABLE_TPL_ROCSOLVER)
-  return true;
-#endif
-#elif defined(STRATA_ENABLE_TPL_LAPACK)
-  return true;
-#endif
-  return false;
+  return vendor_libraries<Exec>.products && vendor_libraries<Exec>.factorisation;
 }
 
 std::string short_name(dense::LayerList const& layers) {

@@ -16,7 +16,7 @@ template <class Exec>
 inline constexpr int item_rows = runs_on_host<Exec> ? 32 : 1;
 
 /// Consecutive rows of one slice. Items are counted from the slice in which the range begins, so that
-/// a warp takes a slice; those before the range are empty. A device's thread has `Ahead` entries on
+/// neighbouring threads take a slice; those before the range are empty. A device's thread has `Ahead` entries on
 /// their way before it needs the first.
 template <int Rows, int Ahead = 9>
 struct RowBlock {

@@ -10,10 +10,7 @@
 #include <sparse/Strata_Halo.hpp>
 #include <sparse/detail/Strata_Allocate.hpp>
 #include <sparse/detail/Strata_Mpi.hpp>
-
-#if defined(STRATA_ENABLE_MPI) && defined(OPEN_MPI)
-#include <mpi-ext.h>
-#endif
+#include <sparse/vendor/Strata_DeviceAwareMpi.hpp>
 
 namespace strata::sparse {
 
@@ -105,20 +102,8 @@ template <class Exec>
 Transport chosen(Transport transport) {
   if (strata::detail::runs_on_host<Exec>) return Transport::Direct;
   if (transport != Transport::Automatic) return transport;
-#if defined(MPIX_CUDA_AWARE_SUPPORT) && defined(KOKKOS_ENABLE_CUDA)
-  if (MPIX_Query_cuda_support() == 1) return Transport::Direct;
-#endif
-#if defined(MPIX_ROCM_AWARE_SUPPORT) && defined(KOKKOS_ENABLE_HIP)
-  if (MPIX_Query_rocm_support() == 1) return Transport::Direct;
-#endif
-  return Transport::Staged;
+  return vendor::is_device_aware<Exec>() ? Transport::Direct : Transport::Staged;
 }
-
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
-using PinnedSpace = Kokkos::SharedHostPinnedSpace;
-#else
-using PinnedSpace = Kokkos::HostSpace;
-#endif
 
 template <class Exec, class Scalar>
 void pack(Exec const& exec, Vector<std::int32_t, typename Exec::memory_space> const& rows,

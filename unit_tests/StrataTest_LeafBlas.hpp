@@ -3,7 +3,7 @@
 #ifndef STRATATEST_LEAF_BLAS_HPP
 #define STRATATEST_LEAF_BLAS_HPP
 
-#include <core/Strata_Config.hpp>
+#include <core/Strata_Backends.hpp>
 #include <core/Strata_LeafBlas.hpp>
 #include <limits>
 #include <optional>
@@ -80,13 +80,7 @@ template <class Space>
 bool has_path(BlasPath path, bool in_kokkos_kernels) {
   if (path == BlasPath::KokkosKernels) return in_kokkos_kernels;
   if (path != BlasPath::Vendor) return true;
-#ifdef STRATA_ENABLE_TPL_LAPACK
-  if (!is_device<Space>) return true;
-#endif
-#if defined(STRATA_ENABLE_TPL_CUBLAS) || defined(STRATA_ENABLE_TPL_ROCBLAS)
-  if (is_device<Space>) return true;
-#endif
-  return false;
+  return vendor_libraries<Space>.products;
 }
 
 }  // namespace test

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <Kokkos_Core.hpp>
+#include <core/detail/Strata_Instantiate.hpp>
 #include <string>
 #include <tuple>
 
@@ -21,20 +22,10 @@ struct TypesOf<std::tuple<Space...>> {
 }  // namespace detail
 
 /// Every enabled execution space, for TYPED_TEST_SUITE(Suite, Spaces, SpaceNames).
+#define STRATATEST_TUPLE(Space) std::tuple<Space>(),
 using Spaces = detail::TypesOf<decltype(std::tuple_cat(
-#ifdef KOKKOS_ENABLE_CUDA
-    std::tuple<Kokkos::Cuda>(),
-#endif
-#ifdef KOKKOS_ENABLE_HIP
-    std::tuple<Kokkos::HIP>(),
-#endif
-#ifdef KOKKOS_ENABLE_OPENMP
-    std::tuple<Kokkos::OpenMP>(),
-#endif
-#ifdef KOKKOS_ENABLE_SERIAL
-    std::tuple<Kokkos::Serial>(),
-#endif
-    std::tuple<>()))>::type;
+    STRATA_FOR_EACH_EXECUTION_SPACE(STRATATEST_TUPLE) std::tuple<>()))>::type;
+#undef STRATATEST_TUPLE
 
 /// Names a suite's instance `<Space>_`, which the ctest filters of `strata_add_test` rely on.
 struct SpaceNames {

@@ -65,19 +65,20 @@ struct PivotBlock {
   }
 };
 
-/// Warps 0 to 7 hold the block: thread (lane, warp) rows lane, lane + 32, ... of columns warp,
-/// warp + 8, ..., one of each step; it leaves the registers when the step is done, while the others
-/// move up. One further warp for each 32 rows solves the next step's columns while the others still
-/// update with this one's.
+/// Groups of 32 threads: 0 to 7 hold the block, thread (lane, group) rows lane, lane + 32, ... of
+/// columns group, group + 8, ..., one of each step; it leaves the registers when the step is done,
+/// while the others move up. One further group for each 32 rows solves the next step's columns while
+/// the others still update with this one's. Nothing depends on what the device runs in step: warps of
+/// 32 are the groups, wavefronts of 64 pairs of them, and holders and solvers never share one.
 ///
 /// is_full: the block has the largest order, so that no row or column need be left out.
 template <class T, class Matrix, class InfoView, bool is_full>
 struct FactorDiagonalBlock {
   static constexpr int order = diagonal_block_order(precision_of<T>);
-  static constexpr int lanes = 32, holders = width;
+  static constexpr int lanes = 32, holders = width, widest = 64;  // wavefront
   static constexpr int rows = order / lanes, steps = order / width;
-  static constexpr int team =
-      lanes * (holders + rows);  // 12 warps leave 168 registers to each thread
+  static constexpr int team = lanes * (holders + rows);  // 384 threads have 168 registers each
+  static_assert(lanes * holders % widest == 0 && lanes * rows % widest == 0);
   struct alignas(16) Row {
     T x[width];
     T padding[16 / sizeof(T)];  // neighbouring rows in other banks
@@ -99,17 +100,17 @@ struct FactorDiagonalBlock {
     auto* const solved = static_cast<Row*>(  // and after it, by rows, for two steps in turn
         member.team_scratch(0).get_shmem_aligned(std::size_t{solved_bytes}, alignof(Row)));
     int const n = static_cast<int>(S.rows);
-    int const lane = member.team_rank() % lanes, warp = member.team_rank() / lanes;
-    bool const holds = warp < holders;
-    T* l = static_cast<T*>(L.data) + warp * L.ld + lane;  // the element of this step's column
-    T* inv = static_cast<T*>(inverse.data) + warp * inverse.ld + lane;
+    int const lane = member.team_rank() % lanes, group = member.team_rank() / lanes;
+    bool const holds = group < holders;
+    T* l = static_cast<T*>(L.data) + group * L.ld + lane;  // the element of this step's column
+    T* inv = static_cast<T*>(inverse.data) + group * inverse.ld + lane;
     T tile[rows][steps];
     if (holds) {
-      load(lane, warp, n, tile);
-      publish(lane, warp, tile, panel);
+      load(lane, group, n, tile);
+      publish(lane, group, tile, panel);
     }
     member.team_barrier();
-    if (!holds) solve(lane, warp - holders, n, 0, panel, solved);
+    if (!holds) solve(lane, group - holders, n, 0, panel, solved);
     member.team_barrier();
     auto const run = [&]<int chunk>(std::integral_constant<int, chunk>) {
       for (int first = chunk * lanes; first < (chunk + 1) * lanes && first < n; first += width) {
@@ -118,18 +119,19 @@ struct FactorDiagonalBlock {
         Row x[rows];
         if (holds) {
           fetch<chunk>(lane, first, now, x, tile);
-          update<chunk>(lane, warp, first, now, x, 1, 2, tile);
-          publish(lane, warp, tile, panel);
+          update<chunk>(lane, group, first, now, x, 1, 2, tile);
+          publish(lane, group, tile, panel);
         }
         member.team_barrier();
         if (!holds) {
           if (first + width < n)
-            solve(lane, warp - holders, n, first + width, panel, solved + (1 - turn) * solved_rows);
+            solve(lane, group - holders, n, first + width, panel,
+                  solved + (1 - turn) * solved_rows);
         } else {
-          store<chunk>(lane, warp, n, first, now, l, inv);
+          store<chunk>(lane, group, n, first, now, l, inv);
           l += width * L.ld;
           inv += width * inverse.ld;
-          update<chunk>(lane, warp, first, now, x, 2, steps, tile);
+          update<chunk>(lane, group, first, now, x, 2, steps, tile);
         }
         member.team_barrier();
       }
@@ -141,11 +143,11 @@ struct FactorDiagonalBlock {
 
  private:
   // Lower triangle of S, continued by the identity; above the diagonal 0.
-  KOKKOS_FORCEINLINE_FUNCTION void load(int lane, int warp, int n, T (&tile)[rows][steps]) const {
+  KOKKOS_FORCEINLINE_FUNCTION void load(int lane, int group, int n, T (&tile)[rows][steps]) const {
     T const* const s = static_cast<T const*>(S.data);
     STRATA_UNROLL
     for (int c = 0; c < steps; ++c) {
-      int const col = c * width + warp;
+      int const col = c * width + group;
       STRATA_UNROLL
       for (int m = 0; m < rows; ++m) {
         int const row = m * lanes + lane;
@@ -154,10 +156,10 @@ struct FactorDiagonalBlock {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void publish(int lane, int warp, T const (&tile)[rows][steps],
+  KOKKOS_FORCEINLINE_FUNCTION void publish(int lane, int group, T const (&tile)[rows][steps],
                                            T* panel) const {
     STRATA_UNROLL
-    for (int m = 0; m < rows; ++m) panel[warp * order + m * lanes + lane] = tile[m][0];
+    for (int m = 0; m < rows; ++m) panel[group * order + m * lanes + lane] = tile[m][0];
   }
 
   // solved = panel L11^-T for 32 rows, in which rows of I take the place of the pivot rows; these
@@ -191,20 +193,20 @@ struct FactorDiagonalBlock {
   // A finished column: below the diagonal L, above it L^-T, on it both. Its pivot is in the 32 rows
   // `chunk`.
   template <int chunk>
-  KOKKOS_FORCEINLINE_FUNCTION void store(int lane, int warp, int n, int first, Row const* solved,
+  KOKKOS_FORCEINLINE_FUNCTION void store(int lane, int group, int n, int first, Row const* solved,
                                          T* l, T* inv) const {
-    int const col = first + warp;
+    int const col = first + group;
     if (!is_full && col >= n) return;
     STRATA_UNROLL
     for (int m = 0; m < rows; ++m) {
       int const row = m * lanes + lane;
       if (!is_full && row >= n) continue;
-      T const value = solved[row].x[warp];
+      T const value = solved[row].x[group];
       if (m > chunk || (m == chunk && row >= first + width)) l[m * lanes] = value;
       inv[m * lanes] = m < chunk || (m == chunk && row <= col) ? value : T(0);
     }
-    if (lane >= warp && lane < width && (is_full || first + lane < n))
-      l[first] = solved[order + lane].x[warp];
+    if (lane >= group && lane < width && (is_full || first + lane < n))
+      l[first] = solved[order + lane].x[group];
   }
 
   // The rows x that the thread's own are updated with; pivot rows become rows of I, which are 0 in
@@ -224,14 +226,14 @@ struct FactorDiagonalBlock {
   // are in the 32 rows `chunk`: above are rows of I, below rows of S up to the diagonal; what lies
   // beyond it means nothing until the row is replaced by one of I.
   template <int chunk>
-  KOKKOS_FORCEINLINE_FUNCTION void update(int lane, int warp, int first, Row const* solved,
+  KOKKOS_FORCEINLINE_FUNCTION void update(int lane, int group, int first, Row const* solved,
                                           Row const (&x)[rows], int begin, int end,
                                           T (&tile)[rows][steps]) const {
     constexpr int per_chunk = lanes / width, left = steps - chunk * per_chunk;
     STRATA_UNROLL
     for (int c = 1; c < left; ++c) {
       if (c < begin || c >= end) continue;
-      Row const other = solved[first + c * width + warp];
+      Row const other = solved[first + c * width + group];
       STRATA_UNROLL
       for (int m = 0; m < rows; ++m) {
         bool const reaches = m <= chunk || c < (m - chunk + 1) * per_chunk;

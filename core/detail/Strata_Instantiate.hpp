@@ -3,28 +3,7 @@
 #ifndef STRATA_DETAIL_INSTANTIATE_HPP
 #define STRATA_DETAIL_INSTANTIATE_HPP
 
-#include <Kokkos_Core.hpp>
-
-#ifdef KOKKOS_ENABLE_SERIAL
-#define STRATA_FOR_SERIAL(f) f(Kokkos::Serial)
-#else
-#define STRATA_FOR_SERIAL(f)
-#endif
-#ifdef KOKKOS_ENABLE_OPENMP
-#define STRATA_FOR_OPENMP(f) f(Kokkos::OpenMP)
-#else
-#define STRATA_FOR_OPENMP(f)
-#endif
-#ifdef KOKKOS_ENABLE_CUDA
-#define STRATA_FOR_CUDA(f) f(Kokkos::Cuda)
-#else
-#define STRATA_FOR_CUDA(f)
-#endif
-#ifdef KOKKOS_ENABLE_HIP
-#define STRATA_FOR_HIP(f) f(Kokkos::HIP)
-#else
-#define STRATA_FOR_HIP(f)
-#endif
+#include <core/Strata_Backends.hpp>
 
 /// Expand f(Space) for the enabled execution spaces that run on the host.
 #define STRATA_FOR_EACH_HOST_SPACE(f) STRATA_FOR_SERIAL(f) STRATA_FOR_OPENMP(f)

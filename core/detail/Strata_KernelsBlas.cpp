@@ -5,6 +5,7 @@
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_KernelsBlas.hpp>
 #include <core/detail/Strata_Team.hpp>
+#include <core/vendor/Strata_KernelsVendor.hpp>
 #include <limits>
 
 namespace strata::detail {
@@ -36,11 +37,7 @@ bool is_uniform(Precision precision, Matrix const&... operand) {
 /// Without a vendor library below it, Kokkos Kernels' trsm copies a device's matrices to the host.
 template <class Exec>
 constexpr bool has_trsm() {
-#if defined(KOKKOSKERNELS_ENABLE_TPL_CUBLAS) || defined(KOKKOSKERNELS_ENABLE_TPL_ROCBLAS)
-  return true;
-#else
-  return runs_on_host<Exec>;
-#endif
+  return runs_on_host<Exec> || vendor::kernels_call_device_blas;
 }
 
 }  // namespace

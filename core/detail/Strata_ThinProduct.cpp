@@ -87,13 +87,14 @@ void add_chunks(Exec const& exec, double alpha, double const* scale, S const* pa
       });
 }
 
-// c = factor * A^T b + beta c: a warp takes the dot product of a column.
+// c = factor * A^T b + beta c: the threads that run in step, 32 or 64, take the dot product of a column.
 template <bool is_whole, class T, class S, class Exec>
 void multiply_transposed(Exec const& exec, double alpha, double const* scale, Columns<T> const& A,
                          S const* b, double beta, S* c) {
-  constexpr int columns = 4, lanes = 32, size = Pack<T>::size;
+  constexpr int columns = 4, size = Pack<T>::size;
   std::int64_t const packs = (A.rows + size - 1) / size;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  int const lanes = Policy::vector_length_max();
   Kokkos::parallel_for(
       "strata::core::thin_product::rows",
       Policy(exec, static_cast<int>((A.cols + columns - 1) / columns), columns, lanes),

@@ -2,17 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/vendor/Strata_CudaFp8Gemm.hpp>
-#include <core/vendor/Strata_PackOperand.hpp>
+#include <core/vendor/Strata_Fp8Operand.hpp>
 
 namespace strata::vendor {
 
 namespace {
-
-constexpr std::int64_t unit = 16;  // bytes: pointers, leading dimensions and columns are multiples
-
-bool aligned(void const* data, std::int64_t ld_bytes) {
-  return reinterpret_cast<std::uintptr_t>(data) % unit == 0 && ld_bytes % unit == 0;
-}
 
 template <class Value>
 void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute, Value value) {
@@ -28,35 +22,6 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
 }
 
 }  // namespace
-
-/// One operand as the library wants it, k x cols with zeros as padding: the caller's, or a copy to
-/// be packed.
-struct CudaFp8Gemm::Operand {
-  Operand(Matrix const& source, Op op, std::int64_t k, std::int64_t cols)
-      : source(source), op(op), k(k), cols(cols) {
-    direct = op == Op::NoTrans && source.rows == k && source.cols == cols &&
-             aligned(source.data, source.ld);
-    ld = direct ? source.ld : k;
-  }
-  std::size_t bytes() const {
-    return direct ? 0
-                  : static_cast<std::size_t>(
-                        round_up(k * cols, DeviceBuffer<Kokkos::Cuda>::alignment));
-  }
-  /// The operand's data, `room` being where a copy goes; advances `room`.
-  void const* pack(Kokkos::Cuda const& exec, char*& room) const {
-    if (direct) return source.data;
-    auto* const packed = reinterpret_cast<std::uint8_t*>(room);
-    pack_bytes(exec, op, source, packed, k, cols);
-    room += bytes();
-    return packed;
-  }
-
-  Matrix source;
-  Op op;
-  std::int64_t k, cols, ld;
-  bool direct;
-};
 
 CudaFp8Gemm::CudaFp8Gemm(Kokkos::Cuda const& exec, void* workspace, std::size_t workspace_bytes)
     : exec_(exec),
@@ -89,7 +54,7 @@ std::optional<cublasLtMatmulAlgo_t> CudaFp8Gemm::choose(Plan const& plan) const 
   for (auto const alignment :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    set<std::uint32_t>(preference, alignment, unit);
+    set<std::uint32_t>(preference, alignment, fp8_unit);
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
   cublasStatus_t const status = cublasLtMatmulAlgoGetHeuristic(
@@ -109,10 +74,10 @@ CudaFp8Gemm::Plan const& CudaFp8Gemm::plan(Shape const& shape) {
 bool CudaFp8Gemm::operator()(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
                              double beta, Matrix const& C, DeviceScalars<Kokkos::Cuda>& scalars) {
   std::int64_t const depth = op_a == Op::NoTrans ? A.cols : A.rows;
-  std::int64_t const m = round_up(C.rows, unit), n = C.cols, k = round_up(depth, unit);
-  Operand const a(A, transposed(op_a), k, m), b(B, op_b, k, n);
+  std::int64_t const m = round_up(C.rows, fp8_unit), n = C.cols, k = round_up(depth, fp8_unit);
+  Fp8Operand<Kokkos::Cuda> const a(A, transposed(op_a), k, m), b(B, op_b, k, n);
   bool const direct = C.precision == Precision::fp32 && C.rows == m &&
-                      aligned(C.data, C.ld * static_cast<std::int64_t>(sizeof(float)));
+                      is_fp8_aligned(C.data, C.ld * static_cast<std::int64_t>(sizeof(float)));
   float const* scale = nullptr;  // *A.scale * *B.scale, on the device
   if (A.scale || B.scale) scale = scalars.product<float>(1, A.scale, B.scale, 0).alpha;
   Plan const& plan =

@@ -42,7 +42,6 @@ class CudaFp8Gemm {
                   Matrix const& C, DeviceScalars<Kokkos::Cuda>& scalars);
 
  private:
-  struct Operand;
   using Description =
       CudaHandle<cublasLtMatmulDesc_t, cublasLtMatmulDescCreate, cublasLtMatmulDescDestroy>;
   using Layout =

@@ -40,23 +40,44 @@ Scalars<T> HipBlas::set_mode(Scalars<T> const& scalars) {
 
 bool HipBlas::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
                    Matrix const& C) {
+#ifdef STRATA_ENABLE_TPL_HIPBLASLT
+  if (traits(A.precision).bytes == 1 && traits(B.precision).bytes == 1) {
+    if (!fit(Precision::fp32, alpha, beta)) return false;
+    if (!fp8_gemm_) fp8_gemm_.emplace(activate(exec_));
+    return fp8_gemm_->takes(A.precision, B.precision) &&
+           (*fp8_gemm_)(op_a, op_b, alpha, A, B, beta, C, scalars_);
+  }
+#endif
+  return gemm_batched(op_a, op_b, alpha, A, B, beta, C, Batch{});
+}
+
+bool HipBlas::gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
+                           double beta, Matrix const& C, Batch const& batch) {
   Precision const sums = sum_type(A.precision);
   if (!has_gemm(A.precision, B.precision, C.precision) || !fit(sums, alpha, beta)) return false;
   activate(exec_);
   if (sums == Precision::fp64)
-    gemm_as<double>(op_a, op_b, alpha, A, B, beta, C);
+    gemm_as<double>(op_a, op_b, alpha, A, B, beta, C, batch);
   else
-    gemm_as<float>(op_a, op_b, alpha, A, B, beta, C);
+    gemm_as<float>(op_a, op_b, alpha, A, B, beta, C, batch);
   return true;
 }
 
 template <class T>
 void HipBlas::gemm_as(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-                      Matrix const& C) {
+                      Matrix const& C, Batch const& batch) {
   Region const region("strata::core::gemm[rocblas]");
   std::int64_t const k = op_a == Op::NoTrans ? A.cols : A.rows;
   auto const s = set_mode(scalars_.product<T>(alpha, A.scale, B.scale, beta));
   rocblas_datatype const c_type = rocblas_type(C.precision);
+  if (batch.count > 1)
+    return check(rocblas_gemm_strided_batched_ex_64(
+                     handle_, rocblas(op_a), rocblas(op_b), C.rows, C.cols, k, s.alpha, A.data,
+                     rocblas_type(A.precision), A.ld, batch.stride_a, B.data,
+                     rocblas_type(B.precision), B.ld, batch.stride_b, s.beta, C.data, c_type, C.ld,
+                     batch.stride_c, C.data, c_type, C.ld, batch.stride_c, batch.count,
+                     Routines<T>::compute, rocblas_gemm_algo_standard, 0, rocblas_gemm_flags_none),
+                 "rocblas_gemm_strided_batched_ex_64");
   check(
       rocblas_gemm_ex_64(handle_, rocblas(op_a), rocblas(op_b), C.rows, C.cols, k, s.alpha, A.data,
                          rocblas_type(A.precision), A.ld, B.data, rocblas_type(B.precision), B.ld,

@@ -14,6 +14,9 @@
 #ifdef STRATA_ENABLE_TPL_ROCSOLVER
 #include <rocsolver/rocsolver.h>
 #endif
+#ifdef STRATA_ENABLE_TPL_HIPBLASLT
+#include <hipblaslt/hipblaslt-version.h>
+#endif
 
 namespace strata::vendor {
 
@@ -47,6 +50,11 @@ std::vector<Library> hip_libraries() {
 #endif
 #ifdef STRATA_ENABLE_TPL_ROCSOLVER
   found.push_back({"rocSOLVER", version_by(rocsolver_get_version_string)});
+#endif
+#ifdef STRATA_ENABLE_TPL_HIPBLASLT
+  found.push_back({"hipBLASLt", std::to_string(HIPBLASLT_VERSION_MAJOR) + '.' +
+                                    std::to_string(HIPBLASLT_VERSION_MINOR) + '.' +
+                                    std::to_string(HIPBLASLT_VERSION_PATCH)});
 #endif
   return found;
 }

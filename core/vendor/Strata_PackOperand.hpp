@@ -12,13 +12,25 @@
 // Operands and results of a matrix-unit GEMM that wants other layouts than the caller's.
 namespace strata::vendor {
 
-/// packed = op(source), padded with zeros to rows x cols; one byte per element, leading dimension
-/// `rows`.
+/// What happens to FP8 numbers on the way: OCP's E4M3 and E5M2 become half their value in the FNUZ
+/// kinds, exactly, since the same bits but for -0 and what is not finite mean just that there.
+/// NaN stays NaN; an infinity, which FNUZ lacks, becomes NaN.
+enum class Recoding { None, E4m3ToFnuz, E5m2ToFnuz };
+
+KOKKOS_INLINE_FUNCTION std::uint8_t recoded(Recoding recoding, std::uint8_t bits) {
+  if (recoding == Recoding::None) return bits;
+  int const magnitude = bits & 0x7f, largest = recoding == Recoding::E4m3ToFnuz ? 0x7e : 0x7b;
+  if (magnitude > largest) return 0x80;
+  return magnitude == 0 ? 0 : bits;
+}
+
+/// packed = op(source), recoded, padded with zeros to rows x cols; one byte per element, leading
+/// dimension `rows`.
 ///
 /// Tiles go through team scratch, so that both the reads and the writes are of neighbouring bytes.
 template <class ExecutionSpace, class Matrix>
 void pack_bytes(ExecutionSpace const& exec, Op op, Matrix const& source, std::uint8_t* packed,
-                std::int64_t rows, std::int64_t cols) {
+                std::int64_t rows, std::int64_t cols, Recoding recoding = Recoding::None) {
   constexpr int tile = 64, pitch = tile + 4;  // an odd number of words: no bank conflicts
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   using Scratch = Kokkos::View<std::uint8_t*, typename ExecutionSpace::scratch_memory_space,
@@ -39,7 +51,8 @@ void pack_bytes(ExecutionSpace const& exec, Op op, Matrix const& source, std::ui
                            c0 = trans ? i0 : j0;  // the tile's place in source
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile * tile), [&](int e) {
           std::int64_t const r = r0 + e % tile, c = c0 + e / tile;
-          block(e % tile + e / tile * pitch) = r < m && c < n ? data[r + c * ld] : std::uint8_t(0);
+          block(e % tile + e / tile * pitch) =
+              r < m && c < n ? recoded(recoding, data[r + c * ld]) : std::uint8_t(0);
         });
         team.team_barrier();
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile * tile), [&](int e) {

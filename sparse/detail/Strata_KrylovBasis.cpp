@@ -233,12 +233,17 @@ void launch_sum(Exec const& exec, std::int64_t chunks, int count, double const* 
       });
 }
 
+constexpr std::int64_t column_unit = 32;  // columns begin at a line of the cache
+
 }  // namespace
 
 template <class Exec, class Scalar>
 KrylovBasis<Exec, Scalar>::KrylovBasis(Exec const& exec, Communicator const& comm,
                                        std::int64_t rows, int vectors)
-    : comm_(comm), rows_(rows), stride_((rows + 31) / 32 * 32), vectors_(vectors) {
+    : comm_(comm),
+      rows_(rows),
+      stride_((rows + column_unit - 1) / column_unit * column_unit),
+      vectors_(vectors) {
   constexpr std::int64_t chunks = 1024, least_rows = 2048, most_rows = 8192;
   chunk_ = std::clamp(((rows + chunks - 1) / chunks + 255) / 256 * 256, least_rows, most_rows);
   chunks_ = std::max<std::int64_t>(1, (rows + chunk_ - 1) / chunk_);

@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_DETAIL_KRYLOV_BASIS_HPP
 
 #include <Kokkos_Core.hpp>
+#include <core/Strata_Backends.hpp>
 #include <core/Strata_Errors.hpp>
 #include <cstdint>
 #include <sparse/Strata_Communicator.hpp>
@@ -52,12 +53,7 @@ class KrylovBasis {
 
  private:
   using Coefficients = Kokkos::View<double*, MemorySpace>;
-#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
-  using HostSpace = Kokkos::SharedHostPinnedSpace;  // kernels write there
-#else
-  using HostSpace = Kokkos::HostSpace;
-#endif
-  using HostCoefficients = Kokkos::View<double*, HostSpace>;
+  using HostCoefficients = Kokkos::View<double*, PinnedSpace>;  // kernels write there
 
   // w -= Q update, then the products Q'w, or w'w, go to `result`.
   enum class Products { Basis, Norm };

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// What LeafBlas promises beside the numbers: errors, instances, workspace, and oneDNN's strides.
+// What LeafBlas promises beside the numbers: errors, instances, workspace.
 #include <gtest/gtest.h>
 
-#include <core/vendor/Strata_HostOnednn.hpp>
 #include <utility>
 
 #include "StrataTest_LeafBlas.hpp"
@@ -164,40 +163,6 @@ TYPED_TEST(LeafBlasContract, TooLargeAReserveIsAMemoryError) {
 TYPED_TEST(LeafBlasContract, ProductsInSeveralPanelsEqualTheReference) {
   products_in_several_panels<TypeParam>();
 }
-
-#ifdef STRATA_ENABLE_TPL_ONEDNN
-// fp32 runs on every CPU, so that the strides and factors are tested without matrix units as well.
-TEST(OnednnMatmul, EqualsTheReferenceForAllTransposesAndFactors) {
-  vendor::OnednnMatmul matmul;
-  for (Precision const precision : {fp32, bf16, fp16}) {
-    if (!vendor::OnednnMatmul::has_instructions(precision)) continue;
-    for (Op const op_a : both_ops)
-      for (Op const op_b : both_ops)
-        for (double const beta : {0.0, 1.0, -0.5})
-          for (double const alpha : {1.0, -2.0}) {
-            SCOPED_TRACE(testing::Message() << precision << op_a << op_b << alpha << ' ' << beta);
-            using Stored = StoredMatrix<Kokkos::DefaultHostExecutionSpace>;
-            bool const normal_a = op_a == Op::NoTrans, normal_b = op_b == Op::NoTrans;
-            Stored const A(reference::random(normal_a ? 33 : 20, normal_a ? 20 : 33, 1), precision,
-                           3);
-            Stored const B(reference::random(normal_b ? 20 : 17, normal_b ? 17 : 20, 2), precision,
-                           1);
-            Stored const C(reference::random(33, 17, 3), fp32, 2);
-            auto const a = reference::apply(op_a, A.read()), b = reference::apply(op_b, B.read());
-            for (int repeat = 0; repeat < 2; ++repeat) {  // the second from the cache
-              auto const old = C.read();
-              ASSERT_TRUE(matmul.gemm(op_a, op_b, alpha, A.ref(), B.ref(), beta, C.ref()));
-              EXPECT_TRUE(
-                  is_close(C.read(), reference::gemm(alpha, a, b, beta, old),
-                           reference::gemm(std::abs(alpha), reference::abs(a), reference::abs(b),
-                                           std::abs(beta), reference::abs(old)),
-                           {20, fp32, fp32}));
-            }
-            EXPECT_TRUE(C.padding_is_untouched());
-          }
-  }
-}
-#endif
 
 }  // namespace
 }  // namespace strata::test

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The vendor path alone, against sums in double: all operations and types that a library has.
-#include <core/Strata_Config.hpp>
+#include <core/Strata_Backends.hpp>
 #include <core/vendor/Strata_VendorBlas.hpp>
 
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 
 #include "StrataTest_PaddedMatrix.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "vendor/StrataTest_Fp8Units.hpp"
 
 namespace {
 
@@ -26,45 +27,19 @@ constexpr Precision fp64_type = Precision::fp64, fp32_type = Precision::fp32;
 // Whether the build must have a library that does the operation: a refusal is then a failure.
 template <class Space>
 constexpr bool has_blas() {
-#if defined(KOKKOS_ENABLE_CUDA) && defined(STRATA_ENABLE_TPL_CUBLAS)
-  if constexpr (std::is_same_v<Space, Kokkos::Cuda>) return true;
-#endif
-#if defined(KOKKOS_ENABLE_HIP) && defined(STRATA_ENABLE_TPL_ROCBLAS)
-  if constexpr (std::is_same_v<Space, Kokkos::HIP>) return true;
-#endif
-#ifdef STRATA_ENABLE_TPL_LAPACK
-  if constexpr (std::is_same_v<typename Space::memory_space, Kokkos::HostSpace>) return true;
-#endif
-  return false;
+  return vendor_libraries<Space>.products;
 }
-
 template <class Space>
 constexpr bool has_potrf() {
-#if defined(KOKKOS_ENABLE_CUDA) && defined(STRATA_ENABLE_TPL_CUSOLVER)
-  if constexpr (std::is_same_v<Space, Kokkos::Cuda>) return true;
-#endif
-#if defined(KOKKOS_ENABLE_HIP) && defined(STRATA_ENABLE_TPL_ROCSOLVER)
-  if constexpr (std::is_same_v<Space, Kokkos::HIP>) return true;
-#endif
-#ifdef STRATA_ENABLE_TPL_LAPACK
-  if constexpr (std::is_same_v<typename Space::memory_space, Kokkos::HostSpace>) return true;
-#endif
-  return false;
+  return vendor_libraries<Space>.factorisation;
 }
 
-// cuBLAS and rocBLAS multiply 16-bit types on any device, cublasLt FP8 from compute capability 8.9.
+// cuBLAS and rocBLAS multiply 16-bit types on any device, FP8 on those that have units for it.
 template <class Space>
 bool has_gemm(Space const& exec, Precision a) {
   if (is_arithmetic(a)) return has_blas<Space>();
   if (std::is_same_v<typename Space::memory_space, Kokkos::HostSpace>) return false;
-  if (traits(a).bytes == 2) return has_blas<Space>();
-#ifdef KOKKOS_ENABLE_CUDA
-  if constexpr (std::is_same_v<Space, Kokkos::Cuda>)
-    return has_blas<Space>() &&
-           10 * exec.cuda_device_prop().major + exec.cuda_device_prop().minor >= 89;
-#endif
-  (void)exec;
-  return false;
+  return has_blas<Space>() && (traits(a).bytes == 2 || multiplies(exec, a));
 }
 
 struct Product {
@@ -369,6 +344,8 @@ TYPED_TEST(VendorBlas, MultipliesFp8) {
     check_gemm_types<TypeParam>(Precision::fp8_e4m3, Precision::fp8_e5m2, result);
     check_gemm_types<TypeParam>(Precision::fp8_e5m2, Precision::fp8_e4m3, result);
   }
+  check_gemm_types<TypeParam>(Precision::fp8_e4m3fnuz, Precision::fp8_e4m3fnuz, fp32_type);
+  check_gemm_types<TypeParam>(Precision::fp8_e5m2fnuz, Precision::fp8_e4m3fnuz, fp32_type);
 }
 
 TYPED_TEST(VendorBlas, RepeatsBitByBit) {

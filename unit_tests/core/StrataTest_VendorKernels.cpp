@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -50,6 +51,30 @@ void check_pack(Op op, Index m, Index n) {
       auto const found = fp8_e4m3::from_bits(result[static_cast<std::size_t>(i + j * rows)]);
       ASSERT_EQ(static_cast<double>(found), inside ? source(i, j, op) : 0) << i << ", " << j;
     }
+}
+
+// All 256 numbers of OCP's type T, recoded: half of each in the FNUZ type, exactly.
+template <class T, class Fnuz, class Space>
+void check_recoding(vendor::Recoding recoding) {
+  Space const exec;
+  Kokkos::View<std::uint8_t**, Kokkos::LayoutLeft, typename Space::memory_space> const codes(
+      Kokkos::view_alloc(exec, "strata::test::codes"), 16, 16);
+  Kokkos::View<std::uint8_t**, Kokkos::LayoutLeft, Kokkos::HostSpace> const host(
+      "strata::test::host", 16, 16);
+  for (int code = 0; code < 256; ++code) host.data()[code] = static_cast<std::uint8_t>(code);
+  Kokkos::deep_copy(exec, codes, host);
+  Array<std::uint8_t, Space> const packed(Kokkos::view_alloc(exec, "strata::test::packed"), 256);
+  MatrixRef<typename Space::memory_space> const source{codes.data(), 16, 16, 16, precision_of<T>};
+  vendor::pack_bytes(exec, Op::NoTrans, source, packed.data(), 16, 16, recoding);
+  auto const result = download(exec, packed.data(), 256);
+  for (int code = 0; code < 256; ++code) {
+    auto const number = static_cast<double>(T::from_bits(static_cast<std::uint8_t>(code)));
+    auto const found = static_cast<double>(Fnuz::from_bits(result[static_cast<std::size_t>(code)]));
+    if (std::isfinite(number))
+      EXPECT_EQ(found, number / 2) << code;
+    else
+      EXPECT_TRUE(std::isnan(found)) << code;
+  }
 }
 
 // Products and old values whose sums round in the result's type.
@@ -137,6 +162,11 @@ TYPED_TEST(VendorKernels, PackOperandsWithZerosAround) {
     check_pack<TypeParam>(op, 33, 129);
     check_pack<TypeParam>(op, 200, 65);
   }
+}
+
+TYPED_TEST(VendorKernels, RecodeFp8AtHalfItsValue) {
+  check_recoding<fp8_e4m3, fp8_e4m3fnuz, TypeParam>(vendor::Recoding::E4m3ToFnuz);
+  check_recoding<fp8_e5m2, fp8_e5m2fnuz, TypeParam>(vendor::Recoding::E5m2ToFnuz);
 }
 
 TYPED_TEST(VendorKernels, StoreProductsInAnyType) {

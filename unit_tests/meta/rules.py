@@ -6,7 +6,7 @@ import pathlib
 import re
 import sys
 
-SOURCES = {".hpp", ".cpp", ".py", ".cmake", ".sh"}
+SOURCES = {".hpp", ".cpp", ".h", ".c", ".py", ".cmake", ".sh"}
 SCRIPTS = {"CMakeLists.txt", "bootstrap", "run"}
 LIBRARY = ("core", "dense", "ooc", "sparse", "c", "lapack", "trilinos")
 # The one place of each rule where its contrary is the purpose: Kokkos is started for callers in C.
@@ -24,6 +24,18 @@ FORBIDDEN = [
     ("a library neither starts nor ends Kokkos", re.compile(r"Kokkos::(initialize|finalize|ScopeGuard)\b")),
     ("fences name an instance", re.compile(r"Kokkos::fence\s*\(")),
 ]
+
+# A device runs 32 or 64 threads in step, a host one: no library code outside vendor/ may count on a number.
+WAVEFRONT = [
+    re.compile(r"\b(warp_?[sS]ize|__shfl\w*|__ballot\w*|__(all|any)_sync|__activemask|__syncwarp)\b"),
+    re.compile(r"\b(thread|block)(Idx|Dim)\b|\bgridDim\b"),
+    re.compile(r"[%/&]\s*(31|32)\b"),
+]
+
+# The vendor rule. Which backends and vendors' libraries there are is asked with #if in these places only.
+PORTABILITY_HEADER = "core/Strata_Backends.hpp"
+CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:el)?if(?:n?def)?\b((?:[^\n\\]|\\\n|\\)*)", re.M)
+VENDOR = re.compile(r"CUDA|CUBLAS|CUSOLVER|CUSPARSE|NVCC|NVIDIA|(?<![A-Z])HIP|ROCM|ROCBLAS|ROCSOLVER|AMDGCN|__gfx|ONEDNN|SYCL")
 
 # The instance rule. A call's first argument (after a label, if any) must name an instance: this
 # project calls it exec, exec_, exec() or something that ends so.
@@ -105,6 +117,32 @@ def instance_offences(text):
         yield match.start(), "a View filled on the default instance: pass Kokkos::view_alloc(exec, label)"
 
 
+def vendor_offences(text):
+    for match in CONDITION.finditer(text):
+        if VENDOR.search(match[1]):
+            line = text.count("\n", 0, match.start()) + 1
+            yield line, f"an #if on a vendor outside vendor/ and {PORTABILITY_HEADER}:{match[1].rstrip()}"
+
+
+def fixed_vectors(text):
+    """(offset, what) of each policy whose vector length is a number."""
+    for match in re.finditer(r"\b\w*Policy\b(?P<arguments>\s*<)?", text):
+        position = after_template(text, match.end()) if match["arguments"] else match.end()
+        opening = re.match(r"\s*(?:\w+\s*)?[({]", text[position:])
+        arguments = first_arguments(text, position + opening.end(), 4) if opening else []
+        if len(arguments) == 4 and re.fullmatch(r"\d+", arguments[3]) and int(arguments[3]) > 1:
+            yield match.start(), f"a vector of {arguments[3]} threads: ask Policy::vector_length_max()"
+
+
+def wavefront_offences(text):
+    code = code_only(text)
+    for pattern in WAVEFRONT:
+        for match in pattern.finditer(code):
+            yield code.count("\n", 0, match.start()) + 1, f"a number of threads in step is taken for granted: {match.group(0)}"
+    for offset, what in fixed_vectors(code):
+        yield code.count("\n", 0, offset) + 1, what
+
+
 def library_offences(text, place=""):
     code = code_only(text)
     for rule, pattern in FORBIDDEN:
@@ -172,6 +210,26 @@ def self_test():
         assert not list(library_offences(snippet)), (snippet, list(library_offences(snippet)))
     for snippet in bad:
         assert list(library_offences(snippet)), snippet
+    self_test_of_vendors()
+
+
+def self_test_of_vendors():
+    good = ["#ifdef STRATA_ENABLE_MPI", "#ifdef __linux__", "#if defined(__x86_64__)", "// #ifdef of CUDA", "#include <cuda.h>",
+            "#ifdef OWNERSHIP_OF"]
+    bad = ["#ifdef KOKKOS_ENABLE_CUDA", "#if !defined(A) && \\\n    defined(KOKKOS_ENABLE_HIP)", "  #  elif __HIP_PLATFORM_AMD__",
+           "#ifndef STRATA_ENABLE_TPL_CUBLAS", "#ifdef __CUDA_ARCH__"]
+    for snippet in good:
+        assert not list(vendor_offences(snippet)), snippet
+    for snippet in bad:
+        assert list(vendor_offences(snippet)), snippet
+    good = ["int const lanes = Policy::vector_length_max();", "Policy(exec, teams, columns, lanes)", "n % 320;",
+            "Kokkos::TeamPolicy<Exec>(exec, n, Kokkos::AUTO, 1);", "int x;  // warps of 32: n / 32"]
+    bad = ["int lane = thread % 32;", "__shfl_down_sync(mask, x, 1);", "threadIdx.x;", "n & 31;", "Policy(exec, n, 4, 32)",
+           "Kokkos::TeamPolicy<Exec, Kokkos::IndexType<long>> policy(exec, n, Kokkos::AUTO, 16);", "warpSize"]
+    for snippet in good:
+        assert not list(wavefront_offences(snippet)), (snippet, list(wavefront_offences(snippet)))
+    for snippet in bad:
+        assert list(wavefront_offences(snippet)), snippet
 
 
 def main():
@@ -190,6 +248,11 @@ def main():
         found = list(general_offences(path, text))
         if place.parts[0] in LIBRARY and path.suffix in (".hpp", ".cpp"):
             found += library_offences(text, place.as_posix())
+            if "vendor" not in place.parts:
+                found += wavefront_offences(text)
+        is_source = path.suffix in (".hpp", ".cpp", ".h", ".c")
+        if is_source and "vendor" not in place.parts and place.as_posix() != PORTABILITY_HEADER:
+            found += vendor_offences(text)
         for line, what in found:
             print(f"{place}:{line}: {what}")
         offences += len(found)

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_BACKENDS_HPP
+#define STRATA_BACKENDS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Config.hpp>
+#include <string_view>
+
+// What a build has: Kokkos' backends and the vendors' libraries. The one header, `vendor/` folders
+// excepted, whose #ifdefs name a vendor; all else asks it (`ctest -R strata.meta.rules`).
+
+/// STRATA_FOR_<BACKEND>(f) is f(Kokkos::<Space>) if the backend is enabled, else nothing.
+#ifdef KOKKOS_ENABLE_SERIAL
+#define STRATA_FOR_SERIAL(f) f(Kokkos::Serial)
+#else
+#define STRATA_FOR_SERIAL(f)
+#endif
+#ifdef KOKKOS_ENABLE_OPENMP
+#define STRATA_FOR_OPENMP(f) f(Kokkos::OpenMP)
+#else
+#define STRATA_FOR_OPENMP(f)
+#endif
+#ifdef KOKKOS_ENABLE_CUDA
+#define STRATA_FOR_CUDA(f) f(Kokkos::Cuda)
+#else
+#define STRATA_FOR_CUDA(f)
+#endif
+#ifdef KOKKOS_ENABLE_HIP
+#define STRATA_FOR_HIP(f) f(Kokkos::HIP)
+#else
+#define STRATA_FOR_HIP(f)
+#endif
+
+namespace strata {
+
+#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
+/// Host memory that the kernels of every backend may read and write.
+using PinnedSpace = Kokkos::SharedHostPinnedSpace;
+#else
+using PinnedSpace = Kokkos::HostSpace;
+#endif
+
+/// The vendor's libraries that a build has for one execution space.
+struct VendorLibraries {
+  bool products = false;           ///< BLAS of level 3
+  bool factorisation = false;      ///< POTRF
+  std::string_view cholesky = {};  ///< POTRF and the solve with its factor, if there are both
+};
+
+template <class ExecutionSpace>
+inline constexpr VendorLibraries vendor_libraries = {
+#ifdef STRATA_ENABLE_TPL_LAPACK
+    true, true, "LAPACK dpotrf + dpotrs"
+#endif
+};
+#ifdef KOKKOS_ENABLE_CUDA
+template <>
+inline constexpr VendorLibraries vendor_libraries<Kokkos::Cuda> = {
+#if defined(STRATA_ENABLE_TPL_CUBLAS) && defined(STRATA_ENABLE_TPL_CUSOLVER)
+    true, true, "cuSOLVER Xpotrf (fp64) + cuBLAS dtrsm"
+#elif defined(STRATA_ENABLE_TPL_CUBLAS)
+    .products = true
+#elif defined(STRATA_ENABLE_TPL_CUSOLVER)
+    .factorisation = true
+#endif
+};
+#endif
+#ifdef KOKKOS_ENABLE_HIP
+template <>
+inline constexpr VendorLibraries vendor_libraries<Kokkos::HIP> = {
+#if defined(STRATA_ENABLE_TPL_ROCBLAS) && defined(STRATA_ENABLE_TPL_ROCSOLVER)
+    true, true, "rocSOLVER dpotrf + rocBLAS dtrsm"
+#elif defined(STRATA_ENABLE_TPL_ROCBLAS)
+    .products = true
+#elif defined(STRATA_ENABLE_TPL_ROCSOLVER)
+    .factorisation = true
+#endif
+};
+#endif
+
+/// Whether products of 16-bit types go to oneDNN on hosts with matrix units.
+#ifdef STRATA_ENABLE_TPL_ONEDNN
+inline constexpr bool has_onednn = true;
+#else
+inline constexpr bool has_onednn = false;
+#endif
+
+}  // namespace strata
+
+#endif
