@@ -43,10 +43,10 @@ struct Visits {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     int* const mine = counts.data() + team.league_rank() * 2 * items;
-    detail::team_for(team, items, [&](int i) { mine[i] += 1; });
+    strata::detail::team_for(team, items, [&](int i) { mine[i] += 1; });
     team.team_barrier();
-    detail::team_for_tile<tile_rows>(team, items / tile_rows,
-                                     [&](int i, int j) { mine[items + i + j * tile_rows] += 1; });
+    strata::detail::team_for_tile<tile_rows>(
+        team, items / tile_rows, [&](int i, int j) { mine[items + i + j * tile_rows] += 1; });
   }
 };
 
