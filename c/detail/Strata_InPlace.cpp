@@ -3,7 +3,7 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <c/detail/Strata_InPlace.hpp>
-#include <core/Strata_Config.hpp>
+#include <core/Strata_Backends.hpp>
 #include <dense/Strata_BlockTree.hpp>
 
 namespace strata::c::detail {
@@ -16,12 +16,8 @@ constexpr bool on_host = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::ac
 // With a vendor's POTRF one leaf is as fast as the products of several, up to sizes that few have
 // measured; the portable one is for small leaves.
 std::int64_t automatic_leaf(std::int64_t n) {
-#if defined(STRATA_ENABLE_TPL_LAPACK) || defined(STRATA_ENABLE_TPL_CUSOLVER) || \
-    defined(STRATA_ENABLE_TPL_ROCSOLVER)
-  return std::clamp<std::int64_t>(n, 256, 8192);
-#else
-  return std::min<std::int64_t>(n, 256);
-#endif
+  std::int64_t const most = vendor_libraries<Exec>.factorisation ? 8192 : 256;
+  return std::clamp<std::int64_t>(n, 1, most);
 }
 
 void factor(LeafBlas<Exec>& blas, Uplo uplo, MatrixRef<Memory> const& A, std::int64_t leaf,
