@@ -38,13 +38,11 @@ GaussSeidelSweeps<Exec, Scalar>::GaussSeidelSweeps(Exec const& exec,
 
 template <class Exec, class Scalar>
 std::int64_t GaussSeidelSweeps<Exec, Scalar>::bytes() const {
-  return A_.bytes() +
-         static_cast<std::int64_t>((scale_.extent(0) + r_.extent(0)) * sizeof(Scalar));
+  return A_.bytes() + static_cast<std::int64_t>((scale_.extent(0) + r_.extent(0)) * sizeof(Scalar));
 }
 
 template <class Exec, class Scalar>
-void GaussSeidelSweeps<Exec, Scalar>::apply(Exec const& exec,
-                                            Vector<Scalar, MemorySpace> const& r,
+void GaussSeidelSweeps<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
                                             Vector<Scalar, MemorySpace> const& z,
                                             MotifTimes* times) const {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::GaussSeidelSweeps::apply");
@@ -56,7 +54,7 @@ void GaussSeidelSweeps<Exec, Scalar>::apply(Exec const& exec,
   });
 }
 
-#define STRATA_INSTANTIATE_SWEEPS(Space)       \
+#define STRATA_INSTANTIATE_SWEEPS(Space)         \
   template class GaussSeidelSweeps<Space, fp64>; \
   template class GaussSeidelSweeps<Space, fp32>;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SWEEPS)

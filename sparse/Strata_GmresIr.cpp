@@ -69,7 +69,8 @@ bool GmresIr<Exec, Scalar>::cycle(Exec const& exec, double rho,
     ++report.iterations;
     if (options_.monitor)
       options_.monitor(report.iterations, givens.residual() / positive(report.initial_residual));
-    if (beta == 0 || givens.residual() <= options_.tolerance * positive(report.initial_residual)) break;
+    if (beta == 0 || givens.residual() <= options_.tolerance * positive(report.initial_residual))
+      break;
   }
   auto const t = givens.minimiser();
   for (double const entry : t)

@@ -74,7 +74,8 @@ VCycle<Exec, Scalar>::VCycle(Exec const& exec, TransferHierarchy<Exec> const& hi
       d.push_back(zeros<Wide>(exec, "d", room));
       inverse.push_back(zeros<Wide>(exec, "inverse", room));
     });
-    detail::find_power_scales(exec, diagonal(exec, source.A), source.A.rows(), d.back(), inverse.back());
+    detail::find_power_scales(exec, diagonal(exec, source.A), source.A.rows(), d.back(),
+                              inverse.back());
     comm.agree([&] {
       Level level;
       level.r = zeros<Vec>(exec, "r", source.A.rows());

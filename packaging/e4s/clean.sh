@@ -1,4 +1,4 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-rm -rf "$(dirname "$0")/build"
+rm -rf "${E4S_BUILD:-$(dirname "$0")/build}"

@@ -6,5 +6,5 @@ cd "$(dirname "$0")"
 . ./setup.sh
 pc=$(find "$STRATA_PREFIX" -name strata.pc | head -n 1)
 compiler=$(sed -n 's/^cxx=//p' "$pc") # the one that Kokkos wants
-cmake --fresh -S . -B build -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release
-cmake --build build
+cmake --fresh -S . -B "$E4S_BUILD" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release
+cmake --build "$E4S_BUILD"
