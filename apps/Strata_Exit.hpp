@@ -17,6 +17,12 @@ enum class Exit : int {
   NotConverged = 4,         ///< the report gives the error that was reached
 };
 
+/// `status` of the reports on a solve.
+constexpr char const* status_name(Exit exit) {
+  if (exit == Exit::Solved) return "solved";
+  return exit == Exit::NotPositiveDefinite ? "not_positive_definite" : "not_converged";
+}
+
 /// An error that the user can put right: exit code 2.
 struct UsageError : Error {
   using Error::Error;

@@ -3,11 +3,10 @@
 #include <apps/Strata_OutOfCore.hpp>
 #include <apps/Strata_Progress.hpp>
 #include <apps/Strata_SolveMemory.hpp>
+#include <apps/Strata_SolveOutput.hpp>
 #include <apps/Strata_SolveVectors.hpp>
 #include <apps/Strata_Stopwatch.hpp>
 #include <apps/Strata_Text.hpp>
-#include <core/Strata_Npy.hpp>
-#include <core/Strata_TextFile.hpp>
 #include <core/Strata_Trace.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -86,26 +85,6 @@ HostMatrix solve(Exec const& exec, Problem const& problem, SolveOptions const& o
     result.log_determinant_seconds = watch.lap();
   }
   return in_users_order(host, problem.order);
-}
-
-// The solution of a system that was not solved is not written.
-void write_files(SolveOptions const& options, OutOfCoreResult const& result, HostMatrix const& X,
-                 std::optional<Trace> const& trace) {
-  if (!options.output.empty() && result.exit() == Exit::Solved)
-    write_npy(options.output, X, {.rank = X.extent(1) == 1 ? 1 : 2});
-  if (trace) trace->write(options.trace);
-  if (options.json.empty()) return;
-  constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
-  write_text_file(options.json, to_json(result).dump(2, ' ', false, replace) + '\n');
-}
-
-void explain(OutOfCoreResult const& result) {
-  if (result.exit() == Exit::NotPositiveDefinite)
-    std::cerr << "strata: not positive definite: the leading minor of order " << result.info
-              << " is not positive\n";
-  if (result.exit() == Exit::NotConverged)
-    std::cerr << "strata: not converged: normwise backward error " << result.solve->backward_error
-              << "\n";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/Strata_InfoJson.hpp>
 #include <apps/Strata_OutOfCore.hpp>
+#include <apps/Strata_SolveOutput.hpp>
 
 #include <array>
 
@@ -10,11 +11,6 @@ namespace strata::apps {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-char const* status(Exit exit) {
-  if (exit == Exit::Solved) return "solved";
-  return exit == Exit::NotPositiveDefinite ? "not_positive_definite" : "not_converged";
-}
 
 Json tiles(std::array<std::int64_t, 4> const& histogram) {
   return {{"fp64", histogram[0]},
@@ -49,14 +45,6 @@ Json devices(ooc::CholeskyReport const& factor) {
   return list;
 }
 
-Json log_determinant(std::optional<dense::LogDeterminantEstimate> const& estimate) {
-  if (!estimate) return nullptr;
-  return {{"value", estimate->value},
-          {"correction", estimate->correction},
-          {"standard_error", estimate->standard_error},
-          {"quadrature_error", estimate->quadrature_error}};
-}
-
 void add_solution(Json& json, OutOfCoreResult const& result) {
   auto const& solve = result.solve;
   auto const of = [&](auto value) { return solve ? Json(value(*solve)) : Json(nullptr); };
@@ -68,7 +56,7 @@ void add_solution(Json& json, OutOfCoreResult const& result) {
                     {"tolerance", of([](auto const& s) { return s.tolerance; })},
                     {"stagnated", of([](auto const& s) { return s.stagnated; })},
                     {"history", of([](auto const& s) { return s.history; })}};
-  json["log_determinant"] = log_determinant(result.log_determinant);
+  json["log_determinant"] = to_json(result.log_determinant);
 }
 
 }  // namespace
@@ -79,7 +67,7 @@ Json to_json(OutOfCoreResult const& result) {
   for (Precision const precision : result.allowed) allowed.push_back(traits(precision).name);
   Json json;
   json["schema"] = "strata.solve_out_of_core/1";
-  json["status"] = status(result.exit());
+  json["status"] = status_name(result.exit());
   json["info"] = result.info;
   json["n"] = result.problem.n;
   json["nrhs"] = result.problem.nrhs;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/Strata_InfoJson.hpp>
+#include <apps/Strata_SolveOutput.hpp>
 #include <apps/Strata_SolveReport.hpp>
 
 #include <string>
@@ -14,17 +15,6 @@ using Json = nlohmann::ordered_json;
 template <class Number>
 Json or_null(std::optional<Number> const& value) {
   return value ? Json(*value) : Json(nullptr);
-}
-
-char const* status(Exit exit) {
-  switch (exit) {
-    case Exit::Solved:
-      return "solved";
-    case Exit::NotPositiveDefinite:
-      return "not_positive_definite";
-    default:
-      return "not_converged";
-  }
 }
 
 Json attempts(dense::CholeskyReport const& factor) {
@@ -44,14 +34,6 @@ Json problem(ProblemSummary const& summary) {
           {"entries", or_null(summary.entries)},
           {"condition", or_null(summary.condition)},
           {"rhs", summary.rhs}};
-}
-
-Json log_determinant(std::optional<dense::LogDeterminantEstimate> const& estimate) {
-  if (!estimate) return nullptr;
-  return {{"value", estimate->value},
-          {"correction", estimate->correction},
-          {"standard_error", estimate->standard_error},
-          {"quadrature_error", estimate->quadrature_error}};
 }
 
 Json comparison(SolveResult const& result) {
@@ -120,7 +102,7 @@ void add_factor(Json& json, SolveResult const& result) {
                      {"smallest_block", factor.smallest_block_scale},
                      {"largest_block", factor.largest_block_scale}};
   json["attempts"] = attempts(factor);
-  json["log_determinant"] = log_determinant(result.log_determinant);
+  json["log_determinant"] = to_json(result.log_determinant);
   json["bytes"] = {{"needed", result.problem.bytes_needed},
                    {"matrix", static_cast<std::uint64_t>(full)},
                    {"factor", factor.stored_bytes},
@@ -133,7 +115,7 @@ Json to_json(SolveResult const& result) {
   auto const speeds = rates(result);
   Json json;
   json["schema"] = "strata.solve/1";
-  json["status"] = status(result.exit());
+  json["status"] = status_name(result.exit());
   json["info"] = result.info;
   json["n"] = result.problem.n;
   json["nrhs"] = result.problem.nrhs;

@@ -9,11 +9,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-char const* status(Exit exit) {
-  if (exit == Exit::Solved) return "solved";
-  return exit == Exit::NotPositiveDefinite ? "not_positive_definite" : "not_converged";
-}
-
 Json attempts(sparse::SparseReport const& report) {
   Json list = Json::array();
   for (auto const& attempt : report.attempts)
@@ -40,7 +35,7 @@ Json to_json(SparseOutcome const& outcome) {
   auto const& report = outcome.report;
   return {
       {"schema", "strata.solve_sparse/1"},
-      {"status", status(outcome.exit())},
+      {"status", status_name(outcome.exit())},
       {"solver", name_of(report.solver)},
       {"preconditioner", name_of(report.preconditioner)},
       {"precision", traits(report.precision).name},

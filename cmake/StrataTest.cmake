@@ -1,5 +1,18 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
+# strata_watch_test(<name> <labels>): the labels of a ctest entry of GoogleTest, that it is a failure if
+# nothing ran, and the log of the kernels and Views that it names.
+function(strata_watch_test name labels)
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${labels}" FAIL_REGULAR_EXPRESSION "Running 0 tests")
+  if(TARGET strata_label_logger)
+    set(log ${PROJECT_BINARY_DIR}/labels/${name}.log)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT
+      "KOKKOS_TOOLS_LIBS=$<TARGET_FILE:strata_label_logger>;STRATA_LABEL_LOG=${log}")
+    set_property(GLOBAL APPEND PROPERTY Strata_LABELLED_TESTS ${name})
+  endif()
+endfunction()
+
 # strata_add_test(<module> SOURCES ... [LINK targets...])
 #
 # One executable per module, and one ctest entry strata.<module>.<BACKEND> per enabled backend.
@@ -24,14 +37,7 @@ function(strata_add_test module)
     endif()
     set(name strata.${module}.${backend})
     add_test(NAME ${name} COMMAND ${target} --gtest_filter=${filter})
-    set_tests_properties(${name} PROPERTIES
-      LABELS "${module};${backend}" FAIL_REGULAR_EXPRESSION "Running 0 tests")
-    if(TARGET strata_label_logger)
-      set(log ${PROJECT_BINARY_DIR}/labels/${name}.log)
-      set_tests_properties(${name} PROPERTIES ENVIRONMENT
-        "KOKKOS_TOOLS_LIBS=$<TARGET_FILE:strata_label_logger>;STRATA_LABEL_LOG=${log}")
-      set_property(GLOBAL APPEND PROPERTY Strata_LABELLED_TESTS ${name})
-    endif()
+    strata_watch_test(${name} "${module};${backend}")
   endforeach()
 endfunction()
 
@@ -47,12 +53,5 @@ function(strata_add_c_test library)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
   set(name strata.${library}.HOST)
   add_test(NAME ${name} COMMAND ${target})
-  set_tests_properties(${name} PROPERTIES
-    LABELS "${library};HOST" FAIL_REGULAR_EXPRESSION "Running 0 tests")
-  if(TARGET strata_label_logger)
-    set(log ${PROJECT_BINARY_DIR}/labels/${name}.log)
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT
-      "KOKKOS_TOOLS_LIBS=$<TARGET_FILE:strata_label_logger>;STRATA_LABEL_LOG=${log}")
-    set_property(GLOBAL APPEND PROPERTY Strata_LABELLED_TESTS ${name})
-  endif()
+  strata_watch_test(${name} "${library};HOST")
 endfunction()

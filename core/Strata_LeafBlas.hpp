@@ -33,7 +33,7 @@ enum class BlasPath {
 /// Memory   the workspace grows to the largest request and is kept; `reserve` makes later calls
 ///          free of allocation. It holds blocks that are widened for a library: at most 64 MiB for
 ///          each operand, but all of a potrf in low precision; and of a product with one or two
-///          columns partial sums, at most a 16th of the matrix' numbers, if they can be had.
+///          columns partial sums, at most a 16th of the matrix' numbers.
 /// Throws   ShapeError with all extents if they do not fit or a result has a scale, before
 ///          anything is written; ValueError if the path asked for has no such operation and types,
 ///          or an extent is too large for the vendor's integers; MemoryError with the bytes that

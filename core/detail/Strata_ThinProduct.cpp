@@ -3,24 +3,18 @@
 #include <algorithm>
 #include <core/detail/Strata_BatchedSum.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_Pack.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <core/detail/Strata_ThinProduct.hpp>
 
 namespace strata::detail {
 namespace {
 
-/// As many numbers as one load of 16 bytes brings.
-template <class T>
-struct alignas(16) Pack {
-  static constexpr int size = 16 / sizeof(T);
-  T x[size];
-};
-
 /// The numbers of a pack that lie within `count`, others 0; whole: all do, and they are aligned.
 template <bool is_whole, class T>
 KOKKOS_INLINE_FUNCTION Pack<T> load(T const* a, std::int64_t count) {
   if constexpr (is_whole) {
-    return *reinterpret_cast<Pack<T> const*>(a);
+    return load_pack(a);
   } else {
     Pack<T> pack;
     for (int i = 0; i < Pack<T>::size; ++i) pack.x[i] = i < count ? a[i] : T(0.0f);

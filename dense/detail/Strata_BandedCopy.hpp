@@ -16,7 +16,8 @@ namespace strata::dense::detail {
 ///
 /// A product wants its operand under one scale; the next, of other bands, under another. So each
 /// band's largest magnitude is found once; a band is rounded when its first scale is known, and again
-/// only if a later one differs, which the device decides: most matrices are read just twice.
+/// only if a later one differs, which the device decides: a matrix whose bands are of
+/// one size is read twice.
 ///
 /// Sync     enqueued on the instance of `blas`; nothing is fenced or allocated.
 template <class ExecutionSpace>

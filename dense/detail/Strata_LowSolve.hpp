@@ -22,7 +22,8 @@ namespace strata::dense::detail {
 /// columns are worth its matrix units. A solve of few columns is many short kernels, always the
 /// same ones: a device replays them.
 ///
-/// Sync     enqueued; fences where its memory grows. Memory: a copy of R, and the workspace and scratch
+/// Sync     enqueued; fences where its memory grows or the number of columns
+///          changes. Memory: a copy of R, and the workspace and scratch
 ///          of its own LeafBlas, which a recording refers to.
 template <class ExecutionSpace>
 class LowSolve {
@@ -70,8 +71,11 @@ class LowSolve {
     std::int64_t const ld = (rows + 15) / 16 * 16;
     std::byte* const place =
         blas_.scratch(slot, static_cast<std::size_t>(ld * cols) * traits(precision).bytes);
-    if (cols != cols_ || place != place_) recording_ = {};
-    cols_ = cols, place_ = place;
+    if (cols != cols_ || place != place_) {
+      blas_.exec().fence("strata::dense::LowSolve: another recording");
+      recording_ = {};
+      cols_ = cols, place_ = place;
+    }
     return {place, rows, cols, ld, precision, nullptr};
   }
 

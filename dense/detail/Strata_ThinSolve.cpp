@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <core/detail/Strata_BatchedSum.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_Pack.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <dense/detail/Strata_ThinSolve.hpp>
 #include <utility>
@@ -13,17 +14,7 @@ namespace {
 
 constexpr int team_size = 128;
 
-/// As many numbers as one load of 16 bytes brings.
-template <class T>
-struct alignas(16) Pack {
-  static constexpr int size = 16 / sizeof(T);
-  T x[size];
-};
-
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION Pack<T> load(T const* a) {
-  return *reinterpret_cast<Pack<T> const*>(a);
-}
+using strata::detail::Pack, strata::detail::load_pack;
 
 /// sum += a(:, 0 .. count) b for `size` rows that are whole packs, 8 loads under way at a time.
 template <class S, class T>
@@ -34,7 +25,7 @@ KOKKOS_FORCEINLINE_FUNCTION void multiply_packs(T const* a, std::int64_t ld, int
   for (; j + batch <= count; j += batch) {
     Pack<T> pack[batch];
 #pragma unroll
-    for (int k = 0; k < batch; ++k) pack[k] = load(a + (j + k) * ld);
+    for (int k = 0; k < batch; ++k) pack[k] = load_pack(a + (j + k) * ld);
 #pragma unroll
     for (int k = 0; k < batch; ++k)
 #pragma unroll
@@ -50,7 +41,7 @@ KOKKOS_FORCEINLINE_FUNCTION S dot_pack(Pack<T> const& a, S const* b) {
   S sum = 0;
 #pragma unroll
   for (int i = 0; i < Pack<T>::size; i += Pack<S>::size) {
-    Pack<S> const pack = load(b + i);
+    Pack<S> const pack = load_pack(b + i);
 #pragma unroll
     for (int k = 0; k < Pack<S>::size && k < Pack<T>::size; ++k)
       sum += static_cast<S>(a.x[i + k]) * pack.x[k];
@@ -70,11 +61,11 @@ KOKKOS_FORCEINLINE_FUNCTION S dot_packs(T const* a, int lane, int count, S const
   for (; p + (batch - 1) * lanes < packs; p += batch * lanes) {
     Pack<T> pack[batch];
 #pragma unroll
-    for (int k = 0; k < batch; ++k) pack[k] = load(a + (p + k * lanes) * size);
+    for (int k = 0; k < batch; ++k) pack[k] = load_pack(a + (p + k * lanes) * size);
 #pragma unroll
     for (int k = 0; k < batch; ++k) sum += dot_pack(pack[k], b + (p + k * lanes) * size);
   }
-  for (; p < packs; p += lanes) sum += dot_pack(load(a + p * size), b + p * size);
+  for (; p < packs; p += lanes) sum += dot_pack(load_pack(a + p * size), b + p * size);
   int const rest = packs * size + lane;
   return rest < count ? sum + static_cast<S>(a[rest]) * b[rest] : sum;
 }

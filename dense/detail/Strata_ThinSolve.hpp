@@ -22,8 +22,7 @@ struct FactorStrip {
 /// x = L^-T L^-1 b for one vector, leaf by leaf: the leaf's block row of L, or block column of L^T,
 /// over all that is solved already in one product, and then the leaf by its inverse.
 ///
-/// A leaf takes three kernels down and two up, whatever the depth of the tree, and the factor is read
-/// at the rate of memory where it is large. Products accumulate in the precision of the vector, in an
+/// A leaf takes three kernels down and two up, whatever the depth of the tree. Products accumulate in the precision of the vector, in an
 /// order that depends on the shape alone.
 template <class ExecutionSpace>
 class ThinSolve {
