@@ -113,6 +113,54 @@ void multiply_transposed(Exec const& exec, double alpha, double const* scale, Co
       });
 }
 
+// The same on a host, where a low A need not be widened in memory first: blocks of rows whose sums stay
+// in the nearest cache, or dot products in lanes.
+template <class T, class S, class Exec>
+void multiply_on_host(Exec const& exec, bool by_columns, double alpha, double const* scale,
+                      Columns<T> const& A, S const* b, double beta, S* c) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  auto const finish = [=](S sum, S& result) {
+    S const old = beta == 0 ? S(0) : static_cast<S>(beta) * result;
+    result = static_cast<S>(alpha * (scale ? *scale : 1.0)) * sum + old;
+  };
+  if (by_columns) {
+    constexpr std::int64_t block = 1024, together = 4;
+    Kokkos::parallel_for("strata::core::thin_product::columns",
+                         Policy(exec, 0, (A.rows + block - 1) / block), [=](std::int64_t item) {
+                           std::int64_t const row = item * block,
+                                              count = std::min(block, A.rows - row);
+                           S sum[block] = {};
+                           std::int64_t j = 0;
+                           for (; j + together <= A.cols; j += together) {
+                             T const *const a = A.data + row + j * A.ld, *const a1 = a + A.ld,
+                                            *const a2 = a1 + A.ld, *const a3 = a2 + A.ld;
+                             S const b0 = b[j], b1 = b[j + 1], b2 = b[j + 2], b3 = b[j + 3];
+                             for (std::int64_t i = 0; i < count; ++i)
+                               sum[i] += static_cast<S>(a[i]) * b0 + static_cast<S>(a1[i]) * b1 +
+                                         static_cast<S>(a2[i]) * b2 + static_cast<S>(a3[i]) * b3;
+                           }
+                           for (; j < A.cols; ++j)
+                             for (std::int64_t i = 0; i < count; ++i)
+                               sum[i] += static_cast<S>(A.data[row + i + j * A.ld]) * b[j];
+                           for (std::int64_t i = 0; i < count; ++i) finish(sum[i], c[row + i]);
+                         });
+  } else {
+    Kokkos::parallel_for("strata::core::thin_product::rows", Policy(exec, 0, A.cols),
+                         [=](std::int64_t j) {
+                           T const* const a = A.data + j * A.ld;
+                           constexpr int lanes = 16;
+                           S parts[lanes] = {}, sum = 0;
+                           std::int64_t i = 0;
+                           for (; i + lanes <= A.rows; i += lanes)
+                             for (int l = 0; l < lanes; ++l)
+                               parts[l] += static_cast<S>(a[i + l]) * b[i + l];
+                           for (; i < A.rows; ++i) sum += static_cast<S>(a[i]) * b[i];
+                           for (S const part : parts) sum += part;
+                           finish(sum, c[j]);
+                         });
+  }
+}
+
 }  // namespace
 
 template <class Exec>
@@ -123,7 +171,20 @@ bool thin_product(Exec const& exec, Workspace<Exec>& workspace, Op op_a, double 
   bool const takes = C.cols <= 2 && is_arithmetic(C.precision) && B.precision == C.precision &&
                      !B.scale && !C.scale;
   bool const is_large = A.rows >= 128 && A.cols >= 64;  // else any product is as fast
-  if (runs_on_host<Exec> || !takes || !is_large) return false;
+  if (!takes || !is_large) return false;
+  bool const by_columns = op_a == Op::NoTrans;
+  if constexpr (runs_on_host<Exec>) {
+    if (is_arithmetic(A.precision)) return false;
+    with_arithmetic_type(C.precision, [&]<class S>(std::type_identity<S>) {
+      with_type(A.precision, [&]<class T>(std::type_identity<T>) {
+        Columns<T> const a{static_cast<T const*>(A.data), A.ld, A.rows, A.cols};
+        for (std::int64_t j = 0; j < C.cols; ++j)
+          multiply_on_host<T, S>(exec, by_columns, alpha, A.scale, a, B.template as<S>() + j * B.ld,
+                                 beta, C.template as<S>() + j * C.ld);
+      });
+    });
+    return true;
+  }
   // Enough teams to fill a device, but at least some columns for each.
   std::int64_t const rows_of_team =
       team_size * 16 / static_cast<std::int64_t>(traits(A.precision).bytes);
@@ -133,7 +194,6 @@ bool thin_product(Exec const& exec, Workspace<Exec>& workspace, Op op_a, double 
       std::max<std::int64_t>(16, (A.cols + chunks_wanted - 1) / chunks_wanted);
   std::int64_t const chunks = (A.cols + per_chunk - 1) / per_chunk;
   using Frame = typename Workspace<Exec>::Frame;
-  bool const by_columns = op_a == Op::NoTrans;
   Frame frame(workspace, by_columns ? Workspace<Exec>::bytes(C.precision, A.rows, chunks) : 0);
   with_arithmetic_type(C.precision, [&]<class S>(std::type_identity<S>) {
     with_type(A.precision, [&]<class T>(std::type_identity<T>) {

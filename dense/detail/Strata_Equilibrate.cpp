@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_Team.hpp>
 #include <dense/detail/Strata_Equilibrate.hpp>
 #include <limits>
 
@@ -87,6 +90,56 @@ void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& 
       });
 }
 
+// The same on a host, by blocks of the triangle as it lies in memory: an entry off the diagonal counts for its row, and
+// by symmetry for its column's.
+template <bool is_scaled, class ExecutionSpace, class SumsView>
+void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double const* d,
+                      SumsView const& sums) {
+  constexpr std::int64_t rows = 512, cols = 64, lanes = 8;
+  bool const lower = A.row_stride == 1;  // else columns of memory are rows of the triangle
+  std::int64_t const ld = lower ? A.col_stride : A.row_stride;
+  std::int64_t const row_blocks = (A.n + rows - 1) / rows, col_blocks = (A.n + cols - 1) / cols;
+  auto const add = [=](std::int64_t i, double sum, double scaled_sum) {
+    Kokkos::atomic_add(&sums(i, 0), sum);
+    if (is_scaled) Kokkos::atomic_add(&sums(i, 1), scaled_sum * d[i]);
+  };
+  Kokkos::parallel_for(
+      "strata::dense::analyse::row_sums",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0,
+                                                                           row_blocks * col_blocks),
+      [=](std::int64_t block) {
+        std::int64_t const row = block % row_blocks * rows, col = block / row_blocks * cols;
+        std::int64_t const row_end = std::min(row + rows, A.n), col_end = std::min(col + cols, A.n);
+        if (lower ? row_end <= col : row >= col_end) return;
+        double of_rows[rows] = {}, scaled_of_rows[rows] = {};
+        for (std::int64_t j = col; j < col_end; ++j) {
+          double const *const a = A.a + j * ld, d_j = is_scaled ? d[j] : 1;
+          double parts[lanes] = {}, scaled_parts[lanes] = {};
+          auto const take = [&](std::int64_t i, std::int64_t lane) {
+            double const value = std::abs(a[i]);
+            parts[lane] += value;
+            of_rows[i - row] += value;
+            if constexpr (is_scaled) {
+              scaled_parts[lane] += value * d[i];
+              scaled_of_rows[i - row] += value * d_j;
+            }
+          };
+          std::int64_t i = lower ? std::max(row, j + 1) : row;
+          std::int64_t const end = lower ? row_end : std::min(row_end, j);
+          for (; i + lanes <= end; i += lanes)
+            for (std::int64_t lane = 0; lane < lanes; ++lane) take(i + lane, lane);
+          for (; i < end; ++i) take(i, 0);
+          bool const has_diagonal = row <= j && j < row_end;
+          double sum = has_diagonal ? std::abs(a[j]) : 0, scaled_sum = sum * d_j;
+          for (std::int64_t lane = 0; lane < lanes; ++lane)
+            sum += parts[lane], scaled_sum += scaled_parts[lane];
+          add(j, sum, scaled_sum);
+        }
+        for (std::int64_t i = row; i < row_end; ++i)
+          add(i, of_rows[i - row], scaled_of_rows[i - row]);
+      });
+}
+
 // The largest row sums; returns whether all sums are finite numbers.
 template <class ExecutionSpace, class SumsView>
 bool largest_sums(ExecutionSpace const& exec, SumsView const& sums, double& norm,
@@ -140,7 +193,12 @@ Analysis<typename ExecutionSpace::memory_space> analyse(
   result.bad_diagonal = bad == none ? 0 : bad + 1;
   Kokkos::View<double* [2], MemorySpace> const sums(
       Kokkos::view_alloc(exec, "strata::dense::analyse::sums"), n);
-  sum_rows(exec, triangle, result.d, sums);
+  if constexpr (!strata::detail::runs_on_host<ExecutionSpace>)
+    sum_rows(exec, triangle, result.d, sums);
+  else if (equilibrate)
+    sum_rows_on_host<true>(exec, triangle, result.d.data(), sums);
+  else
+    sum_rows_on_host<false>(exec, triangle, nullptr, sums);
   if (!largest_sums(exec, sums, result.norm, result.scaled_norm)) {
     std::int64_t const first = first_non_finite(exec, triangle);
     STRATA_REQUIRE(ValueError, first != none,
