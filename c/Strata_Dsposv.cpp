@@ -28,15 +28,6 @@ constexpr bool on_host = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::ac
 // LAPACK's iter where fp64 had to do it.
 enum Fallback : std::int64_t { overflowed = -2, broke_down = -3, diverged = -31 };
 
-// AMX multiplies bf16 16 times as fast as fp32; AVX-512's twice is lost in the conversions.
-bool has_units_for_bf16() {
-  static bool const found = [] {
-    auto const units = strata::devices().host.matrix_units;
-    return std::find(units.begin(), units.end(), "amx_bf16") != units.end();
-  }();
-  return found;
-}
-
 // All but the leaves in `low`.
 LayerList over_fp32(Precision low, std::int64_t n) {
   auto const leaf = strata::dense::automatic_leaf_size<Exec>(n, {Precision::fp32});
@@ -53,7 +44,8 @@ std::vector<LayerList> low_layers(std::int64_t n, std::optional<LayerList> const
   LayerList const plain{Precision::fp32};
   LayerList const lowest =
       on_host ? over_fp32(Precision::bf16, n) : strata::dense::automatic_layers<Exec>(n);
-  bool const worth_it = !on_host || (n >= 4096 && has_units_for_bf16());
+  // AMX multiplies bf16 16 times as fast as fp32; AVX-512's twice is lost in the conversions.
+  bool const worth_it = !on_host || (n >= 4096 && strata::host_has_matrix_units(Precision::bf16));
   if (!worth_it || lowest == plain || lowest.is_fp64()) return {plain};
   return {lowest, plain};
 }

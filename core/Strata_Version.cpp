@@ -3,6 +3,7 @@
 #include <KokkosKernels_config.h>
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <core/Strata_Config.hpp>
 #include <core/Strata_Version.hpp>
 #include <core/detail/Strata_BuildInfo.hpp>
@@ -49,6 +50,12 @@ Configuration configuration() {
 }
 
 Devices devices() { return {detail::host(), vendor::accelerators()}; }
+
+bool host_has_matrix_units(Precision precision) {
+  static auto const units = detail::matrix_units();
+  auto const name = "amx_" + std::string(traits(precision).name);
+  return std::find(units.begin(), units.end(), name) != units.end();
+}
 
 std::size_t available_memory_bytes() { return detail::available_memory_bytes(); }
 

@@ -3,6 +3,7 @@
 #ifndef STRATA_VERSION_HPP
 #define STRATA_VERSION_HPP
 
+#include <core/Strata_Precision.hpp>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -62,6 +63,9 @@ struct Devices {
 ///
 /// Throws   VendorError if the GPUs' runtime fails.
 Devices devices();
+
+/// Whether this machine's processor multiplies such numbers on matrix units many times as fast as fp32 (AMX).
+bool host_has_matrix_units(Precision precision);
 
 /// Memory that this process can take without swapping: what the system has available, or what is
 /// left of the control group's limit (a container's, a batch job's) if that is less.

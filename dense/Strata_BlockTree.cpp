@@ -3,6 +3,7 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <array>
+#include <core/Strata_Version.hpp>
 #include <core/detail/Strata_ForEachElement.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_PotrfInvert.hpp>
@@ -135,9 +136,10 @@ std::optional<Precision> low_solve_precision(LayerList const& layers) {
 }
 
 template <class ExecutionSpace>
-bool uses_inverses(LeafSolve leaf_solve) {
-  return leaf_solve == LeafSolve::Inverse ||
-         (leaf_solve == LeafSolve::Automatic && !strata::detail::runs_on_host<ExecutionSpace>);
+bool uses_inverses(LeafSolve leaf_solve, LayerList const& layers) {
+  if (leaf_solve != LeafSolve::Automatic) return leaf_solve == LeafSolve::Inverse;
+  auto const low = low_solve_precision(layers);
+  return !strata::detail::runs_on_host<ExecutionSpace> || (low && host_has_matrix_units(*low));
 }
 
 // Bytes of all leaves' inverses.
@@ -177,7 +179,7 @@ auto BlockTree<LayerList, ExecutionSpace>::bytes_needed(std::int64_t n, LayerLis
                                                         std::int64_t leaf_size) -> Bytes {
   check_sizes(n, leaf_size);
   auto const [stored, working] = count_bytes(n, layers, leaf_size);
-  bool const inverses = uses_inverses<ExecutionSpace>(LeafSolve::Automatic);
+  bool const inverses = uses_inverses<ExecutionSpace>(LeafSolve::Automatic, layers);
   return {sum(stored) + (inverses ? sum(inverse_bytes(n, layers, leaf_size)) : 0), sum(working)};
 }
 
@@ -201,7 +203,7 @@ BlockTree<LayerList, ExecutionSpace>::BlockTree(ExecutionSpace const& exec, std:
   }
   place_stored(exec);
   place_scales(exec);
-  if (uses_inverses<ExecutionSpace>(options.leaf_solve)) place_inverses(exec);
+  if (uses_inverses<ExecutionSpace>(options.leaf_solve, layers_)) place_inverses(exec);
 }
 
 // The nodes by size: blocks of one shape lie side by side, so that they can be updated in batches.

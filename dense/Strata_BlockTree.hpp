@@ -17,7 +17,7 @@ namespace strata::dense {
 
 /// How diagonal leaves are solved with.
 enum class LeafSolve {
-  Automatic,     ///< by the inverse on devices, by substitution on hosts
+  Automatic,     ///< by the inverse on devices and where a host's matrix units take the low layers
   Substitution,  ///< TRSM
   Inverse,       ///< a product with the leaf's inverse, which is kept in the tree
 };

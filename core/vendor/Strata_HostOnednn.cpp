@@ -72,8 +72,8 @@ dnnl::memory::desc transposed_desc(Matrix const& X, Op op) {
 }  // namespace
 
 struct OnednnMatmul::Impl {
-  using Key = std::tuple<Op, Op, double, double, Precision, Precision, std::int64_t, std::int64_t,
-                         std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+  using Key = std::tuple<Op, Op, double, double, Precision, Precision, Precision, std::int64_t,
+                         std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   struct Entry {
     dnnl::memory::desc source, weights, target;
     dnnl::matmul primitive;  // empty: oneDNN has no such product
@@ -103,7 +103,7 @@ struct OnednnMatmul::Impl {
   Entry& find(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
               Matrix const& C) {
     std::int64_t const k = op_a == Op::NoTrans ? A.cols : A.rows;
-    Key const key{op_a,   op_b,   alpha, beta, A.precision, B.precision,
+    Key const key{op_a,   op_b,   alpha, beta, A.precision, B.precision, C.precision,
                   C.rows, C.cols, k,     A.ld, B.ld,        C.ld};
     auto found = cache.find(key);
     if (found == cache.end()) {
@@ -124,7 +124,8 @@ bool OnednnMatmul::has_instructions(Precision operands) {
 
 bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
                         double beta, Matrix const& C) {
-  if (C.precision != Precision::fp32 || A.precision != B.precision ||
+  bool const is_rounded = C.precision == A.precision && beta == 0;  // once, from the sum in fp32
+  if ((C.precision != Precision::fp32 && !is_rounded) || A.precision != B.precision ||
       !has_instructions(A.precision))
     return false;
   // oneDNN 3.7 with avx512_core_bf16 reads a source of one row as if its entries were contiguous.

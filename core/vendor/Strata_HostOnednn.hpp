@@ -9,7 +9,8 @@
 
 namespace strata::vendor {
 
-/// oneDNN's matrix product of bf16, fp16 or fp32 matrices with an fp32 sum and result.
+/// oneDNN's matrix product of bf16, fp16 or fp32 matrices with an fp32 sum; the result is fp32, or without beta
+/// of the operands' type.
 ///
 /// Memory   keeps a primitive (generated code, costly to make) per shape, strides and factors.
 /// Throws   VendorError with oneDNN's status.

@@ -85,6 +85,11 @@ TEST(Version, MatrixUnitsAreAmongTheKernelsFlags) {
     EXPECT_EQ(std::count(units.begin(), units.end(), unit),
               flags.find(' ' + unit + ' ') != std::string::npos)
         << unit;
+  EXPECT_EQ(host_has_matrix_units(Precision::bf16),
+            std::count(units.begin(), units.end(), "amx_bf16") > 0);
+  EXPECT_EQ(host_has_matrix_units(Precision::fp16),
+            std::count(units.begin(), units.end(), "amx_fp16") > 0);
+  EXPECT_FALSE(host_has_matrix_units(Precision::fp64));
 }
 
 TEST(Version, ListsTheAcceleratorsOfTheBackend) {

@@ -43,5 +43,25 @@ TEST(OnednnMatmul, EqualsTheReferenceForAllTransposesAndFactors) {
   }
 }
 
+// One rounding of the sum, also into the low type itself.
+TEST(OnednnMatmul, RoundsOnceIntoTheOperandsType) {
+  vendor::OnednnMatmul matmul;
+  for (Precision const precision : {bf16, fp16}) {
+    if (!vendor::OnednnMatmul::has_instructions(precision)) continue;
+    using Stored = StoredMatrix<Kokkos::DefaultHostExecutionSpace>;
+    Stored const A(reference::random(70, 900, 1), precision, 3),
+        B(reference::random(900, 17, 2), precision, 1);
+    Stored const C(reference::generate(70, 17, [](auto, auto) { return nan_value; }), precision, 2),
+        sum(reference::random(70, 17, 4), precision);
+    ASSERT_TRUE(matmul.gemm(Op::NoTrans, Op::NoTrans, -2, A.ref(), B.ref(), 0, C.ref()));
+    auto const a = A.read(), b = B.read(), none = reference::random(70, 17, 3);
+    EXPECT_TRUE(is_close(C.read(), reference::gemm(-2, a, b, 0, none),
+                         reference::gemm(2, reference::abs(a), reference::abs(b), 0, none),
+                         {900, fp32, precision}));
+    EXPECT_TRUE(C.padding_is_untouched());
+    EXPECT_FALSE(matmul.gemm(Op::NoTrans, Op::NoTrans, 1, A.ref(), B.ref(), 1, sum.ref()));
+  }
+}
+
 }  // namespace
 }  // namespace strata::test
