@@ -13,7 +13,8 @@ import math
 import pathlib
 import sys
 
-import paper_a
+sys.dont_write_bytecode = True
+import paper_a  # noqa: E402
 
 SKIPPED = 77
 HOSTS = ("Serial", "OpenMP", "Threads")  # execution spaces whose rates the paper's GPUs are no measure for
@@ -36,7 +37,8 @@ def rows_of(documents, folders=()):
                 continue
             named = pathlib.Path(row.get("trace", "absent"))
             path = next((path for path in (folder / named.name, named) if "trace" in row and path.is_file()), None)
-            yield dict(row, gemm=document["gemm_flop_per_s"], trace=path)
+            asked = document.get("precisions", PRECISIONS)
+            yield dict(row, gemm=document["gemm_flop_per_s"], trace=path, asked=[name.split("_")[0] for name in asked])
 
 
 def fastest(rows, *names):
@@ -86,6 +88,13 @@ def lanes_of(trace):
             lanes[event["tid"]].append((event["ts"] / 1e6, (event["ts"] + event["dur"]) / 1e6))
     zero = min(start for spans in lanes.values() for start, _ in spans)
     return {names[tid]: [(start - zero, end - zero) for start, end in lanes[tid]] for tid in sorted(lanes)}
+
+
+def machine(document):
+    parts = [document.get("device", document["host"]), document["execution_space"]]
+    if "strata_commit" in document:
+        parts.append(f"Strata {document['strata_commit']}")
+    return ", ".join(parts)
 
 
 def budget_name(row):
@@ -159,7 +168,7 @@ class Drawing:
         if not maps:
             return
         columns = min(4, len(maps))
-        figure, grid = self.plt.subplots(-(-len(maps) // columns), columns, figsize=(2.6 * columns, 2.9 * -(-len(maps) // columns)), squeeze=False)
+        figure, grid = self.plt.subplots(-(-len(maps) // columns), columns, figsize=(2.6 * columns, 3.3 * -(-len(maps) // columns)), squeeze=False)
         for axes in grid.flat:
             axes.set_axis_off()
         for axes, (caption, text) in zip(grid.flat, maps.items()):
@@ -195,7 +204,9 @@ class Drawing:
                 whole.broken_barh([(a, b - a) for a, b in merged(spans, longest / 4000)], (y - 0.4, 0.8), color=colour)
             whole.set_yticks(range(len(ROWS)), shares, fontsize=7)
             whole.set(xlim=(0, longest))
-            window = (end * (0.5 - ZOOM / 2), end * (0.5 + ZOOM / 2))
+            starts = sorted(start for spans in found.values() for start, _ in spans)
+            middle = starts[len(starts) // 2]
+            window = (middle - end * ZOOM / 2, middle + end * ZOOM / 2)
             for y, (name, spans) in enumerate(found.items()):
                 inside = [(a, b - a) for a, b in spans if b > window[0] and a < window[1]]
                 colour = next(colour for kind, colour in ROWS.items() if name.endswith(kind))
@@ -264,7 +275,8 @@ def draw_variants(drawing, one, suffix, vendor, rate):
 
 
 def draw_mixed(drawing, rows):
-    """Figures 10, 11 and 12: one panel for each correlation, one line for each accuracy."""
+    """Figures 10, 11 and 12, of all four precisions: one panel for each correlation, one line for each accuracy."""
+    rows = [row for row in rows if row["asked"] == PRECISIONS or row["accuracy"] == 0]
     best = fastest([row for row in rows if row["devices"] == 1], "n", "range", "accuracy").values()
     mixed = sorted({row["range"] for row in best if row["accuracy"] > 0})
     label = lambda row: f"accuracy {row['accuracy']:g}" if row["accuracy"] else "fp64"
@@ -289,10 +301,9 @@ def draw_pictures(drawing, rows):
     maps = {}
     for row in sorted(rows, key=lambda row: (row["range"], -row["accuracy"], row["n"])):
         if row.get("map") and row["accuracy"] > 0:
-            used = ", ".join(name for name, letter in zip(PRECISIONS, "DSHQ") if letter in row["map"])
-            maps[(row["range"], row["accuracy"], used)] = row  # the largest
-    caption = lambda row, used: f"{name_of(row['range'])}, {row['accuracy']:g}\n{used}\nn = {row['n']}, tiles of {row['tile_size']}"
-    drawing.maps("figure4", {caption(row, used): row["map"] for (_, _, used), row in maps.items()})
+            maps[(row["range"], row["accuracy"], *row["asked"])] = row  # the largest
+    caption = lambda row: f"{name_of(row['range'])}, {row['accuracy']:g}\n{', '.join(row['asked'])}\nn = {row['n']}, tiles of {row['tile_size']}"
+    drawing.maps("figure4", {caption(row): row["map"] for row in maps.values()})
     traced = list({row["trace"]: row for row in rows if row["trace"]}.values())  # who wrote a file last is in it
     for devices in sorted({row["devices"] for row in traced}):
         some = [row for row in traced if row["devices"] == devices]
@@ -342,7 +353,7 @@ def main():
     rows = list(rows_of(documents, [path.parent for path in arguments.study]))
     if not rows:
         sys.exit("no factorisation is in these files")
-    title = ", ".join(sorted({f"{document['host']}, {document['execution_space']}" for document in documents}))
+    title = "; ".join(sorted({machine(document) for document in documents}))
     title += ", simulated" if any(row.get("simulated") for row in rows) else ""
     lines = [title, ""] + list(table(rows))
     print("\n".join(lines))
