@@ -34,7 +34,7 @@ void add_tile_options(CLI::App& command, TileOptions& options, std::string const
     return option;
   };
   add(add_parsed(command, "--precisions", options.precisions, parse_precisions,
-                 "of tiles, as fp64,fp32,fp16,fp8; needs --epsilon [fp64]"),
+                 "of tiles, used with --epsilon [fp64,fp32,fp16,fp8]; without it fp64"),
       "LIST");
   add(command.add_option(
           "--epsilon", options.epsilon,

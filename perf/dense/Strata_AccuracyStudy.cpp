@@ -250,16 +250,18 @@ int run(std::int64_t n, std::int64_t leaf, std::int64_t figure8_n, std::string c
                 figure.back()["digits_of_storage"].get<double>());
   }
   if (!path.empty()) {
+    auto const machine = devices();
+    Json document{{"schema", "strata.accuracy_study/1"},
+                  {"strata_commit", configuration().commit},
+                  {"n", n},
+                  {"leaf_size", leaf},
+                  {"host", machine.host.model},
+                  {"execution_space", Exec::name()},
+                  {"rows", rows},
+                  {"figure8", figure}};
+    if (!machine.accelerators.empty()) document["device"] = machine.accelerators.front().name;
     std::ofstream file(path);
-    file << Json{{"schema", "strata.accuracy_study/1"},
-                 {"n", n},
-                 {"leaf_size", leaf},
-                 {"host", devices().host.model},
-                 {"execution_space", Exec::name()},
-                 {"rows", rows},
-                 {"figure8", figure}}
-                .dump(1)
-         << '\n';
+    file << document.dump(1) << '\n';
     if (!file) throw IoError("cannot write " + path);
   }
   // A solve that failed must say so; one that claims success must be right.

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draw the counterparts of paper A's figures 4 to 8 and 10, and print the table of results as Markdown.
 
-Reads what `strata_dense_benchmark --benchmark_out=...` and `strata_accuracy_study --json` wrote. Ratios are of medians of
-one file, that is of one run. The paper's numbers are those that its text states for n = 65536 on an H200.
+Reads what `strata_dense_benchmark --benchmark_out=...` and `strata_accuracy_study --json` wrote; several studies, each with its
+own --figure8, make figure 8 over n. Ratios are of medians of one file, that is of one run. The paper's numbers are those that
+its text states for n = 65536 on an H200; table.md has them beside Strata's at that order, or at the largest that there is.
 """
 import argparse
 import collections
@@ -103,27 +104,43 @@ def draw_lines(plt, path, title, unit, lines, paper, colour, log=False):
     """One line for each layer list over n, the paper's numbers as stars of the same colour."""
     if not lines:
         raise ValueError(f"no data for {path.name}: {title}")
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
     for layers, points in lines.items():
         axes.plot(*zip(*points), marker="o", ms=4, color=colour[layers], label=layers)
     for layers, value in paper.items():
         axes.plot(PAPER_N, value, marker="*", ms=13, mfc="none", color=colour[layers], ls="none")
         axes.annotate(layers, (PAPER_N, value), textcoords="offset points", xytext=(-8, -2), fontsize=6, ha="right")
-    axes.plot([], [], marker="*", ms=13, mfc="none", color="black", ls="none", label="paper A (stated, n = 65536)")
-    axes.set_xscale("log", base=2)
+    if paper:
+        axes.plot([], [], marker="*", ms=13, mfc="none", color="black", ls="none", label="paper A, stated\n(n = 65536)")
+    scale_by_n(axes, [n for points in lines.values() for n, _ in points] + [PAPER_N] * bool(paper))
     if log:
         axes.set_yscale("log")
-    axes.set(title=title, xlabel="n", ylabel=unit)
+    axes.set(ylabel=unit)
+    figure.suptitle(title, fontsize=9)
+    figure.legend(fontsize=7, loc="outside right upper")
+    save(plt, figure, path)
+
+
+def scale_by_n(axes, orders):
+    """The axis of n: powers of two, and a tick for each order."""
+    axes.set_xscale("log", base=2)
+    ticks = sorted(set(orders))
+    axes.set_xticks(ticks, [str(n) for n in ticks], fontsize=7)
+    axes.set(xlabel="n")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=7, ncols=2)
-    figure.savefig(path)
+
+
+def save(plt, figure, path):
+    figure.savefig(path, dpi=120, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
     plt.close(figure)
+    print(path)
 
 
-def draw_digits(plt, path, rows):
+def draw_digits(plt, path, rows, where):
     """Digits of L by layer list, with those that storing L64 in the layers leaves, and the paper's."""
     if not rows:
         raise ValueError(f"no data for {path.name}: give a study by --study")
+    rows = [row for row in rows if row["n"] == max(row["n"] for row in rows)]
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     names = [short_name(row["layers"]) for row in rows]
     places = range(len(rows))
@@ -135,13 +152,13 @@ def draw_digits(plt, path, rows):
     axes.plot([], [], marker="*", ms=13, mfc="none", color="crimson", ls="none", label="paper A (stated)")
     axes.set_yticks(places, names)
     axes.invert_yaxis()
-    axes.set(title=f"Accuracy of L, paper A's matrix, n = {rows[0]['n']} (figure 8)", xlabel="-log10 ||L - L64|| / ||L64||")
+    axes.set(xlabel="-log10 ||L - L64|| / ||L64||")
+    figure.suptitle(f"Accuracy of L, paper A's matrix, n = {rows[0]['n']} (figure 8)\n{where}", fontsize=9)
     axes.legend(fontsize=8)
-    figure.savefig(path)
-    plt.close(figure)
+    save(plt, figure, path)
 
 
-def draw_best(plt, path, points):
+def draw_best(plt, path, points, where):
     if not points:
         raise ValueError(f"no data for {path.name}: no mixed layers beside the vendor's potrf")
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
@@ -149,12 +166,11 @@ def draw_best(plt, path, points):
     for n, ratio, layers in points:
         axes.annotate(layers, (n, ratio), textcoords="offset points", xytext=(4, 6), fontsize=7)
     axes.plot(PAPER_N, PAPER_BEST, marker="*", ms=13, mfc="none", ls="none", label="paper A, best mixed layers")
-    axes.set_xscale("log", base=2)
-    axes.set(title="Cholesky, best mixed layers (figure 10)", xlabel="n", ylabel="speedup over the vendor's fp64")
-    axes.grid(alpha=0.3)
+    scale_by_n(axes, [n for n, _, _ in points] + [PAPER_N])
+    axes.set(ylabel="speedup over the vendor's fp64")
+    figure.suptitle(f"Cholesky, best mixed layers (figure 10)\n{where}", fontsize=9)
     axes.legend(fontsize=8)
-    figure.savefig(path)
-    plt.close(figure)
+    save(plt, figure, path)
 
 
 def table(results, shown):
@@ -192,17 +208,53 @@ def machine(document):
     return ", ".join(parts + [f"Strata {context['strata_commit']}", context["date"][:10]])
 
 
-def draw_all(plt, results, digits, folder):
+def compared(results, digits):
+    """(figure, what, layers, n, the paper's number, Strata's) at the paper's order, or at the largest that there is."""
+    for figure, operation in ((4, "tree_syrk"), (5, "tree_trsm"), (7, "tree_potrf")):
+        ratios = series(results, operation, "ratio")
+        for layers, stated in PAPER_SPEEDUP[operation].items():
+            if layers in ratios:
+                yield figure, f"{operation}, speedup", layers, *ratios[layers][-1][:1], stated, ratios[layers][-1][1]
+    rates = series(results, "tree_potrf", "flop_per_s")
+    for layers, stated in PAPER_TERAFLOPS.items():
+        if layers in rates:
+            yield 6, "tree_potrf, TFlop/s", layers, rates[layers][-1][0], stated, rates[layers][-1][1] / 1e12
+    largest = {short_name(row["layers"]): row for row in sorted(digits, key=lambda row: row["n"])}
+    for layers, stated in PAPER_DIGITS.items():
+        if layers in largest:
+            yield 8, "digits of L", layers, largest[layers]["n"], stated, largest[layers]["digits"]
+    for n, ratio, layers in best_mixed(results)[-1:]:
+        yield 10, "tree_potrf, best mixed layers, speedup", layers, n, PAPER_BEST, ratio
+
+
+def comparison(results, digits):
+    """The paper's numbers beside Strata's, as Markdown."""
+    yield "| figure | what | layers | paper A, n = 65536 | Strata | n |"
+    yield "|---|---|---|---|---|---|"
+    for figure, what, layers, n, stated, own in compared(results, digits):
+        yield f"| {figure} | {what} | {layers} | {stated:.3g} | {own:.3g} | {n} |"
+
+
+def draw_all(plt, results, digits, folder, kind, where):
     folder.mkdir(parents=True, exist_ok=True)
     over, colour = "speedup over the vendor's fp64", colours(plt, results)
+    path = lambda name: folder / f"{name}.{kind}"
     for number, operation, title in ((4, "tree_syrk", "SYRK, n = k"), (5, "tree_trsm", "TRSM, m = n"), (7, "tree_potrf", "Cholesky")):
         lines = series(results, operation, "ratio")
-        draw_lines(plt, folder / f"figure{number}.svg", f"{title} (figure {number})", over, lines, PAPER_SPEEDUP[operation], colour, number == 4)
+        title = f"{title} (figure {number})\n{where}"
+        draw_lines(plt, path(f"figure{number}"), title, over, lines, PAPER_SPEEDUP[operation], colour, number == 4)
     rates = series(results, "tree_potrf", "flop_per_s")
     teraflops = {layers: [(n, rate / 1e12) for n, rate in points] for layers, points in rates.items()}
-    draw_lines(plt, folder / "figure6.svg", "Cholesky throughput (figure 6)", "TFlop/s", teraflops, PAPER_TERAFLOPS, colour, True)
-    draw_digits(plt, folder / "figure8.svg", digits)
-    draw_best(plt, folder / "figure10.svg", best_mixed(results))
+    title = f"Cholesky throughput (figure 6)\n{where}"
+    draw_lines(plt, path("figure6"), title, "TFlop/s", teraflops, PAPER_TERAFLOPS, colour, True)
+    draw_digits(plt, path("figure8"), digits, where)
+    lines = collections.defaultdict(list)
+    for row in sorted(digits, key=lambda row: row["n"]):
+        lines[short_name(row["layers"])].append((row["n"], row["digits"]))
+    if max(map(len, lines.values())) > 1:
+        title = f"Accuracy of L, paper A's matrix (figure 8)\n{where}"
+        draw_lines(plt, path("figure8_sizes"), title, "-log10 ||L - L64|| / ||L64||", lines, {}, colour)
+    draw_best(plt, path("figure10"), best_mixed(results), where)
 
 
 def self_test():
@@ -217,33 +269,42 @@ def self_test():
     results = medians({"benchmarks": rows})
     assert results[Key("tree_potrf", "fp16,fp32", 8, "")]["ratio"] == 2, results
     assert best_mixed(results) == [(8, 2, "fp16,fp32")]
+    digits = [{"layers": "fp16,fp32", "n": n, "digits": value} for n, value in ((16, 5), (8, 6))]
+    assert list(compared(results, digits))[-2:] == [
+        (8, "digits of L", "fp16,fp32", 16, 7.5, 5),
+        (10, "tree_potrf, best mixed layers, speedup", "fp16,fp32", 8, PAPER_BEST, 2),
+    ]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path, help="where the figures and table.md go")
     parser.add_argument("--benchmarks", type=pathlib.Path, nargs="+", required=True, help="JSON of strata_dense_benchmark")
-    parser.add_argument("--study", type=pathlib.Path, required=True, help="JSON of strata_accuracy_study")
+    parser.add_argument("--study", type=pathlib.Path, nargs="+", required=True, help="JSON of strata_accuracy_study")
+    parser.add_argument("--format", choices=["svg", "png"], default="svg", help="of the figures [svg]")
     parser.add_argument("--layers", nargs="*", help="only these in the table, such as fp16x5,fp32")
     arguments = parser.parse_args()
     self_test()
     documents = [json.loads(path.read_text()) for path in arguments.benchmarks]
     results = {key: row for document in documents for key, row in medians(document).items()}
-    lines = [machine(document) for document in documents] + [""] + list(table(results, arguments.layers))
-    print("\n".join(lines))
-    if len(lines) == len(documents) + 3:
+    digits = [row for path in arguments.study for row in json.loads(path.read_text())["figure8"]]
+    rows = list(table(results, arguments.layers))
+    if len(rows) == 2:
         sys.exit("no benchmark stands beside a vendor's call")
+    machines = list(dict.fromkeys(machine(document) for document in documents))
+    lines = machines + [""] + list(comparison(results, digits)) + [""] + rows
+    print("\n".join(lines))
     try:
         import matplotlib
     except ImportError:
         print("matplotlib is not installed: no figures")
         return SKIPPED
-    matplotlib.use("svg")
+    matplotlib.use("svg" if arguments.format == "svg" else "agg")
     matplotlib.rcParams["svg.hashsalt"] = "strata"
     matplotlib.rcParams["svg.fonttype"] = "none"
     import matplotlib.pyplot as plt
 
-    draw_all(plt, results, json.loads(arguments.study.read_text())["figure8"], arguments.folder)
+    draw_all(plt, results, digits, arguments.folder, arguments.format, "; ".join(machines))
     (arguments.folder / "table.md").write_text("\n".join(lines) + "\n")
     return 0
 

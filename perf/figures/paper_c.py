@@ -4,7 +4,8 @@
 """Draw the counterparts of paper C's figures 4, 5, 7 and 8, and print the table of runs as Markdown.
 
 Reads what `strata hpgmxp --json` wrote, one file a run. Runs of one local size on growing numbers of ranks are a line of
-weak scaling. The paper's numbers are those that its text states for one rank of a GPU.
+weak scaling. The paper's numbers are those that its text states, of a GCD of an AMD MI250X, half a GPU. Its figure 9, a trace of
+the halo exchange, has no counterpart: no command of Strata's writes device times of the sparse module.
 """
 import argparse
 import collections
@@ -24,16 +25,23 @@ COLOURS = {
     "update": "#b2182b",
 }
 PAPER_SPEEDUP = 1.6  # figure 5, penalised
+# Figure 4, GF/s of a rank: 17.23 PF on 75,264 GCDs, 78 % of the rate on the 8 GCDs of one node.
+PAPER_RATES = {"75,264 GCDs": 17.23e6 / 75264, "8 GCDs": 17.23e6 / 75264 / 0.78}
 
 Run = collections.namedtuple("Run", "local ranks document")
 
 
 def runs_of(documents):
     for document in documents:
-        if not document.get("schema", "").startswith("strata.hpgmxp/") or "mixed" not in document:
-            continue
+        whole = all(document.get(name) for name in ("mixed", "fp64", "speedup", "rating_gflops"))
+        if not document.get("schema", "").startswith("strata.hpgmxp/") or not whole:
+            continue  # a phase alone has nothing to be compared with
         problem = document["problem"]
         yield Run("x".join(map(str, problem["local"])), math.prod(problem["ranks"]), document)
+
+
+def ranks_of(run):
+    return "1 rank" if run.ranks == 1 else f"{run.ranks} ranks"
 
 
 def motifs(document, phase):
@@ -56,29 +64,47 @@ def table(runs):
         )
 
 
+def machine(document):
+    built = document["configuration"]
+    accelerators = [accelerator["name"] for accelerator in built["accelerators"]]
+    names = list(dict.fromkeys(accelerators)) or [built["host"]["model"]]
+    return f"{', '.join(names)}, {built['default_backend']}, Strata {built['commit']}"
+
+
 class Drawing:
-    def __init__(self, plt, folder):
-        self.plt, self.folder = plt, folder
+    def __init__(self, plt, folder, title, kind):
+        self.plt, self.folder, self.title, self.kind = plt, folder, title, kind
 
     def save(self, figure, stem):
-        self.folder.mkdir(parents=True, exist_ok=True)
+        figure.suptitle(self.title, fontsize=7)
         figure.tight_layout()
-        figure.savefig(self.folder / f"{stem}.png", dpi=120)
+        path = self.folder / f"{stem}.{self.kind}"
+        figure.savefig(path, dpi=120, metadata={"Date": None} if self.kind == "svg" else {"Software": None})
         self.plt.close(figure)
-        print(f"{self.folder / stem}.png")
+        print(path)
 
     def scaling(self, runs):
-        """Figure 4: penalised GF/s over ranks, and what the rate of one rank would give."""
-        figure, axes = self.plt.subplots(figsize=(6, 4))
-        for local in dict.fromkeys(run.local for run in runs):
+        """Figure 4: GF/s of a rank over ranks, that of the mixed solver penalised, and its share of one rank's."""
+        figure, axes = self.plt.subplots(figsize=(6.5, 4.5))
+        ranks = sorted({run.ranks for run in runs})
+        for k, local in enumerate(dict.fromkeys(run.local for run in runs)):
             of_size = [run for run in runs if run.local == local]
-            ranks = [run.ranks for run in of_size]
-            for phase, style in zip(PHASES, ("--", "-")):
-                axes.plot(ranks, [r.document[phase]["gflops"] for r in of_size], style, marker="o", label=f"{local}, {phase}")
-            if ranks[0] == 1 and len(ranks) > 1:
-                first = of_size[0].document["mixed"]["gflops"]
-                axes.plot(ranks, [first * r for r in ranks], ":", color="grey", label="ideal")
-        axes.set(xlabel="ranks", ylabel="GF/s", xscale="log", yscale="log")
+            rates = {
+                "mixed, penalised": [(run.ranks, run.document["rating_gflops"] / run.ranks) for run in of_size],
+                "fp64": [(run.ranks, run.document["fp64"]["gflops"] / run.ranks) for run in of_size],
+            }
+            for (name, points), style in zip(rates.items(), ("-", "--")):
+                axes.plot(*zip(*points), style, marker="o", color=f"C{k}", label=f"{local}, {name}")
+                for x, y in points[1:] if points[0][0] == 1 else []:
+                    axes.annotate(f"{100 * y / points[0][1]:.0f} %", (x, y), textcoords="offset points", xytext=(0, 5), fontsize=7)
+        on_gpu = all(run.document["configuration"]["accelerators"] for run in runs)
+        for name, rate in PAPER_RATES.items() if on_gpu else []:
+            axes.axhline(rate, linestyle=":", linewidth=0.8, color="grey")
+            axes.annotate(f"the paper's, {name}", (0.99, rate), xycoords=("axes fraction", "data"), fontsize=7, ha="right", va="bottom")
+        axes.set(xlabel="ranks", ylabel="GF/s of a rank", xscale="log")
+        axes.set_xticks(ranks, [str(r) for r in ranks])
+        axes.minorticks_off()
+        axes.set_ylim(bottom=0)
         axes.legend(fontsize=7)
         self.save(figure, "figure4_scaling")
 
@@ -91,7 +117,7 @@ class Drawing:
             high, low = (motifs(run.document, phase) for phase in PHASES)
             ratios = [high[n]["seconds"] / low[n]["seconds"] if low.get(n, {}).get("seconds") else 0 for n in names]
             xs = [x + k * width for x in range(len(names) + 1)]
-            axes.bar(xs, ratios + [run.document["speedup"]], width, label=f"{run.local}, {run.ranks} ranks")
+            axes.bar(xs, ratios + [run.document["speedup"]], width, label=f"{run.local}, {ranks_of(run)}")
         axes.axhline(PAPER_SPEEDUP, linestyle="--", linewidth=0.8, color="grey")
         axes.annotate("the paper's, penalised", (0.01, PAPER_SPEEDUP), xycoords=("axes fraction", "data"), fontsize=7, va="bottom")
         axes.set_xticks([x + 0.4 - width / 2 for x in range(len(names) + 1)], names + ["all, penalised"], fontsize=7, rotation=20)
@@ -102,13 +128,16 @@ class Drawing:
     def breakdown(self, runs):
         """Figure 7: shares of an iteration's time by motif."""
         figure, axes = self.plt.subplots(figsize=(max(4, 1.2 * len(runs) * 2), 4))
-        labels = []
+        labels, tallest = [], max(run.document[phase]["ms_per_iteration"] for run in runs for phase in PHASES)
         for k, (run, phase) in enumerate((run, phase) for run in runs for phase in PHASES):
             time, bottom = run.document[phase]["ms_per_iteration"], 0
             for name, motif in motifs(run.document, phase).items():
                 axes.bar(k, motif["share"] * time, 0.7, bottom=bottom, color=COLOURS.get(name, "grey"), label=None if k else name)
+                if motif["share"] * time > 0.04 * tallest:
+                    height = bottom + motif["share"] * time / 2
+                    axes.annotate(f"{100 * motif['share']:.0f} %", (k, height), fontsize=7, ha="center", va="center")
                 bottom += motif["share"] * time
-            labels.append(f"{run.local}\n{run.ranks} ranks\n{phase}")
+            labels.append(f"{run.local}\n{ranks_of(run)}\n{phase}")
         axes.set_xticks(range(len(labels)), labels, fontsize=7)
         axes.set(ylabel="ms an iteration")
         axes.legend(fontsize=7)
@@ -117,17 +146,18 @@ class Drawing:
     def roofline(self, run):
         """Figure 8: flop/s of each motif over its flops a byte, below the rate of the copy."""
         figure, axes = self.plt.subplots(figsize=(6, 4))
-        copy, seen = run.document["copy_gb_per_s"], []
+        copy, seen = run.document["copy_gb_per_s"] * run.ranks, []
         for phase, marker in zip(PHASES, "os"):
             for name, motif in motifs(run.document, phase).items():
-                if motif["gflops"] <= 0 or motif["gb_per_s"] <= 0:
+                if not motif["gflops"] or not motif["gb_per_s"]:
                     continue
                 intensity = motif["gflops"] / motif["gb_per_s"]
                 axes.plot(intensity, motif["gflops"], marker, color=COLOURS.get(name, "grey"), label=f"{name}, {phase}")
                 seen.append(intensity)
         ends = [min(seen) / 2, max(seen) * 2]
         axes.plot(ends, [copy * x for x in ends], "k-", linewidth=0.8, label=f"copy, {copy:.4g} GB/s")
-        axes.set(xlabel="flops a byte (model)", ylabel="GF/s", xscale="log", yscale="log", title=f"{run.local}, {run.ranks} ranks")
+        axes.set(xlabel="flops a byte (model)", ylabel="GF/s of all ranks", xscale="log", yscale="log")
+        axes.set_title(f"{run.local}, {ranks_of(run)}", fontsize=8)
         axes.legend(fontsize=6)
         self.save(figure, "figure8_roofline")
 
@@ -136,24 +166,30 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path, help="where the figures go")
     parser.add_argument("--runs", type=pathlib.Path, nargs="+", required=True, help="JSON of `strata hpgmxp --json`")
+    parser.add_argument("--format", choices=["svg", "png"], default="svg", help="of the figures [svg]")
     arguments = parser.parse_args()
     runs = sorted(runs_of(json.loads(path.read_text()) for path in arguments.runs), key=lambda run: (len(run.local), run.local, run.ranks))
     if not runs:
-        sys.exit("paper_c.py: none of these files is a benchmark run of strata hpgmxp")
-    print("\n".join(table(runs)))
+        sys.exit("paper_c.py: none of these files is a whole benchmark run of strata hpgmxp")
+    lines = list(dict.fromkeys(machine(run.document) for run in runs)) + [""] + list(table(runs))
+    print("\n".join(lines))
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    (arguments.folder / "table.md").write_text("\n".join(lines) + "\n")
     try:
         import matplotlib
     except ImportError:
         print("no matplotlib: no figures", file=sys.stderr)
         sys.exit(SKIPPED)
-    matplotlib.use("Agg")
+    matplotlib.use("svg" if arguments.format == "svg" else "agg")
+    matplotlib.rcParams["svg.hashsalt"] = "strata"
+    matplotlib.rcParams["svg.fonttype"] = "none"
     import matplotlib.pyplot as plt
 
-    drawing = Drawing(plt, arguments.folder)
+    drawing = Drawing(plt, arguments.folder, "; ".join(dict.fromkeys(machine(run.document) for run in runs)), arguments.format)
     drawing.scaling(runs)
     drawing.speedups(runs)
     drawing.breakdown(runs)
-    drawing.roofline(max(runs, key=lambda run: run.document["problem"]["equations"] / run.ranks))
+    drawing.roofline(max(runs, key=lambda run: (run.document["problem"]["equations"] / run.ranks, -run.ranks)))
 
 
 if __name__ == "__main__":

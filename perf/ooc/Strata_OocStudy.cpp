@@ -54,15 +54,19 @@ void for_each_case(Request const& r, Function const& f) {
 
 void write_json(Request const& request, double gemm, double gemm_tile, Json const& rows) {
   if (request.json.empty()) return;
-  Json const document{{"schema", "strata.ooc_study/1"},
-                      {"host", devices().host.model},
-                      {"execution_space", Exec::name()},
-                      {"gemm_n", request.gemm_n},
-                      {"gemm_flop_per_s", gemm},
-                      {"gemm_tile_flop_per_s", gemm_tile},
-                      {"nu", 0.5},
-                      {"nugget", request.nugget},
-                      {"rows", rows}};
+  auto const machine = devices();
+  Json document{{"schema", "strata.ooc_study/1"},
+                {"strata_commit", configuration().commit},
+                {"host", machine.host.model},
+                {"execution_space", Exec::name()},
+                {"gemm_n", request.gemm_n},
+                {"gemm_flop_per_s", gemm},
+                {"gemm_tile_flop_per_s", gemm_tile},
+                {"nu", 0.5},
+                {"nugget", request.nugget},
+                {"precisions", request.precisions},
+                {"rows", rows}};
+  if (!machine.accelerators.empty()) document["device"] = machine.accelerators.front().name;
   write_text_file(request.json, document.dump(1) + "\n");
 }
 

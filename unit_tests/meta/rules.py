@@ -169,6 +169,36 @@ def general_offences(path, text):
             yield 1, "no include guard STRATA_..._HPP that ends in the file's stem"
 
 
+def anchors(text):
+    """The anchors that the headings of a Markdown text get, as the platforms make them."""
+    headings = re.findall(r"^#+ +(.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+def link_offences(text, folder):
+    """(line, what) of each relative link or picture of a Markdown text in `folder` that leads nowhere."""
+    blank = lambda match: re.sub(r"[^\n]", " ", match.group(0))
+    prose = re.sub(r"^```.*?^```|^    [^\n]*|`[^`\n]*`", blank, text, flags=re.M | re.S)
+    for match in re.finditer(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", match[1]):
+            continue  # another place than this repository
+        place, _, anchor = match[1].partition("#")
+        target = folder / place
+        there = target.exists() if place else True
+        if there and anchor and (not place or target.suffix == ".md"):
+            there = anchor in anchors(target.read_text(encoding="utf-8") if place else text)
+        if not there:
+            yield prose.count("\n", 0, match.start()) + 1, f"a link that leads nowhere: {match[1]}"
+
+
+def self_test_of_links():
+    here = pathlib.Path(__file__).resolve().parent
+    text = "# A heading, 1\n[x](https://a.b/c) [x](rules.py) [x](#a-heading-1) ![x](../meta)\n    f[](int i)\n`a](b)`\n```\n[](c)\n```\n"
+    assert not list(link_offences(text, here)), list(link_offences(text, here))
+    for bad in ("[x](absent.py)", "[x](#no-heading)", "![x](absent/x.svg)", "\n[`x`](../absent)"):
+        assert len(list(link_offences("# A\n" + bad, here))) == 1, bad
+
+
 def self_test():
     good = [
         'Kokkos::parallel_for("strata::f", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) {});',
@@ -211,6 +241,7 @@ def self_test():
     for snippet in bad:
         assert list(library_offences(snippet)), snippet
     self_test_of_vendors()
+    self_test_of_links()
 
 
 def self_test_of_vendors():
@@ -241,11 +272,12 @@ def main():
         folder = place.parts[0]
         if folder.startswith("build") or (folder.startswith(".") and folder != ".ci") or not path.is_file():
             continue  # build trees and what tools leave behind
-        if path.suffix not in SOURCES and path.name not in SCRIPTS:
+        is_text = path.suffix == ".md"
+        if path.suffix not in SOURCES and path.name not in SCRIPTS and not is_text:
             continue
         files += 1
         text = path.read_text(encoding="utf-8")
-        found = list(general_offences(path, text))
+        found = list(link_offences(text, path.parent) if is_text else general_offences(path, text))
         if place.parts[0] in LIBRARY and path.suffix in (".hpp", ".cpp"):
             found += library_offences(text, place.as_posix())
             if "vendor" not in place.parts:
