@@ -31,6 +31,13 @@ struct RowBlock {
     row = begin > range.begin ? begin : range.begin;
     count = static_cast<int>(end - row);
   }
+  /// Of a block that is not empty; known to a device's compiler, so that sums stay in registers.
+  KOKKOS_FUNCTION int size() const {
+    if constexpr (Rows == 1)
+      return 1;
+    else
+      return count;
+  }
   static std::int64_t items(RowRange range) {
     if (range.size() <= 0) return 0;
     return (range.end - range.begin / slice_rows * slice_rows + Rows - 1) / Rows;
@@ -135,10 +142,11 @@ struct RowBlock {
 };
 
 // In a large launch a device runs so many threads at once that the loads of some hide the latency of
-// others'; in a small one each thread has a whole row on its way.
+// others', as many as keep what they have on its way in registers; in a small one each thread has a whole row on its way.
+constexpr int crowd = 256;
 template <class Scalar>
-using Crowded = Kokkos::LaunchBounds<512, sizeof(Scalar) == 4 ? 3 : 2>;
-constexpr int whole_row = 27;
+using Crowded = Kokkos::LaunchBounds<crowd, sizeof(Scalar) == 4 ? 5 : 4>;
+constexpr int whole_row = 27, few = 3;
 
 /// Runs a kernel's items on a device, in teams of neighbours that share what they read.
 template <class Exec, class Kernel>
@@ -161,7 +169,7 @@ void launch_items(std::string const& label, Exec const& exec, std::int64_t items
         label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, items), kernel);
   } else {
     // Small launches are spread over the device.
-    int const threads = items >= large_launch ? 512 : 64;
+    int const threads = items >= large_launch ? crowd : 64;
     auto const teams = static_cast<int>((items + threads - 1) / threads);
     using Kernels = InTeams<Exec, Kernel>;
     Kokkos::parallel_for(label, typename Kernels::Policy(exec, teams, threads), Kernels{kernel});
@@ -198,9 +206,10 @@ struct Multiply {
     RowBlock<Rows> const block(range, item);
     if (block.count <= 0) return;
     Products<Rows, Scalar, Subtract> products;
-    for (int r = 0; r < block.count; ++r) products.sum[r] = Subtract ? b[block.row + r] : Scalar(0);
+    for (int r = 0; r < block.size(); ++r)
+      products.sum[r] = Subtract ? b[block.row + r] : Scalar(0);
     block.for_each_entry(A, x, products);
-    for (int r = 0; r < block.count; ++r) y[block.row + r] = products.sum[r];
+    for (int r = 0; r < block.size(); ++r) y[block.row + r] = products.sum[r];
   }
 };
 
@@ -236,8 +245,15 @@ struct Remainders {
   }
   KOKKOS_FUNCTION void add(int r, std::int32_t distance, Scalar value, Scalar x) {
     bool const own = distance == 0;
-    diagonal[r] += own ? value : Scalar(0);
-    sum[r] -= own ? Scalar(0) : value * x;
+    if constexpr (Rows == 1) {
+      if (own)
+        diagonal[r] += value;
+      else
+        sum[r] -= value * x;
+    } else {  // no branch in a loop over rows
+      diagonal[r] += own ? value : Scalar(0);
+      sum[r] -= own ? Scalar(0) : value * x;
+    }
   }
 };
 
@@ -255,12 +271,12 @@ struct Relax {
     if (block.count <= 0) return;
     Remainders<Rows, Scalar, Initial> left;
     left.swept = static_cast<std::int32_t>(range.begin - block.row);
-    for (int r = 0; r < block.count; ++r) {
+    for (int r = 0; r < block.size(); ++r) {
       left.sum[r] = rhs[block.row + r];
       left.diagonal[r] = 0;
     }
     block.for_each_entry(A, static_cast<Scalar const*>(x), left);
-    for (int r = 0; r < block.count; ++r) x[block.row + r] = left.sum[r] / left.diagonal[r];
+    for (int r = 0; r < block.size(); ++r) x[block.row + r] = left.sum[r] / left.diagonal[r];
   }
 };
 
@@ -329,7 +345,7 @@ void relax(Exec const& exec, Matrix const& A,
   Scalar const* const rhs = r.data();
   if (guess == Guess::Zero)
     launch(label, exec, range,
-           Relax<rows, 9, Matrix, Scalar, Guess::Zero>{A, range, rhs, x.data()});
+           Relax<rows, few, Matrix, Scalar, Guess::Zero>{A, range, rhs, x.data()});
   else if (runs_on_host<Exec> || range.size() >= large_launch)
     launch(label, exec, range,
            Relax<rows, 9, Matrix, Scalar, Guess::Given>{A, range, rhs, x.data()});
