@@ -82,6 +82,8 @@ class CovarianceFactor {
   /// Whether there is a factor, else the leading minor that is not positive. Without one the calls
   /// below throw ValueError.
   Info info() const { return factor().info(); }
+  /// The factor in tiles, which lives until the next `refactor`.
+  TileFactor<ExecutionSpace> const& factor() const;
   CovarianceFactorReport const& report() const { return report_; }
 
   /// log det M = 2 sum_i log l_ii.
@@ -99,8 +101,6 @@ class CovarianceFactor {
   void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
 
  private:
-  TileFactor<ExecutionSpace> const& factor() const;
-
   MaternCovariance covariance_;
   Locations locations_;
   CovarianceFactorOptions options_;

@@ -15,7 +15,7 @@ namespace strata::ooc {
 namespace {
 
 template <class Exec>
-using BlockOf = typename CovarianceFactor<Exec>::Block;
+using BlockOf = typename TileFactor<Exec>::Block;
 
 // z'E^2 z, z'E^3 z and z'E^4 z for a vector z.
 struct Moments {
@@ -30,7 +30,7 @@ BlockOf<Exec> block(Exec const& exec, std::int64_t n, std::int64_t columns, char
 
 // Y = E X = L^-1 S L^-T X - X, with room for one more block.
 template <class Exec>
-void apply_error(Exec const& exec, CovarianceFactor<Exec> const& factor, BlockOf<Exec> const& X,
+void apply_error(Exec const& exec, TileFactor<Exec> const& factor, BlockOf<Exec> const& X,
                  BlockOf<Exec> const& Y, BlockOf<Exec> const& scratch) {
   Kokkos::deep_copy(exec, scratch, X);
   factor.half_solve(exec, Op::Trans, scratch);
@@ -84,9 +84,9 @@ void fill_vectors(Exec const& exec, BlockOf<Exec> const& Z, std::int64_t first, 
 }
 
 template <class Exec>
-std::vector<Moments> moments(Exec const& exec, CovarianceFactor<Exec> const& factor,
-                             std::int64_t count, bool unit, std::uint64_t seed) {
-  std::int64_t const n = factor.order(), width = std::min<std::int64_t>(count, 256);
+std::vector<Moments> moments(Exec const& exec, TileFactor<Exec> const& factor, std::int64_t count,
+                             bool unit, std::uint64_t seed) {
+  std::int64_t const n = factor.matrix().order(), width = std::min<std::int64_t>(count, 256);
   auto const Z = block(exec, n, width, "strata::ooc::divergence::Z"),
              W = block(exec, n, width, "strata::ooc::divergence::W"),
              V = block(exec, n, width, "strata::ooc::divergence::V"),
@@ -113,17 +113,17 @@ std::vector<Moments> moments(Exec const& exec, CovarianceFactor<Exec> const& fac
 }  // namespace
 
 template <class Exec>
-Divergence divergence(Exec const& exec, CovarianceFactor<Exec> const& factor, double log_det_exact,
+Divergence divergence(Exec const& exec, TileFactor<Exec> const& factor, double log_det_exact,
                       DivergenceOptions const& options) {
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::divergence");
   STRATA_REQUIRE(ValueError, options.probes >= 2 && options.exact_up_to >= 0,
                  "divergence: probes is ", options.probes, " and exact_up_to ", options.exact_up_to,
                  ", must be at least 2 and 0");
-  Divergence result{.log_det_half = (factor.factor_log_determinant() - log_det_exact) / 2};
-  if (factor.order() == 0) return result;
-  bool const exact = factor.order() <= options.exact_up_to;
-  auto const all =
-      moments(exec, factor, exact ? factor.order() : options.probes, exact, options.seed);
+  Divergence result{.log_det_half = (factor.log_determinant() - log_det_exact) / 2};
+  std::int64_t const n = factor.matrix().order();
+  if (n == 0) return result;
+  bool const exact = n <= options.exact_up_to;
+  auto const all = moments(exec, factor, exact ? n : options.probes, exact, options.seed);
   double const weight = exact ? 1 : 1 / static_cast<double>(options.probes);
   double norm = 0, fourth = 0, squares = 0;
   for (auto const& m : all) {
@@ -142,8 +142,8 @@ Divergence divergence(Exec const& exec, CovarianceFactor<Exec> const& factor, do
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                           \
-  template Divergence divergence<Exec>(Exec const&, CovarianceFactor<Exec> const&, double, \
+#define STRATA_INSTANTIATE(Exec)                                                     \
+  template Divergence divergence<Exec>(Exec const&, TileFactor<Exec> const&, double, \
                                        DivergenceOptions const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -43,8 +43,14 @@ struct Divergence {
 ///          doi:10.1080/03610919008812866.
 template <class ExecutionSpace>
 [[nodiscard]] Divergence divergence(ExecutionSpace const& exec,
-                                    CovarianceFactor<ExecutionSpace> const& approximate,
+                                    TileFactor<ExecutionSpace> const& approximate,
                                     double log_det_exact, DivergenceOptions const& options = {});
+template <class ExecutionSpace>
+[[nodiscard]] Divergence divergence(ExecutionSpace const& exec,
+                                    CovarianceFactor<ExecutionSpace> const& approximate,
+                                    double log_det_exact, DivergenceOptions const& options = {}) {
+  return divergence(exec, approximate.factor(), log_det_exact, options);
+}
 
 }  // namespace strata::ooc
 

@@ -6,12 +6,16 @@
 #include <mutex>
 #include <ooc/Strata_MaternTiles.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
+#include <utility>
+#include <vector>
 
 namespace strata::ooc {
 
 namespace {
 
-// The coordinates on each device that has filled a tile.
+// The coordinates on each device that has filled a tile: as many copies as threads fill at a time,
+// since kernels copy Views, whose counts of references no two threads may change at once where
+// Kokkos was configured with Kokkos_ENABLE_ATOMICS_BYPASS.
 template <class Exec>
 class EntriesByDevice {
  public:
@@ -20,19 +24,28 @@ class EntriesByDevice {
   EntriesByDevice(MaternCovariance const& covariance, Locations const& locations)
       : covariance_(covariance), locations_(locations) {}
 
-  Entries const& on(Exec const& exec) {
+  std::unique_ptr<Entries const> take(Exec const& exec) {
+    {
+      std::lock_guard const lock(mutex_);
+      auto& free = free_[detail::Lane<Exec>::device_of(exec)];
+      if (!free.empty()) {
+        auto entries = std::move(free.back());
+        free.pop_back();
+        return entries;
+      }
+    }
+    return std::make_unique<Entries const>(exec, covariance_, locations_);
+  }
+  void give_back(Exec const& exec, std::unique_ptr<Entries const> entries) {
     std::lock_guard const lock(mutex_);
-    int const device = detail::Lane<Exec>::device_of(exec);
-    auto const found = entries_.find(device);
-    if (found != entries_.end()) return found->second;
-    return entries_.emplace(device, Entries(exec, covariance_, locations_)).first->second;
+    free_[detail::Lane<Exec>::device_of(exec)].push_back(std::move(entries));
   }
 
  private:
   MaternCovariance covariance_;
   Locations locations_;
   std::mutex mutex_;
-  std::map<int, Entries> entries_;
+  std::map<int, std::vector<std::unique_ptr<Entries const>>> free_;
 };
 
 }  // namespace
@@ -40,11 +53,13 @@ class EntriesByDevice {
 template <class Exec>
 TileGenerator<Exec> matern_tiles(Exec const& exec, MaternCovariance const& covariance,
                                  Locations const& locations) {
-  auto const entries = std::make_shared<EntriesByDevice<Exec>>(covariance, locations);
-  (void)entries->on(exec);  // throws now what it may throw
-  return [entries](Exec const& instance, std::int64_t row, std::int64_t col,
-                   TileView<Exec> const& tile) {
-    entries->on(instance).fill(instance, row, col, tile);
+  auto const copies = std::make_shared<EntriesByDevice<Exec>>(covariance, locations);
+  copies->give_back(exec, copies->take(exec));  // throws now what it may throw
+  return [copies](Exec const& instance, std::int64_t row, std::int64_t col,
+                  TileView<Exec> const& tile) {
+    auto entries = copies->take(instance);
+    entries->fill(instance, row, col, tile);
+    copies->give_back(instance, std::move(entries));
   };
 }
 

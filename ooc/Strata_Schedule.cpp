@@ -120,14 +120,19 @@ Schedule cholesky_schedule(std::int64_t tiles, int devices, int streams, std::in
   Schedule schedule{tiles, first_column, devices, streams, {}};
   schedule.tasks.resize(static_cast<std::size_t>(devices) * static_cast<std::size_t>(streams));
   std::vector<std::int64_t> dealt(static_cast<std::size_t>(devices), 0);
+  auto const deal = [&](std::int64_t row, std::int64_t begin, std::int64_t end) {
+    auto const device = static_cast<std::size_t>(row % devices);
+    auto const stream = static_cast<std::size_t>(dealt[device]++ % streams);
+    auto& tasks = schedule.tasks[device * static_cast<std::size_t>(streams) + stream];
+    for (std::int64_t col = begin; col < std::min(end, row + 1); ++col) tasks.push_back({row, col});
+  };
+  bool const ahead = column_block == 1;
+  std::int64_t const late = tiles - 1 - std::int64_t{2} * devices * streams;
   for (std::int64_t block = first_column; block < tiles; block += column_block) {
     std::int64_t const end = std::min(block + column_block, tiles);
-    for (std::int64_t row = block; row < tiles; ++row) {
-      auto const device = static_cast<std::size_t>(row % devices);
-      auto const stream = static_cast<std::size_t>(dealt[device]++ % streams);
-      auto& tasks = schedule.tasks[device * static_cast<std::size_t>(streams) + stream];
-      for (std::int64_t col = block; col < std::min(end, row + 1); ++col)
-        tasks.push_back({row, col});
+    for (std::int64_t row = ahead && block > first_column ? end : block; row < tiles; ++row) {
+      deal(row, block, end);
+      if (ahead && row == std::max(end, late)) deal(end, end, end + 1);
     }
   }
   return schedule;

@@ -34,11 +34,13 @@ struct Schedule {
 /// turn, and the tasks of a device to its streams.
 ///
 /// With column_block > 1 so many columns are factored together, row by row: what a row has to its
-/// left is then read once for all of them.
+/// left is then read once for all of them. With single columns the next diagonal tile comes before
+/// the last two rows of each stream, so that no stream waits for its POTRF.
 ///
 /// Throws   ShapeError if tiles < 0 or the first column is not in [0, tiles]; ValueError if devices,
 ///          streams or column_block < 1.
-/// Source   Algorithm 1 and figure 5 of Ren et al. (paper B); deviation: the block of columns.
+/// Source   Algorithm 1 and figure 5 of Ren et al. (paper B); deviations: the block of columns, and
+///          the next diagonal ahead of the rest.
 Schedule cholesky_schedule(std::int64_t tiles, int devices, int streams,
                            std::int64_t column_block = 1, std::int64_t first_column = 0);
 

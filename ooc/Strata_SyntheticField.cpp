@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <cmath>
+#include <core/Strata_Errors.hpp>
 #include <core/Strata_LeafBlas.hpp>
 #include <core/Strata_Random.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
@@ -22,6 +23,25 @@ std::vector<double> normal_numbers(std::int64_t n, std::uint64_t seed) {
   return z;
 }
 
+template <class Exec>
+using Covariance = Kokkos::View<double**, Kokkos::LayoutLeft, typename Exec::memory_space>;
+
+// For S and its factor.
+template <class Exec>
+Covariance<Exec> allocate(Exec const& exec, std::int64_t n) {
+  try {
+    auto const size = static_cast<std::size_t>(n);
+    return Covariance<Exec>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing,
+                                               std::string("strata::ooc::synthetic_field::L")),
+                            size, size);
+  } catch (std::exception const& failure) {
+    throw MemoryError(
+        strata::detail::message("synthetic field: a covariance matrix of order ", n, " needs ",
+                                8 * static_cast<double>(n) * static_cast<double>(n),
+                                " bytes in the memory of ", Exec::name(), ": ", failure.what()));
+  }
+}
+
 }  // namespace
 
 template <class Exec>
@@ -34,10 +54,7 @@ std::vector<double> synthetic_field(Exec const& exec, MaternCovariance const& co
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::synthetic_field");
   check_covariance(covariance, locations);
   std::int64_t const n = locations.size();
-  Kokkos::View<double**, Kokkos::LayoutLeft, Memory> const L(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing,
-                         std::string("strata::ooc::synthetic_field::L")),
-      n, n);
+  auto const L = allocate(exec, n);
   fill_covariance(exec, covariance, locations, L, Triangle::Lower);
   LeafBlas<Exec> blas(exec);
   typename LeafBlas<Exec>::InfoView const info(

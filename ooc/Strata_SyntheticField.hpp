@@ -15,7 +15,7 @@ namespace strata::ooc {
 /// Sync     fences `exec`.
 /// Memory   8 n^2 bytes where `exec` works.
 /// Throws   what `check_covariance` throws; ValueError with the order of the leading minor of S that is not
-///          positive.
+///          positive; MemoryError with the bytes that can't be had.
 template <class ExecutionSpace>
 [[nodiscard]] std::vector<double> synthetic_field(ExecutionSpace const& exec,
                                                   MaternCovariance const& covariance,

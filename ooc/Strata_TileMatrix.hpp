@@ -39,7 +39,9 @@ struct TileMatrixOptions {
   PrecisionRule rule;
   bool equilibrate = true;  ///< store D A D, D powers of two that bring the diagonal into [1/2, 2]
   /// The generator may run on any device, and in several threads at once: residuals then use all
-  /// devices. True of `matern_tiles`, `file_tiles` and `dominant_tiles`.
+  /// devices. True of `matern_tiles`, `file_tiles` and `dominant_tiles`. Its kernels must not copy a
+  /// View that counts references and that other threads copy too: a Kokkos that was configured with
+  /// Kokkos_ENABLE_ATOMICS_BYPASS, as Debian's, miscounts.
   bool anywhere = false;
   std::size_t chunk_bytes = std::size_t(1) << 30;  ///< of one allocation; one tile at least
   /// NUMA nodes of host memory that rows of tiles go round, as they go round the devices: what
@@ -255,9 +257,14 @@ TileMatrix<ExecutionSpace> TileMatrix<ExecutionSpace>::from_view(ExecutionSpace 
   static_assert(MatrixView::rank() == 2, "a matrix is a View of rank 2");
   STRATA_REQUIRE(ShapeError, A.extent(0) == A.extent(1), "tile matrix: A is ", A.extent(0), " x ",
                  A.extent(1), ", must be square");
-  auto const copy = [A](ExecutionSpace const& instance, std::int64_t row, std::int64_t col,
-                        TileView<ExecutionSpace> const& tile) {
-    detail::copy_block(instance, A, row, col, tile);
+  // Kernels of several threads copy what they read: a View that counts no references.
+  using Unmanaged =
+      Kokkos::View<typename MatrixView::const_data_type, typename MatrixView::array_layout,
+                   typename MatrixView::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  Unmanaged const values(A);
+  auto const copy = [A, values](ExecutionSpace const& instance, std::int64_t row, std::int64_t col,
+                                TileView<ExecutionSpace> const& tile) {
+    detail::copy_block(instance, values, row, col, tile);
   };
   TileMatrixOptions with_view = options;
   with_view.anywhere = std::is_same_v<HostMemory, Kokkos::HostSpace>;

@@ -136,13 +136,13 @@ void Executor<Exec>::Stream::update(Sums const& C, std::int64_t i, std::int64_t 
   if (i == j) {
     trace_.span(StreamTrace<Exec>::Work, "syrk", i, k, work_,
                 [&] { blas_->syrk(Uplo::Lower, A.op, -1, A.matrix, 1, C.matrix); });
+    release({&A});
   } else {
     Operand const B = operand(j, k, form);
     trace_.span(StreamTrace<Exec>::Work, "gemm", i, k, work_,
                 [&] { blas_->gemm(A.op, transposed(B.op), -1, A.matrix, B.matrix, 1, C.matrix); });
-    release(B);
+    release({&A, &B});
   }
-  release(A);
   step();
 }
 
@@ -172,7 +172,7 @@ void Executor<Exec>::Stream::solve(Sums const& C, std::int64_t i, std::int64_t j
   trace_.span(StreamTrace<Exec>::Work, "trsm", i, j, work_, [&] {
     blas_->trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, L.matrix, C.matrix);
   });
-  release(L);
+  release({&L});
   step();
 }
 

@@ -4,6 +4,7 @@
 #define STRATA_EXECUTOR_STREAM_HPP
 
 #include <core/Strata_LeafBlas.hpp>
+#include <initializer_list>
 #include <latch>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_StreamTrace.hpp>
@@ -70,7 +71,11 @@ class Executor<ExecutionSpace>::Stream {
   void finish_column(std::int64_t i, std::int64_t j);
 
   Operand operand(std::int64_t i, std::int64_t k, Precision form);
-  void release(Operand const& operand) { memory().release(operand.hold.begin, work_.record()); }
+  // What is enqueued so far is the last use of these operands: one mark for all.
+  void release(std::initializer_list<Operand const*> operands) {
+    Mark const used = work_.record();
+    for (Operand const* operand : operands) memory().release(operand->hold.begin, used);
+  }
   Hold fetch(std::int64_t i, std::int64_t k, bool planned);
   Mark load(Hold const& hold, std::int64_t i, std::int64_t k);
   void cast(Hold const& hold, std::int64_t i, std::int64_t k, Precision form);

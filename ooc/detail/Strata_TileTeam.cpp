@@ -85,7 +85,8 @@ TileTeam<Exec>::TileTeam(Exec const& exec, TileMatrix<Exec> const& matrix, std::
     : exec_(exec),
       matrix_(matrix),
       alone_(devices.empty() ||
-             (devices.size() == 1 && devices.front() == Lane<Exec>::device_of(exec))) {
+             (devices.size() == 1 && devices.front() == Lane<Exec>::device_of(exec))),
+      is_scaled_(matrix.device_scaling().extent(0) > 0) {
   if (alone_) {
     members_.push_back(std::make_unique<Member>(exec, 0));
     return;
@@ -260,19 +261,20 @@ void TileTeam<Exec>::multiply(Member& member) {
   auto const size = static_cast<std::size_t>(matrix_.order() * cols_);
   std::int64_t const edge = std::min(matrix_.order(), matrix_.tile_size());
   member.need(member.tile, "strata::ooc::apply::tile", static_cast<std::size_t>(edge * edge));
-  auto scaling = matrix_.device_scaling();
-  if (!alone_) {
+  Kokkos::View<double const*, typename Exec::memory_space> scaling;
+  if (alone_) {
+    scaling = matrix_.device_scaling();
+  } else {
     member.need(member.values, "strata::ooc::team::values", size);
     member.need(member.sums, "strata::ooc::team::sums", size);
-    bool const scaled = scaling.extent(0) > 0;
-    if (scaled && member.scaling.extent(0) == 0) {
+    if (is_scaled_ && member.scaling.extent(0) == 0) {
       member.need(member.scaling, "strata::ooc::team::scaling", matrix_.scaling().size());
       using Host =
           Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
       Kokkos::deep_copy(exec, member.scaling,
                         Host(matrix_.scaling().data(), matrix_.scaling().size()));
     }
-    if (scaled) scaling = member.scaling;
+    if (is_scaled_) scaling = member.scaling;
     member.in->wait(member.work->record());
     member.in->copy(member.values.data(), exchange_.data(), size * sizeof(double));
     member.work->wait(member.in->record());

@@ -66,7 +66,7 @@ class TileTeam {
 
   ExecutionSpace exec_;
   TileMatrix<ExecutionSpace> const& matrix_;
-  bool alone_;
+  bool alone_, is_scaled_;
   std::vector<std::unique_ptr<Member>> members_;
   std::unique_ptr<Progress<Mark>> progress_;
   std::int64_t cols_ = 0;

@@ -9,6 +9,7 @@
 #include <core/Strata_Errors.hpp>
 #include <ooc/vendor/Strata_DeviceLane.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
+#include <unordered_map>
 #include <vector>
 
 namespace strata::ooc::vendor {
@@ -84,6 +85,11 @@ struct DeviceLane<Exec>::Impl {
   Exec exec;
   std::array<std::unique_ptr<Event>, 512> ring;
   std::atomic<std::uint64_t> count{0};
+  // Another lane's marks come in its order: one that was waited for answers for all before it. Lanes
+  // are known by numbers of their own, as addresses are used again.
+  std::uint64_t const serial = lanes++;
+  std::unordered_map<std::uint64_t, std::uint64_t> waited;  // by serial: marks before this number
+  static inline std::atomic<std::uint64_t> lanes{0};
   std::vector<std::unique_ptr<Event>> stamps;
   Clock::time_point origin;  // of the first stamp
 };
@@ -121,10 +127,15 @@ auto DeviceLane<Exec>::record() -> Mark {
 
 template <>
 void DeviceLane<Exec>::wait(Mark const& mark) {
-  if (!mark.lane || mark.lane == this || mark.lane->impl_->is_reached(mark.number)) return;
+  if (!mark.lane || mark.lane == this) return;
+  Impl const& other = *mark.lane->impl_;
+  if (other.is_reached(mark.number)) return;
+  std::uint64_t& waited = impl_->waited[other.serial];
+  if (mark.number < waited) return;
   use(impl_->device);
-  check(cudaStreamWaitEvent(impl_->exec.cuda_stream(), mark.lane->impl_->event(mark.number), 0),
+  check(cudaStreamWaitEvent(impl_->exec.cuda_stream(), other.event(mark.number), 0),
         "cudaStreamWaitEvent");
+  waited = mark.number + 1;
 }
 
 template <>

@@ -26,14 +26,15 @@ void print(Json const& row, double gemm) {
   auto const histogram = row["histogram"].get<std::vector<long>>();
   std::printf(
       "| %ld | %ld | %s | %d | %d | %.3g | %.3g | %.0e | %ld/%ld/%ld/%ld | %.3f | %.3f | %.3f | "
-      "%.3f | %.3f | %.3f | %.2e |\n",
+      "%.3f | %.3f | %.3f | %.2e | %.2e |\n",
       row["n"].get<long>(), row["tile_size"].get<long>(), row["variant"].get<std::string>().c_str(),
       row["devices"].get<int>(), row["streams"].get<int>(), row["budget_bytes"].get<double>() / 1e9,
       row["range"].get<double>(), row["accuracy"].get<double>(), histogram[0], histogram[1],
       histogram[2], histogram[3], row["factor_seconds"].get<double>(),
       row["flop_per_s"].get<double>() * 1e-12, row["flop_per_s"].get<double>() / gemm,
       row["bytes_in"].get<double>() / 1e9, row["bytes_out"].get<double>() / 1e9,
-      row["bytes_peer"].get<double>() / 1e9, row.value("backward_error", 0.0));
+      row["bytes_peer"].get<double>() / 1e9, row.value("backward_error", 0.0),
+      row.value("kl", 0.0));
   std::fflush(stdout);
 }
 
@@ -52,7 +53,8 @@ void for_each_case(Request const& r, Function const& f) {
                     f(Case{n, tile, range, accuracy, variant, devices, budget, block});
 }
 
-void write_json(Request const& request, double gemm, double gemm_tile, Json const& rows) {
+void write_json(Request const& request, GemmRates const& gemm, GemmRates const& gemm_tile,
+                Json const& rows) {
   if (request.json.empty()) return;
   auto const machine = devices();
   Json document{{"schema", "strata.ooc_study/1"},
@@ -60,8 +62,10 @@ void write_json(Request const& request, double gemm, double gemm_tile, Json cons
                 {"host", machine.host.model},
                 {"execution_space", Exec::name()},
                 {"gemm_n", request.gemm_n},
-                {"gemm_flop_per_s", gemm},
-                {"gemm_tile_flop_per_s", gemm_tile},
+                {"gemm_flop_per_s", gemm.best},
+                {"gemm_sustained_flop_per_s", gemm.sustained},
+                {"gemm_tile_flop_per_s", gemm_tile.best},
+                {"gemm_tile_sustained_flop_per_s", gemm_tile.sustained},
                 {"nu", 0.5},
                 {"nugget", request.nugget},
                 {"precisions", request.precisions},
@@ -72,22 +76,26 @@ void write_json(Request const& request, double gemm, double gemm_tile, Json cons
 
 int run(Request const& request) {
   bool const simulated = !request.rates.empty();
-  double const gemm = simulated ? request.rates[0] * 1e12 : gemm_rate(request.gemm_n);
-  double const gemm_tile = simulated ? gemm : gemm_rate(request.tile.front());
-  std::printf("dgemm: %.3f Tflop/s at n = %ld, %.3f at the tile's %ld\n\n", gemm * 1e-12,
-              static_cast<long>(request.gemm_n), gemm_tile * 1e-12,
-              static_cast<long>(request.tile.front()));
+  GemmRates const known =
+      simulated ? GemmRates{request.rates[0] * 1e12, request.rates[0] * 1e12} : GemmRates();
+  auto const measured = [&](std::int64_t n) {
+    GemmRates const rates = simulated ? known : gemm_rates(n, request.gemm_seconds);
+    std::printf("dgemm, n = %ld: %.3f Tflop/s at best, %.3f sustained\n", static_cast<long>(n),
+                rates.best * 1e-12, rates.sustained * 1e-12);
+    return rates;
+  };
+  GemmRates const gemm = measured(request.gemm_n), gemm_tile = measured(request.tile.front());
   std::printf(
-      "| n | tile | variant | devices | streams | budget GB | range | accuracy | fp64/32/16/8 "
-      "tiles | seconds | Tflop/s | of dgemm | GB in | GB out | GB peer | backward error |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "\n| n | tile | variant | devices | streams | budget GB | range | accuracy | fp64/32/16/8 "
+      "tiles | seconds | Tflop/s | of dgemm | GB in | GB out | GB peer | backward error | KL |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   Runner runner(request);
   Json rows = Json::array();
   bool failed = false;
   for_each_case(request, [&](Case const& one) {
     rows.push_back(simulated ? runner.simulate(one) : runner.run(one));
     Json const& row = rows.back();
-    print(row, gemm);
+    print(row, gemm.best);
     failed |= row.value("refined", true) == false && row["info"] == 0;
     write_json(request, gemm, gemm_tile, rows);  // what is there survives an end by force
   });
@@ -128,8 +136,14 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--precisions", request.precisions, "from high to low")->delimiter(',');
   app.add_flag("--refine", request.refine, "solve, refine, and judge the backward error");
+  app.add_flag(
+      "--kl", request.kl,
+      "the divergence of a factor in low precision from the fp64 one, which comes before it: "
+      "--accuracy 0,...");
   app.add_option("--repetitions", request.repetitions, "of each case");
   app.add_option("--gemm-n", request.gemm_n, "order of the product that rates are compared with")
+      ->capture_default_str();
+  app.add_option("--gemm-seconds", request.gemm_seconds, "of such products, for the sustained rate")
       ->capture_default_str();
   app.add_option("--simulate", request.rates,
                  "run nothing, but play it on a machine with these rates: Tflop/s of products in "

@@ -4,10 +4,12 @@
 #define STRATA_OOC_STUDY_HPP
 
 #include <core/Strata_Trace.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace strata::study {
@@ -28,15 +30,21 @@ struct Request {
   double nugget = 0;
   int streams = 0, repetitions = 1, lookahead = 2;
   std::int64_t gemm_n = 8192;
-  bool refine = false, same_device = false, no_peer = false;
+  double gemm_seconds = 2;
+  bool refine = false, kl = false, same_device = false, no_peer = false;
   /// Of a machine that is only simulated: Tflop/s of products in fp64, fp32, fp16, fp8 and of solves,
   /// then GB/s in, out and between devices.
   std::vector<double> rates;
   std::string json, trace, map, checkpoint;
 };
 
-/// fp64 products of order n: flops a second, the best of five after a first one.
-double gemm_rate(std::int64_t n);
+/// Flops a second of fp64 products of order n, of random numbers in (-1, 1), which take the power
+/// that a factor's take.
+struct GemmRates {
+  double best = 0;       ///< of five after a first one
+  double sustained = 0;  ///< of as many as fill the seconds, one behind the other
+};
+GemmRates gemm_rates(std::int64_t n, double seconds);
 
 /// One factorisation of one matrix.
 struct Case {
@@ -62,8 +70,10 @@ class Runner {
   ooc::Devices devices_of(Case const& one) const;
   void fill(Case const& one);
   void refine(ooc::TileFactor<Exec> const& factor, nlohmann::json& row) const;
+  void diverge(Case const& one, ooc::TileFactor<Exec> const& factor, nlohmann::json& row);
 
   Request const& request_;
+  std::map<std::pair<std::int64_t, double>, double> exact_;  // log det in fp64, by order and range
   std::optional<ooc::TileMatrix<Exec>> matrix_;
 };
 

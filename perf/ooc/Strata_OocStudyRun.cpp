@@ -4,7 +4,9 @@
 #include <core/Strata_FlopCount.hpp>
 #include <core/Strata_Generators.hpp>
 #include <core/Strata_LeafBlas.hpp>
+#include <core/Strata_Random.hpp>
 #include <core/Strata_TextFile.hpp>
+#include <ooc/Strata_Divergence.hpp>
 #include <ooc/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
@@ -14,24 +16,44 @@ namespace strata::study {
 
 using Json = nlohmann::json;
 
-double gemm_rate(std::int64_t n) {
+namespace {
+
+using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, Exec::memory_space>;
+
+void fill_randomly(Exec const& exec, Matrix const& A, std::uint64_t seed) {
+  auto const rows = static_cast<std::int64_t>(A.extent(0));
+  Kokkos::parallel_for(
+      "strata::study::gemm::fill",
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
+          exec, 0, rows * static_cast<std::int64_t>(A.extent(1))),
+      KOKKOS_LAMBDA(std::int64_t t) {
+        A(t % rows, t / rows) = 2 * uniform(seed, t % rows, t / rows) - 1;
+      });
+}
+
+}  // namespace
+
+GemmRates gemm_rates(std::int64_t n, double seconds) {
   Exec const exec;
-  using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, Exec::memory_space>;
   Matrix const A("strata::study::A", n, n), B("strata::study::B", n, n),
       C("strata::study::C", n, n);
-  Kokkos::deep_copy(exec, A, 1.5);
-  Kokkos::deep_copy(exec, B, 0.25);
+  fill_randomly(exec, A, 1);
+  fill_randomly(exec, B, 2);
   LeafBlas<Exec> blas(exec);
-  double best = 0;
-  for (int repetition = 0; repetition < 6; ++repetition) {
+  auto const rate = [&](int products) {
     exec.fence("strata::study::gemm");
     Kokkos::Timer const timer;
-    blas.gemm(Op::NoTrans, Op::Trans, -1, matrix_ref(A), matrix_ref(B), 1, matrix_ref(C));
+    for (int k = 0; k < products; ++k)
+      blas.gemm(Op::NoTrans, Op::Trans, -1, matrix_ref(A), matrix_ref(B), 1, matrix_ref(C));
     exec.fence("strata::study::gemm");
-    double const rate = static_cast<double>(gemm_flops(n, n, n)) / timer.seconds();
-    if (repetition > 0) best = std::max(best, rate);
-  }
-  return best;
+    return products * static_cast<double>(gemm_flops(n, n, n)) / timer.seconds();
+  };
+  GemmRates rates;
+  (void)rate(1);
+  for (int repetition = 0; repetition < 5; ++repetition) rates.best = std::max(rates.best, rate(1));
+  double const products = seconds * rates.best / static_cast<double>(gemm_flops(n, n, n));
+  rates.sustained = rate(std::max(1, static_cast<int>(std::min(products, 1e6))));
+  return rates;
 }
 
 ooc::Devices Runner::devices_of(Case const& one) const {
@@ -78,6 +100,21 @@ void Runner::refine(ooc::TileFactor<Exec> const& factor, Json& row) const {
   row["backward_error"] = report.backward_error;
   row["refined"] = report.converged;
   row["iterations"] = report.iterations;
+}
+
+// How far the factor is from the fp64 one of the same matrix, which came before.
+void Runner::diverge(Case const& one, ooc::TileFactor<Exec> const& factor, Json& row) {
+  std::pair const matrix(one.n, one.range);
+  if (one.accuracy == 0) exact_[matrix] = factor.log_determinant();
+  auto const exact = exact_.find(matrix);
+  if (one.accuracy == 0 || exact == exact_.end()) return;
+  Kokkos::Timer const timer;
+  auto const found = ooc::divergence(Exec(), factor, exact->second);
+  row["kl_seconds"] = timer.seconds();
+  row["kl_log_det_half"] = found.log_det_half;
+  row["kl"] = found.full;
+  row["kl_standard_error"] = found.standard_error;
+  row["kl_truncation_error"] = found.truncation_error;
 }
 
 namespace {
@@ -195,6 +232,7 @@ Json Runner::run(Case const& one) {
     if (factor.info().ok()) {
       row["log_determinant"] = factor.log_determinant();
       if (request_.refine) refine(factor, row);
+      if (request_.kl) diverge(one, factor, row);
     }
     if (options.trace) {
       std::string path = request_.trace;

@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
@@ -39,28 +40,6 @@ class ExecutorOn : public testing::Test {
   std::filesystem::path folder_;
 };
 TYPED_TEST_SUITE(ExecutorOn, Spaces, SpaceNames);
-
-// While it lives, allocations with this label fail when asked to: Kokkos' tool callbacks may throw.
-class FailingAllocations {
- public:
-  FailingAllocations(std::string label, std::function<bool()> fails)
-      : saved_(Kokkos::Tools::Experimental::get_callbacks()) {
-    label_ = std::move(label);
-    fails_ = std::move(fails);
-    Kokkos::Tools::Experimental::set_allocate_data_callback(
-        [](Kokkos::Profiling::SpaceHandle, char const* name, void const*, std::uint64_t) {
-          if (label_ == name && fails_()) throw std::runtime_error("made to fail");
-        });
-  }
-  ~FailingAllocations() { Kokkos::Tools::Experimental::set_callbacks(saved_); }
-  FailingAllocations(FailingAllocations const&) = delete;
-  FailingAllocations& operator=(FailingAllocations const&) = delete;
-
- private:
-  inline static std::string label_;
-  inline static std::function<bool()> fails_;
-  Kokkos::Tools::Experimental::EventSet saved_;
-};
 
 template <class Exec>
 TileMatrix<Exec> field(std::int64_t n, std::int64_t nb, PrecisionRule const& rule = {},

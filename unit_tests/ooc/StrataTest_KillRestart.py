@@ -32,7 +32,7 @@ class KillRestart(unittest.TestCase):
         self.random = random.Random(20)
 
     def start(self, accuracy, devices=1, variant="v4", streams=2, **process):
-        command = [STUDY, "--n", 32 * TILES, "--tile", 32, "--gemm-n", 8, "--accuracy", accuracy, "--devices", devices,
+        command = [STUDY, "--n", 32 * TILES, "--tile", 32, "--gemm-n", 8, "--gemm-seconds", 0, "--accuracy", accuracy, "--devices", devices,
                    "--variant", variant, "--streams", streams, "--checkpoint", self.folder, "--json", self.report]
         return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, **process)

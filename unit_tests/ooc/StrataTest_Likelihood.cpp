@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -211,6 +212,7 @@ TYPED_TEST(LikelihoodTest, DivergenceOfTheExactFactorIsZero) {
   EXPECT_GE(exact.full, 0);
   EXPECT_LT(exact.full, 1e-20);
   EXPECT_EQ(exact.standard_error, 0);
+  EXPECT_EQ(divergence(exec, factor.factor(), log_det).full, exact.full);
   auto const probed = divergence(exec, factor, log_det, {.exact_up_to = 0});
   EXPECT_LT(probed.full, 1e-20);
   EXPECT_THROW((void)divergence(exec, factor, log_det, {.probes = 1}), ValueError);
@@ -238,6 +240,12 @@ TYPED_TEST(LikelihoodTest, SyntheticFieldsHaveTheCovariance) {
   EXPECT_NE(refusal.find("of matern:1,100,20,0 at these 100 locations is not positive definite"),
             std::string::npos)
       << refusal;
+  strata::test::FailingAllocations const failing("strata::ooc::synthetic_field::L",
+                                                 [] { return true; });
+  auto const too_large =
+      message_of<MemoryError>([&] { (void)synthetic_field(exec, {}, synthetic_locations(500)); });
+  EXPECT_NE(too_large.find("of order 500 needs 2e+06 bytes in the memory of"), std::string::npos)
+      << too_large;
 }
 
 }  // namespace

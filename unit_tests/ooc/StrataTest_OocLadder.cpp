@@ -128,9 +128,15 @@ TYPED_TEST(OocLadder, GoesOnFromTheCheckpointsOfItsRungs) {
       std::filesystem::temp_directory_path() / ("strata_ladder_" + std::to_string(::getpid()));
   CholeskyOptions options;
   options.checkpoint.folder = folder;
+  options.streams = 1;  // so that the columns that the breakdown leaves whole are always the same
   auto const whole = cholesky(make_devices(1), matrix_by<TypeParam>(PrecisionRule{1e-2}), options);
+  std::int64_t kept = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(folder))
+    kept += entry.path().filename().string().starts_with("column_");
+  EXPECT_GT(kept, 0);
+  EXPECT_LE(kept * tile, whole.report().attempts[0].info);
   options.on_task = [&](Task const& task) {
-    EXPECT_GE(task.col * tile + tile, whole.report().attempts[0].info) << "a column is made again";
+    EXPECT_GE(task.col, kept) << "a column is made again";
   };
   auto const again = cholesky(make_devices(1), matrix_by<TypeParam>(PrecisionRule{1e-2}), options);
   EXPECT_EQ(again.report().first_column, order / tile);

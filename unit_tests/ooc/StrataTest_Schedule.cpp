@@ -56,10 +56,23 @@ TEST(Schedule, DealsRowsToDevicesAndTasksToStreams) {
   EXPECT_EQ(to_string(schedule),
             "device 0 stream 0: (0,0) (2,1)\n"
             "device 0 stream 1: (2,0) (2,2)\n"
-            "device 1 stream 0: (1,0) (1,1) (3,2)\n"
-            "device 1 stream 1: (3,0) (3,1) (3,3)\n");
+            "device 1 stream 0: (1,0) (3,0) (3,2)\n"
+            "device 1 stream 1: (1,1) (3,1) (3,3)\n");
   EXPECT_EQ(to_string(cholesky_schedule(3, 1, 1, 2)),
             "device 0 stream 0: (0,0) (1,0) (1,1) (2,0) (2,1) (2,2)\n");
+}
+
+// A column's last rows need no diagonal tile any more while the next is made.
+TEST(Schedule, MakesTheNextDiagonalAheadOfTheLastRows) {
+  std::int64_t const tiles = 13;
+  for (std::int64_t const first : {0, 4}) {
+    auto const tasks = cholesky_schedule(tiles, 1, 1, 1, first).tasks[0];
+    for (std::int64_t j = first + 1; j + 1 < tiles; ++j) {
+      EXPECT_LT(std::ranges::find(tasks, Task{j, j}),
+                std::ranges::find(tasks, Task{tiles - 1, j - 1}))
+          << j;
+    }
+  }
 }
 
 // Any two tasks of one stream exchanged: refused, or still right.

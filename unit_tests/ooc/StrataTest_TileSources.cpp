@@ -7,7 +7,11 @@
 #include <filesystem>
 #include <memory>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_MaternTiles.hpp>
 #include <ooc/Strata_TileSources.hpp>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -102,6 +106,33 @@ TYPED_TEST(TileSources, MakeTheDominantMatrix) {
       TileMatrix<TypeParam>::generate(exec, 50, 16, dominant_tiles<TypeParam>(50, 7));
   auto const view = TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(A), 16);
   EXPECT_TRUE(same_bits(stored_matrix(tiles), stored_matrix(view)));
+}
+
+template <class Exec>
+void fill_in_threads(TileGenerator<Exec> const& generator) {
+  auto const instances = Kokkos::Experimental::partition_space(Exec(), 1, 1, 1, 1);
+  std::vector<std::thread> threads;
+  for (Exec const& exec : instances)
+    threads.emplace_back([&generator, &exec] {
+      Kokkos::View<double**, Kokkos::LayoutLeft, typename Exec::memory_space> const tile(
+          Kokkos::view_alloc(exec, std::string("strata::test::tile")), 8, 8);
+      for (int k = 0; k < 2000; ++k)
+        generator(exec, 8 * (k % 4), 0, TileView<Exec>(tile.data(), 8, 8));
+      exec.fence("strata::test::filled");
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+// Kernels copy Views; where Kokkos counts references without atomics, no two threads may share one.
+TYPED_TEST(TileSources, CountReferencesRightlyInThreads) {
+  TypeParam const exec;
+  fill_in_threads<TypeParam>(
+      matern_tiles(exec, {}, synthetic_locations(40)));  // or its end would abort
+  auto const A = on_space<TypeParam>(matern_matrix(40, 0.1));
+  auto const matrix = TileMatrix<TypeParam>::from_view(exec, A, 8);
+  auto const before = A.use_count();
+  fill_in_threads<TypeParam>(matrix.generator());
+  EXPECT_EQ(A.use_count(), before);
 }
 
 TYPED_TEST(TileSources, HaveATileSizeForTheirDevices) {
