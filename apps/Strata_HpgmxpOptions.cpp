@@ -128,7 +128,7 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
       ->capture_default_str()
       ->group(group);
   command.add_option("--values", request.values, "storage of the matrices of the mixed solver")
-      ->check(CLI::IsMember({"auto", "fp64", "fp32", "bf16", "fp16"}))
+      ->check(CLI::IsMember({"auto", "fp64", "fp32", "bf16", "fp16", "fp8_e4m3"}))
       ->type_name("")
       ->capture_default_str()
       ->group(group);

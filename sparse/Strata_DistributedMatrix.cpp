@@ -96,10 +96,14 @@ DistributedMatrix<Exec> DistributedMatrix<Exec>::stored_in(Exec const& exec,
   DistributedMatrix result(*this);
   if (precision == this->precision()) return result;
   comm().agree([&] {
-    STRATA_REQUIRE(ValueError, traits(precision).bytes > 1, "a sparse matrix can't be stored in ",
-                   traits(precision).name);
+    bool const is_fp8 = precision == Precision::fp8_e4m3;
+    STRATA_REQUIRE(ValueError, traits(precision).bytes > 1 || is_fp8,
+                   "a sparse matrix can't be stored in ", traits(precision).name);
+    auto const is_exact = [&](auto const& A) { return sparse::is_exact_in(exec, A, precision); };
+    STRATA_REQUIRE(ValueError, !is_fp8 || std::visit(is_exact, stored_),
+                   "the matrix has values that are not exact in fp8_e4m3");
     with_type(precision, [&]<class Value>(std::type_identity<Value>) {
-      if constexpr (sizeof(Value) > 1)
+      if constexpr (sizeof(Value) > 1 || std::is_same_v<Value, fp8_e4m3>)
         std::visit([&](auto const& A) { result.stored_ = converted<Value>(exec, A); }, stored_);
     });
   });

@@ -38,7 +38,8 @@ class DistributedMatrix {
   using MemorySpace = typename Exec::memory_space;
   template <class Value>
   using Stored = CompressedMatrix<Value, MemorySpace>;
-  using AnyStored = std::variant<Stored<fp64>, Stored<fp32>, Stored<bf16>, Stored<fp16>>;
+  using AnyStored =
+      std::variant<Stored<fp64>, Stored<fp32>, Stored<bf16>, Stored<fp16>, Stored<fp8_e4m3>>;
 
   DistributedMatrix() = default;
   /// The matrix of which `source` generates this rank's `rows` rows with global columns, in fp64.
@@ -68,7 +69,7 @@ class DistributedMatrix {
 
   /// Whether each value of all ranks is exact in `precision`. Collective; fences.
   bool is_exact_in(Exec const& exec, Precision precision) const;
-  /// The same with values rounded to fp64, fp32, bf16 or fp16.
+  /// The same with values rounded to fp64, fp32, bf16 or fp16, or, where that loses nothing, in fp8_e4m3.
   ///
   /// Throws   ValueError for another precision; MemoryError on all ranks.
   DistributedMatrix stored_in(Exec const& exec, Precision precision) const;

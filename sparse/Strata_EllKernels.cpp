@@ -10,6 +10,19 @@ namespace {
 
 using strata::detail::runs_on_host;
 
+/// An entry in the type that is calculated with. In fp8 there are only exact entries, no NaN (`DistributedMatrix`): sign,
+/// exponent and mantissa go to fp32's places, and an exact product rebases the exponent.
+template <class Scalar, class Value>
+KOKKOS_FORCEINLINE_FUNCTION Scalar widened(Value value) {
+  if constexpr (std::is_same_v<Value, fp8_e4m3>) {
+    std::int32_t const bits = Kokkos::bit_cast<std::int8_t>(value);
+    auto const placed = static_cast<std::uint32_t>(bits << 20) & 0x87f00000u;
+    return static_cast<Scalar>(Kokkos::bit_cast<float>(placed) * 0x1p120f);
+  } else {
+    return static_cast<Scalar>(value);
+  }
+}
+
 /// The rows that one work item takes: one on a device, where neighbouring threads take neighbouring
 /// rows; on a host those of one slice, so that its inner loops are contiguous.
 template <class Exec>
@@ -102,7 +115,7 @@ struct RowBlock {
           if constexpr (Kernel::selects) {
             if (!kernel.wants(r, at)) return;
           }
-          kernel.add(r, at, static_cast<Scalar>(values[k * stride + r]), x[r + at]);
+          kernel.add(r, at, widened<Scalar>(values[k * stride + r]), x[r + at]);
         };
         if (count == Rows) {
           for (int r = 0; r < Rows; ++r) entry(r);
@@ -130,13 +143,13 @@ struct RowBlock {
       for (int u = 0; u < Ahead; ++u)
         if (wanted(u)) entries[u] = values[number(u) * stride], factors[u] = x[distances[u]];
       for (int u = 0; u < Ahead; ++u)
-        if (wanted(u)) kernel.add(0, distances[u], static_cast<Scalar>(entries[u]), factors[u]);
+        if (wanted(u)) kernel.add(0, distances[u], widened<Scalar>(entries[u]), factors[u]);
     } else {
       for (int u = 0; u < Ahead; ++u) entries[u] = values[number(u) * stride];
       for (int u = 0; u < Ahead; ++u) distances[u] = distance(number(u), 0);
       for (int u = 0; u < Ahead; ++u) factors[u] = x[distances[u]];
       for (int u = 0; u < Ahead; ++u)
-        if (exists(u)) kernel.add(0, distances[u], static_cast<Scalar>(entries[u]), factors[u]);
+        if (exists(u)) kernel.add(0, distances[u], widened<Scalar>(entries[u]), factors[u]);
     }
   }
 };
@@ -396,7 +409,8 @@ struct Stored {
   STRATA_INSTANTIATE_VALUE(Space, fp64) \
   STRATA_INSTANTIATE_VALUE(Space, fp32) \
   STRATA_INSTANTIATE_VALUE(Space, bf16) \
-  STRATA_INSTANTIATE_VALUE(Space, fp16)
+  STRATA_INSTANTIATE_VALUE(Space, fp16) \
+  STRATA_INSTANTIATE_MATRIX(Space, Stored<fp8_e4m3>::Compressed<Space>)
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_ELL)
 
 }  // namespace strata::sparse

@@ -52,7 +52,7 @@ struct Systems {
 template <class Exec>
 Precision narrowest(Exec const& exec, Hierarchy<Exec> const& wide) {
   if (!strata::detail::runs_on_host<Exec>)
-    for (auto const precision : {Precision::bf16, Precision::fp16})  // bf16 widens by a shift
+    for (auto const precision : {Precision::fp8_e4m3, Precision::bf16, Precision::fp16})
       if (std::all_of(wide.levels.begin(), wide.levels.end(),
                       [&](auto const& level) { return level.A.is_exact_in(exec, precision); }))
         return precision;

@@ -160,14 +160,54 @@ void expect_stencil() {
   auto const ones = A.template allocate<float>(exec, "strata::test::ones");
   auto const sums = A.template allocate<float>(exec, "strata::test::sums");
   Kokkos::deep_copy(exec, ones, 1.0f);
-  EXPECT_TRUE(A.is_exact_in(exec, Precision::bf16));
-  A.stored_in(exec, Precision::bf16).multiply(exec, ones, sums);
-  std::vector<double> total(1, 0.0);
-  auto const host = to_host(exec, sums);
-  for (std::int64_t i = 0; i < A.rows(); ++i) total[0] += host[static_cast<std::size_t>(i)];
-  comm.sum(total);  // 26 on the diagonal, -1 beside it
-  EXPECT_EQ(total[0], 27.0 * static_cast<double>(box.global_rows()) -
-                          static_cast<double>(box.global_entries()));
+  for (auto const precision : {Precision::bf16, Precision::fp8_e4m3}) {
+    EXPECT_TRUE(A.is_exact_in(exec, precision));
+    A.stored_in(exec, precision).multiply(exec, ones, sums);
+    std::vector<double> total(1, 0.0);
+    auto const host = to_host(exec, sums);
+    for (std::int64_t i = 0; i < A.rows(); ++i) total[0] += host[static_cast<std::size_t>(i)];
+    comm.sum(total);  // 26 on the diagonal, -1 beside it
+    EXPECT_EQ(total[0], 27.0 * static_cast<double>(box.global_rows()) -
+                            static_cast<double>(box.global_entries()));
+  }
+}
+
+/// A ring of `n` rows with all kinds of numbers that fp8_e4m3 has: normal, subnormal and the largest, of both signs.
+struct Fp8Rows {
+  std::int64_t first, n;  ///< of this rank, in all
+  template <class Emit>
+  KOKKOS_FUNCTION void operator()(std::int64_t local, Emit const& emit) const {
+    std::int64_t const row = first + local;
+    constexpr double values[] = {-1, 0x1p-9, 26, -0x1.8p-7, 3.5, -0x1p-6};
+    emit(row, row % 2 == 0 ? 448 : -448);
+    for (std::int64_t k = 1; k < 7; ++k) {
+      emit((row + k * k) % n, values[(row + k) % 6]);
+      emit((row - k * k + n) % n, values[k - 1]);
+    }
+  }
+};
+
+// Products and sweeps have the bits that they have with the same values in bf16.
+template <class Exec, class Scalar>
+void expect_fp8_equals_bf16() {
+  Communicator const comm(MPI_COMM_WORLD);
+  Exec const exec;
+  DistributedMatrix<Exec> const A(exec, comm, 100, Fp8Rows{100 * comm.rank(), 100 * comm.size()});
+  std::vector<std::vector<double>> results;
+  for (auto const precision : {Precision::bf16, Precision::fp8_e4m3}) {
+    auto const stored = A.stored_in(exec, precision);
+    auto const r = stored.template allocate<Scalar>(exec, "strata::test::r"),
+               x = stored.template allocate<Scalar>(exec, "strata::test::x"),
+               y = stored.template allocate<Scalar>(exec, "strata::test::y");
+    Kokkos::deep_copy(exec, r, Scalar(1.25));
+    stored.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero);
+    stored.gauss_seidel(exec, r, x, Sweep::Backward);
+    stored.multiply(exec, x, y);
+    results.push_back(to_host(exec, y));
+    results.back().resize(static_cast<std::size_t>(A.rows()));
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_GT(*std::max_element(results[0].begin(), results[0].end()), 0);
 }
 
 struct BadRows {
@@ -175,6 +215,14 @@ struct BadRows {
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t, Emit const& emit) const {
     emit(column, 1.0);
+  }
+};
+
+struct ScaledRows {
+  double value;
+  template <class Emit>
+  KOKKOS_FUNCTION void operator()(std::int64_t, Emit const& emit) const {
+    emit(0, value);
   }
 };
 
@@ -192,8 +240,13 @@ void expect_errors_agreed() {
   EXPECT_TRUE(throws_with<ShapeError>(place + "distributed matrix: -1 rows",
                                       [&] { make(comm.rank() == bad ? -1 : 3, 0); }));
   DistributedMatrix<Exec> const A(Exec(), comm, 3, BadRows{0});
-  EXPECT_TRUE(throws_with<ValueError>("stored in fp8_e4m3",
-                                      [&] { (void)A.stored_in(Exec(), Precision::fp8_e4m3); }));
+  EXPECT_TRUE(throws_with<ValueError>("stored in fp8_e5m2",
+                                      [&] { (void)A.stored_in(Exec(), Precision::fp8_e5m2); }));
+  DistributedMatrix<Exec> const inexact(Exec(), comm, 3,
+                                        ScaledRows{comm.rank() == bad ? 0.3 : 0.5});
+  EXPECT_TRUE(
+      throws_with<ValueError>(place + "the matrix has values that are not exact in fp8_e4m3",
+                              [&] { (void)inexact.stored_in(Exec(), Precision::fp8_e4m3); }));
   MatrixOptions options;
   options.colour_order = {3, 1};
   EXPECT_TRUE(throws_with<ValueError>("permutation", [&] {
@@ -224,6 +277,10 @@ TYPED_TEST(Distributed, WorksOnACommunicatorThatIsNotTheWorld) {
   MPI_Comm_free(&part);
 }
 TYPED_TEST(Distributed, HoldsTheBenchmarksProblem) { expect_stencil<TypeParam>(); }
+TYPED_TEST(Distributed, Fp8HoldsItsValuesExactly) {
+  expect_fp8_equals_bf16<TypeParam, float>();
+  expect_fp8_equals_bf16<TypeParam, double>();
+}
 TYPED_TEST(Distributed, AllRanksThrowTheSame) { expect_errors_agreed<TypeParam>(); }
 
 TEST(StencilProblem, NeighbourlyPlacesAreAPermutationInBundlesOfLines) {

@@ -132,7 +132,7 @@ TYPED_TEST(GmresIrTest, Fp32InsideNeedsAFewIterationsMore) {
     auto const first = solved<TypeParam, float>(comm, box, eight_colours(), Precision::fp32);
     EXPECT_EQ(first.status, GmresStatus::Converged);
     EXPECT_LE(first.iterations, oracle.iterations + 1);
-    for (auto const precision : {Precision::fp16, Precision::bf16}) {
+    for (auto const precision : {Precision::fp16, Precision::bf16, Precision::fp8_e4m3}) {
       auto const narrow = solved<TypeParam, float>(comm, box, eight_colours(), precision);
       EXPECT_EQ(narrow.relative_residual, first.relative_residual);
     }
