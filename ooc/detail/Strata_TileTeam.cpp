@@ -122,33 +122,25 @@ auto TileTeam<Exec>::block(Vector const& values, std::int64_t i) const -> Matrix
 // Block i of what is substituted, or multiplied.
 template <class Exec>
 auto TileTeam<Exec>::block(Member const& member, std::int64_t i) const -> Matrix {
-  if (!alone_) return block(member.values, i);
-  return matrix_ref(in_place_).block(i * matrix_.tile_size(), 0, matrix_.rows(i), cols_);
+  return block(alone_ ? stage_ : member.values, i);
 }
 
-// Buffers for these vectors, V in the exchange, and room for `sums` results behind it.
+// Buffers for these vectors, V in the stage and, if there are several devices, in the exchange, with room for `sums`
+// results behind it.
 template <class Exec>
 void TileTeam<Exec>::begin(Block const& V, std::size_t sums) {
   cols_ = static_cast<std::int64_t>(V.extent(1));
-  in_place_ = V;
-  if (alone_) return;
   std::size_t const size = V.extent(0) * V.extent(1);
+  if (stage_.extent(0) < size)
+    stage_ = Vector(
+        Kokkos::view_alloc(exec_, Kokkos::WithoutInitializing, "strata::ooc::team::stage"), size);
+  pack_blocks(exec_, BlockedIndex{matrix_.order(), matrix_.tile_size(), cols_}, V, stage_);
+  if (alone_) return;
   if (exchange_.extent(0) < (1 + sums) * size)
     exchange_ = Kokkos::View<double*, HostMemory>(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::team::HostExchange"),
         (1 + sums) * size);
-  if (stage_.extent(0) < size)
-    stage_ = Vector(
-        Kokkos::view_alloc(exec_, Kokkos::WithoutInitializing, "strata::ooc::team::stage"), size);
   progress_ = std::make_unique<Progress<Mark>>(static_cast<std::size_t>(matrix_.tiles()));
-  pack(V);
-}
-
-template <class Exec>
-void TileTeam<Exec>::pack(Block const& V) {
-  std::size_t const size = V.extent(0) * V.extent(1);
-  BlockedIndex const index{matrix_.order(), matrix_.tile_size(), cols_};
-  pack_blocks(exec_, index, V, stage_);
   Kokkos::deep_copy(exec_, Kokkos::subview(exchange_, std::pair(std::size_t(0), size)),
                     Kokkos::subview(stage_, std::pair(std::size_t(0), size)));
   exec_.fence("strata::ooc::team::pack");
@@ -158,8 +150,9 @@ template <class Exec>
 void TileTeam<Exec>::unpack(std::size_t from, Block const& V, bool add) {
   std::size_t const size = V.extent(0) * V.extent(1);
   BlockedIndex const index{matrix_.order(), matrix_.tile_size(), cols_};
-  Kokkos::deep_copy(exec_, Kokkos::subview(stage_, std::pair(std::size_t(0), size)),
-                    Kokkos::subview(exchange_, std::pair(from * size, (from + 1) * size)));
+  if (!alone_)
+    Kokkos::deep_copy(exec_, Kokkos::subview(stage_, std::pair(std::size_t(0), size)),
+                      Kokkos::subview(exchange_, std::pair(from * size, (from + 1) * size)));
   unpack_blocks(exec_, index, stage_, V, add);
   exec_.fence("strata::ooc::team::unpack");
 }
@@ -313,14 +306,14 @@ template <class Exec>
 void TileTeam<Exec>::forward(Block const& V) {
   begin(V, 0);
   run([&](Member& member) { substitute(member, Op::NoTrans); });
-  if (!alone_) unpack(0, V, false);
+  unpack(0, V, false);
 }
 
 template <class Exec>
 void TileTeam<Exec>::backward(Block const& V) {
   begin(V, 0);
   run([&](Member& member) { substitute(member, Op::Trans); });
-  if (!alone_) unpack(0, V, false);
+  unpack(0, V, false);
 }
 
 template <class Exec>

@@ -18,14 +18,14 @@ namespace strata::ooc::detail {
 ///
 /// Rows of tiles, backwards columns, go round the devices, so that each tile is copied to one of them
 /// only; blocks of vectors pass between them through host memory. Every block gets its updates in
-/// the order of the columns: a substitution has the same bits on any number of devices.
+/// the order of the columns, in places of the same shape: a substitution has the same bits on any number of devices.
 template <class ExecutionSpace>
 class TileTeam {
  public:
   using Space = typename ExecutionSpace::memory_space;
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
 
-  /// The device of `exec` alone, or none at all, works on `exec` and in place.
+  /// The device of `exec` alone, or none at all, works on `exec`.
   TileTeam(ExecutionSpace const& exec, TileMatrix<ExecutionSpace> const& matrix,
            std::vector<int> devices);
   ~TileTeam();
@@ -55,7 +55,6 @@ class TileTeam {
   Matrix block(Member const& member, std::int64_t i) const;
 
   void begin(Block const& V, std::size_t sums);
-  void pack(Block const& V);
   void unpack(std::size_t from, Block const& V, bool add);
   void run(std::function<void(Member&)> const& pass);
   void take_own(Member& member);
@@ -70,9 +69,9 @@ class TileTeam {
   std::vector<std::unique_ptr<Member>> members_;
   std::unique_ptr<Progress<Mark>> progress_;
   std::int64_t cols_ = 0;
-  Block in_place_, result_;                     // what is worked on where there is one device
+  Block result_;                                // of a product where there is one device
   Kokkos::View<double*, HostMemory> exchange_;  // V, block by block, and the devices' sums
-  Vector stage_;                                // the same on the device of `exec`
+  Vector stage_;                                // V, block by block, on the device of `exec`
 };
 
 }  // namespace strata::ooc::detail
