@@ -9,6 +9,7 @@
 #include <core/detail/Strata_BuildInfo.hpp>
 #include <core/detail/Strata_HostInfo.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/vendor/Strata_HostOnednn.hpp>
 #include <core/vendor/Strata_VendorInfo.hpp>
 
 // The build type is a bare word, as quotes in definitions do not survive every compiler wrapper.
@@ -54,7 +55,8 @@ Devices devices() { return {detail::host(), vendor::accelerators()}; }
 bool host_has_matrix_units(Precision precision) {
   static auto const units = detail::matrix_units();
   auto const name = "amx_" + std::string(traits(precision).name);
-  return std::find(units.begin(), units.end(), name) != units.end();
+  return std::find(units.begin(), units.end(), name) != units.end() &&
+         vendor::OnednnMatmul::has_instructions(precision);
 }
 
 std::size_t available_memory_bytes() { return detail::available_memory_bytes(); }

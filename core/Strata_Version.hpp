@@ -64,7 +64,8 @@ struct Devices {
 /// Throws   VendorError if the GPUs' runtime fails.
 Devices devices();
 
-/// Whether this machine's processor multiplies such numbers on matrix units many times as fast as fp32 (AMX).
+/// Whether products on the host multiply such numbers on matrix units, many times as fast as fp32: a processor with AMX,
+/// in a build with oneDNN.
 bool host_has_matrix_units(Precision precision);
 
 /// Memory that this process can take without swapping: what the system has available, or what is

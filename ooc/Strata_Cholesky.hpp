@@ -185,8 +185,8 @@ class TileFactor {
   ///
   /// Shape    V: n x m. Arithmetic in fp64; each tile passes through one of the devices once.
   /// Sync     fences `exec`.
-  /// Memory   four tiles on each device, and where there are several, n m numbers on each, on `exec`'s
-  ///          and on the host. Throws as `solve`.
+  /// Memory   four tiles on each device and n m numbers on `exec`'s; where there are several, n m also
+  ///          on each and on the host. Throws as `solve`.
   /// Throws   ShapeError if V has another number of rows; ValueError if there is no factor.
   void half_solve(ExecutionSpace const& exec, Op op, Block const& V) const;
 
@@ -198,7 +198,7 @@ class TileFactor {
   /// Shape    B, X: n x m; X must not overlap B.
   /// Result   X; the report's errors are those of the equilibrated system.
   /// Sync     fences `exec`.
-  /// Memory   on the devices a few tiles and 2 n m numbers, on `exec`'s also what `dense::refine`
+  /// Memory   on the devices a few tiles and 3 n m numbers, on `exec`'s also what `dense::refine`
   ///          needs, and with D devices (D + 1) n m numbers on the host.
   /// I/O      reads the tiles twice and evaluates the generator once for each step; each tile on one
   ///          of the devices.

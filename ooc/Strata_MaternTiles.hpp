@@ -12,8 +12,9 @@ namespace strata::ooc {
 /// the instance that fills the tile.
 ///
 /// Sync     copies the coordinates to `exec`'s device and fences it; every tile runs on the instance
-///          it is given, of any device and from any thread: the first on another device fences it.
-/// Memory   24 n bytes on each device that fills tiles, and on the host.
+///          it is given, of any device and from any thread: one that finds no free copy of the
+///          coordinates makes one, which fences it.
+/// Memory   24 n bytes for each thread that fills tiles at the same time, on its device, and on the host.
 /// Throws   what `check_covariance` throws.
 template <class ExecutionSpace>
 TileGenerator<ExecutionSpace> matern_tiles(ExecutionSpace const& exec,

@@ -35,7 +35,7 @@ struct Schedule {
 ///
 /// With column_block > 1 so many columns are factored together, row by row: what a row has to its
 /// left is then read once for all of them. With single columns the next diagonal tile comes before
-/// the last two rows of each stream, so that no stream waits for its POTRF.
+/// the last two rows of each stream, so that its POTRF has others to hide behind.
 ///
 /// Throws   ShapeError if tiles < 0 or the first column is not in [0, tiles]; ValueError if devices,
 ///          streams or column_block < 1.

@@ -71,7 +71,8 @@ class DistributedMatrix {
   bool is_exact_in(Exec const& exec, Precision precision) const;
   /// The same with values rounded to fp64, fp32, bf16 or fp16, or, where that loses nothing, in fp8_e4m3.
   ///
-  /// Throws   ValueError for another precision; MemoryError on all ranks.
+  /// Throws   ValueError for another precision, or for fp8_e4m3 if a value is not exact in it; MemoryError;
+  ///          on all ranks.
   DistributedMatrix stored_in(Exec const& exec, Precision precision) const;
 
   /// The same with values d_i a_ij d_j, and e_i added to the diagonal; from fp64 to fp64.

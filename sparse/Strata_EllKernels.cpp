@@ -10,14 +10,15 @@ namespace {
 
 using strata::detail::runs_on_host;
 
-/// An entry in the type that is calculated with. In fp8 there are only exact entries, no NaN (`DistributedMatrix`): sign,
-/// exponent and mantissa go to fp32's places, and an exact product rebases the exponent.
+/// An entry in the type that is calculated with. In fp8 there are only exact entries, no NaN (`DistributedMatrix`): on a device
+/// sign, exponent and mantissa go to fp32's places, and an exact product rebases the exponent. It needs fp32's subnormals.
 template <class Scalar, class Value>
 KOKKOS_FORCEINLINE_FUNCTION Scalar widened(Value value) {
   if constexpr (std::is_same_v<Value, fp8_e4m3>) {
-    std::int32_t const bits = Kokkos::bit_cast<std::int8_t>(value);
-    auto const placed = static_cast<std::uint32_t>(bits << 20) & 0x87f00000u;
-    return static_cast<Scalar>(Kokkos::bit_cast<float>(placed) * 0x1p120f);
+    KOKKOS_IF_ON_DEVICE((std::int32_t const bits = Kokkos::bit_cast<std::int8_t>(value);
+                         auto const placed = static_cast<std::uint32_t>(bits << 20) & 0x87f00000u;
+                         return static_cast<Scalar>(Kokkos::bit_cast<float>(placed) * 0x1p120f);))
+    KOKKOS_IF_ON_HOST((return static_cast<Scalar>(value);))
   } else {
     return static_cast<Scalar>(value);
   }
@@ -159,7 +160,7 @@ struct RowBlock {
 constexpr int crowd = 256;
 template <class Scalar>
 using Crowded = Kokkos::LaunchBounds<crowd, sizeof(Scalar) == 4 ? 5 : 4>;
-constexpr int whole_row = 27, few = 3;
+constexpr int whole_row = 27, few = 3;  // few where what is not wanted is not read
 
 /// Runs a kernel's items on a device, in teams of neighbours that share what they read.
 template <class Exec, class Kernel>

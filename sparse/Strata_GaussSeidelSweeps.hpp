@@ -20,7 +20,8 @@ class GaussSeidelSweeps {
  public:
   using MemorySpace = typename Exec::memory_space;
 
-  /// `sweep`: the direction of each, Symmetric being two. `precision`: fp64, fp32, bf16 or fp16. Collective; fences.
+  /// `sweep`: the direction of each, Symmetric being two. `precision`: see
+  /// `DistributedMatrix::stored_in`; the matrix is scaled by its diagonal first. Collective; fences.
   ///
   /// Throws   ValueError for sweeps < 1, another precision or a row whose diagonal entry is 0, with the row;
   ///          MemoryError; on all ranks.

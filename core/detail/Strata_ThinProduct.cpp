@@ -124,12 +124,14 @@ void multiply_on_host(Exec const& exec, bool by_columns, double alpha, double co
     result = static_cast<S>(alpha * (scale ? *scale : 1.0)) * sum + old;
   };
   if (by_columns) {
-    constexpr std::int64_t block = 1024, together = 4;
+    constexpr std::int64_t most = 1024, together = 4;
+    std::int64_t const share = (A.rows / exec.concurrency() + 63) / 64 * 64;
+    std::int64_t const block = std::clamp<std::int64_t>(share, 64, most);  // some for each thread
     Kokkos::parallel_for("strata::core::thin_product::columns",
                          Policy(exec, 0, (A.rows + block - 1) / block), [=](std::int64_t item) {
                            std::int64_t const row = item * block,
                                               count = std::min(block, A.rows - row);
-                           S sum[block] = {};
+                           S sum[most] = {};
                            std::int64_t j = 0;
                            for (; j + together <= A.cols; j += together) {
                              T const *const a = A.data + row + j * A.ld, *const a1 = a + A.ld,

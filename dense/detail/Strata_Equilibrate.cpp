@@ -101,7 +101,7 @@ void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double cons
   std::int64_t const row_blocks = (A.n + rows - 1) / rows, col_blocks = (A.n + cols - 1) / cols;
   auto const add = [=](std::int64_t i, double sum, double scaled_sum) {
     Kokkos::atomic_add(&sums(i, 0), sum);
-    if (is_scaled) Kokkos::atomic_add(&sums(i, 1), scaled_sum * d[i]);
+    if constexpr (is_scaled) Kokkos::atomic_add(&sums(i, 1), scaled_sum * d[i]);
   };
   Kokkos::parallel_for(
       "strata::dense::analyse::row_sums",

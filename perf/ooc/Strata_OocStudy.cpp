@@ -7,6 +7,7 @@
 #include <core/Strata_TextFile.hpp>
 #include <core/Strata_Version.hpp>
 #include <cstdio>
+#include <string>
 
 #include "Strata_OocStudy.hpp"
 
@@ -15,6 +16,13 @@ namespace {
 using namespace strata;
 using namespace strata::study;
 using Json = nlohmann::json;
+
+std::string shown(Json const& row, char const* key) {
+  if (!row.contains(key)) return "-";
+  char text[16];
+  std::snprintf(text, sizeof text, "%.2e", row[key].get<double>());
+  return text;
+}
 
 void print(Json const& row, double gemm) {
   if (row.contains("error")) {
@@ -26,15 +34,15 @@ void print(Json const& row, double gemm) {
   auto const histogram = row["histogram"].get<std::vector<long>>();
   std::printf(
       "| %ld | %ld | %s | %d | %d | %.3g | %.3g | %.0e | %ld/%ld/%ld/%ld | %.3f | %.3f | %.3f | "
-      "%.3f | %.3f | %.3f | %.2e | %.2e |\n",
+      "%.3f | %.3f | %.3f | %s | %s |\n",
       row["n"].get<long>(), row["tile_size"].get<long>(), row["variant"].get<std::string>().c_str(),
       row["devices"].get<int>(), row["streams"].get<int>(), row["budget_bytes"].get<double>() / 1e9,
       row["range"].get<double>(), row["accuracy"].get<double>(), histogram[0], histogram[1],
       histogram[2], histogram[3], row["factor_seconds"].get<double>(),
       row["flop_per_s"].get<double>() * 1e-12, row["flop_per_s"].get<double>() / gemm,
       row["bytes_in"].get<double>() / 1e9, row["bytes_out"].get<double>() / 1e9,
-      row["bytes_peer"].get<double>() / 1e9, row.value("backward_error", 0.0),
-      row.value("kl", 0.0));
+      row["bytes_peer"].get<double>() / 1e9, shown(row, "backward_error").c_str(),
+      shown(row, "kl").c_str());
   std::fflush(stdout);
 }
 
@@ -171,6 +179,10 @@ int main(int argc, char** argv) {
                          request.devices.size() * request.budget_bytes.size() *
                          request.variants.size() * static_cast<std::size_t>(request.repetitions) ==
                      1;
+    STRATA_REQUIRE(
+        ValueError, !request.kl || (request.accuracy.front() == 0 && request.rates.empty()),
+        "--kl compares with the fp64 factor, which comes first: --accuracy 0,..., without "
+        "--simulate");
     STRATA_REQUIRE(ValueError, request.checkpoint.empty() || one,
                    "--checkpoint is for one case, these are several");
     Kokkos::ScopeGuard const kokkos(argc, argv);

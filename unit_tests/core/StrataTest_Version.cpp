@@ -6,6 +6,7 @@
 #include <core/Strata_HostMatrix.hpp>
 #include <core/Strata_Version.hpp>
 #include <core/detail/Strata_HostInfo.hpp>
+#include <core/vendor/Strata_HostOnednn.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -85,10 +86,12 @@ TEST(Version, MatrixUnitsAreAmongTheKernelsFlags) {
     EXPECT_EQ(std::count(units.begin(), units.end(), unit),
               flags.find(' ' + unit + ' ') != std::string::npos)
         << unit;
-  EXPECT_EQ(host_has_matrix_units(Precision::bf16),
-            std::count(units.begin(), units.end(), "amx_bf16") > 0);
-  EXPECT_EQ(host_has_matrix_units(Precision::fp16),
-            std::count(units.begin(), units.end(), "amx_fp16") > 0);
+  for (auto const precision : {Precision::bf16, Precision::fp16}) {
+    auto const unit = "amx_" + std::string(traits(precision).name);
+    EXPECT_EQ(host_has_matrix_units(precision),
+              std::count(units.begin(), units.end(), unit) > 0 &&
+                  vendor::OnednnMatmul::has_instructions(precision));
+  }
   EXPECT_FALSE(host_has_matrix_units(Precision::fp64));
 }
 
