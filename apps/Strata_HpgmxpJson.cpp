@@ -80,6 +80,7 @@ Json phase(HpgmxpResult const& result, std::optional<HpgmxpPhase> const& run) {
   if (!run) return nullptr;
   return {{"values", traits(run->values).name},
           {"vectors", traits(run->scalars).name},
+          {"basis", traits(run->basis).name},
           {"solves", run->solves},
           {"iterations", run->iterations},
           {"seconds", run->seconds},

@@ -132,6 +132,11 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
       ->type_name("")
       ->capture_default_str()
       ->group(group);
+  command.add_option("--basis", request.basis, "storage of the mixed solver's Krylov vectors")
+      ->check(CLI::IsMember({"auto", "fp32", "fp16"}))
+      ->type_name("")
+      ->capture_default_str()
+      ->group(group);
   command.add_option("--transport", matrix.transport, "how halos travel from a device")
       ->transform(CLI::CheckedTransformer(transports).description("automatic|direct|staged"))
       ->type_name("")
@@ -178,6 +183,7 @@ sparse::HpgmxpOptions resolved(HpgmxpRequest const& request) {
                                  ? sparse::ColouringMethod::JonesPlassmannLuby
                                  : sparse::ColouringMethod::Greedy;
   if (request.values != "auto") options.values = precision_from_name(request.values);
+  if (request.basis != "auto") options.basis = precision_from_name(request.basis);
   return options;
 }
 

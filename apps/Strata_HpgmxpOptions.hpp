@@ -21,7 +21,7 @@ struct HpgmxpRequest {
   std::int64_t nx = 0, ny = 0, nz = 0;  ///< 0: not given
   double seconds = -1;                  ///< < 0: not given
   std::string input;                    ///< path of an hpgmp.dat
-  std::string ordering = "coloured", colouring = "greedy", values = "auto";
+  std::string ordering = "coloured", colouring = "greedy", values = "auto", basis = "auto";
   bool free = false;         ///< also solve without the benchmark's rules
   std::string json, report;  ///< paths, empty: not wanted
 };

@@ -64,8 +64,9 @@ void print_validation(std::ostream& out, sparse::HpgmxpValidation const& validat
 void print_phase(std::ostream& out, char const* title, HpgmxpResult const& result,
                  HpgmxpPhase const& phase) {
   heading(out, title);
-  row(out, "values, vectors",
-      std::string(traits(phase.values).name) + ", " + std::string(traits(phase.scalars).name));
+  row(out, "values, vectors, basis",
+      std::string(traits(phase.values).name) + ", " + std::string(traits(phase.scalars).name) +
+          ", " + std::string(traits(phase.basis).name));
   row(out, "solves, iterations",
       text("%lld, %lld in %.3g s", static_cast<long long>(phase.solves),
            static_cast<long long>(phase.iterations), phase.seconds));

@@ -82,7 +82,7 @@ bool Fgmres<Exec, Scalar>::cycle(Exec const& exec, double rho, Vector<double, Me
                                  KrylovReport& report) {
   std::int64_t const rows = A_.rows();
   detail::Givens givens(rho);
-  detail::scale(exec, 1 / rho, r_, basis_[0], rows);  // q_1 = r / rho
+  basis_.start(exec, 1 / rho, r_);  // q_1 = r / rho
   for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
     narrow(exec, basis_[k - 1], q_, rows);
     preconditioner_.apply(exec, q_, z_);  // z_k = M^-1 q_k

@@ -15,17 +15,18 @@ double positive(double norm_b) { return norm_b > 0 ? norm_b : 1; }
 
 }  // namespace
 
-template <class Exec, class Scalar>
-GmresIr<Exec, Scalar>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
-                               DistributedMatrix<Exec> const& inner,
-                               Preconditioner<Exec, Scalar> const& preconditioner,
-                               GmresOptions const& options)
+template <class Exec, class Scalar, class Stored>
+GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                       DistributedMatrix<Exec> const& inner,
+                                       Preconditioner<Exec, Scalar> const& preconditioner,
+                                       GmresOptions const& options)
     : A_(A),
       inner_(inner),
       preconditioner_(preconditioner),
       options_(detail::checked(options, "GMRES")),
       basis_(A.comm().agree([&] {
-        return detail::KrylovBasis<Exec, Scalar>(exec, A.comm(), A.rows(), options.restart + 1);
+        return detail::KrylovBasis<Exec, Scalar, Stored>(exec, A.comm(), A.rows(),
+                                                         options.restart + 1);
       })),
       steps_(static_cast<std::size_t>(options.restart)) {
   A.comm().agree([&] {
@@ -35,22 +36,21 @@ GmresIr<Exec, Scalar>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& 
   });
 }
 
-template <class Exec, class Scalar>
-std::int64_t GmresIr<Exec, Scalar>::bytes() const {
+template <class Exec, class Scalar, class Stored>
+std::int64_t GmresIr<Exec, Scalar, Stored>::bytes() const {
   return basis_.bytes() + static_cast<std::int64_t>(r_.extent(0) * sizeof(double) +
                                                     (y_.extent(0) + z_.extent(0)) * sizeof(Scalar));
 }
 
-template <class Exec, class Scalar>
-bool GmresIr<Exec, Scalar>::cycle(Exec const& exec, double rho,
-                                  Vector<double, MemorySpace> const& x, GmresReport& report,
-                                  MotifTimes* times) {
+template <class Exec, class Scalar, class Stored>
+bool GmresIr<Exec, Scalar, Stored>::cycle(Exec const& exec, double rho,
+                                          Vector<double, MemorySpace> const& x, GmresReport& report,
+                                          MotifTimes* times) {
   auto const timed = [&](Motif motif, auto const& work) {
     MotifTimes::time(times, exec, motif, work);
   };
   detail::Givens givens(rho);
-  timed(Motif::Update,
-        [&] { detail::scale(exec, 1 / rho, r_, basis_[0], A_.rows()); });  // q_1 = r / rho
+  timed(Motif::Update, [&] { basis_.start(exec, 1 / rho, r_); });  // q_1 = r / rho
   for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
     auto const step = [&] {
       preconditioner_.apply(exec, basis_[k - 1], z_, times);                  // z = M^-1 q_k
@@ -82,9 +82,11 @@ bool GmresIr<Exec, Scalar>::cycle(Exec const& exec, double rho,
   return true;
 }
 
-template <class Exec, class Scalar>
-GmresReport GmresIr<Exec, Scalar>::solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                                         Vector<double, MemorySpace> const& x, MotifTimes* times) {
+template <class Exec, class Scalar, class Stored>
+GmresReport GmresIr<Exec, Scalar, Stored>::solve(Exec const& exec,
+                                                 Vector<double, MemorySpace> const& b,
+                                                 Vector<double, MemorySpace> const& x,
+                                                 MotifTimes* times) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::GmresIr::solve");
   exec.fence("strata::sparse::GmresIr::start");
   auto const start = std::chrono::steady_clock::now();
@@ -118,7 +120,8 @@ GmresReport GmresIr<Exec, Scalar>::solve(Exec const& exec, Vector<double, Memory
 
 #define STRATA_INSTANTIATE_GMRES(Space) \
   template class GmresIr<Space, fp64>;  \
-  template class GmresIr<Space, fp32>;
+  template class GmresIr<Space, fp32>;  \
+  template class GmresIr<Space, fp32, fp16>;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_GMRES)
 
 }  // namespace strata::sparse

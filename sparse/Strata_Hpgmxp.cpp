@@ -77,18 +77,26 @@ Systems<Exec> set_up(Exec const& exec, Communicator const& comm, StencilProblem 
   return systems;
 }
 
-template <class Exec, class Scalar>
+// On a host widening costs more than the bytes save, and on small grids the iterations that a cycle gains less.
+template <class Exec>
+Precision chosen_basis(DistributedMatrix<Exec> const& A, HpgmxpOptions const& options) {
+  constexpr std::int64_t large = 128 * 128 * 128;
+  bool const pays = !strata::detail::runs_on_host<Exec> && A.global_rows() >= large;
+  return options.basis.value_or(pays ? Precision::fp16 : Precision::fp32);
+}
+
+template <class Exec, class Scalar, class Stored>
 GmresReport solve_from_zero(Exec const& exec, Systems<Exec> const& systems,
-                            GmresIr<Exec, Scalar>& solver, MotifTimes* times = nullptr) {
+                            GmresIr<Exec, Scalar, Stored>& solver, MotifTimes* times = nullptr) {
   Kokkos::deep_copy(exec, systems.x, 0.0);
   return solver.solve(exec, systems.b, systems.x, times);
 }
 
-template <class Exec, class Scalar>
+template <class Exec, class Scalar, class Stored = Scalar>
 GmresReport solve_once(Exec const& exec, Systems<Exec> const& systems, Hierarchy<Exec> const& inner,
                        GmresOptions const& gmres) {
   Multigrid<Exec, Scalar> const preconditioner(exec, inner);
-  GmresIr<Exec, Scalar> solver(exec, systems.A(), preconditioner, gmres);
+  GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner, gmres);
   return solve_from_zero(exec, systems, solver);
 }
 
@@ -107,12 +115,14 @@ HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Ex
   result.tolerance = gmres.tolerance;
   gmres.max_iterations *= 10;
   options.progress("validation, mixed");
-  result.mixed = solve_once<Exec, float>(exec, systems, systems.narrow, gmres);
+  result.mixed = chosen_basis(systems.A(), options) == Precision::fp16
+                     ? solve_once<Exec, fp32, fp16>(exec, systems, systems.narrow, gmres)
+                     : solve_once<Exec, fp32>(exec, systems, systems.narrow, gmres);
   return result;
 }
 
 // Solves until the run time is over, after one that warms up and says how many that will be.
-template <class Exec, class Scalar>
+template <class Exec, class Scalar, class Stored = Scalar>
 HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
                         Hierarchy<Exec> const& inner, HpgmxpOptions const& options,
                         std::int64_t most_solves, std::string const& name) {
@@ -121,12 +131,13 @@ HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
   GmresOptions gmres{options.restart, 0,
                      (timed_iterations / options.restart + 1) * options.restart};
   Multigrid<Exec, Scalar> const preconditioner(exec, inner);
-  GmresIr<Exec, Scalar> solver(exec, systems.A(), preconditioner, gmres);
-  HpgmxpPhase phase{inner.levels.front().A.precision(), precision_of<Scalar>, {}};
+  GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner, gmres);
+  HpgmxpPhase phase{
+      inner.levels.front().A.precision(), precision_of<Scalar>, precision_of<Stored>, {}};
   auto const& A = inner.levels.front().A;
   phase.storage = {static_cast<double>(traits(phase.values).bytes),
                    static_cast<double>(A.column_bytes()) / static_cast<double>(A.entries()),
-                   sizeof(Scalar), 8};
+                   sizeof(Scalar), sizeof(Stored), 8};
   phase.bytes = solver.bytes();
   options.progress(name + ", warm-up");
   double const estimate = comm.max(solve_from_zero(exec, systems, solver).seconds);
@@ -142,7 +153,7 @@ HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
   phase.seconds = comm.max(phase.seconds);
   options.progress(name + ", breakdown");
   gmres.max_iterations = phase.cycle_iterations = options.restart;
-  GmresIr<Exec, Scalar> one_cycle(exec, systems.A(), preconditioner, gmres);
+  GmresIr<Exec, Scalar, Stored> one_cycle(exec, systems.A(), preconditioner, gmres);
   solve_from_zero(exec, systems, one_cycle, &phase.times);
   return phase;
 }
@@ -222,6 +233,10 @@ void check(HpgmxpOptions const& options, int ranks) {
                  "restart = ", options.restart, ": must be 1 to ", timed_iterations);
   STRATA_REQUIRE(ValueError, options.seconds >= 0 && std::isfinite(options.seconds), "run time of ",
                  options.seconds, " s");
+  STRATA_REQUIRE(
+      ValueError,
+      !options.basis || *options.basis == Precision::fp32 || *options.basis == Precision::fp16,
+      "basis in ", traits(*options.basis).name, ": must be fp32 or fp16");
   STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.tolerance < 1,
                  "tolerance = ", options.tolerance);
 }
@@ -280,8 +295,11 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
   if (has_validation(options.run) && all_ranks)
     result.validation = validate(exec, comm, systems, options);
   if (has_mixed(options.run))
-    result.mixed = timed_phase<Exec, float>(exec, systems, systems.narrow, options,
-                                            most_timed_solves, "mixed");
+    result.mixed = chosen_basis(systems.A(), options) == Precision::fp16
+                       ? timed_phase<Exec, fp32, fp16>(exec, systems, systems.narrow, options,
+                                                       most_timed_solves, "mixed")
+                       : timed_phase<Exec, fp32>(exec, systems, systems.narrow, options,
+                                                 most_timed_solves, "mixed");
   if (has_fp64(options.run))
     result.fp64 =
         timed_phase<Exec, double>(exec, systems, systems.wide, options, fp64_solves, "fp64");

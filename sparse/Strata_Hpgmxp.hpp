@@ -39,6 +39,7 @@ struct HpgmxpOptions {
   std::int64_t max_iterations = 10000;  ///< of fp64's validation; ten times as many for mixed
   MatrixOptions matrix;
   std::optional<Precision> values;  ///< of the matrices of the mixed solver; none: chosen
+  std::optional<Precision> basis;   ///< fp32 or fp16, of the mixed solver; none: chosen
   std::function<void(std::string const&)> progress = [](std::string const&) {};
 };
 
@@ -56,7 +57,7 @@ struct HpgmxpValidation {
 
 /// Solves from zero with a fixed number of iterations, and one cycle more for the breakdown.
 struct HpgmxpPhase {
-  Precision values, scalars;
+  Precision values, scalars, basis;
   StorageBytes storage;
   std::int64_t solves = 0, iterations = 0, cycles = 0, bytes = 0;
   double seconds = 0;

@@ -28,7 +28,8 @@ enum class FlopCount {
 struct StorageBytes {
   double value = 8;  ///< of the matrix inside
   double index = 4;
-  double scalar = 8;       ///< of the vectors inside, and of the basis
+  double scalar = 8;  ///< of the vectors inside
+  double basis = 8;
   double outer_value = 8;  ///< of the matrix that gives the fp64 residuals
 };
 

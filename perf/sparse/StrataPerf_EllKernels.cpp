@@ -101,16 +101,18 @@ void residual_restrict(Run& run, Precision values, std::int64_t n) {
 }
 
 // Vector k of a basis: k + 1 vectors in three passes, and vector k written three times.
-template <class Scalar>
+template <class Scalar, class Stored = Scalar>
 void orthogonalise(Run& run, std::int64_t n, int k) {
   Exec const& exec = run.exec();
   std::int64_t const rows = n * n * n;
-  sparse::detail::KrylovBasis<Exec, Scalar> basis(exec, {}, rows, k + 1);
+  sparse::detail::KrylovBasis<Exec, Scalar, Stored> basis(exec, {}, rows, k + 1);
   for (int j = 0; j <= k; ++j) Kokkos::deep_copy(exec, basis[j], Scalar(0));
-  Kokkos::deep_copy(exec, basis[0], static_cast<Scalar>(1 / std::sqrt(static_cast<double>(rows))));
+  sparse::Vector<double, Exec::memory_space> const r("strata::perf::r", rows);
+  Kokkos::deep_copy(exec, r, 1 / std::sqrt(static_cast<double>(rows)));
+  basis.start(exec, 1, r);
   run.measure([&] { Kokkos::deep_copy(exec, basis[k], Scalar(1)); },
               [&] { (void)basis.orthogonalise(exec, k); });
-  run.count_bytes((3 * k + 7) * rows * static_cast<std::int64_t>(sizeof(Scalar)));
+  run.count_bytes(rows * static_cast<std::int64_t>(3 * k * sizeof(Stored) + 7 * sizeof(Scalar)));
 }
 
 KernelsSystem kernels_system(Exec const& exec, std::int64_t n) {
@@ -162,6 +164,8 @@ Suite const suite([] {
           [=](Run& run) { orthogonalise<double>(run, n, k); });
       add("sparse/orthogonalise", text("fp32/n:", n, "/k:", k),
           [=](Run& run) { orthogonalise<float>(run, n, k); });
+      add("sparse/orthogonalise", text("fp16/n:", n, "/k:", k),
+          [=](Run& run) { orthogonalise<float, strata::fp16>(run, n, k); });
     }
   }
 });

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <sparse/Strata_Communicator.hpp>
 #include <sparse/Strata_EllMatrix.hpp>
+#include <type_traits>
 #include <vector>
 
 namespace strata::sparse::detail {
@@ -24,21 +25,34 @@ struct HessenbergColumn {
 /// Sums are made in fp64, rows in chunks that depend on their number alone, chunks in order: the same
 /// bits from run to run. CGS2 reads the basis three times: the first update and the second
 /// product share a pass, the second update and the norm the last one.
-template <class Exec, class Scalar>
+///
+/// A basis may be stored narrower than the Scalar that it is worked on in, as multiples of 2^-15; then q_k is what
+/// was stored.
+/// Source   J. I. Aliaga et al., Compressed basis GMRES on high-performance GPUs, IJHPCA 37, 2023.
+template <class Exec, class Scalar, class Stored = Scalar>
 class KrylovBasis {
  public:
   using MemorySpace = typename Exec::memory_space;
+  static constexpr bool is_narrow = !std::is_same_v<Scalar, Stored>;
 
   /// Room for `vectors` of `rows` entries. Throws MemoryError.
   KrylovBasis(Exec const& exec, Communicator const& comm, std::int64_t rows, int vectors);
 
-  std::int64_t bytes() const { return static_cast<std::int64_t>(Q_.extent(0) * sizeof(Scalar)); }
-
-  /// Vector k.
-  Vector<Scalar, MemorySpace> operator[](int k) const {
-    return Vector<Scalar, MemorySpace>(Q_.data() + k * stride_, rows_);
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(Q_.extent(0) * sizeof(Stored) + w_.extent(0) * sizeof(Scalar));
   }
 
+  /// Vector k, to be written before `orthogonalise` and read after. Of a narrow basis all are in one place,
+  /// which holds the latest.
+  Vector<Scalar, MemorySpace> operator[](int k) const {
+    if constexpr (is_narrow)
+      return Vector<Scalar, MemorySpace>(w_.data(), rows_);
+    else
+      return Vector<Scalar, MemorySpace>(Q_.data() + k * stride_, rows_);
+  }
+
+  /// Vector 0 = alpha r. Enqueued on `exec`.
+  void start(Exec const& exec, double alpha, Vector<double, MemorySpace> const& r);
   /// Make vector k orthogonal to those before it and scale it to length 1.
   ///
   /// Result   vector k as it was = Q h + beta q_k, for `column` to tell. If beta is 0, q_k is 0.
@@ -64,7 +78,8 @@ class KrylovBasis {
   Communicator comm_;
   std::int64_t rows_, stride_, chunk_, chunks_;
   int vectors_;
-  Kokkos::View<Scalar*, MemorySpace> Q_;
+  Kokkos::View<Stored*, MemorySpace> Q_;
+  Vector<Scalar, MemorySpace> w_;        // of a narrow basis
   Coefficients partial_, coefficients_;  // first products, second products, norm
   HostCoefficients host_;
 };

@@ -40,14 +40,16 @@ TEST(HpgmxpModel, BytesOfARowAtSize) {
   auto const per_row = [&](StorageBytes const& storage) {
     return cycle_bytes(levels, 30, storage).total() / n / iterations;
   };
-  double const wide = per_row({8, 4, 8, 8}), single = per_row({4, 4, 4, 8}),
-               half = per_row({2, 4, 4, 8});
+  double const wide = per_row({8, 4, 8, 8, 8}), single = per_row({4, 4, 4, 4, 8}),
+               half = per_row({2, 4, 4, 4, 8}), half_basis = per_row({2, 4, 4, 2, 8});
   // An independent model's numbers with three passes over the basis; it credits the sweep from zero with
   // half of the indices, 4 * 13.5 * 8 / 7 bytes less.
   double const indices = 62;
   EXPECT_NEAR(wide - indices, 1637 - 142, 30);
   EXPECT_NEAR(single - indices, 909, 20);
   EXPECT_NEAR(half - indices, 752, 20);
+  EXPECT_NEAR(half - half_basis, 3 * 31.0 - 2,
+              3);  // half of the columns' bytes, less what is written twice
 }
 
 TEST(Hpgmxp, RefusesIllegalSizesWithTheNearestLegal) {
@@ -56,6 +58,7 @@ TEST(Hpgmxp, RefusesIllegalSizesWithTheNearestLegal) {
     change(options);
     return throws_with<Error>(text, [&] { check(options, ranks); });
   };
+  EXPECT_TRUE(refused([](auto& o) { o.basis = Precision::bf16; }, "basis in bf16: must be fp32"));
   EXPECT_TRUE(refused([](auto& o) { o.nx = 50; }, "the nearest is 48 or 56"));
   EXPECT_TRUE(
       refused([](auto& o) { o.ny = 7; },
@@ -79,7 +82,7 @@ TEST(Hpgmxp, EstimatesMoreThanTheMatrices) {
 }
 
 template <class Exec>
-void expect_run() {
+void expect_run(std::optional<Precision> basis) {
   auto const comm = test_ranks();
   if (comm.size() > 4) GTEST_SKIP() << "more ranks than a test machine has cores: minutes";
   HpgmxpOptions options;
@@ -87,6 +90,7 @@ void expect_run() {
   options.seconds = 0;
   options.validation_ranks = 3;
   options.matrix.colouring = ColouringMethod::Greedy;
+  options.basis = basis;
   int phases = 0;
   options.progress = [&](std::string const&) { ++phases; };
   auto const result = run_hpgmxp(Exec(), comm, options);
@@ -103,6 +107,7 @@ void expect_run() {
   ASSERT_TRUE(result.mixed && result.fp64);
   EXPECT_EQ(result.fp64->values, Precision::fp64);
   EXPECT_EQ(result.mixed->scalars, Precision::fp32);
+  EXPECT_EQ(result.mixed->basis, basis.value_or(Precision::fp32));
   EXPECT_LE(result.mixed->iterations, 330);
   EXPECT_GT(result.mixed->times.seconds(Motif::GaussSeidel), 0);
   EXPECT_GT(result.flop_per_second(*result.mixed, FlopCount::Ornl), 0);
@@ -132,7 +137,10 @@ void expect_fullscale_takes_what_fp64_reached() {
 template <class Space>
 struct HpgmxpRun : testing::Test {};
 TYPED_TEST_SUITE(HpgmxpRun, Spaces, SpaceNames);
-TYPED_TEST(HpgmxpRun, ValidatesAndTimesBothSolvers) { expect_run<TypeParam>(); }
+TYPED_TEST(HpgmxpRun, ValidatesAndTimesBothSolvers) {
+  expect_run<TypeParam>(std::nullopt);
+  expect_run<TypeParam>(Precision::fp16);
+}
 TYPED_TEST(HpgmxpRun, FullScaleTakesWhatFp64Reached) {
   expect_fullscale_takes_what_fp64_reached<TypeParam>();
 }

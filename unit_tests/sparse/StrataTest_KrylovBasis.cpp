@@ -26,11 +26,11 @@ double dot(std::vector<double> const& a, std::vector<double> const& b) {
 }
 
 /// Orthogonalises random vectors, nearly parallel ones among them: Q'Q = I and old vector = Q h + beta q.
-template <class Exec, class Scalar>
+template <class Exec, class Scalar, class Stored = Scalar>
 void expect_orthonormal(std::int64_t rows, int vectors) {
   Exec const exec;
-  KrylovBasis<Exec, Scalar> basis(exec, Communicator(), rows, vectors);
-  double const u = traits(precision_of<Scalar>).unit_roundoff;
+  KrylovBasis<Exec, Scalar, Stored> basis(exec, Communicator(), rows, vectors);
+  double const u = traits(precision_of<Stored>).unit_roundoff;
   std::vector<std::vector<double>> done;
   for (int k = 0; k < vectors && k < rows; ++k) {
     auto start = random_vector(rows, static_cast<std::uint64_t>(k));
@@ -64,6 +64,22 @@ void expect_orthonormal(std::int64_t rows, int vectors) {
   }
 }
 
+/// Vector 0 is alpha r, rounded to what is stored; entries of length 1 neither overflow nor get lost.
+template <class Exec, class Scalar, class Stored>
+void expect_started() {
+  Exec const exec;
+  KrylovBasis<Exec, Scalar, Stored> basis(exec, Communicator(), 5, 1);
+  std::vector<double> const r{0, 2, -2, 1e-4, 0.3};
+  basis.start(exec, 0.5, to_device<double>(exec, r));
+  auto const q = to_host(exec, basis[0]);
+  auto const x = to_device<Scalar>(exec, std::vector<double>(5));
+  basis.combine(exec, {1}, x);
+  EXPECT_EQ(to_host(exec, x), q);
+  double const u = traits(precision_of<Stored>).unit_roundoff;
+  for (std::size_t i = 0; i < r.size(); ++i)
+    EXPECT_NEAR(q[i], 0.5 * r[i], u * std::abs(0.5 * r[i]));
+}
+
 template <class Exec>
 void expect_dependent_vector_found() {
   Exec const exec;
@@ -88,8 +104,15 @@ TYPED_TEST(KrylovBasisTest, IsOrthonormal) {
     SCOPED_TRACE(rows);
     expect_orthonormal<TypeParam, double>(rows, 12);
     expect_orthonormal<TypeParam, float>(rows, 12);
+    expect_orthonormal<TypeParam, float, fp16>(rows, 12);
   }
   expect_orthonormal<TypeParam, double>(3000, 70);  // more than a thread's registers hold
+  expect_orthonormal<TypeParam, float, fp16>(3000, 70);
+}
+TYPED_TEST(KrylovBasisTest, Starts) {
+  expect_started<TypeParam, double, double>();
+  expect_started<TypeParam, float, float>();
+  expect_started<TypeParam, float, fp16>();
 }
 TYPED_TEST(KrylovBasisTest, FindsADependentVector) { expect_dependent_vector_found<TypeParam>(); }
 TYPED_TEST(KrylovBasisTest, HoldsNoRows) {
