@@ -100,6 +100,13 @@ void add_run_options(CLI::App& command, HpgmxpRequest& request) {
   command.add_option("--report", request.report, "report with the keys of the public codes")
       ->type_name("FILE")
       ->group(group);
+  command
+      .add_option(
+          "--trace", request.trace,
+          "what ran when on each rank in four iterations of the mixed phase (or the only one), for "
+          "Perfetto or chrome://tracing; they run once more after it, on a device without replay")
+      ->type_name("FILE")
+      ->group(group);
 }
 
 void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
@@ -182,6 +189,7 @@ sparse::HpgmxpOptions resolved(HpgmxpRequest const& request) {
                              : request.colouring == "jpl"
                                  ? sparse::ColouringMethod::JonesPlassmannLuby
                                  : sparse::ColouringMethod::Greedy;
+  if (!request.trace.empty()) options.traced_iterations = 4;
   if (request.values != "auto") options.values = precision_from_name(request.values);
   if (request.basis != "auto") options.basis = precision_from_name(request.basis);
   return options;

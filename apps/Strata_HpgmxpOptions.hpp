@@ -22,8 +22,8 @@ struct HpgmxpRequest {
   double seconds = -1;                  ///< < 0: not given
   std::string input;                    ///< path of an hpgmp.dat
   std::string ordering = "coloured", colouring = "greedy", values = "auto", basis = "auto";
-  bool free = false;         ///< also solve without the benchmark's rules
-  std::string json, report;  ///< paths, empty: not wanted
+  bool free = false;                ///< also solve without the benchmark's rules
+  std::string json, report, trace;  ///< paths, empty: not wanted
 };
 
 /// Add the options of `strata hpgmxp` to its sub-command; parsing writes to `request`.

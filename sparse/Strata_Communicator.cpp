@@ -86,22 +86,43 @@ void require_countable(Communicator const& comm, std::int64_t numbers) {
                  " numbers on a rank: MPI counts to 2^31; take more ranks");
 }
 
+// How many numbers each rank gives to all.
+std::vector<int> counts_of(Communicator const& comm, std::size_t own) {
+  std::vector<int> counts;
+  std::int64_t total = 0;
+  for (auto const count : comm.gather(static_cast<std::int64_t>(own))) {
+    total += count;
+    counts.push_back(static_cast<int>(std::min<std::int64_t>(count, 1 << 30)));
+  }
+  require_countable(comm, total);
+  return counts;
+}
+
 }  // namespace
 
 std::vector<double> Communicator::gather(std::span<double const> values) const {
   if (size_ == 1) return {values.begin(), values.end()};
-  std::vector<int> counts;
-  std::int64_t total = 0;
-  for (auto const count : gather(static_cast<std::int64_t>(values.size()))) {
-    total += count;
-    counts.push_back(static_cast<int>(std::min<std::int64_t>(count, 1 << 30)));
-  }
-  require_countable(*this, total);
-  std::vector<double> all(static_cast<std::size_t>(total));
+  auto const counts = counts_of(*this, values.size());
+  std::vector<double> all(static_cast<std::size_t>(sum_of(counts)));
   check_mpi(MPI_Allgatherv(values.data(), static_cast<int>(values.size()), MPI_DOUBLE, all.data(),
                            counts.data(), places_of(counts).data(), MPI_DOUBLE, mpi()),
             "MPI_Allgatherv");
   return all;
+}
+
+std::vector<std::string> Communicator::gather_text(std::string const& text) const {
+  if (size_ == 1) return {text};
+  auto const counts = counts_of(*this, text.size());
+  auto const from = places_of(counts);
+  std::string all(rank_ == 0 ? static_cast<std::size_t>(sum_of(counts)) : 0, ' ');
+  check_mpi(MPI_Gatherv(text.data(), static_cast<int>(text.size()), MPI_CHAR, all.data(),
+                        counts.data(), from.data(), MPI_CHAR, 0, mpi()),
+            "MPI_Gatherv");
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank_ == 0 && rank < counts.size(); ++rank)
+    texts.push_back(
+        all.substr(static_cast<std::size_t>(from[rank]), static_cast<std::size_t>(counts[rank])));
+  return texts;
 }
 
 std::vector<std::vector<double>> Communicator::exchange(std::vector<std::vector<double>> to) const {

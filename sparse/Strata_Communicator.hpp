@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -44,6 +45,8 @@ class Communicator {
   std::vector<std::int64_t> gather(std::int64_t value) const;
   /// The values of all ranks, rank by rank; each gives any number of them, all together below 2^31.
   std::vector<double> gather(std::span<double const> values) const;
+  /// The text of each rank on rank 0, nothing on the others; all together below 2^31 bytes.
+  std::vector<std::string> gather_text(std::string const& text) const;
   /// What rank r gives to `to[this rank]` arrives in [r] of the result; to has size() lists.
   ///
   /// Throws   ValueError on all ranks if one sends or gets 2^31 numbers or more.

@@ -134,15 +134,28 @@ void DistributedMatrix<Exec>::scatter(Exec const& exec, Vector<Scalar, MemorySpa
 }
 
 template <class Exec>
+template <class Scalar, class Work>
+void DistributedMatrix<Exec>::beside_exchange(Exec const& exec,
+                                              Vector<Scalar, MemorySpace> const& x,
+                                              char const* name, std::int64_t free,
+                                              std::int64_t count, Work const& work) const {
+  auto const on = [&](RowRange rows, char const* part) {
+    trace_.enqueue(exec, TraceRow::Work, [&] { work(rows); }, name, part);
+  };
+  exchange().start(exec, x, trace_);
+  on({0, free}, ", interior");
+  exchange().finish(exec, x, trace_);
+  on({free, count}, ", boundary");
+}
+
+template <class Exec>
 template <class Scalar>
 void DistributedMatrix<Exec>::multiply(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                                        Vector<Scalar, MemorySpace> const& y) const {
   std::visit(
       [&](auto const& A) {
-        exchange().start(exec, x);
-        sparse::multiply(exec, A, x, y, {0, order().free_rows});
-        exchange().finish(exec, x);
-        sparse::multiply(exec, A, x, y, {order().free_rows, rows()});
+        beside_exchange(exec, x, "product", order().free_rows, rows(),
+                        [&](RowRange range) { sparse::multiply(exec, A, x, y, range); });
       },
       stored_);
 }
@@ -154,10 +167,8 @@ void DistributedMatrix<Exec>::residual(Exec const& exec, Vector<Scalar, MemorySp
                                        Vector<Scalar, MemorySpace> const& r) const {
   std::visit(
       [&](auto const& A) {
-        exchange().start(exec, x);
-        sparse::residual(exec, A, b, x, r, {0, order().free_rows});
-        exchange().finish(exec, x);
-        sparse::residual(exec, A, b, x, r, {order().free_rows, rows()});
+        beside_exchange(exec, x, "residual", order().free_rows, rows(),
+                        [&](RowRange range) { sparse::residual(exec, A, b, x, r, range); });
       },
       stored_);
 }
@@ -173,12 +184,37 @@ void DistributedMatrix<Exec>::restrict_residual(Exec const& exec,
   auto const count = static_cast<std::int64_t>(injection.extent(0));
   std::visit(
       [&](auto const& A) {
-        exchange().start(exec, x);
-        sparse::restrict_residual(exec, A, injection, b, x, coarse, {0, free});
-        exchange().finish(exec, x);
-        sparse::restrict_residual(exec, A, injection, b, x, coarse, {free, count});
+        beside_exchange(exec, x, "restriction", free, count, [&](RowRange range) {
+          sparse::restrict_residual(exec, A, injection, b, x, coarse, range);
+        });
       },
       stored_);
+}
+
+// From x as given.
+template <class Exec>
+template <class Scalar>
+void DistributedMatrix<Exec>::sweep_from(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                                         Vector<Scalar, MemorySpace> const& x, Sweep sweep) const {
+  bool overlaps = sweep == Sweep::Forward;
+  exchange().start(exec, x, trace_);
+  if (!overlaps) exchange().finish(exec, x, trace_);
+  std::visit(
+      [&](auto const& A) {
+        if (!overlaps)
+          return sparse::gauss_seidel(exec, A, order().blocks, r, x, sweep, Guess::Given);
+        for (int k = 0; auto const block : order().blocks) {
+          if (overlaps && block.begin >= order().free_rows) {
+            exchange().finish(exec, x, trace_);
+            overlaps = false;
+          }
+          auto const work = [&] { relax(exec, A, r, x, block, Guess::Given); };
+          trace_.enqueue(exec, TraceRow::Work, work,
+                         overlaps ? "interior, block " : "boundary, block ", k++);
+        }
+      },
+      stored_);
+  if (overlaps) exchange().finish(exec, x, trace_);
 }
 
 template <class Exec>
@@ -190,26 +226,14 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
     gauss_seidel(exec, r, x, Sweep::Forward, guess);
     return gauss_seidel(exec, r, x, Sweep::Backward, Guess::Given);
   }
-  if (guess == Guess::Zero)
-    return std::visit(
-        [&](auto const& A) { sparse::gauss_seidel(exec, A, order().blocks, r, x, sweep, guess); },
-        stored_);
-  bool overlaps = sweep == Sweep::Forward;
-  exchange().start(exec, x);
-  if (!overlaps) exchange().finish(exec, x);
-  std::visit(
-      [&](auto const& A) {
-        if (!overlaps) return sparse::gauss_seidel(exec, A, order().blocks, r, x, sweep, guess);
-        for (auto const block : order().blocks) {
-          if (overlaps && block.begin >= order().free_rows) {
-            exchange().finish(exec, x);
-            overlaps = false;
-          }
-          relax(exec, A, r, x, block, guess);
-        }
-      },
-      stored_);
-  if (overlaps) exchange().finish(exec, x);
+  if (guess == Guess::Given)
+    return trace_.enqueue(
+        exec, TraceRow::Work, [&] { sweep_from(exec, r, x, sweep); }, "Gauss-Seidel");
+  auto const from_zero = [&](auto const& A) {
+    sparse::gauss_seidel(exec, A, order().blocks, r, x, sweep, guess);
+  };
+  trace_.enqueue(
+      exec, TraceRow::Work, [&] { std::visit(from_zero, stored_); }, "Gauss-Seidel from zero");
 }
 
 #define STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, Scalar)                                  \

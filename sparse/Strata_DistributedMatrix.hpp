@@ -67,6 +67,14 @@ class DistributedMatrix {
   Halo<Exec> const& exchange() const { return shared_->exchange; }
   Precision precision() const;
 
+  /// The same matrix, whose products and sweeps through the result are told to `trace`.
+  DistributedMatrix traced(WorkTrace<Exec> const& trace) const {
+    DistributedMatrix result(*this);
+    result.trace_ = trace;
+    return result;
+  }
+  WorkTrace<Exec> const& trace() const { return trace_; }
+
   /// Whether each value of all ranks is exact in `precision`. Collective; fences.
   bool is_exact_in(Exec const& exec, Precision precision) const;
   /// The same with values rounded to fp64, fp32, bf16 or fp16, or, where that loses nothing, in fp8_e4m3.
@@ -129,8 +137,17 @@ class DistributedMatrix {
                     detail::LocalMatrix<Exec> const& local,
                     Vector<std::int32_t, MemorySpace> const& places, MatrixOptions const& options);
 
+  // Enqueue work(range) on rows [0, count), of which the first `free` do not need the halo of x.
+  template <class Scalar, class Work>
+  void beside_exchange(Exec const& exec, Vector<Scalar, MemorySpace> const& x, char const* name,
+                       std::int64_t free, std::int64_t count, Work const& work) const;
+  template <class Scalar>
+  void sweep_from(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                  Vector<Scalar, MemorySpace> const& x, Sweep sweep) const;
+
   AnyStored stored_;
   std::shared_ptr<Shared const> shared_;
+  WorkTrace<Exec> trace_;
 };
 
 }  // namespace strata::sparse

@@ -55,10 +55,13 @@ bool GmresIr<Exec, Scalar, Stored>::cycle(Exec const& exec, double rho,
     auto const step = [&] {
       preconditioner_.apply(exec, basis_[k - 1], z_, times);                  // z = M^-1 q_k
       timed(Motif::Multiply, [&] { inner_.multiply(exec, z_, basis_[k]); });  // q_{k+1} = A z
-      timed(Motif::Orthogonalise, [&] { basis_.orthogonalise(exec, k); });
+      timed(Motif::Orthogonalise, [&] {
+        auto const work = [&] { basis_.orthogonalise(exec, k); };
+        inner_.trace().enqueue(exec, TraceRow::Work, work, "orthogonalisation");
+      });
     };
     bool const waits_for_nothing = A_.comm().size() == 1 && preconditioner_.is_enqueued();
-    if (times == nullptr && waits_for_nothing)
+    if (times == nullptr && !inner_.trace() && waits_for_nothing)
       steps_[static_cast<std::size_t>(k - 1)].run(exec, step);
     else
       step();

@@ -140,6 +140,7 @@ struct Halo<Exec>::Exchange {
   Device device_send;
   Pinned pinned_send, pinned_receive;
   std::vector<MPI_Request> requests;
+  Trace::Clock::time_point posted;  // where there is a trace
 
   bool staged() const { return transport == Transport::Staged; }
   void* send_buffer() const {
@@ -180,7 +181,7 @@ Halo<Exec>::Halo(Exec const& exec, Communicator const& comm, HaloPattern const& 
   auto const count = static_cast<std::int64_t>(pattern.wanted.size());
   auto const instances = Kokkos::Experimental::partition_space(exec, std::vector<int>{1});
   exchange_ = std::make_shared<Exchange>(
-      Exchange{comm, pattern, chosen<Exec>(transport), instances[0], {}, {}, {}, {}, {}});
+      Exchange{comm, pattern, chosen<Exec>(transport), instances[0], {}, {}, {}, {}, {}, {}});
   auto& own = *exchange_;
   own.rows = detail::allocate<Vector<std::int32_t, MemorySpace>>(exec, "strata::sparse::halo::rows",
                                                                  count);
@@ -216,32 +217,48 @@ Transport Halo<Exec>::transport() const {
 
 template <class Exec>
 template <class Scalar>
-void Halo<Exec>::start(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
+void Halo<Exec>::start(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+                       WorkTrace<Exec> const& trace) const {
   if (!active()) return;
   auto& own = *exchange_;
   strata::detail::enqueue_wait(own.exec, exec);
-  pack(own.exec, own.rows, static_cast<Scalar const*>(x.data()),
-       static_cast<Scalar*>(own.send_buffer()));
+  auto const send = [&] {
+    pack(own.exec, own.rows, static_cast<Scalar const*>(x.data()),
+         static_cast<Scalar*>(own.send_buffer()));
+  };
+  trace.enqueue(own.exec, TraceRow::Halo, send, own.staged() ? "pack to host" : "pack");
   strata::detail::enqueue_wait(exec, own.exec);
-  if (strata::detail::runs_on_host<Exec>) own.post(x.data() + own.pattern.rows);
+  if (!strata::detail::runs_on_host<Exec>) return;
+  own.posted = trace.now();
+  own.post(x.data() + own.pattern.rows);
 }
 
 template <class Exec>
 template <class Scalar>
-void Halo<Exec>::finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
+void Halo<Exec>::finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+                        WorkTrace<Exec> const& trace) const {
   if (!active()) return;
   auto& own = *exchange_;
   Scalar* const halo = x.data() + own.pattern.rows;
+  auto const waiting = trace.now();
   if (!strata::detail::runs_on_host<Exec>) {
     own.exec.fence("strata::sparse::halo::packed");
+    own.posted = trace.now();
     own.post(halo);
   }
   check_mpi(
       MPI_Waitall(static_cast<int>(own.requests.size()), own.requests.data(), MPI_STATUSES_IGNORE),
       "MPI_Waitall");
+  auto const arrived = trace.now();
+  trace.add(TraceRow::Messages, waiting, arrived, "wait");
+  trace.add(TraceRow::Messages, own.posted, arrived, "messages");
   if (!own.staged()) return;
-  unpack(own.exec, own.pattern.halo,
-         static_cast<Scalar const*>(own.template numbers<Scalar>(own.pinned_receive.data())), halo);
+  auto const receive = [&] {
+    unpack(own.exec, own.pattern.halo,
+           static_cast<Scalar const*>(own.template numbers<Scalar>(own.pinned_receive.data())),
+           halo);
+  };
+  trace.enqueue(own.exec, TraceRow::Halo, receive, "unpack from host");
   strata::detail::enqueue_wait(exec, own.exec);
 }
 
@@ -272,17 +289,20 @@ Transport Halo<Exec>::transport() const {
 }
 template <class Exec>
 template <class Scalar>
-void Halo<Exec>::start(Exec const&, Vector<Scalar, MemorySpace> const&) const {}
+void Halo<Exec>::start(Exec const&, Vector<Scalar, MemorySpace> const&,
+                       WorkTrace<Exec> const&) const {}
 template <class Exec>
 template <class Scalar>
-void Halo<Exec>::finish(Exec const&, Vector<Scalar, MemorySpace> const&) const {}
+void Halo<Exec>::finish(Exec const&, Vector<Scalar, MemorySpace> const&,
+                        WorkTrace<Exec> const&) const {}
 
 #endif
 
-#define STRATA_INSTANTIATE_HALO_SCALAR(Space, Scalar)                                        \
-  template void Halo<Space>::start(Space const&, Vector<Scalar, Space::memory_space> const&) \
-      const;                                                                                 \
-  template void Halo<Space>::finish(Space const&, Vector<Scalar, Space::memory_space> const&) const;
+#define STRATA_INSTANTIATE_HALO_SCALAR(Space, Scalar)                                         \
+  template void Halo<Space>::start(Space const&, Vector<Scalar, Space::memory_space> const&,  \
+                                   WorkTrace<Space> const&) const;                            \
+  template void Halo<Space>::finish(Space const&, Vector<Scalar, Space::memory_space> const&, \
+                                    WorkTrace<Space> const&) const;
 #define STRATA_INSTANTIATE_HALO(Space)        \
   template class Halo<Space>;                 \
   STRATA_INSTANTIATE_HALO_SCALAR(Space, fp64) \

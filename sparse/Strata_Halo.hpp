@@ -7,6 +7,7 @@
 #include <memory>
 #include <sparse/Strata_Communicator.hpp>
 #include <sparse/Strata_EllMatrix.hpp>
+#include <sparse/Strata_WorkTrace.hpp>
 #include <string_view>
 #include <vector>
 
@@ -59,10 +60,12 @@ class Halo {
 
   /// Pack what `exec` has computed so far. Sync: enqueued; on a host the messages are on their way.
   template <class Scalar>
-  void start(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
+  void start(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+             WorkTrace<Exec> const& trace = {}) const;
   /// Work enqueued on `exec` from now on finds the halo of x filled. Sync: waits for the messages, not for `exec`.
   template <class Scalar>
-  void finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
+  void finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+              WorkTrace<Exec> const& trace = {}) const;
 
  private:
   struct Exchange;

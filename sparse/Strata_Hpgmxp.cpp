@@ -158,6 +158,20 @@ HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
   return phase;
 }
 
+// A few iterations as they run, each part with its events, kernel by kernel.
+template <class Exec, class Scalar, class Stored = Scalar>
+std::vector<TraceSpan> traced_solve(Exec const& exec, Systems<Exec> const& systems,
+                                    Hierarchy<Exec> const& inner, HpgmxpOptions const& options) {
+  options.progress("trace");
+  int const iterations = std::min(options.traced_iterations, options.restart);
+  WorkTrace<Exec> const trace(exec, systems.A().comm());
+  Multigrid<Exec, Scalar> const preconditioner(exec, inner.traced(trace));
+  GmresIr<Exec, Scalar, Stored> solver(exec, systems.A().traced(trace.labelled(", level 0")),
+                                       preconditioner, {iterations, 0, iterations});
+  solve_from_zero(exec, systems, solver);
+  return trace.gathered();
+}
+
 // Both arrays together are larger than any cache.
 template <class Exec>
 double copy_rate(Exec const& exec, Communicator const& comm) {
@@ -239,6 +253,10 @@ void check(HpgmxpOptions const& options, int ranks) {
       "basis in ", traits(*options.basis).name, ": must be fp32 or fp16");
   STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.tolerance < 1,
                  "tolerance = ", options.tolerance);
+  STRATA_REQUIRE(ValueError, options.traced_iterations >= 0,
+                 "iterations to trace: ", options.traced_iterations);
+  STRATA_REQUIRE(ValueError, options.traced_iterations == 0 || options.run != RunType::Validation,
+                 "a trace is of a timed phase, and a validation alone has none");
 }
 
 std::int64_t estimate_bytes(HpgmxpOptions const& options, int ranks) {
@@ -294,15 +312,22 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
     result.matrix_bytes += level.A.bytes() - level.A.column_bytes();
   if (has_validation(options.run) && all_ranks)
     result.validation = validate(exec, comm, systems, options);
+  bool const narrow_basis = chosen_basis(systems.A(), options) == Precision::fp16;
   if (has_mixed(options.run))
-    result.mixed = chosen_basis(systems.A(), options) == Precision::fp16
-                       ? timed_phase<Exec, fp32, fp16>(exec, systems, systems.narrow, options,
-                                                       most_timed_solves, "mixed")
-                       : timed_phase<Exec, fp32>(exec, systems, systems.narrow, options,
-                                                 most_timed_solves, "mixed");
+    result.mixed = narrow_basis ? timed_phase<Exec, fp32, fp16>(exec, systems, systems.narrow,
+                                                                options, most_timed_solves, "mixed")
+                                : timed_phase<Exec, fp32>(exec, systems, systems.narrow, options,
+                                                          most_timed_solves, "mixed");
+  bool const traces = options.traced_iterations > 0;
+  if (traces && has_mixed(options.run))
+    result.trace = narrow_basis
+                       ? traced_solve<Exec, fp32, fp16>(exec, systems, systems.narrow, options)
+                       : traced_solve<Exec, fp32>(exec, systems, systems.narrow, options);
   if (has_fp64(options.run))
     result.fp64 =
         timed_phase<Exec, double>(exec, systems, systems.wide, options, fp64_solves, "fp64");
+  if (traces && options.run == RunType::StandaloneRef)
+    result.trace = traced_solve<Exec, double>(exec, systems, systems.wide, options);
   return result;
 }
 

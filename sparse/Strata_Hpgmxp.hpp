@@ -40,6 +40,7 @@ struct HpgmxpOptions {
   MatrixOptions matrix;
   std::optional<Precision> values;  ///< of the matrices of the mixed solver; none: chosen
   std::optional<Precision> basis;   ///< fp32 or fp16, of the mixed solver; none: chosen
+  int traced_iterations = 0;        ///< of the first phase, once more, without replay of graphs
   std::function<void(std::string const&)> progress = [](std::string const&) {};
 };
 
@@ -77,6 +78,7 @@ struct HpgmxpResult {
   std::int64_t matrix_bytes = 0;     ///< of this rank, fp64 and narrower values together
   std::optional<HpgmxpValidation> validation;
   std::optional<HpgmxpPhase> mixed, fp64;
+  std::vector<TraceSpan> trace;  ///< of the iterations traced, all ranks'; on rank 0
 
   double flop_per_second(HpgmxpPhase const& phase, FlopCount count) const;
   /// Of mixed over fp64, by time per iteration and penalty.

@@ -76,6 +76,14 @@ Hierarchy<Exec> Hierarchy<Exec>::stored_in(Exec const& exec, Precision precision
 }
 
 template <class Exec>
+Hierarchy<Exec> Hierarchy<Exec>::traced(WorkTrace<Exec> const& trace) const {
+  Hierarchy result(*this);
+  for (int l = 0; auto& level : result.levels)
+    level.A = level.A.traced(trace.labelled(strata::detail::message(", level ", l++)));
+  return result;
+}
+
+template <class Exec>
 Hierarchy<Exec> make_hierarchy(Exec const& exec, Communicator const& comm,
                                StencilProblem const& problem, int levels,
                                MatrixOptions const& options) {
@@ -138,7 +146,10 @@ void Multigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
     level.A.restrict_residual(exec, level.injection, level.free_injected, r, x, coarse.r);
   });
   cycle(exec, l + 1, coarse.r, coarse.x, times);
-  timed(Motif::Prolong, [&] { prolong(exec, level.injection, coarse.x, x); });
+  timed(Motif::Prolong, [&] {
+    auto const work = [&] { prolong(exec, level.injection, coarse.x, x); };
+    level.A.trace().enqueue(exec, TraceRow::Work, work, "prolongation");
+  });
   timed(Motif::GaussSeidel,
         [&] { level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Given); });
 }

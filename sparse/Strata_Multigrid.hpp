@@ -26,6 +26,8 @@ struct Hierarchy {
   std::int64_t bytes() const;
   /// Each matrix in `precision`; what is not a value is shared. Collective; fences.
   Hierarchy stored_in(Exec const& exec, Precision precision) const;
+  /// The same matrices, each of which tells `trace` what runs when, with its level.
+  Hierarchy traced(WorkTrace<Exec> const& trace) const;
 };
 
 /// The benchmark's hierarchy: the same stencil on every second point of each rank's box.

@@ -5,19 +5,18 @@
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <core/Strata_Errors.hpp>
+#include <core/detail/Strata_StampClock.hpp>
 #include <ooc/vendor/Strata_DeviceLane.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
+#include <optional>
 #include <unordered_map>
-#include <vector>
 
 namespace strata::ooc::vendor {
 
 namespace {
 
 using Exec = Kokkos::Cuda;
-using Clock = Trace::Clock;
 
 void check(cudaError_t status, char const* call) {
   STRATA_REQUIRE(VendorError, status == cudaSuccess, call, ": ", cudaGetErrorName(status), " (",
@@ -90,8 +89,7 @@ struct DeviceLane<Exec>::Impl {
   std::uint64_t const serial = lanes++;
   std::unordered_map<std::uint64_t, std::uint64_t> waited;  // by serial: marks before this number
   static inline std::atomic<std::uint64_t> lanes{0};
-  std::vector<std::unique_ptr<Event>> stamps;
-  Clock::time_point origin;  // of the first stamp
+  std::optional<strata::vendor::EventClock<Exec>> clock;  // from the first stamp on
 };
 
 template <>
@@ -151,27 +149,14 @@ void DeviceLane<Exec>::fence() {
 
 template <>
 auto DeviceLane<Exec>::stamp() -> Stamp {
-  use(impl_->device);
-  auto& stamps = impl_->stamps;
-  bool const first = stamps.empty();
-  if (first) fence();
-  stamps.push_back(std::make_unique<Event>(cudaEventDefault));
-  check(cudaEventRecord(*stamps.back(), impl_->exec.cuda_stream()), "cudaEventRecord");
-  if (first) {
-    check(cudaEventSynchronize(*stamps.back()), "cudaEventSynchronize");
-    impl_->origin = Clock::now();
-  }
-  return stamps.size() - 1;
+  auto& clock = impl_->clock;
+  if (!clock) clock.emplace(impl_->exec);
+  return clock->stamp(impl_->exec);
 }
 
 template <>
 Trace::Clock::time_point DeviceLane<Exec>::time_of(Stamp stamp) const {
-  float milliseconds = 0;
-  auto const& stamps = impl_->stamps;
-  check(cudaEventElapsedTime(&milliseconds, *stamps.front(), *stamps[stamp]),
-        "cudaEventElapsedTime");
-  return impl_->origin + std::chrono::duration_cast<Clock::duration>(
-                             std::chrono::duration<double, std::milli>(milliseconds));
+  return impl_->clock->time_of(stamp);
 }
 
 template <>

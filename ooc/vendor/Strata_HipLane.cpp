@@ -5,19 +5,18 @@
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <core/Strata_Errors.hpp>
+#include <core/detail/Strata_StampClock.hpp>
 #include <ooc/vendor/Strata_DeviceLane.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
+#include <optional>
 #include <unordered_map>
-#include <vector>
 
 namespace strata::ooc::vendor {
 
 namespace {
 
 using Exec = Kokkos::HIP;
-using Clock = Trace::Clock;
 
 void check(hipError_t status, char const* call) {
   STRATA_REQUIRE(VendorError, status == hipSuccess, call, ": ", hipGetErrorName(status), " (",
@@ -88,8 +87,7 @@ struct DeviceLane<Exec>::Impl {
   std::uint64_t const serial = lanes++;
   std::unordered_map<std::uint64_t, std::uint64_t> waited;  // by serial: marks before this number
   static inline std::atomic<std::uint64_t> lanes{0};
-  std::vector<std::unique_ptr<Event>> stamps;
-  Clock::time_point origin;  // of the first stamp
+  std::optional<strata::vendor::EventClock<Exec>> clock;  // from the first stamp on
 };
 
 template <>
@@ -149,26 +147,14 @@ void DeviceLane<Exec>::fence() {
 
 template <>
 auto DeviceLane<Exec>::stamp() -> Stamp {
-  use(impl_->device);
-  auto& stamps = impl_->stamps;
-  bool const first = stamps.empty();
-  if (first) fence();
-  stamps.push_back(std::make_unique<Event>(hipEventDefault));
-  check(hipEventRecord(*stamps.back(), impl_->exec.hip_stream()), "hipEventRecord");
-  if (first) {
-    check(hipEventSynchronize(*stamps.back()), "hipEventSynchronize");
-    impl_->origin = Clock::now();
-  }
-  return stamps.size() - 1;
+  auto& clock = impl_->clock;
+  if (!clock) clock.emplace(impl_->exec);
+  return clock->stamp(impl_->exec);
 }
 
 template <>
 Trace::Clock::time_point DeviceLane<Exec>::time_of(Stamp stamp) const {
-  float milliseconds = 0;
-  auto const& stamps = impl_->stamps;
-  check(hipEventElapsedTime(&milliseconds, *stamps.front(), *stamps[stamp]), "hipEventElapsedTime");
-  return impl_->origin + std::chrono::duration_cast<Clock::duration>(
-                             std::chrono::duration<double, std::milli>(milliseconds));
+  return impl_->clock->time_of(stamp);
 }
 
 template <>

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draw the counterparts of paper C's figures 4, 5, 7 and 8, and print the table of runs as Markdown.
+"""Draw the counterparts of paper C's figures 4, 5, 7, 8 and 9, and print the tables of runs and of the trace as Markdown.
 
-Reads what `strata hpgmxp --json` wrote, one file a run. Runs of one local size on growing numbers of ranks are a line of
-weak scaling. The paper's numbers are those that its text states, of a GCD of an AMD MI250X, half a GPU. Its figure 9, a trace of
-the halo exchange, has no counterpart: no command of Strata's writes device times of the sparse module.
+Reads what `strata hpgmxp --json` wrote, one file a run, and `--trace` for figure 9. Runs of one local size on growing numbers of
+ranks are a line of weak scaling. The paper's numbers are those that its text states, of a GCD of an AMD MI250X, half a GPU.
 """
 import argparse
 import collections
@@ -13,6 +12,8 @@ import json
 import math
 import pathlib
 import sys
+
+from paper_b import merged
 
 SKIPPED = 77
 PHASES = ["fp64", "mixed"]
@@ -28,7 +29,12 @@ PAPER_SPEEDUP = 1.6  # figure 5, penalised
 # Figure 4, GF/s of a rank: 17.23 PF on 75,264 GCDs, 78 % of the rate on the 8 GCDs of one node.
 PAPER_RATES = {"75,264 GCDs": 17.23e6 / 75264, "8 GCDs": 17.23e6 / 75264 / 0.78}
 
+# Figure 9, by what a span's name holds.
+SPANS = {"interior": "#2166ac", "boundary": "#92c5de", "pack": "#e08214", "messages": "#b2182b"}
+OTHER_WORK = "#bbbbbb"
+
 Run = collections.namedtuple("Run", "local ranks document")
+Span = collections.namedtuple("Span", "rank row name level start end")  # microseconds
 
 
 def runs_of(documents):
@@ -69,6 +75,36 @@ def machine(document):
     accelerators = [accelerator["name"] for accelerator in built["accelerators"]]
     names = list(dict.fromkeys(accelerators)) or [built["host"]["model"]]
     return f"{', '.join(names)}, {built['default_backend']}, Strata {built['commit']}"
+
+
+def spans_of(trace):
+    """Those of the trace from the first iteration's end on, as what runs first also loads."""
+    found = []
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X":
+            name, _, level = event["name"].partition(", level ")
+            found.append(Span(event["pid"], event["cat"], name, int(level or 0), event["ts"], event["ts"] + event["dur"]))
+    first = [min(s.end for s in found if s.rank == rank and s.name == "orthogonalisation") for rank in {s.rank for s in found}]
+    return [span for span in found if span.start >= min(first)]
+
+
+def exchanges(spans):
+    """{level: [(length, part of it beside interior work), ...]} of every exchange: pack, messages, unpack."""
+    found = collections.defaultdict(list)
+    work = {rank: merged((s.start, s.end) for s in spans if s.rank == rank and "interior" in s.name) for rank in {s.rank for s in spans}}
+    for span in spans:
+        if span.row == "halo" or span.name == "messages":
+            hidden = sum(max(0, min(end, span.end) - max(start, span.start)) for start, end in work[span.rank])
+            found[span.level].append((span.end - span.start, hidden))
+    return found
+
+
+def trace_table(spans):
+    yield "| level | spans of exchanges | us, all ranks | beside interior work |"
+    yield "|---|---|---|---|"
+    for level, parts in sorted(exchanges(spans).items()):
+        length, hidden = map(sum, zip(*parts))
+        yield f"| {level} | {len(parts)} | {length:.4g} | {100 * hidden / length if length else 0:.0f} % |"
 
 
 class Drawing:
@@ -161,17 +197,54 @@ class Drawing:
         axes.legend(fontsize=6)
         self.save(figure, "figure8_roofline")
 
+    def trace(self, spans):
+        """Figure 9: an iteration of every rank, and below it the sweep of each level that has an exchange."""
+        ranks, rows = sorted({s.rank for s in spans}), ["work", "halo", "messages"]
+        sweeps = [s for s in spans if s.rank == ranks[0] and s.name == "Gauss-Seidel"]
+        levels = sorted({s.level for s in sweeps})
+        ends = sorted(s.end for s in spans if s.rank == ranks[0] and s.name == "orthogonalisation")
+        windows = {"an iteration": (ends[0], ends[1])}
+        for level in levels:
+            of_level = sorted((s for s in sweeps if s.level == level), key=lambda s: s.end - s.start)
+            sweep = of_level[len(of_level) // 2]  # of middling length
+            margin = 0.1 * (sweep.end - sweep.start)
+            windows[f"a sweep of level {level}"] = (sweep.start - margin, sweep.end + margin)
+        lanes = [(rank, row) for rank in ranks for row in rows]
+        figure, grid = self.plt.subplots(len(windows), 1, figsize=(10, len(windows) * (0.7 + 0.16 * len(lanes))), squeeze=False)
+        leaves = [s for s in spans if s.name not in ("Gauss-Seidel", "wait")]
+        for (axes,), (caption, (left, right)) in zip(grid, windows.items()):
+            for y, (rank, row) in enumerate(lanes):
+                for s in leaves:
+                    if (s.rank, s.row) == (rank, row) and s.end > left and s.start < right:
+                        colour = next((colour for part, colour in SPANS.items() if part in s.name), OTHER_WORK)
+                        axes.broken_barh([(s.start - left, s.end - s.start)], (y - 0.4, 0.8), color=colour)
+            axes.set(xlim=(0, right - left))
+            axes.set_yticks(range(len(lanes)), [f"rank {rank} {row}" for rank, row in lanes], fontsize=5)
+            axes.set_title(caption, fontsize=7, loc="left")
+            axes.tick_params(axis="x", labelsize=7)
+            axes.invert_yaxis()
+        for name, colour in [*SPANS.items(), ("other work", OTHER_WORK)]:
+            grid[0][0].plot([], [], "s", color=colour, label=name)
+        grid[0][0].legend(fontsize=6, loc="lower right", bbox_to_anchor=(1, 1), ncols=len(SPANS) + 1)
+        grid[-1][0].set_xlabel("microseconds", fontsize=8)
+        self.save(figure, "figure9_trace")
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path, help="where the figures go")
     parser.add_argument("--runs", type=pathlib.Path, nargs="+", required=True, help="JSON of `strata hpgmxp --json`")
+    parser.add_argument("--trace", type=pathlib.Path, help="of `strata hpgmxp --trace`, on several ranks, for figure 9")
     parser.add_argument("--format", choices=["svg", "png"], default="svg", help="of the figures [svg]")
     arguments = parser.parse_args()
     runs = sorted(runs_of(json.loads(path.read_text()) for path in arguments.runs), key=lambda run: (len(run.local), run.local, run.ranks))
     if not runs:
         sys.exit("paper_c.py: none of these files is a whole benchmark run of strata hpgmxp")
     lines = list(dict.fromkeys(machine(run.document) for run in runs)) + [""] + list(table(runs))
+    spans = spans_of(json.loads(arguments.trace.read_text())) if arguments.trace else []
+    if arguments.trace and not exchanges(spans):
+        sys.exit(f"paper_c.py: no exchange in {arguments.trace}: it is of one rank")
+    lines += ["", *trace_table(spans)] if spans else []
     print("\n".join(lines))
     arguments.folder.mkdir(parents=True, exist_ok=True)
     (arguments.folder / "table.md").write_text("\n".join(lines) + "\n")
@@ -189,6 +262,8 @@ def main():
     drawing.scaling(runs)
     drawing.speedups(runs)
     drawing.breakdown(runs)
+    if spans:
+        drawing.trace(spans)
     drawing.roofline(max(runs, key=lambda run: (run.document["problem"]["equations"] / run.ranks, -run.ranks)))
 
 

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
 """`strata hpgmxp`: counts, reports and refusals, on one rank and on several."""
+import json
 import os
 import re
 import subprocess
@@ -78,6 +79,45 @@ class Hpgmxp(ProgramTest):
         self.assertEqual(report["problem"]["local"], [16, 24, 16])
         self.path("hpgmp.dat").write_text("16 16 16\n")
         self.assert_refused(strata("hpgmxp", "--input", self.path("hpgmp.dat")), "expected two lines of comment")
+
+    def check_trace(self, path, ranks):
+        """A process for each rank with a track for each queue; a rank alone sends nothing."""
+        events = json.loads(path.read_text())["traceEvents"]
+        spans = [event for event in events if event["ph"] == "X"]
+        self.assertEqual({span["pid"] for span in spans}, set(range(ranks)))
+        named = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+        self.assertEqual(named, {rank: f"rank {rank}" for rank in range(ranks)})
+        tracks = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
+        self.assertEqual(len(tracks), 3 * ranks)
+        for span in spans:
+            self.assertEqual(tracks[span["pid"], span["tid"]], span["cat"])
+        for rank in range(ranks):
+            sweeps = [span for span in spans if span["pid"] == rank and span["name"] == "Gauss-Seidel, level 2"]
+            self.assertEqual(len(sweeps), 5)  # four iterations, and the correction
+            halos = {span["name"] for span in spans if span["pid"] == rank and span["cat"] == "halo"}
+            expected = {f"pack, level {level}" for level in range(3)} if ranks > 1 else set()
+            self.assertEqual(halos, expected)
+
+    def test_writes_a_trace(self):
+        path = self.path("trace.json")
+        for phase in ("standalone_mxp", "standalone_ref"):
+            run = strata("hpgmxp", "--nx", 16, "--rt", 0, "--run_type", phase, "--trace", path)
+            self.assertEqual(run.code, 0, run.err)
+            self.check_trace(path, 1)
+        self.assert_refused(strata("hpgmxp", "--nx", 16, "--trace", self.path("no") / "t.json"), "--trace", "is no folder")
+        self.assert_refused(strata("hpgmxp", "--nx", 16, "--run_type", "validation", "--trace", path), "trace is of a timed phase")
+
+    @unittest.skipUnless("STRATA_MPIEXEC" in os.environ, "built without MPI")
+    def test_traces_all_ranks_in_one_file(self):
+        path = self.path("two.json")
+        launcher = [os.environ["STRATA_MPIEXEC"], "-n", "2", PROGRAM, "hpgmxp", "--nx", "16", "--rt", "0"]
+        words = ["--run_type", "standalone_mxp", "--trace"]
+        run = subprocess.run(launcher + words + [str(path)], capture_output=True, text=True, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.check_trace(path, 2)
+        run = subprocess.run(launcher + words + [str(path.parent)], capture_output=True, text=True, timeout=120)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertEqual(run.stderr.count("is a folder"), 1)
 
     def test_refuses_what_it_can_not_run(self):
         for arguments, parts in (

@@ -70,6 +70,13 @@ TEST(Hpgmxp, RefusesIllegalSizesWithTheNearestLegal) {
   EXPECT_TRUE(refused([](auto& o) { o.beta = 2; }, "beta = 2"));
   EXPECT_TRUE(refused([](auto& o) { o.restart = 0; }, "restart = 0"));
   EXPECT_TRUE(refused([](auto& o) { o.seconds = -1; }, "run time of -1"));
+  EXPECT_TRUE(refused([](auto& o) { o.traced_iterations = -1; }, "iterations to trace: -1"));
+  EXPECT_TRUE(refused(
+      [](auto& o) {
+        o.traced_iterations = 1;
+        o.run = RunType::Validation;
+      },
+      "a trace is of a timed phase"));
   EXPECT_NO_THROW(check(HpgmxpOptions{}, 8));
 }
 
