@@ -144,6 +144,12 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
       ->type_name("")
       ->capture_default_str()
       ->group(group);
+  command
+      .add_option("--free-colours", matrix.free_colours,
+                  "how many colours may be swept while halos are under way [by the size]")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->group(group);
   command.add_option("--transport", matrix.transport, "how halos travel from a device")
       ->transform(CLI::CheckedTransformer(transports).description("automatic|direct|staged"))
       ->type_name("")

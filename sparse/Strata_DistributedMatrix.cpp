@@ -2,11 +2,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_Team.hpp>
+#include <limits>
 #include <sparse/Strata_DistributedMatrix.hpp>
 #include <type_traits>
 
 namespace strata::sparse {
 namespace {
+
+template <class Exec>
+int free_colours(std::int64_t rows, MatrixOptions const& options) {
+  constexpr std::int64_t large = 1 << 20;
+  constexpr int all = std::numeric_limits<int>::max();
+  return options.free_colours.value_or(strata::detail::runs_on_host<Exec> ? all
+                                       : rows >= large                    ? 2
+                                                                          : 0);
+}
 
 template <class Exec, class Graph>
 SweepOrder<typename Exec::memory_space> order_of(
@@ -16,7 +27,8 @@ SweepOrder<typename Exec::memory_space> order_of(
   std::vector<int> order = options.colour_order;
   if (order.empty()) order = alternating_order(colouring.count);
   if (options.colouring == ColouringMethod::Levels) std::sort(order.begin(), order.end());
-  return make_sweep_order(exec, graph, colouring, order, places);
+  return make_sweep_order(exec, graph, colouring, order, places,
+                          free_colours<Exec>(graph.rows(), options));
 }
 
 template <class Exec, class Scalar>
@@ -140,7 +152,8 @@ void DistributedMatrix<Exec>::beside_exchange(Exec const& exec,
                                               char const* name, std::int64_t free,
                                               std::int64_t count, Work const& work) const {
   auto const on = [&](RowRange rows, char const* part) {
-    trace_.enqueue(exec, TraceRow::Work, [&] { work(rows); }, name, part);
+    if (rows.begin < rows.end)
+      trace_.enqueue(exec, TraceRow::Work, [&] { work(rows); }, name, part);
   };
   exchange().start(exec, x, trace_);
   on({0, free}, ", interior");
@@ -191,49 +204,57 @@ void DistributedMatrix<Exec>::restrict_residual(Exec const& exec,
       stored_);
 }
 
-// From x as given.
 template <class Exec>
 template <class Scalar>
-void DistributedMatrix<Exec>::sweep_from(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-                                         Vector<Scalar, MemorySpace> const& x, Sweep sweep) const {
-  bool overlaps = sweep == Sweep::Forward;
+void DistributedMatrix<Exec>::sweep(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                                    Vector<Scalar, MemorySpace> const& x, Sweep direction,
+                                    Guess guess) const {
+  std::visit(
+      [&](auto const& A) { sparse::gauss_seidel(exec, A, order().blocks, r, x, direction, guess); },
+      stored_);
+}
+
+// Forward, from x as given.
+template <class Exec>
+template <class Scalar>
+void DistributedMatrix<Exec>::sweep_beside_exchange(Exec const& exec,
+                                                    Vector<Scalar, MemorySpace> const& r,
+                                                    Vector<Scalar, MemorySpace> const& x) const {
+  bool under_way = true;
   exchange().start(exec, x, trace_);
-  if (!overlaps) exchange().finish(exec, x, trace_);
   std::visit(
       [&](auto const& A) {
-        if (!overlaps)
-          return sparse::gauss_seidel(exec, A, order().blocks, r, x, sweep, Guess::Given);
         for (int k = 0; auto const block : order().blocks) {
-          if (overlaps && block.begin >= order().free_rows) {
+          if (under_way && block.begin >= order().free_rows) {
             exchange().finish(exec, x, trace_);
-            overlaps = false;
+            under_way = false;
           }
           auto const work = [&] { relax(exec, A, r, x, block, Guess::Given); };
           trace_.enqueue(exec, TraceRow::Work, work,
-                         overlaps ? "interior, block " : "boundary, block ", k++);
+                         under_way ? "interior, block " : "boundary, block ", k++);
         }
       },
       stored_);
-  if (overlaps) exchange().finish(exec, x, trace_);
+  if (under_way) exchange().finish(exec, x, trace_);
 }
 
 template <class Exec>
 template <class Scalar>
 void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-                                           Vector<Scalar, MemorySpace> const& x, Sweep sweep,
+                                           Vector<Scalar, MemorySpace> const& x, Sweep direction,
                                            Guess guess) const {
-  if (sweep == Sweep::Symmetric) {
+  if (direction == Sweep::Symmetric) {
     gauss_seidel(exec, r, x, Sweep::Forward, guess);
     return gauss_seidel(exec, r, x, Sweep::Backward, Guess::Given);
   }
-  if (guess == Guess::Given)
-    return trace_.enqueue(
-        exec, TraceRow::Work, [&] { sweep_from(exec, r, x, sweep); }, "Gauss-Seidel");
-  auto const from_zero = [&](auto const& A) {
-    sparse::gauss_seidel(exec, A, order().blocks, r, x, sweep, guess);
+  bool const zero = guess == Guess::Zero;
+  auto const work = [&] {
+    if (!zero && direction == Sweep::Forward && order().free_rows > 0)
+      return sweep_beside_exchange(exec, r, x);
+    if (!zero) fill_halo(exec, x);
+    sweep(exec, r, x, direction, guess);
   };
-  trace_.enqueue(
-      exec, TraceRow::Work, [&] { std::visit(from_zero, stored_); }, "Gauss-Seidel from zero");
+  trace_.enqueue(exec, TraceRow::Work, work, zero ? "Gauss-Seidel from zero" : "Gauss-Seidel");
 }
 
 #define STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, Scalar)                                  \
@@ -257,6 +278,9 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
       Vector<Scalar, Space::memory_space> const&, Vector<Scalar, Space::memory_space> const&, \
       Vector<Scalar, Space::memory_space> const&) const;                                      \
   template void DistributedMatrix<Space>::gauss_seidel(                                       \
+      Space const&, Vector<Scalar, Space::memory_space> const&,                               \
+      Vector<Scalar, Space::memory_space> const&, Sweep, Guess) const;                        \
+  template void DistributedMatrix<Space>::sweep(                                              \
       Space const&, Vector<Scalar, Space::memory_space> const&,                               \
       Vector<Scalar, Space::memory_space> const&, Sweep, Guess) const;
 #define STRATA_INSTANTIATE_DISTRIBUTED(Space)        \

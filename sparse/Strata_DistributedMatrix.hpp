@@ -6,6 +6,7 @@
 #include <core/Strata_Precision.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <sparse/Strata_Communicator.hpp>
 #include <sparse/Strata_CompressedAssembly.hpp>
 #include <sparse/Strata_GaussSeidel.hpp>
@@ -20,7 +21,10 @@ namespace strata::sparse {
 struct MatrixOptions {
   ColouringMethod colouring = ColouringMethod::JonesPlassmannLuby;
   std::uint64_t seed = 0;
-  std::vector<int> colour_order;      ///< empty: alternating_order; ascending for Levels
+  std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
+  /// How many colours' rows may be swept while the halo is under way; none: all on hosts, where a launch costs
+  /// nothing, on devices two of large matrices, which take longer than the halo does.
+  std::optional<int> free_colours;
   Columns columns = Columns::Shared;  ///< the most compact form of columns that is tried
   Transport transport = Transport::Automatic;
 };
@@ -119,11 +123,21 @@ class DistributedMatrix {
                          Vector<Scalar, MemorySpace> const& x,
                          Vector<Scalar, MemorySpace> const& coarse) const;
   /// Gauss-Seidel for A x = r, other ranks' values as they were before the sweep (for Guess::Zero: 0, and
-  /// nothing is sent). A Backward sweep waits for the halo first; Forward overlaps every colour.
+  /// nothing is sent). A Backward sweep waits for the halo first; Forward has the free rows swept meanwhile.
   template <class Scalar>
   void gauss_seidel(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-                    Vector<Scalar, MemorySpace> const& x, Sweep sweep = Sweep::Forward,
+                    Vector<Scalar, MemorySpace> const& x, Sweep direction = Sweep::Forward,
                     Guess guess = Guess::Given) const;
+  /// Fill the halo of x.
+  template <class Scalar>
+  void fill_halo(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
+    exchange().start(exec, x, trace_);
+    exchange().finish(exec, x, trace_);
+  }
+  /// Gauss-Seidel with the halo of x as it is. Sync: enqueued on `exec`.
+  template <class Scalar>
+  void sweep(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+             Vector<Scalar, MemorySpace> const& x, Sweep direction, Guess guess) const;
 
  private:
   struct Shared {
@@ -142,8 +156,8 @@ class DistributedMatrix {
   void beside_exchange(Exec const& exec, Vector<Scalar, MemorySpace> const& x, char const* name,
                        std::int64_t free, std::int64_t count, Work const& work) const;
   template <class Scalar>
-  void sweep_from(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-                  Vector<Scalar, MemorySpace> const& x, Sweep sweep) const;
+  void sweep_beside_exchange(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                             Vector<Scalar, MemorySpace> const& x) const;
 
   AnyStored stored_;
   std::shared_ptr<Shared const> shared_;

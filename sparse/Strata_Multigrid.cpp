@@ -119,7 +119,8 @@ Multigrid<Exec, Scalar>::Multigrid(Exec const& exec, Hierarchy<Exec> const& hier
     for (std::size_t l = 1; l < hierarchy_.levels.size(); ++l) {
       auto const& A = hierarchy_.levels[l].A;
       work_.push_back({A.template allocate<Scalar>(exec, "strata::sparse::Multigrid::r"),
-                       A.template allocate<Scalar>(exec, "strata::sparse::Multigrid::x")});
+                       A.template allocate<Scalar>(exec, "strata::sparse::Multigrid::x"),
+                       std::make_shared<Recording>(), std::make_shared<Recording>()});
     }
   });
 }
@@ -139,7 +140,11 @@ void Multigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
   auto const timed = [&](Motif motif, auto const& work) {
     MotifTimes::time(times, exec, motif, work);
   };
-  timed(Motif::GaussSeidel, [&] { level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero); });
+  bool const records = l > 0 && level.A.comm().size() > 1 && times == nullptr && !level.A.trace();
+  timed(Motif::GaussSeidel, [&] {
+    auto const work = [&] { level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero); };
+    records ? work_[l - 1].before->run(exec, work) : work();
+  });
   if (l + 1 == hierarchy_.levels.size()) return;
   auto const& coarse = work_[l];
   timed(Motif::Restrict, [&] {
@@ -150,8 +155,12 @@ void Multigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
     auto const work = [&] { prolong(exec, level.injection, coarse.x, x); };
     level.A.trace().enqueue(exec, TraceRow::Work, work, "prolongation");
   });
-  timed(Motif::GaussSeidel,
-        [&] { level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Given); });
+  timed(Motif::GaussSeidel, [&] {
+    if (!records || level.A.order().free_rows > 0)
+      return level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Given);
+    level.A.fill_halo(exec, x);
+    work_[l - 1].after->run(exec, [&] { level.A.sweep(exec, r, x, Sweep::Forward, Guess::Given); });
+  });
 }
 
 #define STRATA_INSTANTIATE_MULTIGRID(Space)                                                   \

@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_MULTIGRID_HPP
 #define STRATA_SPARSE_MULTIGRID_HPP
 
+#include <core/detail/Strata_Recording.hpp>
 #include <cstdint>
 #include <sparse/Strata_DistributedMatrix.hpp>
 #include <sparse/Strata_MotifTimes.hpp>
@@ -68,8 +69,11 @@ class Multigrid {
   void cycle(Exec const& exec, std::size_t level, Vector<Scalar, MemorySpace> const& r,
              Vector<Scalar, MemorySpace> const& x, MotifTimes* times) const;
 
+  using Recording = strata::detail::Recording<Exec>;
   struct Work {
     Vector<Scalar, MemorySpace> r, x;
+    // The two sweeps of a level where several ranks, which wait on the way, can't record the whole cycle.
+    std::shared_ptr<Recording> before, after;
   };
   Hierarchy<Exec> hierarchy_;
   std::vector<Work> work_;  // of levels 1, 2, ...

@@ -85,13 +85,16 @@ void mark_dependent(Exec const& exec, Matrix const& graph, Rows<Exec> const& pla
       });
 }
 
+// Rows of places from `free_places` on count as dependent.
 template <class Exec>
 void put_dependent_last(Exec const& exec, Rows<Exec> const& dependent, std::int32_t places,
-                        Rows<Exec> const& place) {
+                        std::int32_t free_places, Rows<Exec> const& place) {
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::dependent_last",
       Policy<Exec>(exec, 0, static_cast<std::int64_t>(place.extent(0))),
-      KOKKOS_LAMBDA(std::int64_t i) { place(i) += dependent(i) ? places : 0; });
+      KOKKOS_LAMBDA(std::int64_t i) {
+        place(i) += dependent(i) || place(i) >= free_places ? places : 0;
+      });
 }
 
 template <class Exec>
@@ -137,7 +140,7 @@ template <class Exec, class Value>
 SweepOrder<typename Exec::memory_space> make_sweep_order(
     Exec const& exec, EllMatrix<Value, std::int32_t, typename Exec::memory_space> const& graph,
     Colouring<typename Exec::memory_space> const& colouring, std::vector<int> const& colour_order,
-    Vector<std::int32_t, typename Exec::memory_space> const& places) {
+    Vector<std::int32_t, typename Exec::memory_space> const& places, int free_colours) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_sweep_order");
   std::int64_t const n = graph.rows();
   auto const rows = [&](char const* name) {
@@ -161,7 +164,7 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
     auto const dependent = rows("dependent");
     for (auto const range : ranges_of(sizes))
       mark_dependent(exec, graph, place, order.old_row, range, dependent);
-    put_dependent_last(exec, dependent, colouring.count, place);
+    put_dependent_last(exec, dependent, colouring.count, free_colours, place);
     sizes = sort_rows(exec, place, 2 * std::int64_t(colouring.count), ranks, order.old_row);
     order.free_rows =
         std::accumulate(sizes.begin(), sizes.begin() + colouring.count, std::int64_t(0));
@@ -175,7 +178,7 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
   template SweepOrder<Space::memory_space> make_sweep_order(                    \
       Space const&, EllMatrix<Value, std::int32_t, Space::memory_space> const&, \
       Colouring<Space::memory_space> const&, std::vector<int> const&,           \
-      Vector<std::int32_t, Space::memory_space> const&);
+      Vector<std::int32_t, Space::memory_space> const&, int);
 #define STRATA_INSTANTIATE_SWEEP_ORDER(Space) \
   STRATA_INSTANTIATE_ORDER(Space, fp64)       \
   STRATA_INSTANTIATE_ORDER(Space, fp8_e4m3)

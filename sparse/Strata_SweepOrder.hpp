@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_SWEEP_ORDER_HPP
 
 #include <cstdint>
+#include <limits>
 #include <sparse/Strata_Colouring.hpp>
 #include <sparse/Strata_EllKernels.hpp>
 #include <vector>
@@ -13,8 +14,9 @@ namespace strata::sparse {
 /// A symmetric permutation in which blocks of rows that may be swept at once follow each other.
 ///
 /// Rows whose new value depends on other ranks' values, directly or through rows swept before them,
-/// come after all the others: the free blocks of every colour are swept, and multiplied, while
-/// the halo exchange is under way, and the result is that of sweeping colour by colour.
+/// come after all the others: the free blocks of the colours are swept, and multiplied, while
+/// the halo exchange is under way, and the result is that of sweeping colour by colour. Only the first few
+/// colours may have free blocks, since each is a launch more.
 template <class MemorySpace>
 struct SweepOrder {
   Vector<std::int32_t, MemorySpace> old_row;  ///< of each new row
@@ -28,15 +30,17 @@ struct SweepOrder {
 
 /// The permutation for sweeping the colours in the order colour_order[0], colour_order[1], ...
 ///
-/// Within a block rows are in the order of `places`, a permutation of them, or keep theirs if it is empty. `graph` is the symmetric pattern that was coloured; its columns
-/// from graph.rows() on are the halo.
+/// Within a block rows are in the order of `places`, a permutation of them, or keep theirs if it is empty. `graph` is
+/// the symmetric pattern that was coloured; its columns from graph.rows() on are the halo. The first
+/// `free_colours` of the order may have free blocks.
 /// Sync     fences `exec`.
 /// Throws   ValueError if `colour_order` is no permutation of the colours.
 template <class Exec, class Value>
 SweepOrder<typename Exec::memory_space> make_sweep_order(
     Exec const& exec, EllMatrix<Value, std::int32_t, typename Exec::memory_space> const& graph,
     Colouring<typename Exec::memory_space> const& colouring, std::vector<int> const& colour_order,
-    Vector<std::int32_t, typename Exec::memory_space> const& places = {});
+    Vector<std::int32_t, typename Exec::memory_space> const& places = {},
+    int free_colours = std::numeric_limits<int>::max());
 
 /// The rows of P A P' (row source); columns from A.rows() on, the halo's, keep their numbers.
 template <class Matrix>

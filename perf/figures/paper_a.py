@@ -91,9 +91,10 @@ def best_mixed(results):
     return [(n, *best[n]) for n in sorted(best)]
 
 
-def colours(plt, results):
+def colours(plt, results, digits):
     """One colour for each layer list, the same in all figures."""
     names = dict.fromkeys(key.layers for key in results if key.layers != "vendor")
+    names.update(dict.fromkeys(short_name(row["layers"]) for row in digits))
     for paper in (*PAPER_SPEEDUP.values(), PAPER_TERAFLOPS):
         names.update(dict.fromkeys(paper))
     palette = itertools.cycle(plt.get_cmap("tab20").colors)
@@ -237,7 +238,7 @@ def comparison(results, digits):
 
 def draw_all(plt, results, digits, folder, kind, where):
     folder.mkdir(parents=True, exist_ok=True)
-    over, colour = "speedup over the vendor's fp64", colours(plt, results)
+    over, colour = "speedup over the vendor's fp64", colours(plt, results, digits)
     path = lambda name: folder / f"{name}.{kind}"
     for number, operation, title in ((4, "tree_syrk", "SYRK, n = k"), (5, "tree_trsm", "TRSM, m = n"), (7, "tree_potrf", "Cholesky")):
         lines = series(results, operation, "ratio")

@@ -7,8 +7,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <sparse/Strata_DistributedMatrix.hpp>
 #include <sparse/Strata_StencilProblem.hpp>
+#include <tuple>
 
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -43,10 +45,13 @@ struct Problem {
   RowList whole;
   DistributedMatrix<Exec> A;
 
-  Problem(MPI_Comm caller, int widest, ColouringMethod method) : comm(caller) {
+  Problem(MPI_Comm caller, int widest, ColouringMethod method,
+          std::optional<int> free_colours = std::nullopt)
+      : comm(caller) {
     whole = listed(n, RandomRows{n, widest});
     MatrixOptions options;
     options.colouring = method;
+    options.free_colours = free_colours;
     A = DistributedMatrix<Exec>(exec, comm, rows, RandomRows{n, widest, 1, first}, options);
   }
 
@@ -142,6 +147,31 @@ void expect_sweeps(MPI_Comm caller, int widest, ColouringMethod method) {
       problem.A.gauss_seidel(problem.exec, problem.local(r), x, sweep, guess);
       problem.expect(x, expected);
     }
+  }
+}
+
+/// Which colours are swept while the halo is under way says nothing of the result.
+template <class Exec>
+void expect_any_overlap(int widest, ColouringMethod method) {
+  std::vector<double> expected;
+  for (std::optional<int> const free_colours : {std::optional<int>(), {0}, {1}, {2}}) {
+    Problem<Exec> const problem(MPI_COMM_WORLD, widest, method, free_colours);
+    auto const& [exec, A] = std::tie(problem.exec, problem.A);
+    auto const r = problem.local(random_vector(problem.n, 5)),
+               x = problem.local(random_vector(problem.n, 4)),
+               again = problem.local(random_vector(problem.n, 4));
+    A.gauss_seidel(exec, r, x);
+    A.fill_halo(exec, again);
+    A.sweep(exec, r, again, Sweep::Forward, Guess::Given);
+    EXPECT_EQ(to_host(exec, again), to_host(exec, x));
+    auto const natural =
+        to_device<double>(exec, std::vector<double>(static_cast<std::size_t>(problem.rows)));
+    A.scatter(exec, x, natural);
+    auto const result = to_host(exec, natural);
+    if (!free_colours) expected = result;
+    for (std::size_t i = 0; i < result.size(); ++i) EXPECT_NEAR(result[i], expected[i], 1e-12);
+    if (free_colours && problem.A.halo() > 0 && *free_colours == 0)
+      EXPECT_EQ(A.order().free_rows, 0);
   }
 }
 
@@ -265,6 +295,10 @@ TYPED_TEST(Distributed, MultipliesAnyMatrixInAnyPartition) {
 TYPED_TEST(Distributed, SweepsWithTheOtherRanksOldValues) {
   for (int const widest : {1, 3, 12, 40})
     for (auto const method : methods) expect_sweeps<TypeParam>(MPI_COMM_WORLD, widest, method);
+}
+TYPED_TEST(Distributed, SweepsAnyColoursBesideTheExchange) {
+  for (int const widest : {1, 12, 40})
+    for (auto const method : methods) expect_any_overlap<TypeParam>(widest, method);
 }
 TYPED_TEST(Distributed, WorksOnACommunicatorThatIsNotTheWorld) {
   int rank = 0, size = 0;
