@@ -186,7 +186,7 @@ void LeafBlas<Exec>::reserve_product(Precision format, std::int64_t m, std::int6
   if (!is_product_format(format) || by_vendor) return;
   impl_->formatted.reserve(m, n, k);
   if constexpr (detail::runs_on_host<Exec>) {  // whose library may want fp16 widened
-    constexpr std::int64_t most = detail::FormattedProduct<Exec>::edge;
+    constexpr std::int64_t most = 4096;
     auto const bytes = [&](std::int64_t extent) {
       return impl_->workspace.bytes(Precision::fp32, std::min(extent, most),
                                     std::min(2 * k + 16, most));

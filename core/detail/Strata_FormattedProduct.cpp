@@ -11,6 +11,7 @@
 namespace strata::detail {
 namespace {
 
+constexpr std::int64_t sum_edge = 4096;   // of the sums that are not made in the result
 constexpr std::int64_t syrk_limit = 512;  // a block on the diagonal is formed whole
 constexpr std::int64_t unit = 8;          // fp16 numbers that matrix units load at once
 constexpr double low_weight = 0x1p-11;    // of L
@@ -95,8 +96,8 @@ Matrix unscaled(Matrix A) {
 template <class Exec>
 void FormattedProduct<Exec>::reserve(std::int64_t m, std::int64_t n, std::int64_t k) {
   auto const bytes = [&](std::int64_t extent) {  // twice, for the padding of a batch's blocks
-    return std::min(room_bytes(edge, edge),
-                    2 * room_bytes(std::min(extent, edge), std::min(k, edge)));
+    return std::min(room_bytes(most_extent, most_depth),
+                    2 * room_bytes(std::min(extent, most_extent), std::min(k, most_depth)));
   };
   operands_.ensure(bytes(m) + bytes(n));
   (void)numbers(false);
@@ -115,7 +116,7 @@ void FormattedProduct<Exec>::gemm(LeafBlas<Exec>& blas, Op op_a, Op op_b, double
                                   Batch const& batch) {
   if (C.precision == Precision::fp32) return add(blas, op_a, op_b, alpha, A, B, beta, C, batch);
   bool const normal_a = op_a == Op::NoTrans, normal_b = op_b == Op::NoTrans;
-  std::int64_t const mb = std::min(C.rows, edge), nb = std::min(C.cols, edge);
+  std::int64_t const mb = std::min(C.rows, sum_edge), nb = std::min(C.cols, sum_edge);
   Frame frame(result_, Workspace<Exec>::bytes(Precision::fp32, mb, nb));
   Matrix const room = frame.take(Precision::fp32, mb, nb);
   for (std::int64_t item = 0; item < batch.count; ++item) {
@@ -141,11 +142,11 @@ void FormattedProduct<Exec>::add(LeafBlas<Exec>& blas, Op op_a, Op op_b, double 
                                  Batch const& batch) {
   bool const normal_a = op_a == Op::NoTrans, normal_b = op_b == Op::NoTrans;
   std::int64_t const k = normal_a ? A.cols : A.rows;
-  std::int64_t const mb = std::min(C.rows, edge), nb = std::min(C.cols, edge),
-                     kb = std::min(k, edge);
+  std::int64_t const mb = std::min(C.rows, most_extent), nb = std::min(C.cols, most_extent),
+                     kb = std::min(k, most_depth);
   std::size_t const bytes_a = room_bytes(mb, kb), bytes_b = room_bytes(nb, kb);
   auto const fitting =
-      static_cast<std::int64_t>(room_bytes(edge, edge) / std::max(bytes_a, bytes_b));
+      static_cast<std::int64_t>(room_bytes(most_extent, most_depth) / std::max(bytes_a, bytes_b));
   std::int64_t const together = std::clamp<std::int64_t>(fitting, 1, batch.count);
   auto const copies = static_cast<std::size_t>(together);
   operands_.ensure(copies * (bytes_a + bytes_b));

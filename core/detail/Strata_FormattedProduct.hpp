@@ -19,11 +19,11 @@ namespace strata::detail {
 /// two fp16 products summed in fp32: H_A H_B, and [H_A L_A] [L_B; H_B] of twice its depth.
 ///
 /// Sync     enqueued on the instance of `blas`; fences only to let the workspace grow.
-/// Memory   copies of blocks of both operands: at most 64 MiB each; 64 MiB more for a result that is
+/// Memory   copies of blocks of both operands, at most 64 MiB each; 64 MiB more for a result that is
 ///          not in fp32.
 /// Error    |C - exact| <= (4 u + c k 2^-24) |op(A)| |op(B)|, u the format's unit roundoff. Of an
-///          operand of fp16_split, numbers below 2^-30 of the largest (in a block of 4096 x 4096, or
-///          in all blocks of a batch) are held to 2^-52 of that. By a device's library, what is below
+///          operand of fp16_split, numbers below 2^-30 of the largest (in one of the blocks that are
+///          copied, or in all blocks of a batch) are held to 2^-52 of that. By a device's library, what is below
 ///          2^-118 is lost.
 /// Source   Ootomo & Yokota, Recovering single precision accuracy from Tensor Cores while surpassing
 ///          the FP32 theoretical peak performance, IJHPCA 36 (2022), doi:10.1177/10943420221090256;
@@ -32,7 +32,10 @@ template <class Exec>
 class FormattedProduct {
  public:
   using Matrix = MatrixRef<typename Exec::memory_space>;
-  static constexpr std::int64_t edge = 4096;  ///< of the blocks that are copied
+  /// Rows or columns, and depth, of the blocks that are copied. Matrix units cut off what a sum
+  /// can't hold instead of rounding it, a bias of 2^-25 for each of their steps, of 16 terms; sums
+  /// over no more than `most_depth` terms stay as good as an fp32 product's.
+  static constexpr std::int64_t most_extent = 16384, most_depth = 1024;
 
   explicit FormattedProduct(Exec const& exec) : exec_(exec), operands_(exec), result_(exec) {}
 

@@ -174,12 +174,14 @@ template <class Space>
 void several_blocks() {
   LeafBlas<Space> blas{Space()};
   for (Precision const format : formats) {
-    check_gemm(blas, format, fp32, N, T, reference::random(4100, 4105, 1),
-               reference::random(4105, 3, 2), {1, 0});
+    check_gemm(blas, format, fp32, N, T, reference::random(16390, 9, 1), reference::random(9, 3, 2),
+               {1, 0});
     check_gemm(blas, format, fp32, T, N, reference::random(3, 20, 3),
-               reference::random(20, 4100, 4), {-1, 1});
-    check_gemm(blas, format, fp64, N, N, reference::random(4100, 5, 3), reference::random(5, 6, 4),
-               {-1, 1});
+               reference::random(20, 16400, 4), {-1, 1});
+    check_gemm(blas, format, fp32, N, N, reference::random(30, 2053, 1),
+               reference::random(2053, 40, 2), {-1, 1});
+    check_gemm(blas, format, fp64, N, N, reference::random(4100, 1030, 3),
+               reference::random(1030, 3, 4), {-1, 1});
   }
 }
 
