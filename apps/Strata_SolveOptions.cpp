@@ -47,8 +47,8 @@ void set_kind(SolveOptions& options, std::string const& text) {
 
 Precision stored_precision(std::string const& text) {
   Precision const precision = precision_from_name(text);
-  STRATA_REQUIRE(ValueError, traits(precision).bytes > 1, "'", text,
-                 "' is too narrow for a preconditioner: fp64, fp32, bf16 or fp16");
+  STRATA_REQUIRE(ValueError, traits(precision).bytes > 1 && !is_product_format(precision), "'",
+                 text, "' is no type that a preconditioner is stored in: fp64, fp32, bf16 or fp16");
   return precision;
 }
 
@@ -108,7 +108,8 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
     return text == "auto" ? std::nullopt : std::optional(dense::LayerList::parse(text));
   };
   add_parsed(command, "--layers", options.layers, parse_layers,
-             "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32 [auto]")
+             "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32 or "
+             "fp16_split,fp32 [auto]")
       ->type_name("LIST|auto")
       ->group(group);
   command.add_option("--leaf", options.leaf, "order of the diagonal leaves [the library's choice]")

@@ -33,8 +33,10 @@ void add_tile_options(CLI::App& command, TileOptions& options, std::string const
     if (needed) option->needs(needed);
     return option;
   };
-  add(add_parsed(command, "--precisions", options.precisions, parse_precisions,
-                 "of tiles, used with --epsilon [fp64,fp32,fp16,fp8]; without it fp64"),
+  add(add_parsed(
+          command, "--precisions", options.precisions, parse_precisions,
+          "of tiles, used with --epsilon [fp64,fp32,fp16,fp8]; without it fp64; fp16_split for "
+          "fp32 multiplies fp32 tiles on matrix units"),
       "LIST");
   add(command.add_option(
           "--epsilon", options.epsilon,

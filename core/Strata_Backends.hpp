@@ -46,6 +46,7 @@ struct VendorLibraries {
   bool products = false;           ///< BLAS of level 3
   bool factorisation = false;      ///< POTRF
   std::string_view cholesky = {};  ///< POTRF and the solve with its factor, if there are both
+  bool tf32 = false;               ///< products in tf32
 };
 
 template <class ExecutionSpace>
@@ -58,9 +59,9 @@ inline constexpr VendorLibraries vendor_libraries = {
 template <>
 inline constexpr VendorLibraries vendor_libraries<Kokkos::Cuda> = {
 #if defined(STRATA_ENABLE_TPL_CUBLAS) && defined(STRATA_ENABLE_TPL_CUSOLVER)
-    true, true, "cuSOLVER Xpotrf (fp64) + cuBLAS dtrsm"
+    true, true, "cuSOLVER Xpotrf (fp64) + cuBLAS dtrsm", true
 #elif defined(STRATA_ENABLE_TPL_CUBLAS)
-    .products = true
+    .products = true, .tf32 = true
 #elif defined(STRATA_ENABLE_TPL_CUSOLVER)
     .factorisation = true
 #endif

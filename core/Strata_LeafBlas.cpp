@@ -5,6 +5,7 @@
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_LeafBlas.hpp>
 #include <core/detail/Strata_Elementwise.hpp>
+#include <core/detail/Strata_FormattedProduct.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_KernelsBlas.hpp>
 #include <core/detail/Strata_PortableBlas.hpp>
@@ -57,6 +58,11 @@ void require_result(char const* operation, bool fit, std::initializer_list<Matri
                  ": a matrix that is written must have no scale:", shapes(operands));
 }
 
+template <class Matrix>
+bool are_formatted(Matrix const& A, Matrix const& B) {
+  return A.precision == B.precision && is_product_format(A.precision);
+}
+
 // slot = a / b; null is 1.
 template <class Exec, class Slot>
 void write_quotient(Exec const& exec, double const* a, double const* b, Slot const& slot) {
@@ -80,7 +86,8 @@ struct LeafBlas<Exec>::Impl {
         kernels(space),
         portable(space),
         widened_vendor(space, vendor, workspace),
-        widened_portable(space, portable, workspace) {}
+        widened_portable(space, portable, workspace),
+        formatted(space) {}
 
   // A place in device memory that holds a / b until the next call; null is 1.
   double const* quotient(double const* a, double const* b) {
@@ -88,6 +95,23 @@ struct LeafBlas<Exec>::Impl {
       ratio = decltype(ratio)(Kokkos::view_alloc(exec, "strata::core::gemm::scale"));
     write_quotient(exec, a, b, ratio);
     return ratio.data();
+  }
+
+  // A product of A and B in their format.
+  void run(LeafBlas& blas, Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
+           double beta, Matrix const& C, Batch const& batch) {
+    require_format();
+    bool const asks_vendor = path == BlasPath::Automatic || path == BlasPath::Vendor;
+    if (asks_vendor &&
+        (batch.count > 1 ? vendor.gemm_batched(op_a, op_b, alpha, A, B, beta, C, batch)
+                         : vendor.gemm(op_a, op_b, alpha, A, B, beta, C)))
+      return;
+    formatted.gemm(blas, op_a, op_b, alpha, A, B, beta, C, batch);
+  }
+
+  void require_format() const {
+    STRATA_REQUIRE(ValueError, path != BlasPath::KokkosKernels,
+                   "gemm: the Kokkos Kernels path has no such operation for these types");
   }
 
   // The first path that has the operation runs it; `call(blas)` returns whether that was so.
@@ -117,6 +141,7 @@ struct LeafBlas<Exec>::Impl {
   detail::PortableBlas<Exec> portable;
   detail::WidenedBlas<Exec, vendor::Blas<Exec>> widened_vendor;
   detail::WidenedBlas<Exec, detail::PortableBlas<Exec>> widened_portable;
+  detail::FormattedProduct<Exec> formatted;
   Kokkos::View<double, memory_space> ratio;
   std::shared_ptr<Exec const> urgent_exec;
   std::unique_ptr<LeafBlas> urgent;
@@ -153,6 +178,24 @@ void LeafBlas<Exec>::reserve(std::size_t bytes) {
 }
 
 template <class Exec>
+void LeafBlas<Exec>::reserve_product(Precision format, std::int64_t m, std::int64_t n,
+                                     std::int64_t k) {
+  STRATA_REQUIRE(ShapeError, m >= 0 && n >= 0 && k >= 0, "reserve_product: extents are ", m, ", ",
+                 n, " and ", k, ", must be >= 0");
+  bool const by_vendor = vendor_libraries<Exec>.tf32 && format == Precision::tf32;
+  if (!is_product_format(format) || by_vendor) return;
+  impl_->formatted.reserve(m, n, k);
+  if constexpr (detail::runs_on_host<Exec>) {  // whose library may want fp16 widened
+    constexpr std::int64_t most = 4096;
+    auto const bytes = [&](std::int64_t extent) {
+      return impl_->workspace.bytes(Precision::fp32, std::min(extent, most),
+                                    std::min(2 * k + 16, most));
+    };
+    impl_->workspace.ensure(bytes(m) + bytes(n));
+  }
+}
+
+template <class Exec>
 std::byte* LeafBlas<Exec>::scratch(int slot, std::size_t bytes) {
   STRATA_REQUIRE(ValueError, slot >= 0 && slot < scratch_slots, "scratch: slot ", slot,
                  ", must be 0 to ", scratch_slots - 1);
@@ -181,14 +224,19 @@ void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matri
     stored.scale = nullptr;
     return gemm(op_a, op_b, alpha, scaled, B, beta, stored);
   }
+  Matrix const stored_a = A.as_stored(), stored_b = B.as_stored(), stored_c = C.as_stored();
   if (alpha == 0 || cols_of(op_a, A) == 0)
-    return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
+    return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, stored_c);
   bool const is_thin = impl_->path == BlasPath::Automatic && op_b == Op::NoTrans;
-  if (is_thin && detail::thin_product(impl_->exec, impl_->workspace, op_a, alpha, A, B, beta, C))
+  if (is_thin && detail::thin_product(impl_->exec, impl_->workspace, op_a, alpha, stored_a,
+                                      stored_b, beta, stored_c))
     return;
-  impl_->run("gemm", [&](auto& blas) -> decltype(blas.gemm(op_a, op_b, alpha, A, B, beta, C)) {
-    return blas.gemm(op_a, op_b, alpha, A, B, beta, C);
-  });
+  if (are_formatted(A, B)) return impl_->run(*this, op_a, op_b, alpha, A, B, beta, stored_c, {});
+  impl_->run("gemm",
+             [&](auto& blas) -> decltype(blas.gemm(op_a, op_b, alpha, stored_a, stored_b, beta,
+                                                   stored_c)) {
+               return blas.gemm(op_a, op_b, alpha, stored_a, stored_b, beta, stored_c);
+             });
 }
 
 template <class Exec>
@@ -196,12 +244,16 @@ void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matri
                           double beta, Matrix const& C, Batch const& batch) {
   STRATA_REQUIRE(ShapeError, batch.count >= 0, "gemm: a batch of ", batch.count, " products");
   bool const vendor = impl_->path == BlasPath::Automatic || impl_->path == BlasPath::Vendor;
-  bool const is_empty = C.rows == 0 || C.cols == 0 || cols_of(op_a, A) == 0;
-  if (batch.count > 1 && vendor && !C.scale && !is_empty) {
+  bool const is_empty = C.rows == 0 || C.cols == 0 || cols_of(op_a, A) == 0 || alpha == 0;
+  bool const formatted = are_formatted(A, B);
+  if (batch.count > 1 && (vendor || formatted) && !C.scale && !is_empty) {
     bool const fits = rows_of(op_a, A) == C.rows && cols_of(op_b, B) == C.cols &&
                       cols_of(op_a, A) == rows_of(op_b, B);
     require_result<Matrix>("gemm", fits, {A, B, C});
-    if (impl_->vendor.gemm_batched(op_a, op_b, alpha, A, B, beta, C, batch)) return;
+    if (formatted) return impl_->run(*this, op_a, op_b, alpha, A, B, beta, C.as_stored(), batch);
+    if (impl_->vendor.gemm_batched(op_a, op_b, alpha, A.as_stored(), B.as_stored(), beta,
+                                   C.as_stored(), batch))
+      return;
   }
   for (std::int64_t i = 0; i < batch.count; ++i)
     gemm(op_a, op_b, alpha, A.shifted(i * batch.stride_a), B.shifted(i * batch.stride_b), beta,
@@ -212,11 +264,14 @@ template <class Exec>
 void LeafBlas<Exec>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
                           Matrix const& C) {
   require_result<Matrix>("syrk", C.rows == C.cols && rows_of(op, A) == C.rows, {A, C});
+  Matrix const stored = C.as_stored();
   if (C.rows == 0) return;
   if (alpha == 0 || cols_of(op, A) == 0)
-    return detail::combine(impl_->exec, detail::part_of(uplo), {}, Matrix{}, beta, C);
-  impl_->run("syrk", [&](auto& blas) -> decltype(blas.syrk(uplo, op, alpha, A, beta, C)) {
-    return blas.syrk(uplo, op, alpha, A, beta, C);
+    return detail::combine(impl_->exec, detail::part_of(uplo), {}, Matrix{}, beta, stored);
+  if (is_product_format(A.precision))
+    return impl_->formatted.syrk(*this, uplo, op, alpha, A, beta, stored);
+  impl_->run("syrk", [&](auto& blas) -> decltype(blas.syrk(uplo, op, alpha, A, beta, stored)) {
+    return blas.syrk(uplo, op, alpha, A, beta, stored);
   });
 }
 
@@ -226,9 +281,10 @@ void LeafBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, 
   bool const fits = A.rows == A.cols && A.rows == (side == Side::Left ? B.rows : B.cols);
   require_result<Matrix>("trsm", fits, {A, B});
   if (B.rows == 0 || B.cols == 0) return;
-  if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, 0, B);
-  impl_->run("trsm", [&](auto& blas) -> decltype(blas.trsm(side, uplo, op, diag, alpha, A, B)) {
-    return blas.trsm(side, uplo, op, diag, alpha, A, B);
+  Matrix const L = A.as_stored(), X = B.as_stored();
+  if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, 0, X);
+  impl_->run("trsm", [&](auto& blas) -> decltype(blas.trsm(side, uplo, op, diag, alpha, L, X)) {
+    return blas.trsm(side, uplo, op, diag, alpha, L, X);
   });
 }
 
@@ -236,8 +292,9 @@ template <class Exec>
 void LeafBlas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info) {
   require_result<Matrix>("potrf", A.rows == A.cols, {A});
   if (A.rows == 0) return;
-  impl_->run("potrf", [&](auto& blas) -> decltype(blas.potrf(uplo, A, offset, info)) {
-    return blas.potrf(uplo, A, offset, info);
+  Matrix const stored = A.as_stored();
+  impl_->run("potrf", [&](auto& blas) -> decltype(blas.potrf(uplo, stored, offset, info)) {
+    return blas.potrf(uplo, stored, offset, info);
   });
 }
 
@@ -250,6 +307,8 @@ void LeafBlas<Exec>::potrf_invert(Matrix const& A, Matrix const& inverse, std::i
                  is_arithmetic(A.precision) && A.precision == inverse.precision && !A.scale,
                  "potrf_invert: takes fp64 or fp32 without scale:", shapes<Matrix>({A, inverse}));
   if (A.rows == 0) return;
+  if (is_product_format(A.precision))
+    return potrf_invert(A.as_stored(), inverse.as_stored(), offset, info);
   if constexpr (detail::runs_on_host<Exec>) {
     potrf(Uplo::Lower, A, offset, info);
     detail::set_identity(impl_->exec, inverse);
@@ -267,6 +326,9 @@ void LeafBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const
   require_result<Matrix>("symm", fits, {A, B, C});
   if (C.rows == 0 || C.cols == 0) return;
   if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
+  if (is_product_format(A.precision) || is_product_format(B.precision) ||
+      is_product_format(C.precision))
+    return symm(uplo, alpha, A.as_stored(), B.as_stored(), beta, C.as_stored());
   constexpr std::int64_t large = 12288;  // below it the vendors' are as fast
   bool const is_large = impl_->path == BlasPath::Automatic && A.rows >= large;
   if (is_large && detail::thin_symmetric(impl_->exec, impl_->workspace, uplo, alpha, A, B, beta, C))
@@ -280,7 +342,7 @@ template <class Exec>
 void LeafBlas<Exec>::convert(Op op, Matrix const& source, Matrix const& target) {
   bool const fits = rows_of(op, source) == target.rows && cols_of(op, source) == target.cols;
   require_shapes<Matrix>("convert", fits, {source, target});
-  detail::convert(impl_->exec, op, detail::Part::Full, source, target);
+  detail::convert(impl_->exec, op, detail::Part::Full, source.as_stored(), target.as_stored());
 }
 
 #define STRATA_INSTANTIATE_LEAF_BLAS(Space) template class LeafBlas<Space>;

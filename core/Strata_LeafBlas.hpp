@@ -25,15 +25,19 @@ enum class BlasPath {
 /// Owns the vendor handles and the workspace of its instance; make one per instance and keep it.
 /// Matrices are column-major, of any mix of precisions; operands narrower than fp32 are widened
 /// exactly, sums are accumulated in fp64 if an operand of the product is fp64 and in fp32
-/// otherwise, and the result is rounded once to its type. beta = 0 overwrites, NaN included. A scale
-/// (`MatrixRef::scale`) is honoured on inputs and on the results of gemm and convert; any other
-/// matrix that is written must have none.
+/// otherwise, and the result is rounded once to its type. Where both operands of a product are in
+/// tf32 or both in fp16_split, it is made of them so, with an error of at most 4 unit roundoffs of
+/// the format more (`detail::FormattedProduct`); all else takes them as the fp32 that they are stored
+/// as. beta = 0 overwrites, NaN included.
+/// A scale (`MatrixRef::scale`) is honoured on inputs and on the results of gemm and convert; any
+/// other matrix that is written must have none.
 ///
 /// Sync     every call is enqueued on the instance; none fences, except to let the workspace grow.
 /// Memory   the workspace grows to the largest request and is kept; `reserve` makes later calls
 ///          free of allocation. It holds blocks that are widened for a library: at most 64 MiB for
-///          each operand, but all of a potrf in low precision; and of a product with one or two
-///          columns partial sums, at most a 16th of the matrix' numbers.
+///          each operand, but all of a potrf in low precision; of a product with one or two columns
+///          partial sums, at most a 16th of the matrix' numbers; and of products in tf32 and
+///          fp16_split copies, 64 MiB for each operand, which `reserve_product` makes room for.
 /// Throws   ShapeError with all extents if they do not fit or a result has a scale, before
 ///          anything is written; ValueError if the path asked for has no such operation and types,
 ///          or an extent is too large for the vendor's integers; MemoryError with the bytes that
@@ -59,6 +63,12 @@ class LeafBlas {
 
   /// Room for later calls' workspace, in bytes.
   void reserve(std::size_t bytes);
+
+  /// The same for products of up to m x n x k, and batches that make up no more, in `format` into
+  /// fp32; other precisions than tf32 and fp16_split need none.
+  ///
+  /// Throws   ShapeError if an extent is negative.
+  void reserve_product(Precision format, std::int64_t m, std::int64_t n, std::int64_t k);
 
   static constexpr int scratch_slots = 8;
   /// Memory for the operands of algorithms made of these operations, at least `bytes` of it,

@@ -41,11 +41,20 @@ struct MatrixRef {
     auto const bytes = elements * static_cast<std::int64_t>(traits(precision).bytes);
     return {static_cast<char*>(data) + bytes, rows, cols, ld, precision, scale};
   }
+  /// The same numbers as products in another format take them, or as they are stored.
+  ///
+  /// Throws   ValueError if they are not stored so.
+  MatrixRef in_format(Precision format) const {
+    STRATA_REQUIRE(ValueError, storage(format) == storage(precision), "a matrix of ",
+                   traits(precision).name, " was asked for as ", traits(format).name);
+    return {data, rows, cols, ld, format, scale};
+  }
+  MatrixRef as_stored() const { return in_format(storage(precision)); }
   /// The stored numbers, typed.
   template <class T>
   T* as() const {
-    STRATA_REQUIRE(ValueError, precision == precision_of<T>, "a matrix of ", traits(precision).name,
-                   " was asked for as ", traits(precision_of<T>).name);
+    STRATA_REQUIRE(ValueError, storage(precision) == precision_of<T>, "a matrix of ",
+                   traits(precision).name, " was asked for as ", traits(precision_of<T>).name);
     return static_cast<T*>(data);
   }
 };

@@ -13,8 +13,8 @@
 
 namespace strata {
 
-/// The storage types as a run-time tag. The order is of no meaning; `unit_roundoff` compares
-/// precisions.
+/// The storage types, and the formats that fp32 numbers are multiplied in, as a run-time tag. The
+/// order is of no meaning; `unit_roundoff` compares precisions.
 enum class Precision : std::uint8_t {
   fp64,
   fp32,
@@ -24,13 +24,16 @@ enum class Precision : std::uint8_t {
   fp8_e5m2,
   fp8_e4m3fnuz,
   fp8_e5m2fnuz,
+  tf32,        ///< stored as fp32; products round it to 11 bits, with fp32's range
+  fp16_split,  ///< stored as fp32; products take it as the sum of two fp16 numbers, 22 bits
 };
 
 /// What a kernel or a scale needs to know of a precision.
 struct PrecisionTraits {
   std::string_view name;  ///< as users write it: "fp64", "fp8_e4m3", ...
   std::size_t bytes;      ///< of one number
-  double unit_roundoff;   ///< largest relative error of rounding to nearest
+  double unit_roundoff;   ///< largest relative error of rounding to nearest, for tf32 and
+                          ///< fp16_split as an operand of a product
   double max_finite;      ///< largest finite number
   double min_normal;      ///< smallest positive normal number
 };
@@ -54,14 +57,28 @@ constexpr PrecisionTraits traits(Precision precision) {
       return {"fp8_e4m3fnuz", 1, 0x1p-4, 240, 0x1p-7};
     case Precision::fp8_e5m2fnuz:
       return {"fp8_e5m2fnuz", 1, 0x1p-3, 57344, 0x1p-15};
+    case Precision::tf32:
+      return {"tf32", 4, 0x1p-11, 0x1.fffffep127, 0x1p-126};
+    case Precision::fp16_split:
+      return {"fp16_split", 4, 0x1p-22, 0x1.fffffep127, 0x1p-126};
   }
   return {};
 }
 
-/// All storage types, for tests and tables.
+/// All of them, for tests and tables.
 inline constexpr Precision all_precisions[] = {
-    Precision::fp64,     Precision::fp32,     Precision::fp16,         Precision::bf16,
-    Precision::fp8_e4m3, Precision::fp8_e5m2, Precision::fp8_e4m3fnuz, Precision::fp8_e5m2fnuz};
+    Precision::fp64,     Precision::fp32,      Precision::fp16,         Precision::bf16,
+    Precision::fp8_e4m3, Precision::fp8_e5m2,  Precision::fp8_e4m3fnuz, Precision::fp8_e5m2fnuz,
+    Precision::tf32,     Precision::fp16_split};
+
+/// The storage type of numbers in `precision`.
+KOKKOS_FORCEINLINE_FUNCTION constexpr Precision storage(Precision precision) {
+  bool const is_format = precision == Precision::tf32 || precision == Precision::fp16_split;
+  return is_format ? Precision::fp32 : precision;
+}
+
+/// Whether products alone know it (tf32, fp16_split): all else takes the numbers as they are stored.
+constexpr bool is_product_format(Precision precision) { return storage(precision) != precision; }
 
 namespace detail {
 template <class T>
@@ -104,19 +121,22 @@ struct PrecisionOf<fp8_e5m2fnuz> {
 template <class T>
 inline constexpr Precision precision_of = detail::PrecisionOf<std::remove_cv_t<T>>::value;
 
-/// True for the types that arithmetic is done in (fp32, fp64); the others are storage and GEMM
-/// operands.
+/// True for numbers stored in a type that arithmetic is done in (fp32, fp64); the others are storage
+/// and GEMM operands.
 constexpr bool is_arithmetic(Precision precision) {
-  return precision == Precision::fp64 || precision == Precision::fp32;
+  return precision == Precision::fp64 || storage(precision) == Precision::fp32;
 }
 
-/// Call `f(std::type_identity<T>{})` with the type T of a run-time `precision`.
+/// Call `f(std::type_identity<T>{})` with the type T that numbers of a run-time `precision` are
+/// stored in.
 template <class Function>
 decltype(auto) with_type(Precision precision, Function&& f) {
   switch (precision) {
     case Precision::fp64:
       return f(std::type_identity<fp64>{});
     case Precision::fp32:
+    case Precision::tf32:
+    case Precision::fp16_split:
       return f(std::type_identity<fp32>{});
     case Precision::fp16:
       return f(std::type_identity<fp16>{});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/Strata_LeafSizes.hpp>
 #include <dense/detail/Strata_Automatic.hpp>
 #include <vector>
 
@@ -17,7 +18,7 @@ LayerList automatic_layers(std::int64_t n) {
   if constexpr (host) return {fp32};
   // All but the leaves: where a layer is fp16 at all, deeper ones add nothing to the error.
   std::vector<Precision> layers;
-  std::int64_t const leaf = automatic_leaf_size<ExecutionSpace>(n, {fp32});
+  std::int64_t const leaf = automatic_leaf_size<ExecutionSpace>(n, {fp16, fp32});
   for (std::int64_t size = n; size > leaf; size = half_of_leaves(size, leaf))
     layers.push_back(fp16);
   layers.push_back(fp32);
@@ -25,10 +26,8 @@ LayerList automatic_layers(std::int64_t n) {
 }
 
 template <class ExecutionSpace>
-std::int64_t automatic_leaf_size(std::int64_t n, LayerList const&) {
-  constexpr bool host = Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible;
-  if (host) return std::clamp<std::int64_t>((n + 7) / 8, 64, 256);
-  return std::clamp<std::int64_t>((n + 63) / 64 * 16, 64, 1024);  // of whole loads
+std::int64_t automatic_leaf_size(std::int64_t n, LayerList const& layers) {
+  return leaf_size_rule(leaf_architecture<ExecutionSpace>(), leaf_kind(layers))(n);
 }
 
 // On a host the recursion's larger products are worth more than the order of updates. On a device a

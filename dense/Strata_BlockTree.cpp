@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t precision_count = std::size(all_precisions);
 using PerPrecision = std::array<std::size_t, precision_count>;  // bytes
 
-std::size_t index(Precision precision) { return static_cast<std::size_t>(precision); }
+std::size_t index(Precision precision) { return static_cast<std::size_t>(storage(precision)); }
 
 // Leading dimension and bytes of an m x n block: columns start at multiples of 16 numbers, blocks
 // of 256 bytes.
@@ -86,7 +86,8 @@ struct CountBytes {
     BlockShape const shape = shape_of(size, first, depth, layers);
     stored[index(shape.precision)] += block_bytes(shape.rows, shape.cols, shape.precision);
     Precision const wide = accumulator(shape.precision);
-    if (wide != shape.precision) working[index(wide)] += block_bytes(shape.rows, shape.cols, wide);
+    if (wide != storage(shape.precision))
+      working[index(wide)] += block_bytes(shape.rows, shape.cols, wide);
     return 0;
   }
   void children(int, int, int) const {}
@@ -225,7 +226,8 @@ void BlockTree<LayerList, ExecutionSpace>::place_stored(ExecutionSpace const& ex
   for (Node* const node : by_size(nodes_)) {
     BlockShape const shape = shape_of(node->size, node->first_size, node->depth, layers_);
     node->stored = places.next(shape.rows, shape.cols, shape.precision);
-    if (accumulator(shape.precision) == shape.precision) node->working = node->stored;
+    if (accumulator(shape.precision) == storage(shape.precision))
+      node->working = node->stored.as_stored();
   }
 }
 

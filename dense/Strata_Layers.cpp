@@ -32,6 +32,7 @@ Precision promoted(Precision precision) {
       return Precision::fp16;
     case Precision::fp16:
     case Precision::bf16:
+    case Precision::tf32:
       return Precision::fp32;
     default:
       return Precision::fp64;
@@ -81,6 +82,9 @@ std::vector<LayerList> const& studied_layer_lists() {
       {fp8_e4m3, fp16, fp16, fp32},
       {fp8_e4m3, fp8_e4m3, fp16, fp32},
       {fp8_e5m2, fp16, fp16, fp32},
+      {tf32, tf32, tf32, fp32},
+      {fp16_split},
+      {fp16, fp16_split, fp32},
   };
   return lists;
 }

@@ -35,8 +35,8 @@ class LayerList {
   auto begin() const { return layers_.begin(); }
   auto end() const { return layers_.end(); }
 
-  /// The layer list one step more accurate: fp8 becomes fp16, fp16 and bf16 become fp32, fp32
-  /// becomes fp64.
+  /// The layer list one step more accurate: fp8 becomes fp16; fp16, bf16 and tf32 become fp32; fp32
+  /// and fp16_split, whose products are almost as accurate, become fp64.
   LayerList promoted() const;
   /// The largest unit roundoff of all layers.
   double unit_roundoff() const;
@@ -51,7 +51,7 @@ class LayerList {
   std::vector<Precision> layers_;
 };
 
-/// The typed form: `Layers<fp16, fp16, fp16, fp32>`.
+/// The typed form: `Layers<fp16, fp16, fp16, fp32>`; tf32 and fp16_split are no types.
 template <class... T>
 struct Layers {
   static_assert(sizeof...(T) > 0, "Layers needs at least one type");
@@ -69,8 +69,8 @@ inline Precision coarser(Precision a, Precision b) {
   return traits(a).unit_roundoff >= traits(b).unit_roundoff ? a : b;
 }
 
-/// The layer lists of paper A's figures 4 to 9, in their order, then this library's sets with fp8
-/// and bf16.
+/// The layer lists of paper A's figures 4 to 9, in their order, then this library's sets with bf16,
+/// fp8, tf32 and fp16_split.
 std::vector<LayerList> const& studied_layer_lists();
 
 }  // namespace strata::dense

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/Strata_LeafBlas.hpp>
+#include <core/detail/Strata_LargestMagnitude.hpp>
 #include <cstdint>
 
 namespace strata::dense {
@@ -44,10 +45,8 @@ KOKKOS_INLINE_FUNCTION double block_scale(Precision precision, double amax,
     default:
       return 1;
   }
-  if (scaling == BlockScaling::None || !(amax >= 0x1p-900) || !(amax <= 0x1p900)) return 1;
-  std::uint64_t const exponent = Kokkos::bit_cast<std::uint64_t>(amax) >> 52;  // biased, of amax
-  double scale = Kokkos::bit_cast<double>((exponent - static_cast<std::uint64_t>(top)) << 52);
-  if (amax > scale * largest) scale *= 2;
+  if (scaling == BlockScaling::None) return 1;
+  double const scale = strata::detail::scale_below(amax, top, largest);
   return scaling == BlockScaling::DownOnly && scale < 1 ? 1 : scale;
 }
 

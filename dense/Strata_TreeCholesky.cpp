@@ -34,7 +34,7 @@ void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, doub
   if (alpha != 1)
     blas.gemm(Op::NoTrans, Op::NoTrans, 0, B.block(0, 0, B.rows, 0), B.block(0, 0, 0, B.cols),
               alpha, B);
-  detail::TreeRecursion<ExecutionSpace>(blas).trsm(L, side, op, diag, B, products);
+  detail::TreeRecursion<ExecutionSpace>(blas).trsm(L, side, op, diag, B.as_stored(), products);
 }
 
 template <class ExecutionSpace>
@@ -57,7 +57,8 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
   auto const none = op == Op::NoTrans ? A.block(0, 0, n, 0) : A.block(0, 0, 0, n);
   if (beta != 1 || k == 0) blas.syrk(uplo, op, 0, none, beta, C);
   if (k == 0 || alpha == 0) return;
-  detail::LayeredSyrk<ExecutionSpace>(blas, layers, leaf_size, uplo, op)(alpha, A, C);
+  detail::LayeredSyrk<ExecutionSpace>(blas, layers, leaf_size, uplo, op)(alpha, A.as_stored(),
+                                                                         C.as_stored());
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                                   \

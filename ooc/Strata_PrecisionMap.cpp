@@ -34,8 +34,9 @@ struct TwoLargest {
 }  // namespace
 
 int precision_rank(Precision precision) {
-  auto const found = std::ranges::find(ranked, precision);
-  STRATA_REQUIRE(ValueError, found != ranked.end(), "a tile is stored in fp64, fp32, fp16 or ",
+  bool const is_split = precision == Precision::fp16_split;
+  auto const found = std::ranges::find(ranked, is_split ? Precision::fp32 : precision);
+  STRATA_REQUIRE(ValueError, found != ranked.end(), "a tile is in fp64, fp32, fp16_split, fp16 or ",
                  "fp8_e4m3, not in ", traits(precision).name);
   return static_cast<int>(found - ranked.begin());
 }
@@ -73,6 +74,10 @@ void PrecisionMap::set(std::int64_t i, std::int64_t j, Precision precision) {
   map_[tile_number(i, j, tiles_)] = precision;
 }
 
+bool PrecisionMap::holds(Precision precision) const {
+  return std::ranges::find(map_, precision) != map_.end();
+}
+
 bool PrecisionMap::is_mixed() const {
   return std::ranges::any_of(map_, [](Precision p) { return p != Precision::fp64; });
 }
@@ -87,7 +92,8 @@ std::array<std::int64_t, 4> PrecisionMap::histogram() const {
 std::uint32_t PrecisionMap::hash() const {
   std::string bytes;
   for (Precision const precision : map_)
-    bytes.push_back(static_cast<char>('0' + precision_rank(precision)));
+    bytes.push_back(
+        static_cast<char>((is_product_format(precision) ? 'a' : '0') + precision_rank(precision)));
   auto const* const data = reinterpret_cast<unsigned char const*>(bytes.data());
   return static_cast<std::uint32_t>(crc32_z(0, data, bytes.size()));
 }

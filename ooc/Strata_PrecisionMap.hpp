@@ -25,7 +25,8 @@ constexpr std::size_t tile_count(std::int64_t tiles) {
 struct PrecisionRule {
   /// eps: the matrix is perturbed by at most eps ||A||_F. 0: every tile in the first precision.
   double accuracy = 0;
-  /// From the highest to the lowest, of fp64, fp32, fp16, fp8_e4m3; the first is fp64.
+  /// From the highest to the lowest, of fp64, fp32 or fp16_split, fp16, fp8_e4m3; the first is
+  /// fp64. fp16_split is stored as fp32, and multiplied on matrix units.
   std::vector<Precision> precisions = {Precision::fp64, Precision::fp32, Precision::fp16,
                                        Precision::fp8_e4m3};
   /// Bound the products that a tile is an operand of as well, not only the tile.
@@ -54,9 +55,11 @@ class PrecisionMap {
   Precision at(std::int64_t i, std::int64_t j) const { return map_[tile_number(i, j, tiles_)]; }
   /// Throws   ValueError for a diagonal tile in anything but fp64.
   void set(std::int64_t i, std::int64_t j, Precision precision);
+  /// Whether there is a tile in `precision`.
+  bool holds(Precision precision) const;
   /// Whether there is a tile in anything but fp64.
   bool is_mixed() const;
-  /// Tiles in fp64, fp32, fp16 and fp8_e4m3.
+  /// Tiles in fp64, fp32 or fp16_split, fp16 and fp8_e4m3.
   std::array<std::int64_t, 4> histogram() const;
   /// A number that differs for different maps, the same on every machine.
   std::uint32_t hash() const;
@@ -75,7 +78,8 @@ class PrecisionMap {
   std::vector<Precision> map_;
 };
 
-/// Place of a precision in histograms and pictures: fp64 0, fp32 1, fp16 2, fp8_e4m3 3.
+/// Place of a precision in histograms and pictures: fp64 0, fp32 and fp16_split 1, fp16 2,
+/// fp8_e4m3 3.
 ///
 /// Throws   ValueError for another precision.
 int precision_rank(Precision precision);

@@ -166,7 +166,7 @@ class Machine {
 
   // An operand: its place, and when it is there.
   std::int64_t operand(int d, std::int64_t i, std::int64_t k, Precision form, double now) {
-    if (form == plan_.map().at(i, k)) return fetch(d, i, k, now, true);
+    if (plan_.is_stored(i, k, form)) return fetch(d, i, k, now, true);
     Device& device = devices_[static_cast<std::size_t>(d)];
     auto const [begin, fresh] = acquire(device, plan_.key(i, k, form), plan_.units(form));
     if (fresh) {
@@ -184,7 +184,7 @@ class Machine {
     for (std::int64_t ahead = k + 1; ahead <= last && ahead < task.col; ++ahead)
       for (std::int64_t const row : {task.row, task.col})
         if (final_[number(row, ahead)] >= 0 &&
-            plan_.product(task.row, task.col, ahead) == plan_.map().at(row, ahead))
+            plan_.is_stored(row, ahead, plan_.product(task.row, task.col, ahead)))
           prefetch(d, row, ahead, now);
     if (last >= task.col && next) prefetch(d, next->row, next->col, now);
   }

@@ -228,12 +228,8 @@ MatrixRef<MemorySpace> stored_tile(std::byte* data, Precision precision, std::in
   bool const transposed = is_transposed(precision);
   auto* const trailer = reinterpret_cast<double*>(data + number_bytes(precision, rows, cols));
   std::int64_t const m = transposed ? cols : rows;
-  return {data,
-          m,
-          transposed ? rows : cols,
-          m,
-          precision,
-          precision == Precision::fp64 || precision == Precision::fp32 ? nullptr : trailer};
+  return {data, m,         transposed ? rows : cols,
+          m,    precision, is_arithmetic(precision) ? nullptr : trailer};
 }
 
 // Copies a block of a View into a tile; a function object, since lambdas for devices need a name.

@@ -109,8 +109,9 @@ DistributedMatrix<Exec> DistributedMatrix<Exec>::stored_in(Exec const& exec,
   if (precision == this->precision()) return result;
   comm().agree([&] {
     bool const is_fp8 = precision == Precision::fp8_e4m3;
-    STRATA_REQUIRE(ValueError, traits(precision).bytes > 1 || is_fp8,
-                   "a sparse matrix can't be stored in ", traits(precision).name);
+    bool const is_wide = traits(precision).bytes > 1 && !is_product_format(precision);
+    STRATA_REQUIRE(ValueError, is_wide || is_fp8, "a sparse matrix can't be stored in ",
+                   traits(precision).name);
     auto const is_exact = [&](auto const& A) { return sparse::is_exact_in(exec, A, precision); };
     STRATA_REQUIRE(ValueError, !is_fp8 || std::visit(is_exact, stored_),
                    "the matrix has values that are not exact in fp8_e4m3");

@@ -149,7 +149,8 @@ void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
   A.comm().agree([&] {
     STRATA_REQUIRE(ValueError, base.solver != SolverKind::ConjugateGradients || base.symmetric,
                    "CG needs a symmetric matrix, this one is not; take gmres or fgmres");
-    STRATA_REQUIRE(ValueError, traits(options.precision).bytes > 1,
+    STRATA_REQUIRE(ValueError,
+                   traits(options.precision).bytes > 1 && !is_product_format(options.precision),
                    "preconditioners are stored in fp64, fp32, bf16 or fp16, not in ",
                    traits(options.precision).name);
     STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.tolerance < 1, "tolerance ",

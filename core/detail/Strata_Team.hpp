@@ -69,6 +69,8 @@ KOKKOS_INLINE_FUNCTION void with_stored_type(Precision precision, void* data, Fu
     case Precision::fp64:
       return f(static_cast<fp64*>(data));
     case Precision::fp32:
+    case Precision::tf32:
+    case Precision::fp16_split:
       return f(static_cast<fp32*>(data));
     case Precision::fp16:
       return f(static_cast<fp16*>(data));

@@ -29,6 +29,12 @@ struct Routines<float> {
   static constexpr auto compute = CUBLAS_COMPUTE_32F;
 };
 
+template <class Matrix>
+bool is_tf32_product(Matrix const& A, Matrix const& B, Matrix const& C) {
+  return A.precision == Precision::tf32 && B.precision == Precision::tf32 &&
+         C.precision == Precision::fp32;
+}
+
 using Region = Kokkos::Profiling::ScopedRegion;
 
 }  // namespace
@@ -65,7 +71,9 @@ bool CudaBlas::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix cons
 bool CudaBlas::gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
                             double beta, Matrix const& C, Batch const& batch) {
   Precision const sums = sum_type(A.precision);
-  if (!fit(sums, alpha, beta) || !has_gemm(A.precision, B.precision, C.precision)) return false;
+  bool const has_product =
+      has_gemm(A.precision, B.precision, C.precision) || is_tf32_product(A, B, C);
+  if (!fit(sums, alpha, beta) || !has_product) return false;
   activate(exec_);
   if (sums == Precision::fp64)
     gemm_as<double>(op_a, op_b, alpha, A, B, beta, C, batch);
@@ -80,17 +88,18 @@ void CudaBlas::gemm_as(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix c
   Region const region("strata::core::gemm[cublas]");
   std::int64_t const k = op_a == Op::NoTrans ? A.cols : A.rows;
   auto const s = set_mode(scalars_.product<T>(alpha, A.scale, B.scale, beta));
+  auto const compute =
+      A.precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : Routines<T>::compute;
   if (batch.count > 1)
     return check(cublasGemmStridedBatchedEx_64(
                      handle_, cublas(op_a), cublas(op_b), C.rows, C.cols, k, s.alpha, A.data,
                      cuda_type(A.precision), A.ld, batch.stride_a, B.data, cuda_type(B.precision),
                      B.ld, batch.stride_b, s.beta, C.data, cuda_type(C.precision), C.ld,
-                     batch.stride_c, batch.count, Routines<T>::compute, CUBLAS_GEMM_DEFAULT),
+                     batch.stride_c, batch.count, compute, CUBLAS_GEMM_DEFAULT),
                  "cublasGemmStridedBatchedEx_64");
   check(cublasGemmEx_64(handle_, cublas(op_a), cublas(op_b), C.rows, C.cols, k, s.alpha, A.data,
                         cuda_type(A.precision), A.ld, B.data, cuda_type(B.precision), B.ld, s.beta,
-                        C.data, cuda_type(C.precision), C.ld, Routines<T>::compute,
-                        CUBLAS_GEMM_DEFAULT),
+                        C.data, cuda_type(C.precision), C.ld, compute, CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx_64");
 }
 

@@ -15,9 +15,9 @@ namespace strata::vendor {
 
 /// BLAS of one instance by cuBLAS and cublasLt: the members of `Blas`, but for POTRF.
 ///
-/// Arithmetic is IEEE fp64 and fp32, never TF32; products of fp16 and bf16 are summed in fp32 to
-/// the end. The workspace is the object's own, so that results repeat bit by bit whatever other
-/// streams do. C++20 implies CUDA 12, whose interface is of 64 bits.
+/// Arithmetic is IEEE fp64 and fp32, TF32 only for operands that say so; products of fp16 and bf16
+/// are summed in fp32 to the end. The workspace is the object's own, so that results repeat bit by
+/// bit whatever other streams do. C++20 implies CUDA 12, whose interface is of 64 bits.
 class CudaBlas {
  public:
   using Matrix = MatrixRef<Kokkos::CudaSpace>;

@@ -59,6 +59,7 @@ constexpr cudaDataType_t cuda_type(Precision precision) {
     case Precision::fp64:
       return CUDA_R_64F;
     case Precision::fp32:
+    case Precision::tf32:
       return CUDA_R_32F;
     case Precision::fp16:
       return CUDA_R_16F;

@@ -16,7 +16,7 @@ constexpr Precision sum_type(Precision operand) {
 
 /// Whether the library's general GEMM has the types: one type, or 16-bit operands with an fp32 result.
 constexpr bool has_gemm(Precision a, Precision b, Precision c) {
-  return a == b && traits(a).bytes > 1 && (c == a || c == sum_type(a));
+  return a == b && traits(a).bytes > 1 && !is_product_format(a) && (c == a || c == sum_type(a));
 }
 
 /// Whether the factors of a sum keep their value in the arithmetic type that it is formed in.

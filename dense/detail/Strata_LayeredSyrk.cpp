@@ -78,7 +78,8 @@ void LayeredSyrk<ExecutionSpace>::operator()(double alpha, Matrix const& A, Matr
 // Operands in `precision`, each part of A, halved `levels` times, under its scale.
 template <class ExecutionSpace>
 void LayeredSyrk<ExecutionSpace>::prepare(Matrix const& A, Precision precision, int levels) {
-  if (precision == A.precision) return copy_.reset();
+  format_ = precision;
+  if (storage(precision) == A.precision) return copy_.reset();
   auto const along = op_ == Op::NoTrans ? Copy::Along::Rows : Copy::Along::Columns;
   std::int64_t const n = op_ == Op::NoTrans ? A.rows : A.cols;
   std::int64_t const bands = (n + leaf_size_ - 1) / leaf_size_;
@@ -100,7 +101,7 @@ auto LayeredSyrk<ExecutionSpace>::part_of(Matrix const& A, std::int64_t begin,
 template <class ExecutionSpace>
 auto LayeredSyrk<ExecutionSpace>::operand(Matrix const& A, std::int64_t begin, std::int64_t size,
                                           std::int64_t part) const -> Matrix {
-  return copy_ ? (*copy_)(begin, size, part) : part_of(A, begin, size);
+  return copy_ ? (*copy_)(begin, size, part) : part_of(A, begin, size).in_format(format_);
 }
 
 // C21 = A2 A1^T, or its transpose, of the diagonal block that starts at `begin`.

@@ -62,6 +62,7 @@ class LayeredSyrk {
   Uplo uplo_;
   Op op_;
   std::optional<Copy> copy_;
+  Precision format_ = Precision::fp64;  // of the products' operands
 };
 
 }  // namespace strata::dense::detail

@@ -320,9 +320,11 @@ ThinSolve<ExecutionSpace>::ThinSolve(ExecutionSpace const& exec, Tree const& tre
             in_left ? (holds ? stored.block(0, leaf.begin - col, stored.rows, leaf.size) : Matrix{})
                     : stored.block(leaf.begin - middle, 0, leaf.size, stored.cols);
         if (in_left && holds)
-          after.push_back({part.data, part.scale, part.ld, middle, part.rows, 0, part.precision});
+          after.push_back(
+              {part.data, part.scale, part.ld, middle, part.rows, 0, storage(part.precision)});
         else if (!in_left)
-          before.push_back({part.data, part.scale, part.ld, col, part.cols, 0, part.precision});
+          before.push_back(
+              {part.data, part.scale, part.ld, col, part.cols, 0, storage(part.precision)});
       }
       node = in_left ? &tree.left(*node) : &tree.right(*node);
     }

@@ -15,7 +15,12 @@ TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const&
     : tree_(tree),
       info_(info),
       bulk_(blas),
-      diagonal_(tree.panels().size() > 1 ? blas.urgent() : blas, slots_of_bulk) {}
+      diagonal_(tree.panels().size() > 1 ? blas.urgent() : blas, slots_of_bulk) {
+  std::int64_t const n = tree.order();
+  for (Precision const layer : tree.layers())
+    for (TreeRecursion<ExecutionSpace> const* part : {&bulk_, &diagonal_})
+      part->blas().reserve_product(layer, n, n, n);
+}
 
 template <class ExecutionSpace>
 void TreePotrf<ExecutionSpace>::operator()() {

@@ -17,14 +17,15 @@ std::int64_t leaves(std::int64_t size, std::int64_t leaf_size) {
   return (size + leaf_size - 1) / leaf_size;
 }
 
-// The precisions of a tree's blocks that are coarser than `precision`, each once.
+// The precisions of a tree's blocks that are coarser than the arithmetic `precision` and stored
+// otherwise, each once.
 template <class Tree>
 std::vector<Precision> coarser_layers(Tree const& tree, Precision precision) {
   std::vector<Precision> found;
   for (auto const& node : tree.nodes()) {
     Precision const p = node.stored.precision;
     bool const is_new = std::find(found.begin(), found.end(), p) == found.end();
-    if (!node.is_leaf() && is_new && p != precision && coarser(precision, p) == p)
+    if (!node.is_leaf() && is_new && storage(p) != precision && coarser(precision, p) == p)
       found.push_back(p);
   }
   return found;
@@ -156,7 +157,7 @@ void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Trsm c
   trsm(tree, downwards ? tree.left(L) : tree.right(L), kind, X, copies);
   Precision const product =
       products == Products::Layered ? coarser(B.precision, L.stored.precision) : B.precision;
-  Matrix Xp = X;
+  Matrix Xp = storage(product) == X.precision ? X.in_format(product) : X;
   for (Copy& copy : copies) {
     if (copy.precision() != product) continue;
     std::int64_t const begin = downwards ? L.begin : L.begin + n1, size = downwards ? n1 : n2;
@@ -249,11 +250,11 @@ auto TreeRecursion<ExecutionSpace>::place(Slot slot, std::int64_t rows, std::int
   return {begin + scale_bytes, rows, cols, (rows + 15) / 16 * 16, precision, nullptr};
 }
 
-// A itself if it has the precision, else its copy in the scratch: quantised or rounded, or widened.
+// A itself if it is stored so, else its copy in the scratch: quantised or rounded, or widened.
 template <class ExecutionSpace>
 auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, Matrix const& A, Slot slot,
                                                  BlockScaling scaling) -> Matrix {
-  if (A.precision == precision) return A;
+  if (storage(A.precision) == storage(precision)) return A.in_format(precision);
   Matrix copy = place(slot, A.rows, A.cols, precision);
   if (is_arithmetic(precision)) {
     blas_.convert(Op::NoTrans, A, copy);

@@ -12,7 +12,7 @@ namespace strata::ooc::detail {
 template <class Exec>
 auto Executor<Exec>::Stream::operand(std::int64_t i, std::int64_t k, Precision form) -> Operand {
   Operand result;
-  if (form == map().at(i, k)) {
+  if (plan_.is_stored(i, k, form)) {
     result.hold = fetch(i, k, true);
   } else {
     result.hold = memory().acquire(plan_.key(i, k, form), plan_.units(form), executor_.progress_);
@@ -103,7 +103,7 @@ void Executor<Exec>::Stream::look_ahead(Task const& task, std::int64_t k, Task c
   for (std::int64_t ahead = k + 1; ahead <= last && ahead < task.col; ++ahead) {
     for (std::int64_t const row : {task.row, task.col})
       if (executor_.progress_.is_final(number(row, ahead)) &&
-          plan_.product(task.row, task.col, ahead) == map().at(row, ahead))
+          plan_.is_stored(row, ahead, plan_.product(task.row, task.col, ahead)))
         prefetch(row, ahead);
   }
   if (last >= task.col && next) prefetch(next->row, next->col);

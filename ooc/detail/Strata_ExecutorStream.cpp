@@ -66,8 +66,9 @@ void Executor<Exec>::Stream::warm_up() {
     return stored_tile<Space>(buffer.data(), form, edge, edge);
   };
   Matrix const C = at(c, Precision::fp64);
-  for (Precision const form :
-       {Precision::fp64, Precision::fp32, Precision::fp16, Precision::fp8_e4m3}) {
+  for (Precision const form : {Precision::fp64, Precision::fp32, Precision::fp16_split,
+                               Precision::fp16, Precision::fp8_e4m3}) {
+    if (is_product_format(form) && !map().holds(form)) continue;
     if (histogram[static_cast<std::size_t>(precision_rank(form))] == 0) continue;
     Precision const working = form == Precision::fp64 ? form : Precision::fp32;
     Op const op = is_transposed(form) ? Op::Trans : Op::NoTrans;

@@ -10,6 +10,7 @@
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
+#include <utility>
 
 namespace strata::ooc::detail {
 
@@ -60,12 +61,19 @@ class TilePlan {
     return map_.at(i, j) == Precision::fp64 ? Precision::fp64 : Precision::fp32;
   }
   /// Whether they are made where the tile is stored.
-  bool in_place(std::int64_t i, std::int64_t j) const { return map_.at(i, j) == working(i, j); }
+  bool in_place(std::int64_t i, std::int64_t j) const { return is_stored(i, j, working(i, j)); }
+  /// Whether the tile's numbers are stored as those of `form`.
+  bool is_stored(std::int64_t i, std::int64_t j, Precision form) const {
+    return storage(map_.at(i, j)) == storage(form);
+  }
   /// What L_ik L_jk^T is made in when tile (i, j) is updated: the lower of the operands', which the
-  /// operand rule answers for, and of the sums'.
+  /// operand rule answers for, and of the sums' or of the tile's own format.
   Precision product(std::int64_t i, std::int64_t j, std::int64_t k) const {
-    return std::max({map_.at(i, k), map_.at(j, k), working(i, j)},
-                    [](Precision a, Precision b) { return precision_rank(a) < precision_rank(b); });
+    Precision const sums = in_place(i, j) ? map_.at(i, j) : working(i, j);
+    return std::max({map_.at(i, k), map_.at(j, k), sums}, [](Precision a, Precision b) {
+      return std::pair(precision_rank(a), is_product_format(a)) <
+             std::pair(precision_rank(b), is_product_format(b));
+    });
   }
 
   /// Uses of the tiles on one device, a tick for each step of each of its streams.

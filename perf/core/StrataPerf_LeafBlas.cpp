@@ -20,9 +20,11 @@ std::string name_of_types(Precision operand, Precision result) {
 std::string path_name(BlasPath path) { return path == BlasPath::Vendor ? "vendor/" : ""; }
 int size_of(Precision precision) { return static_cast<int>(traits(precision).bytes); }
 
-// A leaf operation's error: products of length k in the accumulator of its type.
+// A leaf operation's error: products of length k in the accumulator of its type, and the rounding of
+// operands to a format.
 double sum_limit(Precision precision, std::int64_t k) {
-  return error_limit(dense::LayerList{dense::accumulator(precision)}, k);
+  bool const is_format = is_product_format(precision);
+  return error_limit(dense::LayerList{is_format ? precision : dense::accumulator(precision)}, k);
 }
 
 void finish(Run& run, BlasPath path, std::string const& problem) {
@@ -198,7 +200,7 @@ Suite const suite([] {
     register_gemm(BlasPath::Vendor, fp64);
     register_leaf(BlasPath::Vendor, fp64);
   }
-  for (Precision const type : {fp64, fp32, fp16, bf16, fp8_e4m3})
+  for (Precision const type : {fp64, fp32, fp16_split, tf32, fp16, bf16, fp8_e4m3})
     register_gemm(BlasPath::Automatic, type);
   for (Precision const type : {fp64, fp32}) register_leaf(BlasPath::Automatic, type);
 });

@@ -208,6 +208,7 @@ class Refusals(SparseTest):
             ([*A, "--solver", "bicgstab"], ("bicgstab", "auto, cg, gmres, fgmres")),
             ([*A, "--preconditioner", "ilu"], ("ilu", "auto, none, jacobi, gs, amg")),
             ([*A, "--precision", "fp8_e4m3"], ("fp8_e4m3", "fp16")),
+            ([*A, "--precision", "tf32"], ("tf32", "fp16")),
             ([*A, "--precision", "half"], ("half",)),
             ([*A, "--restart", 0], ("--restart",)),
             ([*A, "--block-size", 0], ("--block-size",)),

@@ -209,7 +209,7 @@ TEST(Precision, UnknownNameListsTheValidOnes) {
     EXPECT_STREQ(
         error.what(),
         "no precision 'half'; there are fp64, fp32, fp16, bf16, fp8_e4m3, fp8_e5m2, fp8_e4m3fnuz, "
-        "fp8_e5m2fnuz");
+        "fp8_e5m2fnuz, tf32, fp16_split");
   }
 }
 

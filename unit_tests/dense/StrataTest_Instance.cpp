@@ -58,6 +58,11 @@ TYPED_TEST(InstanceOn, RunsConjugateGradientsOnTheInstancePassed) {
   check_pipeline<TypeParam>(dense::Layers<bf16, fp32>::list(), dense::Refine::Cg);
 }
 
+TYPED_TEST(InstanceOn, RunsProductFormatsOnTheInstancePassed) {
+  check_pipeline<TypeParam>({Precision::fp16_split, Precision::tf32, Precision::fp32},
+                            dense::Refine::Classical);
+}
+
 // The test of the test: a copy that is given no instance is noticed, one that is given its own is not.
 TYPED_TEST(InstanceOn, IsToldFromACallWithoutOne) {
   TypeParam const exec = second_instance<TypeParam>();

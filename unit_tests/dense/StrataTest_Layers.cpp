@@ -28,6 +28,7 @@ TEST(Layers, PromotionEndsInFp64) {
   EXPECT_EQ(layers.promoted().name(), "fp16,fp32,fp64,fp64");
   EXPECT_FALSE(layers.promoted().promoted().is_fp64());
   EXPECT_TRUE(layers.promoted().promoted().promoted().is_fp64());
+  EXPECT_EQ(LayerList::parse("fp16,tf32,fp16_split").promoted().name(), "fp32,fp32,fp64");
 }
 
 TEST(Layers, SaysWhatIsWrong) {

@@ -30,6 +30,8 @@ void gives_the_same_bits(std::int64_t n, std::int64_t nb, double range, Precisio
       matern_tiles(exec, MaternCovariance{1, range, 0.5, 0}, synthetic_locations(n));
   auto const make = [&] { return TileMatrix<Exec>::generate(exec, n, nb, generator, rule); };
   auto const matrix = make();
+  for (Precision const precision : rule.precisions)
+    EXPECT_TRUE(rule.accuracy == 0 || matrix.map().holds(precision)) << traits(precision).name;
   HostMatrix expected;
   std::int64_t info = -1;
   if constexpr (std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>) {
@@ -64,6 +66,11 @@ TYPED_TEST(OocCholesky, HasTheSameBitsWhateverTheMachineInFp64) {
 }
 TYPED_TEST(OocCholesky, HasTheSameBitsWhateverTheMachineInFourPrecisions) {
   gives_the_same_bits<TypeParam>(200, 16, 0.02627, PrecisionRule{1e-5});
+}
+TYPED_TEST(OocCholesky, HasTheSameBitsWhateverTheMachineInSplitTiles) {
+  PrecisionRule rule{1e-6};
+  rule.precisions = {Precision::fp64, Precision::fp16_split, Precision::fp16};
+  gives_the_same_bits<TypeParam>(100, 8, 0.05, rule);
 }
 TYPED_TEST(OocCholesky, HasTheSameBitsInTwoPrecisionsAndBlocksOfColumns) {
   PrecisionRule rule{1e-6};
@@ -160,6 +167,9 @@ TYPED_TEST(OocCholesky, SolvesToFp64AccuracyFromAnyPrecision) {
   solves_to_fp64<TypeParam>({}, dense::Refine::Classical);
   solves_to_fp64<TypeParam>(PrecisionRule{1e-4}, dense::Refine::Cg);
   solves_to_fp64<TypeParam>(PrecisionRule{1e-4}, dense::Refine::Gmres);
+  using P = Precision;
+  solves_to_fp64<TypeParam>(PrecisionRule{1e-5, {P::fp64, P::fp16_split, P::fp16}, true},
+                            dense::Refine::Gmres);
 }
 
 // v'v for v = L^-1 D b is the quadratic form b' A^-1 b, and D L^-T v solves.

@@ -75,6 +75,7 @@ HostMatrix plain_cholesky(TileMatrix const& A, std::int64_t& info) {
     return L[number(i, k)].in(p, largest[number(i, k)], blas);
   };
   auto const lower = [](Precision a, Precision b) {
+    if (traits(a).bytes == traits(b).bytes) return is_product_format(a) ? a : b;
     return traits(a).bytes < traits(b).bytes ? a : b;
   };
   for (std::int64_t j = 0; j < tiles; ++j) {
@@ -84,7 +85,8 @@ HostMatrix plain_cholesky(TileMatrix const& A, std::int64_t& info) {
       PlainTile C(working, A.rows(i), A.rows(j));
       blas.convert(A.op(i, j), A.tile(i, j), C.matrix());
       for (std::int64_t k = 0; k < j; ++k) {
-        Precision const p = lower(lower(A.map().at(i, k), A.map().at(j, k)), working);
+        Precision const sums = storage(stored) == working ? stored : working;
+        Precision const p = lower(lower(A.map().at(i, k), A.map().at(j, k)), sums);
         auto const Lik = operand(i, k, p), Ljk = operand(j, k, p);
         if (i == j)
           blas.syrk(Uplo::Lower, Op::NoTrans, -1, Lik.matrix(), 1, C.matrix());

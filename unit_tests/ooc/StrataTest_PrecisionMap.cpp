@@ -82,6 +82,23 @@ TEST(PrecisionMap, KeepsToThePrecisionsAllowed) {
   EXPECT_FALSE(precision_map(norms, rule).is_mixed());
 }
 
+// In the place of fp32, with an error four times fp32's.
+TEST(PrecisionMap, TakesSplitTilesInThePlaceOfFp32) {
+  TileNorms const norms = decaying(12, 0.05);
+  PrecisionRule rule{1e-6, {Precision::fp64, Precision::fp32}, false}, split = rule;
+  split.precisions = {Precision::fp64, Precision::fp16_split};
+  PrecisionMap const map = precision_map(norms, split);
+  EXPECT_GT(map.histogram()[1], 0);
+  EXPECT_EQ(map.histogram()[2] + map.histogram()[3], 0);
+  EXPECT_TRUE(map.holds(Precision::fp16_split));
+  EXPECT_FALSE(map.holds(Precision::fp32));
+  EXPECT_EQ(map.to_text()[2], 'S');
+  rule.accuracy /= 4;
+  PrecisionMap const fp32s = precision_map(norms, rule);
+  EXPECT_EQ(map.histogram(), fp32s.histogram());
+  EXPECT_NE(map.hash(), fp32s.hash());
+}
+
 TEST(PrecisionMap, IsPrintedAsAPicture) {
   PrecisionMap map(3);
   map.set(1, 0, Precision::fp32);
@@ -112,6 +129,11 @@ TEST(PrecisionMap, RefusesWhatIsNoRule) {
   EXPECT_TRUE(throws_with<ValueError>(
       "fp32 does not follow fp16",
       check({1e-5, {Precision::fp64, Precision::fp16, Precision::fp32}, true})));
+  EXPECT_TRUE(throws_with<ValueError>(
+      "fp16_split does not follow fp32",
+      check({1e-5, {Precision::fp64, Precision::fp32, Precision::fp16_split}, true})));
+  EXPECT_TRUE(throws_with<ValueError>("not in tf32",
+                                      check({1e-5, {Precision::fp64, Precision::tf32}, true})));
   EXPECT_TRUE(throws_with<ValueError>("not in bf16",
                                       check({1e-5, {Precision::fp64, Precision::bf16}, true})));
   PrecisionMap map(2);

@@ -71,6 +71,8 @@ void expect_errors() {
                                       [&] { Sweeps const M(exec, A, Precision::fp64, 0); }));
   EXPECT_TRUE(throws_with<ValueError>("can't be stored in fp8_e5m2",
                                       [&] { Sweeps const M(exec, A, Precision::fp8_e5m2); }));
+  EXPECT_TRUE(throws_with<ValueError>("can't be stored in tf32",
+                                      [&] { Sweeps const M(exec, A, Precision::tf32); }));
   EXPECT_TRUE(throws_with<ValueError>("not exact in fp8_e4m3",  // scaled by its diagonal
                                       [&] { Sweeps const M(exec, A, Precision::fp8_e4m3); }));
   HostRows rows;

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_LARGEST_MAGNITUDE_HPP
+#define STRATA_DETAIL_LARGEST_MAGNITUDE_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_MatrixRef.hpp>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace strata::detail {
+
+/// *largest = the larger of itself, which must not be negative, and the largest stored magnitude of
+/// `count` matrices of A's shape, each `stride` numbers after the one before; NaN is not counted.
+template <class T, class ExecutionSpace>
+void largest_magnitude(std::string const& label, ExecutionSpace const& exec,
+                       MatrixRef<typename ExecutionSpace::memory_space> const& A,
+                       std::int64_t count, std::int64_t stride, double* largest) {
+  constexpr std::int64_t most_teams = 1024, chunk = 4096;
+  std::int64_t const chunks = (A.rows + chunk - 1) / chunk, rows = A.rows, cols = A.cols, ld = A.ld;
+  std::int64_t const items = chunks * cols * count, teams = items < most_teams ? items : most_teams;
+  T const* const a = A.template as<T>();
+  using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      label, Policy(exec, static_cast<int>(teams), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        Wide part = 0;
+        for (std::int64_t item = team.league_rank(); item < items; item += teams) {
+          std::int64_t const begin = (item % chunks) * chunk, all = item / chunks;
+          std::int64_t const end = begin + chunk < rows ? begin + chunk : rows;
+          T const* const column = a + (all / cols) * stride + (all % cols) * ld;
+          Wide most = 0;
+          Kokkos::parallel_reduce(
+              Kokkos::TeamVectorRange(team, begin, end),
+              [&](std::int64_t i, Wide& value) {
+                Wide const magnitude = Kokkos::abs(static_cast<Wide>(column[i]));
+                value = magnitude > value ? magnitude : value;
+              },
+              Kokkos::Max<Wide>(most));
+          part = most > part ? most : part;
+        }
+        // Of numbers that are not negative the bits are in the numbers' order.
+        Kokkos::single(Kokkos::PerTeam(team), [&] {
+          Kokkos::atomic_max(reinterpret_cast<std::int64_t*>(largest),
+                             Kokkos::bit_cast<std::int64_t>(static_cast<double>(part)));
+        });
+      });
+}
+
+/// The smallest power of two that brings `amax` to at most `most`, whose exponent is `top`; 1 for 0
+/// and for what is not finite.
+KOKKOS_INLINE_FUNCTION double scale_below(double amax, int top, double most) {
+  if (!(amax >= 0x1p-900) || !(amax <= 0x1p900)) return 1;
+  std::uint64_t const exponent = Kokkos::bit_cast<std::uint64_t>(amax) >> 52;  // biased, of amax
+  double const scale = Kokkos::bit_cast<double>((exponent - static_cast<std::uint64_t>(top)) << 52);
+  return amax > scale * most ? 2 * scale : scale;
+}
+
+}  // namespace strata::detail
+
+#endif

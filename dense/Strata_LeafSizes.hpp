@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_LEAF_SIZES_HPP
+#define STRATA_LEAF_SIZES_HPP
+
+#include <algorithm>
+#include <cstdint>
+#include <dense/Strata_Layers.hpp>
+#include <string>
+#include <string_view>
+
+namespace strata::dense {
+
+/// Leaves of an n x n matrix: n / divisor columns, in whole units, between least and most.
+struct LeafSizeRule {
+  std::int64_t divisor, unit, least, most;
+
+  std::int64_t operator()(std::int64_t n) const {
+    std::int64_t const step = divisor * unit;
+    return std::clamp((n + step - 1) / step * unit, least, most);
+  }
+  friend bool operator==(LeafSizeRule const&, LeafSizeRule const&) = default;
+};
+
+/// What layers mean to the choice of leaves: "fp64" if all are, "fp32" if they are stored as fp32
+/// or wider, else "low".
+std::string_view leaf_kind(LayerList const& layers);
+
+/// What the space runs on: "sm_90" or "gfx942" of the device that is Kokkos' default, or "host".
+template <class ExecutionSpace>
+std::string const& leaf_architecture();
+
+/// The rule of the table `dense/detail/Strata_LeafSizes.inc` for an architecture and a kind of
+/// layers; without a row of its own, the host's or any device's.
+LeafSizeRule leaf_size_rule(std::string_view architecture, std::string_view kind);
+
+}  // namespace strata::dense
+
+#endif
