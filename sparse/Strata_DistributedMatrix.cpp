@@ -156,6 +156,10 @@ void DistributedMatrix<Exec>::beside_exchange(Exec const& exec,
     if (rows.begin < rows.end)
       trace_.enqueue(exec, TraceRow::Work, [&] { work(rows); }, name, part);
   };
+  if (free == 0) {
+    fill_halo(exec, x);
+    return on({0, count}, "");
+  }
   exchange().start(exec, x, trace_);
   on({0, free}, ", interior");
   exchange().finish(exec, x, trace_);

@@ -131,8 +131,7 @@ class DistributedMatrix {
   /// Fill the halo of x.
   template <class Scalar>
   void fill_halo(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
-    exchange().start(exec, x, trace_);
-    exchange().finish(exec, x, trace_);
+    exchange().fill(exec, x, trace_);
   }
   /// Gauss-Seidel with the halo of x as it is. Sync: enqueued on `exec`.
   template <class Scalar>

@@ -27,8 +27,7 @@ GaussSeidelSweeps<Exec, Scalar>::GaussSeidelSweeps(Exec const& exec,
     r_ = A.template allocate<Scalar>(exec, "strata::sparse::GaussSeidelSweeps::r");
   });
   detail::find_power_scales(exec, diagonal(exec, A), A.rows(), d, spare);
-  A.exchange().start(exec, d);
-  A.exchange().finish(exec, d);
+  A.fill_halo(exec, d);
   Kokkos::deep_copy(exec, spare, 0.0);
   Kokkos::deep_copy(exec, scale_, Scalar(1));
   detail::scale_by(exec, d, scale_, scale_, A.rows());

@@ -169,6 +169,42 @@ struct Halo<Exec>::Exchange {
                           other.rank, 0, comm.mpi(), &requests.emplace_back()),
                 "MPI_Isend");
   }
+
+  // Pack what was enqueued before; on a host the messages are on their way.
+  template <class Scalar>
+  void send(Exec const& lane, Vector<Scalar, MemorySpace> const& x, WorkTrace<Exec> const& trace) {
+    auto const work = [&] {
+      pack(lane, rows, static_cast<Scalar const*>(x.data()), static_cast<Scalar*>(send_buffer()));
+    };
+    trace.enqueue(lane, TraceRow::Halo, work, staged() ? "pack to host" : "pack");
+    if (!strata::detail::runs_on_host<Exec>) return;
+    posted = trace.now();
+    post(x.data() + pattern.rows);
+  }
+
+  // Wait for what was packed on `lane` and for the messages.
+  template <class Scalar>
+  void receive(Exec const& lane, Vector<Scalar, MemorySpace> const& x,
+               WorkTrace<Exec> const& trace) {
+    Scalar* const halo = x.data() + pattern.rows;
+    auto const waiting = trace.now();
+    if (!strata::detail::runs_on_host<Exec>) {
+      lane.fence("strata::sparse::halo::packed");
+      posted = trace.now();
+      post(halo);
+    }
+    check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+              "MPI_Waitall");
+    auto const arrived = trace.now();
+    trace.add(TraceRow::Messages, waiting, arrived, "wait");
+    trace.add(TraceRow::Messages, posted, arrived, "messages");
+    if (!staged()) return;
+    auto const work = [&] {
+      unpack(lane, pattern.halo, static_cast<Scalar const*>(numbers<Scalar>(pinned_receive.data())),
+             halo);
+    };
+    trace.enqueue(lane, TraceRow::Halo, work, "unpack from host");
+  }
 };
 
 template <class Exec>
@@ -222,15 +258,8 @@ void Halo<Exec>::start(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
   if (!active()) return;
   auto& own = *exchange_;
   strata::detail::enqueue_wait(own.exec, exec);
-  auto const send = [&] {
-    pack(own.exec, own.rows, static_cast<Scalar const*>(x.data()),
-         static_cast<Scalar*>(own.send_buffer()));
-  };
-  trace.enqueue(own.exec, TraceRow::Halo, send, own.staged() ? "pack to host" : "pack");
+  own.send(own.exec, x, trace);
   strata::detail::enqueue_wait(exec, own.exec);
-  if (!strata::detail::runs_on_host<Exec>) return;
-  own.posted = trace.now();
-  own.post(x.data() + own.pattern.rows);
 }
 
 template <class Exec>
@@ -239,27 +268,17 @@ void Halo<Exec>::finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                         WorkTrace<Exec> const& trace) const {
   if (!active()) return;
   auto& own = *exchange_;
-  Scalar* const halo = x.data() + own.pattern.rows;
-  auto const waiting = trace.now();
-  if (!strata::detail::runs_on_host<Exec>) {
-    own.exec.fence("strata::sparse::halo::packed");
-    own.posted = trace.now();
-    own.post(halo);
-  }
-  check_mpi(
-      MPI_Waitall(static_cast<int>(own.requests.size()), own.requests.data(), MPI_STATUSES_IGNORE),
-      "MPI_Waitall");
-  auto const arrived = trace.now();
-  trace.add(TraceRow::Messages, waiting, arrived, "wait");
-  trace.add(TraceRow::Messages, own.posted, arrived, "messages");
-  if (!own.staged()) return;
-  auto const receive = [&] {
-    unpack(own.exec, own.pattern.halo,
-           static_cast<Scalar const*>(own.template numbers<Scalar>(own.pinned_receive.data())),
-           halo);
-  };
-  trace.enqueue(own.exec, TraceRow::Halo, receive, "unpack from host");
-  strata::detail::enqueue_wait(exec, own.exec);
+  own.receive(own.exec, x, trace);
+  if (own.staged()) strata::detail::enqueue_wait(exec, own.exec);
+}
+
+template <class Exec>
+template <class Scalar>
+void Halo<Exec>::fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+                      WorkTrace<Exec> const& trace) const {
+  if (!active()) return;
+  exchange_->send(exec, x, trace);
+  exchange_->receive(exec, x, trace);
 }
 
 #else  // one rank
@@ -295,6 +314,10 @@ template <class Exec>
 template <class Scalar>
 void Halo<Exec>::finish(Exec const&, Vector<Scalar, MemorySpace> const&,
                         WorkTrace<Exec> const&) const {}
+template <class Exec>
+template <class Scalar>
+void Halo<Exec>::fill(Exec const&, Vector<Scalar, MemorySpace> const&,
+                      WorkTrace<Exec> const&) const {}
 
 #endif
 
@@ -302,7 +325,9 @@ void Halo<Exec>::finish(Exec const&, Vector<Scalar, MemorySpace> const&,
   template void Halo<Space>::start(Space const&, Vector<Scalar, Space::memory_space> const&,  \
                                    WorkTrace<Space> const&) const;                            \
   template void Halo<Space>::finish(Space const&, Vector<Scalar, Space::memory_space> const&, \
-                                    WorkTrace<Space> const&) const;
+                                    WorkTrace<Space> const&) const;                           \
+  template void Halo<Space>::fill(Space const&, Vector<Scalar, Space::memory_space> const&,   \
+                                  WorkTrace<Space> const&) const;
 #define STRATA_INSTANTIATE_HALO(Space)        \
   template class Halo<Space>;                 \
   STRATA_INSTANTIATE_HALO_SCALAR(Space, fp64) \

@@ -25,8 +25,7 @@ Vector<double, typename Exec::memory_space> global_columns(Exec const& exec,
   Kokkos::parallel_for(
       "strata::sparse::rows_of::number", Policy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) { global(i) = static_cast<double>(first + old_row(i)); });
-  A.exchange().start(exec, global);
-  A.exchange().finish(exec, global);
+  A.fill_halo(exec, global);
   return global;
 }
 

@@ -104,8 +104,7 @@ Transfer<Exec> Transfer<Exec>::scaled(Exec const& exec, Vector<double, MemorySpa
                                       Vector<double, MemorySpace> const& d,
                                       Precision precision) const {
   Transfer result(*this);
-  exchange_.start(exec, d);
-  exchange_.finish(exec, d);
+  exchange_.fill(exec, d);
   comm_.agree([&] {
     auto const* const A = std::get_if<Stored<fp64>>(&stored_);
     STRATA_REQUIRE(ValueError, A && traits(precision).bytes > 1, "transfer: scaled to ",
@@ -127,8 +126,7 @@ template <class Exec>
 template <class Scalar>
 void Transfer<Exec>::multiply(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                               Vector<Scalar, MemorySpace> const& y) const {
-  exchange_.start(exec, x);
-  exchange_.finish(exec, x);
+  exchange_.fill(exec, x);
   std::visit(
       [&](auto const& A) {
         apply_rows(exec, A, rows_, static_cast<Scalar const*>(x.data()), y.data(), false);
@@ -140,8 +138,7 @@ template <class Exec>
 template <class Scalar>
 void Transfer<Exec>::add_product(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                                  Vector<Scalar, MemorySpace> const& y) const {
-  exchange_.start(exec, x);
-  exchange_.finish(exec, x);
+  exchange_.fill(exec, x);
   std::visit(
       [&](auto const& A) {
         apply_rows(exec, A, rows_, static_cast<Scalar const*>(x.data()), y.data(), true);

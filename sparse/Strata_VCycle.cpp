@@ -103,8 +103,7 @@ void VCycle<Exec, Scalar>::add_level(Exec const& exec,
   auto const& A = source.A;
   auto& level = levels_.back();
   Wide const excess = A.comm().agree([&] { return zeros<Wide>(exec, "excess", A.rows()); });
-  A.exchange().start(exec, d);
-  A.exchange().finish(exec, d);
+  A.fill_halo(exec, d);
   if (A.comm().size() > 1) {
     auto const a = diagonal(exec, A);
     std::visit([&](auto const& stored) { find_excess(exec, stored, d, a, excess); }, A.stored());

@@ -60,9 +60,10 @@ void launch_normalise(Exec const& exec, std::int64_t rows, int count, double con
       });
 }
 
+// To `copy` as well, if it isn't null.
 template <class Exec>
 void launch_sum(Exec const& exec, std::int64_t chunks, int count, double const* partial,
-                double* result) {
+                double* result, double* copy) {
   using Team = Kokkos::TeamPolicy<Exec>;
   Kokkos::parallel_for(
       "strata::sparse::KrylovBasis::sum", Team(exec, count, Kokkos::AUTO),
@@ -72,7 +73,10 @@ void launch_sum(Exec const& exec, std::int64_t chunks, int count, double const* 
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, chunks),
             [&](std::int64_t chunk, double& sum) { sum += column[chunk]; }, total);
-        Kokkos::single(Kokkos::PerTeam(team), [&] { result[team.league_rank()] = total; });
+        Kokkos::single(Kokkos::PerTeam(team), [&] {
+          result[team.league_rank()] = total;
+          if (copy) copy[team.league_rank()] = total;
+        });
       });
 }
 
@@ -147,18 +151,18 @@ void KrylovBasis<Exec, Scalar, Stored>::pass(Exec const& exec, int k, double con
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::sum_chunks(Exec const& exec, int count,
                                                    std::int64_t result) {
+  double* const copy = comm_.size() > 1 ? host_.data() + result : nullptr;
   launch_sum(exec, chunks_, count, static_cast<double const*>(partial_.data()),
-             coefficients_.data() + result);
+             coefficients_.data() + result, copy);
 }
 
-// One rank leaves the sums on the device.
+// One rank leaves the sums on the device; of several each has its own on the host too.
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::sum_ranks(Exec const& exec, std::int64_t first, int count) {
   if (comm_.size() == 1) return;
   auto const range = std::pair(first, first + count);
   auto const device = Kokkos::subview(coefficients_, range);
   auto const host = Kokkos::subview(host_, range);
-  Kokkos::deep_copy(exec, host, device);
   exec.fence("strata::sparse::KrylovBasis::all_reduce");
   comm_.sum(std::span(host.data(), static_cast<std::size_t>(count)));
   Kokkos::deep_copy(exec, device, host);
