@@ -117,7 +117,7 @@ def draw_lines(plt, path, title, unit, lines, paper, colour, log=False):
     if log:
         axes.set_yscale("log")
     axes.set(ylabel=unit)
-    figure.suptitle(title, fontsize=9)
+    figure.suptitle(title, fontsize=8, x=0.02, ha="left")
     figure.legend(fontsize=7, loc="outside right upper")
     save(plt, figure, path)
 
