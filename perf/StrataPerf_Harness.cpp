@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_FlopCount.hpp>
 #include <cstdio>
+#include <ctime>
 #include <map>
 #include <set>
 #include <sstream>
@@ -59,17 +61,23 @@ void on_deallocate(Kokkos::Tools::SpaceHandle space, char const* label, void con
 double sustained(Exec const& exec, std::function<void()> const& work) {
   work();
   exec.fence("strata::perf::warm");
-  Kokkos::Timer const timer;
+  Watch const watch;
   int count = 0;
   do {
     work();
     exec.fence("strata::perf::rate");
     ++count;
-  } while (timer.seconds() < sustained_seconds || count < 3);
-  return timer.seconds() / count;
+  } while (watch.seconds() < sustained_seconds || count < 3);
+  return watch.seconds() / count;
 }
 
 }  // namespace
+
+double Watch::now() {
+  if (settings().processor_time)
+    return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 Suite::Suite(void (*register_all)()) { suites().push_back(register_all); }
 

@@ -60,6 +60,7 @@ void add_options(CLI::App& app, Settings& s, std::vector<std::string>& layers) {
   app.add_option("--leaf-size", s.leaf_size, "of the trees; 0: chosen")->capture_default_str();
   app.add_option("--gemm-n", s.gemm_n, "m = n of GEMM")->capture_default_str();
   app.add_option("--copy-bytes", s.copy_bytes, "of the copy")->capture_default_str();
+  app.add_flag("--processor-time", s.processor_time, "instead of the clock's; of a host alone");
   app.add_option("--matrix", s.matrices, "of the solves: geometric, dominant")->delimiter(',');
   app.add_option("--condition", s.condition, "of geometric")->capture_default_str();
 }

@@ -264,9 +264,9 @@ struct Remainders {
         diagonal[r] += value;
       else
         sum[r] -= value * x;
-    } else {  // no branch in a loop over rows
-      diagonal[r] += own ? value : Scalar(0);
-      sum[r] -= own ? Scalar(0) : value * x;
+    } else {  // no branch in a loop over rows, nor a sum of nothing where all rows agree
+      diagonal[r] = own ? diagonal[r] + value : diagonal[r];
+      sum[r] = own ? sum[r] : sum[r] - value * x;
     }
   }
 };
