@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <core/Strata_Backends.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <vector>
@@ -18,6 +19,9 @@ using namespace strata::dense;
 using enum Precision;
 
 constexpr double c = 10;  // errors are held to c n eps
+// A vendor's library may make small products of tf32 in fp32.
+template <class Space>
+constexpr bool made_in_tf32 = !vendor_libraries<Space>.tf32;
 constexpr LeafSolve both[] = {LeafSolve::Substitution, LeafSolve::Inverse};
 
 std::vector<LayerList> const& format_lists() {
@@ -103,7 +107,9 @@ TYPED_TEST(FormatLayersOn, FactorsErrorIsThatOfTheFormat) {
         for (LayerList const& layers : {LayerList{tf32}, LayerList{tf32, tf32, fp32}}) {
           double const found = error(layers);
           EXPECT_LE(found, 4 * 0x1p-11);
-          EXPECT_GE(found, 0x1p-20) << "made in fp32";
+          if (made_in_tf32<TypeParam>) {
+            EXPECT_GE(found, 0x1p-20) << "made in fp32";
+          }
         }
         EXPECT_LE(error({fp16_split}), 4 * 0x1p-22);
         EXPECT_LE(error({fp16_split, fp16_split, fp16_split, fp32}), 4 * 0x1p-22);
@@ -196,7 +202,7 @@ TYPED_TEST(FormatLayersOn, TrsmMultipliesInTheFormatOnlyWhereLayersAreAskedFor) 
                  fp64s = solve_error<TypeParam, double>(layers, solve, Products::Layered);
       EXPECT_LE(fp32s, 8 * unit);
       EXPECT_LE(fp64s, 8 * unit);
-      if (format == tf32) {
+      if (format == tf32 && made_in_tf32<TypeParam>) {
         EXPECT_GE(std::min(fp32s, fp64s), 0x1p-18) << "made in fp32";
       }
       EXPECT_LE((solve_error<TypeParam, float>(layers, solve, Products::AsStored)), c * 0x1p-24);
