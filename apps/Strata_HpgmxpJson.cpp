@@ -109,9 +109,12 @@ Json to_json(HpgmxpOutcome const& outcome) {
       {"copy_gb_per_s", result.copy_bytes_per_second / 1e9},
       {"estimated_bytes", estimate},
       {"matrix_bytes", result.matrix_bytes}};
+  if (auto const free_colours = options.matrix.free_colours)
+    json["ordering"]["free_colours"] = *free_colours;
   if (auto const& validation = result.validation) {
     json["validation"] = {{"ranks", validation->ranks},
                           {"tolerance", validation->tolerance},
+                          {"basis", traits(validation->basis).name},
                           {"seconds_fp64", validation->fp64.seconds},
                           {"seconds_mixed", validation->mixed.seconds},
                           {"passed", validation->passed()}};

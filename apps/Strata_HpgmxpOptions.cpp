@@ -103,7 +103,8 @@ void add_run_options(CLI::App& command, HpgmxpRequest& request) {
   command
       .add_option(
           "--trace", request.trace,
-          "what ran when on each rank in four iterations of the mixed phase (or the only one), for "
+          "what ran when on each rank in up to four iterations of the mixed phase (or the only "
+          "one), for "
           "Perfetto or chrome://tracing; they run once more after it, on a device without replay")
       ->type_name("FILE")
       ->group(group);

@@ -256,8 +256,10 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
   auto const work = [&] {
     if (!zero && direction == Sweep::Forward && order().free_rows > 0)
       return sweep_beside_exchange(exec, r, x);
-    if (!zero) fill_halo(exec, x);
-    sweep(exec, r, x, direction, guess);
+    auto const swept = [&] { sweep(exec, r, x, direction, guess); };
+    if (zero) return swept();
+    fill_halo(exec, x);
+    trace_.enqueue(exec, TraceRow::Work, swept, "boundary");
   };
   trace_.enqueue(exec, TraceRow::Work, work, zero ? "Gauss-Seidel from zero" : "Gauss-Seidel");
 }

@@ -66,7 +66,8 @@ class Halo {
   template <class Scalar>
   void finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
               WorkTrace<Exec> const& trace = {}) const;
-  /// The same with nothing beside it: on `exec` itself. Sync: waits for `exec` and for the messages.
+  /// The same with nothing beside it: on `exec` itself, which must be that of the exchanges before and after, or be
+  /// fenced between them. Sync: waits for `exec` and for the messages.
   template <class Scalar>
   void fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
             WorkTrace<Exec> const& trace = {}) const;

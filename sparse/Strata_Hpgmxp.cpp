@@ -79,9 +79,9 @@ Systems<Exec> set_up(Exec const& exec, Communicator const& comm, StencilProblem 
 
 // On a host widening costs more than the bytes save, and on small grids the iterations that a cycle gains less.
 template <class Exec>
-Precision chosen_basis(DistributedMatrix<Exec> const& A, HpgmxpOptions const& options) {
+Precision chosen_basis(StencilProblem const& problem, HpgmxpOptions const& options) {
   constexpr std::int64_t large = 128 * 128 * 128;
-  bool const pays = !strata::detail::runs_on_host<Exec> && A.global_rows() >= large;
+  bool const pays = !strata::detail::runs_on_host<Exec> && problem.global_rows() >= large;
   return options.basis.value_or(pays ? Precision::fp16 : Precision::fp32);
 }
 
@@ -102,7 +102,7 @@ GmresReport solve_once(Exec const& exec, Systems<Exec> const& systems, Hierarchy
 
 template <class Exec>
 HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Exec> const& systems,
-                          HpgmxpOptions const& options) {
+                          Precision basis, HpgmxpOptions const& options) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp::validate");
   HpgmxpValidation result;
   result.ranks = comm.size();
@@ -115,7 +115,8 @@ HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Ex
   result.tolerance = gmres.tolerance;
   gmres.max_iterations *= 10;
   options.progress("validation, mixed");
-  result.mixed = chosen_basis(systems.A(), options) == Precision::fp16
+  result.basis = basis;
+  result.mixed = basis == Precision::fp16
                      ? solve_once<Exec, fp32, fp16>(exec, systems, systems.narrow, gmres)
                      : solve_once<Exec, fp32>(exec, systems, systems.narrow, gmres);
   return result;
@@ -287,6 +288,7 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
   HpgmxpResult result;
   result.ranks = comm.size();
   result.problem = problem_of(options, grid_of(options, comm.size()), comm.rank());
+  Precision const basis = chosen_basis<Exec>(result.problem, options);
   result.copy_bytes_per_second = copy_rate(exec, comm);
   bool const all_ranks =
       options.validation == ValidationType::FullScale || options.validation_ranks >= comm.size();
@@ -295,7 +297,8 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
     comm.agree([&] {  // its ranks talk among themselves; the others wait for their verdict
       if (!part) return;
       auto const problem = problem_of(options, process_grid(part->size()), part->rank());
-      result.validation = validate(exec, *part, set_up(exec, *part, problem, options), options);
+      result.validation =
+          validate(exec, *part, set_up(exec, *part, problem, options), basis, options);
     });
   }
   options.progress("set-up");
@@ -311,8 +314,8 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
   for (auto const& level : systems.narrow.levels)
     result.matrix_bytes += level.A.bytes() - level.A.column_bytes();
   if (has_validation(options.run) && all_ranks)
-    result.validation = validate(exec, comm, systems, options);
-  bool const narrow_basis = chosen_basis(systems.A(), options) == Precision::fp16;
+    result.validation = validate(exec, comm, systems, basis, options);
+  bool const narrow_basis = basis == Precision::fp16;
   if (has_mixed(options.run))
     result.mixed = narrow_basis ? timed_phase<Exec, fp32, fp16>(exec, systems, systems.narrow,
                                                                 options, most_timed_solves, "mixed")

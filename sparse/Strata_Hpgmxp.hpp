@@ -47,6 +47,7 @@ struct HpgmxpOptions {
 struct HpgmxpValidation {
   int ranks = 0;
   double tolerance = 0;
+  Precision basis = Precision::fp32;  ///< of the mixed solver
   GmresReport fp64, mixed;
 
   bool passed() const {
@@ -94,7 +95,7 @@ void check(HpgmxpOptions const& options, int ranks);
 std::int64_t estimate_bytes(HpgmxpOptions const& options, int ranks);
 
 /// Run the benchmark. Collective; the same result on all ranks but for the validation's, which only its
-/// ranks have.
+/// ranks have, and the trace, which rank 0 has.
 ///
 /// Throws   what `check` and the parts throw, on all ranks.
 template <class Exec>

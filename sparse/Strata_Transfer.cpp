@@ -107,8 +107,9 @@ Transfer<Exec> Transfer<Exec>::scaled(Exec const& exec, Vector<double, MemorySpa
   exchange_.fill(exec, d);
   comm_.agree([&] {
     auto const* const A = std::get_if<Stored<fp64>>(&stored_);
-    STRATA_REQUIRE(ValueError, A && traits(precision).bytes > 1, "transfer: scaled to ",
-                   traits(precision).name, ", only fp64 to 16 bits or more is done");
+    STRATA_REQUIRE(ValueError, A && traits(precision).bytes > 1 && !is_product_format(precision),
+                   "transfer: scaled to ", traits(precision).name,
+                   ", only fp64 to 16 bits or more is done");
     with_type(precision, [&]<class To>(std::type_identity<To>) {
       if constexpr (sizeof(To) > 1) {
         auto const values = detail::allocate<Kokkos::View<To*, MemorySpace>>(

@@ -16,8 +16,8 @@ namespace strata::sparse {
 
 /// A rank's queues of work: spans of one nest, spans of two may overlap.
 enum class TraceRow {
-  Work,      ///< kernels of the solver
-  Halo,      ///< kernels that pack and unpack halos, which have an instance of their own
+  Work,  ///< kernels of the solver
+  Halo,  ///< kernels that pack and unpack halos, on an instance of their own where others run beside
   Messages,  ///< messages under way, and the host waiting for them
 };
 inline constexpr int trace_rows = 3;

@@ -7,6 +7,7 @@
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_LargestMagnitude.hpp>
 #include <core/detail/Strata_TrsmByHalves.hpp>
+#include <limits>
 
 namespace strata::detail {
 namespace {
@@ -24,11 +25,13 @@ constexpr std::size_t room_bytes(std::int64_t extent, std::int64_t depth) {
   return (numbers * sizeof(float) + 255) / 256 * 256;
 }
 
-// To 11 bits, ties to even; NaN stays.
+// To 11 bits, ties to even, the largest finite numbers down; infinities and NaN stay.
 KOKKOS_INLINE_FUNCTION float rounded_to_tf32(float x) {
   auto const bits = Kokkos::bit_cast<std::uint32_t>(x);
-  std::uint32_t const nearest = (bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu;
-  return x == x ? Kokkos::bit_cast<float>(nearest) : x;
+  std::uint32_t const magnitude = bits & 0x7fffffffu, infinity = 0x7f800000u, step = 0x2000u;
+  std::uint32_t nearest = (magnitude + 0xfffu + ((magnitude >> 13) & 1u)) & ~(step - 1);
+  if (nearest >= infinity) nearest = infinity - step;
+  return magnitude < infinity ? Kokkos::bit_cast<float>((bits & 0x80000000u) | nearest) : x;
 }
 
 /// Blocks of an operand as they lie in it and in their copy.
@@ -205,7 +208,8 @@ auto FormattedProduct<Exec>::split(Matrix const& A, bool is_right, bool depth_in
   Kokkos::View<double, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const
       largest(numbers);
   Kokkos::deep_copy(exec_, largest, 0.0);
-  largest_magnitude<float>("strata::core::gemm::largest", exec_, A, count, stride, numbers);
+  largest_magnitude<float>("strata::core::gemm::largest", exec_, A, count, stride, numbers,
+                           std::numeric_limits<float>::max());  // an infinity stays its row's
   choose_scale(exec_, A.scale, numbers);
 
   std::int64_t const depth = padded(depth_in_columns ? A.cols : A.rows);

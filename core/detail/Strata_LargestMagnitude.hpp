@@ -6,22 +6,25 @@
 #include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 
 namespace strata::detail {
 
 /// *largest = the larger of itself, which must not be negative, and the largest stored magnitude of
-/// `count` matrices of A's shape, each `stride` numbers after the one before; NaN is not counted.
+/// `count` matrices of A's shape, each `stride` numbers after the one before; what is above `limit`, and NaN, is not counted.
 template <class T, class ExecutionSpace>
 void largest_magnitude(std::string const& label, ExecutionSpace const& exec,
                        MatrixRef<typename ExecutionSpace::memory_space> const& A,
-                       std::int64_t count, std::int64_t stride, double* largest) {
+                       std::int64_t count, std::int64_t stride, double* largest,
+                       double limit = std::numeric_limits<double>::infinity()) {
   constexpr std::int64_t most_teams = 1024, chunk = 4096;
   std::int64_t const chunks = (A.rows + chunk - 1) / chunk, rows = A.rows, cols = A.cols, ld = A.ld;
   std::int64_t const items = chunks * cols * count, teams = items < most_teams ? items : most_teams;
   T const* const a = A.template as<T>();
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  auto const most_counted = static_cast<Wide>(limit);
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
       label, Policy(exec, static_cast<int>(teams), Kokkos::AUTO),
@@ -36,7 +39,8 @@ void largest_magnitude(std::string const& label, ExecutionSpace const& exec,
               Kokkos::TeamVectorRange(team, begin, end),
               [&](std::int64_t i, Wide& value) {
                 Wide const magnitude = Kokkos::abs(static_cast<Wide>(column[i]));
-                value = magnitude > value ? magnitude : value;
+                bool const counts = magnitude > value && magnitude <= most_counted;
+                value = counts ? magnitude : value;
               },
               Kokkos::Max<Wide>(most));
           part = most > part ? most : part;

@@ -84,7 +84,10 @@ def spans_of(trace):
         if event["ph"] == "X":
             name, _, level = event["name"].partition(", level ")
             found.append(Span(event["pid"], event["cat"], name, int(level or 0), event["ts"], event["ts"] + event["dur"]))
-    first = [min(s.end for s in found if s.rank == rank and s.name == "orthogonalisation") for rank in {s.rank for s in found}]
+    ends = [s for s in found if s.name == "orthogonalisation"]
+    if not ends:
+        sys.exit("the trace has no iteration")
+    first = [min(s.end for s in ends if s.rank == rank) for rank in {s.rank for s in ends}]
     return [span for span in found if span.start >= min(first)]
 
 
@@ -203,6 +206,8 @@ class Drawing:
         sweeps = [s for s in spans if s.rank == ranks[0] and s.name == "Gauss-Seidel"]
         levels = sorted({s.level for s in sweeps})
         ends = sorted(s.end for s in spans if s.rank == ranks[0] and s.name == "orthogonalisation")
+        if len(ends) < 2:
+            sys.exit("the trace has fewer than three iterations: run with a larger --restart")
         windows = {"an iteration": (ends[0], ends[1])}
         for level in levels:
             of_level = sorted((s for s in sweeps if s.level == level), key=lambda s: s.end - s.start)

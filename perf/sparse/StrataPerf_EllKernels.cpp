@@ -112,7 +112,9 @@ void orthogonalise(Run& run, std::int64_t n, int k) {
   basis.start(exec, 1, r);
   run.measure([&] { Kokkos::deep_copy(exec, basis[k], Scalar(1)); },
               [&] { (void)basis.orthogonalise(exec, k); });
-  run.count_bytes(rows * static_cast<std::int64_t>(3 * k * sizeof(Stored) + 7 * sizeof(Scalar)));
+  run.count_bytes(
+      rows * static_cast<std::int64_t>(3 * k * sizeof(Stored) + 7 * sizeof(Scalar) +
+                                       (sizeof(Stored) < sizeof(Scalar) ? sizeof(Stored) : 0)));
 }
 
 KernelsSystem kernels_system(Exec const& exec, std::int64_t n) {

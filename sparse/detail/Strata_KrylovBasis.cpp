@@ -38,12 +38,13 @@ KOKKOS_FUNCTION void keep(double value, Stored& q, Scalar& w) {
   if constexpr (unit != 1) w = static_cast<Scalar>(unit * static_cast<double>(q));
 }
 
+// Rows beyond the last, where there is room for them, are 0, whatever a cycle before left there.
 template <class Exec, class Scalar, class Stored>
-void launch_start(Exec const& exec, std::int64_t rows, double alpha, double const* r, Stored* q,
-                  Scalar* w) {
+void launch_start(Exec const& exec, std::int64_t rows, std::int64_t room, double alpha,
+                  double const* r, Stored* q, Scalar* w) {
   Kokkos::parallel_for(
-      "strata::sparse::KrylovBasis::start", Policy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i) { keep(alpha * r[i], q[i], w[i]); });
+      "strata::sparse::KrylovBasis::start", Policy<Exec>(exec, 0, room),
+      KOKKOS_LAMBDA(std::int64_t i) { keep(i < rows ? alpha * r[i] : 0.0, q[i], w[i]); });
 }
 
 // w / ||w||, or 0 where the norm is 0; the coefficients, of which ||w||^2 is the last, go to the host.
@@ -115,8 +116,8 @@ KrylovBasis<Exec, Scalar, Stored>::KrylovBasis(Exec const& exec, Communicator co
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::start(Exec const& exec, double alpha,
                                               Vector<double, MemorySpace> const& r) {
-  launch_start(exec, rows_, alpha, static_cast<double const*>(r.data()), Q_.data(),
-               (*this)[0].data());
+  launch_start(exec, rows_, is_narrow ? stride_ : rows_, alpha,
+               static_cast<double const*>(r.data()), Q_.data(), (*this)[0].data());
 }
 
 template <class Exec, class Scalar, class Stored>

@@ -55,7 +55,7 @@ class KrylovBasis {
   void start(Exec const& exec, double alpha, Vector<double, MemorySpace> const& r);
   /// Make vector k orthogonal to those before it and scale it to length 1.
   ///
-  /// Result   vector k as it was = Q h + beta q_k, for `column` to tell. If beta is 0, q_k is 0.
+  /// Result   vector k as it was = Q h + beta q_k, to Stored's rounding, for `column` to tell. If beta is 0, q_k is 0.
   /// Sync     one rank: enqueued on `exec`; several: fences it before each of three all-reduces.
   void orthogonalise(Exec const& exec, int k);
   /// The column that the last call, for k, made. Fences `exec`.

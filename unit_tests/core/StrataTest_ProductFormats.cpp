@@ -156,18 +156,26 @@ template <class Space>
 void nan_stays_in_its_row() {
   LeafBlas<Space> blas{Space()};
   for (Precision const format : formats)
-    for (double const bad : {nan_value, HUGE_VAL}) {
-      auto const random = reference::random(20, 30, 1);
-      StoredMatrix<Space> const A(
-          generate(20, 30, [&](auto i, auto p) { return i == 7 && p == 3 ? bad : random(i, p); }),
-          format),
-          B(reference::random(30, 10, 2), format), C(old_result(20, 10, 0), fp32);
-      blas.gemm(N, N, 1, A.ref(), B.ref(), 0, C.ref());
-      auto const c = C.read();
-      for (std::int64_t j = 0; j < 10; ++j)
-        for (std::int64_t i = 0; i < 20; ++i)
-          EXPECT_EQ(std::isfinite(c(i, j)), i != 7) << format << ", " << bad << ", " << i;
-    }
+    for (double const bad : {nan_value, HUGE_VAL})
+      for (double const size : {1.0, 0x1p30, 0x1p-30}) {
+        auto const random = reference::random(20, 30, 1);
+        auto const product = [&](double entry) {
+          StoredMatrix<Space> const A(
+              generate(
+                  20, 30,
+                  [&](auto i, auto p) { return i == 7 && p == 3 ? entry : size * random(i, p); }),
+              format),
+              B(reference::random(30, 10, 2), format), C(old_result(20, 10, 0), fp32);
+          blas.gemm(N, N, 1, A.ref(), B.ref(), 0, C.ref());
+          return C.read();
+        };
+        auto const c = product(bad), good = product(size * random(7, 3));
+        for (std::int64_t j = 0; j < 10; ++j)
+          for (std::int64_t i = 0; i < 20; ++i) {
+            EXPECT_EQ(std::isfinite(c(i, j)), i != 7) << format << ", " << bad << ", " << i;
+            if (i != 7) EXPECT_EQ(c(i, j), good(i, j)) << format << ", " << bad << ", " << i;
+          }
+      }
 }
 
 // More than one block of the copies in each extent; few numbers elsewhere.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <core/Strata_Precision.hpp>
+#include <limits>
 #include <sparse/detail/Strata_Givens.hpp>
 #include <sparse/detail/Strata_KrylovBasis.hpp>
 #include <vector>
@@ -80,6 +81,27 @@ void expect_started() {
     EXPECT_NEAR(q[i], 0.5 * r[i], u * std::abs(0.5 * r[i]));
 }
 
+/// What is not a number does not stay in the basis when it is started again.
+template <class Exec, class Scalar, class Stored>
+void expect_fresh_start(std::int64_t rows) {
+  Exec const exec;
+  KrylovBasis<Exec, Scalar, Stored> basis(exec, Communicator(), rows, 3);
+  auto const steps = [&](double first) {
+    basis.start(exec, 1, to_device<double>(exec, random_vector(rows, 1)));
+    basis.orthogonalise(exec, 0);
+    for (int k = 1; k < 3; ++k) {
+      auto vector = random_vector(rows, static_cast<std::uint64_t>(k + 1));
+      if (k == 1) vector[0] *= first;
+      Kokkos::deep_copy(exec, basis[k], to_device<Scalar>(exec, vector));
+      basis.orthogonalise(exec, k);
+    }
+    return basis.column(exec, 2).beta;
+  };
+  double const expected = steps(1);
+  EXPECT_FALSE(std::isfinite(steps(std::numeric_limits<double>::infinity())));
+  EXPECT_EQ(steps(1), expected);
+}
+
 template <class Exec>
 void expect_dependent_vector_found() {
   Exec const exec;
@@ -114,12 +136,21 @@ TYPED_TEST(KrylovBasisTest, Starts) {
   expect_started<TypeParam, float, float>();
   expect_started<TypeParam, float, fp16>();
 }
+TYPED_TEST(KrylovBasisTest, ForgetsInfinities) {
+  for (std::int64_t const rows : {4, 5, 2051}) {
+    expect_fresh_start<TypeParam, double, double>(rows);
+    expect_fresh_start<TypeParam, float, fp16>(rows);
+  }
+}
 TYPED_TEST(KrylovBasisTest, FindsADependentVector) { expect_dependent_vector_found<TypeParam>(); }
 TYPED_TEST(KrylovBasisTest, HoldsNoRows) {
   TypeParam const exec;
   KrylovBasis<TypeParam, double> basis(exec, Communicator(), 0, 3);
   basis.orthogonalise(exec, 2);
   EXPECT_EQ(basis.column(exec, 2).beta, 0);
+  KrylovBasis<TypeParam, float, fp16> narrow(exec, Communicator(), 0, 3);
+  narrow.orthogonalise(exec, 2);
+  EXPECT_EQ(narrow.column(exec, 2).beta, 0);
 }
 
 TEST(Givens, MinimisesTheResidual) {
