@@ -250,6 +250,7 @@ std::vector<std::int64_t> Communicator::gather(std::int64_t value) const { retur
 std::vector<double> Communicator::gather(std::span<double const> values) const {
   return {values.begin(), values.end()};
 }
+std::vector<std::string> Communicator::gather_text(std::string const& text) const { return {text}; }
 std::vector<std::vector<double>> Communicator::exchange(std::vector<std::vector<double>> to) const {
   return to;
 }

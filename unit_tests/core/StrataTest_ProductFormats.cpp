@@ -178,6 +178,20 @@ void nan_stays_in_its_row() {
       }
 }
 
+// A library may take fp32 for a small product, but for a large one it has no excuse: 1 + 2^-12 is 1 in tf32.
+template <class Space>
+void large_products_are_made_in_tf32() {
+  LeafBlas<Space> blas{Space()};
+  constexpr std::int64_t n = 512;
+  auto const above_one = [](auto, auto) { return 1 + 0x1p-12; };
+  StoredMatrix<Space> const A(generate(n, n, above_one), Precision::tf32),
+      C(old_result(n, n, 0), fp32);
+  blas.gemm(N, T, 1, A.ref(), A.ref(), 0, C.ref());
+  auto const c = C.read();
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(c(i, j), n) << i << ", " << j;
+}
+
 // More than one block of the copies in each extent; few numbers elsewhere.
 template <class Space>
 void several_blocks() {
@@ -330,6 +344,9 @@ TYPED_TEST(ProductFormats, ProductIsMadeInTheFormatOfBothOperands) {
   product_is_made_in_the_format<TypeParam>();
 }
 TYPED_TEST(ProductFormats, NotANumberStaysInItsRow) { nan_stays_in_its_row<TypeParam>(); }
+TYPED_TEST(ProductFormats, LargeProductsAreMadeInTf32) {
+  large_products_are_made_in_tf32<TypeParam>();
+}
 TYPED_TEST(ProductFormats, GemmOfSeveralBlocksHoldsTheBound) { several_blocks<TypeParam>(); }
 TYPED_TEST(ProductFormats, BatchIsAsItsProducts) { batch_is_as_its_products<TypeParam>(); }
 TYPED_TEST(ProductFormats, SyrkHoldsTheBoundInItsTriangle) { syrk_holds_the_bound<TypeParam>(); }
