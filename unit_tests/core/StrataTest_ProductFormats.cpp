@@ -173,7 +173,9 @@ void nan_stays_in_its_row() {
         for (std::int64_t j = 0; j < 10; ++j)
           for (std::int64_t i = 0; i < 20; ++i) {
             EXPECT_EQ(std::isfinite(c(i, j)), i != 7) << format << ", " << bad << ", " << i;
-            if (i != 7) EXPECT_EQ(c(i, j), good(i, j)) << format << ", " << bad << ", " << i;
+            if (i != 7) {
+              EXPECT_EQ(c(i, j), good(i, j)) << format << ", " << bad << ", " << i;
+            }
           }
       }
 }
