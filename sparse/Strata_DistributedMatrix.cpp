@@ -158,7 +158,7 @@ void DistributedMatrix<Exec>::beside_exchange(Exec const& exec,
   };
   if (free == 0) {
     fill_halo(exec, x);
-    return on({0, count}, "");
+    return on({0, count}, ", boundary");
   }
   exchange().start(exec, x, trace_);
   on({0, free}, ", interior");
@@ -259,7 +259,7 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
     auto const swept = [&] { sweep(exec, r, x, direction, guess); };
     if (zero) return swept();
     fill_halo(exec, x);
-    trace_.enqueue(exec, TraceRow::Work, swept, "boundary");
+    trace_.enqueue(exec, TraceRow::Work, swept, "boundary, all blocks");
   };
   trace_.enqueue(exec, TraceRow::Work, work, zero ? "Gauss-Seidel from zero" : "Gauss-Seidel");
 }

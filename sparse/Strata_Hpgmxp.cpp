@@ -80,7 +80,7 @@ Systems<Exec> set_up(Exec const& exec, Communicator const& comm, StencilProblem 
 // On a host widening costs more than the bytes save, and on small grids the iterations that a cycle gains less.
 template <class Exec>
 Precision chosen_basis(StencilProblem const& problem, HpgmxpOptions const& options) {
-  constexpr std::int64_t large = 128 * 128 * 128;
+  constexpr std::int64_t large = std::int64_t{128} * 128 * 128;
   bool const pays = !strata::detail::runs_on_host<Exec> && problem.global_rows() >= large;
   return options.basis.value_or(pays ? Precision::fp16 : Precision::fp32);
 }
