@@ -305,7 +305,7 @@ def main():
     matplotlib.rcParams["svg.fonttype"] = "none"
     import matplotlib.pyplot as plt
 
-    draw_all(plt, results, digits, arguments.folder, arguments.format, "; ".join(machines))
+    draw_all(plt, results, digits, arguments.folder, arguments.format, "\n".join(machines))
     (arguments.folder / "table.md").write_text("\n".join(lines) + "\n")
     return 0
 
