@@ -92,9 +92,7 @@ KrylovBasis<Exec, Scalar, Stored>::KrylovBasis(Exec const& exec, Communicator co
       rows_(rows),
       stride_((rows + column_unit - 1) / column_unit * column_unit),
       vectors_(vectors) {
-  // About whole waves of teams on a device of 132 multiprocessors, of which each runs 3 teams at once, or 4.
-  constexpr std::int64_t chunks = sizeof(Scalar) == 8 ? 1184 : 1024;
-  constexpr std::int64_t least_rows = sizeof(Scalar) == 8 ? 1792 : 2048, most_rows = 8192;
+  constexpr std::int64_t chunks = 1024, least_rows = 2048, most_rows = 8192;
   chunk_ = std::clamp(((rows + chunks - 1) / chunks + 255) / 256 * 256, least_rows, most_rows);
   chunks_ = std::max<std::int64_t>(1, (rows + chunk_ - 1) / chunk_);
   Q_ = allocate<Kokkos::View<Stored*, MemorySpace>>(exec, "strata::sparse::KrylovBasis::Q",
