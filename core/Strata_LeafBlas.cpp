@@ -11,6 +11,7 @@
 #include <core/detail/Strata_PortableBlas.hpp>
 #include <core/detail/Strata_PotrfInvert.hpp>
 #include <core/detail/Strata_SecondInstance.hpp>
+#include <core/detail/Strata_SymmetricBlocks.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <core/detail/Strata_ThinProduct.hpp>
 #include <core/detail/Strata_ThinSymmetric.hpp>
@@ -333,6 +334,9 @@ void LeafBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const
   bool const is_large = impl_->path == BlasPath::Automatic && A.rows >= large;
   if (is_large && detail::thin_symmetric(impl_->exec, impl_->workspace, uplo, alpha, A, B, beta, C))
     return;
+  constexpr std::int64_t far = std::int64_t{1} << 31;
+  if (!detail::runs_on_host<Exec> && A.rows > 1 && A.rows * A.ld >= far)
+    return detail::symm_by_blocks(*this, far, uplo, alpha, A, B, beta, C);
   impl_->run("symm", [&](auto& blas) -> decltype(blas.symm(uplo, alpha, A, B, beta, C)) {
     return blas.symm(uplo, alpha, A, B, beta, C);
   });

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <array>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_Recording.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_LayeredSyrk.hpp>
 #include <dense/detail/Strata_TreePotrf.hpp>
@@ -17,6 +19,45 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
                  tree.order(), " has not been loaded");
   Kokkos::Profiling::ScopedRegion const region("strata::dense::tree_potrf");
   detail::TreePotrf<ExecutionSpace>(blas, tree, info)();
+}
+
+// What was recorded is for the places of the tree's blocks and of the status.
+template <class ExecutionSpace>
+struct RepeatedPotrf<ExecutionSpace>::State {
+  using Places = std::array<void const*, 3>;
+
+  State(ExecutionSpace const& exec, Tree const& factored) : tree(factored), blas(exec) {}
+  ~State() { blas.exec().fence("strata::dense::RepeatedPotrf: free the scratch"); }
+
+  Tree const& tree;
+  LeafBlas<ExecutionSpace> blas;
+  strata::detail::Recording<ExecutionSpace> recording;
+  Places places = {};
+};
+
+template <class ExecutionSpace>
+RepeatedPotrf<ExecutionSpace>::RepeatedPotrf(ExecutionSpace const& exec, Tree const& tree)
+    : state_(std::make_unique<State>(exec, tree)) {}
+template <class ExecutionSpace>
+RepeatedPotrf<ExecutionSpace>::~RepeatedPotrf() = default;
+template <class ExecutionSpace>
+RepeatedPotrf<ExecutionSpace>::RepeatedPotrf(RepeatedPotrf&&) noexcept = default;
+template <class ExecutionSpace>
+RepeatedPotrf<ExecutionSpace>& RepeatedPotrf<ExecutionSpace>::operator=(RepeatedPotrf&&) noexcept =
+    default;
+
+template <class ExecutionSpace>
+void RepeatedPotrf<ExecutionSpace>::operator()(InfoView const& info) {
+  State& s = *state_;
+  if (s.tree.order() == 0) return;
+  typename State::Places const places = {s.tree.root().working.data, s.tree.root().stored.data,
+                                         info.data()};
+  if (places != s.places) {
+    s.blas.exec().fence("strata::dense::RepeatedPotrf: another recording");
+    s.recording = {};
+    s.places = places;
+  }
+  s.recording.run(s.blas.exec(), [&] { tree_potrf(s.blas, s.tree, info); });
 }
 
 template <class ExecutionSpace>
@@ -64,6 +105,7 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
 #define STRATA_INSTANTIATE(Exec)                                                                   \
   template void tree_potrf<Exec>(LeafBlas<Exec>&, BlockTree<LayerList, Exec> const&,               \
                                  Kokkos::View<std::int64_t, Exec::memory_space> const&);           \
+  template class RepeatedPotrf<Exec>;                                                              \
   template void tree_trsm<Exec>(LeafBlas<Exec>&, Side, Op, Diag, double,                           \
                                 BlockTree<LayerList, Exec> const&,                                 \
                                 MatrixRef<Exec::memory_space> const&, Products);                   \

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Layers.hpp>
+#include <memory>
 
 namespace strata::dense {
 
@@ -33,6 +34,31 @@ namespace strata::dense {
 template <class ExecutionSpace>
 void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
                 Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space> const& info);
+
+/// `tree_potrf` of one tree that is loaded and factored again and again, as in the search for a
+/// likelihood's maximum: from the second time on a device gets it as one graph, so that a chain of
+/// short kernels does not wait for a host that launches them.
+///
+/// Result, Sync, Throws, Error   as `tree_potrf`; a Kokkos tool sees plain calls.
+/// Memory   the scratch of a LeafBlas of its own, to which the graph refers.
+template <class ExecutionSpace>
+class RepeatedPotrf {
+ public:
+  using Tree = BlockTree<LayerList, ExecutionSpace>;
+  using InfoView = Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space>;
+
+  /// Work is enqueued on `exec`; `tree` must outlive this object, which at its end fences `exec`.
+  RepeatedPotrf(ExecutionSpace const& exec, Tree const& tree);
+  ~RepeatedPotrf();
+  RepeatedPotrf(RepeatedPotrf&&) noexcept;
+  RepeatedPotrf& operator=(RepeatedPotrf&&) noexcept;
+
+  void operator()(InfoView const& info);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Solve op(L) X = alpha B (Left) or X op(L) = alpha B (Right), the triangular L in a block tree; X
 /// overwrites B.

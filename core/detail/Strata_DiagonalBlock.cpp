@@ -13,12 +13,11 @@ namespace {
 
 constexpr int width = 8;  // columns of one step
 
-// 1 / sqrt(x): the device's approximation, good to two units in the last place, and a Newton step.
+// 1 / sqrt(x), on a device by its approximation, good to two units in the last place.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T inverse_sqrt(T x) {
-  KOKKOS_IF_ON_DEVICE((T r; if constexpr (std::is_same_v<T, float>) r = ::rsqrtf(x);
-                       else r = ::rsqrt(x);
-                       return Kokkos::fma(T(0.5) * r, Kokkos::fma(-x * r, r, T(1)), r);))
+  KOKKOS_IF_ON_DEVICE(
+      (if constexpr (std::is_same_v<T, float>) return ::rsqrtf(x); else return ::rsqrt(x);))
   KOKKOS_IF_ON_HOST((return T(1) / Kokkos::sqrt(x);))
 }
 
@@ -29,29 +28,23 @@ KOKKOS_FORCEINLINE_FUNCTION T root_of(T x, T r) {
   return Kokkos::fma(T(0.5) * r, Kokkos::fma(-root, root, x), root);
 }
 
-/// L and 1 / diag(L) of a step's pivot block, factored by every thread for itself.
+/// L of a step's pivot block, factored by every thread of the solving group for itself: 1 / diag(L) and
+/// what is below; on the diagonal the pivots stay.
 template <class T>
 struct PivotBlock {
   T l[width][width];
   T inverse_diagonal[width];
 
-  /// The first j whose pivot is not positive and finite, or `width`.
-  KOKKOS_FORCEINLINE_FUNCTION int factor() {
-    int bad = width;
+  KOKKOS_FORCEINLINE_FUNCTION void factor() {
     STRATA_UNROLL
     for (int j = 0; j < width; ++j) {
-      T const pivot = l[j][j];
-      bool const good = pivot > T(0) && pivot <= Kokkos::Experimental::finite_max_v<T>;
-      if (!good && bad == width) bad = j;
-      inverse_diagonal[j] = inverse_sqrt(pivot);
-      l[j][j] = root_of(pivot, inverse_diagonal[j]);
+      inverse_diagonal[j] = inverse_sqrt(l[j][j]);
       STRATA_UNROLL
       for (int i = j + 1; i < width; ++i) l[i][j] *= inverse_diagonal[j];
       STRATA_UNROLL
       for (int c = j + 1; c < width; ++c) STRATA_UNROLL
       for (int i = c; i < width; ++i) l[i][c] -= l[i][j] * l[c][j];
     }
-    return bad;
   }
 
   /// x = x L^-T for a row x.
@@ -63,13 +56,25 @@ struct PivotBlock {
       for (int q = p + 1; q < width; ++q) x[q] -= x[p] * l[q][p];
     }
   }
+
+  /// Row i of L for i < width, by selections, for branches would take turns.
+  KOKKOS_FORCEINLINE_FUNCTION void row(int i, T (&x)[width]) const {
+    STRATA_UNROLL
+    for (int p = 0; p < width; ++p) {
+      x[p] = root_of(l[p][p], inverse_diagonal[p]);
+      STRATA_UNROLL
+      for (int q = p + 1; q < width; ++q) x[p] = i == q ? l[q][p] : x[p];
+    }
+  }
 };
 
-/// Groups of 32 threads: 0 to 7 hold the block, thread (lane, group) rows lane, lane + 32, ... of
-/// columns group, group + 8, ..., one of each step; it leaves the registers when the step is done,
-/// while the others move up. One further group for each 32 rows solves the next step's columns while
-/// the others still update with this one's. Nothing depends on what the device runs in step: warps of
-/// 32 are the groups, wavefronts of 64 pairs of them, and holders and solvers never share one.
+/// Groups of 32 threads: one for each 32 rows solves for a step's columns, eight hold the block, thread
+/// (lane, h) rows lane, lane + 32, ... of columns h, h + 8, ..., one of each step; it leaves the
+/// registers when the step is done, while the others move up. The next step's columns are solved for
+/// while the holders still update with this one's. Solvers come first, for the chain of pivots takes
+/// the time and a scheduler prefers the warps of low number. Nothing depends on what the device runs in
+/// step: warps of 32 are the groups, wavefronts of 64 pairs of them, and holders and solvers never
+/// share one.
 ///
 /// is_full: the block has the largest order, so that no row or column need be left out.
 template <class T, class Matrix, class InfoView, bool is_full>
@@ -77,7 +82,7 @@ struct FactorDiagonalBlock {
   static constexpr int order = diagonal_block_order(precision_of<T>);
   static constexpr int lanes = 32, holders = width, widest = 64;  // wavefront
   static constexpr int rows = order / lanes, steps = order / width;
-  static constexpr int team = lanes * (holders + rows);  // 384 threads have 168 registers each
+  static constexpr int team = lanes * (rows + holders);  // 384 threads have 168 registers each
   static_assert(lanes * holders % widest == 0 && lanes * rows % widest == 0);
   struct alignas(16) Row {
     T x[width];
@@ -101,16 +106,17 @@ struct FactorDiagonalBlock {
         member.team_scratch(0).get_shmem_aligned(std::size_t{solved_bytes}, alignof(Row)));
     int const n = static_cast<int>(S.rows);
     int const lane = member.team_rank() % lanes, group = member.team_rank() / lanes;
-    bool const holds = group < holders;
-    T* l = static_cast<T*>(L.data) + group * L.ld + lane;  // the element of this step's column
-    T* inv = static_cast<T*>(inverse.data) + group * inverse.ld + lane;
+    int const h = group - rows;
+    bool const holds = h >= 0;
+    T* l = static_cast<T*>(L.data) + h * L.ld + lane;  // the element of this step's column
+    T* inv = static_cast<T*>(inverse.data) + h * inverse.ld + lane;
     T tile[rows][steps];
     if (holds) {
-      load(lane, group, n, tile);
-      publish(lane, group, tile, panel);
+      load(lane, h, n, tile);
+      publish(lane, h, tile, panel);
     }
     member.team_barrier();
-    if (!holds) solve(lane, group - holders, n, 0, panel, solved);
+    if (!holds) solve(lane, group, 0, panel, solved);
     member.team_barrier();
     auto const run = [&]<int chunk>(std::integral_constant<int, chunk>) {
       for (int first = chunk * lanes; first < (chunk + 1) * lanes && first < n; first += width) {
@@ -119,19 +125,17 @@ struct FactorDiagonalBlock {
         Row x[rows];
         if (holds) {
           fetch<chunk>(lane, first, now, x, tile);
-          update<chunk>(lane, group, first, now, x, 1, 2, tile);
-          publish(lane, group, tile, panel);
+          update<chunk>(lane, h, first, now, x, 1, 2, tile);
+          publish(lane, h, tile, panel);
         }
         member.team_barrier();
-        if (!holds) {
-          if (first + width < n)
-            solve(lane, group - holders, n, first + width, panel,
-                  solved + (1 - turn) * solved_rows);
-        } else {
-          store<chunk>(lane, group, n, first, now, l, inv);
+        if (holds) {
+          store<chunk>(lane, h, n, first, now, l, inv);
           l += width * L.ld;
           inv += width * inverse.ld;
-          update<chunk>(lane, group, first, now, x, 2, steps, tile);
+          update<chunk>(lane, h, first, now, x, 2, steps, tile);
+        } else if (first + width < n) {
+          solve(lane, group, first + width, panel, solved + (1 - turn) * solved_rows);
         }
         member.team_barrier();
       }
@@ -163,50 +167,61 @@ struct FactorDiagonalBlock {
   }
 
   // solved = panel L11^-T for 32 rows, in which rows of I take the place of the pivot rows; these
-  // become L11, at the end. If a pivot is bad, its minor becomes info and the rest NaN.
-  KOKKOS_FORCEINLINE_FUNCTION void solve(int lane, int part, int n, int first, T const* panel,
+  // become L11, at the end.
+  KOKKOS_FORCEINLINE_FUNCTION void solve(int lane, int part, int first, T const* panel,
                                          Row* solved) const {
     int const row = part * lanes + lane;
+    constexpr int wide = 16 / sizeof(T);
+    struct alignas(16) Wide {
+      T x[wide];
+    };
     PivotBlock<T> pivot;
     STRATA_UNROLL
     for (int j = 0; j < width; ++j) STRATA_UNROLL
-    for (int i = j; i < width; ++i) pivot.l[i][j] = panel[j * order + first + i];
+    for (int i = j / wide * wide; i < width; i += wide) {
+      Wide const piece = *reinterpret_cast<Wide const*>(panel + j * order + first + i);
+      STRATA_UNROLL
+      for (int q = 0; q < wide; ++q) pivot.l[i + q][j] = piece.x[q];
+    }
+    bool const is_replaced = row >= first && row < first + width;
     Row result;
     STRATA_UNROLL
-    for (int p = 0; p < width; ++p) {
-      bool const is_replaced = row >= first && row < first + width;
+    for (int p = 0; p < width; ++p)
       result.x[p] = is_replaced ? T(row == first + p) : panel[p * order + row];
-    }
-    int const bad = pivot.factor();
+    pivot.factor();
     pivot.solve(result.x);
     solved[row] = result;
     if (part != rows - 1) return;
-    Row own = result;  // lane i: row i of L11, by selections, for branches would take turns
-    STRATA_UNROLL
-    for (int i = 0; i < width; ++i) STRATA_UNROLL
-    for (int p = 0; p <= i; ++p) own.x[p] = lane == i ? pivot.l[i][p] : own.x[p];
-    if (lane < width) solved[order + lane] = own;
-    if (bad < width && first + bad < n && lane == 0 && info() == 0)
-      info() = offset + first + bad + 1;
+    pivot.row(lane, result.x);
+    if (lane < width) solved[order + lane] = result;
   }
 
   // A finished column: below the diagonal L, above it L^-T, on it both. Its pivot is in the 32 rows
   // `chunk`.
   template <int chunk>
-  KOKKOS_FORCEINLINE_FUNCTION void store(int lane, int group, int n, int first, Row const* solved,
-                                         T* l, T* inv) const {
-    int const col = first + group;
+  KOKKOS_FORCEINLINE_FUNCTION void store(int lane, int h, int n, int first, Row const* solved, T* l,
+                                         T* inv) const {
+    int const col = first + h;
     if (!is_full && col >= n) return;
     STRATA_UNROLL
     for (int m = 0; m < rows; ++m) {
       int const row = m * lanes + lane;
       if (!is_full && row >= n) continue;
-      T const value = solved[row].x[group];
+      T const value = solved[row].x[h];
       if (m > chunk || (m == chunk && row >= first + width)) l[m * lanes] = value;
       inv[m * lanes] = m < chunk || (m == chunk && row <= col) ? value : T(0);
     }
-    if (lane >= group && lane < width && (is_full || first + lane < n))
-      l[first] = solved[order + lane].x[group];
+    if (lane >= h && lane < width && (is_full || first + lane < n))
+      l[first] = solved[order + lane].x[h];
+    if (h == 0 && lane == 0) check(n, first, solved + order);
+  }
+
+  // The first minor that isn't positive and finite becomes info; its root is not a number.
+  KOKKOS_FORCEINLINE_FUNCTION void check(int n, int first, Row const* pivot_rows) const {
+    int bad = width;
+    STRATA_UNROLL
+    for (int j = width - 1; j >= 0; --j) bad = pivot_rows[j].x[j] > T(0) ? bad : j;
+    if (bad < width && first + bad < n && info() == 0) info() = offset + first + bad + 1;
   }
 
   // The rows x that the thread's own are updated with; pivot rows become rows of I, which are 0 in

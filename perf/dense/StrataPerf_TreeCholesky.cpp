@@ -191,7 +191,8 @@ void vendor_potrf(Run& run, std::int64_t n) {
   run.is_vendor(text("potrf ", n));
 }
 
-void potrf(Run& run, LayerList const& layers, std::int64_t n) {
+// `repeated`: as one graph, where the device has such.
+void potrf(Run& run, LayerList const& layers, std::int64_t n, bool repeated) {
   Exec const& exec = run.exec();
   MatrixView const A = fp64_matrix(exec, n, n);
   SpdMatrix(exec, "dominant", n, 1).fill(exec, A);
@@ -199,7 +200,8 @@ void potrf(Run& run, LayerList const& layers, std::int64_t n) {
   Tree tree(exec, n, layers, leaf_size(n, layers));
   auto const info = make_info(exec);
   auto const load = [&] { tree.load(exec, Uplo::Lower, matrix_ref(A)); };
-  auto const factor = [&] { tree_potrf(blas, tree, info); };
+  RepeatedPotrf<Exec> again(exec, tree);
+  auto const factor = [&] { repeated ? again(info) : tree_potrf(blas, tree, info); };
   auto const error = [&] {
     return solve_error(blas, A, [&](Matrix const& X) {
       for (Op const op : {Op::NoTrans, Op::Trans})
@@ -237,7 +239,8 @@ Suite const suite([] {
       std::string const rest = short_name(layers) + text("/n:", n);
       add("dense/tree_syrk", rest, [=](Run& run) { syrk(run, layers, n); });
       add("dense/tree_trsm", rest, [=](Run& run) { trsm(run, layers, n); });
-      add("dense/tree_potrf", rest, [=](Run& run) { potrf(run, layers, n); });
+      add("dense/tree_potrf", rest, [=](Run& run) { potrf(run, layers, n, false); });
+      add("dense/repeated_potrf", rest, [=](Run& run) { potrf(run, layers, n, true); });
     }
   }
 });
