@@ -130,6 +130,7 @@ class Hpgmxp(ProgramTest):
             (("--ordering", "lexicographic", "--colour-order", "1,0"), ("--ordering coloured",)),
             (("--run_type", "fast"), ("--run_type",)),
             (("--colouring", "red"), ("--colouring",)),
+            (("--transport", "pigeon"), ("--transport", "automatic|direct|staged|enqueued")),
         ):
             run = strata("hpgmxp", *arguments)
             if "permutation" in parts[0]:
