@@ -32,8 +32,8 @@ class Recording {
   /// Enqueue `work`. The first time it just runs, and loads its kernels; the second time it is recorded.
   ///
   /// What `work` enqueues must be the same each time, without a fence, on `exec` or on instances that
-  /// wait for it first and that it waits for in the end (`enqueue_wait`); whatever the kernels refer to must
-  /// live as long as this object.
+  /// wait for it first and that it waits for in the end (`enqueue_wait`). Whatever the kernels refer to must
+  /// live as long as this object is run, and what sends messages as long as this object.
   /// Throws   VendorError; what `work` throws.
   template <class Work>
   void run(Exec const& exec, Work const& work) {

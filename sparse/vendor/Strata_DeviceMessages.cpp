@@ -12,8 +12,9 @@
 #include <algorithm>
 #include <core/Strata_Errors.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
-#include <cstring>
 #include <exception>
+#include <fstream>
+#include <functional>
 #include <sparse/detail/Strata_Mpi.hpp>
 #include <sparse/vendor/Strata_DeviceMessages.hpp>
 #include <type_traits>
@@ -44,10 +45,10 @@ void require(cudaError_t status, char const* call) {
   STRATA_REQUIRE(VendorError, status == cudaSuccess, call, ": ", cudaGetErrorName(status));
 }
 void select(Device const& exec) { require(cudaSetDevice(exec.cuda_device()), "cudaSetDevice"); }
-auto identifier_of(Device const& exec) {
+auto properties_of(Device const& exec) {
   cudaDeviceProp properties{};
   require(cudaGetDeviceProperties(&properties, exec.cuda_device()), "cudaGetDeviceProperties");
-  return properties.uuid;
+  return properties;
 }
 #else
 using Device = Kokkos::HIP;
@@ -58,10 +59,10 @@ void require(hipError_t status, char const* call) {
   STRATA_REQUIRE(VendorError, status == hipSuccess, call, ": ", hipGetErrorName(status));
 }
 void select(Device const& exec) { require(hipSetDevice(exec.hip_device()), "hipSetDevice"); }
-auto identifier_of(Device const& exec) {
+auto properties_of(Device const& exec) {
   hipDeviceProp_t properties{};
   require(hipGetDeviceProperties(&properties, exec.hip_device()), "hipGetDeviceProperties");
-  return properties.uuid;
+  return properties;
 }
 #endif
 
@@ -110,14 +111,24 @@ Attached& attached_to(Communicator const& comm) {
   return *fresh.release();
 }
 
-// The device of each rank.
+// The same for all containers of a host, and for no other host's.
+std::string host_name() {
+  std::string name;
+  std::ifstream boot("/proc/sys/kernel/random/boot_id");
+  if (std::getline(boot, name) && !name.empty()) return name;
+  std::array<char, MPI_MAX_PROCESSOR_NAME> text{};
+  int length = 0;
+  check_mpi(MPI_Get_processor_name(text.data(), &length), "MPI_Get_processor_name");
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+// The device of each rank, by what NCCL knows it by; parts of one are one.
 std::vector<DeviceIdentity> devices_of(Device const& exec, Communicator const& comm) {
   DeviceIdentity const own = comm.agree([&] {
-    auto const identifier = identifier_of(exec);
-    DeviceIdentity identity{};
-    static_assert(sizeof(identifier) == sizeof(identity));
-    std::memcpy(identity.data(), &identifier, sizeof(identity));
-    return identity;
+    auto const properties = properties_of(exec);
+    std::int64_t const bus = std::int64_t{properties.pciDomainID} << 32 | properties.pciBusID << 8 |
+                             properties.pciDeviceID;
+    return DeviceIdentity{static_cast<std::int64_t>(std::hash<std::string>{}(host_name())), bus};
   });
   auto const first = comm.gather(own[0]), second = comm.gather(own[1]);
   std::vector<DeviceIdentity> devices;
@@ -136,7 +147,11 @@ Handle made(Device const& exec, Communicator const& comm) {
   comm.agree([&] {
     ncclComm_t joined = nullptr;
     select(exec);
-    check(ncclCommInitRank(&joined, comm.size(), id, comm.rank()), "ncclCommInitRank");
+    ncclResult_t const status = ncclCommInitRank(&joined, comm.size(), id, comm.rank());
+    STRATA_REQUIRE(VendorError, status == ncclSuccess,
+                   "ncclCommInitRank: ", ncclGetErrorString(status),
+                   "; NCCL_DEBUG=INFO in the environment tells more, and the transports direct and "
+                   "staged do without");
     handle.reset(joined);
   });
   return handle;
