@@ -115,7 +115,8 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
   auto& matrix = request.benchmark.matrix;
   std::map<std::string, Transport> const transports{{"automatic", Transport::Automatic},
                                                     {"direct", Transport::Direct},
-                                                    {"staged", Transport::Staged}};
+                                                    {"staged", Transport::Staged},
+                                                    {"enqueued", Transport::Enqueued}};
   command.add_option("--ordering", request.ordering, "Gauss-Seidel in row order, or by colours")
       ->check(CLI::IsMember({"lexicographic", "coloured"}))
       ->type_name("")
@@ -151,8 +152,11 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("N")
       ->group(group);
-  command.add_option("--transport", matrix.transport, "how halos travel from a device")
-      ->transform(CLI::CheckedTransformer(transports).description("automatic|direct|staged"))
+  command
+      .add_option("--transport", matrix.transport,
+                  "between devices: MPI with their memory, MPI through host memory, NCCL or RCCL")
+      ->transform(
+          CLI::CheckedTransformer(transports).description("automatic|direct|staged|enqueued"))
       ->type_name("")
       ->group(group);
 }

@@ -53,6 +53,7 @@ DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const&
   auto const shared = std::make_shared<Shared>();
   auto const& A = local.rows;
   shared->comm = comm;
+  shared->link = make_link(exec, comm, options.transport);
   shared->first_row = local.first_row[static_cast<std::size_t>(comm.rank())];
   shared->global_rows = local.first_row.back();
   shared->halo_rows = static_cast<std::int64_t>(local.halo.size());
@@ -68,7 +69,7 @@ DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const&
   for (auto const count : comm.gather(A.entries())) shared->global_entries += count;
   auto const pattern = discover_halo(comm, local.first_row, local.halo);
   comm.agree([&] {
-    shared->exchange = Halo<Exec>(exec, comm, pattern, shared->order.new_row, options.transport);
+    shared->exchange = Halo<Exec>(exec, comm, pattern, shared->order.new_row, shared->link);
   });
   shared_ = shared;
 }

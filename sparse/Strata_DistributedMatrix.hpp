@@ -35,7 +35,7 @@ struct MatrixOptions {
 /// rows() + halo() entries in the matrix' order; `gather` and `scatter` change between that and the
 /// caller's. A copy refers to the same matrix; matrices that differ in precision alone share
 /// everything but their values. Members that take vectors are collective, enqueued on `exec`, and
-/// wait on the host for messages if there are other ranks, for nothing if there are not.
+/// wait on the host for messages if there are other ranks and the transport is not Enqueued.
 template <class Exec>
 class DistributedMatrix {
  public:
@@ -50,7 +50,7 @@ class DistributedMatrix {
   ///
   /// Rows are numbered rank by rank. If `source` has a member neighbourly_place(row), a permutation
   /// of this rank's rows, the rows of a colour are ordered by it. Collective; fences `exec`. Throws what `make_ell_matrix`,
-  /// `make_sweep_order` and `discover_halo` throw, on all ranks.
+  /// `make_sweep_order`, `discover_halo` and `make_link` throw, on all ranks.
   template <class Source>
   DistributedMatrix(Exec const& exec, Communicator const& comm, std::int64_t rows,
                     Source const& source, MatrixOptions const& options = {})
@@ -69,6 +69,11 @@ class DistributedMatrix {
   std::int64_t column_bytes() const;
   SweepOrder<MemorySpace> const& order() const { return shared_->order; }
   Halo<Exec> const& exchange() const { return shared_->exchange; }
+  /// How messages travel, the same on all ranks; one rank, which sends none, has Direct.
+  Link<Exec> const& link() const { return shared_->link; }
+  Transport transport() const { return link().transport; }
+  /// Whether members that take vectors wait on the host for nothing.
+  bool is_enqueued() const { return comm().size() == 1 || transport() == Transport::Enqueued; }
   Precision precision() const;
 
   /// The same matrix, whose products and sweeps through the result are told to `trace`.
@@ -142,6 +147,7 @@ class DistributedMatrix {
   struct Shared {
     Communicator comm;
     SweepOrder<MemorySpace> order;
+    Link<Exec> link;
     Halo<Exec> exchange;
     std::int64_t halo_rows = 0, first_row = 0, global_rows = 0, global_entries = 0;
   };

@@ -55,7 +55,8 @@ Fgmres<Exec, Scalar>::Fgmres(Exec const& exec, DistributedMatrix<Exec> const& A,
       preconditioner_(preconditioner),
       options_(detail::checked(options, "FGMRES")),
       basis_(A.comm().agree([&] {
-        return detail::KrylovBasis<Exec, double>(exec, A.comm(), A.rows(), options.restart + 1);
+        return detail::KrylovBasis<Exec, double>(exec, A.comm(), A.rows(), options.restart + 1,
+                                                 A.link());
       })) {
   A.comm().agree([&] {
     images_ = detail::allocate<Vector<Scalar, MemorySpace>>(exec, "strata::sparse::Fgmres::images",

@@ -31,10 +31,10 @@ class GaussSeidelSweeps {
   /// Bytes of this rank's matrix and vectors.
   std::int64_t bytes() const;
 
-  static constexpr bool is_enqueued() { return true; }  ///< see Preconditioner
+  bool is_enqueued() const { return A_.is_enqueued(); }  ///< see Preconditioner
   /// z = M^-1 r; z needs no values, but room for the halo.
   ///
-  /// Sync     enqueued on `exec`; waits for messages of other ranks on the way.
+  /// Sync     enqueued on `exec`; waits for messages of other ranks on the way, unless they are too.
   void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
              Vector<Scalar, MemorySpace> const& z, MotifTimes* times = nullptr) const;
 

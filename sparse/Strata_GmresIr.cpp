@@ -26,7 +26,7 @@ GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec>
       options_(detail::checked(options, "GMRES")),
       basis_(A.comm().agree([&] {
         return detail::KrylovBasis<Exec, Scalar, Stored>(exec, A.comm(), A.rows(),
-                                                         options.restart + 1);
+                                                         options.restart + 1, A.link());
       })),
       steps_(static_cast<std::size_t>(options.restart)) {
   A.comm().agree([&] {
@@ -60,7 +60,8 @@ bool GmresIr<Exec, Scalar, Stored>::cycle(Exec const& exec, double rho,
         inner_.trace().enqueue(exec, TraceRow::Work, work, "orthogonalisation");
       });
     };
-    bool const waits_for_nothing = A_.comm().size() == 1 && preconditioner_.is_enqueued();
+    bool const waits_for_nothing =
+        A_.is_enqueued() && inner_.is_enqueued() && preconditioner_.is_enqueued();
     if (times == nullptr && !inner_.trace() && waits_for_nothing)
       steps_[static_cast<std::size_t>(k - 1)].run(exec, step);
     else

@@ -10,21 +10,9 @@
 #include <sparse/Strata_Halo.hpp>
 #include <sparse/detail/Strata_Allocate.hpp>
 #include <sparse/detail/Strata_Mpi.hpp>
-#include <sparse/vendor/Strata_DeviceAwareMpi.hpp>
+#include <sparse/vendor/Strata_DeviceMessages.hpp>
 
 namespace strata::sparse {
-
-std::string_view name_of(Transport transport) {
-  switch (transport) {
-    case Transport::Automatic:
-      return "automatic";
-    case Transport::Direct:
-      return "direct";
-    case Transport::Staged:
-      break;
-  }
-  return "staged";
-}
 
 namespace {
 
@@ -98,13 +86,6 @@ HaloPattern discover_halo(Communicator const& comm, std::vector<std::int64_t> co
 
 namespace {
 
-template <class Exec>
-Transport chosen(Transport transport) {
-  if (strata::detail::runs_on_host<Exec>) return Transport::Direct;
-  if (transport != Transport::Automatic) return transport;
-  return vendor::is_device_aware<Exec>() ? Transport::Direct : Transport::Staged;
-}
-
 template <class Exec, class Scalar>
 void pack(Exec const& exec, Vector<std::int32_t, typename Exec::memory_space> const& rows,
           Scalar const* x, Scalar* buffer) {
@@ -125,8 +106,8 @@ void unpack(Exec const& exec, std::int64_t count, Scalar const* buffer, Scalar* 
 
 }  // namespace
 
-// The exchange runs on an instance of its own. Pinned buffers are read and written by kernels, so that
-// staging needs no copy more than the wire does.
+// The exchange runs on an instance of its own, whose small kernels get in between those that it runs beside.
+// Pinned buffers are read and written by kernels, so that staging needs no copy more than the wire does.
 template <class Exec>
 struct Halo<Exec>::Exchange {
   using Device = Kokkos::View<double*, MemorySpace>;
@@ -134,15 +115,17 @@ struct Halo<Exec>::Exchange {
 
   Communicator comm;
   HaloPattern pattern;
-  Transport transport;
-  Exec exec;  // of the exchange
+  Link<Exec> link;
+  std::shared_ptr<Exec const> instance;  // of the exchange
   Vector<std::int32_t, MemorySpace> rows;
   Device device_send;
   Pinned pinned_send, pinned_receive;
   std::vector<MPI_Request> requests;
   Trace::Clock::time_point posted;  // where there is a trace
 
-  bool staged() const { return transport == Transport::Staged; }
+  Exec const& exec() const { return *instance; }
+  bool staged() const { return link.transport == Transport::Staged; }
+  bool enqueued() const { return link.messages != nullptr; }
   void* send_buffer() const {
     return staged() ? static_cast<void*>(pinned_send.data())
                     : static_cast<void*>(device_send.data());
@@ -170,22 +153,35 @@ struct Halo<Exec>::Exchange {
                 "MPI_Isend");
   }
 
-  // Pack what was enqueued before; on a host the messages are on their way.
+  // Pack what was enqueued before; on a host MPI's messages are on their way.
   template <class Scalar>
   void send(Exec const& lane, Vector<Scalar, MemorySpace> const& x, WorkTrace<Exec> const& trace) {
     auto const work = [&] {
       pack(lane, rows, static_cast<Scalar const*>(x.data()), static_cast<Scalar*>(send_buffer()));
     };
     trace.enqueue(lane, TraceRow::Halo, work, staged() ? "pack to host" : "pack");
-    if (!strata::detail::runs_on_host<Exec>) return;
+    if (enqueued() || !strata::detail::runs_on_host<Exec>) return;
     posted = trace.now();
     post(x.data() + pattern.rows);
   }
 
-  // Wait for what was packed on `lane` and for the messages.
+  // Let what was packed on `lane` go, and the halo come, when the device gets there.
+  template <class Scalar>
+  void enqueue_messages(Exec const& lane, Vector<Scalar, MemorySpace> const& x,
+                        WorkTrace<Exec> const& trace) {
+    if (!enqueued()) return;
+    auto const work = [&] {
+      link.messages->exchange(lane, pattern, static_cast<Scalar const*>(send_buffer()),
+                              x.data() + pattern.rows);
+    };
+    trace.enqueue(lane, TraceRow::Messages, work, "messages");
+  }
+
+  // Wait for what was packed on `lane` and for MPI's messages.
   template <class Scalar>
   void receive(Exec const& lane, Vector<Scalar, MemorySpace> const& x,
                WorkTrace<Exec> const& trace) {
+    if (enqueued()) return;
     Scalar* const halo = x.data() + pattern.rows;
     auto const waiting = trace.now();
     if (!strata::detail::runs_on_host<Exec>) {
@@ -212,12 +208,11 @@ Halo<Exec>::Halo() {}  // hipcc takes a defaulted one for a device function too
 
 template <class Exec>
 Halo<Exec>::Halo(Exec const& exec, Communicator const& comm, HaloPattern const& pattern,
-                 Vector<std::int32_t, MemorySpace> const& new_row, Transport transport) {
+                 Vector<std::int32_t, MemorySpace> const& new_row, Link<Exec> const& link) {
   if (pattern.from.empty() && pattern.to.empty()) return;
   auto const count = static_cast<std::int64_t>(pattern.wanted.size());
-  auto const instances = Kokkos::Experimental::partition_space(exec, std::vector<int>{1});
   exchange_ = std::make_shared<Exchange>(
-      Exchange{comm, pattern, chosen<Exec>(transport), instances[0], {}, {}, {}, {}, {}, {}});
+      Exchange{comm, pattern, link, strata::detail::urgent_instance(exec), {}, {}, {}, {}, {}, {}});
   auto& own = *exchange_;
   own.rows = detail::allocate<Vector<std::int32_t, MemorySpace>>(exec, "strata::sparse::halo::rows",
                                                                  count);
@@ -247,19 +242,15 @@ bool Halo<Exec>::active() const {
 }
 
 template <class Exec>
-Transport Halo<Exec>::transport() const {
-  return active() ? exchange_->transport : Transport::Direct;
-}
-
-template <class Exec>
 template <class Scalar>
 void Halo<Exec>::start(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                        WorkTrace<Exec> const& trace) const {
   if (!active()) return;
   auto& own = *exchange_;
-  strata::detail::enqueue_wait(own.exec, exec);
-  own.send(own.exec, x, trace);
-  strata::detail::enqueue_wait(exec, own.exec);
+  strata::detail::enqueue_wait(own.exec(), exec);
+  own.send(own.exec(), x, trace);
+  strata::detail::enqueue_wait(exec, own.exec());
+  own.enqueue_messages(own.exec(), x, trace);
 }
 
 template <class Exec>
@@ -268,8 +259,8 @@ void Halo<Exec>::finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                         WorkTrace<Exec> const& trace) const {
   if (!active()) return;
   auto& own = *exchange_;
-  own.receive(own.exec, x, trace);
-  if (own.staged()) strata::detail::enqueue_wait(exec, own.exec);
+  own.receive(own.exec(), x, trace);
+  if (own.staged() || own.enqueued()) strata::detail::enqueue_wait(exec, own.exec());
 }
 
 template <class Exec>
@@ -278,6 +269,7 @@ void Halo<Exec>::fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                       WorkTrace<Exec> const& trace) const {
   if (!active()) return;
   exchange_->send(exec, x, trace);
+  exchange_->enqueue_messages(exec, x, trace);
   exchange_->receive(exec, x, trace);
 }
 
@@ -297,14 +289,10 @@ template <class Exec>
 Halo<Exec>::Halo() {}  // hipcc takes a defaulted one for a device function too
 template <class Exec>
 Halo<Exec>::Halo(Exec const&, Communicator const&, HaloPattern const&,
-                 Vector<std::int32_t, MemorySpace> const&, Transport) {}
+                 Vector<std::int32_t, MemorySpace> const&, Link<Exec> const&) {}
 template <class Exec>
 bool Halo<Exec>::active() const {
   return false;
-}
-template <class Exec>
-Transport Halo<Exec>::transport() const {
-  return Transport::Direct;
 }
 template <class Exec>
 template <class Scalar>

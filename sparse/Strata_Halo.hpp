@@ -7,19 +7,11 @@
 #include <memory>
 #include <sparse/Strata_Communicator.hpp>
 #include <sparse/Strata_EllMatrix.hpp>
+#include <sparse/Strata_Transport.hpp>
 #include <sparse/Strata_WorkTrace.hpp>
-#include <string_view>
 #include <vector>
 
 namespace strata::sparse {
-
-/// How values travel between ranks.
-enum class Transport {
-  Automatic,  ///< Direct where the vectors are in host memory or MPI says that it is GPU-aware
-  Direct,     ///< MPI reads and writes device memory
-  Staged,     ///< through pinned host memory
-};
-std::string_view name_of(Transport transport);
 
 /// Who needs which rows of whom; on the host.
 struct HaloPattern {
@@ -50,24 +42,24 @@ class Halo {
   using MemorySpace = typename Exec::memory_space;
 
   Halo();
-  /// `new_row` numbers the rows of the vectors by those of the pattern. Collective, fences `exec`.
+  /// `new_row` numbers the rows of the vectors by those of the pattern. Fences `exec`.
   Halo(Exec const& exec, Communicator const& comm, HaloPattern const& pattern,
-       Vector<std::int32_t, MemorySpace> const& new_row, Transport transport);
+       Vector<std::int32_t, MemorySpace> const& new_row, Link<Exec> const& link);
 
   /// Whether any value comes or goes here.
   bool active() const;
-  Transport transport() const;
 
   /// Pack what `exec` has computed so far. Sync: enqueued; on a host the messages are on their way.
   template <class Scalar>
   void start(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
              WorkTrace<Exec> const& trace = {}) const;
-  /// Work enqueued on `exec` from now on finds the halo of x filled. Sync: waits for the messages, not for `exec`.
+  /// Work enqueued on `exec` from now on finds the halo of x filled. Sync: waits for the messages, not for `exec`;
+  /// for neither if they are enqueued.
   template <class Scalar>
   void finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
               WorkTrace<Exec> const& trace = {}) const;
   /// The same with nothing beside it: on `exec` itself, which must be that of the exchanges before and after, or be
-  /// fenced between them. Sync: waits for `exec` and for the messages.
+  /// fenced between them. Sync: waits for `exec` and for the messages; for neither if they are enqueued.
   template <class Scalar>
   void fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
             WorkTrace<Exec> const& trace = {}) const;

@@ -307,7 +307,7 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
   result.set_up_seconds = comm.max(since(start));
   auto const& A = systems.A();
   result.colours = A.order().colours;
-  result.transport = A.exchange().transport();
+  result.transport = A.transport();
   for (auto const& level : systems.wide.levels)
     result.levels.push_back({level.A.global_rows(), level.A.global_entries()});
   result.matrix_bytes = systems.wide.bytes();

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <sparse/Strata_Multigrid.hpp>
 
@@ -126,6 +127,12 @@ Multigrid<Exec, Scalar>::Multigrid(Exec const& exec, Hierarchy<Exec> const& hier
 }
 
 template <class Exec, class Scalar>
+bool Multigrid<Exec, Scalar>::is_enqueued() const {
+  return std::all_of(hierarchy_.levels.begin(), hierarchy_.levels.end(),
+                     [](auto const& level) { return level.A.is_enqueued(); });
+}
+
+template <class Exec, class Scalar>
 void Multigrid<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
                                     Vector<Scalar, MemorySpace> const& x, MotifTimes* times) const {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::Multigrid::apply");
@@ -140,7 +147,7 @@ void Multigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
   auto const timed = [&](Motif motif, auto const& work) {
     MotifTimes::time(times, exec, motif, work);
   };
-  bool const records = l > 0 && level.A.comm().size() > 1 && times == nullptr && !level.A.trace();
+  bool const records = l > 0 && !level.A.is_enqueued() && times == nullptr && !level.A.trace();
   timed(Motif::GaussSeidel, [&] {
     auto const work = [&] { level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero); };
     records ? work_[l - 1].before->run(exec, work) : work();

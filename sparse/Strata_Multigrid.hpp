@@ -58,10 +58,10 @@ class Multigrid {
   DistributedMatrix<Exec> const& matrix() const { return hierarchy_.levels.front().A; }
   Hierarchy<Exec> const& hierarchy() const { return hierarchy_; }
 
-  static constexpr bool is_enqueued() { return true; }  ///< see Preconditioner
+  bool is_enqueued() const;  ///< see Preconditioner
   /// x = M^-1 r: the cycle for A x = r from x = 0; x needs no values, but room for the halo.
   ///
-  /// Sync     enqueued on `exec`; waits for messages of other ranks on the way.
+  /// Sync     enqueued on `exec`; waits for messages of other ranks on the way, unless they are too.
   void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
              Vector<Scalar, MemorySpace> const& x, MotifTimes* times = nullptr) const;
 
@@ -72,7 +72,7 @@ class Multigrid {
   using Recording = strata::detail::Recording<Exec>;
   struct Work {
     Vector<Scalar, MemorySpace> r, x;
-    // The two sweeps of a level where several ranks, which wait on the way, can't record the whole cycle.
+    // The two sweeps of a level where ranks that wait on the way can't record the whole cycle.
     std::shared_ptr<Recording> before, after;
   };
   Hierarchy<Exec> hierarchy_;

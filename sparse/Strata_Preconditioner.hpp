@@ -34,8 +34,8 @@ class Preconditioner {
   Preconditioner(T&& M)  // implicit, as std::function's
       : any_(std::make_shared<Holder<std::remove_cvref_t<T>>>(std::forward<T>(M))) {}
 
-  /// Whether `apply` does nothing but enqueue the same work on `exec` every time, where there is one
-  /// rank: what T's is_enqueued() says, no without it.
+  /// Whether `apply` without `times` does nothing but enqueue the same work on `exec` every time, messages
+  /// included: what T's is_enqueued() says, no without it.
   bool is_enqueued() const { return !any_ || any_->is_enqueued(); }
   /// z = M^-1 r.
   void apply(Exec const& exec, Vec const& r, Vec const& z, MotifTimes* times = nullptr) const {

@@ -90,7 +90,7 @@ Transfer<Exec>::Transfer(Exec const& exec, DistributedMatrix<Exec> const& to,
         detail::to_device(exec, "strata::sparse::Transfer::column", local),
         detail::to_device(exec, "strata::sparse::Transfer::value", rows.value), to.order().old_row};
     stored_ = make_ell_matrix<double, std::int32_t>(exec, rows_, columns_ + halo_rows_, source);
-    exchange_ = Halo<Exec>(exec, comm_, pattern, from.order().new_row, from.exchange().transport());
+    exchange_ = Halo<Exec>(exec, comm_, pattern, from.order().new_row, from.link());
   });
 }
 

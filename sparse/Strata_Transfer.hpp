@@ -45,7 +45,8 @@ class Transfer {
   Transfer scaled(Exec const& exec, Vector<double, MemorySpace> const& e,
                   Vector<double, MemorySpace> const& d, Precision precision) const;
 
-  /// y = P x; the halo of x is filled meanwhile. Collective; enqueued on `exec`, waits for messages.
+  /// y = P x; the halo of x is filled meanwhile. Collective; enqueued on `exec`, waits for
+  /// messages unless `from` has them enqueued.
   template <class Scalar>
   void multiply(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                 Vector<Scalar, MemorySpace> const& y) const;

@@ -4,6 +4,7 @@
 #define STRATA_RECORDING_HPP
 
 #include <Kokkos_Core.hpp>
+#include <core/Strata_Errors.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <memory>
 
@@ -30,8 +31,9 @@ class Recording {
  public:
   /// Enqueue `work`. The first time it just runs, and loads its kernels; the second time it is recorded.
   ///
-  /// What `work` enqueues must be the same each time, on `exec` alone and without a fence; whatever
-  /// the kernels refer to must live as long as this object is run.
+  /// What `work` enqueues must be the same each time, without a fence, on `exec` or on instances that
+  /// wait for it first and that it waits for in the end (`enqueue_wait`). Whatever the kernels refer to must
+  /// live as long as this object is run, and what sends messages as long as this object.
   /// Throws   VendorError; what `work` throws.
   template <class Work>
   void run(Exec const& exec, Work const& work) {
@@ -57,10 +59,17 @@ class Recording {
     try {
       work();
     } catch (...) {
-      (void)vendor::end_recording(exec);
+      abandon(exec);
       throw;
     }
     recording_ = vendor::end_recording(exec);
+  }
+  // What broke off has instances that `exec` doesn't wait for, which is an error too, but not the first one.
+  static void abandon(Exec const& exec) {
+    try {
+      (void)vendor::end_recording(exec);
+    } catch (VendorError const&) {
+    }
   }
 
   bool has_run_ = false;

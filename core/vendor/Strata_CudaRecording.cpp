@@ -25,8 +25,10 @@ template <>
 std::shared_ptr<void> end_recording(Kokkos::Cuda const& exec) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
-  require(cudaStreamEndCapture(exec.cuda_stream(), &graph), "cudaStreamEndCapture");
-  cudaError_t const status = cudaGraphInstantiate(&executable, graph, 0);
+  cudaError_t status = cudaStreamEndCapture(exec.cuda_stream(), &graph);
+  if (status != cudaSuccess) (void)cudaGetLastError();  // which Kokkos takes for its next kernel's
+  require(status, "cudaStreamEndCapture");
+  status = cudaGraphInstantiate(&executable, graph, 0);
   (void)cudaGraphDestroy(graph);
   require(status, "cudaGraphInstantiate");
   return {executable,

@@ -25,8 +25,10 @@ template <>
 std::shared_ptr<void> end_recording(Kokkos::HIP const& exec) {
   hipGraph_t graph = nullptr;
   hipGraphExec_t executable = nullptr;
-  require(hipStreamEndCapture(exec.hip_stream(), &graph), "hipStreamEndCapture");
-  hipError_t const status = hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0);
+  hipError_t status = hipStreamEndCapture(exec.hip_stream(), &graph);
+  if (status != hipSuccess) (void)hipGetLastError();  // which Kokkos takes for its next kernel's
+  require(status, "hipStreamEndCapture");
+  status = hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0);
   (void)hipGraphDestroy(graph);
   require(status, "hipGraphInstantiate");
   return {executable,

@@ -9,6 +9,7 @@
 #include <sparse/detail/Strata_Allocate.hpp>
 #include <sparse/detail/Strata_KrylovBasis.hpp>
 #include <sparse/detail/Strata_KrylovPass.hpp>
+#include <sparse/vendor/Strata_DeviceMessages.hpp>
 #include <string>
 #include <type_traits>
 
@@ -87,8 +88,10 @@ constexpr std::int64_t column_unit = 32;  // columns begin at a line of the cach
 
 template <class Exec, class Scalar, class Stored>
 KrylovBasis<Exec, Scalar, Stored>::KrylovBasis(Exec const& exec, Communicator const& comm,
-                                               std::int64_t rows, int vectors)
+                                               std::int64_t rows, int vectors,
+                                               Link<Exec> const& link)
     : comm_(comm),
+      link_(link),
       rows_(rows),
       stride_((rows + column_unit - 1) / column_unit * column_unit),
       vectors_(vectors) {
@@ -150,15 +153,16 @@ void KrylovBasis<Exec, Scalar, Stored>::pass(Exec const& exec, int k, double con
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::sum_chunks(Exec const& exec, int count,
                                                    std::int64_t result) {
-  double* const copy = comm_.size() > 1 ? host_.data() + result : nullptr;
+  double* const copy = sums_on_host() ? host_.data() + result : nullptr;
   launch_sum(exec, chunks_, count, static_cast<double const*>(partial_.data()),
              coefficients_.data() + result, copy);
 }
 
-// One rank leaves the sums on the device; of several each has its own on the host too.
+// The sums stay on the device, unless MPI is to add them: then each rank has its own on the host too.
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::sum_ranks(Exec const& exec, std::int64_t first, int count) {
-  if (comm_.size() == 1) return;
+  if (link_.messages) link_.messages->sum(exec, coefficients_.data() + first, count);
+  if (!sums_on_host()) return;
   auto const range = std::pair(first, first + count);
   auto const device = Kokkos::subview(coefficients_, range);
   auto const host = Kokkos::subview(host_, range);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <sparse/Strata_Communicator.hpp>
 #include <sparse/Strata_EllMatrix.hpp>
+#include <sparse/Strata_Transport.hpp>
 #include <type_traits>
 #include <vector>
 
@@ -36,7 +37,8 @@ class KrylovBasis {
   static constexpr bool is_narrow = !std::is_same_v<Scalar, Stored>;
 
   /// Room for `vectors` of `rows` entries. Throws MemoryError.
-  KrylovBasis(Exec const& exec, Communicator const& comm, std::int64_t rows, int vectors);
+  KrylovBasis(Exec const& exec, Communicator const& comm, std::int64_t rows, int vectors,
+              Link<Exec> const& link = {});
 
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(Q_.extent(0) * sizeof(Stored) + w_.extent(0) * sizeof(Scalar));
@@ -56,7 +58,8 @@ class KrylovBasis {
   /// Make vector k orthogonal to those before it and scale it to length 1.
   ///
   /// Result   vector k as it was = Q h + beta q_k, to Stored's rounding, for `column` to tell. If beta is 0, q_k is 0.
-  /// Sync     one rank: enqueued on `exec`; several: fences it before each of three all-reduces.
+  /// Sync     enqueued on `exec`; of several ranks, unless their messages are, fences it before each of
+  ///          three all-reduces.
   void orthogonalise(Exec const& exec, int k);
   /// The column that the last call, for k, made. Fences `exec`.
   HessenbergColumn column(Exec const& exec, int k) const;
@@ -74,8 +77,10 @@ class KrylovBasis {
   void pass(Exec const& exec, int k, double const* update, Products products, std::int64_t result);
   void sum_chunks(Exec const& exec, int count, std::int64_t result);
   void sum_ranks(Exec const& exec, std::int64_t first, int count);
+  bool sums_on_host() const { return comm_.size() > 1 && !link_.messages; }
 
   Communicator comm_;
+  Link<Exec> link_;
   std::int64_t rows_, stride_, chunk_, chunks_;
   int vectors_;
   Kokkos::View<Stored*, MemorySpace> Q_;

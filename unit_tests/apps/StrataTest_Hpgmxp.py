@@ -130,6 +130,7 @@ class Hpgmxp(ProgramTest):
             (("--ordering", "lexicographic", "--colour-order", "1,0"), ("--ordering coloured",)),
             (("--run_type", "fast"), ("--run_type",)),
             (("--colouring", "red"), ("--colouring",)),
+            (("--transport", "pigeon"), ("--transport", "pigeon", "enqueued")),
         ):
             run = strata("hpgmxp", *arguments)
             if "permutation" in parts[0]:
@@ -152,6 +153,12 @@ class Hpgmxp(ProgramTest):
         run = subprocess.run(launcher + ["--nx", "12"], capture_output=True, text=True, timeout=120)
         self.assertNotEqual(run.returncode, 0)
         self.assertEqual(run.stderr.count("nx = 12"), 1)
+        run = subprocess.run(launcher + words[:4] + ["--transport", "enqueued", "--json", str(path)], capture_output=True, text=True, timeout=120)
+        if run.returncode == 0:  # two devices, with NCCL or RCCL
+            self.assertEqual(load_valid(path, "hpgmxp")["transport"], "enqueued")
+        else:
+            self.assertEqual(run.stderr.count("transport enqueued: "), 1)
+            self.assertRegex(run.stderr, "runs on the host|neither NCCL nor RCCL|ranks 0 and 1 share a device")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/detail/Strata_Recording.hpp>
+#include <core/detail/Strata_SecondInstance.hpp>
 #include <stdexcept>
 
 #include "StrataTest_Spaces.hpp"
@@ -50,13 +51,36 @@ TYPED_TEST(Recording, EnqueuesTheSameWorkEachTime) {
   }
 }
 
+// Each time a second instance takes over in between, beside work of the first.
+TYPED_TEST(Recording, EnqueuesOnInstancesThatWaitForEachOther) {
+  TypeParam const exec;
+  auto const second = strata::detail::urgent_instance(exec);
+  Numbers<TypeParam> const x("strata::test::numbers", 11), y("strata::test::beside", 4);
+  strata::detail::Recording<TypeParam> recording;
+  for (int times = 1; times <= 6; ++times) {
+    recording.run(exec, [&] {
+      count_and_add<TypeParam>(exec, x);
+      strata::detail::enqueue_wait(*second, exec);
+      count_and_add<TypeParam>(*second, x);
+      count_and_add<TypeParam>(exec, y);
+      strata::detail::enqueue_wait(exec, *second);
+      count_and_add<TypeParam>(exec, x);
+    });
+    EXPECT_EQ((last_of<TypeParam>(exec, x)), 55 * 3 * times);
+    EXPECT_EQ((last_of<TypeParam>(exec, y)), 6 * times);
+  }
+}
+
 TYPED_TEST(Recording, LetsErrorsThroughAndWorksAfterwards) {
   TypeParam const exec;
+  auto const second = strata::detail::urgent_instance(exec);
   Numbers<TypeParam> const x("strata::test::numbers", 3);
   strata::detail::Recording<TypeParam> recording;
   auto const run = [&](bool fails) {
     recording.run(exec, [&] {
-      if (fails) throw std::runtime_error("the work failed");
+      strata::detail::enqueue_wait(*second, exec);
+      if (fails) throw std::runtime_error("the work failed");  // before the instances meet again
+      strata::detail::enqueue_wait(exec, *second);
       count_and_add<TypeParam>(exec, x);
     });
   };

@@ -31,12 +31,18 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
     variant("ooc", default=True, description="The out-of-core module")
     variant("program", default=True, description="The program `strata`")
     variant("nlopt", default=True, description="Fits of `strata mle`, by NLopt")
+    variant("nccl", default=False, description="Messages between NVIDIA GPUs by NCCL")
+    variant("rccl", default=False, description="Messages between AMD GPUs by RCCL")
     variant("lapack", default=True, description="BLAS and LAPACK on hosts")
     variant("onednn", default=False, description="oneDNN on hosts with matrix units")
     variant("benchmarks", default=False, description="Studies and benchmarks")
 
     conflicts("+program", when="~ooc", msg="`strata mle` needs the out-of-core module")
     conflicts("+nlopt", when="~ooc", msg="NLopt is used by the out-of-core module alone")
+    conflicts("+nccl", when="~cuda", msg="NCCL is for NVIDIA GPUs")
+    conflicts("+nccl", when="~mpi", msg="NCCL is used by several ranks alone")
+    conflicts("+rccl", when="~rocm", msg="RCCL is for AMD GPUs")
+    conflicts("+rccl", when="~mpi", msg="RCCL is used by several ranks alone")
     conflicts("+cuda", when="+rocm", msg="Kokkos has one device backend at a time")
     conflicts("+cuda", when="cuda_arch=none", msg="name one cuda_arch")
     conflicts("+rocm", when="amdgpu_target=none", msg="name one amdgpu_target")
@@ -63,6 +69,8 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("zlib-api")
     depends_on("mpi@3.1:", when="+mpi")
     depends_on("nlopt@2.7:", when="+nlopt")
+    depends_on("nccl", when="+nccl")
+    depends_on("rccl@6.4:", when="+rccl")
     depends_on("lapack", when="+lapack")
     depends_on("blas", when="+lapack")
     depends_on("onednn@3:", when="+onednn")
@@ -96,6 +104,8 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
             self.define_from_variant("Strata_ENABLE_PROGRAM", "program"),
             self.define_from_variant("Strata_ENABLE_BENCHMARKS", "benchmarks"),
             self.define_from_variant("Strata_ENABLE_TPL_NLOPT", "nlopt"),
+            self.define_from_variant("Strata_ENABLE_TPL_NCCL", "nccl"),
+            self.define_from_variant("Strata_ENABLE_TPL_RCCL", "rccl"),
             self.define_from_variant("Strata_ENABLE_TPL_LAPACK", "lapack"),
             self.define_from_variant("Strata_ENABLE_TPL_ONEDNN", "onednn"),
             self.define("Strata_ENABLE_TESTS", self.run_tests),
