@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/detail/Strata_Team.hpp>
+#include <exception>
 #include <memory>
 
 // What Kokkos' graphs, whose nodes are given one by one, don't do: record work of any code.
@@ -59,17 +60,15 @@ class Recording {
     try {
       work();
     } catch (...) {
-      abandon(exec);
+      auto const error = std::current_exception();
+      try {
+        (void)vendor::end_recording(exec);
+      } catch (VendorError const&) {  // instances that `exec` doesn't wait for yet
+        std::rethrow_exception(error);
+      }
       throw;
     }
     recording_ = vendor::end_recording(exec);
-  }
-  // What broke off has instances that `exec` doesn't wait for, which is an error too, but not the first one.
-  static void abandon(Exec const& exec) {
-    try {
-      (void)vendor::end_recording(exec);
-    } catch (VendorError const&) {
-    }
   }
 
   bool has_run_ = false;

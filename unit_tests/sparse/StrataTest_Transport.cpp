@@ -119,8 +119,9 @@ void expect_basis(Exec const& exec, Communicator const& comm, Link<Exec> const& 
       by_mpi(exec, comm, rows, vectors);
   double const near = 100 * traits(precision_of<Stored>).unit_roundoff;
   for (int k = 0; k < vectors; ++k) {
-    auto const vector = to_device<Scalar>(
-        exec, random_vector(rows, static_cast<std::uint64_t>(99 * k + comm.rank())));
+    int const seed = 99 * k + comm.rank();
+    auto const vector =
+        to_device<Scalar>(exec, random_vector(rows, static_cast<std::uint64_t>(seed)));
     Kokkos::deep_copy(exec, enqueued[k], vector);
     Kokkos::deep_copy(exec, by_mpi[k], vector);
     enqueued.orthogonalise(exec, k);
