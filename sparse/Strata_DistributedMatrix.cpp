@@ -10,25 +10,29 @@
 namespace strata::sparse {
 namespace {
 
+// A colour that is swept beside the halo's exchange is a launch more in each sweep.
 template <class Exec>
-int free_colours(std::int64_t rows, MatrixOptions const& options) {
-  constexpr std::int64_t large = 1 << 20;
+int free_colours(std::int64_t rows, Transport transport, MatrixOptions const& options) {
   constexpr int all = std::numeric_limits<int>::max();
+  bool const is_quick = transport == Transport::Enqueued;
+  std::int64_t const large = std::int64_t{1} << (is_quick ? 22 : 20);
+  int const few = is_quick ? 1 : 2;
   return options.free_colours.value_or(strata::detail::runs_on_host<Exec> ? all
-                                       : rows >= large                    ? 2
+                                       : rows >= large                    ? few
                                                                           : 0);
 }
 
 template <class Exec, class Graph>
 SweepOrder<typename Exec::memory_space> order_of(
     Exec const& exec, Graph const& graph,
-    Vector<std::int32_t, typename Exec::memory_space> const& places, MatrixOptions const& options) {
+    Vector<std::int32_t, typename Exec::memory_space> const& places, Transport transport,
+    MatrixOptions const& options) {
   auto const colouring = colour_rows(exec, graph, options.colouring, options.seed);
   std::vector<int> order = options.colour_order;
   if (order.empty()) order = alternating_order(colouring.count);
   if (options.colouring == ColouringMethod::Levels) std::sort(order.begin(), order.end());
   return make_sweep_order(exec, graph, colouring, order, places,
-                          free_colours<Exec>(graph.rows(), options));
+                          free_colours<Exec>(graph.rows(), transport, options));
 }
 
 template <class Exec, class Scalar>
@@ -58,9 +62,10 @@ DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const&
   shared->global_rows = local.first_row.back();
   shared->halo_rows = static_cast<std::int64_t>(local.halo.size());
   comm.agree([&] {
-    shared->order = has_symmetric_pattern(exec, A)
-                        ? order_of(exec, A, places, options)
-                        : order_of(exec, symmetric_pattern(exec, A), places, options);
+    shared->order =
+        has_symmetric_pattern(exec, A)
+            ? order_of(exec, A, places, shared->link.transport, options)
+            : order_of(exec, symmetric_pattern(exec, A), places, shared->link.transport, options);
     using Rows = std::remove_cvref_t<decltype(A)>;
     stored_ = make_compressed_matrix(
         exec, A.rows(), A.cols(),
@@ -216,7 +221,7 @@ void DistributedMatrix<Exec>::sweep(Exec const& exec, Vector<Scalar, MemorySpace
                                     Vector<Scalar, MemorySpace> const& x, Sweep direction,
                                     Guess guess) const {
   std::visit(
-      [&](auto const& A) { sparse::gauss_seidel(exec, A, order().blocks, r, x, direction, guess); },
+      [&](auto const& A) { sparse::gauss_seidel(exec, A, order().united, r, x, direction, guess); },
       stored_);
 }
 

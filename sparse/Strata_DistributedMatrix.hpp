@@ -23,7 +23,8 @@ struct MatrixOptions {
   std::uint64_t seed = 0;
   std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
   /// How many colours' rows may be swept while the halo is under way; none: all on hosts, where a launch costs
-  /// nothing, on devices two of large matrices, which take longer than the halo does.
+  /// nothing, on devices as many of large matrices as take longer than the halo does: two, or one where a
+  /// device enqueues the messages.
   std::optional<int> free_colours;
   Columns columns = Columns::Shared;  ///< the most compact form of columns that is tried
   Transport transport = Transport::Automatic;

@@ -65,6 +65,21 @@ void relax(Exec const& exec, Matrix const& A,
            std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
            Vector<Scalar, typename Exec::memory_space> const& x, RowRange range, Guess guess);
 
+/// Consecutive blocks of a sweep, few enough for a kernel's arguments.
+struct FewBlocks {
+  static constexpr std::size_t most = 32;
+  std::int32_t begin[most + 1] = {};  ///< of each, and the end of the last
+  int count = 0;
+  KOKKOS_FUNCTION RowRange operator[](int block) const { return {begin[block], begin[block + 1]}; }
+};
+/// `relax` on one block after the other, forward, backward, or so and back; x = 0 at first with Guess::Zero. One
+/// kernel, of one team, on a device.
+template <class Exec, class Matrix, class Scalar>
+void relax_in_order(Exec const& exec, Matrix const& A,
+                    std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
+                    Vector<Scalar, typename Exec::memory_space> const& x, FewBlocks const& blocks,
+                    bool forward, bool backward, Guess guess);
+
 /// Whether each value of A is a number of `precision` without rounding, so that storing it there loses
 /// nothing. NaN and infinity are not.
 ///

@@ -13,8 +13,9 @@ namespace strata::sparse {
 
 enum class Sweep { Forward, Backward, Symmetric };
 
-/// One Gauss-Seidel sweep (Symmetric: two) for A x = r over the blocks of a SweepOrder, A and vectors in
-/// its numbering: one pass over the matrix for each sweep, a kernel for each block.
+/// One Gauss-Seidel sweep (Symmetric: two) for A x = r over the blocks of a SweepOrder, which are all rows
+/// in order, A and vectors in its numbering: one pass over the matrix for each sweep, a kernel for each block,
+/// or one for all of them where they are small.
 ///
 /// Sync     enqueued on `exec`. The halo of x, if any, must hold its values.
 template <class Exec, class Matrix, class Scalar>
@@ -24,6 +25,13 @@ void gauss_seidel(Exec const& exec, Matrix const& A, std::vector<RowRange> const
                   Sweep sweep = Sweep::Forward, Guess guess = Guess::Given) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::gauss_seidel");
   bool const is_device = !strata::detail::runs_on_host<Exec>;
+  constexpr std::int64_t few_rows = 8192;  // whose blocks take one team less than launches do
+  if (is_device && A.rows() < few_rows && blocks.size() <= FewBlocks::most) {
+    FewBlocks few;
+    for (auto const block : blocks) few.begin[++few.count] = static_cast<std::int32_t>(block.end);
+    return relax_in_order(exec, A, r, x, few, sweep != Sweep::Backward, sweep != Sweep::Forward,
+                          guess);
+  }
   if (guess == Guess::Zero && (sweep == Sweep::Backward || is_device))
     Kokkos::deep_copy(exec, x, Scalar(0));
   // Unless memory is all that it waits for, a device reads what is 0 faster than it tells what isn't.

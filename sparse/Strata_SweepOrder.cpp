@@ -115,6 +115,24 @@ std::vector<RowRange> ranges_of(std::vector<std::int64_t> const& sizes) {
   return ranges;
 }
 
+// Place p holds rows of colour p modulo `colours`.
+std::vector<RowRange> united_ranges_of(std::vector<std::int64_t> const& sizes, int colours) {
+  std::vector<RowRange> ranges;
+  std::size_t before = 0, count = static_cast<std::size_t>(colours);
+  std::int64_t begin = 0;
+  for (std::size_t place = 0; place < sizes.size(); ++place) {
+    if (sizes[place] == 0) continue;
+    std::int64_t const end = begin + sizes[place];
+    if (!ranges.empty() && before % count == place % count)
+      ranges.back().end = end;
+    else
+      ranges.push_back({begin, end});
+    before = place;
+    begin = end;
+  }
+  return ranges;
+}
+
 template <class Exec>
 Rows<Exec> place_of_colour(Exec const& exec, std::vector<int> const& colour_order, int colours) {
   std::vector<int> sorted(colour_order), all(static_cast<std::size_t>(colours));
@@ -170,6 +188,7 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
         std::accumulate(sizes.begin(), sizes.begin() + colouring.count, std::int64_t(0));
   }
   order.blocks = ranges_of(sizes);
+  order.united = united_ranges_of(sizes, colouring.count);
   invert(exec, order.old_row, order.new_row);
   return order;
 }

@@ -22,6 +22,7 @@ struct SweepOrder {
   Vector<std::int32_t, MemorySpace> old_row;  ///< of each new row
   Vector<std::int32_t, MemorySpace> new_row;  ///< of each old row
   std::vector<RowRange> blocks;               ///< in order of sweeping, none empty
+  std::vector<RowRange> united;               ///< the same, neighbours of one colour as one
   std::int64_t free_rows = 0;                 ///< rows [0, free_rows) need no halo; ends a block
   int colours = 0;
 

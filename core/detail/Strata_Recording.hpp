@@ -41,7 +41,7 @@ class Recording {
     if constexpr (runs_on_host<Exec>) {
       work();
     } else {
-      if (Kokkos::Tools::profileLibraryLoaded()) return work();
+      if (is_watched()) return work();
       if (!recording_) {
         if (!has_run_) {
           has_run_ = true;
@@ -54,6 +54,11 @@ class Recording {
   }
 
  private:
+  static bool is_watched() {
+    auto const tool = Kokkos::Tools::Experimental::get_callbacks();
+    return tool.begin_parallel_for || tool.begin_parallel_reduce || tool.begin_parallel_scan ||
+           tool.begin_deep_copy || tool.begin_fence || tool.push_region;
+  }
   template <class Work>
   void record(Exec const& exec, Work const& work) {
     vendor::begin_recording(exec);

@@ -31,14 +31,6 @@ void launch_combine(Exec const& exec, std::int64_t rows, std::int64_t stride, in
       });
 }
 
-// Entry of a column as it is stored, and w as that.
-template <class Scalar, class Stored>
-KOKKOS_FUNCTION void keep(double value, Stored& q, Scalar& w) {
-  constexpr double unit = stored_unit<Scalar, Stored>;
-  q = static_cast<Stored>(value / unit);
-  if constexpr (unit != 1) w = static_cast<Scalar>(unit * static_cast<double>(q));
-}
-
 // Rows beyond the last, where there is room for them, are 0, whatever a cycle before left there.
 template <class Exec, class Scalar, class Stored>
 void launch_start(Exec const& exec, std::int64_t rows, std::int64_t room, double alpha,
@@ -46,20 +38,6 @@ void launch_start(Exec const& exec, std::int64_t rows, std::int64_t room, double
   Kokkos::parallel_for(
       "strata::sparse::KrylovBasis::start", Policy<Exec>(exec, 0, room),
       KOKKOS_LAMBDA(std::int64_t i) { keep(i < rows ? alpha * r[i] : 0.0, q[i], w[i]); });
-}
-
-// w / ||w||, or 0 where the norm is 0; the coefficients, of which ||w||^2 is the last, go to the host.
-template <class Exec, class Scalar, class Stored>
-void launch_normalise(Exec const& exec, std::int64_t rows, int count, double const* coefficients,
-                      double* host, Stored* q, Scalar* w) {
-  Kokkos::parallel_for(
-      "strata::sparse::KrylovBasis::normalise",
-      Policy<Exec>(exec, 0, std::max<std::int64_t>(rows, count)), KOKKOS_LAMBDA(std::int64_t i) {
-        double const* const square = coefficients + (count - 1);
-        if (i < count) host[i] = coefficients[i];
-        auto const scale = static_cast<Scalar>(square[0] > 0 ? 1 / Kokkos::sqrt(square[0]) : 0.0);
-        if (i < rows) keep(static_cast<double>(w[i] * scale), q[i], w[i]);
-      });
 }
 
 // To `copy` as well, if it isn't null.
@@ -121,32 +99,42 @@ void KrylovBasis<Exec, Scalar, Stored>::start(Exec const& exec, double alpha,
                static_cast<double const*>(r.data()), Q_.data(), (*this)[0].data());
 }
 
+// Of more columns than a team takes, the whole update comes first; the last of them have the purpose in the end.
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::pass(Exec const& exec, int k, double const* update,
-                                             Products products, std::int64_t result) {
-  bool const norm = products == Products::Norm;
-  PassData<Scalar, Stored> const all{
-      Q_.data(), (*this)[k].data(), update, partial_.data(), rows_, stride_, chunk_, chunks_, k,
-      norm};
+                                             Purpose purpose, std::int64_t result) {
+  std::int64_t const second = vectors_, square = second + k;
+  double const* const coefficients = coefficients_.data();
+  PassData<Scalar, Stored> const all{Q_.data(),
+                                     (*this)[k].data(),
+                                     update,
+                                     partial_.data(),
+                                     rows_,
+                                     stride_,
+                                     chunk_,
+                                     chunks_,
+                                     k,
+                                     purpose,
+                                     {Q_.data() + k * stride_, coefficients, coefficients + second,
+                                      coefficients + square, host_.data(), 2 * vectors_ + 1, k}};
   int const most = strata::detail::runs_on_host<Exec> ? vectors_ : widest_pass;
-  if (k <= most) {
-    launch_pass(exec, all);
-    return sum_chunks(exec, norm ? 1 : k, result);
-  }
-  // More columns than a team takes: the whole update first, then the products.
-  for (int j = 0; j < k; j += most) {
+  bool const finishes = purpose == Purpose::Finish;
+  auto const part_of = [&](int first, Purpose what) {
     PassData<Scalar, Stored> part = all;
-    part.Q += j * stride_, part.k = std::min(most, k - j);
-    part.norm = true;
-    part.update = update ? update + j : nullptr;
-    if (update || norm) launch_pass(exec, part);
-  }
-  if (norm) return sum_chunks(exec, 1, result);
-  for (int j = 0; j < k; j += most) {
-    PassData<Scalar, Stored> part = all;
-    part.Q += j * stride_, part.k = std::min(most, k - j), part.update = nullptr;
+    part.Q += first * stride_, part.k = std::min(most, k - first), part.purpose = what;
+    if (update) part.update += first;
+    return part;
+  };
+  int const last = k <= most ? 0 : (k - 1) / most * most;
+  for (int first = 0; update && first < (finishes ? last : k) && last > 0; first += most)
+    launch_pass(exec, part_of(first, Purpose::Update));
+  if (finishes) return launch_pass(exec, part_of(last, purpose));
+  for (int first = 0; first <= last; first += most) {
+    bool const is_last = first == last;
+    auto part = part_of(first, is_last ? purpose : Purpose::Products);
+    if (last > 0) part.update = nullptr;
     launch_pass(exec, part);
-    sum_chunks(exec, part.k, result + j);
+    sum_chunks(exec, part.sums(), result + first);
   }
 }
 
@@ -174,16 +162,15 @@ void KrylovBasis<Exec, Scalar, Stored>::sum_ranks(Exec const& exec, std::int64_t
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::orthogonalise(Exec const& exec, int k) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::KrylovBasis::orthogonalise");
-  std::int64_t const first = 0, second = vectors_, square = 2 * std::int64_t{vectors_};
+  std::int64_t const first = 0, second = vectors_;
   double const* const coefficients = coefficients_.data();
-  pass(exec, k, nullptr, Products::Basis, first);  // h = Q' w
-  sum_ranks(exec, first, k);
-  pass(exec, k, coefficients + first, Products::Basis, second);  // w -= Q h,  g = Q' w
-  sum_ranks(exec, second, k);
-  pass(exec, k, coefficients + second, Products::Norm, square);  // w -= Q g,  beta^2 = w' w
-  sum_ranks(exec, square, 1);
-  launch_normalise(exec, rows_, 2 * vectors_ + 1, coefficients, host_.data(),
-                   Q_.data() + k * stride_, (*this)[k].data());
+  if (k > 0) {
+    pass(exec, k, nullptr, Purpose::Products, first);  // h = Q' w
+    sum_ranks(exec, first, k);
+  }
+  pass(exec, k, coefficients + first, Purpose::Square, second);  // w -= Q h,  g = Q' w,  w' w
+  sum_ranks(exec, second, k + 1);
+  pass(exec, k, coefficients + second, Purpose::Finish, 0);  // q = (w - Q g) / beta
 }
 
 template <class Exec, class Scalar, class Stored>

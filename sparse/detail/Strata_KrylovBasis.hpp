@@ -21,11 +21,16 @@ struct HessenbergColumn {
   double beta = 0;
 };
 
+enum class Purpose;
+
 /// Orthonormal vectors in Scalar, spread over the ranks, orthogonalised by classical Gram-Schmidt, twice.
 ///
 /// Sums are made in fp64, rows in chunks that depend on their number alone, chunks in order: the same
 /// bits from run to run. CGS2 reads the basis three times: the first update and the second
-/// product share a pass, the second update and the norm the last one.
+/// products share a pass, the second update and the scaling the last one. The norm that scales is that of
+/// the vector between them less its products with the basis (Pythagoras), so that two sums over the ranks
+/// do: good to rounding unless the first projection left nothing but rounding errors, and beta q_k is the
+/// rest of the vector in any case.
 ///
 /// A basis may be stored narrower than the Scalar that it is worked on in, as multiples of 2^-15; then q_k is what
 /// was stored.
@@ -59,7 +64,7 @@ class KrylovBasis {
   ///
   /// Result   vector k as it was = Q h + beta q_k, to Stored's rounding, for `column` to tell. If beta is 0, q_k is 0.
   /// Sync     enqueued on `exec`; of several ranks, unless their messages are, fences it before each of
-  ///          three all-reduces.
+  ///          two all-reduces.
   void orthogonalise(Exec const& exec, int k);
   /// The column that the last call, for k, made. Fences `exec`.
   HessenbergColumn column(Exec const& exec, int k) const;
@@ -72,9 +77,8 @@ class KrylovBasis {
   using Coefficients = Kokkos::View<double*, MemorySpace>;
   using HostCoefficients = Kokkos::View<double*, PinnedSpace>;  // kernels write there
 
-  // w -= Q update, then the products Q'w, or w'w, go to `result`.
-  enum class Products { Basis, Norm };
-  void pass(Exec const& exec, int k, double const* update, Products products, std::int64_t result);
+  // w -= Q update, then what the purpose says; sums go to `result`.
+  void pass(Exec const& exec, int k, double const* update, Purpose purpose, std::int64_t result);
   void sum_chunks(Exec const& exec, int count, std::int64_t result);
   void sum_ranks(Exec const& exec, std::int64_t first, int count);
   bool sums_on_host() const { return comm_.size() > 1 && !link_.messages; }
@@ -85,7 +89,7 @@ class KrylovBasis {
   int vectors_;
   Kokkos::View<Stored*, MemorySpace> Q_;
   Vector<Scalar, MemorySpace> w_;        // of a narrow basis
-  Coefficients partial_, coefficients_;  // first products, second products, norm
+  Coefficients partial_, coefficients_;  // first products, second products and w'w
   HostCoefficients host_;
 };
 

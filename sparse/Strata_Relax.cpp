@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/detail/Strata_Instantiate.hpp>
+#include <sparse/detail/Strata_RowBlock.hpp>
+
+namespace strata::sparse {
+namespace {
+
+using namespace detail;
+using strata::detail::runs_on_host;
+
+/// r_i - sum of a_ij x_j for j != i, and a_ii, of the rows of a block.
+template <int Rows, class Scalar, Guess Initial>
+struct Remainders {
+  static constexpr bool selects = Initial == Guess::Zero;
+  std::int32_t swept;  ///< distance of the first row that is not, from the first of the block
+  Scalar sum[Rows], diagonal[Rows];
+
+  KOKKOS_FUNCTION bool wants(int r, std::int32_t distance) const {
+    return distance < swept - r || distance == 0;
+  }
+  KOKKOS_FUNCTION void add(int r, std::int32_t distance, Scalar value, Scalar x) {
+    bool const own = distance == 0;
+    if constexpr (Rows == 1) {
+      if (own)
+        diagonal[r] += value;
+      else
+        sum[r] -= value * x;
+    } else {  // no branch in a loop over rows, nor a sum of nothing where all rows agree
+      diagonal[r] = own ? diagonal[r] + value : diagonal[r];
+      sum[r] = own ? sum[r] : sum[r] - value * x;
+    }
+  }
+};
+
+template <int Rows, int Ahead, class Matrix, class Scalar, Guess Initial>
+struct Relax {
+  using Bounds =
+      std::conditional_t<Ahead == whole_row, Kokkos::LaunchBounds<64, 1>, Crowded<Scalar>>;
+  Matrix A;
+  RowRange range;
+  Scalar const* rhs;
+  Scalar* x;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t item) const {
+    RowBlock<Rows, Ahead> const block(range, item);
+    if (block.count <= 0) return;
+    Remainders<Rows, Scalar, Initial> left;
+    left.swept = static_cast<std::int32_t>(range.begin - block.row);
+    for (int r = 0; r < block.size(); ++r) {
+      left.sum[r] = rhs[block.row + r];
+      left.diagonal[r] = 0;
+    }
+    block.for_each_entry(A, static_cast<Scalar const*>(x), left);
+    for (int r = 0; r < block.size(); ++r) x[block.row + r] = left.sum[r] / left.diagonal[r];
+  }
+};
+
+/// All blocks of a sweep by one team of a device, one after the other.
+template <class Exec, class Matrix, class Scalar>
+struct RelaxInOrder {
+  static constexpr int threads = 512;
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<threads, 1>>;
+  using Member = typename Policy::member_type;
+  Matrix A;
+  Scalar const* rhs;
+  Scalar* x;
+  std::int64_t to_clear;  // first entries of x
+  FewBlocks blocks;
+  bool forward, backward;
+
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    for (std::int64_t i = team.team_rank(); i < to_clear; i += threads) x[i] = 0;
+    for (int b = 0; forward && b < blocks.count; ++b) sweep(team, blocks[b]);
+    for (int b = blocks.count; backward && b > 0; --b) sweep(team, blocks[b - 1]);
+  }
+
+ private:
+  KOKKOS_FUNCTION void sweep(Member const& team, RowRange range) const {
+    team.team_barrier();
+    Relax<1, whole_row, Matrix, Scalar, Guess::Given> const relax{A, range, rhs, x};
+    std::int64_t const items = RowBlock<1>::items(range);
+    for (std::int64_t item = team.team_rank(); item < items; item += threads) relax(item);
+  }
+};
+
+}  // namespace
+
+template <class Exec, class Matrix, class Scalar>
+void relax(Exec const& exec, Matrix const& A,
+           std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
+           Vector<Scalar, typename Exec::memory_space> const& x, RowRange range, Guess guess) {
+  constexpr int rows = item_rows<Exec>;
+  std::string const label = "strata::sparse::relax";
+  Scalar const* const rhs = r.data();
+  if (guess == Guess::Zero)
+    launch(label, exec, range,
+           Relax<rows, few, Matrix, Scalar, Guess::Zero>{A, range, rhs, x.data()});
+  else if (runs_on_host<Exec> || range.size() >= large_launch)
+    launch(label, exec, range,
+           Relax<rows, 9, Matrix, Scalar, Guess::Given>{A, range, rhs, x.data()});
+  else
+    launch(label, exec, range,
+           Relax<rows, whole_row, Matrix, Scalar, Guess::Given>{A, range, rhs, x.data()});
+}
+
+template <class Exec, class Matrix, class Scalar>
+void relax_in_order(Exec const& exec, Matrix const& A,
+                    std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
+                    Vector<Scalar, typename Exec::memory_space> const& x, FewBlocks const& blocks,
+                    bool forward, bool backward, Guess guess) {
+  bool const clears = guess == Guess::Zero;
+  if constexpr (runs_on_host<Exec>) {
+    if (clears) Kokkos::deep_copy(exec, x, Scalar(0));
+    for (int b = 0; forward && b < blocks.count; ++b) relax(exec, A, r, x, blocks[b], Guess::Given);
+    for (int b = blocks.count; backward && b > 0; --b)
+      relax(exec, A, r, x, blocks[b - 1], Guess::Given);
+  } else {
+    using Kernel = RelaxInOrder<Exec, Matrix, Scalar>;
+    static_assert(sizeof(Kernel) < 512, "a larger one would not be passed as an argument");
+    auto const entries = static_cast<std::int64_t>(x.extent(0));
+    Kokkos::parallel_for(
+        "strata::sparse::relax_in_order", typename Kernel::Policy(exec, 1, Kernel::threads),
+        Kernel{A, r.data(), x.data(), clears ? entries : 0, blocks, forward, backward});
+  }
+}
+
+#define STRATA_INSTANTIATE_RELAX(Space, Matrix, Scalar)                             \
+  template void relax(Space const&, Matrix const&,                                  \
+                      ConstVector<Scalar, Space::memory_space> const&,              \
+                      Vector<Scalar, Space::memory_space> const&, RowRange, Guess); \
+  template void relax_in_order(                                                     \
+      Space const&, Matrix const&, ConstVector<Scalar, Space::memory_space> const&, \
+      Vector<Scalar, Space::memory_space> const&, FewBlocks const&, bool, bool, Guess);
+#define STRATA_INSTANTIATE_SCALARS(Space, Matrix) \
+  STRATA_INSTANTIATE_RELAX(Space, Matrix, fp64)   \
+  STRATA_INSTANTIATE_RELAX(Space, Matrix, fp32)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_FOR_EACH_STORED_MATRIX)
+
+}  // namespace strata::sparse
