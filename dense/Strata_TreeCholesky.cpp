@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <array>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_Recording.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_LayeredSyrk.hpp>
 #include <dense/detail/Strata_TreePotrf.hpp>
 #include <utility>
+#include <vector>
 
 namespace strata::dense {
 
@@ -21,18 +21,26 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
   detail::TreePotrf<ExecutionSpace>(blas, tree, info)();
 }
 
-// What was recorded is for the places of the tree's blocks and of the status.
+// What was recorded is for the places of all of the tree's blocks and of the status.
 template <class ExecutionSpace>
 struct RepeatedPotrf<ExecutionSpace>::State {
-  using Places = std::array<void const*, 3>;
+  using Places = std::vector<void const*>;
 
   State(ExecutionSpace const& exec, Tree const& factored) : tree(factored), blas(exec) {}
   ~State() { blas.exec().fence("strata::dense::RepeatedPotrf: free the scratch"); }
 
+  Places now(InfoView const& info) const {
+    Places found{info.data()};
+    for (auto const& node : tree.nodes())
+      for (auto const& block : {node.working, node.stored, node.inverse, node.low_inverse})
+        found.push_back(block.data);
+    return found;
+  }
+
   Tree const& tree;
   LeafBlas<ExecutionSpace> blas;
   strata::detail::Recording<ExecutionSpace> recording;
-  Places places = {};
+  Places places;
 };
 
 template <class ExecutionSpace>
@@ -50,12 +58,11 @@ template <class ExecutionSpace>
 void RepeatedPotrf<ExecutionSpace>::operator()(InfoView const& info) {
   State& s = *state_;
   if (s.tree.order() == 0) return;
-  typename State::Places const places = {s.tree.root().working.data, s.tree.root().stored.data,
-                                         info.data()};
+  auto places = s.now(info);
   if (places != s.places) {
     s.blas.exec().fence("strata::dense::RepeatedPotrf: another recording");
     s.recording = {};
-    s.places = places;
+    s.places = std::move(places);
   }
   s.recording.run(s.blas.exec(), [&] { tree_potrf(s.blas, s.tree, info); });
 }

@@ -39,7 +39,8 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
 /// likelihood's maximum: from the second time on a device gets it as one graph, so that a chain of
 /// short kernels does not wait for a host that launches them.
 ///
-/// Result, Sync, Throws, Error   as `tree_potrf`; a Kokkos tool sees plain calls.
+/// Result, Throws, Error   as `tree_potrf`. Sync: as that, and fences where blocks or *info have moved since
+/// the last call, after which the next one is plain; a Kokkos tool that watches kernels sees plain calls.
 /// Memory   the scratch of a LeafBlas of its own, to which the graph refers.
 template <class ExecutionSpace>
 class RepeatedPotrf {
