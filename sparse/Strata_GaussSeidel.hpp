@@ -26,7 +26,8 @@ void gauss_seidel(Exec const& exec, Matrix const& A, std::vector<RowRange> const
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::gauss_seidel");
   bool const is_device = !strata::detail::runs_on_host<Exec>;
   constexpr std::int64_t few_rows = 8192;  // whose blocks take one team less than launches do
-  if (is_device && A.rows() < few_rows && blocks.size() <= FewBlocks::most) {
+  bool const is_small = A.rows() < few_rows && A.stored() < 32 * few_rows;
+  if (is_device && is_small && blocks.size() <= FewBlocks::most) {
     FewBlocks few;
     for (auto const block : blocks) few.begin[++few.count] = static_cast<std::int32_t>(block.end);
     return relax_in_order(exec, A, r, x, few, sweep != Sweep::Backward, sweep != Sweep::Forward,

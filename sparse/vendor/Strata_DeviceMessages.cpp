@@ -140,13 +140,13 @@ std::vector<DeviceIdentity> devices_of(Device const& exec, Communicator const& c
 Handle made(Device const& exec, Communicator const& comm) {
   ncclUniqueId id{};
   comm.agree([&] {
+    select(exec);
     if (comm.rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   });
   check_mpi(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm.mpi()), "MPI_Bcast");
   Handle handle;
   comm.agree([&] {
     ncclComm_t joined = nullptr;
-    select(exec);
     ncclResult_t const status = ncclCommInitRank(&joined, comm.size(), id, comm.rank());
     STRATA_REQUIRE(VendorError, status == ncclSuccess,
                    "ncclCommInitRank: ", ncclGetErrorString(status),
