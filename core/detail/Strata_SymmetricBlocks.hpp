@@ -11,7 +11,7 @@ namespace strata::detail {
 /// `LeafBlas::symm` by halves, down to blocks whose elements lie less than `most` apart: A11 and A22 by
 /// `blas.symm`, the block between them by two products.
 ///
-/// cublasDsymm takes 3.6 times as long once the places of a matrix don't fit 32 bits.
+/// cublasDsymm takes several times as long once the places of a matrix don't fit 32 bits.
 template <class Blas, class Matrix>
 void symm_by_blocks(Blas& blas, std::int64_t most, Uplo uplo, double alpha, Matrix const& A,
                     Matrix const& B, double beta, Matrix const& C) {

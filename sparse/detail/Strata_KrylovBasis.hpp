@@ -29,8 +29,8 @@ enum class Purpose;
 /// bits from run to run. CGS2 reads the basis three times: the first update and the second
 /// products share a pass, the second update and the scaling the last one. The norm that scales is that of
 /// the vector between them less its products with the basis (Pythagoras), so that two sums over the ranks
-/// do: good to rounding unless the first projection left nothing but rounding errors, and beta q_k is the
-/// rest of the vector in any case.
+/// do. It is good to rounding unless the first projection left little but what the basis lacks in
+/// orthogonality: then q_k's length is not 1, or beta and q_k are 0, and a solver must look at the residual.
 ///
 /// A basis may be stored narrower than the Scalar that it is worked on in, as multiples of 2^-15; then q_k is what
 /// was stored.
@@ -60,7 +60,7 @@ class KrylovBasis {
 
   /// Vector 0 = alpha r. Enqueued on `exec`.
   void start(Exec const& exec, double alpha, Vector<double, MemorySpace> const& r);
-  /// Make vector k orthogonal to those before it and scale it to length 1.
+  /// Make vector k orthogonal to those before it and scale it to length 1, as good as the norm is (above).
   ///
   /// Result   vector k as it was = Q h + beta q_k, to Stored's rounding, for `column` to tell. If beta is 0, q_k is 0.
   /// Sync     enqueued on `exec`; of several ranks, unless their messages are, fences it before each of
