@@ -117,7 +117,7 @@ def project_options(top):
     text = "\n".join(path.read_text(encoding="utf-8") for path in [top / "CMakeLists.txt", *sorted((top / "cmake").glob("*.cmake"))])
     found = set(re.findall(r"\boption\(\s*(Strata_\w+)\b(?!\$)", text))
     found |= set(re.findall(r"\bset\(\s*(Strata_\w+)\s+[^)]*\bCACHE\b", text))
-    return found | {f"Strata_ENABLE_TPL_{name}" for name in re.findall(r"\bstrata_tpl\(\s*(\w+)", text)}
+    return found | {f"Strata_ENABLE_TPL_{name}" for name in re.findall(r"\bstrata_(?:plain_)?tpl\(\s*(\w+)", text)}
 
 
 def named_variants(condition):
