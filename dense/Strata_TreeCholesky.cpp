@@ -32,8 +32,8 @@ struct RepeatedPotrf<ExecutionSpace>::State {
   Places now(InfoView const& info) const {
     Places found{info.data()};
     for (auto const& node : tree.nodes())
-      for (auto const& block : {node.working, node.stored, node.inverse, node.low_inverse})
-        found.push_back(block.data);
+      found.insert(found.end(),
+                   {node.working.data, node.stored.data, node.inverse.data, node.low_inverse.data});
     return found;
   }
 
