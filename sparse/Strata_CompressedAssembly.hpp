@@ -11,11 +11,21 @@
 namespace strata::sparse {
 namespace detail {
 
-/// The distances from the diagonal that the rows of a slice have, each once: in the order of the
-/// longest row, so that sums keep the order in which the entries were given.
+/// source(i, emit) with the entries up to the diagonal before the others, each part as it is given.
+template <class Source, class Emit>
+KOKKOS_FUNCTION void lower_first(Source const& source, std::int64_t i, Emit const& emit) {
+  for (bool const upper : {false, true})
+    source(i, [&](std::int64_t column, double value) {
+      if ((column > i) == upper) emit(column, value);
+    });
+}
+
+/// The distances from the diagonal that the rows of a slice have, each once: those up to 0 first, either part
+/// in the order of the longest row, so that sums keep the order in which its entries were given.
 struct Distances {
   static constexpr int room = 64;
   std::int32_t distance[room];
+  int lower = 0;  ///< how many are up to 0
   int count = 0;  ///< room + 1: there are more
 
   template <class Source>
@@ -27,9 +37,12 @@ struct Distances {
       source(i, [&](std::int64_t, double) { ++length; });
       if (length > most) longest = i, most = length;
     }
-    if (begin < end) insert_row(source, longest);
-    for (std::int64_t i = begin; i < end; ++i)
-      if (i != longest) insert_row(source, i);
+    for (bool const upper : {false, true}) {
+      if (begin < end) insert_row(source, longest, upper);
+      for (std::int64_t i = begin; i < end; ++i)
+        if (i != longest) insert_row(source, i, upper);
+      if (!upper) lower = count;
+    }
   }
 
   /// The place of `distance` among `count` of them, found at once for the one after place `last`;
@@ -45,10 +58,10 @@ struct Distances {
 
  private:
   template <class Source>
-  KOKKOS_FUNCTION void insert_row(Source const& source, std::int64_t i) {
+  KOKKOS_FUNCTION void insert_row(Source const& source, std::int64_t i, bool upper) {
     int last = -1;
     source(i, [&](std::int64_t column, double) {
-      if (count > room) return;
+      if (count > room || (column > i) != upper) return;
       auto const wanted = static_cast<std::int32_t>(column - i);
       last = find(distance, count, last, wanted);
       if (last < count) return;
@@ -70,16 +83,18 @@ struct ClassifySlices {
   KOKKOS_FUNCTION void operator()(std::int64_t number, RowStatistics& total) const {
     std::int64_t const begin = number * slice_rows,
                        end = begin + slice_rows < rows ? begin + slice_rows : rows;
-    std::int64_t first = cols, last = -1, widest = 0, entries = 0, outside = 0;
+    std::int64_t first = cols, last = -1, widest = 0, most_lower = 0, entries = 0, outside = 0;
     for (std::int64_t i = begin; i < end; ++i) {
-      std::int64_t length = 0;
+      std::int64_t length = 0, lower = 0;
       source(i, [&](std::int64_t column, double) {
         ++length;
+        lower += column <= i;
         outside += column < 0 || column >= cols;
         first = column < first ? column : first;
         last = column > last ? column : last;
       });
       widest = length > widest ? length : widest;
+      most_lower = lower > most_lower ? lower : most_lower;
       entries += length;
     }
     total += {entries, widest, outside};
@@ -91,6 +106,7 @@ struct ClassifySlices {
                                             : narrow ? Columns::Narrow
                                                      : Columns::Wide);
     slice.width = static_cast<std::uint32_t>(shared ? distances.count : widest);
+    slice.lower = static_cast<std::int32_t>(shared ? distances.lower : most_lower);
     slice.base = static_cast<std::int32_t>(first < cols ? first : 0);
     slices(number) = slice;
   }
@@ -177,7 +193,7 @@ struct FillCompressed {
     for (int k = 0; k < width; ++k) values[first + std::int64_t{k} * slice_rows] = 0;
     int length = 0, last = -1;
     if (i < rows)
-      source(i, [&](std::int64_t column, double value) {
+      lower_first(source, i, [&](std::int64_t column, double value) {
         last = kind == Columns::Shared
                    ? Distances::find(arrays.numbers.data() + slice.columns, width, last,
                                      static_cast<std::int32_t>(column - i))
@@ -211,7 +227,7 @@ struct FillCompressed {
 ///          may be kept apart or added up.
 /// Sync     fences `exec` twice, to read what was measured.
 /// Memory   stored() fp64 values and column_bytes(); no more than sliced ELL with 32-bit columns
-///          and 24 bytes for each 32 rows.
+///          and 32 bytes for each 32 rows.
 /// Throws   ShapeError if a number is negative or there are more than 2^31 - 1 columns; ValueError
 ///          if the source gives a column outside the matrix; MemoryError with the bytes.
 template <class Exec, class Source>

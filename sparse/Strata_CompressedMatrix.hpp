@@ -21,6 +21,8 @@ struct CompressedSlice {
   std::int64_t values = 0;   ///< place of the first value; entry k of row r is 32 k + r further on
   std::int64_t columns = 0;  ///< place of the first distance, 16-bit or 32-bit column
   std::int32_t base = 0;     ///< what 16-bit columns are counted from
+  std::int32_t lower =
+      0;  ///< entries of a row with which the last of those up to the diagonal is reached
   std::uint32_t width : 30 = 0;
   std::uint32_t kind : 2 = 0;  ///< Columns
 };
@@ -31,7 +33,8 @@ struct CompressedSlice {
 /// A copy is a reference to the same matrix. Where the rows of a slice have the same neighbours,
 /// relative to themselves, a slice stores each distance once, and a row that lacks one has the value
 /// 0 there; where columns lie close together they take 16 bits. Padded entries have the value 0 and
-/// some column of the matrix: x must be finite there for them to add nothing.
+/// some column of the matrix: x must be finite there for them to add nothing. In each row the entries up to
+/// the diagonal come first, so that a sweep from zero reads no others.
 ///
 /// Source   sliced ELL, M. Kreutzer et al., SISC 36(5), 2014, doi:10.1137/130930352; columns as
 ///          differences within a slice: X. Feng et al., ICPADS'11, doi:10.1109/ICPADS.2011.91;

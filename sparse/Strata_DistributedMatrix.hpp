@@ -50,7 +50,7 @@ class DistributedMatrix {
   /// The matrix of which `source` generates this rank's `rows` rows with global columns, in fp64.
   ///
   /// Rows are numbered rank by rank. If `source` has a member neighbourly_place(row), a permutation
-  /// of this rank's rows, the rows of a colour are ordered by it. Collective; fences `exec`. Throws what `make_ell_matrix`,
+  /// of this rank's rows, the rows of a colour are ordered by it on a device. Collective; fences `exec`. Throws what `make_ell_matrix`,
   /// `make_sweep_order`, `discover_halo` and `make_link` throw, on all ranks.
   template <class Source>
   DistributedMatrix(Exec const& exec, Communicator const& comm, std::int64_t rows,

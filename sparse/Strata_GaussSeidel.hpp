@@ -33,16 +33,9 @@ void gauss_seidel(Exec const& exec, Matrix const& A, std::vector<RowRange> const
     return relax_in_order(exec, A, r, x, few, sweep != Sweep::Backward, sweep != Sweep::Forward,
                           guess);
   }
-  if (guess == Guess::Zero && (sweep == Sweep::Backward || is_device))
-    Kokkos::deep_copy(exec, x, Scalar(0));
-  // Unless memory is all that it waits for, a device reads what is 0 faster than it tells what isn't.
-  auto const first = [&](RowRange block) {
-    bool const selects =
-        !is_device || (sizeof(typename Matrix::Value) == 8 && block.size() >= large_launch);
-    return guess == Guess::Zero && selects ? Guess::Zero : Guess::Given;
-  };
+  if (guess == Guess::Zero && sweep == Sweep::Backward) Kokkos::deep_copy(exec, x, Scalar(0));
   if (sweep != Sweep::Backward)
-    for (auto const block : blocks) relax(exec, A, r, x, block, first(block));
+    for (auto const block : blocks) relax(exec, A, r, x, block, guess);
   if (sweep != Sweep::Forward)
     for (auto block = blocks.rbegin(); block != blocks.rend(); ++block)
       relax(exec, A, r, x, *block, Guess::Given);

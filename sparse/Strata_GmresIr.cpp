@@ -43,9 +43,17 @@ std::int64_t GmresIr<Exec, Scalar, Stored>::bytes() const {
 }
 
 template <class Exec, class Scalar, class Stored>
+bool GmresIr<Exec, Scalar, Stored>::records(MotifTimes const* times) const {
+  bool const can = times == nullptr && !inner_.trace() && A_.is_enqueued() &&
+                   inner_.is_enqueued() && preconditioner_.is_enqueued() &&
+                   strata::detail::Recording<Exec>::is_possible();
+  return A_.comm().max(can ? 0 : 1) == 0;
+}
+
+template <class Exec, class Scalar, class Stored>
 bool GmresIr<Exec, Scalar, Stored>::cycle(Exec const& exec, double rho,
-                                          Vector<double, MemorySpace> const& x, GmresReport& report,
-                                          MotifTimes* times) {
+                                          Vector<double, MemorySpace> const& x, bool records,
+                                          GmresReport& report, MotifTimes* times) {
   auto const timed = [&](Motif motif, auto const& work) {
     MotifTimes::time(times, exec, motif, work);
   };
@@ -60,12 +68,7 @@ bool GmresIr<Exec, Scalar, Stored>::cycle(Exec const& exec, double rho,
         inner_.trace().enqueue(exec, TraceRow::Work, work, "orthogonalisation");
       });
     };
-    bool const waits_for_nothing =
-        A_.is_enqueued() && inner_.is_enqueued() && preconditioner_.is_enqueued();
-    if (times == nullptr && !inner_.trace() && waits_for_nothing)
-      steps_[static_cast<std::size_t>(k - 1)].run(exec, step);
-    else
-      step();
+    records ? steps_[static_cast<std::size_t>(k - 1)].run(exec, step) : step();
     detail::HessenbergColumn column = basis_.column(exec, k);
     double const beta = column.beta;
     if (!std::isfinite(beta)) break;
@@ -96,6 +99,7 @@ GmresReport GmresIr<Exec, Scalar, Stored>::solve(Exec const& exec,
   auto const start = std::chrono::steady_clock::now();
   GmresReport report;
   report.initial_residual = detail::norm(exec, A_.comm(), b, A_.rows());
+  bool const records = this->records(times);
   double before = 0;
   for (bool going = true;;) {
     double rho = 0;
@@ -111,7 +115,7 @@ GmresReport GmresIr<Exec, Scalar, Stored>::solve(Exec const& exec,
       report.status = GmresStatus::Stalled;
     else if (report.iterations < options_.max_iterations) {
       before = rho;
-      going = cycle(exec, rho, x, report, times);
+      going = cycle(exec, rho, x, records, report, times);
       ++report.cycles;
       continue;
     }

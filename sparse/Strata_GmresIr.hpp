@@ -50,8 +50,10 @@ class GmresIr {
                     Vector<double, MemorySpace> const& x, MotifTimes* times = nullptr);
 
  private:
+  // Whether steps are recorded: on all ranks or on none, since messages may be part of them. Collective.
+  bool records(MotifTimes const* times) const;
   // One cycle from the residual `rho`; whether x was updated by finite numbers.
-  bool cycle(Exec const& exec, double rho, Vector<double, MemorySpace> const& x,
+  bool cycle(Exec const& exec, double rho, Vector<double, MemorySpace> const& x, bool records,
              GmresReport& report, MotifTimes* times);
 
   DistributedMatrix<Exec> A_, inner_;

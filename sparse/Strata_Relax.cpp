@@ -12,31 +12,22 @@ using strata::detail::runs_on_host;
 /// r_i - sum of a_ij x_j for j != i, and a_ii, of the rows of a block.
 template <int Rows, class Scalar, Guess Initial>
 struct Remainders {
-  static constexpr bool selects = Initial == Guess::Zero;
+  static constexpr bool is_lower = Initial == Guess::Zero;
   std::int32_t swept;  ///< distance of the first row that is not, from the first of the block
   Scalar sum[Rows], diagonal[Rows];
 
-  KOKKOS_FUNCTION bool wants(int r, std::int32_t distance) const {
-    return distance < swept - r || distance == 0;
-  }
+  // No branch in a loop over rows, nor a sum of nothing where all rows agree; what x holds where it is not
+  // wanted may be anything.
   KOKKOS_FUNCTION void add(int r, std::int32_t distance, Scalar value, Scalar x) {
-    bool const own = distance == 0;
-    if constexpr (Rows == 1) {
-      if (own)
-        diagonal[r] += value;
-      else
-        sum[r] -= value * x;
-    } else {  // no branch in a loop over rows, nor a sum of nothing where all rows agree
-      diagonal[r] = own ? diagonal[r] + value : diagonal[r];
-      sum[r] = own ? sum[r] : sum[r] - value * x;
-    }
+    bool const own = distance == 0, other = is_lower ? distance < swept - r : !own;
+    diagonal[r] = own ? diagonal[r] + value : diagonal[r];
+    sum[r] = other ? sum[r] - value * x : sum[r];
   }
 };
 
 template <int Rows, int Ahead, class Matrix, class Scalar, Guess Initial>
 struct Relax {
-  using Bounds =
-      std::conditional_t<Ahead == whole_row, Kokkos::LaunchBounds<64, 1>, Crowded<Scalar>>;
+  using Bounds = std::conditional_t<Ahead == 9, Crowded<Scalar>, Kokkos::LaunchBounds<64, 1>>;
   Matrix A;
   RowRange range;
   Scalar const* rhs;
@@ -67,18 +58,24 @@ struct RelaxInOrder {
   Scalar* x;
   std::int64_t to_clear;  // first entries of x
   FewBlocks blocks;
-  bool forward, backward;
+  bool forward, backward, from_zero;  // forward, where from_zero
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     for (std::int64_t i = team.team_rank(); i < to_clear; i += threads) x[i] = 0;
-    for (int b = 0; forward && b < blocks.count; ++b) sweep(team, blocks[b]);
-    for (int b = blocks.count; backward && b > 0; --b) sweep(team, blocks[b - 1]);
+    if (from_zero)
+      for (int b = 0; b < blocks.count; ++b) sweep<half_row, Guess::Zero>(team, blocks[b]);
+    else
+      for (int b = 0; forward && b < blocks.count; ++b)
+        sweep<whole_row, Guess::Given>(team, blocks[b]);
+    for (int b = blocks.count; backward && b > 0; --b)
+      sweep<whole_row, Guess::Given>(team, blocks[b - 1]);
   }
 
  private:
+  template <int Ahead, Guess Initial>
   KOKKOS_FUNCTION void sweep(Member const& team, RowRange range) const {
     team.team_barrier();
-    Relax<1, whole_row, Matrix, Scalar, Guess::Given> const relax{A, range, rhs, x};
+    Relax<1, Ahead, Matrix, Scalar, Initial> const relax{A, range, rhs, x};
     std::int64_t const items = RowBlock<1>::items(range);
     for (std::int64_t item = team.team_rank(); item < items; item += threads) relax(item);
   }
@@ -91,17 +88,17 @@ void relax(Exec const& exec, Matrix const& A,
            std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
            Vector<Scalar, typename Exec::memory_space> const& x, RowRange range, Guess guess) {
   constexpr int rows = item_rows<Exec>;
-  std::string const label = "strata::sparse::relax";
-  Scalar const* const rhs = r.data();
+  auto const run = [&]<int Ahead, Guess Initial>() {
+    using Kernel = Relax<rows, Ahead, Matrix, Scalar, Initial>;
+    launch("strata::sparse::relax", exec, range, Kernel{A, range, r.data(), x.data()});
+  };
+  bool const is_large = runs_on_host<Exec> || range.size() >= large_launch;
   if (guess == Guess::Zero)
-    launch(label, exec, range,
-           Relax<rows, few, Matrix, Scalar, Guess::Zero>{A, range, rhs, x.data()});
-  else if (runs_on_host<Exec> || range.size() >= large_launch)
-    launch(label, exec, range,
-           Relax<rows, 9, Matrix, Scalar, Guess::Given>{A, range, rhs, x.data()});
+    is_large ? run.template operator()<9, Guess::Zero>()
+             : run.template operator()<half_row, Guess::Zero>();
   else
-    launch(label, exec, range,
-           Relax<rows, whole_row, Matrix, Scalar, Guess::Given>{A, range, rhs, x.data()});
+    is_large ? run.template operator()<9, Guess::Given>()
+             : run.template operator()<whole_row, Guess::Given>();
 }
 
 template <class Exec, class Matrix, class Scalar>
@@ -109,19 +106,20 @@ void relax_in_order(Exec const& exec, Matrix const& A,
                     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
                     Vector<Scalar, typename Exec::memory_space> const& x, FewBlocks const& blocks,
                     bool forward, bool backward, Guess guess) {
-  bool const clears = guess == Guess::Zero;
+  bool const is_zero = guess == Guess::Zero, clears = is_zero && !forward;
   if constexpr (runs_on_host<Exec>) {
     if (clears) Kokkos::deep_copy(exec, x, Scalar(0));
-    for (int b = 0; forward && b < blocks.count; ++b) relax(exec, A, r, x, blocks[b], Guess::Given);
+    for (int b = 0; forward && b < blocks.count; ++b) relax(exec, A, r, x, blocks[b], guess);
     for (int b = blocks.count; backward && b > 0; --b)
       relax(exec, A, r, x, blocks[b - 1], Guess::Given);
   } else {
     using Kernel = RelaxInOrder<Exec, Matrix, Scalar>;
     static_assert(sizeof(Kernel) < 512, "a larger one would not be passed as an argument");
     auto const entries = static_cast<std::int64_t>(x.extent(0));
-    Kokkos::parallel_for(
-        "strata::sparse::relax_in_order", typename Kernel::Policy(exec, 1, Kernel::threads),
-        Kernel{A, r.data(), x.data(), clears ? entries : 0, blocks, forward, backward});
+    Kokkos::parallel_for("strata::sparse::relax_in_order",
+                         typename Kernel::Policy(exec, 1, Kernel::threads),
+                         Kernel{A, r.data(), x.data(), clears ? entries : 0, blocks, forward,
+                                backward, is_zero && forward});
   }
 }
 

@@ -30,6 +30,9 @@ namespace strata::detail {
 template <class Exec>
 class Recording {
  public:
+  /// Whether `run` may replay rather than just run: on a device, where no tool watches now.
+  static bool is_possible() { return !runs_on_host<Exec> && !is_watched(); }
+
   /// Enqueue `work`. The first time it just runs, and loads its kernels; the second time it is recorded.
   ///
   /// What `work` enqueues must be the same each time, without a fence, on `exec` or on instances that

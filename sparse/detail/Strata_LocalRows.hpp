@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_DETAIL_LOCAL_ROWS_HPP
 
 #include <algorithm>
+#include <core/detail/Strata_Team.hpp>
 #include <cstdint>
 #include <numeric>
 #include <sparse/Strata_Communicator.hpp>
@@ -135,7 +136,8 @@ LocalMatrix<Exec> localise(Exec const& exec, Communicator const& comm, std::int6
   return local;
 }
 
-/// The order that `source` has for rows that lie close together; empty if it has none. Collective.
+/// The order that `source` has for rows that lie close together; empty if it has none, and on a host, whose
+/// slices share more distances without. Collective.
 template <class Exec, class Source>
 Vector<std::int32_t, typename Exec::memory_space> neighbourly_places(Exec const& exec,
                                                                      Communicator const& comm,
@@ -143,7 +145,8 @@ Vector<std::int32_t, typename Exec::memory_space> neighbourly_places(Exec const&
                                                                      Source const& source) {
   using Places = Vector<std::int32_t, typename Exec::memory_space>;
   Places places;
-  if constexpr (requires { source.neighbourly_place(rows); }) {
+  if constexpr (requires { source.neighbourly_place(rows); } &&
+                !strata::detail::runs_on_host<Exec>) {
     comm.agree([&] {
       places = allocate<Places>(exec, "strata::sparse::neighbourly_places", rows);
       Kokkos::parallel_for(

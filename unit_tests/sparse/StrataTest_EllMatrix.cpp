@@ -312,13 +312,41 @@ TYPED_TEST(EllMatrixTest, StoresColumnsInTheFewestBytesThatHoldThem) {
   auto const narrow = make_compressed_matrix(exec, 100, 100000, MixedRows{}, Columns::Narrow);
   EXPECT_EQ(kinds(exec, narrow),
             (std::vector{Columns::Narrow, Columns::Wide, Columns::Narrow, Columns::Narrow}));
-  EXPECT_EQ(narrow.column_bytes(), 4 * 24 + 32 * (2 + 2 * 4 + 9 * 2 + 2));
+  EXPECT_EQ(narrow.column_bytes(), 4 * 32 + 32 * (2 + 2 * 4 + 9 * 2 + 2));
   auto const wide = make_compressed_matrix(exec, 100, 100000, MixedRows{}, Columns::Wide);
   EXPECT_EQ(kinds(exec, wide), std::vector(4, Columns::Wide));
   EXPECT_LT(A.column_bytes(), narrow.column_bytes());
   EXPECT_LT(narrow.column_bytes(), wide.column_bytes());
   auto const random = make_compressed_matrix(exec, 64, 64, RandomRows{64, 20});
   EXPECT_EQ(kinds(exec, random), std::vector(2, Columns::Narrow));
+}
+
+// Entries up to the diagonal that do not come before the place that their slice says.
+template <class Exec, class Matrix>
+int misplaced(Exec const& exec, Matrix const& A) {
+  int count = 0;
+  Kokkos::parallel_reduce(
+      "strata::test::misplaced", Kokkos::RangePolicy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i, int& sum) {
+        auto const row = A.row(i);
+        for (int k = A.slice(i / Matrix::slice_rows).lower; k < row.width; ++k)
+          sum += A.column(i, k) <= i && A.values()[row.first + k * row.stride] != 0;
+      },
+      count);
+  return count;
+}
+
+TYPED_TEST(EllMatrixTest, EntriesUpToTheDiagonalComeFirst) {
+  TypeParam const exec;
+  for (auto const least : columns) {
+    EXPECT_EQ(misplaced(exec, make_compressed_matrix(exec, 257, 262, BandRows{262}, least)), 0);
+    EXPECT_EQ(misplaced(exec, make_compressed_matrix(exec, 67, 67, RandomRows{67, 40}, least)), 0);
+    auto const A = make_compressed_matrix(exec, 320, 320, BandRows{320}, least);
+    auto const slices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), A.arrays().slices);
+    exec.fence("strata::test::slices");
+    EXPECT_EQ(slices(3).lower, 3) << "of five distances three are up to 0";
+    EXPECT_EQ(slices(3).width, 5u);
+  }
 }
 
 TYPED_TEST(EllMatrixTest, CompressedRefusesWhatDoesNotFit) {

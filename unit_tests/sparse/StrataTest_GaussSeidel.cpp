@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <sparse/Strata_CompressedAssembly.hpp>
 #include <sparse/Strata_GaussSeidel.hpp>
 #include <sparse/Strata_StencilProblem.hpp>
 #include <sparse/Strata_SweepOrder.hpp>
@@ -120,16 +121,11 @@ std::vector<double> gathered(std::vector<double> const& x, std::vector<double> c
   return result;
 }
 
-template <class Exec, class Source>
-void expect_sweeps(std::int64_t n, Source const& source, ColouringMethod method) {
-  Exec const exec;
-  auto const A = make_ell_matrix<double, std::int32_t>(exec, n, n, source);
-  auto const rows = listed(n, source);
-  auto const order = ordered(exec, A, method);
-  auto const permuted = make_ell_matrix<double, std::int32_t>(
-      exec, n, n, PermutedRows<Matrix<Exec>>{A, order.old_row, order.new_row});
-  EXPECT_EQ(order.free_rows, n);
-  EXPECT_EQ(order.blocks.size(), static_cast<std::size_t>(order.colours));
+/// Sweeps of `permuted`, the matrix of `rows` in `order`, in each direction.
+template <class Exec, class Permuted, class Order>
+void expect_sweeps(Exec const& exec, RowList const& rows, Order const& order,
+                   Permuted const& permuted) {
+  auto const n = static_cast<std::int64_t>(rows.size());
   auto const sequence = to_host(exec, order.old_row), place = to_host(exec, order.new_row);
   std::vector<double> const back(sequence.rbegin(), sequence.rend());
   auto const r = random_vector(n, 3), start = random_vector(n, 4);
@@ -148,6 +144,20 @@ void expect_sweeps(std::int64_t n, Source const& source, ColouringMethod method)
       for (std::size_t i = 0; i < actual.size(); ++i)
         ASSERT_NEAR(actual[i], expected[i], 1e-13) << i;
     }
+}
+
+template <class Exec, class Source>
+void expect_sweeps(std::int64_t n, Source const& source, ColouringMethod method) {
+  Exec const exec;
+  auto const A = make_ell_matrix<double, std::int32_t>(exec, n, n, source);
+  auto const order = ordered(exec, A, method);
+  EXPECT_EQ(order.free_rows, n);
+  EXPECT_EQ(order.blocks.size(), static_cast<std::size_t>(order.colours));
+  PermutedRows<Matrix<Exec>> const permuted{A, order.old_row, order.new_row};
+  auto const rows = listed(n, source);
+  expect_sweeps(exec, rows, order, make_ell_matrix<double, std::int32_t>(exec, n, n, permuted));
+  for (auto const least : {Columns::Shared, Columns::Narrow, Columns::Wide})
+    expect_sweeps(exec, rows, order, make_compressed_matrix(exec, n, n, permuted, least));
 }
 
 template <class Exec>
