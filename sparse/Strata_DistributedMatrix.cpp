@@ -200,17 +200,16 @@ void DistributedMatrix<Exec>::residual(Exec const& exec, Vector<Scalar, MemorySp
 template <class Exec>
 template <class Scalar>
 void DistributedMatrix<Exec>::restrict_residual(Exec const& exec,
-                                                Vector<std::int32_t, MemorySpace> const& injection,
-                                                std::int64_t free,
+                                                Injection<MemorySpace> const& injection,
                                                 Vector<Scalar, MemorySpace> const& b,
                                                 Vector<Scalar, MemorySpace> const& x,
                                                 Vector<Scalar, MemorySpace> const& coarse) const {
-  auto const count = static_cast<std::int64_t>(injection.extent(0));
   std::visit(
       [&](auto const& A) {
-        beside_exchange(exec, x, "restriction", free, count, [&](RowRange range) {
-          sparse::restrict_residual(exec, A, injection, b, x, coarse, range);
-        });
+        beside_exchange(exec, x, "restriction", injection.free_rows, injection.rows(),
+                        [&](RowRange range) {
+                          sparse::restrict_residual(exec, A, injection, b, x, coarse, range);
+                        });
       },
       stored_);
 }
@@ -287,7 +286,7 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
       Vector<Scalar, Space::memory_space> const&, Vector<Scalar, Space::memory_space> const&) \
       const;                                                                                  \
   template void DistributedMatrix<Space>::restrict_residual(                                  \
-      Space const&, Vector<std::int32_t, Space::memory_space> const&, std::int64_t,           \
+      Space const&, Injection<Space::memory_space> const&,                                    \
       Vector<Scalar, Space::memory_space> const&, Vector<Scalar, Space::memory_space> const&, \
       Vector<Scalar, Space::memory_space> const&) const;                                      \
   template void DistributedMatrix<Space>::gauss_seidel(                                       \

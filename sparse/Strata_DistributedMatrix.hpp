@@ -122,11 +122,10 @@ class DistributedMatrix {
   template <class Scalar>
   void residual(Exec const& exec, Vector<Scalar, MemorySpace> const& b,
                 Vector<Scalar, MemorySpace> const& x, Vector<Scalar, MemorySpace> const& r) const;
-  /// coarse(c) = (b - A x)(injection(c)); the first `free` of the injected rows need no halo.
+  /// coarse(c) = (b - A x)(injection.fine_row(c)); its free rows are made beside the exchange.
   template <class Scalar>
-  void restrict_residual(Exec const& exec, Vector<std::int32_t, MemorySpace> const& injection,
-                         std::int64_t free, Vector<Scalar, MemorySpace> const& b,
-                         Vector<Scalar, MemorySpace> const& x,
+  void restrict_residual(Exec const& exec, Injection<MemorySpace> const& injection,
+                         Vector<Scalar, MemorySpace> const& b, Vector<Scalar, MemorySpace> const& x,
                          Vector<Scalar, MemorySpace> const& coarse) const;
   /// Gauss-Seidel for A x = r, other ranks' values as they were before the sweep (for Guess::Zero: 0, and
   /// nothing is sent). A Backward sweep waits for the halo first; Forward has the free rows swept meanwhile.

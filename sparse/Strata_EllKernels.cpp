@@ -40,20 +40,20 @@ struct Multiply {
   }
 };
 
-template <class Matrix, class Injection, class Scalar>
+template <class Matrix, class Scalar>
 struct RestrictResidual {
   using Bounds = Crowded<Scalar>;
   Matrix A;
-  Injection injection;
+  Injection<typename Matrix::MemorySpace> injection;
   RowRange range;
   Scalar const* b;
   Scalar const* x;
   Scalar* coarse;
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    std::int64_t const c = range.begin + item;
-    if (c >= range.end) return;
-    std::int64_t const fine = injection(c);
+    std::int64_t const place = range.begin + item;
+    if (place >= range.end) return;
+    std::int64_t const c = injection.coarse_row(place), fine = injection.fine_row(c);
     Products<1, Scalar, true> products{{b[fine]}};
     RowBlock<1>(fine).for_each_entry(A, x, products);
     coarse[c] = products.sum[0];
@@ -105,15 +105,13 @@ void residual(Exec const& exec, Matrix const& A,
 
 template <class Exec, class Matrix, class Scalar>
 void restrict_residual(
-    Exec const& exec, Matrix const& A,
-    ConstVector<std::int32_t, typename Exec::memory_space> const& injection,
+    Exec const& exec, Matrix const& A, Injection<typename Exec::memory_space> const& injection,
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& b,
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
     Vector<Scalar, typename Exec::memory_space> const& coarse, RowRange range) {
-  using Injection = ConstVector<std::int32_t, typename Exec::memory_space>;
-  launch_items("strata::sparse::restrict_residual", exec, range.size(),
-               RestrictResidual<Matrix, Injection, Scalar>{A, injection, range, b.data(), x.data(),
-                                                           coarse.data()});
+  launch_items(
+      "strata::sparse::restrict_residual", exec, range.size(),
+      RestrictResidual<Matrix, Scalar>{A, injection, range, b.data(), x.data(), coarse.data()});
 }
 
 template <class Exec, class Matrix>
@@ -123,18 +121,18 @@ bool is_exact_in(Exec const& exec, Matrix const& A, Precision precision) {
   });
 }
 
-#define STRATA_INSTANTIATE_KERNELS(Space, Matrix, Scalar)                                \
-  template void multiply(Space const&, Matrix const&,                                    \
-                         ConstVector<Scalar, Space::memory_space> const&,                \
-                         Vector<Scalar, Space::memory_space> const&, RowRange);          \
-  template void residual(Space const&, Matrix const&,                                    \
-                         ConstVector<Scalar, Space::memory_space> const&,                \
-                         ConstVector<Scalar, Space::memory_space> const&,                \
-                         Vector<Scalar, Space::memory_space> const&, RowRange);          \
-  template void restrict_residual(Space const&, Matrix const&,                           \
-                                  ConstVector<std::int32_t, Space::memory_space> const&, \
-                                  ConstVector<Scalar, Space::memory_space> const&,       \
-                                  ConstVector<Scalar, Space::memory_space> const&,       \
+#define STRATA_INSTANTIATE_KERNELS(Space, Matrix, Scalar)                          \
+  template void multiply(Space const&, Matrix const&,                              \
+                         ConstVector<Scalar, Space::memory_space> const&,          \
+                         Vector<Scalar, Space::memory_space> const&, RowRange);    \
+  template void residual(Space const&, Matrix const&,                              \
+                         ConstVector<Scalar, Space::memory_space> const&,          \
+                         ConstVector<Scalar, Space::memory_space> const&,          \
+                         Vector<Scalar, Space::memory_space> const&, RowRange);    \
+  template void restrict_residual(Space const&, Matrix const&,                     \
+                                  Injection<Space::memory_space> const&,           \
+                                  ConstVector<Scalar, Space::memory_space> const&, \
+                                  ConstVector<Scalar, Space::memory_space> const&, \
                                   Vector<Scalar, Space::memory_space> const&, RowRange);
 #define STRATA_INSTANTIATE_SCALARS(Space, Matrix) \
   STRATA_INSTANTIATE_KERNELS(Space, Matrix, fp64) \

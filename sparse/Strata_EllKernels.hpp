@@ -46,12 +46,27 @@ void residual(Exec const& exec, Matrix const& A,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
               Vector<Scalar, typename Exec::memory_space> const& r, RowRange range);
 
-/// coarse(c) = b(i) - (A x)(i) with i = injection(c), for the coarse rows c of `range`: the residual
-/// at the injected points alone.
+/// Which rows of a fine matrix are those of a coarse one.
+template <class MemorySpace>
+struct Injection {
+  Vector<std::int32_t, MemorySpace> fine_row;  ///< of each coarse row
+  /// The coarse rows, in the order in which they are made; empty: as they are numbered.
+  Vector<std::int32_t, MemorySpace> order;
+  std::int64_t free_rows = 0;  ///< leading ones of `order` whose fine rows need no halo
+
+  KOKKOS_FUNCTION std::int64_t rows() const {
+    return static_cast<std::int64_t>(fine_row.extent(0));
+  }
+  KOKKOS_FUNCTION std::int64_t coarse_row(std::int64_t place) const {
+    return order.extent(0) > 0 ? order(place) : place;
+  }
+};
+
+/// coarse(c) = b(i) - (A x)(i) with i = injection.fine_row(c), for the coarse rows c that have the places of `range`
+/// in the injection's order: the residual at the injected points alone.
 template <class Exec, class Matrix, class Scalar>
 void restrict_residual(
-    Exec const& exec, Matrix const& A,
-    ConstVector<std::int32_t, typename Exec::memory_space> const& injection,
+    Exec const& exec, Matrix const& A, Injection<typename Exec::memory_space> const& injection,
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& b,
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
     Vector<Scalar, typename Exec::memory_space> const& coarse, RowRange range);

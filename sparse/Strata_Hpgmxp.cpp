@@ -265,7 +265,7 @@ std::int64_t estimate_bytes(HpgmxpOptions const& options, int ranks) {
                       static_cast<double>(options.nz);
   double const coarser = 1 + 1.0 / 8 + 1.0 / 64 + 1.0 / 512, entries = 27 * rows;
   double const narrow = options.values ? static_cast<double>(traits(*options.values).bytes) : 4;
-  double const order = 8 + 4.0 / 8, vectors = 3 * 8 + 2 * 8 / 8.0;
+  double const order = 8 + 2 * 4.0 / 8, vectors = 3 * 8 + 2 * 8 / 8.0;
   double const basis = (has_fp64(options.run) || has_validation(options.run))
                            ? (options.restart + 3) * 8.0
                            : (options.restart + 3) * 4.0;

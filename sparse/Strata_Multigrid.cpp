@@ -3,7 +3,9 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <core/detail/Strata_Team.hpp>
 #include <sparse/Strata_Multigrid.hpp>
+#include <string>
 
 namespace strata::sparse {
 namespace {
@@ -23,16 +25,54 @@ void inject(Exec const& exec, StencilProblem const& fine, Rows<Exec> const& coar
       KOKKOS_LAMBDA(std::int64_t c) { injection(c) = fine_new(fine.injected(coarse_old(c))); });
 }
 
-// How many of the first `count` injected rows are not among the fine rows that need no halo.
-template <class Exec>
-std::int64_t count_dependent(Exec const& exec, Rows<Exec> const& injection, std::int64_t count,
-                             std::int64_t free) {
-  std::int64_t dependent = 0;
+template <class Matrix>
+KOKKOS_FUNCTION bool reads_halo(Matrix const& A, std::int64_t i) {
+  auto const row = A.row(i);
+  for (int k = 0; k < row.width; ++k)
+    if (A.column(i, k) >= A.rows()) return true;
+  return false;
+}
+
+// Coarse rows whose fine row reads no halo come first.
+template <class Exec, class Matrix>
+void put_free_first(Exec const& exec, Matrix const& A,
+                    Injection<typename Exec::memory_space>& injection) {
+  auto const fine_row = injection.fine_row, order = injection.order;
+  std::int64_t free = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::make_hierarchy::dependent", Policy<Exec>(exec, 0, count),
-      KOKKOS_LAMBDA(std::int64_t c, std::int64_t& sum) { sum += injection(c) >= free; }, dependent);
+      "strata::sparse::make_hierarchy::free", Policy<Exec>(exec, 0, injection.rows()),
+      KOKKOS_LAMBDA(std::int64_t c, std::int64_t& sum) { sum += !reads_halo(A, fine_row(c)); },
+      free);
   exec.fence("strata::sparse::make_hierarchy::counted");
-  return dependent;
+  Kokkos::parallel_scan(
+      "strata::sparse::make_hierarchy::free_first", Policy<Exec>(exec, 0, injection.rows()),
+      KOKKOS_LAMBDA(std::int64_t c, std::int64_t& before, bool final) {
+        bool const is_free = !reads_halo(A, fine_row(c));
+        if (final) order(is_free ? before : free + c - before) = static_cast<std::int32_t>(c);
+        before += is_free;
+      });
+  injection.free_rows = free;
+}
+
+// Of the rows of `coarse` into those of `fine`.
+template <class Exec>
+Injection<typename Exec::memory_space> make_injection(Exec const& exec, StencilProblem const& grid,
+                                                      DistributedMatrix<Exec> const& fine,
+                                                      DistributedMatrix<Exec> const& coarse) {
+  Injection<typename Exec::memory_space> injection;
+  auto const allocate = [&](char const* label) {
+    return detail::allocate<Rows<Exec>>(exec, std::string("strata::sparse::Injection::") + label,
+                                        coarse.rows());
+  };
+  injection.fine_row = allocate("fine_row");
+  inject(exec, grid, coarse.order().old_row, fine.order().new_row, injection.fine_row);
+  // What is made beside the exchange is a launch more.
+  constexpr std::int64_t few = std::int64_t{1} << 17;
+  if (fine.halo() > 0 && (strata::detail::runs_on_host<Exec> || coarse.rows() >= few)) {
+    injection.order = allocate("order");
+    std::visit([&](auto const& A) { put_free_first(exec, A, injection); }, fine.stored());
+  }
+  return injection;
 }
 
 template <class Exec, class Scalar>
@@ -64,7 +104,8 @@ std::int64_t Hierarchy<Exec>::bytes() const {
   std::int64_t sum = 0;
   for (auto const& level : levels)
     sum += level.A.bytes() +
-           static_cast<std::int64_t>(level.injection.extent(0) * sizeof(std::int32_t)) +
+           (level.injection.rows() + static_cast<std::int64_t>(level.injection.order.extent(0))) *
+               static_cast<std::int64_t>(sizeof(std::int32_t)) +
            2 * level.A.rows() * static_cast<std::int64_t>(sizeof(std::int32_t));
   return sum;
 }
@@ -94,21 +135,14 @@ Hierarchy<Exec> make_hierarchy(Exec const& exec, Communicator const& comm,
   StencilProblem grid = problem;
   for (int l = 0; l < levels; ++l) {
     hierarchy.levels.push_back(
-        {DistributedMatrix<Exec>(exec, comm, grid.rows(), grid, options), {}, 0});
+        {DistributedMatrix<Exec>(exec, comm, grid.rows(), grid, options), {}});
     if (l + 1 < levels) grid = grid.coarsened();
   }
   grid = problem;
   for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l, grid = grid.coarsened()) {
     auto& fine = hierarchy.levels[l];
     auto const& coarse = hierarchy.levels[l + 1].A;
-    comm.agree([&] {
-      fine.injection =
-          detail::allocate<Rows<Exec>>(exec, "strata::sparse::Hierarchy::injection", coarse.rows());
-      inject(exec, grid, coarse.order().old_row, fine.A.order().new_row, fine.injection);
-      std::int64_t const free = coarse.order().free_rows;
-      fine.free_injected =
-          count_dependent(exec, fine.injection, free, fine.A.order().free_rows) == 0 ? free : 0;
-    });
+    comm.agree([&] { fine.injection = make_injection(exec, grid, fine.A, coarse); });
   }
   return hierarchy;
 }
@@ -154,12 +188,10 @@ void Multigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
   });
   if (l + 1 == hierarchy_.levels.size()) return;
   auto const& coarse = work_[l];
-  timed(Motif::Restrict, [&] {
-    level.A.restrict_residual(exec, level.injection, level.free_injected, r, x, coarse.r);
-  });
+  timed(Motif::Restrict, [&] { level.A.restrict_residual(exec, level.injection, r, x, coarse.r); });
   cycle(exec, l + 1, coarse.r, coarse.x, times);
   timed(Motif::Prolong, [&] {
-    auto const work = [&] { prolong(exec, level.injection, coarse.x, x); };
+    auto const work = [&] { prolong(exec, level.injection.fine_row, coarse.x, x); };
     level.A.trace().enqueue(exec, TraceRow::Work, work, "prolongation");
   });
   timed(Motif::GaussSeidel, [&] {

@@ -18,9 +18,8 @@ struct Hierarchy {
   using MemorySpace = typename Exec::memory_space;
   struct Level {
     DistributedMatrix<Exec> A;
-    Vector<std::int32_t, MemorySpace>
-        injection;                   ///< this level's row of each row of the next; none on the last
-    std::int64_t free_injected = 0;  ///< leading ones that need no halo
+    Injection<MemorySpace>
+        injection;  ///< of the next level's rows into this one's; none on the last
   };
   std::vector<Level> levels;
 

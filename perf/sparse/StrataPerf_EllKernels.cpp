@@ -91,9 +91,7 @@ void residual_restrict(Run& run, Precision values, std::int64_t n) {
   auto const& coarse = hierarchy.levels.back().A;
   auto const x = filled<Scalar>(exec, level.A, 1), b = filled<Scalar>(exec, level.A, 0),
              c = filled<Scalar>(exec, coarse, 0);
-  run.measure(
-      [] {},
-      [&] { level.A.restrict_residual(exec, level.injection, level.free_injected, b, x, c); });
+  run.measure([] {}, [&] { level.A.restrict_residual(exec, level.injection, b, x, c); });
   // An eighth of the rows, all of x, b at the rows that are read, the numbers of those.
   run.count_bytes(entry_bytes(level.A) / 8 +
                   level.A.rows() * static_cast<std::int64_t>(sizeof(Scalar)) +

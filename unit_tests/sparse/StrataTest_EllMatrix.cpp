@@ -140,18 +140,25 @@ void expect_relaxed(Exec const& exec, Matrix const& A, Source const& source, Gue
 }
 
 template <class Exec, class Matrix>
-void expect_restricted(Exec const& exec, Matrix const& A) {
+void expect_restricted(Exec const& exec, Matrix const& A, bool reordered) {
   std::int64_t const n = A.rows(), coarse = 21;
   auto const x = to_device<double>(exec, random_vector(n, 2)),
              b = to_device<double>(exec, random_vector(n, 3));
   auto const all = to_device<double>(exec, random_vector(n, 4)),
              some = to_device<double>(exec, std::vector<double>(coarse));
-  std::vector<double> chosen(coarse);
-  for (std::size_t c = 0; c < chosen.size(); ++c) chosen[c] = static_cast<double>((c * 37) % n);
-  auto const injection = to_device<std::int32_t>(exec, chosen);
+  std::vector<double> chosen(coarse), backward(coarse);
+  for (std::size_t c = 0; c < chosen.size(); ++c) {
+    chosen[c] = static_cast<double>((c * 37) % n);
+    backward[c] = static_cast<double>(coarse - 1 - c);
+  }
+  Injection<typename Exec::memory_space> injection{to_device<std::int32_t>(exec, chosen), {}, 0};
+  if (reordered) injection.order = to_device<std::int32_t>(exec, backward);
   residual(exec, A, b, x, all, {0, n});
-  restrict_residual(exec, A, ConstVector<std::int32_t, typename Exec::memory_space>(injection), b,
-                    x, some, {0, coarse});
+  restrict_residual(exec, A, injection, b, x, some, {0, 5});
+  auto const begun = to_host(exec, some);
+  for (std::size_t c = 0; c < chosen.size(); ++c)
+    EXPECT_EQ(begun[c] != 0, reordered ? c >= coarse - 5 : c < 5) << c;
+  restrict_residual(exec, A, injection, b, x, some, {5, coarse});
   auto const fine = to_host(exec, all), result = to_host(exec, some);
   for (std::size_t c = 0; c < chosen.size(); ++c)
     EXPECT_NEAR(result[c], fine[static_cast<std::size_t>(chosen[c])], 1e-12);
@@ -261,10 +268,11 @@ TYPED_TEST(EllMatrixTest, RelaxesRowsWithTheirOwnDiagonal) {
 }
 TYPED_TEST(EllMatrixTest, RestrictsTheResidualAtChosenRows) {
   TypeParam const exec;
-  in_each_form<fp64>(exec, 100, 100, RandomRows{100, 30},
-                     [&](auto const& A) { expect_restricted(exec, A); });
-  in_each_form<fp64>(exec, 100, 100, BandRows{100},
-                     [&](auto const& A) { expect_restricted(exec, A); });
+  for (bool const reordered : {false, true}) {
+    auto const check = [&](auto const& A) { expect_restricted(exec, A, reordered); };
+    in_each_form<fp64>(exec, 100, 100, RandomRows{100, 30}, check);
+    in_each_form<fp64>(exec, 100, 100, BandRows{100}, check);
+  }
 }
 TYPED_TEST(EllMatrixTest, IsBuiltFromACrsMatrix) { expect_rows_of_crs<TypeParam>(); }
 TYPED_TEST(EllMatrixTest, KnowsWhichPrecisionLosesNothing) { expect_exactness_told<TypeParam>(); }
