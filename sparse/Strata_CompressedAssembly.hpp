@@ -84,22 +84,27 @@ struct ClassifySlices {
     std::int64_t const begin = number * slice_rows,
                        end = begin + slice_rows < rows ? begin + slice_rows : rows;
     std::int64_t first = cols, last = -1, widest = 0, most_lower = 0, entries = 0, outside = 0;
+    std::int64_t last_free = -1;  // row without an entry of the halo
     for (std::int64_t i = begin; i < end; ++i) {
       std::int64_t length = 0, lower = 0;
+      bool is_free = true;
       source(i, [&](std::int64_t column, double) {
         ++length;
         lower += column <= i;
+        is_free = is_free && column < rows;
         outside += column < 0 || column >= cols;
         first = column < first ? column : first;
         last = column > last ? column : last;
       });
       widest = length > widest ? length : widest;
       most_lower = lower > most_lower ? lower : most_lower;
+      last_free = is_free ? i : last_free;
       entries += length;
     }
     total += {entries, widest, outside};
     Distances const distances(source, begin, end);
-    bool const shared = least == Columns::Shared && are_shared(distances, widest, begin, end);
+    bool const shared =
+        least == Columns::Shared && are_shared(distances, widest, begin, end, last_free);
     bool const narrow = least != Columns::Wide && last - first < 65536;
     CompressedSlice slice;
     slice.kind = static_cast<std::uint32_t>(shared   ? Columns::Shared
@@ -113,12 +118,14 @@ struct ClassifySlices {
 
  private:
   // They never take more bytes than 16-bit columns would, whatever the values' type, and lead to
-  // columns of the matrix from every row.
+  // columns of the matrix from every row, to the halo's only from rows that read it.
   KOKKOS_FUNCTION bool are_shared(Distances const& distances, std::int64_t widest,
-                                  std::int64_t begin, std::int64_t end) const {
+                                  std::int64_t begin, std::int64_t end,
+                                  std::int64_t last_free) const {
     if (distances.count > Distances::room || 4 * distances.count > 5 * widest) return false;
     for (int k = 0; k < distances.count; ++k)
-      if (begin + distances.distance[k] < 0 || end - 1 + distances.distance[k] >= cols)
+      if (begin + distances.distance[k] < 0 || end - 1 + distances.distance[k] >= cols ||
+          (last_free >= 0 && last_free + distances.distance[k] >= rows))
         return false;
     return true;
   }

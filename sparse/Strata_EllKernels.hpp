@@ -17,9 +17,6 @@ struct RowRange {
   KOKKOS_FUNCTION std::int64_t size() const { return end - begin; }
 };
 
-/// Rows from which on a launch is large for a device.
-inline constexpr std::int64_t large_launch = std::int64_t{1} << 18;
-
 /// What x holds before a Gauss-Seidel sweep.
 enum class Guess {
   Given,
@@ -73,8 +70,8 @@ void restrict_residual(
 
 /// Relax the rows of `range`, no two of which may be adjacent: x_i = (r_i - sum_{j != i} a_ij x_j) / a_ii.
 ///
-/// With Guess::Zero only columns below range.begin count, which then must be the rows swept so far; of a
-/// CompressedMatrix no more is read than the entries up to the diagonal. The diagonal is read on the way: one pass over
+/// With Guess::Zero only columns below range.begin count, which then must be the rows swept so far, and of a
+/// CompressedMatrix about the entries up to the diagonal are read. The diagonal is read on the way: one pass over
 /// the matrix and no second vector.
 template <class Exec, class Matrix, class Scalar>
 void relax(Exec const& exec, Matrix const& A,
@@ -88,8 +85,8 @@ struct FewBlocks {
   int count = 0;
   KOKKOS_FUNCTION RowRange operator[](int block) const { return {begin[block], begin[block + 1]}; }
 };
-/// `relax` on one block after the other, forward, backward, or so and back, as if x were 0 at first with
-/// Guess::Zero. One kernel, of one team, on a device.
+/// `relax` on one block after the other, forward, backward, or so and back; with Guess::Zero as if the rows of x were
+/// 0 at first. One kernel, of one team, on a device.
 template <class Exec, class Matrix, class Scalar>
 void relax_in_order(Exec const& exec, Matrix const& A,
                     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,

@@ -44,6 +44,7 @@ std::int64_t GmresIr<Exec, Scalar, Stored>::bytes() const {
 
 template <class Exec, class Scalar, class Stored>
 bool GmresIr<Exec, Scalar, Stored>::records(MotifTimes const* times) const {
+  if constexpr (strata::detail::runs_on_host<Exec>) return false;
   bool const can = times == nullptr && !inner_.trace() && A_.is_enqueued() &&
                    inner_.is_enqueued() && preconditioner_.is_enqueued() &&
                    strata::detail::Recording<Exec>::is_possible();

@@ -38,9 +38,8 @@ PerMotif multigrid_bytes(std::vector<LevelSize> const& levels, StorageBytes cons
   double const entry = storage.value + storage.index, s = storage.scalar;
   for (std::size_t l = 0; l < levels.size(); ++l) {
     Size const fine(levels[l]);
-    // From zero: all indices, the values of the rows swept before and of the diagonal; r in, x out.
-    bytes[Motif::GaussSeidel] +=
-        storage.index * fine.N + storage.value * (fine.N + fine.n) / 2 + 2 * s * fine.n;
+    // From zero: the entries up to the diagonal; r in, x out.
+    bytes[Motif::GaussSeidel] += entry * (fine.N + fine.n) / 2 + 2 * s * fine.n;
     if (l + 1 == levels.size()) break;
     Size const coarse(levels[l + 1]);
     bytes[Motif::GaussSeidel] += entry * fine.N + 3 * s * fine.n;

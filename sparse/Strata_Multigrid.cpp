@@ -54,11 +54,20 @@ void put_free_first(Exec const& exec, Matrix const& A,
   injection.free_rows = free;
 }
 
+// What is made beside an exchange is a launch more.
+template <class Exec>
+bool is_worth_a_launch(std::int64_t rows, MatrixOptions const& options) {
+  constexpr std::int64_t few = std::int64_t{1} << 17;
+  return options.free_colours ? *options.free_colours > 0
+                              : strata::detail::runs_on_host<Exec> || rows >= few;
+}
+
 // Of the rows of `coarse` into those of `fine`.
 template <class Exec>
 Injection<typename Exec::memory_space> make_injection(Exec const& exec, StencilProblem const& grid,
                                                       DistributedMatrix<Exec> const& fine,
-                                                      DistributedMatrix<Exec> const& coarse) {
+                                                      DistributedMatrix<Exec> const& coarse,
+                                                      bool beside_exchange) {
   Injection<typename Exec::memory_space> injection;
   auto const allocate = [&](char const* label) {
     return detail::allocate<Rows<Exec>>(exec, std::string("strata::sparse::Injection::") + label,
@@ -66,12 +75,13 @@ Injection<typename Exec::memory_space> make_injection(Exec const& exec, StencilP
   };
   injection.fine_row = allocate("fine_row");
   inject(exec, grid, coarse.order().old_row, fine.order().new_row, injection.fine_row);
-  // What is made beside the exchange is a launch more.
-  constexpr std::int64_t few = std::int64_t{1} << 17;
-  if (fine.halo() > 0 && (strata::detail::runs_on_host<Exec> || coarse.rows() >= few)) {
+  if (fine.halo() == 0) {
+    injection.free_rows = coarse.rows();
+  } else if (beside_exchange) {
     injection.order = allocate("order");
     std::visit([&](auto const& A) { put_free_first(exec, A, injection); }, fine.stored());
   }
+  exec.fence("strata::sparse::make_hierarchy::injection");
   return injection;
 }
 
@@ -142,7 +152,10 @@ Hierarchy<Exec> make_hierarchy(Exec const& exec, Communicator const& comm,
   for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l, grid = grid.coarsened()) {
     auto& fine = hierarchy.levels[l];
     auto const& coarse = hierarchy.levels[l + 1].A;
-    comm.agree([&] { fine.injection = make_injection(exec, grid, fine.A, coarse); });
+    comm.agree([&] {
+      fine.injection = make_injection(exec, grid, fine.A, coarse,
+                                      is_worth_a_launch<Exec>(coarse.rows(), options));
+    });
   }
   return hierarchy;
 }

@@ -92,13 +92,13 @@ void relax(Exec const& exec, Matrix const& A,
     using Kernel = Relax<rows, Ahead, Matrix, Scalar, Initial>;
     launch("strata::sparse::relax", exec, range, Kernel{A, range, r.data(), x.data()});
   };
-  bool const is_large = runs_on_host<Exec> || range.size() >= large_launch;
-  if (guess == Guess::Zero)
-    is_large ? run.template operator()<9, Guess::Zero>()
-             : run.template operator()<half_row, Guess::Zero>();
-  else
-    is_large ? run.template operator()<9, Guess::Given>()
-             : run.template operator()<whole_row, Guess::Given>();
+  bool const is_zero = guess == Guess::Zero;
+  if constexpr (!runs_on_host<Exec>) {
+    if (!is_large(RowBlock<rows>::items(range)))
+      return is_zero ? run.template operator()<half_row, Guess::Zero>()
+                     : run.template operator()<whole_row, Guess::Given>();
+  }
+  is_zero ? run.template operator()<9, Guess::Zero>() : run.template operator()<9, Guess::Given>();
 }
 
 template <class Exec, class Matrix, class Scalar>

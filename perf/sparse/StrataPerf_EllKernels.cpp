@@ -82,6 +82,16 @@ void gauss_seidel(Run& run, Precision values, std::int64_t n) {
   run.count_ratio(text("gauss_seidel ", n));
 }
 
+// The entries up to the diagonal are read, and x is not.
+template <class Scalar>
+void sweep_from_zero(Run& run, Precision values, std::int64_t n) {
+  Exec const& exec = run.exec();
+  auto const A = matrix_of(exec, n, values);
+  auto const x = filled<Scalar>(exec, A, 1), r = filled<Scalar>(exec, A, 1);
+  run.measure([] {}, [&] { A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero); });
+  run.count_bytes(entry_bytes(A) / 2 + 2 * A.rows() * static_cast<std::int64_t>(sizeof(Scalar)));
+}
+
 template <class Scalar>
 void residual_restrict(Run& run, Precision values, std::int64_t n) {
   Exec const& exec = run.exec();
@@ -147,6 +157,8 @@ void register_kernels(Precision values, std::int64_t n) {
       text(traits(values).name, ',', traits(precision_of<Scalar>).name, "/n:", n);
   add("sparse/multiply", type, [=](Run& run) { multiply<Scalar>(run, values, n); });
   add("sparse/gauss_seidel", type, [=](Run& run) { gauss_seidel<Scalar>(run, values, n); });
+  add("sparse/gauss_seidel_from_zero", type,
+      [=](Run& run) { sweep_from_zero<Scalar>(run, values, n); });
   add("sparse/restrict_residual", type,
       [=](Run& run) { residual_restrict<Scalar>(run, values, n); });
 }

@@ -7,6 +7,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <string>

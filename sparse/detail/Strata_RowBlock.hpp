@@ -70,7 +70,7 @@ struct RowBlock {
     auto const first = static_cast<Index>(row);
     Index const* KOKKOS_RESTRICT columns = A.columns() + place.first;
     for_each_slot(
-        place.width, A.values() + place.first, place.stride, x + row,
+        {place.width, place.width}, A.values() + place.first, place.stride, x + row,
         [&](int k, int r) { return columns[k * place.stride + r] - first - r; }, kernel);
   }
   template <class Value, class Space, class Scalar, class Kernel>
@@ -78,36 +78,43 @@ struct RowBlock {
                                       Kernel& kernel) const {
     CompressedSlice const slice = A.slice(row / slice_rows);
     std::int64_t const lane = row % slice_rows;
-    int const width = Kernel::is_lower ? slice.lower : static_cast<int>(slice.width);
+    auto const whole = static_cast<int>(slice.width);
+    Slots const slots{Kernel::is_lower ? slice.lower : whole, whole};
     Value const* const values = A.values() + slice.values + lane;
     auto const first = static_cast<std::int32_t>(row);
     switch (static_cast<Columns>(slice.kind)) {
       case Columns::Shared: {
         std::int32_t const* KOKKOS_RESTRICT distances = A.numbers() + slice.columns;
         return for_each_slot(
-            width, values, slice_rows, x + row, [&](int k, int) { return distances[k]; }, kernel);
+            slots, values, slice_rows, x + row, [&](int k, int) { return distances[k]; }, kernel);
       }
       case Columns::Narrow: {
         std::uint16_t const* KOKKOS_RESTRICT narrow = A.narrow() + slice.columns + lane;
         std::int32_t const base = slice.base - first;
         return for_each_slot(
-            width, values, slice_rows, x + row,
+            slots, values, slice_rows, x + row,
             [&](int k, int r) { return base + narrow[k * slice_rows + r] - r; }, kernel);
       }
       case Columns::Wide: {
         std::int32_t const* KOKKOS_RESTRICT columns = A.numbers() + slice.columns + lane;
         return for_each_slot(
-            width, values, slice_rows, x + row,
+            slots, values, slice_rows, x + row,
             [&](int k, int r) { return columns[k * slice_rows + r] - first - r; }, kernel);
       }
     }
   }
 
  private:
+  /// How many of a row's slots are read, and how many there are.
+  struct Slots {
+    int width, whole;
+  };
+
   template <class Value, class Stride, class Scalar, class Distance, class Kernel>
-  KOKKOS_FUNCTION void for_each_slot(int width, Value const* KOKKOS_RESTRICT values, Stride stride,
-                                     Scalar const* x, Distance const& distance,
+  KOKKOS_FUNCTION void for_each_slot(Slots slots, Value const* KOKKOS_RESTRICT values,
+                                     Stride stride, Scalar const* x, Distance const& distance,
                                      Kernel& kernel) const {
+    int const width = slots.width;
     if constexpr (Rows == 1) {
       int begin = 0;
       for (; begin + Ahead <= width; begin += Ahead)
@@ -119,7 +126,7 @@ struct RowBlock {
           auto const at = distance(k, r);
           kernel.add(r, at, widened<Scalar>(values[k * stride + r]), x[r + at]);
         };
-        prefetch(values + k * stride);
+        prefetch(values, stride, slots, k);
         if (count == Rows) {
           for (int r = 0; r < Rows; ++r) entry(r);
         } else {
@@ -129,12 +136,15 @@ struct RowBlock {
     }
   }
 
-  // A host's own prefetchers follow this one stream at two thirds of the rate of its memory.
-  template <class Value>
-  KOKKOS_FUNCTION static void prefetch(Value const* entries) {
-    constexpr int line = 64, ahead = 64 * line;
-    auto const* const first = reinterpret_cast<char const*>(entries) + ahead;
-    for (int byte = 0; byte < Rows * int(sizeof(Value)); byte += line)
+  // A host's own prefetchers follow this one stream at two thirds of the rate of its memory. Of what is not read
+  // nothing is fetched either, as if the next slice were alike.
+  template <class Value, class Stride>
+  KOKKOS_FUNCTION static void prefetch(Value const* values, Stride stride, Slots slots, int k) {
+    constexpr int line = 64, bytes = Rows * int(sizeof(Value)), ahead = 64 * line / bytes;
+    int const later = k + ahead, skipped = later < slots.width ? 0 : slots.whole - slots.width;
+    [[maybe_unused]] auto const* const first =
+        reinterpret_cast<char const*>(values + (later + skipped) * stride);
+    for (int byte = 0; byte < bytes; byte += line)
       KOKKOS_IF_ON_HOST((__builtin_prefetch(first + byte);))
   }
 
@@ -163,6 +173,9 @@ template <class Scalar>
 using Crowded = Kokkos::LaunchBounds<crowd, sizeof(Scalar) == 4 ? 5 : 4>;
 constexpr int whole_row = 27, half_row = 14;  // of a 27-point stencil
 
+/// Whether a device's launch of so many items is large.
+inline bool is_large(std::int64_t items) { return items >= std::int64_t{1} << 18; }
+
 /// Runs a kernel's items on a device, in teams of neighbours that share what they read.
 template <class Exec, class Kernel>
 struct InTeams {
@@ -184,7 +197,7 @@ void launch_items(std::string const& label, Exec const& exec, std::int64_t items
         label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, items), kernel);
   } else {
     // Small launches are spread over the device.
-    int const threads = items >= large_launch ? crowd : 64;
+    int const threads = is_large(items) ? crowd : 64;
     auto const teams = static_cast<int>((items + threads - 1) / threads);
     using Kernels = InTeams<Exec, Kernel>;
     Kokkos::parallel_for(label, typename Kernels::Policy(exec, teams, threads), Kernels{kernel});

@@ -7,8 +7,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <sparse/Strata_DistributedMatrix.hpp>
+#include <sparse/Strata_Multigrid.hpp>
 #include <sparse/Strata_StencilProblem.hpp>
 #include <tuple>
 
@@ -291,6 +293,54 @@ void expect_errors_agreed() {
   }));
 }
 
+// Whether row fine_row(c) of A has a column of the halo, for each c.
+template <class Exec, class Matrix, class Rows>
+Vector<double, typename Exec::memory_space> halo_read(Exec const& exec, Matrix const& A,
+                                                      Rows const& fine_row) {
+  auto const flags =
+      to_device<double>(exec, std::vector<double>(static_cast<std::size_t>(fine_row.extent(0))));
+  Kokkos::parallel_for(
+      "strata::test::halo_read", Kokkos::RangePolicy<Exec>(exec, 0, fine_row.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t c) {
+        auto const row = A.row(fine_row(c));
+        for (int k = 0; k < row.width; ++k)
+          if (A.column(fine_row(c), k) >= A.rows()) flags(c) = 1;
+      });
+  return flags;
+}
+
+template <class Exec>
+void expect_free_rows_first() {
+  Exec const exec;
+  Communicator const comm(MPI_COMM_WORLD);
+  StencilProblem problem{8, 8, 8, 1, 1, comm.size()};
+  problem.pz = comm.rank();
+  for (int const free_colours : {0, 1}) {
+    MatrixOptions options;
+    options.free_colours = free_colours;
+    auto const level = make_hierarchy(exec, comm, problem, 2, options).levels.front();
+    auto const& injection = level.injection;
+    auto const flags = to_host(
+        exec, std::visit([&](auto const& A) { return halo_read(exec, A, injection.fine_row); },
+                         level.A.stored()));
+    auto order = to_host(exec, injection.order);
+    bool const ordered = free_colours > 0 && comm.size() > 1;
+    ASSERT_EQ(order.size(), ordered ? 64u : 0u);
+    EXPECT_EQ(injection.free_rows, comm.size() == 1   ? 64
+                                   : !ordered         ? 0
+                                   : comm.rank() == 0 ? 64
+                                                      : 48)
+        << "the first of four planes of even points lies at the rank below";
+    for (std::size_t place = 0; place < order.size(); ++place)
+      EXPECT_EQ(flags[static_cast<std::size_t>(order[place])],
+                static_cast<std::int64_t>(place) >= injection.free_rows);
+    std::sort(order.begin(), order.end());
+    std::vector<double> all(order.size());
+    std::iota(all.begin(), all.end(), 0.0);
+    EXPECT_EQ(std::vector<double>(order.begin(), order.end()), all);
+  }
+}
+
 template <class Space>
 struct Distributed : testing::Test {};
 TYPED_TEST_SUITE(Distributed, Spaces, SpaceNames);
@@ -318,6 +368,7 @@ TYPED_TEST(Distributed, WorksOnACommunicatorThatIsNotTheWorld) {
   MPI_Comm_free(&part);
 }
 TYPED_TEST(Distributed, HoldsTheBenchmarksProblem) { expect_stencil<TypeParam>(); }
+TYPED_TEST(Distributed, RestrictsRowsThatReadNoHaloFirst) { expect_free_rows_first<TypeParam>(); }
 TYPED_TEST(Distributed, Fp8HoldsItsValuesExactly) {
   expect_fp8_equals_bf16<TypeParam, float>();
   expect_fp8_equals_bf16<TypeParam, double>();

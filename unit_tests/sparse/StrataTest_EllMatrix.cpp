@@ -306,7 +306,7 @@ struct MixedRows {
     emit(row, 2.0);
     if (row == 40) emit(99999, 1.0);
     if (row == 70)
-      for (int k = 1; k < 9; ++k) emit(row + 3 * k * k, 1.0);
+      for (int k = 1; k < 9; ++k) emit(row - 3 * k, 1.0);
   }
 };
 
@@ -354,6 +354,29 @@ TYPED_TEST(EllMatrixTest, EntriesUpToTheDiagonalComeFirst) {
     exec.fence("strata::test::slices");
     EXPECT_EQ(slices(3).lower, 3) << "of five distances three are up to 0";
     EXPECT_EQ(slices(3).width, 5u);
+  }
+}
+
+/// 64 rows, of which those from 48 on have entries of the halo, at distances that all of a slice could share.
+struct HaloRows {
+  template <class Emit>
+  KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
+    emit(row, 2.0);
+    if (row >= 48) emit(row + 17, 1.0);
+    if (row == 63) emit(64, 1.0);
+  }
+};
+
+TYPED_TEST(EllMatrixTest, RowsWithoutAHaloReadNone) {
+  TypeParam const exec;
+  std::vector<double> values(81, 1), nothing(64, not_a_number);
+  for (std::size_t halo = 64; halo < values.size(); ++halo) values[halo] = not_a_number;
+  auto const x = to_device<double>(exec, values);
+  for (auto const least : columns) {
+    auto const y = to_device<double>(exec, nothing);
+    multiply(exec, make_compressed_matrix(exec, 64, 81, HaloRows{}, least), x, y, {0, 48});
+    auto const product = to_host(exec, y);
+    for (std::size_t i = 0; i < 48; ++i) EXPECT_EQ(product[i], 2) << i;
   }
 }
 
