@@ -21,8 +21,7 @@ struct CompressedSlice {
   std::int64_t values = 0;   ///< place of the first value; entry k of row r is 32 k + r further on
   std::int64_t columns = 0;  ///< place of the first distance, 16-bit or 32-bit column
   std::int32_t base = 0;     ///< what 16-bit columns are counted from
-  std::int32_t lower =
-      0;  ///< entries of a row with which the last of those up to the diagonal is reached
+  std::int32_t lower = 0;    ///< how many leading entries hold all up to the diagonal
   std::uint32_t width : 30 = 0;
   std::uint32_t kind : 2 = 0;  ///< Columns
 };

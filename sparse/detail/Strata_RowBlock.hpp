@@ -136,8 +136,8 @@ struct RowBlock {
     }
   }
 
-  // A host's own prefetchers follow this one stream at two thirds of the rate of its memory. Of what is not read
-  // nothing is fetched either, as if the next slice were alike.
+  // A host's own prefetchers follow this one stream at less than the rate of its memory. What a slice's sweep skips is
+  // not fetched either, as if the next slice were alike.
   template <class Value, class Stride>
   KOKKOS_FUNCTION static void prefetch(Value const* values, Stride stride, Slots slots, int k) {
     constexpr int line = 64, bytes = Rows * int(sizeof(Value)), ahead = 64 * line / bytes;
