@@ -147,8 +147,10 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
       ->capture_default_str()
       ->group(group);
   command
-      .add_option("--free-colours", matrix.free_colours,
-                  "how many colours may be swept while halos are under way [by the size]")
+      .add_option(
+          "--free-colours", matrix.free_colours,
+          "how many colours may be swept while halos are under way; with 0 nothing is restricted "
+          "meanwhile either [by the size]")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N")
       ->group(group);

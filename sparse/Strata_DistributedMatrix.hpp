@@ -24,7 +24,7 @@ struct MatrixOptions {
   std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
   /// How many colours' rows may be swept while the halo is under way; none: all on hosts, where a launch costs
   /// nothing, on devices as many of large matrices as take longer than the halo does: two, or one where a
-  /// device enqueues the messages.
+  /// device enqueues the messages. 0 keeps a hierarchy's restrictions from starting before the halo is there, too.
   std::optional<int> free_colours;
   Columns columns = Columns::Shared;  ///< the most compact form of columns that is tried
   Transport transport = Transport::Automatic;
