@@ -56,7 +56,7 @@ bool host_has_matrix_units(Precision precision) {
   static auto const units = detail::matrix_units();
   auto const name = "amx_" + std::string(traits(precision).name);
   return std::find(units.begin(), units.end(), name) != units.end() &&
-         vendor::OnednnMatmul::has_instructions(precision);
+         vendor::OnednnMatmul::has_instructions(precision) && vendor::OnednnMatmul::has_threads();
 }
 
 std::size_t available_memory_bytes() { return detail::available_memory_bytes(); }

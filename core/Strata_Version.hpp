@@ -65,7 +65,7 @@ struct Devices {
 Devices devices();
 
 /// Whether products on the host multiply such numbers on matrix units, many times as fast as fp32: a processor with AMX,
-/// in a build with oneDNN.
+/// in a build with oneDNN, in a process that was not forked from one that had made such products.
 bool host_has_matrix_units(Precision precision);
 
 /// Memory that this process can take without swapping: what the system has available, or what is

@@ -66,7 +66,7 @@ bool Blas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix co
                       Matrix const& C) {
   double const factor = alpha * scale_of(A) * scale_of(B);
   if (!is_arithmetic(A.precision)) {
-    if (!OnednnMatmul::has_instructions(A.precision) ||
+    if (!OnednnMatmul::has_instructions(A.precision) || !OnednnMatmul::has_threads() ||
         !detail::is_representable(Precision::fp32, factor) ||
         !detail::is_representable(Precision::fp32, beta))
       return false;

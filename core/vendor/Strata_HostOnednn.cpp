@@ -6,6 +6,9 @@
 #include <map>
 #include <tuple>
 #ifdef STRATA_ENABLE_TPL_ONEDNN
+#include <pthread.h>
+
+#include <atomic>
 #include <oneapi/dnnl/dnnl.hpp>
 #endif
 
@@ -57,6 +60,16 @@ dnnl::memory::data_type data_type(Precision precision) {
     default:
       return dnnl::memory::data_type::undef;
   }
+}
+
+std::atomic<bool> threads_started{false}, threads_lost{false};
+
+// The threads of an OpenMP region are not in a fork's child, and the next region waits for them.
+bool watch_forks() {
+  static bool const watched = pthread_atfork(nullptr, nullptr, [] {
+                                if (threads_started) threads_lost = true;
+                              }) == 0;
+  return watched;
 }
 
 using Matrix = OnednnMatmul::Matrix;
@@ -122,8 +135,11 @@ bool OnednnMatmul::has_instructions(Precision operands) {
   return operands == Precision::fp32;
 }
 
+bool OnednnMatmul::has_threads() { return !threads_lost && watch_forks(); }
+
 bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
                         double beta, Matrix const& C) {
+  if (!has_threads()) return false;
   bool const is_rounded = C.precision == A.precision && beta == 0;  // once, from the sum in fp32
   if ((C.precision != Precision::fp32 && !is_rounded) || A.precision != B.precision ||
       !has_instructions(A.precision))
@@ -131,6 +147,7 @@ bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix 
   // oneDNN 3.7 with avx512_core_bf16 reads a source of one row as if its entries were contiguous.
   if (C.cols == 1 && op_b == Op::Trans && B.ld > 1) return false;
   return checked("matmul", [&] {
+    threads_started = true;
     Impl::Entry& entry = impl_->find(op_a, op_b, alpha, A, B, beta, C);
     if (!entry.primitive) return false;
     auto const memory = [&](dnnl::memory::desc const& desc, void* data) {
@@ -147,6 +164,7 @@ bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix 
 struct OnednnMatmul::Impl {};
 OnednnMatmul::OnednnMatmul() = default;
 bool OnednnMatmul::has_instructions(Precision) { return false; }
+bool OnednnMatmul::has_threads() { return false; }
 bool OnednnMatmul::gemm(Op, Op, double, Matrix const&, Matrix const&, double, Matrix const&) {
   return false;
 }

@@ -25,7 +25,12 @@ class OnednnMatmul {
   /// Whether this CPU has instructions that multiply such numbers (AMX, AVX512-BF16, AVX512-FP16).
   static bool has_instructions(Precision operands);
 
-  /// C = alpha op(A) op(B) + beta C without scales; false, with nothing done, if oneDNN has no such product.
+  /// Whether oneDNN can run in this process. It can't in one that was forked after products were made:
+  /// OpenMP's threads stayed behind, and a product would wait for them for ever.
+  static bool has_threads();
+
+  /// C = alpha op(A) op(B) + beta C without scales; false, with nothing done, if oneDNN has no such product
+  /// or no threads.
   bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
             Matrix const& C);
 

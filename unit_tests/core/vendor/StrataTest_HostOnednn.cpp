@@ -3,8 +3,11 @@
 // oneDNN's products, whatever the strides.
 #include <gtest/gtest.h>
 
+#include <core/Strata_Version.hpp>
 #include <core/vendor/Strata_HostOnednn.hpp>
+#include <string>
 
+#include "StrataTest_Child.hpp"
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 
@@ -42,6 +45,51 @@ TEST(OnednnMatmul, EqualsTheReferenceForAllTransposesAndFactors) {
           }
   }
 }
+
+// fork() copies none of the threads that a product has started, for which the next one would wait for ever.
+TEST(OnednnMatmul, RefusesInAForkOfAProcessThatHasUsedIt) {
+  using Stored = StoredMatrix<Kokkos::DefaultHostExecutionSpace>;
+  vendor::OnednnMatmul matmul;
+  if (!vendor::OnednnMatmul::has_instructions(fp32)) GTEST_SKIP() << "a build without oneDNN";
+  int const n = 400;  // enough for several threads
+  auto const numbers = [n](double seed) {
+    return reference::generate(n, n, [seed](auto i, auto j) { return seed * (i % 7 - j % 5); });
+  };
+  Stored const A(numbers(1), fp32), B(numbers(2), fp32), C(numbers(0), fp32);
+  auto const product = [&] {
+    return matmul.gemm(Op::NoTrans, Op::Trans, 1, A.ref(), B.ref(), 0, C.ref());
+  };
+  ASSERT_TRUE(product());
+  EXPECT_TRUE(vendor::OnednnMatmul::has_threads());
+  std::string const text = in_child([&]() -> std::string {
+    if (vendor::OnednnMatmul::has_threads()) return "says that it has threads";
+    if (product()) return "multiplies";
+    if (host_has_matrix_units(bf16) || host_has_matrix_units(fp16)) return "has matrix units";
+    return in_child(
+        [&] { return product() ? "multiplies" : "refuses"; });  // the child's child, too
+  });
+  EXPECT_EQ(text, "refuses");
+  EXPECT_TRUE(product());
+}
+
+#ifdef KOKKOS_ENABLE_SERIAL
+// What a child computes without oneDNN is what its parent does with it.
+TEST(OnednnMatmul, IsReplacedInAForkByPlainLoops) {
+  using Stored = StoredMatrix<Kokkos::Serial>;
+  auto const a = reference::random(200, 90, 1), b = reference::random(90, 200, 2);
+  Stored const A(a, bf16), B(b, bf16), C(reference::random(200, 200, 3), fp32);
+  auto const is_right = [&] {
+    LeafBlas<Kokkos::Serial> blas{Kokkos::Serial()};
+    blas.gemm(Op::NoTrans, Op::NoTrans, 1, A.ref(), B.ref(), 0, C.ref());
+    auto const x = A.read(), y = B.read();
+    return is_close(C.read(), reference::gemm(1, x, y, 0, C.read()),
+                    reference::gemm(1, reference::abs(x), reference::abs(y), 0, C.read()),
+                    {90, fp32, fp32});
+  };
+  ASSERT_TRUE(is_right());
+  EXPECT_EQ(in_child([&] { return is_right() ? "right" : "wrong"; }), "right");
+}
+#endif
 
 // One rounding of the sum, also into the low type itself.
 TEST(OnednnMatmul, RoundsOnceIntoTheOperandsType) {
