@@ -16,7 +16,6 @@
 #include <vector>
 
 using namespace strata::c::detail;
-using strata::LeafBlas;
 using strata::Precision;
 using strata::Uplo;
 using strata::dense::LayerList;
@@ -26,7 +25,12 @@ namespace {
 constexpr bool on_host = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible;
 
 // LAPACK's iter where fp64 had to do it.
-enum Fallback : std::int64_t { overflowed = -2, broke_down = -3, diverged = -31 };
+enum Fallback : std::int64_t {
+  not_worth_it = -1,
+  overflowed = -2,
+  broke_down = -3,
+  diverged = -31
+};
 
 // All but the leaves in `low`.
 LayerList over_fp32(Precision low, std::int64_t n) {
@@ -38,9 +42,14 @@ LayerList over_fp32(Precision low, std::int64_t n) {
   return LayerList(std::move(layers));
 }
 
+// From so many columns on their refinement costs more than a factorisation in low precision saves.
+bool has_many_columns(std::int64_t n, std::int64_t nrhs) { return nrhs > n / 8; }
+
 // What is tried before fp64, in this order: fp32 is what LAPACK's own would take.
-std::vector<LayerList> low_layers(std::int64_t n, std::optional<LayerList> const& asked) {
+std::vector<LayerList> low_layers(std::int64_t n, std::int64_t nrhs,
+                                  std::optional<LayerList> const& asked) {
   if (asked) return {*asked};
+  if (has_many_columns(n, nrhs)) return {};
   LayerList const plain{Precision::fp32};
   LayerList const lowest =
       on_host ? over_fp32(Precision::bf16, n) : strata::dense::automatic_layers<Exec>(n);
@@ -108,26 +117,31 @@ strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, double* A, int64
     Choices const asked = choices(options);
     if (n == 0) return;
     User const user;
-    Exec const exec = new_instance();
+    Workbench const bench;
+    Exec const& exec = bench.exec();
     Operand<double> const a(exec, A, n, n, lda, part_of(triangle));
     Operand<double const> const b(exec, B, n, nrhs, ldb, Part::All);
     Operand<double> const x(exec, X, n, nrhs, ldx, Part::None);
-    auto const tries = low_layers(n, asked.layers);
+    auto const tries = low_layers(n, nrhs, asked.layers);
+    *iter = not_worth_it;
     for (auto const& layers : tries) {
       *iter = solve_low(exec, triangle, a.matrix(), b.matrix(), x.matrix(), layers, asked,
                         &layers == &tries.back());
       if (*iter >= 0 || *iter == overflowed) break;
     }
     if (*iter < 0) {
-      LeafBlas<Exec> blas(exec);
-      order = potrf_in_place(blas, triangle, a.matrix(), 0);
-      a.write_back(exec, part_of(triangle));
-      if (order == 0 && nrhs > 0) {
-        blas.convert(strata::Op::NoTrans, b.matrix(), x.matrix());
-        potrs_in_place(blas, triangle, a.matrix(), x.matrix());
-      }
+      overwrite(a.in_place(), [&] {
+        order = potrf_in_place(bench, triangle, a.matrix(), 0);
+        if (order == 0 && nrhs > 0) {
+          bench.blas().convert(strata::Op::NoTrans, b.matrix(), x.matrix());
+          potrs_in_place(bench, triangle, a.matrix(), x.matrix());
+        }
+      });
     }
-    if (order == 0) x.write_back(exec, Part::All);
-    exec.fence("strata::c::dsposv: X is written");
+    overwrite(*iter < 0, [&] {
+      if (*iter < 0) a.write_back(exec, part_of(triangle));
+      if (order == 0) x.write_back(exec, Part::All);
+      exec.fence("strata::c::dsposv: X is written");
+    });
   });
 }

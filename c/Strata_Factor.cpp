@@ -3,7 +3,6 @@
 // The handle: a factorisation in layers, refined solves, the report.
 #include <c/strata.h>
 
-#include <algorithm>
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_Operand.hpp>
 #include <c/detail/Strata_Options.hpp>
@@ -15,14 +14,14 @@
 using namespace strata::c::detail;
 using strata::Uplo;
 
-struct strata_factor {
+namespace {
+
+// What of a factor lives as long as Kokkos does.
+struct Work {
   using Factor = strata::dense::CholeskyFactor<Exec>;
 
-  strata_factor(Uplo uplo, std::int64_t order, double const* data, std::int64_t ld,
-                Choices const& options)
-      : n(order),
-        choices(options),
-        A(exec, data, n, n, ld, part_of(uplo)),
+  Work(Uplo uplo, std::int64_t n, double const* data, std::int64_t ld, Choices const& options)
+      : A(exec, data, n, n, ld, part_of(uplo)),
         layers(options.layers ? *options.layers : strata::dense::automatic_layers<Exec>(n)),
         factor(with_checked_options(
             [&] { return Factor(exec, lower_view(uplo), layers, options.cholesky); })) {}
@@ -30,19 +29,37 @@ struct strata_factor {
   // The triangle that is read, as the lower one.
   Factor::MatrixView lower_view(Uplo uplo) const {
     auto const a = A.matrix();
-    auto const order = static_cast<std::size_t>(n), ld = static_cast<std::size_t>(a.ld);
+    auto const order = static_cast<std::size_t>(a.rows), ld = static_cast<std::size_t>(a.ld);
     bool const lower = uplo == Uplo::Lower;
     Kokkos::LayoutStride const layout(order, lower ? 1 : ld, order, lower ? ld : 1);
     return Factor::MatrixView(static_cast<double const*>(a.data), layout);
   }
 
-  User user;  // first: Kokkos outlives the rest
   Exec exec = new_instance();
-  std::int64_t n;
-  Choices choices;
   Operand<double const> A;
   strata::dense::LayerList layers;
   Factor factor;
+};
+
+}  // namespace
+
+struct strata_factor {
+  strata_factor(Uplo uplo, std::int64_t order, double const* data, std::int64_t ld,
+                Choices const& options)
+      : n(order),
+        refinement(options.refinement),
+        work(std::make_unique<Work>(uplo, n, data, ld, options)) {}
+  ~strata_factor() {
+    if (!kokkos_is_usable()) (void)work.release();  // it is the process' that this was forked from
+  }
+  strata_factor(strata_factor const&) = delete;
+  strata_factor& operator=(strata_factor const&) = delete;
+
+  User user;  // first: Kokkos outlives the rest
+  std::int64_t n;
+  strata::dense::RefinementOptions refinement;
+  std::unique_ptr<Work> work;  // null once Kokkos was ended
+  AtKokkosEnd at_end{[this] { work.reset(); }};
 };
 
 namespace {
@@ -61,16 +78,23 @@ Columns columns(Operand<double> const& operand) {
   return Columns(static_cast<double*>(a.data), layout);
 }
 
+// Whether a column of B and one of X share a number; columns of one may lie between those of the other.
 bool overlap(double const* B, std::int64_t ldb, double const* X, std::int64_t ldx, std::int64_t n,
              std::int64_t nrhs) {
-  if (n == 0 || nrhs == 0) return false;
+  if (n == 0) return false;
   std::less<double const*> const before;
-  return before(B, X + (nrhs - 1) * ldx + n) && before(X, B + (nrhs - 1) * ldb + n);
+  for (std::int64_t j = 0, k = 0; j < nrhs && k < nrhs;) {
+    double const *const b = B + j * ldb, *const x = X + k * ldx;
+    if (before(b, x + n) && before(x, b + n)) return true;
+    before(b, x) ? ++j : ++k;
+  }
+  return false;
 }
 
-Outcome outcome_of(strata_factor const& f, strata::dense::SolveReport const& report) {
-  if (!f.factor.info().ok()) return not_positive_definite(f.factor.info().order());
-  if (report.converged || f.choices.refinement.refine == strata::dense::Refine::None) return {};
+Outcome outcome_of(Work const& work, strata::dense::SolveReport const& report,
+                   strata::dense::Refine refine) {
+  if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
+  if (report.converged || refine == strata::dense::Refine::None) return {};
   return {STRATA_NOT_CONVERGED,
           strata::detail::message("the refinement did not converge in ", report.iterations,
                                   " iterations; the backward error is ", report.backward_error)};
@@ -96,7 +120,7 @@ strata_status strata_cholesky(char uplo, int64_t n, double const* A, int64_t lda
     require_argument(n >= 0, 2, "n is ", n, ", must be >= 0");
     require_matrix("A", A, n, n, lda, sizeof(double), 3, 4);
     *factor = new strata_factor(*triangle, n, A, lda, choices(options));
-    auto const info = (*factor)->factor.info();
+    auto const info = (*factor)->work->factor.info();
     if (!info.ok()) return not_positive_definite(info.order());
     return {STRATA_SUCCESS, n == 0 ? "success: A has no rows" : ""};
   });
@@ -111,17 +135,19 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
     require_argument(nrhs >= 0, 2, "nrhs is ", nrhs, ", must be >= 0");
     require_matrix("B", B, f.n, nrhs, ldb, sizeof(double), 3, 4);
     require_matrix("X", X, f.n, nrhs, ldx, sizeof(double), 5, 6);
-    if (!f.factor.info().ok()) return not_positive_definite(f.factor.info().order());
+    User const user;
+    Work& work = *f.work;
+    if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
     require(!overlap(B, ldb, X, ldx, f.n, nrhs), "X overlaps B");
     require_report(report);
-    if (options != nullptr) f.choices.refinement = choices(options).refinement;
-    Operand<double> const right(f.exec, const_cast<double*>(B), f.n, nrhs, ldb, Part::All);
-    Operand<double> const solution(f.exec, X, f.n, nrhs, ldx, Part::None);
-    auto const result = with_checked_options([&] {
-      return f.factor.solve(f.exec, columns(right), columns(solution), f.choices.refinement);
-    });
-    solution.write_back(f.exec, Part::All);
-    f.exec.fence("strata::c::solve: X is written");
+    auto const refinement = options == nullptr ? f.refinement : choices(options).refinement;
+    Exec const& exec = work.exec;
+    Operand<double> const right(exec, const_cast<double*>(B), f.n, nrhs, ldb, Part::All);
+    Operand<double> const solution(exec, X, f.n, nrhs, ldx, Part::None);
+    auto const result = with_checked_options(
+        [&] { return work.factor.solve(exec, columns(right), columns(solution), refinement); });
+    solution.write_back(exec, Part::All);
+    exec.fence("strata::c::solve: X is written");
     if (report != nullptr) {
       strata_solve_report filled{};
       filled.converged = result.converged;
@@ -132,18 +158,19 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
       filled.seconds = result.seconds;
       give(filled, report);
     }
-    return outcome_of(f, result);
+    return outcome_of(work, result, refinement.refine);
   });
 }
 
 strata_status strata_factor_describe(strata_factor const* factor, strata_factor_report* report) {
   return call("strata_factor_describe", [&] {
     require(factor != nullptr && report != nullptr, "a null pointer for the factor or the report");
-    auto const& found = factor->factor.report();
+    User const user;
+    auto const& found = factor->work->factor.report();
     strata_factor_report filled{};
     filled.n = found.n;
     filled.leaf_size = found.leaf_size;
-    filled.info = factor->factor.info().order();
+    filled.info = factor->work->factor.info().order();
     filled.rung = rung_of(found.rung);
     filled.attempts = static_cast<std::int64_t>(found.attempts.size());
     filled.shift = found.shift;
@@ -160,9 +187,11 @@ strata_status strata_factor_describe(strata_factor const* factor, strata_factor_
 strata_status strata_log_determinant(strata_factor* factor, double* value, double* standard_error) {
   return call("strata_log_determinant", [&]() -> Outcome {
     require(factor != nullptr && value != nullptr, "a null pointer for the factor or the value");
-    auto const info = factor->factor.info();
+    User const user;
+    Work& work = *factor->work;
+    auto const info = work.factor.info();
     if (!info.ok()) return not_positive_definite(info.order());
-    auto const found = factor->factor.log_determinant(factor->exec);
+    auto const found = work.factor.log_determinant(work.exec);
     *value = found.value;
     if (standard_error != nullptr) *standard_error = found.standard_error;
     return Outcome{};
@@ -172,20 +201,16 @@ strata_status strata_log_determinant(strata_factor* factor, double* value, doubl
 strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t ldl) {
   return call("strata_factor_copy", [&]() -> Outcome {
     require(factor != nullptr, "factor is a null pointer");
-    strata_factor const& f = *factor;
-    if (!f.factor.info().ok()) return not_positive_definite(f.factor.info().order());
-    require_matrix("L", L, f.n, f.n, ldl, sizeof(double), 2, 3);
-    Operand<double> const result(f.exec, L, f.n, f.n, ldl, Part::None);
-    f.factor.factor(f.exec, result.matrix());
-    result.write_back(f.exec, Part::Lower);
-    f.exec.fence("strata::c::factor_copy: L is written");
+    User const user;
+    Work const& work = *factor->work;
+    if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
+    require_matrix("L", L, factor->n, factor->n, ldl, sizeof(double), 2, 3);
+    Operand<double> const result(work.exec, L, factor->n, factor->n, ldl, Part::None);
+    work.factor.factor(work.exec, result.matrix());
+    result.write_back(work.exec, Part::Lower);
+    work.exec.fence("strata::c::factor_copy: L is written");
     return Outcome{};
   });
 }
 
-void strata_factor_destroy(strata_factor* factor) {
-  (void)call("strata_factor_destroy", [&] {
-    delete factor;
-    return Outcome{};
-  });
-}
+void strata_factor_destroy(strata_factor* factor) { delete factor; }

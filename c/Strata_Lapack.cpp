@@ -8,7 +8,6 @@
 #include <c/detail/Strata_Options.hpp>
 
 using namespace strata::c::detail;
-using strata::LeafBlas;
 using strata::Uplo;
 
 namespace {
@@ -23,12 +22,14 @@ strata_status potrf(char const* name, char uplo, std::int64_t n, T* A, std::int6
     auto const leaf = choices(options).cholesky.leaf_size;
     if (n == 0) return;
     User const user;
-    Exec const exec = new_instance();
-    LeafBlas<Exec> blas(exec);
+    Workbench const bench;
+    Exec const& exec = bench.exec();
     Operand<T> const a(exec, A, n, n, lda, part_of(triangle));
-    order = potrf_in_place(blas, triangle, a.matrix(), leaf);
-    a.write_back(exec, part_of(triangle));
-    exec.fence("strata::c::potrf: A is written");
+    overwrite(a.in_place(), [&] { order = potrf_in_place(bench, triangle, a.matrix(), leaf); });
+    overwrite(true, [&] {
+      a.write_back(exec, part_of(triangle));
+      exec.fence("strata::c::potrf: A is written");
+    });
   });
 }
 
@@ -40,13 +41,15 @@ strata_status potrs(char const* name, char uplo, std::int64_t n, std::int64_t nr
     require_system(n, nrhs, A, lda, B, ldb);
     if (n == 0 || nrhs == 0) return;
     User const user;
-    Exec const exec = new_instance();
-    LeafBlas<Exec> blas(exec);
+    Workbench const bench;
+    Exec const& exec = bench.exec();
     Operand<T const> const a(exec, A, n, n, lda, part_of(triangle));
     Operand<T> const b(exec, B, n, nrhs, ldb, Part::All);
-    potrs_in_place(blas, triangle, a.matrix(), b.matrix());
-    b.write_back(exec, Part::All);
-    exec.fence("strata::c::potrs: B is written");
+    overwrite(b.in_place(), [&] { potrs_in_place(bench, triangle, a.matrix(), b.matrix()); });
+    overwrite(true, [&] {
+      b.write_back(exec, Part::All);
+      exec.fence("strata::c::potrs: B is written");
+    });
   });
 }
 
@@ -60,17 +63,19 @@ strata_status posv(char const* name, char uplo, std::int64_t n, std::int64_t nrh
     auto const leaf = choices(options).cholesky.leaf_size;
     if (n == 0) return;
     User const user;
-    Exec const exec = new_instance();
-    LeafBlas<Exec> blas(exec);
+    Workbench const bench;
+    Exec const& exec = bench.exec();
     Operand<T> const a(exec, A, n, n, lda, part_of(triangle));
     Operand<T> const b(exec, B, n, nrhs, ldb, Part::All);
-    order = potrf_in_place(blas, triangle, a.matrix(), leaf);
-    a.write_back(exec, part_of(triangle));
-    if (order == 0 && nrhs > 0) {
-      potrs_in_place(blas, triangle, a.matrix(), b.matrix());
-      b.write_back(exec, Part::All);
-    }
-    exec.fence("strata::c::posv: A and B are written");
+    overwrite(a.in_place() || (nrhs > 0 && b.in_place()), [&] {
+      order = potrf_in_place(bench, triangle, a.matrix(), leaf);
+      if (order == 0) potrs_in_place(bench, triangle, a.matrix(), b.matrix());
+    });
+    overwrite(true, [&] {
+      a.write_back(exec, part_of(triangle));
+      if (order == 0) b.write_back(exec, Part::All);
+      exec.fence("strata::c::posv: A and B are written");
+    });
   });
 }
 

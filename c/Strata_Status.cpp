@@ -3,37 +3,64 @@
 // Statuses and messages, the version, the life of Kokkos.
 #include <c/strata.h>
 
+#include <algorithm>
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_Options.hpp>
 #include <c/detail/Strata_Runtime.hpp>
 #include <c/vendor/Strata_Pointer.hpp>
 #include <core/Strata_Config.hpp>
 #include <core/Strata_Version.hpp>
+#include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <new>
 #include <string_view>
+#include <type_traits>
 
 namespace strata::c::detail {
 
 namespace {
 
-std::string& message_of_thread() {
-  thread_local std::string text = strata_status_name(STRATA_SUCCESS);
-  return text;
-}
+// Has no destructor, and so serves until the thread's last one has run.
+struct Message {
+  static constexpr std::size_t most = 2048;
+  char text[most];  // empty: success
+
+  void set(std::initializer_list<std::string_view> parts) noexcept {
+    std::size_t used = 0;
+    for (std::string_view const part : parts) {
+      std::size_t const count = std::min(part.size(), most - 1 - used);
+      std::memmove(text + used, part.data(), count);
+      used += count;
+      if (count < part.size()) std::memcpy(text + most - 4, "...", 3);
+    }
+    text[used] = '\0';
+  }
+};
+static_assert(std::is_trivially_destructible_v<Message>);
+constinit thread_local Message message_of_thread{};
 
 // Kokkos says by its text alone that it has no memory for a View.
 bool is_kokkos_allocation(std::exception const& error) {
   return std::string_view(error.what()).find("failed to allocate") != std::string_view::npos;
 }
 
-strata_status status_of(std::exception_ptr const& failure, std::string& text) {
-  auto const with = [&text](std::exception const& error, strata_status status) {
-    text += error.what();
+// The status of the exception that is being handled; tell(what) gets its text.
+template <class Tell>
+strata_status status_of(Tell const& tell) {
+  auto const with = [&](std::exception const& error, strata_status status) {
+    tell(error.what());
     return status;
   };
   try {
-    std::rethrow_exception(failure);
+    throw;
+  } catch (Incomplete const& failed) {
+    try {
+      std::rethrow_exception(failed.cause);
+    } catch (...) {
+      (void)status_of(tell);
+    }
+    return STRATA_INCOMPLETE;
   } catch (NotReady const& error) {
     return with(error, STRATA_NOT_READY);
   } catch (NotFinite const& error) {
@@ -53,7 +80,7 @@ strata_status status_of(std::exception_ptr const& failure, std::string& text) {
   } catch (std::exception const& error) {
     return with(error, is_kokkos_allocation(error) ? STRATA_OUT_OF_MEMORY : STRATA_INTERNAL_ERROR);
   } catch (...) {
-    text += "an exception of unknown type";
+    tell("an exception of unknown type");
     return STRATA_INTERNAL_ERROR;
   }
 }
@@ -61,23 +88,14 @@ strata_status status_of(std::exception_ptr const& failure, std::string& text) {
 }  // namespace
 
 strata_status status_of_exception(char const* function) noexcept {
-  try {
-    std::string text = std::string(function) + ": ";
-    strata_status const status = status_of(std::current_exception(), text);
-    message_of_thread() = std::move(text);
-    return status;
-  } catch (...) {  // no memory for the text
-    return STRATA_OUT_OF_MEMORY;
-  }
+  return status_of([function](char const* what) { message_of_thread.set({function, ": ", what}); });
 }
 
 strata_status keep(Outcome const& outcome) noexcept {
-  try {
-    message_of_thread() =
-        outcome.message.empty() ? strata_status_name(outcome.status) : outcome.message;
-  } catch (...) {
-    return STRATA_OUT_OF_MEMORY;
-  }
+  if (outcome.message.empty())
+    message_of_thread.set({strata_status_name(outcome.status)});
+  else
+    message_of_thread.set({outcome.message});
   return outcome.status;
 }
 
@@ -112,17 +130,16 @@ char const* strata_status_name(int status) {
       return "not ready";
     case STRATA_INTERNAL_ERROR:
       return "internal error";
+    case STRATA_INCOMPLETE:
+      return "incomplete";
     default:
       return "unknown status";
   }
 }
 
 char const* strata_message(void) {
-  try {
-    return message_of_thread().c_str();
-  } catch (...) {
-    return "out of memory";
-  }
+  char const* const text = message_of_thread.text;
+  return *text == '\0' ? strata_status_name(STRATA_SUCCESS) : text;
 }
 
 strata_status strata_report_status(strata_status status, char const* message) {

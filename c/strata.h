@@ -6,11 +6,17 @@
  *           to it. No exception leaves a function, nothing is printed and no process is ended.
  * Kokkos    is started by the first call that needs it, unless the program has started it, and
  *           then ended when the program exits. strata_initialize and strata_finalize do it when
- *           asked. A program that uses Kokkos itself starts it before it calls Strata.
+ *           asked. A program that uses Kokkos itself starts it before it calls Strata, which says
+ *           STRATA_NOT_READY until then. Once Kokkos was ended, by anyone, a factor's memory is
+ *           given back, and all that can be done with it is to destroy it.
  * Sizes     are int64_t. Matrices are column-major: element (i, j) is A[i + j * lda].
  * Memory    pointers to matrices may be to the host's memory, or to the device's in a build for
  *           GPUs; the host's is then copied.
  * Threads   may call at once; a strata_factor is one thread's at a time.
+ * fork      a child can go on in a build whose Kokkos has no threads and no GPU (Serial), with the
+ *           factors it has inherited too; in others it is told STRATA_NOT_READY. Products of bf16
+ *           and fp16 are then made without oneDNN if the parent has made some with it.
+ * exit      static objects may call until the last of them is destroyed.
  * Structs   begin with their size, which the caller sets: strata_options o = {.struct_size =
  *           sizeof o}; 0 in every other member of strata_options means the default. */
 #ifndef STRATA_H
@@ -37,18 +43,22 @@ typedef enum strata_status {
   STRATA_NOT_FINITE = 4,            /* NaN or infinity in a matrix or right-hand side */
   STRATA_OUT_OF_MEMORY = 5,
   STRATA_VENDOR_ERROR = 6, /* BLAS, CUDA, HIP, ... */
-  STRATA_NOT_READY = 7, /* Kokkos was ended, or began in the process that this was forked from */
-  STRATA_INTERNAL_ERROR = 8
+  STRATA_NOT_READY = 7,    /* Kokkos was ended; is used by the program, which has not started it; or
+                         * began in the process that this was forked from. Or there is no
+                         * libstrata_c for libstrata_lapack */
+  STRATA_INTERNAL_ERROR = 8,
+  STRATA_INCOMPLETE = 9 /* it failed while it overwrote a matrix; the message says why */
 } strata_status;
 
 /* "success", "not positive definite", ...; "unknown status" for other numbers. */
 STRATA_API const char* strata_status_name(int status);
 
-/* The sentence of this thread's last call that returned a status; valid until its next one. */
+/* The sentence of this thread's last call that returned a status; valid until its next one, and cut
+ * off after 2047 characters. */
 STRATA_API const char* strata_message(void);
 
 /* For libraries that build on this one: make `message` this thread's; returns `status`. */
-STRATA_API strata_status strata_report_status(strata_status status, const char* message);
+STRATA_API strata_status strata_report_status(strata_status status, char const* message);
 
 /* "major.minor.patch" */
 STRATA_API const char* strata_version(void);
@@ -63,7 +73,7 @@ STRATA_API strata_status strata_initialize(void);
 STRATA_API strata_status strata_finalize(void);
 
 /* 1 if `pointer` is to memory that the GPU uses without a copy, in a build for GPUs; else 0. */
-STRATA_API int strata_is_device_pointer(const void* pointer);
+STRATA_API int strata_is_device_pointer(void const* pointer);
 
 typedef enum strata_refinement {
   STRATA_REFINE_AUTOMATIC = 0, /* classical while it gains, then CG, then GMRES */
@@ -75,7 +85,7 @@ typedef enum strata_refinement {
 
 typedef struct strata_options {
   size_t struct_size;
-  const char* layers; /* "fp16,fp16,fp32", farthest from the diagonal first; NULL: automatic */
+  char const* layers; /* "fp16,fp16,fp32", farthest from the diagonal first; NULL: automatic */
   int64_t leaf_size;  /* columns of a diagonal leaf */
   double shift;       /* the diagonal is multiplied by 1 + shift at first; in [0, 1] */
   int no_equilibration;
@@ -88,7 +98,7 @@ typedef struct strata_options {
 
 /* STRATA_INVALID_ARGUMENT if a member of `options` is out of range, which every function that takes
  * them says too. */
-STRATA_API strata_status strata_check_options(const strata_options* options);
+STRATA_API strata_status strata_check_options(strata_options const* options);
 
 /* Which rung of the ladder held. */
 typedef enum strata_rung {
@@ -130,19 +140,20 @@ typedef struct strata_factor strata_factor;
  *           it is not copied either, so it must stay as it is until the factor is destroyed.
  * Result    *factor, to be destroyed; also with STRATA_NOT_POSITIVE_DEFINITE, when only
  *           strata_factor_describe and strata_factor_destroy take it. Otherwise *factor is NULL. */
-STRATA_API strata_status strata_cholesky(char uplo, int64_t n, const double* A, int64_t lda,
-                                         const strata_options* options, strata_factor** factor);
+STRATA_API strata_status strata_cholesky(char uplo, int64_t n, double const* A, int64_t lda,
+                                         strata_options const* options, strata_factor** factor);
 
 /* Solve A X = B, refined to fp64 backward error.
  *
  * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must not overlap B.
- * Result    X. options NULL: those of strata_cholesky. report may be NULL. */
-STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, const double* B,
+ * Result    X. Of `options` those of the refinement are used, in this call alone; NULL: those of
+ *           strata_cholesky. report may be NULL. */
+STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
                                       int64_t ldb, double* X, int64_t ldx,
-                                      const strata_options* options, strata_solve_report* report);
+                                      strata_options const* options, strata_solve_report* report);
 
 /* What was done to the matrix. */
-STRATA_API strata_status strata_factor_describe(const strata_factor* factor,
+STRATA_API strata_status strata_factor_describe(strata_factor const* factor,
                                                 strata_factor_report* report);
 
 /* log det A, and the standard error of its estimate: 0 for a factor in fp64. */
@@ -150,43 +161,46 @@ STRATA_API strata_status strata_log_determinant(strata_factor* factor, double* v
                                                 double* standard_error);
 
 /* The lower triangle of L, A ~ L L^T; what is above it in `L` is not touched. ldl >= max(1, n). */
-STRATA_API strata_status strata_factor_copy(const strata_factor* factor, double* L, int64_t ldl);
+STRATA_API strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t ldl);
 
-/* NULL is no error. */
+/* NULL is no error. The message stays as it is. */
 STRATA_API void strata_factor_destroy(strata_factor* factor);
 
 /* LAPACK's operations in place, in full precision, by Strata. uplo, shapes and results as LAPACK
  * documents them; *info is LAPACK's: 0, -i for the i-th of LAPACK's arguments, or the order of the
  * leading minor that is not positive (then the status is STRATA_NOT_POSITIVE_DEFINITE). A pivot
- * that is NaN or infinite counts as not positive. Of `options` the leaf size is used. */
+ * that is NaN or infinite counts as not positive. Of `options` the leaf size is used. A and B are as
+ * they were unless the status is STRATA_SUCCESS, STRATA_NOT_POSITIVE_DEFINITE or STRATA_INCOMPLETE. */
 STRATA_API strata_status strata_dpotrf(char uplo, int64_t n, double* A, int64_t lda,
-                                       const strata_options* options, int64_t* info);
+                                       strata_options const* options, int64_t* info);
 STRATA_API strata_status strata_spotrf(char uplo, int64_t n, float* A, int64_t lda,
-                                       const strata_options* options, int64_t* info);
-STRATA_API strata_status strata_dpotrs(char uplo, int64_t n, int64_t nrhs, const double* A,
+                                       strata_options const* options, int64_t* info);
+STRATA_API strata_status strata_dpotrs(char uplo, int64_t n, int64_t nrhs, double const* A,
                                        int64_t lda, double* B, int64_t ldb, int64_t* info);
-STRATA_API strata_status strata_spotrs(char uplo, int64_t n, int64_t nrhs, const float* A,
+STRATA_API strata_status strata_spotrs(char uplo, int64_t n, int64_t nrhs, float const* A,
                                        int64_t lda, float* B, int64_t ldb, int64_t* info);
 STRATA_API strata_status strata_dposv(char uplo, int64_t n, int64_t nrhs, double* A, int64_t lda,
-                                      double* B, int64_t ldb, const strata_options* options,
+                                      double* B, int64_t ldb, strata_options const* options,
                                       int64_t* info);
 STRATA_API strata_status strata_sposv(char uplo, int64_t n, int64_t nrhs, float* A, int64_t lda,
-                                      float* B, int64_t ldb, const strata_options* options,
+                                      float* B, int64_t ldb, strata_options const* options,
                                       int64_t* info);
 
 /* LAPACK's dsposv: factor in lower precision, refine, and if that fails do all in fp64.
  *
  * Result    X solves A X = B with ||r_j||_inf <= sqrt(n) ||A||_inf ||x_j||_inf 2^-53 and A is as it
  *           was, if *iter >= 0, the number of refinements; or *iter is
+ *             -1  nrhs > n / 8: in low precision it would take longer,
  *             -2  a number does not fit the low precision's range after equilibration,
  *             -3  the factorisation in low precision broke down,
  *            -31  the refinement did not converge,
  *           A holds its fp64 factor and X what that gives. Of `options` layers, leaf size and
- *           max_iterations are used. By default layers of bf16 over fp32 (processors with matrix
- *           units for it, n >= 4096) or fp16 over fp32 (GPUs) are tried, then fp32. */
+ *           max_iterations are used; layers that are given are tried however large nrhs is. By
+ *           default layers of bf16 over fp32 (processors with matrix units for it, n >= 4096) or
+ *           fp16 over fp32 (GPUs) are tried, then fp32. */
 STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, double* A, int64_t lda,
-                                       const double* B, int64_t ldb, double* X, int64_t ldx,
-                                       const strata_options* options, int64_t* iter, int64_t* info);
+                                       double const* B, int64_t ldb, double* X, int64_t ldx,
+                                       strata_options const* options, int64_t* iter, int64_t* info);
 
 /* The rest is in libstrata_lapack alone, the drop-in for LAPACK. */
 
@@ -195,15 +209,17 @@ STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, doubl
  *   threshold  smaller matrices go to the system's LAPACK; default 512, in builds for GPUs 2048
  *   layers     of dsposv, joined by colons (bf16:bf16:fp32); auto: see strata_dsposv
  *   leaf       columns of a leaf; 0: chosen for the size
- *   trace      1: at exit, print to stderr how many calls Strata and the system's LAPACK did
- *   lapack     path of the system's LAPACK; empty: the next in the process's order, or
- *              liblapack.so.3
+ *   trace      1: at exit of a process that has called any, print to stderr how many calls of each
+ *              routine Strata and the system's LAPACK did, with the program's name and process
+ *   lapack     path of the system's LAPACK, from the next call on; empty: the next in the
+ *              process's order, or liblapack.so.3
  * Text that is not understood changes nothing and is STRATA_INVALID_ARGUMENT. */
-STRATA_API strata_status strata_lapack_configure(const char* text);
+STRATA_API strata_status strata_lapack_configure(char const* text);
 
 /* How many calls of `routine` ("dpotrf") Strata has done and how many the system's LAPACK. Calls
- * of both integer sizes count; calls with invalid arguments and of order 0 do not. */
-STRATA_API strata_status strata_lapack_calls(const char* routine, int64_t* by_strata,
+ * of both integer sizes count; calls with invalid arguments, of order 0 and by LAPACK itself do not.
+ * A forked process begins at 0. */
+STRATA_API strata_status strata_lapack_calls(char const* routine, int64_t* by_strata,
                                              int64_t* by_system);
 
 #ifdef __cplusplus

@@ -7,6 +7,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -47,6 +48,25 @@ struct WrongArgument : Error {
 struct NotFinite : Error {
   using Error::Error;
 };
+
+/// `cause` was thrown when a caller's matrix was overwritten in part already. It has no text of its own, for which
+/// there may be no memory.
+struct Incomplete {
+  std::exception_ptr cause;
+};
+
+/// Run f(), which overwrites a caller's matrix if `writes`.
+///
+/// Throws   Incomplete for all that f throws then.
+template <class Function>
+void overwrite(bool writes, Function&& f) {
+  try {
+    std::forward<Function>(f)();
+  } catch (...) {
+    if (writes) throw Incomplete{std::current_exception()};
+    throw;
+  }
+}
 
 /// Run f() of checked options, in which a ValueError can only be about the numbers of a matrix.
 ///

@@ -43,27 +43,28 @@ void factor(LeafBlas<Exec>& blas, Uplo uplo, MatrixRef<Memory> const& A, std::in
 
 }  // namespace
 
-std::int64_t potrf_in_place(LeafBlas<Exec>& blas, Uplo uplo, MatrixRef<Memory> const& A,
+std::int64_t potrf_in_place(Workbench const& bench, Uplo uplo, MatrixRef<Memory> const& A,
                             std::int64_t leaf_size) {
   if (A.rows == 0) return 0;
   Kokkos::Profiling::ScopedRegion const region("strata::c::potrf");
-  Exec const exec = blas.exec();
-  InfoView const info(Kokkos::view_alloc(exec, "strata::c::potrf::info"));
+  Exec const& exec = bench.exec();
+  InfoView const& info = bench.info();
+  Kokkos::deep_copy(exec, info, 0);
   exec.fence("strata::c::potrf: the status is 0");
-  factor(blas, uplo, A, leaf_size > 0 ? leaf_size : automatic_leaf(A.rows), 0, info);
+  factor(bench.blas(), uplo, A, leaf_size > 0 ? leaf_size : automatic_leaf(A.rows), 0, info);
   std::int64_t order = 0;
   Kokkos::deep_copy(exec, order, info);
   exec.fence("strata::c::potrf: read the pivot status");
   return order;
 }
 
-void potrs_in_place(LeafBlas<Exec>& blas, Uplo uplo, MatrixRef<Memory> const& factor,
+void potrs_in_place(Workbench const& bench, Uplo uplo, MatrixRef<Memory> const& factor,
                     MatrixRef<Memory> const& B) {
   if (B.rows == 0 || B.cols == 0) return;
   Kokkos::Profiling::ScopedRegion const region("strata::c::potrs");
   Op const first = uplo == Uplo::Lower ? Op::NoTrans : Op::Trans;  // L Y = B or U^T Y = B
-  blas.trsm(Side::Left, uplo, first, Diag::NonUnit, 1, factor, B);
-  blas.trsm(Side::Left, uplo, transposed(first), Diag::NonUnit, 1, factor, B);
+  bench.blas().trsm(Side::Left, uplo, first, Diag::NonUnit, 1, factor, B);
+  bench.blas().trsm(Side::Left, uplo, transposed(first), Diag::NonUnit, 1, factor, B);
 }
 
 }  // namespace strata::c::detail

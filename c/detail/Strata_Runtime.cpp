@@ -1,15 +1,57 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <c/detail/Strata_LoadedObjects.hpp>
 #include <c/detail/Strata_Runtime.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <type_traits>
+#include <utility>
 
 namespace strata::c::detail {
+
+// They are linked, so that a list needs no memory; its lock is held while the process forks, or a child could find
+// it taken by a thread that it does not have.
+struct AtKokkosEndList {
+  std::mutex changing;
+  AtKokkosEnd* first = nullptr;
+
+  AtKokkosEndList() {
+    Kokkos::push_finalize_hook([] { the().release_all(); });
+    STRATA_REQUIRE(MemoryError,
+                   pthread_atfork([] { the().changing.lock(); }, [] { the().changing.unlock(); },
+                                  [] { the().changing.unlock(); }) == 0,
+                   "pthread_atfork has no memory");
+  }
+  static AtKokkosEndList& the() {
+    static AtKokkosEndList& one = *new AtKokkosEndList;  // static destructors may need it
+    return one;
+  }
+  void release_all() {
+    std::lock_guard const lock(changing);
+    for (AtKokkosEnd* one = first; one != nullptr; one = one->after_) one->release_();
+  }
+  void add(AtKokkosEnd& one) {
+    std::lock_guard const lock(changing);
+    one.after_ = first;
+    if (first != nullptr) first->before_ = &one;
+    first = &one;
+  }
+  void remove(AtKokkosEnd& one) {
+    std::lock_guard const lock(changing);
+    (one.before_ == nullptr ? first : one.before_->after_) = one.after_;
+    if (one.after_ != nullptr) one.after_->before_ = one.before_;
+  }
+};
+
+AtKokkosEnd::AtKokkosEnd(std::function<void()> release) : release_(std::move(release)) {
+  AtKokkosEndList::the().add(*this);
+}
+AtKokkosEnd::~AtKokkosEnd() { AtKokkosEndList::the().remove(*this); }
 
 namespace {
 
@@ -38,7 +80,7 @@ bool end_unless_used() {
 
 void end_at_exit() {
   std::unique_lock const lock(starting, std::try_to_lock);
-  if (lock.owns_lock()) (void)end_unless_used();
+  if (lock.owns_lock() && !end_unless_used()) ending = false;  // static objects may go on
 }
 
 void start_now() {
@@ -47,6 +89,15 @@ void start_now() {
   Kokkos::initialize(Kokkos::InitializationSettings().set_disable_warnings(true));
   started_here = true;
   (void)std::atexit(end_at_exit);  // after what Kokkos has loaded: it ends before that does
+}
+
+// A program that uses Kokkos itself will start it, which it could not after us.
+void require_no_other_owner() {
+  if (Kokkos::is_initialized() || Kokkos::is_finalized()) return;
+  std::string const other = other_object_that_needs("libkokkoscore.so");
+  STRATA_REQUIRE(c::detail::NotReady, other.empty(), other,
+                 " uses Kokkos and has not started it: call Kokkos::initialize or "
+                 "strata_initialize first");
 }
 
 }  // namespace
@@ -71,10 +122,15 @@ void stop_kokkos() {
                  " factors or calls are alive; destroy them first");
 }
 
+bool kokkos_is_usable() noexcept {
+  return Kokkos::is_initialized() && (survives_fork || process == getpid());
+}
+
 User::User() {
   ++users;
   try {
     STRATA_REQUIRE(c::detail::NotReady, !ending, "Kokkos is being ended");
+    require_no_other_owner();
     start_kokkos();
   } catch (...) {
     --users;

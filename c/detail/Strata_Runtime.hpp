@@ -5,13 +5,16 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
+#include <exception>
+#include <functional>
 
 namespace strata::c::detail {
 
 using Exec = Kokkos::DefaultExecutionSpace;
 using Memory = Exec::memory_space;
 
-/// Kokkos can't be used: it was ended, or belongs to the process that this one was forked from.
+/// Kokkos can't be used: it was ended, is the program's own and not started yet, or belongs to the process that this
+/// one was forked from.
 struct NotReady : Error {
   using Error::Error;
 };
@@ -26,7 +29,11 @@ void start_kokkos();
 /// Throws   NotReady while there are Users.
 void stop_kokkos();
 
-/// A call or a handle that needs Kokkos, which does not end as long as there is one.
+/// Whether Kokkos runs, and in this process: if not, its Views and instances can't even be destroyed.
+bool kokkos_is_usable() noexcept;
+
+/// A call or a handle that needs Kokkos, which Strata does not end as long as there is one. Starts it, unless
+/// the program uses Kokkos itself, which then has to.
 class User {
  public:
   /// Throws   NotReady.
@@ -36,8 +43,34 @@ class User {
   User& operator=(User const&) = delete;
 };
 
+/// Calls `release` before Kokkos ends, whoever ends it, if it still lives then: Views have to be gone by that time.
+class AtKokkosEnd {
+ public:
+  explicit AtKokkosEnd(std::function<void()> release);
+  ~AtKokkosEnd();
+  AtKokkosEnd(AtKokkosEnd const&) = delete;
+  AtKokkosEnd& operator=(AtKokkosEnd const&) = delete;
+
+ private:
+  friend struct AtKokkosEndList;
+  std::function<void()> release_;
+  AtKokkosEnd *before_ = nullptr, *after_ = nullptr;  // in the list of those that live
+};
+
 /// An instance of its own for each call, so that threads do not wait for one another.
 Exec new_instance();
+
+/// The View that f() allocates.
+///
+/// Throws   MemoryError for what it throws.
+template <class Function>
+auto allocated(Function const& f) {
+  try {
+    return f();
+  } catch (std::exception const& failure) {
+    throw MemoryError(failure.what());
+  }
+}
 
 }  // namespace strata::c::detail
 

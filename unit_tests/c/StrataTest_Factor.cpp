@@ -168,6 +168,66 @@ TEST(CFactor, SaysWhatASolveDidNotReach) {
   EXPECT_NEAR(s.backward_error(X), report.backward_error, 0.5 * report.backward_error);
 }
 
+// What one solve is asked for is not asked of the next.
+TEST(CFactor, TakesTheOptionsOfASolveForThatOneAlone) {
+  System<double> const s('L', 300, 1, 1e-3);
+  auto options = options_with("fp16,fp32");
+  Handle const handle = factor(s, &options, STRATA_SUCCESS);
+  auto const error = [&](strata_options const* asked) {
+    std::vector<double> X(s.B.size(), s.nan);
+    EXPECT_EQ(strata_solve(handle.get(), 1, s.B.data(), s.ld, X.data(), s.ld, asked, nullptr),
+              STRATA_SUCCESS)
+        << strata_message();
+    return s.backward_error(X);
+  };
+  double const fine = std::sqrt(300.0) * 0x1p-51;
+  EXPECT_LE(error(nullptr), fine);
+  auto none = options_with(nullptr);
+  none.refinement = STRATA_REFINE_NONE;
+  EXPECT_GT(error(&none), 100 * fine);
+  EXPECT_LE(error(nullptr), fine);
+}
+
+// Columns of X between those of B share no number with them, whatever lies between first and last.
+TEST(CFactor, SolvesIntoColumnsBetweenThoseOfB) {
+  System<double> const s('L', 3, 2);
+  Handle const handle = factor(s, nullptr, STRATA_SUCCESS);
+  for (std::int64_t const wide : {6, 12}) {  // columns of B as close as those of X, or closer
+    std::vector<double> both(24);
+    for (std::int64_t j = 0; j < 2; ++j)
+      for (std::int64_t i = 0; i < 3; ++i) both[i + 6 * j] = s.B[s.at(i, j)];
+    double* const X = both.data() + 3;
+    ASSERT_EQ(strata_solve(handle.get(), 2, both.data(), 6, X, wide, nullptr, nullptr),
+              STRATA_SUCCESS)
+        << strata_message();
+    std::vector<double> solution(s.B.size());
+    for (std::int64_t j = 0; j < 2; ++j)
+      for (std::int64_t i = 0; i < 3; ++i) {
+        solution[s.at(i, j)] = X[i + wide * j];
+        EXPECT_EQ(both[i + 6 * j], s.B[s.at(i, j)]);
+      }
+    EXPECT_LE(s.backward_error(solution), 0x1p-50);
+  }
+  std::vector<double> both(24, 1.0);
+  for (std::int64_t const shift : {-2, -1, 0, 1, 2, 4, 5, 6, 8})  // one number in common, or more
+    EXPECT_EQ(strata_solve(handle.get(), 2, both.data() + 4, 6, both.data() + 4 + shift, 6, nullptr,
+                           nullptr),
+              STRATA_INVALID_ARGUMENT)
+        << shift;
+}
+
+TEST(CFactor, IsDestroyedWithoutAWord) {
+  System<double> const s('L', 3, 1);
+  Handle handle = factor(s, nullptr, STRATA_SUCCESS);
+  EXPECT_EQ(strata_solve(handle.get(), -4, nullptr, 3, nullptr, 3, nullptr, nullptr),
+            STRATA_INVALID_ARGUMENT);
+  std::string const said = strata_message();
+  handle.reset();
+  strata_factor_destroy(nullptr);
+  EXPECT_EQ(strata_message(), said);
+  EXPECT_TRUE(holds(said, "nrhs is -4"));
+}
+
 // Each wrong argument gives a status, a sentence with the number in it, and no handle.
 TEST(CFactor, RefusesWrongArguments) {
   double const a[4] = {1, 0, 0, 1};

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_C_WORKBENCH_HPP
+#define STRATA_C_WORKBENCH_HPP
+
+#include <c/detail/Strata_Runtime.hpp>
+#include <core/Strata_LeafBlas.hpp>
+#include <memory>
+
+namespace strata::c::detail {
+
+/// An instance, its operations and a pivot status, lent to one call: on a device a stream, a vendor's handles and
+/// their workspace cost more than a small matrix does.
+///
+/// Memory   a few that earlier calls have left are kept until Kokkos ends. One whose call failed is not.
+class Workbench {
+ public:
+  /// One that was left, or a new one.
+  ///
+  /// Throws   MemoryError, VendorError.
+  Workbench();
+  ~Workbench();
+  Workbench(Workbench const&) = delete;
+  Workbench& operator=(Workbench const&) = delete;
+
+  Exec const& exec() const;
+  LeafBlas<Exec>& blas() const;
+  LeafBlas<Exec>::InfoView const& info() const;
+
+ private:
+  struct Parts;
+  struct Left;
+  int exceptions_;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace strata::c::detail
+
+#endif
