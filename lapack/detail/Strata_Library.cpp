@@ -45,4 +45,11 @@ Library const& library() {
   return loaded;
 }
 
+Library const* library_if_loaded() {
+  void* const handle = dlopen(STRATA_C_LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  (void)dlclose(handle);
+  return &library();
+}
+
 }  // namespace strata::lapack::detail

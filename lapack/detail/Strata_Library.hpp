@@ -29,6 +29,9 @@ struct Library {
 /// Throws   std::runtime_error that says why the library can't be loaded.
 Library const& library();
 
+/// The same if the process has it already, else null: nothing is loaded.
+Library const* library_if_loaded();
+
 }  // namespace strata::lapack::detail
 
 #endif

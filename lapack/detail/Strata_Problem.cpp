@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <lapack/detail/Strata_DeviceDriver.hpp>
 #include <lapack/detail/Strata_Library.hpp>
 #include <lapack/detail/Strata_Problem.hpp>
 #include <lapack/detail/Strata_Settings.hpp>
-#include <lapack/detail/Strata_System.hpp>
 #include <lapack/detail/Strata_SystemCall.hpp>
 #include <string>
 #include <type_traits>
@@ -85,9 +85,12 @@ strata_status by_strata(Routine routine, Problem<float>& p, strata_options const
   }
 }
 
-// Whether Strata did it; if not, nothing was written, and `reason` says why.
+// What became of a call that Strata was given.
+enum class Attempt { Done, Untouched, Incomplete };
+
+// If it was not done, `reason` says why.
 template <class T>
-bool try_strata(Routine routine, Problem<T>& p, Settings const& settings, std::string& reason) {
+Attempt try_strata(Routine routine, Problem<T>& p, Settings const& settings, std::string& reason) {
   Inside const inside;
   try {
     strata_options options = {};
@@ -96,20 +99,21 @@ bool try_strata(Routine routine, Problem<T>& p, Settings const& settings, std::s
     options.leaf_size = settings.leaf;
     strata_status const status = by_strata(routine, p, options);
     if (status == STRATA_SUCCESS || status == STRATA_NOT_POSITIVE_DEFINITE) {
-      ++calls(routine).by_strata;
-      return true;
+      count(routine, Doer::Strata);
+      return Attempt::Done;
     }
     reason = library().message();
+    if (status == STRATA_INCOMPLETE) return Attempt::Incomplete;
   } catch (std::exception const& error) {  // no libstrata_c
     reason = error.what();
   }
-  return false;
+  return Attempt::Untouched;
 }
 
-// Host builds need not ask, and so load nothing for small matrices.
+// Builds without devices, and processes without a device's driver, need not ask: small matrices load nothing.
 template <class T>
 bool on_device(Problem<T> const& p) {
-  if (!STRATA_LAPACK_DEVICES) return false;
+  if (!has_device_driver()) return false;
   try {
     return library().is_device_pointer(p.A) != 0 || library().is_device_pointer(p.B) != 0;
   } catch (std::exception const&) {  // no libstrata_c: the system's LAPACK will do
@@ -118,21 +122,34 @@ bool on_device(Problem<T> const& p) {
 }
 
 template <class T>
+bool try_system(Settings const& now, Routine routine, Width width, Problem<T>& p) {
+  Inside const inside;  // it may call routines that have our names
+  return by_system(*now.system, routine, width, p);
+}
+
+template <class T>
 void dispatch(Routine routine, Width width, Problem<T>& p) {
-  auto const now = settings();
+  Settings const& now = settings();
+  if (depth > 0 && try_system(now, routine, width, p)) return;
   bool const device = depth == 0 && on_device(p);
-  bool const large = depth == 0 && (device || p.n >= now->threshold);
+  bool const large = depth == 0 && (device || p.n >= now.threshold);
   std::string reason;
-  if (large && try_strata(routine, p, *now, reason)) return;
-  if (!device && by_system(routine, width, p)) {
-    if (depth > 0) return;
-    ++calls(routine).by_system;
-    if (now->trace && !reason.empty())
-      say(name_of(routine) + ": " + reason + "; the system's LAPACK did it");
-    return;
+  Attempt attempt = large ? try_strata(routine, p, now, reason) : Attempt::Untouched;
+  if (attempt == Attempt::Done) return;
+  if (depth == 0 && attempt == Attempt::Untouched && !device) {
+    if (try_system(now, routine, width, p)) {
+      count(routine, Doer::System);
+      if (now.trace && !reason.empty())
+        say(name_of(routine) + ": " + reason + "; the system's LAPACK did it");
+      return;
+    }
+    if (!large) attempt = try_strata(routine, p, now, reason);
+    if (attempt == Attempt::Done) return;
   }
-  if (!large && depth == 0 && try_strata(routine, p, *now, reason)) return;
-  if (!device) reason += (reason.empty() ? "" : "; ") + missing_system(routine, width);
+  if (attempt == Attempt::Incomplete)
+    reason += "; a matrix is overwritten in part";
+  else if (!device)
+    reason += (reason.empty() ? "" : "; ") + SystemLapack::missing(routine, width);
   say(name_of(routine) + ": " + reason);
   p.info = no_memory;
 }

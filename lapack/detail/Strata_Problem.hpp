@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <lapack/detail/Strata_Report.hpp>
+#include <lapack/detail/Strata_System.hpp>
 
 namespace strata::lapack::detail {
 
@@ -23,9 +24,6 @@ struct Problem {
   float* swork = nullptr;
   std::int64_t iter = 0, info = 0;
 };
-
-/// The width of a caller's integers.
-enum class Width { Int32, Int64 };
 
 /// Do what LAPACK documents of `routine`: check the arguments, XERBLA told of a wrong one, and solve
 /// the problem in Strata or, below the threshold, in the system's LAPACK.

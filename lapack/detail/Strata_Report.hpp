@@ -4,7 +4,6 @@
 #define STRATA_LAPACK_REPORT_HPP
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -16,15 +15,16 @@ enum class Routine { Spotrf, Dpotrf, Spotrs, Dpotrs, Sposv, Dposv, Dsposv };
 inline constexpr std::array<char const*, 7> routine_names = {"spotrf", "dpotrf", "spotrs", "dpotrs",
                                                              "sposv",  "dposv",  "dsposv"};
 
-/// How often it did, and how often the system's LAPACK.
-struct Calls {
-  std::atomic<std::int64_t> by_strata{0}, by_system{0};
-};
+/// Who has done a call.
+enum class Doer { Strata, System };
 
-/// The counters of a routine.
-Calls& calls(Routine routine);
+/// One call more.
+void count(Routine routine, Doer doer);
 
-/// One line on stderr, for what a caller of LAPACK can be told in no other way.
+/// How many there were in this process; one that was forked begins at 0.
+std::int64_t calls(Routine routine, Doer doer);
+
+/// One line on stderr with the program's name and process, for what a caller of LAPACK can be told in no other way.
 void say(std::string_view line) noexcept;
 
 }  // namespace strata::lapack::detail

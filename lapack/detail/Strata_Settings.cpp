@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <lapack/detail/Strata_Library.hpp>
 #include <lapack/detail/Strata_Report.hpp>
 #include <lapack/detail/Strata_Settings.hpp>
+#include <list>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -59,21 +62,36 @@ void require_layers(Settings const& settings) {
     throw SettingsError(std::string("STRATA_LAPACK: ") + library().message());
 }
 
-std::shared_ptr<Settings const> from_environment() {
+Settings from_environment() {
   Settings const defaults{.threshold = default_threshold, .layers = {}, .lapack = {}};
   char const* const text = std::getenv("STRATA_LAPACK");
-  if (text == nullptr) return std::make_shared<Settings const>(defaults);
+  if (text == nullptr) return defaults;
   try {
-    return std::make_shared<Settings const>(parse_settings(text, defaults));
+    return parse_settings(text, defaults);
   } catch (std::runtime_error const& error) {
     say(std::string(error.what()) + "; the defaults are used");
-    return std::make_shared<Settings const>(defaults);
+    return defaults;
   }
 }
 
-struct Store {
-  std::mutex changing;
-  std::shared_ptr<Settings const> now = from_environment();
+// All settings and libraries that were in force stay, once each, for the calls that read them without a lock.
+class Store {
+ public:
+  Store() { use(from_environment()); }
+
+  void use(Settings next) {
+    std::lock_guard const lock(changing_);
+    next.system = &libraries_.try_emplace(next.lapack, next.lapack).first->second;
+    auto const same = std::find(all_.begin(), all_.end(), next);
+    now_ = same != all_.end() ? &*same : &all_.emplace_back(std::move(next));
+  }
+  Settings const& now() const { return *now_; }
+
+ private:
+  std::mutex changing_;
+  std::map<std::string, SystemLapack> libraries_;
+  std::list<Settings> all_;
+  std::atomic<Settings const*> now_;
 };
 
 Store& store() {
@@ -97,15 +115,8 @@ Settings parse_settings(std::string_view text, Settings base) {
   return base;
 }
 
-std::shared_ptr<Settings const> settings() {
-  std::lock_guard const lock(store().changing);
-  return store().now;
-}
+Settings const& settings() { return store().now(); }
 
-void use_settings(Settings const& settings) {
-  auto next = std::make_shared<Settings const>(settings);
-  std::lock_guard const lock(store().changing);
-  store().now = std::move(next);
-}
+void use_settings(Settings const& settings) { store().use(settings); }
 
 }  // namespace strata::lapack::detail

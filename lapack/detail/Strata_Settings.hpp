@@ -4,7 +4,7 @@
 #define STRATA_LAPACK_SETTINGS_HPP
 
 #include <cstdint>
-#include <memory>
+#include <lapack/detail/Strata_System.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,7 +17,10 @@ struct Settings {
   std::string layers;  ///< as strata_options takes them; empty: automatic
   std::int64_t leaf = 0;
   bool trace = false;
-  std::string lapack;  ///< path; empty: search
+  std::string lapack;              ///< path; empty: search
+  SystemLapack* system = nullptr;  ///< of `lapack`; null in settings that are not in force
+
+  bool operator==(Settings const&) const = default;
 };
 
 /// A text that is no setting.
@@ -31,8 +34,8 @@ struct SettingsError : std::runtime_error {
 Settings parse_settings(std::string_view text, Settings base);
 
 /// The settings in force, those of the environment at the first call. Those of an environment that
-/// is not understood are the defaults, and a sentence on stderr says so.
-std::shared_ptr<Settings const> settings();
+/// is not understood are the defaults, and a sentence on stderr says so. They stay what and where they are.
+Settings const& settings();
 
 /// From now on.
 void use_settings(Settings const& settings);

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dlfcn.h>
 
-#include <lapack/detail/Strata_Report.hpp>
-#include <lapack/detail/Strata_Settings.hpp>
 #include <lapack/detail/Strata_System.hpp>
 #include <string_view>
+#include <utility>
 
 namespace strata::lapack::detail {
 
@@ -36,26 +35,36 @@ void* look_in_all(char const* const (&names)[count], char const* name) {
 
 bool is_64(std::string_view name) { return name.ends_with("_64_"); }
 
+std::string symbol_of(Routine routine, Width width) {
+  return std::string(routine_names[static_cast<std::size_t>(routine)]) +
+         (width == Width::Int64 ? "_64_" : "_");
+}
+
 }  // namespace
 
-void* SystemFunction::address() {
-  if (searched_) return address_;
-  auto const named = settings()->lapack;
-  void* found = named.empty() ? nullptr : look_in(named.c_str(), name_);
-  if (found == nullptr && !named.empty())
-    say("no " + std::string(name_) + " in " + named + ": looking elsewhere");
-  if (found == nullptr) found = dlsym(RTLD_NEXT, name_);
+SystemLapack::SystemLapack(std::string library) : library_(std::move(library)) {}
+
+void* SystemLapack::find(Routine routine, Width width) {
+  Function& function =
+      functions_[static_cast<std::size_t>(width)][static_cast<std::size_t>(routine)];
+  if (function.searched) return function.address;
+  std::string const symbol = symbol_of(routine, width);
+  char const* const name = symbol.c_str();
+  void* found = library_.empty() ? nullptr : look_in(library_.c_str(), name);
+  if (found == nullptr && !library_.empty())
+    say("no " + symbol + " in " + library_ + ": looking elsewhere");
+  if (found == nullptr) found = dlsym(RTLD_NEXT, name);
   if (found == nullptr)
-    found = is_64(name_) ? look_in_all(libraries_64, name_) : look_in_all(libraries, name_);
-  address_ = found;
-  searched_ = true;
+    found = is_64(name) ? look_in_all(libraries_64, name) : look_in_all(libraries, name);
+  function.address = found;
+  function.searched = true;
   return found;
 }
 
-std::string SystemFunction::missing() const {
-  std::string text = "no " + std::string(name_) + " in the process, nor in a library";
+std::string SystemLapack::missing(Routine routine, Width width) {
+  std::string text = "no " + symbol_of(routine, width) + " in the process, nor in a library";
   char const* separator = " ";
-  for (char const* const library : is_64(name_) ? libraries_64 : libraries) {
+  for (char const* const library : width == Width::Int64 ? libraries_64 : libraries) {
     text += separator + std::string(library);
     separator = ", ";
   }

@@ -3,33 +3,36 @@
 #ifndef STRATA_LAPACK_SYSTEM_HPP
 #define STRATA_LAPACK_SYSTEM_HPP
 
+#include <array>
 #include <atomic>
+#include <lapack/detail/Strata_Report.hpp>
 #include <string>
 
 namespace strata::lapack::detail {
 
-/// A function of the system's LAPACK, looked up at its first use.
+/// The width of a caller's integers.
+enum class Width { Int32, Int64 };
+
+/// The system's LAPACK, whose functions are looked up at their first use.
 ///
-/// It is that of the library that the setting `lapack` names, else the next of that name after this
-/// library in the process' order, else that of liblapack.so.3.
-class SystemFunction {
+/// Each is that of the library that it was made with, else the next of that name after this library in the process'
+/// order, else that of liblapack.so.3.
+class SystemLapack {
  public:
-  explicit constexpr SystemFunction(char const* name) : name_(name) {}
+  /// library   its path; empty: search.
+  explicit SystemLapack(std::string library);
 
   /// Null if there is none; `missing` says where it was looked for.
-  template <class Function>
-  Function* get() {
-    return reinterpret_cast<Function*>(address());
-  }
-  char const* name() const { return name_; }
-  std::string missing() const;
+  void* find(Routine routine, Width width);
+  static std::string missing(Routine routine, Width width);
 
  private:
-  void* address();
-
-  char const* name_;
-  std::atomic<void*> address_{nullptr};
-  std::atomic<bool> searched_{false};
+  struct Function {
+    std::atomic<void*> address{nullptr};
+    std::atomic<bool> searched{false};
+  };
+  std::string library_;
+  std::array<std::array<Function, routine_names.size()>, 2> functions_;
 };
 
 /// The function that errors of arguments go to: the program's own XERBLA if it has one.

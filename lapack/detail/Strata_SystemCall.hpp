@@ -4,17 +4,14 @@
 #define STRATA_LAPACK_SYSTEM_CALL_HPP
 
 #include <lapack/detail/Strata_Problem.hpp>
-#include <string>
+#include <lapack/detail/Strata_System.hpp>
 
 namespace strata::lapack::detail {
 
 /// Solve the problem by the system's routine of that integer width; where it has none of 64 bits,
 /// by that of 32 bits if the sizes fit. False if there is none.
 template <class T>
-bool by_system(Routine routine, Width width, Problem<T>& problem);
-
-/// Where the system's routine was looked for in vain.
-std::string missing_system(Routine routine, Width width);
+bool by_system(SystemLapack& system, Routine routine, Width width, Problem<T>& problem);
 
 }  // namespace strata::lapack::detail
 

@@ -225,6 +225,62 @@ TEST_F(LapackDropIn, DoesNothingForNoRows) {
   EXPECT_EQ(xerbla_said, "");
 }
 
+// One may be named after others were used, and left again.
+TEST_F(LapackDropIn, TakesAnotherLapackFromTheNextCallOn) {
+  auto const info_of_dpotrf = [](std::string const& library) {
+    EXPECT_EQ(strata_lapack_configure(("threshold=1000,lapack=" + library).c_str()),
+              STRATA_SUCCESS);
+    double a = 4;
+    int const one = 1;
+    int info = -9;
+    dpotrf_("L", &one, &a, &one, &info);
+    return info;
+  };
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    EXPECT_EQ(info_of_dpotrf(""), 0);
+    EXPECT_EQ(info_of_dpotrf(STRATATEST_OTHER_LAPACK), 4242);
+  }
+  EXPECT_EQ(info_of_dpotrf(""), 0);
+}
+
+// The reference's dposv calls dpotrf by its name, which is the drop-in's.
+TEST_F(LapackDropIn, CountsNoCallsByTheSystemsLapack) {
+  ASSERT_EQ(strata_lapack_configure("threshold=1000,lapack=" STRATATEST_OTHER_LAPACK),
+            STRATA_SUCCESS);
+  auto const posv = counts("dposv"), potrf = counts("dpotrf");
+  double a = 4, b = 1;
+  int const one = 1;
+  int info = -9;
+  dposv_("L", &one, &one, &a, &one, &b, &one, &info);
+  EXPECT_EQ(info, 4243);
+  EXPECT_EQ(counts("dposv"), (Counts{posv.strata, posv.system + 1}));
+  EXPECT_EQ(counts("dpotrf"), potrf);
+  EXPECT_EQ(strata_lapack_configure("lapack="), STRATA_SUCCESS);
+}
+
+TEST_F(LapackDropIn, MayBeCalledBySixteenThreadsWithSmallMatrices) {
+  std::vector<int> wrong(16);
+  std::vector<std::thread> pool;
+  auto const before = counts("dposv");
+  for (int t = 0; t < 16; ++t)
+    pool.emplace_back([t, &wrong] {
+      for (int r = 0; r < 200; ++r) {
+        System<double> const s('U', 1 + (7 * t + r) % 24, 1);
+        int const n = as_int(s.n), ld = as_int(s.ld), one = 1;
+        int info = -1;
+        auto A = s.A, B = s.B;
+        dposv_("U", &n, &one, A.data(), &ld, B.data(), &ld, &info);
+        wrong[static_cast<std::size_t>(t)] += info != 0 || !(s.backward_error(B) <= 0x1p-46);
+        if (r % 20 == 0)
+          (void)strata_lapack_configure(r % 40 == 0 ? "threshold=12" : "threshold=0");
+      }
+    });
+  for (auto& thread : pool) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(16));
+  auto const after = counts("dposv");
+  EXPECT_EQ(after.strata + after.system - before.strata - before.system, 16 * 200);
+}
+
 TEST_F(LapackDropIn, RefusesSettingsThatItDoesNotKnow) {
   auto const refused = [](char const* text, char const* reason) {
     EXPECT_EQ(strata_lapack_configure(text), STRATA_INVALID_ARGUMENT);
@@ -283,8 +339,9 @@ void solve_with_a_library_that_is_missing() {
 
 TEST(LapackDropInDeathTest, SaysWhichLibraryIsMissing) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(solve_with_a_library_that_is_missing(), testing::ExitedWithCode(7),
-              "strata_lapack: no dpotrf_ in /nowhere/liblapack.so: looking elsewhere");
+  EXPECT_EXIT(
+      solve_with_a_library_that_is_missing(), testing::ExitedWithCode(7),
+      "strata_lapack: .*\\[[0-9]+\\]: no dpotrf_ in /nowhere/liblapack.so: looking elsewhere");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ FAILED = re.compile(r"(.+?):\s*(\d+) out of\s+(\d+) tests failed to pass the thr
 EXITS = re.compile(r"(\S+ (?:routines|drivers)) passed the tests of the error exits")
 # Anything that a tester says of a wrong result, argument or INFO; "***" begins or ends all of it.
 TROUBLE = re.compile(r"\*\*\*|[Ff]ail|Illegal|illegal|XERBLA|Invalid|Test\(|INFO\s*=|did not|not detected|unrecognized")
-COUNTS = re.compile(r"strata_lapack: (\w+): (\d+) calls by Strata, (\d+) by the system's LAPACK")
+COUNTS = re.compile(r"strata_lapack: \S+\[\d+\]: (\w+): (\d+) calls by Strata, (\d+) by the system's LAPACK")
 
 SIZES = "0 1 2 3 5 10 17 32 50 64 100 132"
 LINEAR = f"""Data file for testing LAPACK linear eqn. routines
