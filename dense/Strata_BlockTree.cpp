@@ -326,12 +326,12 @@ void BlockTree<LayerList, ExecutionSpace>::release_working() {
 namespace {
 
 // W(i, j) = d_i A(row + i, col + j) d_j, the diagonal times 1 + shift; above the diagonal of a
-// leaf, 0.
+// leaf, 0, and on it, if it is not `with_diagonal`.
 template <class To, class From, class ExecutionSpace, class Scaling>
 void load_block(ExecutionSpace const& exec,
                 MatrixRef<typename ExecutionSpace::memory_space> const& W, From const* a,
                 std::int64_t row_stride, std::int64_t col_stride, std::int64_t row,
-                std::int64_t col, Scaling const& d, double shift) {
+                std::int64_t col, Scaling const& d, double shift, bool with_diagonal) {
   To* const w = W.template as<To>();
   std::int64_t const ld = W.ld;
   bool const scaled = d.extent(0) > 0;
@@ -340,7 +340,7 @@ void load_block(ExecutionSpace const& exec,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         std::int64_t const r = row + i, c = col + j;
         double value = 0;
-        if (r >= c) {
+        if (with_diagonal ? r >= c : r > c) {
           value = static_cast<double>(a[r * row_stride + c * col_stride]);
           if (scaled) value *= d(r) * d(c);
           if (r == c) value += shift * value;
@@ -415,7 +415,7 @@ template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo uplo,
                                                 Matrix const& A,
                                                 Kokkos::View<double const*, memory_space> const& d,
-                                                double shift) {
+                                                double shift, Diag diag) {
   STRATA_REQUIRE(ShapeError, A.rows == n_ && A.cols == n_, "BlockTree::load: A is ", A.rows, " x ",
                  A.cols, ", the tree of order ", n_);
   auto const length = static_cast<std::int64_t>(d.extent(0));
@@ -429,10 +429,11 @@ void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo
     for (Node const& node : nodes_) {
       with_arithmetic_type(node.working.precision, [&]<class To>(std::type_identity<To>) {
         load_block<To>(exec, node.working, A.template as<From>(), row_stride, col_stride,
-                       first_row(node), node.begin, d, shift);
+                       first_row(node), node.begin, d, shift, diag == Diag::NonUnit);
       });
     }
-    bound_scales(exec, block_bounds_, A.template as<From>(), A.ld, d, shift, scaling_);
+    if (diag == Diag::NonUnit)
+      bound_scales(exec, block_bounds_, A.template as<From>(), A.ld, d, shift, scaling_);
   });
 }
 

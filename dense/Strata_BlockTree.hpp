@@ -121,16 +121,20 @@ class BlockTree<LayerList, ExecutionSpace> {
   Node const& right(Node const& node) const { return nodes_[static_cast<std::size_t>(node.right)]; }
 
   /// Working blocks = lower triangle of D A D, its diagonal times 1 + shift; stored blocks stay
-  /// unset.
+  /// unset. Unit: a triangle with ones on its diagonal, for `tree_trsm` with Diag::Unit alone; the
+  /// blocks hold zeros there, which no scale depends on.
   ///
-  /// Shape    A: n x n, fp64 or fp32, unscaled; its triangle `uplo` is read, the other never. d: n
-  /// or empty (D = I). Sync     enqueued on `exec`. Memory: allocates the working blocks unless
-  /// they are there. Throws   ShapeError if A is not n x n or d has another length.
+  /// Shape    A: n x n, fp64 or fp32, unscaled; its triangle `uplo` is read (Unit: but its
+  /// diagonal), the other never. d: n or empty (D = I). Sync     enqueued on `exec`. Memory:
+  /// allocates the working blocks unless they are there. Throws   ShapeError if A is not n x n or d
+  /// has another length.
   void load(ExecutionSpace const& exec, Uplo uplo, Matrix const& A,
-            Kokkos::View<double const*, memory_space> const& d = {}, double shift = 0);
+            Kokkos::View<double const*, memory_space> const& d = {}, double shift = 0,
+            Diag diag = Diag::NonUnit);
 
   /// Quantise every working block into its stored block, and invert the leaves where they are solved
-  /// by their inverses: for a triangle that was loaded rather than factored. Enqueued.
+  /// by their inverses: for a triangle that was loaded rather than factored. Enqueued. (Leaves of a
+  /// unit diagonal are solved by substitution: make such a tree with LeafSolve::Substitution.)
   void quantise_all(LeafBlas<ExecutionSpace>& blas);
 
   /// leaf.low_inverse = leaf.inverse, quantised. Enqueued.

@@ -3,20 +3,47 @@
 #include <dense/Strata_Layers.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace strata::dense {
 
+namespace {
+
+constexpr std::size_t most_layers = 32;
+
+std::string_view trimmed(std::string_view text) {
+  auto const begin = std::min(text.find_first_not_of(" \t"), text.size());
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+// "5" of "fp16x5"; no name of a precision has an x.
+std::size_t repetitions(std::string_view part, std::size_t x) {
+  if (x == std::string_view::npos) return 1;
+  std::size_t count = 0;
+  auto const* const end = part.data() + part.size();
+  auto const [rest, status] = std::from_chars(part.data() + x + 1, end, count);
+  STRATA_REQUIRE(ValueError,
+                 status == std::errc() && rest == end && count >= 1 && count <= most_layers,
+                 "layers: '", part, "': the x must be followed by a number of 1 to ", most_layers);
+  return count;
+}
+
+}  // namespace
+
 LayerList::LayerList(std::vector<Precision> layers) : layers_(std::move(layers)) {
-  STRATA_REQUIRE(ValueError, !layers_.empty() && layers_.size() <= 32, "layers: there are ",
-                 layers_.size(), ", must be 1 to 32");
+  STRATA_REQUIRE(ValueError, !layers_.empty() && layers_.size() <= most_layers,
+                 "layers: there are ", layers_.size(), ", must be 1 to ", most_layers);
 }
 
 LayerList LayerList::parse(std::string_view text) {
   std::vector<Precision> layers;
   for (std::size_t begin = 0; begin <= text.size();) {
     std::size_t const end = std::min(text.find(',', begin), text.size());
-    layers.push_back(precision_from_name(text.substr(begin, end - begin)));
+    auto const part = trimmed(text.substr(begin, end - begin));
+    auto const x = part.find_first_of("xX");
+    layers.insert(layers.end(), repetitions(part, x), precision_from_name(part.substr(0, x)));
     begin = end + 1;
   }
   return LayerList(std::move(layers));

@@ -21,9 +21,10 @@ class LayerList {
   LayerList(std::initializer_list<Precision> layers) : LayerList(std::vector(layers)) {}
   explicit LayerList(std::vector<Precision> layers);
 
-  /// Read "fp16,fp16,fp32", outermost layer first.
+  /// Read "fp16,fp16,fp32", outermost layer first, or shorter "fp16x2,fp32"; in upper or lower case,
+  /// with or without blanks.
   ///
-  /// Throws   ValueError that names the wrong layer and lists the valid names.
+  /// Throws   ValueError that names the wrong layer and lists the valid names, or the wrong number.
   static LayerList parse(std::string_view text);
 
   /// Of the off-diagonal block at `depth` (0 is the largest block).

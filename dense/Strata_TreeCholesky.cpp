@@ -82,6 +82,7 @@ void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, doub
   if (alpha != 1)
     blas.gemm(Op::NoTrans, Op::NoTrans, 0, B.block(0, 0, B.rows, 0), B.block(0, 0, 0, B.cols),
               alpha, B);
+  if (alpha == 0) return;
   detail::TreeRecursion<ExecutionSpace>(blas).trsm(L, side, op, diag, B.as_stored(), products);
 }
 

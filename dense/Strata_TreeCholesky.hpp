@@ -65,7 +65,7 @@ class RepeatedPotrf {
 /// overwrites B.
 ///
 /// Shape    B: n x m (Left) or m x n (Right), fp64 or fp32, unscaled.
-/// Result   `Layered`: both operands of each product are quantised to the layer of the block of L, as
+/// Result   alpha = 0: zeros, whatever L and B hold. `Layered`: both operands of each product are quantised to the layer of the block of L, as
 ///          in the factorisation; otherwise B enters as it is, and only the rounding that L already
 ///          has remains.
 /// Sync     as `tree_potrf`, on the instance of `blas` alone. Cost n^2 m flops.

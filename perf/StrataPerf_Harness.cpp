@@ -200,23 +200,6 @@ std::string short_name(dense::LayerList const& layers) {
   return text;
 }
 
-dense::LayerList layers_from_short_name(std::string_view text) {
-  std::vector<Precision> layers;
-  std::istringstream parts{std::string(text)};
-  for (std::string part; std::getline(parts, part, ',');) {
-    auto const x = part.find('x');
-    std::size_t count = 1;
-    if (x != std::string::npos) {
-      auto const [end, status] =
-          std::from_chars(part.data() + x + 1, part.data() + part.size(), count);
-      STRATA_REQUIRE(ValueError, status == std::errc() && end == part.data() + part.size(),
-                     "layers '", part, "': a number must follow the x");
-    }
-    layers.insert(layers.end(), count, precision_from_name(part.substr(0, x)));
-  }
-  return dense::LayerList(std::move(layers));
-}
-
 double error_limit(dense::LayerList const& layers, std::int64_t n) {
   double const sums = traits(dense::accumulator(layers.leaf())).unit_roundoff;
   return 4 * layers.unit_roundoff() + 16 * std::sqrt(static_cast<double>(n)) * sums;

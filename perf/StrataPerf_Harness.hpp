@@ -153,9 +153,8 @@ LeafBlas<Exec>& shared_blas(BlasPath path = BlasPath::Automatic);
 /// Whether this build has a library of BLAS and LAPACK for the execution space.
 bool has_vendor();
 
-/// "fp16x5,fp32" for fp16,fp16,fp16,fp16,fp16,fp32, and the reverse.
+/// "fp16x5,fp32" for fp16,fp16,fp16,fp16,fp16,fp32.
 std::string short_name(dense::LayerList const& layers);
-dense::LayerList layers_from_short_name(std::string_view text);
 
 /// What an unrefined result may be wrong by: rounding to `layers` once, and sums of length `n`.
 double error_limit(dense::LayerList const& layers, std::int64_t n);

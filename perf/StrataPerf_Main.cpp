@@ -72,7 +72,7 @@ int run(int argc, char** argv) {
   add_options(app, settings(), layers);
   CLI11_PARSE(app, argc, argv);
   if (!layers.empty()) settings().layers.clear();
-  for (auto const& text : layers) settings().layers.push_back(layers_from_short_name(text));
+  for (auto const& text : layers) settings().layers.push_back(dense::LayerList::parse(text));
   describe();
   Session const session;
   std::size_t const matched = benchmark::RunSpecifiedBenchmarks();

@@ -7,7 +7,6 @@
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_LargestMagnitude.hpp>
 #include <core/detail/Strata_TrsmByHalves.hpp>
-#include <limits>
 
 namespace strata::detail {
 namespace {
@@ -208,8 +207,7 @@ auto FormattedProduct<Exec>::split(Matrix const& A, bool is_right, bool depth_in
   Kokkos::View<double, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const
       largest(numbers);
   Kokkos::deep_copy(exec_, largest, 0.0);
-  largest_magnitude<float>("strata::core::gemm::largest", exec_, A, count, stride, numbers,
-                           std::numeric_limits<float>::max());  // an infinity stays its row's
+  largest_magnitude<float>("strata::core::gemm::largest", exec_, A, count, stride, numbers);
   choose_scale(exec_, A.scale, numbers);
 
   std::int64_t const depth = padded(depth_in_columns ? A.cols : A.rows);

@@ -12,19 +12,19 @@
 
 namespace strata::detail {
 
-/// *largest = the larger of itself, which must not be negative, and the largest stored magnitude of
-/// `count` matrices of A's shape, each `stride` numbers after the one before; what is above `limit`, and NaN, is not counted.
+/// *largest = the larger of itself, which must not be negative, and the largest finite stored
+/// magnitude of `count` matrices of A's shape, each `stride` numbers after the one before. What is not
+/// finite does not count: it stays so under any scale, and the numbers beside it need theirs.
 template <class T, class ExecutionSpace>
 void largest_magnitude(std::string const& label, ExecutionSpace const& exec,
                        MatrixRef<typename ExecutionSpace::memory_space> const& A,
-                       std::int64_t count, std::int64_t stride, double* largest,
-                       double limit = std::numeric_limits<double>::infinity()) {
+                       std::int64_t count, std::int64_t stride, double* largest) {
   constexpr std::int64_t most_teams = 1024, chunk = 4096;
   std::int64_t const chunks = (A.rows + chunk - 1) / chunk, rows = A.rows, cols = A.cols, ld = A.ld;
   std::int64_t const items = chunks * cols * count, teams = items < most_teams ? items : most_teams;
   T const* const a = A.template as<T>();
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  auto const most_counted = static_cast<Wide>(limit);
+  constexpr Wide finite = std::numeric_limits<Wide>::max();
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
       label, Policy(exec, static_cast<int>(teams), Kokkos::AUTO),
@@ -39,7 +39,7 @@ void largest_magnitude(std::string const& label, ExecutionSpace const& exec,
               Kokkos::TeamVectorRange(team, begin, end),
               [&](std::int64_t i, Wide& value) {
                 Wide const magnitude = Kokkos::abs(static_cast<Wide>(column[i]));
-                bool const counts = magnitude > value && magnitude <= most_counted;
+                bool const counts = magnitude > value && magnitude <= finite;
                 value = counts ? magnitude : value;
               },
               Kokkos::Max<Wide>(most));
@@ -53,12 +53,13 @@ void largest_magnitude(std::string const& label, ExecutionSpace const& exec,
       });
 }
 
-/// The smallest power of two that brings `amax` to at most `most`, whose exponent is `top`; 1 for 0
-/// and for what is not finite.
+/// The smallest power of two, but not less than 2^-1022, that brings `amax` to at most `most`, whose
+/// exponent is `top`; 1 for 0 and for what is not finite.
 KOKKOS_INLINE_FUNCTION double scale_below(double amax, int top, double most) {
-  if (!(amax >= 0x1p-900) || !(amax <= 0x1p900)) return 1;
+  if (!(amax > 0) || !(amax <= 0x1.fffffffffffffp1023)) return 1;
   std::uint64_t const exponent = Kokkos::bit_cast<std::uint64_t>(amax) >> 52;  // biased, of amax
-  double const scale = Kokkos::bit_cast<double>((exponent - static_cast<std::uint64_t>(top)) << 52);
+  auto const shift = static_cast<std::uint64_t>(top);
+  double const scale = Kokkos::bit_cast<double>((exponent > shift ? exponent - shift : 1) << 52);
   return amax > scale * most ? 2 * scale : scale;
 }
 

@@ -144,7 +144,9 @@ bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix 
   if ((C.precision != Precision::fp32 && !is_rounded) || A.precision != B.precision ||
       !has_instructions(A.precision))
     return false;
-  // oneDNN 3.7 with avx512_core_bf16 reads a source of one row as if its entries were contiguous.
+  // oneDNN 3.7 writes a result of one row, and with avx512_core_bf16 reads a source of one, as if its
+  // entries were contiguous.
+  if (C.rows == 1 && C.cols > 1 && C.ld > 1) return false;
   if (C.cols == 1 && op_b == Op::Trans && B.ld > 1) return false;
   return checked("matmul", [&] {
     threads_started = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/detail/Strata_BandedCopy.hpp>
+#include <limits>
 #include <type_traits>
 
 namespace strata::dense::detail {
@@ -74,11 +75,12 @@ struct Part {
   }
 };
 
-// largest[b] = the largest magnitude of band b, NaN not counted.
+// largest[b] = the largest finite magnitude of band b.
 template <class From, class ExecutionSpace>
 void find_largest(ExecutionSpace const& exec, Tiles const& tiles, From const* a, std::int64_t ld,
                   std::int64_t first, std::int64_t count, double* largest) {
   using Wide = std::conditional_t<std::is_same_v<From, double>, double, float>;
+  constexpr Wide finite = std::numeric_limits<Wide>::max();
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
       "strata::dense::BandedCopy::measure", Policy(exec, tiles.teams(count), Kokkos::AUTO),
@@ -93,7 +95,7 @@ void find_largest(ExecutionSpace const& exec, Tiles const& tiles, From const* a,
               [&](std::int64_t i, Wide& value) {
                 for (std::int64_t j = tile.col; j < tile.col_end; ++j) {
                   Wide const magnitude = Kokkos::abs(static_cast<Wide>(a[i + j * ld]));
-                  value = magnitude > value ? magnitude : value;
+                  value = magnitude > value && magnitude <= finite ? magnitude : value;
                 }
               },
               Kokkos::Max<Wide>(most));

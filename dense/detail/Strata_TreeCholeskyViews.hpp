@@ -70,9 +70,12 @@ void tree_trsm(ExecutionSpace const& exec, Side side, Uplo uplo, Op op, Diag dia
   auto const triangle = detail::column_major<ExecutionSpace>(A);
   auto const right_hand_side = detail::column_major<ExecutionSpace>(B);
   LeafBlas<ExecutionSpace> blas(exec);
-  BlockTree<LayersT, ExecutionSpace> L(exec, triangle.matrix.rows, leaf_size);
+  BlockTreeOptions options;
+  if (diag == Diag::Unit) options.leaf_solve = LeafSolve::Substitution;
+  BlockTree<LayerList, ExecutionSpace> L(exec, triangle.matrix.rows, LayersT::list(), leaf_size,
+                                         options);
   Uplo const stored = triangle.of(uplo);
-  L.load(exec, stored, triangle.matrix);
+  L.load(exec, stored, triangle.matrix, {}, 0, diag);
   L.quantise_all(blas);
   // The tree is lower: of an upper triangle it holds the transpose, and so the side of a transposed
   // B changes op.

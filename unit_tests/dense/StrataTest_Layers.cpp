@@ -23,6 +23,14 @@ TEST(Layers, NamesAreReadBack) {
     EXPECT_EQ(LayerList::parse(layers.name()), layers);
 }
 
+TEST(Layers, AreReadInShortInAnyCaseAndWithBlanks) {
+  LayerList const expected{Precision::fp16, Precision::fp16, Precision::fp8_e4m3, Precision::fp32};
+  for (char const* text : {"fp16,fp16,fp8_e4m3,fp32", "fp16x2,fp8_e4m3,fp32",
+                           " FP16x2, fp8_E4M3 ,Fp32", "fp16X1,fp16x1,fp8_e4m3x1,fp32\t"})
+    EXPECT_EQ(LayerList::parse(text), expected) << text;
+  EXPECT_EQ(LayerList::parse("bf16x32").size(), 32);
+}
+
 TEST(Layers, PromotionEndsInFp64) {
   LayerList layers{Precision::fp8_e4m3, Precision::bf16, Precision::fp32, Precision::fp64};
   EXPECT_EQ(layers.promoted().name(), "fp16,fp32,fp64,fp64");
@@ -34,12 +42,22 @@ TEST(Layers, PromotionEndsInFp64) {
 TEST(Layers, SaysWhatIsWrong) {
   EXPECT_THROW(LayerList(std::vector<Precision>{}), ValueError);
   EXPECT_THROW(LayerList(std::vector<Precision>(33, Precision::fp16)), ValueError);
-  for (char const* text : {"", "fp16,", ",fp16", "fp16,half", "fp16 ,fp32"}) {
+  for (char const* text : {"", "fp16,", ",fp16", "fp16,half", "fp 16", "x2", " "}) {
     try {
       (void)LayerList::parse(text);
       ADD_FAILURE() << text;
     } catch (ValueError const& error) {
       EXPECT_NE(std::string(error.what()).find("there are fp64, fp32"), std::string::npos)
+          << error.what();
+    }
+  }
+  for (char const* text : {"fp16x", "fp16x0", "fp16x33", "fp16x-1", "fp16x2x2", "fp32,fp16x 2"}) {
+    try {
+      (void)LayerList::parse(text);
+      ADD_FAILURE() << text;
+    } catch (ValueError const& error) {
+      EXPECT_NE(std::string(error.what()).find("': the x must be followed by a number of 1 to 32"),
+                std::string::npos)
           << error.what();
     }
   }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <dense/Strata_TreeCholesky.hpp>
 
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "StrataTest_Dense.hpp"
@@ -196,6 +198,97 @@ TYPED_TEST(TreeCholeskyOn, TrsmSolvesForAllSidesTrianglesTransposesAndLayouts) {
   check_trsm<Layers<fp64>, TypeParam, Kokkos::LayoutLeft, Kokkos::LayoutRight>(bound);
   check_trsm<Layers<fp64>, TypeParam, Kokkos::LayoutRight, Kokkos::LayoutRight>(bound);
   check_trsm<Deep16, TypeParam, Kokkos::LayoutLeft, Kokkos::LayoutLeft>(4 * 0x1p-11);
+}
+
+/// Largest error of X relative to the rounding of its layer: L X = B, solved in layers and in fp64.
+template <class LayersT, class Space>
+double layered_trsm_error(Diag diag, HostMatrix const& L, HostMatrix const& B) {
+  auto const triangle = on_device<Space>(L, 2);
+  auto const X = on_device<Space>(B), exact = on_device<Space>(B);
+  tree_trsm<LayersT>(Space(), Side::Left, Uplo::Lower, Op::NoTrans, diag, 1, triangle, X, 8);
+  tree_trsm<Layers<fp64>>(Space(), Side::Left, Uplo::Lower, Op::NoTrans, diag, 1, triangle, exact,
+                          8);
+  return largest_difference(on_host(X), on_host(exact));
+}
+
+// What stands on a diagonal of ones is not read: no block's scale, inverse or sum may depend on it.
+TYPED_TEST(TreeCholeskyOn, TrsmDoesNotReadAUnitDiagonal) {
+  std::int64_t const n = 60;
+  double const infinity = std::numeric_limits<double>::infinity();
+  for (double const garbage : {1e25, 1e300, nan_value, infinity, 0.0, 4.9e-324}) {
+    for (double const size : {1.0, 1e-6}) {
+      HostMatrix const L = random_triangle(n, 3), B = random_matrix(n, 4, 4);
+      for (std::int64_t j = 0; j < n; ++j) {
+        L(j, j) = garbage;
+        for (std::int64_t i = j + 1; i < n; ++i) L(i, j) *= size;
+      }
+      auto const error16 = layered_trsm_error<Deep16, TypeParam>(Diag::Unit, L, B);
+      auto const error8 = layered_trsm_error<Layers<fp8_e4m3>, TypeParam>(Diag::Unit, L, B);
+      EXPECT_LE(error16, 2 * 0x1p-11 * size) << garbage;
+      EXPECT_LE(error8, 0.5 * 0x1p-4 * size) << garbage;
+    }
+  }
+}
+
+// The scale of a block follows from its finite numbers: the others stay visible where they are.
+TYPED_TEST(TreeCholeskyOn, ANumberThatIsNotFiniteSpoilsItsOwnColumnOrRowAlone) {
+  std::int64_t const n = 40;
+  for (double const poison : {nan_value, std::numeric_limits<double>::infinity()}) {
+    HostMatrix const L = random_triangle(n, 3), B = random_matrix(n, 3, 4);
+    for (std::int64_t j = 0; j < 3; ++j)
+      for (std::int64_t i = 0; i < n; ++i) B(i, j) *= 1e-12;
+    auto const triangle = on_device<TypeParam>(L);
+    auto const exact = on_device<TypeParam>(B);
+    tree_trsm<Layers<fp64>>(TypeParam(), Side::Left, Uplo::Lower, Op::NoTrans, Diag::NonUnit, 1,
+                            triangle, exact, 4);
+    B(2, 1) = poison;
+    auto const device = on_device<TypeParam>(B);
+    tree_trsm<Deep16>(TypeParam(), Side::Left, Uplo::Lower, Op::NoTrans, Diag::NonUnit, 1, triangle,
+                      device, 4);
+    HostMatrix const X = on_host(device), expected = on_host(exact);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t const j : {0, 2})
+        ASSERT_NEAR(X(i, j), expected(i, j), 4 * 0x1p-11 * 1e-12) << poison << " " << i << " " << j;
+    EXPECT_FALSE(std::isfinite(X(n - 1, 1)));
+
+    HostMatrix const A = transpose(B), C = random_matrix(n, n, 6);  // 3 x n
+    auto const result = on_device<TypeParam>(C);
+    tree_syrk<Deep16>(TypeParam(), Uplo::Lower, Op::Trans, 1e24, on_device<TypeParam>(A), 0, result,
+                      4);
+    HostMatrix const found = on_host(result);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = j; i < n; ++i) {
+        if (i == 2 || j == 2) {
+          ASSERT_FALSE(std::isfinite(found(i, j))) << i << " " << j;
+          continue;
+        }
+        double sum = 0;
+        for (std::int64_t k = 0; k < 3; ++k) sum += A(k, i) * A(k, j) * 1e24;
+        ASSERT_NEAR(found(i, j), sum, 8 * 0x1p-11) << i << " " << j;
+      }
+  }
+}
+
+TYPED_TEST(TreeCholeskyOn, TrsmHasRelativeAccuracyFarFromOne) {
+  HostMatrix const L = random_triangle(40, 3);
+  for (double const size : {1e-290, 1e-280, 1e280, 1e300}) {
+    HostMatrix const B = random_matrix(40, 3, 4);
+    for (std::int64_t j = 0; j < 3; ++j)
+      for (std::int64_t i = 0; i < 40; ++i) B(i, j) *= size;
+    auto const error = layered_trsm_error<Layers<fp16>, TypeParam>(Diag::NonUnit, L, B);
+    EXPECT_LE(error, 4 * 0x1p-11 * size) << size;
+  }
+}
+
+TYPED_TEST(TreeCholeskyOn, TrsmWithAlphaZeroLooksAtNothing) {
+  HostMatrix const L = random_matrix(20, 20, 3), B = random_matrix(20, 3, 4);
+  Kokkos::deep_copy(L, nan_value);
+  Kokkos::deep_copy(B, nan_value);
+  auto const X = on_device<TypeParam>(B);
+  tree_trsm<Deep16>(TypeParam(), Side::Left, Uplo::Lower, Op::NoTrans, Diag::NonUnit, 0,
+                    on_device<TypeParam>(L), X, 4);
+  HostMatrix const zeros("strata::test::zeros", 20, 3);
+  EXPECT_EQ(largest_difference(on_host(X), zeros), 0);
 }
 
 template <class LayersT, class Space, class Layout, class ResultLayout>

@@ -91,6 +91,41 @@ TEST(OnednnMatmul, IsReplacedInAForkByPlainLoops) {
 }
 #endif
 
+// A matrix with one row or column is strided all the same.
+TEST(OnednnMatmul, TakesNoMatrixForAContiguousVector) {
+  using Stored = StoredMatrix<Kokkos::DefaultHostExecutionSpace>;
+  vendor::OnednnMatmul matmul;
+  int made = 0;
+  for (Precision const precision : {fp32, bf16, fp16}) {
+    if (!vendor::OnednnMatmul::has_instructions(precision)) continue;
+    for (std::int64_t const m : {1, 2, 17})
+      for (std::int64_t const n : {1, 2, 17})
+        for (std::int64_t const k : {1, 2, 20})
+          for (Op const op_a : both_ops)
+            for (Op const op_b : both_ops)
+              for (std::int64_t const gap : {0, 3}) {
+                SCOPED_TRACE(testing::Message() << precision << op_a << op_b << ' ' << m << " x "
+                                                << n << " x " << k << " gap " << gap);
+                bool const normal_a = op_a == Op::NoTrans, normal_b = op_b == Op::NoTrans;
+                Stored const A(reference::random(normal_a ? m : k, normal_a ? k : m, 1), precision,
+                               gap);
+                Stored const B(reference::random(normal_b ? k : n, normal_b ? n : k, 2), precision,
+                               gap);
+                Stored const C(reference::random(m, n, 3), fp32, gap);
+                auto const old = C.read(), a = reference::apply(op_a, A.read()),
+                           b = reference::apply(op_b, B.read());
+                if (!matmul.gemm(op_a, op_b, 1, A.ref(), B.ref(), 1, C.ref())) continue;
+                ++made;
+                EXPECT_TRUE(is_close(C.read(), reference::gemm(1, a, b, 1, old),
+                                     reference::gemm(1, reference::abs(a), reference::abs(b), 1,
+                                                     reference::abs(old)),
+                                     {k, fp32, fp32}));
+                EXPECT_TRUE(C.padding_is_untouched());
+              }
+  }
+  EXPECT_GT(made, 0);
+}
+
 // One rounding of the sum, also into the low type itself.
 TEST(OnednnMatmul, RoundsOnceIntoTheOperandsType) {
   vendor::OnednnMatmul matmul;
