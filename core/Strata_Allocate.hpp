@@ -7,6 +7,7 @@
 #include <core/Strata_Errors.hpp>
 #include <cstddef>
 #include <exception>
+#include <new>
 #include <string>
 
 namespace strata {
@@ -19,10 +20,9 @@ View allocate_with(Properties const& properties, std::string const& label, Exten
   try {
     return View(properties, static_cast<std::size_t>(extents)...);
   } catch (std::exception const& failure) {
-    throw MemoryError(message(
-        label, ": can't allocate ",
-        View::required_allocation_size(static_cast<std::size_t>(extents)...),
-        " bytes: ", failure.what()));
+    throw MemoryError(message(label, ": can't allocate ",
+                              View::required_allocation_size(static_cast<std::size_t>(extents)...),
+                              " bytes: ", failure.what()));
   }
 }
 
@@ -51,6 +51,16 @@ template <class View, class... Extent>
 View allocate_on_host(std::string const& label, Extent... extents) {
   return detail::allocate_with<View>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), label,
                                      extents...);
+}
+
+/// What `work` returns; a std::bad_alloc of a container becomes a MemoryError that says whose.
+template <class Work>
+auto name_bad_alloc(char const* whose, Work const& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (std::bad_alloc const&) {
+    throw MemoryError(detail::message(whose, ": the host has no memory left"));
+  }
 }
 
 }  // namespace strata
