@@ -23,7 +23,7 @@ namespace {
 
 // Of this program's `new`, those of at least so many bytes are counted: labels and nodes, which a
 // system that has nothing left still has, are not.
-constexpr std::size_t smallest_counted = 512;
+constexpr std::size_t smallest_counted = 128;
 std::atomic<std::int64_t> news_left{0};  // until one fails; 0: none will
 
 }  // namespace
@@ -171,7 +171,8 @@ TYPED_TEST(OocFaults, AnyHostAllocationMayFail) {
         error = memory.what();
       }
       failed = news_left.exchange(0) == 0;
-      EXPECT_EQ(failed, !error.empty()) << "allocation " << count << ": " << error;
+      // std::stable_sort does without
+      EXPECT_TRUE(failed || error.empty()) << "allocation " << count << ": " << error;
       run.goes_on();
     }
     EXPECT_GT(count, 20);
