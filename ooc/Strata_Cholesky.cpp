@@ -3,13 +3,16 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <cmath>
+#include <core/Strata_Allocate.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_Team.hpp>
+#include <map>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_MapLadder.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
+#include <string>
 #include <utility>
 
 namespace strata::ooc {
@@ -105,13 +108,29 @@ int streams_of(CholeskyOptions const& options) {
   return strata::detail::runs_on_host<Exec> ? 1 : 4;
 }
 
-void require_budgets(Devices const& devices, CholeskyReport const& report) {
+// The devices with the bytes that they may take, each at least the smallest budget: where the user
+// left it open, 9/10 of what is free, in equal parts for those that share a memory.
+template <class Exec>
+Devices with_budgets(Devices devices, CholeskyReport const& report) {
+  using Lane = detail::Lane<Exec>;
+  std::map<int, std::size_t> open;  // devices of each memory
+  std::map<int, std::size_t> free;
   for (Device const& device : devices)
-    STRATA_REQUIRE(MemoryError,
-                   device.budget_bytes == 0 || device.budget_bytes >= report.smallest_budget_bytes,
+    if (device.budget_bytes == 0 && ++open[Lane::memory_of(device.id)] == 1)
+      free[Lane::memory_of(device.id)] = Lane::free_bytes(device.id);
+  for (Device& device : devices) {
+    int const memory = Lane::memory_of(device.id);
+    bool const asked = device.budget_bytes > 0;
+    if (!asked) device.budget_bytes = free[memory] / 10 * 9 / open[memory];
+    std::string const source = asked ? ""
+                                     : strata::detail::message(" (its part of the ", free[memory],
+                                                               " bytes that are free)");
+    STRATA_REQUIRE(MemoryError, device.budget_bytes >= report.smallest_budget_bytes,
                    "cholesky: device ", device.id, " has a budget of ", device.budget_bytes,
-                   " bytes; ", report.streams, " streams with tiles of ", report.tile_size,
-                   " need at least ", report.smallest_budget_bytes);
+                   " bytes", source, "; ", report.streams, " streams with tiles of ",
+                   report.tile_size, " need at least ", report.smallest_budget_bytes);
+  }
+  return devices;
 }
 
 // The block of columns for which V4 moves least, the smaller of two that move nearly the same.
@@ -125,7 +144,7 @@ std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& mat
   SimulationOptions asked;
   asked.budget_bytes = ~std::size_t(0);
   for (Device const& device : devices)
-    asked.budget_bytes = std::min(asked.budget_bytes, detail::budget_of<Exec>(device));
+    asked.budget_bytes = std::min(asked.budget_bytes, device.budget_bytes);
   if (asked.budget_bytes >= matrix.report().bytes) return 1;  // each tile is read once anyway
   asked.lookahead = options.lookahead;
   std::int64_t best = 1;
@@ -144,12 +163,15 @@ std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& mat
 
 // Columns that a checkpoint holds, read into the matrix.
 template <class Exec>
-std::int64_t resume(TileMatrix<Exec> const& matrix, std::string const& folder) {
+std::int64_t resume(TileMatrix<Exec>& matrix, std::string const& folder) {
   if (folder.empty()) return 0;
   std::int64_t column = 0;
-  while (column < matrix.tiles() && detail::read_column(folder, detail::header_of(matrix, column),
-                                                        detail::column_tiles_of(matrix, column)))
-    ++column;
+  for (; column < matrix.tiles(); ++column) {
+    auto const header = detail::header_of(matrix, column);
+    if (!detail::find_column(folder, header)) break;
+    matrix.overwrite();
+    detail::read_column(folder, header, detail::column_tiles_of(matrix, column));
+  }
   return column;
 }
 
@@ -178,12 +200,12 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
 
 // Factor the matrix as it is; what the report says of this attempt.
 template <class Exec>
-Info attempt(Devices const& devices, TileMatrix<Exec>& matrix, CholeskyOptions const& options,
+Info attempt(Devices const& asked, TileMatrix<Exec>& matrix, CholeskyOptions const& options,
              std::string const& folder, CholeskyReport& report) {
   report.histogram = matrix.map().histogram();
   report.smallest_budget_bytes =
       smallest_budget_bytes(report.n, report.tile_size, matrix.map(), report.streams);
-  require_budgets(devices, report);
+  Devices const devices = with_budgets<Exec>(asked, report);
   report.column_block = column_block_of(devices, matrix, options, report.streams);
   detail::CheckpointFolder const checkpoint(folder);
   report.first_column = resume(matrix, folder);
@@ -191,6 +213,7 @@ Info attempt(Devices const& devices, TileMatrix<Exec>& matrix, CholeskyOptions c
   Schedule const schedule =
       cholesky_schedule(report.tiles, static_cast<int>(devices.size()), report.streams,
                         report.column_block, report.first_column);
+  matrix.overwrite();
   Info const info = detail::Executor<Exec>(devices, matrix, schedule, folder, options).run(report);
   report.operand_excess = info.ok() ? operand_excess(matrix) : 0;
   report.attempts.push_back({.rung = report.rung,
@@ -219,15 +242,10 @@ std::string folder_of(std::string const& folder, std::size_t rung) {
   return folder.empty() || rung == 0 ? folder : folder + "/rung_" + std::to_string(rung);
 }
 
-}  // namespace
-
+// Rung after rung, from the matrix as it is.
 template <class Exec>
-TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
-                          CholeskyOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::cholesky");
-  STRATA_REQUIRE(ValueError, !devices.empty(), "cholesky: there is no device");
-  STRATA_REQUIRE(ValueError, options.lookahead >= 0, "cholesky: the lookahead is ",
-                 options.lookahead, ", must not be negative");
+TileFactor<Exec> climb_until_it_holds(Devices const& devices, TileMatrix<Exec>& matrix,
+                                      CholeskyOptions const& options) {
   CholeskyReport report;
   report.n = matrix.order();
   report.tile_size = matrix.tile_size();
@@ -246,6 +264,21 @@ TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
     report.attempts.back().fill_seconds = seconds;
   }
   return {std::move(matrix), info, std::move(report)};
+}
+
+}  // namespace
+
+template <class Exec>
+TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
+                          CholeskyOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::ooc::cholesky");
+  STRATA_REQUIRE(ValueError, !devices.empty(), "cholesky: there is no device");
+  STRATA_REQUIRE(ValueError, options.lookahead >= 0, "cholesky: the lookahead is ",
+                 options.lookahead, ", must not be negative");
+  STRATA_REQUIRE(ValueError, matrix.is_filled(),
+                 "cholesky: the tiles are not the matrix's any more: a factorisation or an "
+                 "exception has left others; fill it again");
+  return name_bad_alloc("cholesky", [&] { return climb_until_it_holds(devices, matrix, options); });
 }
 
 #define STRATA_INSTANTIATE(Exec)                                               \

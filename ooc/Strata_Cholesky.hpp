@@ -41,8 +41,8 @@ Variant variant_from_name(std::string_view name);
 /// A device that takes part: a GPU by its number, or on a host a worker with memory of its own.
 struct Device {
   int id = 0;
-  /// For tiles; the libraries' workspaces come on top. 0: what the matrix can use, on a GPU at most
-  /// 9/10 of what is free.
+  /// For tiles; the libraries' workspaces come on top. 0: what the matrix can use, but at most 9/10 of
+  /// what is free, in equal parts where devices share a memory, as workers on a host do.
   std::size_t budget_bytes = 0;
 };
 using Devices = std::vector<Device>;
@@ -58,8 +58,16 @@ std::vector<int> numa_nodes(Devices const& devices);
 /// Where finished columns are kept, and taken up from.
 struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
-  /// from the first on without a gap, are not factored again. Rungs of the ladder above the first
-  /// have folders of their own in it. One factorisation uses it at a time.
+  /// from the first on without a gap, are not factored again: to the same bits on any number of
+  /// devices, streams and bytes. Rungs of the ladder above the first have folders of their own in it.
+  /// One factorisation uses it at a time; on file systems that can't lock a folder the user must see
+  /// to that.
+  ///
+  /// A file says what it is of: order, tile size, the precision rule, and a digest of every entry
+  /// (see TileMatrix). What differs in any of them is refused in words, with a chance of 2^-64 to be
+  /// missed. A covariance that a GPU has evaluated differs from a host's in last bits, and is refused
+  /// there; a matrix that has the same bits on both, as from a file, is taken up, its factor then as
+  /// accurate but with the bits of neither.
   std::string folder;
 };
 
@@ -199,7 +207,8 @@ class TileFactor {
   /// Result   X; the report's errors are those of the equilibrated system.
   /// Sync     fences `exec`.
   /// Memory   on the devices a few tiles and 3 n m numbers, on `exec`'s also what `dense::refine`
-  ///          needs, and with D devices (D + 1) n m numbers on the host.
+  ///          needs, and with D devices (D + 1) n m numbers on the host. What can't be had is a
+  ///          MemoryError, after which the factor is as it was.
   /// I/O      reads the tiles twice and evaluates the generator once for each step; each tile on one
   ///          of the devices.
   /// Throws   ShapeError if B or X has another shape; ValueError if there is no factor.
@@ -233,10 +242,11 @@ class TileFactor {
 /// Sync     returns when all is done. One thread for each stream, with instances of its own.
 /// Memory   the budgets; each stream's libraries on top, which may take some 100 MB on a GPU.
 /// I/O      the report counts the bytes. A checkpoint writes each column's tiles once.
-/// Throws   ValueError for options out of range, or no device; MemoryError that says the smallest
-///          budget, before anything is written, or that a higher rung exceeds the matrix's
-///          max_bytes; what a stream threw, once all have ended, after which the tiles are
-///          undefined; IoError from a checkpoint.
+/// Throws   ValueError for options out of range, no device, or a matrix that is not filled;
+///          MemoryError that says the smallest budget, before anything is written, that a higher rung
+///          exceeds the matrix's max_bytes, or what can't be had; what a stream threw, once all have
+///          ended; IoError from a checkpoint. Where tiles were overwritten the matrix is no longer
+///          filled.
 /// Source   Ren et al. (paper B), algorithms 2 and 3; deviation: V4, no allocation in the loop, and
 ///          the ladder, after Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), without shifts.
 template <class ExecutionSpace>

@@ -6,6 +6,7 @@
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_TileCache.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
+#include <ooc/detail/Strata_UseTable.hpp>
 #include <ooc/detail/Strata_VariantRules.hpp>
 #include <queue>
 
@@ -101,7 +102,7 @@ class Machine {
                        static_cast<std::int64_t>(options_.budget_bytes / plan_.block_bytes()));
     bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
     devices_.push_back({TileCache(blocks, plan_.units_per_block(), plan_.keys()),
-                        looks_ahead ? plan_.uses(schedule_, d) : UseTable(),
+                        looks_ahead ? UseTable(plan_, schedule_, d) : UseTable(),
                         {},
                         std::vector<std::int64_t>(static_cast<std::size_t>(schedule_.tiles), 0)});
     devices_.back().ready.resize(devices_.back().cache.size());
@@ -111,7 +112,7 @@ class Machine {
           ++devices_.back().diagonal_uses[static_cast<std::size_t>(task.col)];
   }
 
-  auto worth(Device const& device) const {
+  auto worth(Device& device) const {
     return [this, &device](TileCache::Slot const& slot) {
       return rules_.eviction == Eviction::FurthestUse ? -device.uses.next(slot.key)
                                                       : static_cast<double>(slot.last_use);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <cmath>
+#include <core/Strata_Allocate.hpp>
 #include <core/detail/Strata_ForEachElement.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <memory>
@@ -31,8 +32,7 @@ using BlockOf = typename TileFactor<Exec>::Block;
 
 template <class Exec>
 BlockOf<Exec> allocate_like(Exec const& exec, char const* label, BlockOf<Exec> const& V) {
-  return BlockOf<Exec>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)),
-                       V.extent(0), V.extent(1));
+  return allocate<BlockOf<Exec>>(exec, label, V.extent(0), V.extent(1));
 }
 
 // The devices that substitute, and those that make residuals: one team where they are the same.
@@ -92,12 +92,14 @@ template <class Exec>
 dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
     Exec const& exec, dense::LogDeterminantOptions const& options) const {
   double const of_factor = log_determinant();
-  dense::LogDeterminantOperators<Exec> operators;
-  Teams<Exec> const team(exec, matrix_, devices_, residual_devices());
-  operators.apply = [&](Block const& X, Block const& Y) { team.residual->apply(X, Y); };
-  operators.forward = [&](Block const& V) { team.factor->forward(V); };
-  operators.backward = [&](Block const& V) { team.factor->backward(V); };
-  return dense::log_determinant(exec, matrix_.order(), of_factor, operators, options);
+  return name_bad_alloc("log_determinant", [&] {
+    dense::LogDeterminantOperators<Exec> operators;
+    Teams<Exec> const team(exec, matrix_, devices_, residual_devices());
+    operators.apply = [&](Block const& X, Block const& Y) { team.residual->apply(X, Y); };
+    operators.forward = [&](Block const& V) { team.factor->forward(V); };
+    operators.backward = [&](Block const& V) { team.factor->backward(V); };
+    return dense::log_determinant(exec, matrix_.order(), of_factor, operators, options);
+  });
 }
 
 template <class Exec>
@@ -105,15 +107,17 @@ void TileFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::half_solve");
   require_factor("half_solve", V.extent(0));
   if (V.size() == 0) return;
-  detail::TileTeam<Exec> team(exec, matrix_, devices_);
-  if (op == Op::NoTrans) {
-    scale_rows(exec, matrix_.device_scaling(), V, V);
-    team.forward(V);
-  } else {
-    team.backward(V);
-    scale_rows(exec, matrix_.device_scaling(), V, V);
-    exec.fence("strata::ooc::half_solve");
-  }
+  name_bad_alloc("half_solve", [&] {
+    detail::TileTeam<Exec> team(exec, matrix_, devices_);
+    if (op == Op::NoTrans) {
+      scale_rows(exec, matrix_.device_scaling(), V, V);
+      team.forward(V);
+    } else {
+      team.backward(V);
+      scale_rows(exec, matrix_.device_scaling(), V, V);
+      exec.fence("strata::ooc::half_solve");
+    }
+  });
 }
 
 // A X = D^-1 H D^-1 X
@@ -126,11 +130,13 @@ void TileFactor<Exec>::apply(Exec const& exec, Block const& X, Block const& Y) c
                  "apply: X is ", X.extent(0), " x ", X.extent(1), ", Y is ", Y.extent(0), " x ",
                  Y.extent(1), ", the matrix has order ", matrix_.order());
   if (X.size() == 0) return;
-  Block const scaled = allocate_like<Exec>(exec, "strata::ooc::apply::X", X);
-  scale_rows(exec, matrix_.device_scaling(), X, scaled, true);
-  detail::TileTeam<Exec>(exec, matrix_, residual_devices()).apply(scaled, Y);
-  scale_rows(exec, matrix_.device_scaling(), Y, Y, true);
-  exec.fence("strata::ooc::apply");
+  name_bad_alloc("apply", [&] {
+    Block const scaled = allocate_like<Exec>(exec, "strata::ooc::apply::X", X);
+    scale_rows(exec, matrix_.device_scaling(), X, scaled, true);
+    detail::TileTeam<Exec>(exec, matrix_, residual_devices()).apply(scaled, Y);
+    scale_rows(exec, matrix_.device_scaling(), Y, Y, true);
+    exec.fence("strata::ooc::apply");
+  });
 }
 
 template <class Exec>
@@ -141,20 +147,22 @@ dense::RefinementReport TileFactor<Exec>::solve(Exec const& exec, Block const& B
   STRATA_REQUIRE(ShapeError, B.extent(0) == X.extent(0) && B.extent(1) == X.extent(1),
                  "solve: B is ", B.extent(0), " x ", B.extent(1), " and X is ", X.extent(0), " x ",
                  X.extent(1), ", must be the same");
-  Teams<Exec> const team(exec, matrix_, devices_, residual_devices());
-  dense::RefinementOperators<Exec> operators;
-  operators.norm_inf = matrix_.norm_inf();
-  operators.apply = [&](Block const& U, Block const& V) { team.residual->apply(U, V); };
-  operators.precondition = [&](Block const& R) {
-    team.factor->forward(R);
-    team.factor->backward(R);
-  };
-  Block const scaled = allocate_like<Exec>(exec, "strata::ooc::solve::B", B);
-  scale_rows(exec, matrix_.device_scaling(), B, scaled);  // H (D^-1 X) = D B
-  auto const report = dense::refine(exec, operators, scaled, X, options.refinement);
-  scale_rows(exec, matrix_.device_scaling(), X, X);
-  exec.fence("strata::ooc::solve");
-  return report;
+  return name_bad_alloc("solve", [&] {
+    Teams<Exec> const team(exec, matrix_, devices_, residual_devices());
+    dense::RefinementOperators<Exec> operators;
+    operators.norm_inf = matrix_.norm_inf();
+    operators.apply = [&](Block const& U, Block const& V) { team.residual->apply(U, V); };
+    operators.precondition = [&](Block const& R) {
+      team.factor->forward(R);
+      team.factor->backward(R);
+    };
+    Block const scaled = allocate_like<Exec>(exec, "strata::ooc::solve::B", B);
+    scale_rows(exec, matrix_.device_scaling(), B, scaled);  // H (D^-1 X) = D B
+    auto const report = dense::refine(exec, operators, scaled, X, options.refinement);
+    scale_rows(exec, matrix_.device_scaling(), X, X);
+    exec.fence("strata::ooc::solve");
+    return report;
+  });
 }
 
 #define STRATA_INSTANTIATE(Exec) template class TileFactor<Exec>;

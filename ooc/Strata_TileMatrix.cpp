@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <zlib.h>
-
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <core/Strata_Allocate.hpp>
 #include <core/Strata_LeafBlas.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
-#include <exception>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
@@ -96,38 +95,53 @@ void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::generate");
   STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
   options.rule.check();
+  state_ = State::None;
   generator_ = generator;
   exec_ = exec;
   options_ = options;
+  name_bad_alloc("tile matrix", [&] { evaluate(); });
+  state_ = State::Filled;
+}
+
+// All tiles from the generator, by the options.
+template <class Exec>
+void TileMatrix<Exec>::evaluate() {
   scaling_.assign(static_cast<std::size_t>(n_), 1.0);
   device_scaling_ = {};
-  bool const mixed = options.rule.accuracy > 0;
+  bool const mixed = options_.rule.accuracy > 0;
   map_ = PrecisionMap(tiles());
   if (!mixed) place();  // refuses before any work
   Kokkos::Timer const timer;
-  if (options.equilibrate) equilibrate(exec);
-  measure(exec, !mixed);
+  if (options_.equilibrate) equilibrate(exec_);
+  measure(exec_, !mixed);
+  state_ = State::Measured;
   double const measured = timer.seconds();
   if (mixed) {
-    map_ = precision_map(norms_, options.rule);
+    map_ = precision_map(norms_, options_.rule);
     place();
   }
   Kokkos::Timer const again;
-  if (mixed) fill(exec);
+  if (mixed) fill(exec_);
   report_.generate_seconds = measured + again.seconds();
 }
 
 template <class Exec>
 void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::round_anew");
+  STRATA_REQUIRE(ValueError, state_ != State::None,
+                 "tile matrix: there is no matrix to round, since an exception left none");
   PrecisionMap map = precision_map(norms_, rule);
   require_memory(map);
+  overwrite();
   map_ = std::move(map);
   options_.rule = rule;
-  place();
-  Kokkos::Timer const timer;
-  fill(exec_);
-  report_.generate_seconds = timer.seconds();
+  name_bad_alloc("tile matrix", [&] {
+    place();
+    Kokkos::Timer const timer;
+    fill(exec_);
+    report_.generate_seconds = timer.seconds();
+  });
+  state_ = State::Filled;
 }
 
 template <class Exec>
@@ -156,11 +170,7 @@ double TileMatrix<Exec>::square(std::int64_t i, std::int64_t j) const {
 
 template <class Exec>
 std::uint64_t TileMatrix<Exec>::hash() const {
-  auto const crc = [](std::vector<double> const& numbers) {
-    return crc32_z(0, reinterpret_cast<unsigned char const*>(numbers.data()),
-                   numbers.size() * sizeof(double));
-  };
-  return (std::uint64_t{map_.hash()} ^ crc(scaling_)) << 32 | crc(norms_.squares);
+  return detail::digest_of(digest_, map_.hash());
 }
 
 template <class Exec>
@@ -192,12 +202,8 @@ template <class Exec>
 void TileMatrix<Exec>::equilibrate(Exec const& exec) {
   if (n_ == 0) return;
   auto const size = static_cast<std::size_t>(n_), edge = static_cast<std::size_t>(rows(0));
-  Vector const diagonal(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::scaling"),
-      size);
-  Vector const buffer(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::tile"),
-      edge * edge);
+  auto const diagonal = allocate<Vector>(exec, "strata::ooc::tile_matrix::scaling", size);
+  auto const buffer = allocate<Vector>(exec, "strata::ooc::tile_matrix::tile", edge * edge);
   for (std::int64_t i = 0; i < tiles(); ++i) {
     TileView<Exec> const tile(buffer.data(), static_cast<std::size_t>(rows(i)),
                               static_cast<std::size_t>(rows(i)));
@@ -217,15 +223,12 @@ template <class Exec>
 void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   if (n_ == 0) return;
   std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
-  Kokkos::View<std::byte*, typename Exec::memory_space> const buffer(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::tile"),
-      bytes);
-  Vector const sums(Kokkos::view_alloc(exec, "strata::ooc::tile_matrix::sums"),
-                    static_cast<std::size_t>(n_));
+  auto const buffer = allocate<Kokkos::View<std::byte*, typename Exec::memory_space>>(
+      exec, "strata::ooc::tile_matrix::tile", bytes);
+  auto const sums = allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::sums", n_);
   std::vector<detail::TileMeasure> host(tile_count(tiles()));
-  Kokkos::View<detail::TileMeasure*, typename Exec::memory_space> const measures(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::norms"),
-      host.size());
+  auto const measures = allocate<Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>>(
+      exec, "strata::ooc::tile_matrix::norms", host.size());
   detail::TileMeter<Exec> meter(exec, rows(0));
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
@@ -257,6 +260,7 @@ template <class Exec>
 void TileMatrix<Exec>::take_norms(std::vector<detail::TileMeasure> const& measures) {
   norms_.squares.clear();
   norms_.traces.clear();
+  digest_ = 0;
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
       auto const& measure = measures[tile_number(i, j, tiles())];
@@ -266,8 +270,11 @@ void TileMatrix<Exec>::take_norms(std::vector<detail::TileMeasure> const& measur
                      " holds a number that is not finite");
       norms_.squares.push_back(measure.square);
       if (i == j) norms_.traces.push_back(measure.trace);
+      digest_ += detail::digest_of(measure.digest, tile_number(i, j, tiles()));
     }
   }
+  for (std::size_t i = 0; i < scaling_.size(); ++i)
+    digest_ += detail::digest_of(std::bit_cast<std::uint64_t>(scaling_[i]), measures.size() + i);
 }
 
 // Host memory for the map, in chunks that no tile straddles, each on one node.
@@ -298,7 +305,7 @@ void TileMatrix<Exec>::place() {
       if (node != any) report_.node_bytes[node] += bytes;
     }
   }
-  allocate(sizes, nodes);
+  allocate_chunks(sizes, nodes);
   tile_data_.clear();
   for (std::size_t t = 0; t < offsets.size(); ++t)
     tile_data_.push_back(chunks_[chunk_of[t]].data() + offsets[t]);
@@ -308,8 +315,8 @@ void TileMatrix<Exec>::place() {
 
 // Pinned memory is touched as it is allocated, other memory later.
 template <class Exec>
-void TileMatrix<Exec>::allocate(std::vector<std::size_t> const& sizes,
-                                std::vector<int> const& nodes) {
+void TileMatrix<Exec>::allocate_chunks(std::vector<std::size_t> const& sizes,
+                                       std::vector<int> const& nodes) {
   chunks_.resize(sizes.size());
   chunk_nodes_.resize(sizes.size(), -1);
   for (std::size_t c = 0; c < sizes.size(); ++c) {
@@ -318,10 +325,8 @@ void TileMatrix<Exec>::allocate(std::vector<std::size_t> const& sizes,
     chunks_[c] = {};
     try {
       vendor::OnNode const near(nodes[c]);
-      chunks_[c] = HostChunk(
-          Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::chunk"),
-          sizes[c]);
-    } catch (std::exception const& failure) {
+      chunks_[c] = allocate_on_host<HostChunk>("strata::ooc::tile_matrix::chunk", sizes[c]);
+    } catch (MemoryError const& failure) {
       throw MemoryError(strata::detail::message(
           "tile matrix: can't allocate ", sizes[c], " of ", report_.bytes,
           " bytes of host memory, the first of chunk ", c + 1, ": ", failure.what()));
@@ -348,14 +353,10 @@ void TileMatrix<Exec>::fill(Exec const& exec) {
   if (n_ == 0) return;
   using Buffer = Kokkos::View<std::byte*, typename Exec::memory_space>;
   std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
-  Buffer const wide(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::tile"),
-      bytes);
-  Buffer const narrow(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::rounded"),
-      bytes);
-  Kokkos::View<detail::TileMeasure*, typename Exec::memory_space> const measure(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::tile_matrix::norms"), 1);
+  auto const wide = allocate<Buffer>(exec, "strata::ooc::tile_matrix::tile", bytes);
+  auto const narrow = allocate<Buffer>(exec, "strata::ooc::tile_matrix::rounded", bytes);
+  auto const measure = allocate<Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>>(
+      exec, "strata::ooc::tile_matrix::norms", 1);
   detail::TileMeter<Exec> const meter(exec, rows(0));
   LeafBlas<Exec> blas(exec);
   for (std::int64_t j = 0; j < tiles(); ++j) {

@@ -94,7 +94,7 @@ class TileMatrix {
   /// Memory   on the device two tiles.
   /// Throws   ShapeError if n < 0 or tile_size < 1; ValueError with the place of a tile that holds
   ///          a number that is not finite, or for options out of range; MemoryError with the bytes
-  ///          needed and allowed.
+  ///          needed and allowed, or of what can't be had.
   static TileMatrix generate(ExecutionSpace const& exec, std::int64_t n, std::int64_t tile_size,
                              Generator const& generator, TileMatrixOptions const& options = {});
 
@@ -107,7 +107,7 @@ class TileMatrix {
                               std::int64_t tile_size, TileMatrixOptions const& options = {});
 
   /// Hold another matrix of the same order, in the host memory that is there as far as it goes.
-  /// Contract as for `generate`.
+  /// Contract as for `generate`; what throws leaves no matrix, until it is filled again.
   void refill(ExecutionSpace const& exec, Generator const& generator,
               TileMatrixOptions const& options = {});
 
@@ -117,9 +117,17 @@ class TileMatrix {
   /// Sync     runs on the instance that `generate` or `refill` ran on last, and fences it.
   /// Memory   as for `generate`.
   /// Throws   ValueError for a rule out of range, MemoryError if its map needs more than max_bytes:
-  ///          both leave the matrix as it is; what the generator throws, and MemoryError for what
-  ///          can't be had: the tiles are then undefined.
+  ///          both leave the matrix as it is; ValueError if `refill` has left no matrix; what the
+  ///          generator throws, and MemoryError for what can't be had: the tiles are then undefined.
   void round_anew(PrecisionRule const& rule);
+
+  /// Whether the tiles hold H: no more once they are overwritten, by a factorisation, or undefined by
+  /// an exception, until `refill` or `round_anew` has filled them.
+  bool is_filled() const { return state_ == State::Filled; }
+  /// They will be overwritten through `data`.
+  void overwrite() {
+    if (state_ == State::Filled) state_ = State::Measured;
+  }
 
   std::int64_t order() const { return n_; }
   std::int64_t tile_size() const { return tile_size_; }
@@ -164,7 +172,12 @@ class TileMatrix {
       TileView<ExecutionSpace> const& tile,
       Kokkos::View<double const*, typename ExecutionSpace::memory_space> const& scaling) const;
 
-  /// A number that differs for matrices of other sizes, precisions, scalings or tile norms.
+  /// A number of the bits of every entry of H and D, the same for any order in which any number of
+  /// threads made them. Of two matrices that differ, by a sign, an entry or a last bit, it is the same
+  /// with probability 2^-64. A covariance has another one on another kind of device, whose exp rounds
+  /// otherwise.
+  std::uint64_t digest() const { return digest_; }
+  /// The same of the tiles: of the digest and the precisions.
   std::uint64_t hash() const;
   double norm_inf() const { return norm_inf_; }      ///< ||H||_inf
   TileNorms const& norms() const { return norms_; }  ///< of H
@@ -177,12 +190,15 @@ class TileMatrix {
   using HostChunk = Kokkos::View<std::byte*, HostMemory>;
   using Vector = Kokkos::View<double*, typename ExecutionSpace::memory_space>;
 
+  enum class State : std::uint8_t { None, Measured, Filled };
+
   TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);
+  void evaluate();
   void equilibrate(ExecutionSpace const& exec);
   void measure(ExecutionSpace const& exec, bool keep);
   void require_memory(PrecisionMap const& map) const;
   void place();
-  void allocate(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes);
+  void allocate_chunks(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes);
   void fill(ExecutionSpace const& exec);
   void copy_out(ExecutionSpace const& exec, std::byte* from, std::int64_t i, std::int64_t j) const;
   void take_norms(std::vector<detail::TileMeasure> const& measures);
@@ -196,6 +212,8 @@ class TileMatrix {
   Vector device_scaling_;
   TileNorms norms_;
   double norm_inf_ = 0;
+  std::uint64_t digest_ = 0;
+  State state_ = State::None;
   std::vector<HostChunk> chunks_;
   std::vector<int> chunk_nodes_;
   std::vector<std::byte*> tile_data_;

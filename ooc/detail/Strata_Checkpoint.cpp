@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <array>
+#include <charconv>
 #include <core/Strata_Errors.hpp>
 #include <core/detail/Strata_ByteSink.hpp>
 #include <core/detail/Strata_ByteSource.hpp>
@@ -16,15 +17,13 @@ namespace strata::ooc::detail {
 
 namespace {
 
-constexpr std::array<char, 8> magic = {'S', 'T', 'R', 'A', 'T', 'A', 'L', '1'};
+constexpr std::array<char, 8> magic = {'S', 'T', 'R', 'A', 'T', 'A', 'L', '2'};
 
 struct FileHeader {
   std::array<char, 8> magic;
-  std::int64_t n, tile_size, column;
-  std::uint64_t matrix_hash;
-  std::uint64_t tiles;
+  CheckpointHeader column;
 };
-static_assert(sizeof(FileHeader) == 48);
+static_assert(sizeof(FileHeader) == 160);
 
 struct TileTrailer {
   std::uint64_t bytes, crc;
@@ -38,6 +37,11 @@ void write(strata::detail::ByteSink& sink, void const* data, std::size_t bytes) 
   sink.write(static_cast<char const*>(data), bytes);
 }
 
+std::string advice_of(CheckpointHeader const& header) {
+  return "; without this file the run goes on from column " + std::to_string(header.column) +
+         " of tiles";
+}
+
 void read(strata::detail::ByteSource& source, void* data, std::size_t bytes, std::size_t& offset,
           std::string const& advice) {
   std::size_t const found = source.read(static_cast<char*>(data), bytes);
@@ -46,15 +50,60 @@ void read(strata::detail::ByteSource& source, void* data, std::size_t bytes, std
   offset += bytes;
 }
 
+template <std::size_t size>
+std::string text_of(std::array<char, size> const& text) {
+  return {text.data(), ::strnlen(text.data(), size)};
+}
+std::string text_of(std::int64_t number) { return std::to_string(number); }
+std::string text_of(double number) {
+  constexpr std::size_t widest = 32;
+  std::array<char, widest> text{};
+  std::to_chars(text.data(), text.data() + text.size(), number);
+  return text.data();
+}
+
 template <class T>
-void require_same(std::string const& path, char const* what, T expected, T found) {
-  STRATA_REQUIRE(IoError, expected == found, path, ": the checkpoint is of another matrix: ", what,
-                 " is ", found, ", not ", expected);
+void require_same(std::string const& path, char const* what, T const& expected, T const& found) {
+  STRATA_REQUIRE(IoError, std::memcmp(&expected, &found, sizeof(T)) == 0, path,
+                 ": the checkpoint is of another run: ", what, " is ", text_of(found), ", not ",
+                 text_of(expected));
+}
+
+void require_same_entries(std::string const& path, CheckpointHeader const& expected,
+                          CheckpointHeader const& found) {
+  std::string const here = text_of(expected.backend), there = text_of(found.backend);
+  std::string const why =
+      here == there ? ""
+                    : "; they were evaluated by " + there + " and now by " + here +
+                          ", whose functions round otherwise: go on there, or from the first "
+                          "column in another folder";
+  STRATA_REQUIRE(IoError, expected.digest == found.digest, path,
+                 ": the checkpoint is of another matrix: the digest of its entries is ", std::hex,
+                 found.digest, ", not ", expected.digest, why);
+  STRATA_REQUIRE(IoError, expected.map == found.map, path,
+                 ": the checkpoint is of another run: the precisions of its tiles differ", why);
+}
+
+// The file's header, which is the one that is expected.
+void read_header(strata::detail::ByteSource& source, CheckpointHeader const& expected,
+                 std::size_t& offset) {
+  FileHeader first{};
+  read(source, &first, sizeof first, offset, advice_of(expected));
+  std::string const& path = source.name();
+  CheckpointHeader const& found = first.column;
+  STRATA_REQUIRE(IoError, first.magic == magic, path, ": not a checkpoint of this version");
+  require_same(path, "n", expected.n, found.n);
+  require_same(path, "the tile size", expected.tile_size, found.tile_size);
+  require_same(path, "the column", expected.column, found.column);
+  require_same(path, "the number of its tiles", expected.tiles, found.tiles);
+  require_same(path, "the accuracy (epsilon)", expected.accuracy, found.accuracy);
+  require_same(path, "the list of precisions", expected.precisions, found.precisions);
+  require_same_entries(path, expected, found);
 }
 
 }  // namespace
 
-CheckpointFolder::CheckpointFolder(std::string path) : path_(std::move(path)) {
+CheckpointFolder::CheckpointFolder(std::string path, Lock lock) : path_(std::move(path)) {
   namespace fs = std::filesystem;
   if (path_.empty()) return;
   std::error_code error;
@@ -64,9 +113,10 @@ CheckpointFolder::CheckpointFolder(std::string path) : path_(std::move(path)) {
                  error.value(), ")");
   lock_ = strata::detail::FileDescriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock_) strata::detail::throw_errno(path_, "cannot open the checkpoint's folder");
-  // Some file systems can't lock folders: there the user must see to it.
-  STRATA_REQUIRE(IoError, ::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK,
-                 path_, ": another factorisation uses this checkpoint");
+  bool const locked = (lock ? lock : ::flock)(lock_.get(), LOCK_EX | LOCK_NB) == 0;
+  STRATA_REQUIRE(IoError, locked || errno != EWOULDBLOCK, path_,
+                 ": another factorisation uses this checkpoint");
+  if (!locked) return;
   for (auto const& entry : fs::directory_iterator(path_)) {
     std::string const name = entry.path().filename();
     if (name.starts_with("column_") && name.ends_with(".tmp") && entry.is_regular_file())
@@ -83,8 +133,7 @@ std::string column_path(std::string const& folder, std::int64_t column) {
 void write_column(std::string const& folder, CheckpointHeader const& header,
                   std::vector<TileBytes> const& tiles) {
   strata::detail::AtomicFile file(column_path(folder, header.column));
-  FileHeader const first{magic,         header.n,           header.tile_size,
-                         header.column, header.matrix_hash, tiles.size()};
+  FileHeader const first{magic, header};
   write(file, &first, sizeof first);
   for (TileBytes const& tile : tiles) {
     TileTrailer const trailer{tile.bytes, crc_of(tile)};
@@ -94,22 +143,22 @@ void write_column(std::string const& folder, CheckpointHeader const& header,
   file.finish();
 }
 
-bool read_column(std::string const& folder, CheckpointHeader const& header,
-                 std::vector<TileBytes> const& tiles) {
+bool find_column(std::string const& folder, CheckpointHeader const& header) {
   std::string const path = column_path(folder, header.column);
   if (!std::filesystem::exists(path)) return false;
   strata::detail::FileSource source(path);
-  std::string const advice = "; without this file the run goes on from column " +
-                             std::to_string(header.column) + " of tiles";
+  std::size_t offset = 0;
+  read_header(source, header, offset);
+  return true;
+}
+
+void read_column(std::string const& folder, CheckpointHeader const& header,
+                 std::vector<TileBytes> const& tiles) {
+  strata::detail::FileSource source(column_path(folder, header.column));
+  std::string const& path = source.name();
+  std::string const advice = advice_of(header);
   std::size_t offset = 0, size = sizeof(FileHeader);
-  FileHeader first{};
-  read(source, &first, sizeof first, offset, advice);
-  STRATA_REQUIRE(IoError, first.magic == magic, path, ": not a checkpoint of this version");
-  require_same(path, "n", header.n, first.n);
-  require_same(path, "the tile size", header.tile_size, first.tile_size);
-  require_same(path, "the column", header.column, first.column);
-  require_same(path, "the hash", header.matrix_hash, first.matrix_hash);
-  require_same(path, "the number of tiles", std::uint64_t{tiles.size()}, first.tiles);
+  read_header(source, header, offset);
   for (TileBytes const& tile : tiles) size += tile.bytes + sizeof(TileTrailer);
   STRATA_REQUIRE(IoError, source.size_limit() == size, path, ": the checkpoint has ",
                  source.size_limit(), " bytes, ", size, " are expected", advice);
@@ -122,7 +171,6 @@ bool read_column(std::string const& folder, CheckpointHeader const& header,
                    t, " of the column is damaged: CRC-32 ", crc, " of ", tiles[t].bytes,
                    " bytes, the file says ", trailer.crc, " of ", trailer.bytes, advice);
   }
-  return true;
 }
 
 CheckpointWriter::CheckpointWriter(std::function<void(std::exception_ptr)> fail)

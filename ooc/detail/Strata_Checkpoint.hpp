@@ -3,6 +3,7 @@
 #ifndef STRATA_CHECKPOINT_HPP
 #define STRATA_CHECKPOINT_HPP
 
+#include <array>
 #include <condition_variable>
 #include <core/detail/Strata_FileDescriptor.hpp>
 #include <cstddef>
@@ -17,10 +18,14 @@
 
 namespace strata::ooc::detail {
 
-/// Which column of which matrix a file holds.
+/// Which column of which matrix a file holds: the file's first bytes.
 struct CheckpointHeader {
-  std::int64_t n = 0, tile_size = 0, column = 0;
-  std::uint64_t matrix_hash = 0;  ///< of precisions, scaling and norms
+  std::int64_t n = 0, tile_size = 0, column = 0, tiles = 0;
+  double accuracy = 0;                ///< of the precision rule
+  std::array<char, 80> precisions{};  ///< that the rule may use, as text
+  std::uint64_t map = 0;              ///< the precisions of the tiles, hashed
+  std::uint64_t digest = 0;           ///< of every entry: see TileMatrix
+  std::array<char, 16> backend{};     ///< that evaluated them, as text
 };
 
 /// A stored tile in memory.
@@ -31,12 +36,17 @@ struct TileBytes {
 
 /// A folder of columns that one factorisation uses at a time; it is made if it is not there, and what
 /// a process that was killed left half written is removed from it.
+///
+/// Some file systems can't lock a folder. There the user must see to it that it is used by one
+/// factorisation, and what looks half written stays, since another process may be writing it.
 class CheckpointFolder {
  public:
+  using Lock = int (*)(int, int);  ///< flock, or what a test has in its place
+
   /// "": none.
   ///
   /// Throws   IoError if it can't be made, or is in use.
-  explicit CheckpointFolder(std::string path);
+  explicit CheckpointFolder(std::string path, Lock lock = nullptr);
   std::string const& path() const { return path_; }
 
  private:
@@ -49,17 +59,23 @@ std::string column_path(std::string const& folder, std::int64_t column);
 
 /// Write a column of finished tiles; it appears whole or not at all.
 ///
-/// I/O      header of 48 bytes, then for each tile its bytes, their number and their CRC-32 (zlib).
+/// I/O      8 bytes that say what it is, the header, then for each tile its bytes, their number and
+///          their CRC-32 (zlib).
 /// Throws   IoError.
 void write_column(std::string const& folder, CheckpointHeader const& header,
                   std::vector<TileBytes> const& tiles);
 
-/// Read it back; false if there is no such file.
+/// Whether the column's file is there.
+///
+/// Throws   IoError with the path and what differs if it is of another matrix or another rule.
+bool find_column(std::string const& folder, CheckpointHeader const& header);
+
+/// Read a file that is there.
 ///
 /// Throws   IoError with the path and what was expected and found if the file is of another matrix,
 ///          too short, too long or damaged; tiles may then be overwritten. The files stay as they
 ///          are: columns before a damaged one are as good as before.
-bool read_column(std::string const& folder, CheckpointHeader const& header,
+void read_column(std::string const& folder, CheckpointHeader const& header,
                  std::vector<TileBytes> const& tiles);
 
 /// A thread that writes columns while others factor.

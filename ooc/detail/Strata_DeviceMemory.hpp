@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <condition_variable>
+#include <core/Strata_Allocate.hpp>
 #include <core/Strata_Errors.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +38,8 @@ class DeviceMemory {
 
   DeviceMemory(ExecutionSpace const& exec, std::int64_t blocks, int units, std::size_t unit_bytes,
                std::size_t keys, Eviction eviction, UseTable uses)
-      : pool_(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::device::pool"),
-              static_cast<std::size_t>(blocks * units) * unit_bytes),
+      : pool_(allocate<decltype(pool_)>(exec, "strata::ooc::device::pool",
+                                        static_cast<std::size_t>(blocks * units) * unit_bytes)),
         unit_bytes_(unit_bytes),
         eviction_(eviction),
         uses_(std::move(uses)),

@@ -5,6 +5,8 @@
 #include <core/detail/Strata_Instantiate.hpp>
 #include <latch>
 #include <ooc/detail/Strata_ExecutorStream.hpp>
+#include <ooc/detail/Strata_UseTable.hpp>
+#include <string>
 #include <thread>
 
 namespace strata::ooc::detail {
@@ -44,22 +46,21 @@ void Executor<Exec>::count_uses() {
 
 // The pools, and which devices can read one another's.
 template <class Exec>
-void Executor<Exec>::allocate() {
+void Executor<Exec>::make_memories() {
   std::size_t const count = devices_.size();
   std::int64_t const useful = plan_.useful_blocks(schedule_.streams);
   for (std::size_t d = 0; d < count; ++d) {
     auto const& device = devices_[d];
-    std::size_t const budget =
-        device.budget_bytes > 0 ? device.budget_bytes : Lane<Exec>::free_bytes(device.id) / 10 * 9;
-    auto const blocks = static_cast<std::int64_t>(
-        std::min<std::size_t>(budget / plan_.block_bytes(), static_cast<std::size_t>(useful)));
+    auto const blocks = static_cast<std::int64_t>(std::min<std::size_t>(
+        device.budget_bytes / plan_.block_bytes(), static_cast<std::size_t>(useful)));
     bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
+    Lane<Exec> const lane(device.id);
     try {
-      Lane<Exec> const lane(device.id);
       memories_.push_back(std::make_unique<Memory>(
           lane.exec(), blocks, plan_.units_per_block(), plan_.unit_bytes(), plan_.keys(),
-          rules_.eviction, looks_ahead ? plan_.uses(schedule_, static_cast<int>(d)) : UseTable()));
-    } catch (std::exception const& failure) {
+          rules_.eviction,
+          looks_ahead ? UseTable(plan_, schedule_, static_cast<int>(d)) : UseTable()));
+    } catch (MemoryError const& failure) {
       throw MemoryError(strata::detail::message(
           "cholesky: can't allocate ", static_cast<std::size_t>(blocks) * plan_.block_bytes(),
           " bytes of tiles on device ", device.id, ": ", failure.what()));
@@ -77,7 +78,7 @@ void Executor<Exec>::allocate() {
 template <class Exec>
 Info Executor<Exec>::run(CholeskyReport& report) {
   Kokkos::Timer const setup;
-  allocate();
+  make_memories();
   if (!folder_.empty())
     checkpoint_ = std::make_unique<CheckpointWriter>(
         [this](std::exception_ptr const& error) { progress_.stop(error); });
@@ -133,9 +134,33 @@ std::vector<TileBytes> column_tiles_of(TileMatrix<Exec> const& matrix, std::int6
   return tiles;
 }
 
+namespace {
+
+// Which precisions a rule may choose: without an accuracy the first alone.
+std::string precisions_of(PrecisionRule const& rule) {
+  std::string text;
+  for (Precision const precision : rule.precisions) {
+    text.append(text.empty() ? "" : ",").append(traits(precision).name);
+    if (rule.accuracy == 0) return text;
+  }
+  return text + (rule.operand_rule ? "" : " without the operand rule");
+}
+
+}  // namespace
+
 template <class Exec>
 CheckpointHeader header_of(TileMatrix<Exec> const& matrix, std::int64_t j) {
-  return {matrix.order(), matrix.tile_size(), j, matrix.hash()};
+  CheckpointHeader header;
+  header.n = matrix.order();
+  header.tile_size = matrix.tile_size();
+  header.column = j;
+  header.tiles = matrix.tiles() - j;
+  header.accuracy = matrix.rule().accuracy;
+  precisions_of(matrix.rule()).copy(header.precisions.data(), header.precisions.size() - 1);
+  header.map = matrix.map().hash();
+  header.digest = matrix.digest();
+  std::string(Exec::name()).copy(header.backend.data(), header.backend.size() - 1);
+  return header;
 }
 
 // Of a column whose tiles are all final; also where the run has come to an end meanwhile.

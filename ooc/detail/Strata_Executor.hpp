@@ -23,7 +23,8 @@ class Executor {
   using Mark = typename Lane<ExecutionSpace>::Mark;
   using Memory = DeviceMemory<ExecutionSpace>;
 
-  /// `checkpoint`: the folder for finished columns, or "".
+  /// Every device has a budget, of at least the smallest. `checkpoint`: the folder for finished
+  /// columns, or "".
   Executor(Devices const& devices, TileMatrix<ExecutionSpace>& matrix, Schedule const& schedule,
            std::string checkpoint, CholeskyOptions const& options);
 
@@ -33,7 +34,7 @@ class Executor {
  private:
   class Stream;
 
-  void allocate();
+  void make_memories();
   void count_uses();
   void write_checkpoint(std::int64_t j);
   void report_on(CholeskyReport& report, std::vector<std::unique_ptr<Stream>> const& streams);
@@ -55,13 +56,6 @@ class Executor {
   std::atomic<std::int64_t> breakdown_{0};
   std::unique_ptr<CheckpointWriter> checkpoint_;
 };
-
-/// Bytes of tiles that a device may take.
-template <class ExecutionSpace>
-std::size_t budget_of(Device const& device) {
-  return device.budget_bytes > 0 ? device.budget_bytes
-                                 : Lane<ExecutionSpace>::free_bytes(device.id) / 10 * 9;
-}
 
 /// The tiles of a column of a factor, and whose they are, for its checkpoint.
 template <class ExecutionSpace>

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_Allocate.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_ExecutorOperands.hpp>
 #include <optional>
@@ -38,14 +39,12 @@ void Executor<Exec>::Stream::prepare() {
   Exec const& exec = work_.exec();
   blas_ = std::make_unique<LeafBlas<Exec>>(exec);
   meter_ = std::make_unique<TileMeter<Exec>>(exec, plan_.rows(0));
-  measure_ = decltype(measure_)(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::stream::measure"));
-  info_ = decltype(info_)(Kokkos::view_alloc(exec, "strata::ooc::stream::info"));
-  host_info_ = Kokkos::View<std::int64_t, HostMemory>(
-      Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::stream::HostInfo"));
+  measure_ = allocate<decltype(measure_)>(exec, "strata::ooc::stream::measure");
+  info_ = allocate_zeros<decltype(info_)>(exec, "strata::ooc::stream::info");
+  host_info_ = allocate_on_host<decltype(host_info_)>("strata::ooc::stream::HostInfo");
   if (!rules_.keeps_sums)
-    scratch_ = Kokkos::View<std::byte*, HostMemory>(
-        Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::stream::HostScratch"),
+    scratch_ = allocate_on_host<decltype(scratch_)>(
+        "strata::ooc::stream::HostScratch",
         tile_bytes(Precision::fp64, plan_.rows(0), plan_.rows(0)));
   if constexpr (!strata::detail::runs_on_host<Exec>) warm_up();
   work_.fence();
@@ -58,9 +57,10 @@ void Executor<Exec>::Stream::warm_up() {
   std::int64_t const edge = plan_.rows(0);
   std::size_t const bytes = tile_bytes(Precision::fp64, edge, edge);
   Exec const& exec = work_.exec();
-  Kokkos::View<std::byte*, Space> const a(Kokkos::view_alloc(exec, "strata::ooc::warm_up"), bytes);
-  Kokkos::View<std::byte*, Space> const c(Kokkos::view_alloc(exec, "strata::ooc::warm_up"), bytes);
-  Kokkos::View<std::int64_t, Space> const info(Kokkos::view_alloc(exec, "strata::ooc::warm_up"));
+  using Buffer = Kokkos::View<std::byte*, Space>;
+  auto const a = allocate_zeros<Buffer>(exec, "strata::ooc::warm_up", bytes);
+  auto const c = allocate_zeros<Buffer>(exec, "strata::ooc::warm_up", bytes);
+  auto const info = allocate_zeros<decltype(info_)>(exec, "strata::ooc::warm_up");
   auto const histogram = map().histogram();
   auto const at = [&](auto const& buffer, Precision form) {
     return stored_tile<Space>(buffer.data(), form, edge, edge);

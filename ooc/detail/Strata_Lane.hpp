@@ -4,6 +4,7 @@
 #define STRATA_LANE_HPP
 
 #include <Kokkos_Core.hpp>
+#include <atomic>
 #include <core/Strata_Trace.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <cstddef>
@@ -14,6 +15,11 @@
 #include <type_traits>
 
 namespace strata::ooc::detail {
+
+/// Bytes of host memory that are free, or what a test pretends.
+std::size_t host_free_bytes();
+inline constexpr std::size_t all_bytes = ~std::size_t(0);  ///< that are really free
+inline std::atomic<std::size_t> pretended_free_bytes{all_bytes};
 
 /// On a host, where everything is done when a call returns: an instance and a memcpy.
 template <class ExecutionSpace>
@@ -42,7 +48,9 @@ class HostLane {
   Stamp stamp() const { return Trace::Clock::now(); }
   Trace::Clock::time_point time_of(Stamp const& stamp) const { return stamp; }
 
-  static std::size_t free_bytes(int /*device*/) { return ~std::size_t(0); }
+  static std::size_t free_bytes(int /*device*/) { return host_free_bytes(); }
+  /// Which devices' memory is one: of all that tell the same number.
+  static int memory_of(int /*device*/) { return 0; }
   /// Let `device` read `other`'s memory; whether it can.
   static bool link(int /*device*/, int /*other*/) { return true; }
   static int device_of(ExecutionSpace const& /*exec*/) { return 0; }

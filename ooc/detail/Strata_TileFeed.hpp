@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <core/Strata_Allocate.hpp>
 #include <core/Strata_LeafBlas.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
@@ -26,9 +27,8 @@ class TileFeed {
       : matrix_(matrix), in_(device_of(exec)), work_(exec), used_(static_cast<std::size_t>(slots)) {
     std::int64_t const edge = std::min(matrix.order(), matrix.tile_size());
     slot_bytes_ = tile_bytes(Precision::fp64, edge, edge);
-    slots_ =
-        Buffer(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::solve::slots"),
-               slot_bytes_ * static_cast<std::size_t>(slots));
+    slots_ = allocate<Buffer>(exec, "strata::ooc::solve::slots",
+                              slot_bytes_ * static_cast<std::size_t>(slots));
     in_.wait(work_.record());  // the slots are there
   }
   ~TileFeed() { in_.fence(); }

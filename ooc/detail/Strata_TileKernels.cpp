@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_Allocate.hpp>
 #include <core/detail/Strata_ForEachElement.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/Strata_Quantise.hpp>
@@ -22,16 +23,19 @@ void measure_columns(Exec const& exec, MatrixRef<typename Exec::memory_space> co
         std::int64_t const j = team.league_rank();
         T const* const column = a + j * ld;
         double largest = 0, square = 0, absolute = 0;
+        std::uint64_t digest = 0;
         std::int64_t const begin = symmetric ? j + 1 : 0;
         Kokkos::parallel_reduce(
             Kokkos::TeamVectorRange(team, begin, rows),
-            [&](std::int64_t i, double& most, double& squares, double& magnitudes) {
-              double const x = Kokkos::abs(static_cast<double>(column[i]));
+            [&](std::int64_t i, double& most, double& squares, double& magnitudes,
+                std::uint64_t& digests) {
+              double const signed_x = static_cast<double>(column[i]), x = Kokkos::abs(signed_x);
               most = x > most ? x : most;
               squares += x * x;
               magnitudes += x;
+              digests += digest_of(signed_x, i, j);
             },
-            Kokkos::Max<double>(largest), square, absolute);
+            Kokkos::Max<double>(largest), square, absolute, digest);
         Kokkos::single(Kokkos::PerTeam(team), [&] {
           double const pivot = j < rows ? static_cast<double>(column[j]) : 0;
           double const x = Kokkos::abs(pivot);
@@ -39,8 +43,9 @@ void measure_columns(Exec const& exec, MatrixRef<typename Exec::memory_space> co
             square = 2 * square + x * x;
             absolute = 2 * absolute + x;
             largest = x > largest ? x : largest;
+            digest += digest_of(pivot, j, j);
           }
-          columns(j) = {largest, square, absolute, pivot};
+          columns(j) = {largest, square, absolute, pivot, digest};
         });
       });
 }
@@ -53,19 +58,21 @@ void sum_columns(Exec const& exec, std::int64_t cols, Columns const& columns,
       "strata::ooc::measure::sum", Policy(exec, 1, Kokkos::AUTO),
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
         double largest = 0, square = 0, absolute = 0, trace = 0;
+        std::uint64_t digest = 0;
         Kokkos::parallel_reduce(
             Kokkos::TeamVectorRange(team, std::int64_t{0}, cols),
-            [&](std::int64_t j, double& most, double& squares, double& magnitudes,
-                double& diagonal) {
+            [&](std::int64_t j, double& most, double& squares, double& magnitudes, double& diagonal,
+                std::uint64_t& digests) {
               TileMeasure const& part = columns(j);
               most = part.largest > most ? part.largest : most;
               squares += part.square;
               magnitudes += part.absolute;
               diagonal += part.trace;
+              digests += part.digest;
             },
-            Kokkos::Max<double>(largest), square, absolute, trace);
+            Kokkos::Max<double>(largest), square, absolute, trace, digest);
         Kokkos::single(Kokkos::PerTeam(team),
-                       [&] { *measure = {largest, square, absolute, trace}; });
+                       [&] { *measure = {largest, square, absolute, trace, digest}; });
       });
 }
 
@@ -114,10 +121,8 @@ void add_sums(Exec const& exec, std::int64_t row, std::int64_t rows, std::int64_
 template <class Exec>
 TileMeter<Exec>::TileMeter(Exec const& exec, std::int64_t columns)
     : exec_(exec),
-      rows_(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::measure::rows"),
-            static_cast<std::size_t>(slabs * columns)),
-      columns_(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::ooc::measure"),
-               static_cast<std::size_t>(columns)) {}
+      rows_(allocate<decltype(rows_)>(exec, "strata::ooc::measure::rows", slabs * columns)),
+      columns_(allocate<decltype(columns_)>(exec, "strata::ooc::measure", columns)) {}
 
 template <class Exec>
 void TileMeter<Exec>::operator()(Matrix const& A, bool symmetric, TileMeasure* measure) const {

@@ -17,7 +17,25 @@ struct TileMeasure {
   double square;    ///< sum of squares
   double absolute;  ///< sum of magnitudes
   double trace;     ///< of the diagonal
+  /// Of the bits of its numbers and where they are: a sum, modulo 2^64, that no order changes.
+  std::uint64_t digest;
 };
+
+/// The digest of one number at a place: the last step of splitmix64, a bijection that turns one
+/// changed bit into a change of any bit with probability 1/2.
+///
+/// Source   Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014,
+///          doi:10.1145/2660193.2660195, with Stafford's constants (variant 13).
+KOKKOS_INLINE_FUNCTION std::uint64_t digest_of(std::uint64_t bits, std::uint64_t place) {
+  std::uint64_t z = bits + (place + 1) * 0x9e3779b97f4a7c15U;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+KOKKOS_INLINE_FUNCTION std::uint64_t digest_of(double x, std::int64_t i, std::int64_t j) {
+  return digest_of(Kokkos::bit_cast<std::uint64_t>(x),
+                   static_cast<std::uint64_t>(j) << 32 | static_cast<std::uint64_t>(i));
+}
 
 /// Makes measures on one instance, in an order that depends on the shape alone.
 template <class ExecutionSpace>

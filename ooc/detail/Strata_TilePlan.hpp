@@ -9,7 +9,6 @@
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
-#include <ooc/detail/Strata_UseTable.hpp>
 #include <utility>
 
 namespace strata::ooc::detail {
@@ -54,6 +53,23 @@ class TilePlan {
   std::int64_t sums_key(std::int64_t i, std::int64_t j) const {
     return static_cast<std::int64_t>(tile_number(i, j, map_.tiles())) * forms + forms - 1;
   }
+  /// The tile that a key is of, and the number of its form.
+  struct KeyedTile {
+    std::int64_t i, j;
+    int form;
+  };
+  KeyedTile tile_of(std::int64_t key) const {
+    std::int64_t const number = key / forms, tiles = map_.tiles();
+    std::int64_t low = 0, high = tiles;  // the last column that begins at the number or before
+    while (high - low > 1) {
+      std::int64_t const middle = (low + high) / 2;
+      bool const is_before =
+          static_cast<std::int64_t>(tile_number(middle, middle, tiles)) <= number;
+      (is_before ? low : high) = middle;
+    }
+    std::int64_t const first = static_cast<std::int64_t>(tile_number(low, low, tiles));
+    return {low + number - first, low, static_cast<int>(key % forms)};
+  }
   std::size_t keys() const { return tile_count(map_.tiles()) * forms; }
 
   /// What the sums of a tile are made in.
@@ -74,28 +90,6 @@ class TilePlan {
       return std::pair(precision_rank(a), is_product_format(a)) <
              std::pair(precision_rank(b), is_product_format(b));
     });
-  }
-
-  /// Uses of the tiles on one device, a tick for each step of each of its streams.
-  UseTable uses(Schedule const& schedule, int device) const {
-    UseTable table(keys());
-    for (int stream = 0; stream < schedule.streams; ++stream) {
-      std::int64_t time = 0;
-      for (Task const& task :
-           schedule.tasks[static_cast<std::size_t>(device * schedule.streams + stream)]) {
-        auto const [i, j] = task;
-        table.add(key(i, j, map_.at(i, j)), time);
-        for (std::int64_t k = 0; k < j; ++k, ++time) {
-          Precision const form = product(i, j, k);
-          table.add(key(i, k, form), time);
-          if (i != j) table.add(key(j, k, form), time);
-        }
-        if (i != j) table.add(key(j, j, working(i, j)), time);
-        ++time;
-      }
-    }
-    table.sort();
-    return table;
   }
 
  private:

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <core/Strata_Allocate.hpp>
 #include <core/detail/Strata_ForEachElement.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_TileFeed.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
-#include <string>
 #include <thread>
 
 namespace strata::ooc::detail {
@@ -64,9 +64,7 @@ struct TileTeam<Exec>::Member {
     return *feed;
   }
   void need(Vector& values, char const* label, std::size_t size) const {
-    if (values.extent(0) < size)
-      values =
-          Vector(Kokkos::view_alloc(exec(), Kokkos::WithoutInitializing, std::string(label)), size);
+    if (values.extent(0) < size) values = allocate<Vector>(exec(), label, size);
   }
   void fence() {
     for (auto const* lane : {&in, &work, &out})
@@ -131,15 +129,12 @@ template <class Exec>
 void TileTeam<Exec>::begin(Block const& V, std::size_t sums) {
   cols_ = static_cast<std::int64_t>(V.extent(1));
   std::size_t const size = V.extent(0) * V.extent(1);
-  if (stage_.extent(0) < size)
-    stage_ = Vector(
-        Kokkos::view_alloc(exec_, Kokkos::WithoutInitializing, "strata::ooc::team::stage"), size);
+  if (stage_.extent(0) < size) stage_ = allocate<Vector>(exec_, "strata::ooc::team::stage", size);
   pack_blocks(exec_, BlockedIndex{matrix_.order(), matrix_.tile_size(), cols_}, V, stage_);
   if (alone_) return;
   if (exchange_.extent(0) < (1 + sums) * size)
-    exchange_ = Kokkos::View<double*, HostMemory>(
-        Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::ooc::team::HostExchange"),
-        (1 + sums) * size);
+    exchange_ =
+        allocate_on_host<decltype(exchange_)>("strata::ooc::team::HostExchange", (1 + sums) * size);
   progress_ = std::make_unique<Progress<Mark>>(static_cast<std::size_t>(matrix_.tiles()));
   Kokkos::deep_copy(exec_, Kokkos::subview(exchange_, std::pair(std::size_t(0), size)),
                     Kokkos::subview(stage_, std::pair(std::size_t(0), size)));

@@ -43,6 +43,7 @@ class DeviceLane {
   Trace::Clock::time_point time_of(Stamp stamp) const;
 
   static std::size_t free_bytes(int device);
+  static int memory_of(int device) { return device; }
   static bool link(int device, int other);
   static int device_of(ExecutionSpace const& exec);
   static int node_of(int device);

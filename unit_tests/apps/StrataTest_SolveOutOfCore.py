@@ -216,6 +216,55 @@ class Refusals(OutOfCore):
         self.assert_refused(self.refused("--out-of-core", "--matrix", self.path("A.mtx"), "--scratch", "/no/folder"),
                             "/no/folder")
 
+    def test_checkpoints_of_other_matrices(self):
+        n, name = 60, self.path("A.npy")
+
+        def write(change=None):
+            A = field(n)
+            if change:
+                change(A)
+            write_npy(name, (n, n), A)
+
+        def both(i, j, change):
+            def entry(A):
+                A[i + j * n] = A[j + i * n] = change(A[i + j * n])
+
+            return entry
+
+        def signs(A):
+            for k in range(n * n):
+                A[k] *= (-1 if k // n % 3 == 0 else 1) * (-1 if k % n % 3 == 0 else 1)
+
+        changes = {
+            "a sign": both(50, 3, lambda x: -x),
+            "a last bit": both(41, 37, lambda x: math.nextafter(x, 2)),
+            "an entry of the diagonal": both(59, 59, lambda x: 2 * x),
+            "the signs of D A D": signs,
+        }
+        for epsilon in ([], ["--epsilon", "1e-4"]):
+            folder = self.path("columns" + "".join(epsilon))
+            arguments = ["--out-of-core", "--matrix", name, "--checkpoint", folder, *epsilon]
+            columns = lambda: {path.name: path.read_bytes() for path in folder.glob("column_*")}
+            write()
+            super().solve(*arguments, "--tile", 16, kind="solve_out_of_core")
+            whole = columns()
+            self.assertEqual(len(whole), 4)
+            for kept in (4, 2):  # whole, and half
+                for path in sorted(folder.glob("column_*"))[kept:]:
+                    path.unlink()
+                for what, change in changes.items():
+                    with self.subTest(what=what, kept=kept, epsilon=epsilon):
+                        write(change)
+                        self.assert_refused(strata("solve", *arguments, "--tile", 16),
+                                            "column_000000.strata: the checkpoint is of another matrix: the digest")
+                write()
+                self.assert_refused(strata("solve", *arguments[:5], "--tile", 16, "--epsilon", "1e-6"),
+                                    "is of another run: the accuracy (epsilon) is", "not 1e-06")
+                self.assert_refused(strata("solve", *arguments, "--tile", 24), "the tile size is 16, not 24")
+            again = super().solve(*arguments, "--tile", 16, "--devices", 3, kind="solve_out_of_core")
+            self.assertEqual(again["schedule"]["first_column"], 2)
+            self.assertEqual(columns(), whole)
+
     def test_damaged_checkpoints(self):
         arguments = ["--out-of-core", "--generate", "matern", "--n", 100, "--tile", 32, "--checkpoint", self.path("c")]
         self.assertEqual(self.refused(*arguments).code, 0)

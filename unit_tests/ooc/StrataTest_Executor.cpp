@@ -1,17 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// What surrounds the factorisation: errors that end all streams, bytes counted, checkpoints, traces.
+// What surrounds the factorisation: budgets, errors that end all streams, bytes counted, traces.
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_MaternTiles.hpp>
-#include <ooc/detail/Strata_Checkpoint.hpp>
+#include <ooc/detail/Strata_Lane.hpp>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -29,25 +25,8 @@ using namespace strata::ooc;
 using namespace strata::test;
 
 template <class Exec>
-class ExecutorOn : public testing::Test {
- public:
-  ExecutorOn()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("strata_checkpoint_" + std::to_string(::getpid()))) {}
-  ~ExecutorOn() override { std::filesystem::remove_all(folder_); }
-
- protected:
-  std::filesystem::path folder_;
-};
+class ExecutorOn : public testing::Test {};
 TYPED_TEST_SUITE(ExecutorOn, Spaces, SpaceNames);
-
-template <class Exec>
-TileMatrix<Exec> field(std::int64_t n, std::int64_t nb, PrecisionRule const& rule = {},
-                       double range = 0.05) {
-  Exec const exec;
-  auto const tiles = matern_tiles(exec, MaternCovariance{1, range, 0.5, 0}, synthetic_locations(n));
-  return TileMatrix<Exec>::generate(exec, n, nb, tiles, rule);
-}
 
 TYPED_TEST(ExecutorOn, RefusesABudgetTooSmallWithTheSmallest) {
   auto matrix = field<TypeParam>(64, 16);
@@ -63,6 +42,87 @@ TYPED_TEST(ExecutorOn, RefusesABudgetTooSmallWithTheSmallest) {
           " bytes; 2 streams with tiles of 16 need at least " + std::to_string(least),
       [&] { (void)cholesky(devices, std::move(matrix), options); }));
   EXPECT_TRUE(same_bits(stored_matrix(matrix), before));  // nothing was written
+}
+
+// A host that tells few free bytes.
+class FewFreeBytes {
+ public:
+  explicit FewFreeBytes(std::size_t bytes) { ooc::detail::pretended_free_bytes = bytes; }
+  ~FewFreeBytes() { ooc::detail::pretended_free_bytes = ooc::detail::all_bytes; }
+};
+
+// What is free does not suffice: an error, where the streams would wait for ever.
+TYPED_TEST(ExecutorOn, RefusesAnAutomaticBudgetTooSmall) {
+  if (!std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>)
+    GTEST_SKIP() << "a GPU tells what is free";
+  for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-4}}) {
+    auto matrix = field<TypeParam>(96, 16, rule);
+    HostMatrix const before = stored_matrix(matrix);
+    std::size_t const least = smallest_budget_bytes(96, 16, matrix.map(), 2);
+    for (Variant const variant : all_variants) {
+      CholeskyOptions options;
+      options.variant = variant;
+      options.streams = 2;
+      std::size_t const needed = variant == Variant::Sync ? least / 2 : least;
+      std::size_t const free = 2 * (needed * 10 / 9 - 10);
+      FewFreeBytes const few(free);
+      EXPECT_TRUE(throws_with<MemoryError>(
+          "its part of the " + std::to_string(free) + " bytes that are free); ",
+          [&] { (void)cholesky(devices_of<TypeParam>(2), std::move(matrix), options); }));
+      EXPECT_TRUE(throws_with<MemoryError>("need at least " + std::to_string(needed), [&] {
+        (void)cholesky(devices_of<TypeParam>(2), std::move(matrix), options);
+      }));
+      EXPECT_TRUE(matrix.is_filled());
+      EXPECT_TRUE(same_bits(stored_matrix(matrix), before));  // nothing was written
+    }
+  }
+}
+
+TYPED_TEST(ExecutorOn, SharesWhatIsFree) {
+  if (!std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>)
+    GTEST_SKIP() << "a GPU tells what is free";
+  auto const whole = cholesky(devices_of<TypeParam>(1), field<TypeParam>(96, 16));
+  for (Variant const variant : all_variants) {
+    CholeskyOptions options;
+    options.variant = variant;
+    options.streams = 2;
+    auto matrix = field<TypeParam>(96, 16);
+    std::size_t const least = smallest_budget_bytes(96, 16, matrix.map(), 2);
+    FewFreeBytes const few(3 * least * 10 / 9 + 10 + 5 * least);
+    Devices devices = devices_of<TypeParam>(4);
+    devices[2].budget_bytes = 2 * least;  // is left as it is
+    auto const factor = cholesky(devices, std::move(matrix), options);
+    ASSERT_TRUE(factor.info().ok());
+    EXPECT_TRUE(same_bits(stored_matrix(factor.matrix()), stored_matrix(whole.matrix())));
+    std::size_t shared = 0;
+    for (auto const& device : factor.report().devices)
+      if (device.id != 2) shared += device.budget_bytes;
+    EXPECT_LE(shared, (3 * least * 10 / 9 + 10 + 5 * least) / 10 * 9);
+    EXPECT_LE(factor.report().devices[2].budget_bytes, 2 * least);
+  }
+}
+
+// What an exception has left is refused until it is filled again.
+TYPED_TEST(ExecutorOn, RefusesTilesThatWereOverwritten) {
+  auto matrix = field<TypeParam>(64, 8, PrecisionRule{1e-4});
+  HostMatrix const before = stored_matrix(matrix);
+  CholeskyOptions options;
+  options.on_task = [](Task const& task) {
+    STRATA_REQUIRE(ValueError, task.col < 3, "made to fail");
+  };
+  EXPECT_TRUE(throws_with<ValueError>("made to fail", [&] {
+    (void)cholesky(devices_of<TypeParam>(2), std::move(matrix), options);
+  }));
+  EXPECT_FALSE(matrix.is_filled());
+  EXPECT_TRUE(throws_with<ValueError>(
+      "fill it again", [&] { (void)cholesky(devices_of<TypeParam>(2), std::move(matrix)); }));
+  matrix.round_anew(matrix.rule());
+  EXPECT_TRUE(same_bits(stored_matrix(matrix), before));
+  auto factor = cholesky(devices_of<TypeParam>(2), std::move(matrix));
+  EXPECT_TRUE(factor.info().ok());
+  auto taken = std::move(factor).take();
+  EXPECT_TRUE(throws_with<ValueError>(
+      "fill it again", [&] { (void)cholesky(devices_of<TypeParam>(2), std::move(taken)); }));
 }
 
 TYPED_TEST(ExecutorOn, RefusesOptionsOutOfRange) {
@@ -141,7 +201,7 @@ TYPED_TEST(ExecutorOn, EndsWhereAStreamHasNoMemory) {
     FailingAllocations const failing("strata::ooc::stream::info", [&] { return left-- == 0; });
     CholeskyOptions options;
     options.streams = 2;
-    EXPECT_TRUE(throws_with<std::runtime_error>("made to fail", [&] {
+    EXPECT_TRUE(throws_with<MemoryError>("strata::ooc::stream::info: can't allocate 8 bytes", [&] {
       (void)cholesky(devices_of<TypeParam>(3), field<TypeParam>(64, 8), options);
     }));
   }
@@ -219,113 +279,6 @@ TYPED_TEST(ExecutorOn, FetchesFinishedTilesFromTheDeviceThatMadeThem) {
   EXPECT_GT(linked.report().bytes_peer(), 0u);
   EXPECT_EQ(linked.report().bytes_peer() + linked.report().bytes_in(), apart.report().bytes_in());
   EXPECT_LE(linked.report().bytes_in(), apart.report().bytes_out());  // each tile once
-}
-
-struct Killed {};
-
-// Ended after any task, and gone on with on another number of devices, it gives the same bits.
-TYPED_TEST(ExecutorOn, GoesOnFromItsCheckpoints) {
-  for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}}) {
-    auto const whole = cholesky(devices_of<TypeParam>(1), field<TypeParam>(100, 16, rule));
-    HostMatrix const expected = stored_matrix(whole.matrix());
-    for (int kill_at = 1; kill_at < 28; kill_at += 4) {
-      std::filesystem::remove_all(this->folder_);
-      CholeskyOptions options;
-      options.checkpoint.folder = this->folder_;
-      options.streams = 2;
-      std::atomic<int> count{0};
-      std::int64_t first = 0;
-      for (int const devices : {2, 3, 1}) {  // killed twice
-        count = 0;
-        options.on_task = [&](Task const&) {
-          if (devices != 1 && ++count > kill_at) throw Killed();
-        };
-        try {
-          auto const factor =
-              cholesky(devices_of<TypeParam>(devices), field<TypeParam>(100, 16, rule), options);
-          EXPECT_GE(factor.report().first_column, first);
-          first = factor.report().first_column;
-          EXPECT_TRUE(same_bits(stored_matrix(factor.matrix()), expected));
-        } catch (Killed const&) {
-        }
-      }
-      options.on_task = [](Task const&) { FAIL() << "all columns are there"; };
-      auto const again =
-          cholesky(devices_of<TypeParam>(2), field<TypeParam>(100, 16, rule), options);
-      EXPECT_EQ(again.report().first_column, 7);
-      EXPECT_TRUE(same_bits(stored_matrix(again.matrix()), expected));
-    }
-  }
-}
-
-TYPED_TEST(ExecutorOn, RefusesACheckpointThatIsDamagedOrAnothers) {
-  CholeskyOptions options;
-  options.checkpoint.folder = this->folder_;
-  (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16), options);
-  std::string const path = ooc::detail::column_path(this->folder_, 1);
-  auto const read = [&] {
-    std::ostringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    return text.str();
-  };
-  auto const write = [&](std::string const& text) {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
-  };
-  auto const resumed = [&] {
-    (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16), options);
-  };
-  std::string const good = read();
-  for (std::size_t const place :
-       {std::size_t(60), good.size() / 2, good.size() - 20, good.size() - 1}) {
-    std::string bad = good;
-    bad[place] = static_cast<char>(bad[place] ^ 4);
-    write(bad);
-    EXPECT_TRUE(throws_with<IoError>("is damaged: CRC-32", resumed)) << place;
-    EXPECT_TRUE(throws_with<IoError>("without this file the run goes on from column 1", resumed));
-  }
-  for (std::size_t const size :
-       {std::size_t(0), std::size_t(20), std::size_t(48), good.size() - 1}) {
-    write(good.substr(0, size));
-    EXPECT_TRUE(throws_with<IoError>(size < 48 ? "ends at byte " + std::to_string(size)
-                                               : "has " + std::to_string(size) + " bytes",
-                                     resumed));
-  }
-  write(good + "x");
-  EXPECT_TRUE(throws_with<IoError>(std::to_string(good.size()) + " are expected", resumed));
-  write("STRATAL9" + good.substr(8));
-  EXPECT_TRUE(throws_with<IoError>("not a checkpoint of this version", resumed));
-  write(good);
-  EXPECT_TRUE(throws_with<IoError>("of another matrix: the hash", [&] {
-    (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16, {}, 0.06), options);
-  }));
-  EXPECT_TRUE(throws_with<IoError>("of another matrix: the tile size is 16, not 8", [&] {
-    (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 8), options);
-  }));
-  resumed();  // what was refused left the files alone
-  write("nothing");
-  std::filesystem::remove(path);
-  auto const again = cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16), options);
-  EXPECT_EQ(again.report().first_column, 1);
-  EXPECT_EQ(read(), good);
-}
-
-TYPED_TEST(ExecutorOn, UsesACheckpointsFolderAlone) {
-  CholeskyOptions options;
-  options.checkpoint.folder = this->folder_;
-  auto const factor = [&] {
-    (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16), options);
-  };
-  {
-    ooc::detail::CheckpointFolder const used(this->folder_);
-    EXPECT_TRUE(throws_with<IoError>("another factorisation uses this checkpoint", factor));
-  }
-  std::ofstream(this->folder_ / "column_000001.strata.12ab.tmp") << "half written";
-  std::ofstream(this->folder_ / "notes.tmp") << "someone else's";
-  factor();
-  EXPECT_FALSE(std::filesystem::exists(this->folder_ / "column_000001.strata.12ab.tmp"));
-  EXPECT_TRUE(std::filesystem::exists(this->folder_ / "notes.tmp"));
-  options.checkpoint.folder = (this->folder_ / "notes.tmp" / "deeper").string();
-  EXPECT_TRUE(throws_with<IoError>("cannot create the checkpoint's folder", factor));
 }
 
 // Spans of each track follow one another; every copy and every product is there.

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The out-of-core factorisation is killed at random points and goes on from its checkpoint, on other devices and
-with other variants, to the bits of a run that nobody stopped; damaged checkpoints are refused and lose nothing."""
+"""The out-of-core factorisation is killed at random points and goes on from its checkpoint, on other devices, with
+other streams, budgets and variants, to the bits of a run that nobody stopped; damaged checkpoints and those of other
+matrices are refused and lose nothing.
+
+--kills N asks for so many, --seed S for others."""
+import argparse
 import json
 import os
 import pathlib
@@ -11,12 +15,15 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
 STUDY = os.environ["STRATA_OOC_STUDY"]
+OPTIONS = argparse.Namespace(kills=16, seed=20)
 TILES = 40
+HEADER = 160  # bytes
 VARIANTS = ("sync", "async", "v1", "v2", "v3", "v4")
 
 
@@ -29,11 +36,11 @@ class KillRestart(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         self.folder = self.root / "checkpoint"
         self.report = self.root / "report.json"
-        self.random = random.Random(20)
+        self.random = random.Random(OPTIONS.seed)
 
-    def start(self, accuracy, devices=1, variant="v4", streams=2, **process):
+    def start(self, accuracy, devices=1, variant="v4", streams=2, budget=0, **process):
         command = [STUDY, "--n", 32 * TILES, "--tile", 32, "--gemm-n", 8, "--gemm-seconds", 0, "--accuracy", accuracy, "--devices", devices,
-                   "--variant", variant, "--streams", streams, "--checkpoint", self.folder, "--json", self.report]
+                   "--variant", variant, "--streams", streams, "--budget", budget, "--checkpoint", self.folder, "--json", self.report]
         return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, **process)
 
@@ -68,35 +75,43 @@ class KillRestart(unittest.TestCase):
         process.communicate()
         return process.returncode == -signal.SIGKILL
 
+    def another_machine(self):
+        """Devices, variant, streams and bytes of tiles: from the fewest that any map needs to more than there are."""
+        streams = self.random.randint(1, 3)
+        fewest = streams * 5 * 8 * (32 * 32 + 256)
+        budget = fewest * self.random.choice((0, 1, 2, 10))
+        return self.random.randint(1, 4), self.random.choice(VARIANTS), streams, budget
+
     def test_killed_at_random_points_it_ends_with_the_same_bits(self):
+        print(f"seed {OPTIONS.seed}")
         for accuracy in self.accuracies:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.finish(accuracy)
             expected = self.contents()
             self.assertEqual(len(expected), TILES)
-            killed_amid = leftovers = 0
-            for _ in range(2):  # from the beginning to the end
-                shutil.rmtree(self.folder)
-                for _ in range(100):
-                    before = self.contents()
-                    if len(before) == TILES:
-                        break
-                    process = self.start(accuracy, self.random.randint(1, 4), self.random.choice(VARIANTS),
-                                         self.random.randint(1, 3))
-                    killed = self.kill(process, len(before))
-                    after = self.contents()
-                    killed_amid += killed and 0 < len(after) < TILES
-                    leftovers += any(self.folder.glob("*.tmp"))
-                    for name, data in before.items():
-                        self.assertEqual(after.get(name), data, f"{name} is lost")
-                    for name, data in after.items():
-                        self.assertEqual(data, expected[name], f"{name} is not whole")
-                row = self.finish(accuracy, self.random.randint(1, 4), self.random.choice(VARIANTS))
-                self.assertEqual(row["info"], 0)
-                self.assertEqual(self.contents(), expected)
-                self.assertEqual(list(self.folder.glob("*.tmp")), [])
-            self.assertGreater(killed_amid, 5)
-            print(f"accuracy {accuracy}: killed amid columns {killed_amid} times, {leftovers} left half a file")
+            killed = killed_amid = leftovers = runs = 0
+            while killed < OPTIONS.kills / len(self.accuracies):
+                before = self.contents()
+                if len(before) == TILES:  # from the beginning to the end, again and again
+                    self.assertEqual(self.finish(accuracy, *self.another_machine())["first_column"], TILES)
+                    shutil.rmtree(self.folder)
+                    before = {}
+                    runs += 1
+                killed += self.kill(self.start(accuracy, *self.another_machine()), len(before))
+                after = self.contents()
+                killed_amid += 0 < len(after) < TILES
+                leftovers += any(self.folder.glob("*.tmp"))
+                for name, data in before.items():
+                    self.assertEqual(after.get(name), data, f"{name} is lost")
+                for name, data in after.items():
+                    self.assertEqual(data, expected[name], f"{name} is not whole")
+            row = self.finish(accuracy, *self.another_machine())
+            self.assertEqual(row["info"], 0)
+            self.assertEqual(self.contents(), expected)
+            self.assertEqual(list(self.folder.glob("*.tmp")), [])
+            self.assertGreater(killed_amid, OPTIONS.kills / 8)
+            print(f"accuracy {accuracy}: killed {killed} times in {runs + 1} factorisations, {killed_amid} times amid "
+                  f"columns, {leftovers} times half a file was left")
 
     def test_it_goes_on_where_it_was(self):
         self.finish("0")
@@ -114,13 +129,13 @@ class KillRestart(unittest.TestCase):
         for number in (0, TILES // 2, TILES - 1):
             path = self.columns()[number]
             good = path.read_bytes()
-            place = self.random.randrange(48, len(good))
+            place = self.random.randrange(HEADER, len(good))
             bad = {
                 "empty": b"",
                 "torn": good[: self.random.randrange(1, len(good))],
                 "longer": good + b"\0",
                 "flipped": good[:place] + bytes([good[place] ^ 1 << self.random.randrange(8)]) + good[place + 1:],
-                "zeroed": good[:48] + bytes(len(good) - 48),
+                "zeroed": good[:HEADER] + bytes(len(good) - HEADER),
             }
             for kind, data in bad.items():
                 with self.subTest(number=number, kind=kind):
@@ -133,12 +148,12 @@ class KillRestart(unittest.TestCase):
             self.assertEqual(self.finish("1e-5", 2)["first_column"], number)
             self.assertEqual(self.contents(), whole)
         self.columns()[3].write_bytes(whole[self.columns()[4].name])
-        self.refused("1e-5", self.columns()[3], "of another matrix: the column is 4, not 3")
+        self.refused("1e-5", self.columns()[3], "of another run: the column is 4, not 3")
 
     def test_another_matrix_is_refused(self):
         self.finish("1e-5")
         whole = self.contents()
-        self.refused("1e-7", "of another matrix: the hash")
+        self.refused("1e-7", "of another run: the accuracy (epsilon) is 1e-05, not 1e-07")
         self.assertEqual(self.contents(), whole)
 
     def test_a_disk_that_is_full_ends_the_run_and_loses_nothing(self):
@@ -177,4 +192,8 @@ class KillRestart(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=OPTIONS.kills)
+    parser.add_argument("--seed", type=int, default=OPTIONS.seed)
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <ooc/detail/Strata_TileCache.hpp>
-#include <ooc/detail/Strata_UseTable.hpp>
 #include <random>
+#include <vector>
 
 namespace {
 
@@ -92,37 +93,21 @@ TEST(TileCache, NeverLetsTilesOverlap) {
 }
 
 TEST(TileCache, EvictsTheFurthestNextUse) {
-  UseTable uses(4);
   std::vector<std::int64_t> const order = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1};
-  for (std::size_t time = 0; time < order.size(); ++time)
-    uses.add(order[time], static_cast<std::int64_t>(time));
-  uses.sort();
   TileCache cache(3, 1, 4);
   int misses = 0;
-  for (std::int64_t const key : order) {
-    uses.consume(key);
+  for (auto now = order.begin(); now != order.end(); ++now) {
+    std::int64_t const key = *now;
     if (cache.find(key) >= 0) continue;
     ++misses;
-    auto const begin =
-        cache.choose(1, [&](TileCache::Slot const& slot) { return -uses.next(slot.key); });
+    auto const begin = cache.choose(1, [&](TileCache::Slot const& slot) {
+      return -static_cast<double>(std::find(now + 1, order.end(), slot.key) - now);
+    });
     ASSERT_TRUE(begin);
     cache.place(*begin, key, 1);
     --cache.slot(*begin).pins;
   }
   EXPECT_EQ(misses, 6);  // Belady's: the least recently used would miss all ten
-}
-
-TEST(UseTable, TellsTheNextUse) {
-  UseTable uses(2);
-  uses.add(0, 5);
-  uses.add(0, 2);
-  uses.sort();
-  EXPECT_EQ(uses.next(0), 2);
-  uses.consume(0);
-  EXPECT_EQ(uses.next(0), 5);
-  uses.consume(0);
-  EXPECT_GT(uses.next(0), 1e12);
-  EXPECT_GT(uses.next(1), 1e12);
 }
 
 }  // namespace

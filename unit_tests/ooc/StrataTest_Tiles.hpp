@@ -9,6 +9,7 @@
 #include <core/Strata_LeafBlas.hpp>
 #include <cstdint>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_MaternTiles.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <type_traits>
 
@@ -34,6 +35,16 @@ ooc::Devices devices_of(int count, std::size_t budget_bytes = 0) {
   if (!std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>)
     for (ooc::Device& device : devices) device.id = 0;
   return devices;
+}
+
+/// A field's covariance matrix in tiles.
+template <class Exec>
+ooc::TileMatrix<Exec> field(std::int64_t n, std::int64_t nb, ooc::PrecisionRule const& rule = {},
+                            double range = 0.05) {
+  Exec const exec;
+  auto const tiles =
+      ooc::matern_tiles(exec, MaternCovariance{1, range, 0.5, 0}, synthetic_locations(n));
+  return ooc::TileMatrix<Exec>::generate(exec, n, nb, tiles, rule);
 }
 
 /// A copy in the memory of an execution space.

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_Version.hpp>
+#include <ooc/detail/Strata_Lane.hpp>
+
+namespace strata::ooc::detail {
+
+std::size_t host_free_bytes() {
+  std::size_t const pretended = pretended_free_bytes;
+  return pretended == all_bytes ? available_memory_bytes() : pretended;
+}
+
+}  // namespace strata::ooc::detail
