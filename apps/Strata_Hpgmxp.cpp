@@ -23,19 +23,10 @@ namespace {
 
 using sparse::Communicator;
 
-// Ranks that share this machine's memory, or the number of its devices where each rank has one.
-std::int64_t available_bytes(int ranks) {
-  auto const found = devices();
-  if (!found.accelerators.empty())
-    return static_cast<std::int64_t>(found.accelerators.front().memory_bytes);
-  return static_cast<std::int64_t>(found.host.memory_available_bytes) / ranks;
-}
-
-void require_memory(std::int64_t needed, int ranks) {
-  std::int64_t const available = available_bytes(ranks);
-  STRATA_REQUIRE(MemoryError, needed <= available, "a rank needs about ",
-                 in_bytes(static_cast<double>(needed)), ", and has ",
-                 in_bytes(static_cast<double>(available)), "; take fewer points");
+void require_memory(std::int64_t needed, RankMemory const& memory) {
+  auto const bytes = static_cast<double>(needed);
+  STRATA_REQUIRE(MemoryError, bytes <= memory.available, "a rank needs about ", in_bytes(bytes),
+                 ", and has ", in_bytes(memory.available), "; take fewer points");
 }
 
 constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
@@ -70,6 +61,12 @@ std::string trace_text(sparse::HpgmxpResult const& result) {
   return document.dump(-1, ' ', false, replace) + '\n';
 }
 
+void check_files(HpgmxpRequest const& request) {
+  check_writable("--json", request.json);
+  check_writable("--report", request.report);
+  check_writable("--trace", request.trace);
+}
+
 void write_files(HpgmxpRequest const& request, HpgmxpOutcome const& outcome) {
   if (!request.json.empty())
     write_text_file(request.json, to_json(outcome).dump(2, ' ', false, replace) + '\n');
@@ -89,10 +86,12 @@ Exit hpgmxp(HpgmxpRequest const& request) {
         outcome.options = resolved(request);
         sparse::check(outcome.options, comm.size());
       });
-      if (reports) check_writable("--trace", request.trace);
+      if (reports) check_files(request);
       outcome.estimated_bytes = sparse::estimate_bytes(outcome.options, comm.size());
-      require_memory(outcome.estimated_bytes, comm.size());
     });
+    auto const memory = memory_of_rank(comm);
+    outcome.memory_bytes = comm.max(memory.installed);
+    comm.agree([&] { require_memory(outcome.estimated_bytes, memory); });
   } catch (Error const& error) {
     if (comm.size() == 1) throw UsageError(error.what());
     return tell(comm, Exit::Usage, error);
@@ -106,7 +105,7 @@ Exit hpgmxp(HpgmxpRequest const& request) {
     Kokkos::DefaultExecutionSpace const exec;
     outcome.result = sparse::run_hpgmxp(exec, comm, outcome.options);
     if (request.free) outcome.free = sparse::solve_free(exec, comm, outcome.options);
-  } catch (Error const& error) {  // all ranks have the same
+  } catch (std::exception const& error) {
     progress.reset();
     return tell(comm, Exit::Failed, error);
   }
@@ -115,8 +114,7 @@ Exit hpgmxp(HpgmxpRequest const& request) {
   print(std::cout, outcome);
   std::cout.flush();
   write_files(request, outcome);
-  return !outcome.result.validation || outcome.result.validation->passed() ? Exit::Solved
-                                                                           : Exit::NotConverged;
+  return outcome.result.passed() ? Exit::Solved : Exit::NotConverged;
 }
 
 }  // namespace strata::apps

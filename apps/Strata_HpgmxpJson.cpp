@@ -83,6 +83,7 @@ Json phase(HpgmxpResult const& result, std::optional<HpgmxpPhase> const& run) {
           {"basis", traits(run->basis).name},
           {"solves", run->solves},
           {"iterations", run->iterations},
+          {"completed", run->completed()},
           {"seconds", run->seconds},
           {"ms_per_iteration", run->ms_per_iteration()},
           {"gflops", result.flop_per_second(*run, FlopCount::Ornl) / 1e9},
@@ -94,21 +95,31 @@ Json phase(HpgmxpResult const& result, std::optional<HpgmxpPhase> const& run) {
 }  // namespace
 
 Json to_json(HpgmxpOutcome const& outcome) {
-  auto const& [options, result, estimate, free] = outcome;
+  auto const& [options, result, estimate, memory, free] = outcome;
+  auto const rules = departures(outcome);
   Json json{
       {"schema", "strata.hpgmxp/1"},
       {"configuration", configuration_json()},
       {"run_type", name_of(options.run)},
-      {"conforming", departures(options).empty()},
-      {"departures", departures(options)},
+      {"conforming", rules.empty()},
+      {"departures", rules},
+      {"valid", result.passed()},
       {"problem", problem(outcome)},
       {"ordering", {{"method", name_of(options.matrix.colouring)}, {"colours", result.colours}}},
       {"restart", options.restart},
+      {"orthogonalisation", {{"method", "cgs2"}, {"norm", "summed"}}},
+      {"columns",
+       {{"shared", result.columns.shared},
+        {"narrow", result.columns.narrow},
+        {"wide", result.columns.wide},
+        {"bytes_per_entry", result.columns.bytes_per_entry}}},
       {"transport", name_of(result.transport)},
       {"set_up_seconds", result.set_up_seconds},
       {"copy_gb_per_s", result.copy_bytes_per_second / 1e9},
       {"estimated_bytes", estimate},
-      {"matrix_bytes", result.matrix_bytes}};
+      {"matrix_bytes", result.matrix_bytes},
+      {"held_bytes", result.held_bytes},
+      {"memory_bytes", memory}};
   if (auto const free_colours = options.matrix.free_colours)
     json["ordering"]["free_colours"] = *free_colours;
   if (auto const& validation = result.validation) {

@@ -64,7 +64,8 @@ void add_run_options(CLI::App& command, HpgmxpRequest& request) {
   std::map<std::string, ValidationType> const validations{{"standard", ValidationType::Standard},
                                                           {"fullscale", ValidationType::FullScale}};
   command
-      .add_option("--rt", request.seconds, "seconds of the mixed phase; an official run has 1800")
+      .add_option("--rt", request.seconds,
+                  "seconds of the mixed phase at least; an official run has 1800")
       ->type_name("SECONDS")
       ->group(group);
   command.add_option("--run_type,--run-type", benchmark.run, "what to run")

@@ -172,6 +172,17 @@ void add_flops(Lines& lines, HpgmxpResult const& result, double penalty) {
   }
 }
 
+// Not among the public codes' keys.
+void add_rules(Lines& lines, HpgmxpOutcome const& outcome) {
+  auto const rules = departures(outcome);
+  lines.section("Rules");
+  lines.add("Gram-Schmidt", orthogonalisation);
+  lines.add("Columns", columns_in_words(outcome.result.columns));
+  lines.add("Departures", rules.size());
+  for (std::size_t k = 0; k < rules.size(); ++k)
+    lines.add("Departure " + std::to_string(k + 1), rules[k]);
+}
+
 }  // namespace
 
 std::string public_report(HpgmxpOutcome const& outcome) {
@@ -185,8 +196,9 @@ std::string public_report(HpgmxpOutcome const& outcome) {
   add_times(lines, result);
   add_bandwidth(lines, result, penalty);
   add_flops(lines, result, penalty);
+  add_rules(lines, outcome);
   lines.section("Final Summary");
-  bool const valid = result.validation && result.validation->passed();
+  bool const valid = result.validation && result.passed();
   std::string const verdict =
       valid ? "HPG-MxP result is VALID with a GFLOP/s rating of" : "HPG-MxP result is INVALID";
   lines.add(

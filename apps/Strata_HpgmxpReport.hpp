@@ -8,6 +8,8 @@
 #include <optional>
 #include <sparse/Strata_Hpgmxp.hpp>
 #include <sparse/Strata_HpgmxpFree.hpp>
+#include <string>
+#include <vector>
 
 namespace strata::apps {
 
@@ -15,7 +17,8 @@ namespace strata::apps {
 struct HpgmxpOutcome {
   sparse::HpgmxpOptions options;
   sparse::HpgmxpResult result;
-  std::int64_t estimated_bytes = 0;        ///< of each rank
+  std::int64_t estimated_bytes = 0;  ///< of each rank
+  double memory_bytes = 0;           ///< a rank's share of its host's or device's, the largest
   std::optional<sparse::HpgmxpFree> free;  ///< if it was asked for
 
   /// The conforming mixed solver's time to the validation's tolerance over the free one's.
@@ -25,8 +28,12 @@ struct HpgmxpOutcome {
   }
 };
 
-/// The rules of a conforming run that these options leave; empty if none.
-std::vector<std::string> departures(sparse::HpgmxpOptions const& options);
+/// The rules of a conforming run that what ran leaves; empty if none.
+std::vector<std::string> departures(HpgmxpOutcome const& outcome);
+
+inline constexpr char const* orthogonalisation =
+    "CGS2, the norm summed after it: k, k and 1 values over the ranks";
+std::string columns_in_words(sparse::ColumnForms const& columns);
 
 /// The table on screen.
 void print(std::ostream& out, HpgmxpOutcome const& outcome);

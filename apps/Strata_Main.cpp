@@ -64,11 +64,9 @@ int fail(Exit exit, std::string_view message) {
   return static_cast<int>(exit);
 }
 
-Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
+Exit run_command(CLI::App const& app, Arguments const& arguments, bool sparse,
+                 std::vector<char*>& kokkos) {
   int count = static_cast<int>(kokkos.size()) - 1;
-  std::optional<strata::apps::MpiSession> mpi;
-  bool const sparse = app.got_subcommand("solve") && strata::apps::is_sparse(arguments.solve);
-  if (sparse || app.got_subcommand("hpgmxp")) mpi.emplace();
   Kokkos::ScopeGuard const guard(count, kokkos.data());
   Exit const exit = app.got_subcommand("info")     ? strata::apps::info(arguments.info_as_json)
                     : app.got_subcommand("mle")    ? strata::apps::mle(arguments.mle)
@@ -79,6 +77,18 @@ Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& ko
   std::cout.flush();
   if (!std::cout) throw strata::IoError("the standard output can't be written");
   return exit;
+}
+
+Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
+  bool const sparse = app.got_subcommand("solve") && strata::apps::is_sparse(arguments.solve);
+  if (!sparse && !app.got_subcommand("hpgmxp")) return run_command(app, arguments, sparse, kokkos);
+  strata::apps::MpiSession const mpi;
+  try {
+    return run_command(app, arguments, sparse, kokkos);
+  } catch (std::exception const& error) {
+    if (mpi.ranks() > 1) strata::apps::end_all_ranks(error.what());  // which wait for this one
+    throw;
+  }
 }
 
 }  // namespace

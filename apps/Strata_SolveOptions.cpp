@@ -161,7 +161,7 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
       ->group(group);
   command
       .add_option("--max-memory", options.max_memory,
-                  "refuse to use more, as 8GB [what is available]")
+                  "refuse to use more on a host, as 8GB [what is available]")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(true))
       ->group(group);

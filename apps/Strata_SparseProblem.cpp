@@ -8,6 +8,7 @@
 #include <core/Strata_MatrixFile.hpp>
 #include <core/Strata_MatrixMarket.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace strata::apps {
@@ -18,15 +19,18 @@ using sparse::Communicator;
 using sparse::HostRows;
 
 // Entries are read (24 bytes), sorted into rows (16), spread over the ranks in messages (16), stored for
-// products and for sweeps (12 and 16), and once more by the levels of multigrid and their set-up.
+// products and for sweeps (12 and 16), and once more by the levels of multigrid and their set-up. A host has `share` of
+// all but what is read from a file, which one host has whole.
 void require_memory(SparseProblem& problem, SolveOptions const& options, double entries,
-                    double listed) {
+                    double listed, double share) {
   auto const [limit, reason] = memory_limit(options);
   double const vectors = 8.0 * (options.sparse.solver.restart + 30);
-  double const bytes = 24 * listed + 120 * entries + vectors * static_cast<double>(problem.n);
+  double const bytes =
+      24 * listed + share * (120 * entries + vectors * static_cast<double>(problem.n));
   STRATA_REQUIRE(MemoryError, bytes <= static_cast<double>(limit), "a sparse system of order ",
-                 problem.n, " with ", entries, " entries needs about ", in_bytes(bytes), "; ",
-                 reason, " ", in_bytes(static_cast<double>(limit)));
+                 problem.n, " with ", entries, " entries needs about ", in_bytes(bytes),
+                 share < 1 ? text(" on this host, which has %.3g %% of the rows", 100 * share) : "",
+                 "; ", reason, " ", in_bytes(static_cast<double>(limit)));
   problem.bytes_needed = static_cast<std::size_t>(bytes);
 }
 
@@ -73,7 +77,7 @@ HostRows read_file(SolveOptions const& options, SparseProblem& problem) {
   problem.format = format_of(header);
   problem.n = header.rows;
   double const listed = static_cast<double>(header.entries);
-  require_memory(problem, options, header.symmetric ? 2 * listed : listed, listed);
+  require_memory(problem, options, header.symmetric ? 2 * listed : listed, listed, 1);
   return to_rows(std::get<CoordinateMatrix>(read_matrix_market(path, limit)));
 }
 
@@ -89,12 +93,16 @@ sparse::ModelSize resolved(SolveOptions const& options) {
 void make_rows(SolveOptions const& options, Communicator const& comm, SparseProblem& problem) {
   auto const model = *options.sparse.model;
   auto const size = resolved(options);
+  auto const hosts = comm.hosts();
+  auto const on_this_host =
+      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm.rank())]);
   comm.agree([&] {
     problem.n = sparse::model_rows(model, size);
     double const width = model == sparse::ModelProblem::Elasticity  ? 81
                          : model == sparse::ModelProblem::Poisson27 ? 27
                                                                     : 7;
-    require_memory(problem, options, width * static_cast<double>(problem.n), 0);
+    require_memory(problem, options, width * static_cast<double>(problem.n), 0,
+                   static_cast<double>(on_this_host) / comm.size());
     problem.source =
         text("%s, %lld x %lld x %lld points", std::string(sparse::name_of(model)).c_str(),
              static_cast<long long>(size.nx), static_cast<long long>(size.ny),

@@ -156,13 +156,14 @@ Exit solve_sparse(SolveOptions const& options) {
   Progress* const line = reports ? &*progress : nullptr;
   Stopwatch total, watch;
   try {
-    SparseProblem problem = as_usage([&] {
+    SparseProblem problem = as_usage_of_ranks([&] {
       comm.agree([&] { check(options); });
       return set_up_sparse(options, comm, line);
     });
     double const read_seconds = watch.lap();
     std::vector<double> x;
-    auto outcome = as_usage([&] { return run(options, comm, std::move(problem), line, x); });
+    auto outcome =
+        as_usage_of_ranks([&] { return run(options, comm, std::move(problem), line, x); });
     outcome.read_seconds = read_seconds;
     comm.agree([&] {
       if (!reports) return;
@@ -178,15 +179,12 @@ Exit solve_sparse(SolveOptions const& options) {
     }
     comm.barrier();  // a launcher ends all ranks when the first one ends without success
     return outcome.exit();
-  } catch (UsageError const& error) {  // all ranks have the same
+  } catch (UsageError const& error) {
     progress.reset();
     return tell(comm, Exit::Usage, error);
-  } catch (Error const& error) {
+  } catch (std::exception const& error) {
     progress.reset();
     return tell(comm, Exit::Failed, error);
-  } catch (std::exception const& error) {  // not agreed on
-    if (comm.size() == 1) throw;
-    end_all_ranks(text("rank %d: %s", comm.rank(), error.what()));
   }
 }
 

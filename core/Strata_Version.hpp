@@ -51,6 +51,7 @@ struct Accelerator {
   std::string name;          ///< "NVIDIA H200", ...
   std::string architecture;  ///< "sm_90", "gfx942", ...
   std::size_t memory_bytes;  ///< in all
+  std::string identity;      ///< the same for all processes of this machine that see it
 };
 
 /// What there is to calculate on.

@@ -69,6 +69,65 @@ std::vector<std::int64_t> Communicator::gather(std::int64_t value) const {
 
 namespace {
 
+enum class Kind : int { Shape, Value, Io, Memory, Vendor, Other };
+
+struct Failure {
+  Kind kind = Kind::Other;
+  std::string text;
+};
+
+template <class Base>
+struct Agreed final : Base, AgreedError {
+  using Base::Base;
+};
+
+// With the rank named, unless some of the ranks have agreed on it and did so before.
+Failure failure_of(std::exception_ptr const& exception, int rank) {
+  auto const failure = [&](Kind kind, std::exception const& error) -> Failure {
+    if (is_agreed(error)) return {kind, error.what()};
+    return {kind, strata::detail::message("rank ", rank, ": ", error.what())};
+  };
+  try {
+    std::rethrow_exception(exception);
+  } catch (ShapeError const& error) {
+    return failure(Kind::Shape, error);
+  } catch (ValueError const& error) {
+    return failure(Kind::Value, error);
+  } catch (IoError const& error) {
+    return failure(Kind::Io, error);
+  } catch (MemoryError const& error) {
+    return failure(Kind::Memory, error);
+  } catch (VendorError const& error) {
+    return failure(Kind::Vendor, error);
+  } catch (std::exception const& error) {
+    return failure(Kind::Other, error);
+  } catch (...) {
+    return {Kind::Other, strata::detail::message("rank ", rank, ": unknown exception")};
+  }
+}
+
+[[noreturn]] void raise(Failure const& failure) {
+  switch (failure.kind) {
+    case Kind::Shape:
+      throw Agreed<ShapeError>(failure.text);
+    case Kind::Value:
+      throw Agreed<ValueError>(failure.text);
+    case Kind::Io:
+      throw Agreed<IoError>(failure.text);
+    case Kind::Memory:
+      throw Agreed<MemoryError>(failure.text);
+    case Kind::Vendor:
+      throw Agreed<VendorError>(failure.text);
+    case Kind::Other:
+      break;
+  }
+  throw Agreed<Error>(failure.text);
+}
+
+}  // namespace
+
+namespace {
+
 // The places of consecutive parts, the end included.
 std::vector<int> places_of(std::vector<int> const& counts) {
   std::vector<int> places(counts.size() + 1, 0);
@@ -82,8 +141,9 @@ std::int64_t sum_of(std::vector<int> const& counts) {
 
 void require_countable(Communicator const& comm, std::int64_t numbers) {
   double const most = comm.max(static_cast<double>(numbers));
-  STRATA_REQUIRE(ValueError, most < 0x1p31, "messages of ", most,
-                 " numbers on a rank: MPI counts to 2^31; take more ranks");
+  if (most < 0x1p31) return;
+  raise({Kind::Value, strata::detail::message("messages of ", most, " numbers on a rank: MPI ",
+                                              "counts to 2^31; take more ranks")});
 }
 
 // How many numbers each rank gives to all.
@@ -157,6 +217,20 @@ void Communicator::barrier() const {
   if (size_ > 1) check_mpi(MPI_Barrier(mpi()), "MPI_Barrier");
 }
 
+std::vector<int> Communicator::hosts() const {
+  std::vector<int> lowest(1, 0);
+  if (size_ == 1) return lowest;
+  MPI_Comm host = MPI_COMM_NULL;
+  int first = rank_;
+  check_mpi(MPI_Comm_split_type(mpi(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host),
+            "MPI_Comm_split_type");
+  check_mpi(MPI_Bcast(&first, 1, MPI_INT, 0, host), "MPI_Bcast");
+  check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
+  lowest.clear();
+  for (auto const rank : gather(first)) lowest.push_back(static_cast<int>(rank));
+  return lowest;
+}
+
 std::optional<Communicator> Communicator::first(int ranks) const {
   if (ranks >= size_) return *this;
   MPI_Comm part = MPI_COMM_NULL;
@@ -167,55 +241,6 @@ std::optional<Communicator> Communicator::first(int ranks) const {
   check_mpi(MPI_Comm_free(&part), "MPI_Comm_free");
   return result;
 }
-
-namespace {
-
-enum class Kind : int { Shape, Value, Io, Memory, Vendor, Other };
-
-struct Failure {
-  Kind kind = Kind::Other;
-  std::string text;
-};
-
-Failure failure_of(std::exception_ptr const& exception) {
-  try {
-    std::rethrow_exception(exception);
-  } catch (ShapeError const& error) {
-    return {Kind::Shape, error.what()};
-  } catch (ValueError const& error) {
-    return {Kind::Value, error.what()};
-  } catch (IoError const& error) {
-    return {Kind::Io, error.what()};
-  } catch (MemoryError const& error) {
-    return {Kind::Memory, error.what()};
-  } catch (VendorError const& error) {
-    return {Kind::Vendor, error.what()};
-  } catch (std::exception const& error) {
-    return {Kind::Other, error.what()};
-  } catch (...) {
-    return {Kind::Other, "unknown exception"};
-  }
-}
-
-[[noreturn]] void raise(Failure const& failure) {
-  switch (failure.kind) {
-    case Kind::Shape:
-      throw ShapeError(failure.text);
-    case Kind::Value:
-      throw ValueError(failure.text);
-    case Kind::Io:
-      throw IoError(failure.text);
-    case Kind::Memory:
-      throw MemoryError(failure.text);
-    case Kind::Vendor:
-      throw VendorError(failure.text);
-    case Kind::Other:
-      break;
-  }
-  throw Error(failure.text);
-}
-
-}  // namespace
 
 void Communicator::agree_void(std::function<void()> const& local) const {
   if (size_ == 1) return local();
@@ -229,10 +254,7 @@ void Communicator::agree_void(std::function<void()> const& local) const {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, mpi()), "MPI_Allreduce");
   if (lowest == size_) return;
   Failure failure;
-  if (lowest == rank_) {
-    failure = failure_of(mine);
-    failure.text = strata::detail::message("rank ", rank_, ": ", failure.text);
-  }
+  if (lowest == rank_) failure = failure_of(mine, rank_);
   int header[2] = {static_cast<int>(failure.kind), static_cast<int>(failure.text.size())};
   check_mpi(MPI_Bcast(header, 2, MPI_INT, lowest, mpi()), "MPI_Bcast");
   failure.kind = static_cast<Kind>(header[0]);
@@ -255,6 +277,7 @@ std::vector<std::vector<double>> Communicator::exchange(std::vector<std::vector<
   return to;
 }
 void Communicator::barrier() const {}
+std::vector<int> Communicator::hosts() const { return {0}; }
 std::optional<Communicator> Communicator::first(int) const { return *this; }
 void Communicator::agree_void(std::function<void()> const& local) const { local(); }
 

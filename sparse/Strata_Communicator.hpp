@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,18 @@
 #include <vector>
 
 namespace strata::sparse {
+
+/// What an exception is besides its strata type if all ranks throw it at the same place: `Communicator::agree` makes such.
+///
+/// Any other that leaves something collective on several ranks - a message, a vendor's call or an allocation failed in
+/// the middle of it - is one rank's own. The others don't know of it and would wait for this one for ever: a program
+/// that catches it says so and ends them all (MPI_Abort).
+struct AgreedError {
+  virtual ~AgreedError() = default;
+};
+inline bool is_agreed(std::exception const& error) {
+  return dynamic_cast<AgreedError const*>(&error) != nullptr;
+}
 
 /// The ranks that work together: a duplicate of the caller's communicator, or one rank without MPI.
 ///
@@ -53,13 +66,16 @@ class Communicator {
   std::vector<std::vector<double>> exchange(std::vector<std::vector<double>> to) const;
   void barrier() const;
 
+  /// Of each rank, the lowest rank that shares its memory.
+  std::vector<int> hosts() const;
+
   /// The ranks 0 to `ranks` - 1 by themselves; nothing on the others.
   std::optional<Communicator> first(int ranks) const;
 
   /// Call `local` on each rank; if it throws on any, all ranks throw the exception of the lowest of them.
   ///
   /// `local` must not communicate. One rank keeps its exception as it is; several get the same
-  /// strata type and text, with the rank named.
+  /// strata type and text, with the rank named, as an AgreedError.
   template <class Local>
   std::invoke_result_t<Local> agree(Local&& local) const {
     using Result = std::invoke_result_t<Local>;
@@ -70,6 +86,27 @@ class Communicator {
       agree_void([&] { result.emplace(local()); });
       return std::move(*result);
     }
+  }
+
+  /// Call `local`, which may communicate within `part`, on the ranks that have a part; nothing on the others. What the
+  /// part agreed on, all ranks throw. An exception of one of its ranks alone leaves that one, and the others wait.
+  template <class Local>
+  std::optional<std::invoke_result_t<Local>> agree_with_part(
+      std::optional<Communicator> const& part, Local&& local) const {
+    std::optional<std::invoke_result_t<Local>> result;
+    std::exception_ptr agreed;
+    if (part) {
+      try {
+        result.emplace(local());
+      } catch (std::exception const& error) {
+        if (part->size() > 1 && !is_agreed(error)) throw;
+        agreed = std::current_exception();
+      }
+    }
+    agree_void([&] {
+      if (agreed) std::rethrow_exception(agreed);
+    });
+    return result;
   }
 
  private:

@@ -25,8 +25,8 @@ GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec>
       preconditioner_(preconditioner),
       options_(detail::checked(options, "GMRES")),
       basis_(A.comm().agree([&] {
-        return detail::KrylovBasis<Exec, Scalar, Stored>(exec, A.comm(), A.rows(),
-                                                         options.restart + 1, A.link());
+        return detail::KrylovBasis<Exec, Scalar, Stored>(
+            exec, A.comm(), A.rows(), options.restart + 1, A.link(), options.norm);
       })),
       steps_(static_cast<std::size_t>(options.restart)) {
   A.comm().agree([&] {

@@ -6,14 +6,16 @@
 #include <cmath>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_Team.hpp>
+#include <limits>
 #include <sparse/Strata_Hpgmxp.hpp>
+#include <sparse/Strata_MatrixProperties.hpp>
 
 namespace strata::sparse {
 namespace {
 
 constexpr int grid_levels = 4;
 constexpr std::int64_t size_step = 8, least_size = 16, timed_iterations = 300;
-constexpr std::int64_t most_timed_solves = 1'000'000, fp64_solves = 10;
+constexpr std::int64_t any_number = std::numeric_limits<std::int64_t>::max(), fp64_solves = 10;
 
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) {
@@ -77,6 +79,13 @@ Systems<Exec> set_up(Exec const& exec, Communicator const& comm, StencilProblem 
   return systems;
 }
 
+// As the rules write orthogonalisation: sums over the ranks of k, k and 1 values.
+GmresOptions gmres_options(int restart, double tolerance, std::int64_t iterations) {
+  GmresOptions options{restart, tolerance, iterations};
+  options.norm = BasisNorm::Summed;
+  return options;
+}
+
 // On a host widening costs more than the bytes save, and on small grids the iterations that a cycle gains less.
 template <class Exec>
 Precision chosen_basis(StencilProblem const& problem, HpgmxpOptions const& options) {
@@ -106,7 +115,7 @@ HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Ex
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp::validate");
   HpgmxpValidation result;
   result.ranks = comm.size();
-  GmresOptions gmres{options.restart, options.tolerance, options.max_iterations};
+  auto gmres = gmres_options(options.restart, options.tolerance, options.max_iterations);
   options.progress("validation, fp64");
   result.fp64 = solve_once<Exec, double>(exec, systems, systems.wide, gmres);
   if (result.fp64.status == GmresStatus::IterationLimit &&
@@ -122,15 +131,36 @@ HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Ex
   return result;
 }
 
-// Solves until the run time is over, after one that warms up and says how many that will be.
+// Solves until all ranks have done so for the run time, or one breaks down; one before warms up.
+template <class Exec, class Scalar, class Stored>
+void run_solves(Exec const& exec, Systems<Exec> const& systems,
+                GmresIr<Exec, Scalar, Stored>& solver, HpgmxpOptions const& options,
+                std::int64_t most_solves, std::string const& name, HpgmxpPhase& phase) {
+  auto const& comm = systems.A().comm();
+  options.progress(name + ", warm-up");
+  auto report = solve_from_zero(exec, systems, solver);
+  do {
+    options.progress(strata::detail::message(name, ", solve ", phase.solves + 1, ", ",
+                                             std::llround(phase.least_seconds), " of ",
+                                             options.seconds, " s done"));
+    report = solve_from_zero(exec, systems, solver);
+    ++phase.solves;
+    phase.seconds += report.seconds;
+    phase.iterations += report.iterations;
+    phase.cycles += report.cycles;
+    phase.least_seconds = -comm.max(-phase.seconds);
+  } while (phase.least_seconds < options.seconds && phase.solves < most_solves &&
+           phase.completed());
+  phase.seconds = comm.max(phase.seconds);
+}
+
 template <class Exec, class Scalar, class Stored = Scalar>
 HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
                         Hierarchy<Exec> const& inner, HpgmxpOptions const& options,
                         std::int64_t most_solves, std::string const& name) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp::" + name);
-  auto const& comm = systems.A().comm();
-  GmresOptions gmres{options.restart, 0,
-                     (timed_iterations / options.restart + 1) * options.restart};
+  auto gmres =
+      gmres_options(options.restart, 0, (timed_iterations / options.restart + 1) * options.restart);
   Multigrid<Exec, Scalar> const preconditioner(exec, inner);
   GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner, gmres);
   HpgmxpPhase phase{
@@ -140,18 +170,8 @@ HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
                    static_cast<double>(A.column_bytes()) / static_cast<double>(A.entries()),
                    sizeof(Scalar), sizeof(Stored), 8};
   phase.bytes = solver.bytes();
-  options.progress(name + ", warm-up");
-  double const estimate = comm.max(solve_from_zero(exec, systems, solver).seconds);
-  auto const solves =
-      std::clamp<std::int64_t>(std::llround(std::ceil(options.seconds / estimate)), 1, most_solves);
-  for (; phase.solves < solves; ++phase.solves) {
-    options.progress(strata::detail::message(name, ", solve ", phase.solves + 1, " of ", solves));
-    auto const report = solve_from_zero(exec, systems, solver);
-    phase.seconds += report.seconds;
-    phase.iterations += report.iterations;
-    phase.cycles += report.cycles;
-  }
-  phase.seconds = comm.max(phase.seconds);
+  phase.solve_iterations = gmres.max_iterations;
+  run_solves(exec, systems, solver, options, most_solves, name, phase);
   options.progress(name + ", breakdown");
   gmres.max_iterations = phase.cycle_iterations = options.restart;
   GmresIr<Exec, Scalar, Stored> one_cycle(exec, systems.A(), preconditioner, gmres);
@@ -168,7 +188,7 @@ std::vector<TraceSpan> traced_solve(Exec const& exec, Systems<Exec> const& syste
   WorkTrace<Exec> const trace(exec, systems.A().comm());
   Multigrid<Exec, Scalar> const preconditioner(exec, inner.traced(trace));
   GmresIr<Exec, Scalar, Stored> solver(exec, systems.A().traced(trace.labelled(", level 0")),
-                                       preconditioner, {iterations, 0, iterations});
+                                       preconditioner, gmres_options(iterations, 0, iterations));
   solve_from_zero(exec, systems, solver);
   return trace.gathered();
 }
@@ -211,6 +231,13 @@ double HpgmxpValidation::penalty() const {
   if (mixed.iterations == 0) return 1;
   return std::min(1.0,
                   static_cast<double>(fp64.iterations) / static_cast<double>(mixed.iterations));
+}
+
+bool HpgmxpResult::passed() const {
+  auto const holds = [](auto const& part, auto const& test) { return !part || test(*part); };
+  auto const completed = [](HpgmxpPhase const& phase) { return phase.completed(); };
+  return holds(validation, [](HpgmxpValidation const& part) { return part.passed(); }) &&
+         holds(mixed, completed) && holds(fp64, completed);
 }
 
 double HpgmxpResult::flop_per_second(HpgmxpPhase const& phase, FlopCount count) const {
@@ -294,11 +321,10 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
       options.validation == ValidationType::FullScale || options.validation_ranks >= comm.size();
   if (has_validation(options.run) && !all_ranks) {
     auto const part = comm.first(options.validation_ranks);
-    comm.agree([&] {  // its ranks talk among themselves; the others wait for their verdict
-      if (!part) return;
+    // Its ranks talk among themselves; the others wait for what they agree on.
+    result.validation = comm.agree_with_part(part, [&] {
       auto const problem = problem_of(options, process_grid(part->size()), part->rank());
-      result.validation =
-          validate(exec, *part, set_up(exec, *part, problem, options), basis, options);
+      return validate(exec, *part, set_up(exec, *part, problem, options), basis, options);
     });
   }
   options.progress("set-up");
@@ -307,6 +333,7 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
   result.set_up_seconds = comm.max(since(start));
   auto const& A = systems.A();
   result.colours = A.order().colours;
+  result.columns = column_forms(exec, A);
   result.transport = A.transport();
   for (auto const& level : systems.wide.levels)
     result.levels.push_back({level.A.global_rows(), level.A.global_entries()});
@@ -318,9 +345,9 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
   bool const narrow_basis = basis == Precision::fp16;
   if (has_mixed(options.run))
     result.mixed = narrow_basis ? timed_phase<Exec, fp32, fp16>(exec, systems, systems.narrow,
-                                                                options, most_timed_solves, "mixed")
+                                                                options, any_number, "mixed")
                                 : timed_phase<Exec, fp32>(exec, systems, systems.narrow, options,
-                                                          most_timed_solves, "mixed");
+                                                          any_number, "mixed");
   bool const traces = options.traced_iterations > 0;
   if (traces && has_mixed(options.run))
     result.trace = narrow_basis
@@ -331,6 +358,12 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
         timed_phase<Exec, double>(exec, systems, systems.wide, options, fp64_solves, "fp64");
   if (traces && options.run == RunType::StandaloneRef)
     result.trace = traced_solve<Exec, double>(exec, systems, systems.wide, options);
+  std::int64_t const solver =
+      std::max(result.mixed ? result.mixed->bytes : 0, result.fp64 ? result.fp64->bytes : 0);
+  auto const vectors =
+      static_cast<std::int64_t>((systems.b.extent(0) + systems.x.extent(0)) * sizeof(double));
+  result.held_bytes = static_cast<std::int64_t>(
+      -comm.max(-static_cast<double>(result.matrix_bytes + vectors + solver)));
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <sparse/Strata_GmresIr.hpp>
 #include <sparse/Strata_HpgmxpModel.hpp>
+#include <sparse/Strata_MatrixProperties.hpp>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ enum class ValidationType {
 struct HpgmxpOptions {
   std::int64_t nx = 104, ny = 104, nz = 104;  ///< points of each rank: multiples of 8, at least 16
   std::array<int, 3> grid{0, 0, 0};           ///< of ranks; 0: by the benchmark's rule
-  double seconds = 60;                        ///< of the mixed phase; an official run has 1800
+  double seconds = 60;  ///< of the mixed phase at least, on every rank; an official run has 1800
   RunType run = RunType::Benchmark;
   ValidationType validation = ValidationType::Standard;
   int validation_ranks = 8;
@@ -62,25 +63,34 @@ struct HpgmxpPhase {
   Precision values, scalars, basis;
   StorageBytes storage;
   std::int64_t solves = 0, iterations = 0, cycles = 0, bytes = 0;
-  double seconds = 0;
-  MotifTimes times;  ///< of one cycle, each motif fenced
+  std::int64_t solve_iterations = 0;  ///< that each solve is to have
+  double seconds = 0;                 ///< of the solves, on the slowest rank
+  double least_seconds = 0;           ///< on the fastest
+  MotifTimes times;                   ///< of one cycle, each motif fenced
   int cycle_iterations = 0;
 
   double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
+  /// Whether every solve ran to its end: none met a number that is not finite, which ends the phase.
+  bool completed() const { return iterations == solves * solve_iterations; }
 };
 
 struct HpgmxpResult {
   StencilProblem problem;
   std::vector<LevelSize> levels;
   int ranks = 1, colours = 0;
+  ColumnForms columns;  ///< of the finest matrix
   Transport transport = Transport::Direct;
   double set_up_seconds = 0;
   double copy_bytes_per_second = 0;  ///< of one rank, read and written, all ranks at once
   std::int64_t matrix_bytes = 0;     ///< of this rank, fp64 and narrower values together
+  std::int64_t held_bytes =
+      0;  ///< matrices, b, x and a solver at a time, on the rank that has the least
   std::optional<HpgmxpValidation> validation;
   std::optional<HpgmxpPhase> mixed, fp64;
   std::vector<TraceSpan> trace;  ///< of the iterations traced, all ranks'; on rank 0
 
+  /// Whether what ran validated and every timed solve ran to its end.
+  bool passed() const;
   double flop_per_second(HpgmxpPhase const& phase, FlopCount count) const;
   /// Of mixed over fp64, by time per iteration and penalty.
   std::optional<double> speedup() const;
@@ -97,6 +107,8 @@ std::int64_t estimate_bytes(HpgmxpOptions const& options, int ranks);
 /// Run the benchmark. Collective; the same result on all ranks but for the validation's, which only its
 /// ranks have, and the trace, which rank 0 has.
 ///
+/// All solvers sum the norms of their Krylov vectors (BasisNorm::Summed), as the rules write CGS2. A timed phase goes on
+/// until every rank has solved for the seconds that are asked, fp64's for ten solves at most.
 /// Throws   what `check` and the parts throw, on all ranks.
 template <class Exec>
 HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOptions const& options);

@@ -8,6 +8,12 @@
 
 namespace strata::sparse {
 
+/// How the length of a Krylov vector is found once those before it are subtracted twice (CGS2).
+enum class BasisNorm {
+  Derived,  ///< from the sums of the second subtraction (Pythagoras): two sums over the ranks in an iteration
+  Summed,  ///< by a third sum, of what came out: as HPG-MxP's rules write it
+};
+
 struct KrylovOptions {
   int restart = 30;         ///< basis vectors per cycle; >= 1
   double tolerance = 1e-9;  ///< of ||b - A x|| / ||b||; 0: as many iterations as allowed
@@ -18,6 +24,9 @@ struct KrylovOptions {
   /// GMRES-IR: called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle
   /// estimates, on each rank the same.
   std::function<void(std::int64_t, double)> monitor = {};
+  /// GMRES-IR; of Summed norms the preconditioner is given vectors as long as they come out, so that it must be
+  /// linear. FGMRES derives norms, CG needs none.
+  BasisNorm norm = BasisNorm::Derived;
 };
 
 enum class KrylovStatus {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <core/Strata_Random.hpp>
@@ -46,6 +47,23 @@ std::array<std::int64_t, 3> count_diagonal(Exec const& exec, Wide<Exec> const& d
       zero, negative, Kokkos::Min<std::int64_t>(first));
   exec.fence("strata::sparse::kind_of_diagonal");
   return {zero, negative, first};
+}
+
+// All, and those whose columns are Shared and Narrow.
+template <class Exec, class Slices>
+std::array<double, 3> count_slices(Exec const& exec, Slices const& slices) {
+  auto const all = static_cast<std::int64_t>(slices.extent(0));
+  std::int64_t shared = 0, narrow = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::column_forms", Policy<Exec>(exec, 0, all),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& shareds, std::int64_t& narrows) {
+        auto const kind = static_cast<Columns>(slices(i).kind);
+        shareds += kind == Columns::Shared;
+        narrows += kind == Columns::Narrow;
+      },
+      shared, narrow);
+  exec.fence("strata::sparse::column_forms");
+  return {static_cast<double>(all), static_cast<double>(shared), static_cast<double>(narrow)};
 }
 
 template <class Exec, class Matrix>
@@ -138,6 +156,18 @@ DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A
 }
 
 template <class Exec>
+ColumnForms column_forms(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  auto const [all, shared, narrow] = std::visit(
+      [&](auto const& stored) { return count_slices(exec, stored.arrays().slices); }, A.stored());
+  std::array<double, 5> sums{all, shared, narrow, static_cast<double>(A.column_bytes()),
+                             static_cast<double>(A.entries())};
+  A.comm().sum(sums);
+  double const slices = std::max(sums[0], 1.0);
+  return {sums[1] / slices, sums[2] / slices, (sums[0] - sums[1] - sums[2]) / slices,
+          sums[3] / std::max(sums[4], 1.0)};
+}
+
+template <class Exec>
 double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A) {
   return A.comm().max(
       std::visit([&](auto const& stored) { return largest_row(exec, stored); }, A.stored()));
@@ -186,6 +216,7 @@ DistributedMatrix<Exec> DistributedMatrix<Exec>::modified(
   template Vector<double, Space::memory_space> diagonal(Space const&,                     \
                                                         DistributedMatrix<Space> const&); \
   template DiagonalKind kind_of_diagonal(Space const&, DistributedMatrix<Space> const&);  \
+  template ColumnForms column_forms(Space const&, DistributedMatrix<Space> const&);       \
   template double norm_inf(Space const&, DistributedMatrix<Space> const&);                \
   template bool is_symmetric(Space const&, DistributedMatrix<Space> const&);              \
   template DistributedMatrix<Space> DistributedMatrix<Space>::modified(                   \

@@ -23,6 +23,14 @@ struct DiagonalKind {
 template <class Exec>
 DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A);
 
+/// How the slices of all ranks store their columns; collective, fences.
+struct ColumnForms {
+  double shared = 0, narrow = 0, wide = 0;  ///< shares of the slices, see Columns
+  double bytes_per_entry = 0;
+};
+template <class Exec>
+ColumnForms column_forms(Exec const& exec, DistributedMatrix<Exec> const& A);
+
 /// max_i sum_j |a_ij|, over all ranks. Collective, fences.
 template <class Exec>
 double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A);

@@ -25,9 +25,9 @@ std::string_view name_of(Transport transport) {
 
 template <class Exec>
 Link<Exec> make_link(Exec const& exec, Communicator const& comm, Transport asked) {
-  auto const refuse_unless = [&](bool possible, auto const&... why) {
-    STRATA_REQUIRE(ValueError, possible || asked != Transport::Enqueued,
-                   "transport enqueued: ", why...);
+  auto const refuse_unless = [&](bool possible, auto const&... why) {  // the same on all ranks
+    if (possible || asked != Transport::Enqueued) return;
+    comm.agree([&] { throw ValueError(strata::detail::message("transport enqueued: ", why...)); });
   };
   if constexpr (strata::detail::runs_on_host<Exec>) {
     refuse_unless(false, exec.name(), " runs on the host, which has no queue");

@@ -66,7 +66,8 @@ std::vector<Accelerator> cuda_devices() {
     require(cudaGetDeviceProperties(&properties, id), "cudaGetDeviceProperties");
     found.push_back({id, "Cuda", properties.name,
                      "sm_" + std::to_string(properties.major) + std::to_string(properties.minor),
-                     properties.totalGlobalMem});
+                     properties.totalGlobalMem,
+                     std::string(properties.uuid.bytes, sizeof(properties.uuid.bytes))});
   }
   return found;
 }

@@ -68,8 +68,10 @@ std::vector<Accelerator> hip_devices() {
   for (int id = 0; id < count; ++id) {
     hipDeviceProp_t properties{};
     require(hipGetDeviceProperties(&properties, id), "hipGetDeviceProperties");
+    char bus[64] = {};
+    require(hipDeviceGetPCIBusId(bus, sizeof(bus) - 1, id), "hipDeviceGetPCIBusId");
     found.push_back(
-        {id, "HIP", properties.name, properties.gcnArchName, properties.totalGlobalMem});
+        {id, "HIP", properties.name, properties.gcnArchName, properties.totalGlobalMem, bus});
   }
   return found;
 }

@@ -22,20 +22,45 @@ enum class Purpose {
   Products,  ///< the products Q'w
   Square,    ///< those and w'w, behind them
   Finish,    ///< w / beta becomes a column, and the coefficients go to the host
+  Measure,   ///< w becomes a column, and w'w is summed
+};
+constexpr bool makes_a_column(Purpose purpose) {
+  return purpose == Purpose::Finish || purpose == Purpose::Measure;
+}
+constexpr bool makes_products(Purpose purpose) {
+  return purpose == Purpose::Products || purpose == Purpose::Square;
+}
+constexpr bool makes_a_square(Purpose purpose) {
+  return purpose == Purpose::Square || purpose == Purpose::Measure;
+}
+
+/// How w becomes a column: w times `factor` is `size` times what is stored.
+struct Keeping {
+  double factor, size, inverse_size;
 };
 
-/// What remains to be done at the end: beta^2 = w'w - g'g, both of the w before its last update by Q g, as Q'Q = I.
+/// What the pass that makes a column knows of w before its last update, by Q g: w'w, of all ranks for Finish, of this
+/// one for Measure, and g of all.
 template <class Stored>
-struct Finish {
+struct Ending {
   Stored* column;
   double const *coefficients, *g, *square;  // g and square are among the coefficients
-  double* host;                             // gets beta^2 as the last of them
-  int count, products;                      // numbers of coefficients, and in g
+  double* host;         // of Finish: gets the coefficients, beta^2 as the last of them
+  double* scale;        // of Measure: gets what the column's unit is multiplied by
+  int count, products;  // numbers of coefficients, and in g
 
-  /// From the squares of g's entries; not a number if they aren't.
+  /// beta^2 = w'w - g'g, as Q'Q = I; not a number if they aren't.
   KOKKOS_FUNCTION double beta_squared(double g_squared) const {
     double const rest = *square - g_squared;
     return rest < 0 ? 0 : rest;
+  }
+  /// A power of two that no entry of the new w is 1.5 times as large as: |w - Q g| <= |w| + |g|. 1 if those are 0, or
+  /// not numbers.
+  KOKKOS_FUNCTION double most(double g_squared) const {
+    double const size = Kokkos::sqrt(*square + g_squared);
+    if (!(size > 0x1p-500 && size < 0x1p500)) return 1;
+    auto const exponent = Kokkos::bit_cast<std::uint64_t>(size) & 0x7ff0000000000000u;
+    return 2 * Kokkos::bit_cast<double>(exponent);
   }
 };
 
@@ -45,22 +70,36 @@ struct PassData {
   Stored const* Q;
   Scalar* w;
   double const* update;  // or nullptr
+  double const* scales;  // columns are these times the unit times what is stored
+  double const* factor;  // that w is multiplied by once it is updated, or nullptr
   double* partial;       // chunk fastest
   std::int64_t rows, stride, chunk, chunks;
   int k;
   Purpose purpose;
-  Finish<Stored> finish;
+  Ending<Stored> end;
 
   static constexpr double unit = stored_unit<Scalar, Stored>;
-  int sums() const { return purpose == Purpose::Square ? k + 1 : k; }
+  int products() const { return makes_products(purpose) ? k : 0; }
+  int sums() const { return products() + (makes_a_square(purpose) ? 1 : 0); }
+  /// What h_j is to be multiplied by to update w by stored column j.
+  KOKKOS_FUNCTION double coefficient(int j) const { return unit * scales[j] * update[j]; }
+
+  /// From the squares of g's entries.
+  KOKKOS_FUNCTION Keeping keeping(double g_squared) const {
+    if (purpose == Purpose::Measure) {
+      double const most = std::is_same_v<Scalar, Stored> ? 1.0 : end.most(g_squared);
+      return {1, unit * most, 1 / (unit * most)};
+    }
+    double const beta_squared = end.beta_squared(g_squared);
+    return {beta_squared > 0 ? 1 / Kokkos::sqrt(beta_squared) : 0.0, unit, 1 / unit};
+  }
 };
 
 /// Entry of a column as it is stored, and w as that.
 template <class Scalar, class Stored>
-KOKKOS_FUNCTION void keep(double value, Stored& q, Scalar& w) {
-  constexpr double unit = stored_unit<Scalar, Stored>;
-  q = static_cast<Stored>(value / unit);
-  w = static_cast<Scalar>(unit * static_cast<double>(q));
+KOKKOS_FUNCTION void keep(double value, Keeping const& keeping, Stored& q, Scalar& w) {
+  q = static_cast<Stored>(value * keeping.inverse_size);
+  w = static_cast<Scalar>(keeping.size * static_cast<double>(q));
 }
 
 /// What a thread of a device reads of a column at once: a row, or two side by side of 16 bits each.
@@ -90,7 +129,8 @@ struct LoadedRows {
 template <class Exec, class Scalar, class Stored, int width, Purpose purpose>
 struct DevicePass {
   static constexpr int threads = 128, together = 8, parts = threads / together;
-  static constexpr bool multiplies = purpose == Purpose::Products || purpose == Purpose::Square;
+  static constexpr bool multiplies = makes_products(purpose), squares = makes_a_square(purpose),
+                        keeps = makes_a_column(purpose);
   using Loaded = LoadedRows<Scalar, Stored>;
   static constexpr int side = Loaded::count;
   template <class T>
@@ -119,9 +159,10 @@ struct DevicePass {
                        end = begin + d.chunk < d.rows ? begin + d.chunk : d.rows;
     int const thread = team.team_rank();
     if (thread < width)
-      h(thread) =
-          d.update && thread < d.k ? static_cast<Scalar>(d.unit * d.update[thread]) : Scalar(0);
-    double const scale = purpose == Purpose::Finish ? end_of(team, room) : 0;
+      h(thread) = d.update && thread < d.k ? static_cast<Scalar>(d.coefficient(thread)) : Scalar(0);
+    Scalar const factor = d.factor ? static_cast<Scalar>(*d.factor) : Scalar(1);
+    Keeping keeping{1, 1, 1};
+    if constexpr (keeps) keeping = end_of(team, room);
     team.team_barrier();
     double square = 0;
     Scalar sums[width] = {};
@@ -133,19 +174,20 @@ struct DevicePass {
       Rows<Scalar> w = stored;
       if (d.update) {
 #pragma unroll
-        for (int r = 0; r < side; ++r) w.at[r] -= product(h, q, r);
+        for (int r = 0; r < side; ++r) w.at[r] = (w.at[r] - product(h, q, r)) * factor;
       }
-      if constexpr (purpose == Purpose::Finish) {
+      if constexpr (keeps) {
         Rows<Stored> column;
         for (int r = 0; r < side; ++r)
-          keep(static_cast<double>(w.at[r] * static_cast<Scalar>(scale)), column.at[r], w.at[r]);
+          keep(static_cast<double>(w.at[r] * static_cast<Scalar>(keeping.factor)), keeping,
+               column.at[r], w.at[r]);
         if constexpr (!std::is_same_v<Scalar, Stored>)  // else w is the column
-          *reinterpret_cast<Rows<Stored>*>(d.finish.column + row) = column;
+          *reinterpret_cast<Rows<Stored>*>(d.end.column + row) = column;
       }
-      if (d.update || purpose == Purpose::Finish) stored = w;
+      if (d.update || keeps) stored = w;
 #pragma unroll
       for (int r = 0; r < side; ++r) {
-        if constexpr (purpose == Purpose::Square)
+        if constexpr (squares)
           square += static_cast<double>(w.at[r]) * static_cast<double>(w.at[r]);
         if constexpr (multiplies) {
 #pragma unroll
@@ -162,9 +204,10 @@ struct DevicePass {
         add_up(team, room, part, first, d.k);
       }
     }
-    if constexpr (purpose == Purpose::Square) {
+    if constexpr (squares) {
       double part[together] = {square};
-      add_up(team, room, part, d.k, d.k + 1);
+      int const behind = multiplies ? d.k : 0;
+      add_up(team, room, part, behind, behind + 1);
     }
   }
 
@@ -178,9 +221,9 @@ struct DevicePass {
     return (part[0] + part[1]) + (part[2] + part[3]);
   }
 
-  // 1 / beta, or 0 where that is 0; the first team tells the host.
-  KOKKOS_FUNCTION double end_of(Member const& team, Room const& room) const {
-    auto const& end = d.finish;
+  // How w becomes a column; the first team tells the host, or how large the column's unit is.
+  KOKKOS_FUNCTION Keeping end_of(Member const& team, Room const& room) const {
+    auto const& end = d.end;
     int const thread = team.team_rank();
     double part = 0;
     for (int j = thread; j < end.products; j += threads) part += end.g[j] * end.g[j];
@@ -188,11 +231,16 @@ struct DevicePass {
     team.team_barrier();
     double g_squared = 0;
     for (int t = 0; t < threads && t < end.products; ++t) g_squared += room(t);
-    double const beta_squared = end.beta_squared(g_squared);
-    if (team.league_rank() == 0)
-      for (int i = thread; i < end.count; i += threads)
-        end.host[i] = i < end.count - 1 ? end.coefficients[i] : beta_squared;
-    return beta_squared > 0 ? 1 / Kokkos::sqrt(beta_squared) : 0.0;
+    Keeping const keeping = d.keeping(g_squared);
+    if (team.league_rank() == 0) {
+      if constexpr (purpose == Purpose::Measure) {
+        if (thread == 0) *end.scale = keeping.size / d.unit;
+      } else {
+        for (int i = thread; i < end.count; i += threads)
+          end.host[i] = i < end.count - 1 ? end.coefficients[i] : end.beta_squared(g_squared);
+      }
+    }
+    return keeping;
   }
 
   // The threads' sums of up to `together` columns from `first` on, those below `last`, in an order that is
@@ -225,10 +273,10 @@ struct HostPass {
 
   void operator()(std::int64_t chunk) const {
     std::int64_t const begin = chunk * d.chunk, end = std::min(begin + d.chunk, d.rows);
-    bool const finishes = d.purpose == Purpose::Finish, squares = d.purpose == Purpose::Square,
-               multiplies = d.purpose == Purpose::Products || squares;
-    auto const scale = static_cast<Scalar>(finishes ? end_of(chunk) : 0);
-    for (int j = 0; multiplies && j < d.sums(); ++j) d.partial[chunk + j * d.chunks] = 0;
+    bool const keeps = makes_a_column(d.purpose), squares = makes_a_square(d.purpose);
+    Keeping const keeping = keeps ? end_of(chunk) : Keeping{1, 1, 1};
+    double const factor = d.factor ? *d.factor : 1;
+    for (int j = 0; j < d.sums(); ++j) d.partial[chunk + j * d.chunks] = 0;
     for (std::int64_t first = begin; first < end; first += block) {
       auto const count = static_cast<int>(std::min(block, end - first));
       double wide[block];
@@ -236,35 +284,38 @@ struct HostPass {
       if (d.update) {
         for (int i = 0; i < count; ++i) wide[i] = static_cast<double>(w[i]);
         for (int j = 0; j < d.k; ++j) {
-          double const h = d.unit * d.update[j];
+          double const h = d.coefficient(j);
           Stored const* KOKKOS_RESTRICT const q = d.Q + first + j * d.stride;
           for (int i = 0; i < count; ++i) wide[i] -= h * static_cast<double>(q[i]);
         }
-        for (int i = 0; i < count; ++i) w[i] = static_cast<Scalar>(wide[i]);
+        for (int i = 0; i < count; ++i) w[i] = static_cast<Scalar>(factor * wide[i]);
       }
-      for (int i = 0; finishes && i < count; ++i) {
+      for (int i = 0; keeps && i < count; ++i) {
         Stored column;
-        keep(static_cast<double>(w[i] * scale), column, w[i]);
-        d.finish.column[first + i] = column;
+        keep(static_cast<double>(w[i] * static_cast<Scalar>(keeping.factor)), keeping, column,
+             w[i]);
+        d.end.column[first + i] = column;
       }
-      for (int j = 0; multiplies && j < d.k; ++j)
+      for (int j = 0; j < d.products(); ++j)
         d.partial[chunk + j * d.chunks] += d.unit * dot(count, d.Q + first + j * d.stride, w);
-      if (squares) d.partial[chunk + d.k * d.chunks] += dot(count, w, w);
+      if (squares) d.partial[chunk + d.products() * d.chunks] += dot(count, w, w);
     }
   }
 
  private:
-  // 1 / beta, or 0 where that is 0; the first chunk tells the host.
-  double end_of(std::int64_t chunk) const {
-    auto const& end = d.finish;
+  // How w becomes a column; the first chunk tells the host, or how large the column's unit is.
+  Keeping end_of(std::int64_t chunk) const {
+    auto const& end = d.end;
     double g_squared = 0;
     for (int j = 0; j < end.products; ++j) g_squared += end.g[j] * end.g[j];
-    double const beta_squared = end.beta_squared(g_squared);
-    if (chunk == 0) {
+    Keeping const keeping = d.keeping(g_squared);
+    if (chunk == 0 && d.purpose == Purpose::Measure) {
+      *end.scale = keeping.size / d.unit;
+    } else if (chunk == 0) {
       std::copy(end.coefficients, end.coefficients + end.count - 1, end.host);
-      end.host[end.count - 1] = beta_squared;
+      end.host[end.count - 1] = end.beta_squared(g_squared);
     }
-    return beta_squared > 0 ? 1 / Kokkos::sqrt(beta_squared) : 0.0;
+    return keeping;
   }
 
   // Eight sums side by side, which the compiler can vectorise.
@@ -301,6 +352,8 @@ void launch_device_pass(Exec const& exec, PassData<Scalar, Stored> const& data) 
       return launch(DevicePass<Exec, Scalar, Stored, width, Purpose::Square>{data});
     case Purpose::Finish:
       return launch(DevicePass<Exec, Scalar, Stored, width, Purpose::Finish>{data});
+    case Purpose::Measure:
+      return launch(DevicePass<Exec, Scalar, Stored, width, Purpose::Measure>{data});
   }
 }
 

@@ -43,6 +43,48 @@ class Hpgmxp(ProgramTest):
         self.assertFalse(report["conforming"])  # too short
         self.check_public(public.read_text(), report)
 
+    def assert_departures(self, report, screen, public, expected):
+        """The same rules in all three reports, in this order."""
+        self.assertEqual(len(report["departures"]), len(expected), report["departures"])
+        self.assertEqual(report["conforming"], not expected)
+        for rule, pattern in zip(report["departures"], expected):
+            self.assertRegex(rule, pattern)
+        for number, rule in enumerate(report["departures"], 1):
+            self.assertIn(f"not conforming         {rule}\n", screen)
+            self.assertIn(f"Rules::Departure {number}={rule}\n", public)
+        self.assertIn(f"Rules::Departures={len(expected)}\n", public)
+
+    def test_names_the_rules_that_what_ran_leaves(self):
+        path, public = self.path("report.json"), self.path("public.txt")
+        words = ("--nx", 16, "--rt", 0, "--json", path, "--report", public)
+        seconds = r"the mixed phase ran for [0-9.e-]+ s: an official run has 1800 s or more"
+        memory = r"a rank holds [0-9.]+ MB of its [0-9.]+ [GT]B: the problem is to take a quarter"
+        for more, expected in (
+            ((), [seconds, memory]),
+            (("--beta", 0.5, "--restart", 20, "--tolerance", 1e-8), ["restart", "tolerance", "beta is 0.5", seconds, memory]),
+            (("--run_type", "benchmark_no_ref"), ["not all phases", seconds, memory]),
+        ):
+            run = strata("hpgmxp", *words, *more)
+            self.assertEqual(run.code, 0, run.err)
+            report, text = load_valid(path, "hpgmxp"), public.read_text()
+            self.assert_departures(report, run.out, text, expected)
+            self.assertTrue(report["valid"])
+            self.assertEqual(report["orthogonalisation"], {"method": "cgs2", "norm": "summed"})
+            self.assertIn("orthogonalisation      CGS2", run.out)
+            self.assertIn("Rules::Gram-Schmidt=CGS2", text)
+            self.assertAlmostEqual(sum(report["columns"][form] for form in ("shared", "narrow", "wide")), 1)
+            self.assertRegex(run.out, r"columns +shared by a slice's rows [0-9.]+ %, 16 bits [0-9.]+ %, 32 bits [0-9.]+ %")
+            self.assertRegex(text, r"Rules::Columns=shared by a slice's rows [0-9.]+ %")
+
+    def test_goes_on_for_the_seconds_asked(self):
+        report = self.benchmark("--nx", 16, "--rt", 1, "--run_type", "standalone_mxp")
+        self.assertGreaterEqual(report["mixed"]["seconds"], 1)
+
+    def test_refuses_files_that_it_could_not_write(self):
+        for option in ("--json", "--report", "--trace"):
+            run = strata("hpgmxp", "--nx", 16, "--rt", 0, option, self.path("no") / "file")
+            self.assert_refused(run, option, "is no folder")
+
     def check_public(self, text, report):
         """The keys that the public script looks for, as it looks for them: the last number of the line."""
 
@@ -150,6 +192,11 @@ class Hpgmxp(ProgramTest):
         self.assertEqual(report["problem"]["ranks"], [1, 1, 2])
         self.assertEqual(report["iterations_fp64"], 29)
         self.assertAlmostEqual(report["residual_fp64"] / 4.30328e-10, 1, 5)
+        self.assertEqual(len([rule for rule in report["departures"] if "validation" in rule]), 0)
+        run = subprocess.run(launcher + words + ["--validation-ranks", "1"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("not conforming         the validation ran on 1 of 2 ranks", run.stdout)
+        self.assertIn("the validation ran on 1 of 2 ranks", str(load_valid(path, "hpgmxp")["departures"]))
         run = subprocess.run(launcher + ["--nx", "12"], capture_output=True, text=True, timeout=120)
         self.assertNotEqual(run.returncode, 0)
         self.assertEqual(run.stderr.count("nx = 12"), 1)

@@ -106,6 +106,10 @@ TEST(Version, ListsTheAcceleratorsOfTheBackend) {
     EXPECT_TRUE(matches(accelerator.architecture, "sm_[0-9]+|gfx[0-9a-f].*"))
         << accelerator.architecture;
     EXPECT_GT(accelerator.memory_bytes, std::size_t{1} << 30);
+    EXPECT_FALSE(accelerator.identity.empty());
+    EXPECT_EQ(std::count_if(found.begin(), found.end(),
+                            [&](auto const& o) { return o.identity == accelerator.identity; }),
+              1);
   }
 }
 

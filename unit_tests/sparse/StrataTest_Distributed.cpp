@@ -389,23 +389,4 @@ TEST(StencilProblem, NeighbourlyPlacesAreAPermutationInBundlesOfLines) {
   EXPECT_EQ(problem.neighbourly_place(4 * 4 + 2), 66);  // the first line of the second bundle
 }
 
-TEST(Communicator, FirstRanksWorkByThemselves) {
-  Communicator const comm(MPI_COMM_WORLD);
-  auto const part = comm.first(1);
-  EXPECT_EQ(part.has_value(), comm.rank() == 0);
-  EXPECT_EQ(part ? part->size() : 0, comm.rank() == 0 ? 1 : 0);
-  EXPECT_EQ(comm.max(comm.rank()), comm.size() - 1);
-  EXPECT_EQ(comm.gather(comm.rank() * 3).back(), (comm.size() - 1) * 3);
-}
-
-TEST(Communicator, GridsAreTheBenchmarks) {
-  using Grid = std::array<int, 3>;
-  EXPECT_EQ(process_grid(1), (Grid{1, 1, 1}));
-  EXPECT_EQ(process_grid(2), (Grid{1, 1, 2}));
-  EXPECT_EQ(process_grid(4), (Grid{2, 1, 2}));
-  EXPECT_EQ(process_grid(7), (Grid{1, 1, 7}));
-  EXPECT_EQ(process_grid(8), (Grid{2, 2, 2}));
-  EXPECT_EQ(process_grid(12), (Grid{2, 2, 3}));
-}
-
 }  // namespace

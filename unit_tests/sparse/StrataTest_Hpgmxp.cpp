@@ -122,6 +122,37 @@ void expect_run(std::optional<Precision> basis) {
   EXPECT_TRUE(result.speedup().has_value());
 }
 
+TEST(Hpgmxp, IsInvalidIfATimedSolveBreaksOff) {
+  HpgmxpResult result;
+  result.mixed = HpgmxpPhase{Precision::fp32, Precision::fp32, Precision::fp32, {}};
+  result.mixed->solves = 2;
+  result.mixed->solve_iterations = 330;
+  result.mixed->iterations = 660;
+  EXPECT_TRUE(result.mixed->completed());
+  EXPECT_TRUE(result.passed());
+  result.mixed->iterations = 500;
+  EXPECT_FALSE(result.mixed->completed());
+  EXPECT_FALSE(result.passed());
+}
+
+/// However fast the solve that warms up was.
+template <class Exec>
+void expect_timed_for(double seconds) {
+  auto const comm = test_ranks();
+  if (comm.size() > 4) GTEST_SKIP() << "more ranks than a test machine has cores: minutes";
+  HpgmxpOptions options;
+  options.nx = options.ny = options.nz = 16;
+  options.run = RunType::StandaloneMixed;
+  options.seconds = seconds;
+  auto const result = run_hpgmxp(Exec(), comm, options);
+  EXPECT_GE(result.mixed->least_seconds, seconds);
+  EXPECT_GE(result.mixed->seconds, result.mixed->least_seconds);
+  EXPECT_EQ(result.mixed->iterations, 330 * result.mixed->solves);
+  EXPECT_EQ(comm.max(static_cast<double>(result.mixed->solves)), result.mixed->solves);
+  EXPECT_GT(result.held_bytes, result.matrix_bytes);
+  EXPECT_NEAR(result.columns.shared + result.columns.narrow + result.columns.wide, 1, 1e-12);
+}
+
 template <class Exec>
 void expect_fullscale_takes_what_fp64_reached() {
   auto const comm = test_ranks();
@@ -146,6 +177,7 @@ TYPED_TEST(HpgmxpRun, ValidatesAndTimesBothSolvers) {
   expect_run<TypeParam>(std::nullopt);
   expect_run<TypeParam>(Precision::fp16);
 }
+TYPED_TEST(HpgmxpRun, TimesSolvesUntilTheTimeIsOver) { expect_timed_for<TypeParam>(0.4); }
 TYPED_TEST(HpgmxpRun, FullScaleTakesWhatFp64Reached) {
   expect_fullscale_takes_what_fp64_reached<TypeParam>();
 }

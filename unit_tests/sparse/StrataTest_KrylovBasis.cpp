@@ -5,10 +5,12 @@
 #include <cmath>
 #include <core/Strata_Precision.hpp>
 #include <limits>
+#include <span>
 #include <sparse/detail/Strata_Givens.hpp>
 #include <sparse/detail/Strata_KrylovBasis.hpp>
 #include <vector>
 
+#include "StrataTest_Ranks.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "StrataTest_Sparse.hpp"
 
@@ -20,37 +22,58 @@ using namespace strata::test;
 using strata::sparse::detail::Givens;
 using strata::sparse::detail::KrylovBasis;
 
+constexpr BasisNorm norms[] = {BasisNorm::Derived, BasisNorm::Summed};
+
+/// Over all ranks of the program.
 double dot(std::vector<double> const& a, std::vector<double> const& b) {
   long double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<long double>(a[i]) * b[i];
-  return static_cast<double>(sum);
+  double total = static_cast<double>(sum);
+  test_ranks().sum(std::span(&total, 1));
+  return total;
 }
 
-/// Orthogonalises random vectors, nearly parallel ones among them: Q'Q = I and old vector = Q h + beta q.
+/// Old vector k = Q h + beta q, and q is as long as it should be and orthogonal to the others.
+void expect_column(sparse::detail::HessenbergColumn const& column, std::vector<double> const& old,
+                   std::vector<std::vector<double>> const& Q, std::vector<double> const& q,
+                   double u) {
+  EXPECT_NEAR(dot(q, q), 1, 20 * u);
+  for (auto const& other : Q) EXPECT_NEAR(dot(q, other), 0, 100 * u);
+  double const size = std::sqrt(dot(old, old));
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    double sum = column.beta * q[i];
+    for (std::size_t j = 0; j < Q.size(); ++j) sum += column.h[j] * Q[j][i];
+    ASSERT_NEAR(sum, old[i], 20 * u * size);
+  }
+}
+
+/// Orthogonalises random vectors of lengths from 1 to `longest`, nearly parallel ones among them, in rows of each
+/// rank; of Summed norms a vector is over the length of the one before.
 template <class Exec, class Scalar, class Stored = Scalar>
-void expect_orthonormal(std::int64_t rows, int vectors) {
+void expect_orthonormal(std::int64_t rows, int vectors, BasisNorm norm, double longest = 1) {
   Exec const exec;
-  KrylovBasis<Exec, Scalar, Stored> basis(exec, Communicator(), rows, vectors);
+  auto const comm = test_ranks();
+  KrylovBasis<Exec, Scalar, Stored> basis(exec, comm, rows, vectors, {}, norm);
   double const u = traits(precision_of<Stored>).unit_roundoff;
   std::vector<std::vector<double>> done;
+  double divisor = 1;
   for (int k = 0; k < vectors && k < rows; ++k) {
-    auto start = random_vector(rows, static_cast<std::uint64_t>(k));
+    auto given = random_vector(rows, static_cast<std::uint64_t>(vectors * comm.rank() + k));
     if (k % 5 == 4)
-      for (std::size_t i = 0; i < start.size(); ++i) start[i] = done.back()[i] + 1e-2 * start[i];
-    auto const given = to_device<Scalar>(exec, start);
-    start = to_host(exec, given);
-    Kokkos::deep_copy(exec, basis[k], given);
+      for (std::size_t i = 0; i < given.size(); ++i) given[i] = done.back()[i] + 1e-2 * given[i];
+    for (auto& number : given) number *= std::pow(longest, k % 4 / 3.0);
+    auto const device = to_device<Scalar>(exec, given);
+    given = to_host(exec, device);
+    Kokkos::deep_copy(exec, basis[k], device);
     basis.orthogonalise(exec, k);
     auto const column = basis.column(exec, k);
-    auto const q = to_host(exec, basis[k]);
-    EXPECT_NEAR(dot(q, q), 1, 20 * u);
-    for (auto const& other : done) EXPECT_NEAR(dot(q, other), 0, 100 * u);
-    double const size = std::sqrt(dot(start, start));
-    for (std::size_t i = 0; i < q.size(); ++i) {
-      double sum = column.beta * q[i];
-      for (std::size_t j = 0; j < done.size(); ++j) sum += column.h[j] * done[j][i];
-      ASSERT_NEAR(sum, start[i], 20 * u * size);
+    auto q = to_host(exec, basis[k]);
+    for (auto& number : given) number /= divisor;
+    if (norm == BasisNorm::Summed) {
+      divisor = column.beta;
+      for (auto& number : q) number /= divisor;
     }
+    expect_column(column, given, done, q, u);
     done.push_back(q);
   }
   std::vector<double> t(done.size());
@@ -83,9 +106,9 @@ void expect_started() {
 
 /// What is not a number does not stay in the basis when it is started again.
 template <class Exec, class Scalar, class Stored>
-void expect_fresh_start(std::int64_t rows) {
+void expect_fresh_start(std::int64_t rows, BasisNorm norm) {
   Exec const exec;
-  KrylovBasis<Exec, Scalar, Stored> basis(exec, Communicator(), rows, 3);
+  KrylovBasis<Exec, Scalar, Stored> basis(exec, Communicator(), rows, 3, {}, norm);
   auto const steps = [&](double first) {
     basis.start(exec, 1, to_device<double>(exec, random_vector(rows, 1)));
     basis.orthogonalise(exec, 0);
@@ -103,9 +126,9 @@ void expect_fresh_start(std::int64_t rows) {
 }
 
 template <class Exec>
-void expect_dependent_vector_found() {
+void expect_dependent_vector_found(BasisNorm norm) {
   Exec const exec;
-  KrylovBasis<Exec, double> basis(exec, Communicator(), 4, 2);
+  KrylovBasis<Exec, double> basis(exec, Communicator(), 4, 2, {}, norm);
   Kokkos::deep_copy(exec, basis[0], 0.5);
   Kokkos::deep_copy(exec, basis[1], 3.0);
   basis.orthogonalise(exec, 0);
@@ -122,14 +145,23 @@ struct KrylovBasisTest : testing::Test {};
 TYPED_TEST_SUITE(KrylovBasisTest, Spaces, SpaceNames);
 
 TYPED_TEST(KrylovBasisTest, IsOrthonormal) {
-  for (std::int64_t const rows : {1, 7, 127, 128, 1023, 1024, 1025, 5000}) {
-    SCOPED_TRACE(rows);
-    expect_orthonormal<TypeParam, double>(rows, 12);
-    expect_orthonormal<TypeParam, float>(rows, 12);
-    expect_orthonormal<TypeParam, float, fp16>(rows, 12);
+  for (auto const norm : norms) {
+    for (std::int64_t const rows : {1, 7, 127, 128, 1023, 1024, 1025, 5000}) {
+      SCOPED_TRACE(rows);
+      expect_orthonormal<TypeParam, double>(rows, 12, norm);
+      expect_orthonormal<TypeParam, float>(rows, 12, norm);
+      expect_orthonormal<TypeParam, float, fp16>(rows, 12, norm);
+    }
+    expect_orthonormal<TypeParam, double>(3000, 70, norm);  // more than a thread's registers hold
+    expect_orthonormal<TypeParam, float, fp16>(3000, 70, norm);
   }
-  expect_orthonormal<TypeParam, double>(3000, 70);  // more than a thread's registers hold
-  expect_orthonormal<TypeParam, float, fp16>(3000, 70);
+}
+TYPED_TEST(KrylovBasisTest, HoldsVectorsOfAnyLength) {
+  for (auto const norm : norms)
+    for (double const longest : {1e12, 1e-12}) {  // beyond fp16's range
+      expect_orthonormal<TypeParam, float>(2051, 8, norm, longest);
+      expect_orthonormal<TypeParam, float, fp16>(2051, 8, norm, longest);
+    }
 }
 TYPED_TEST(KrylovBasisTest, Starts) {
   expect_started<TypeParam, double, double>();
@@ -137,20 +169,25 @@ TYPED_TEST(KrylovBasisTest, Starts) {
   expect_started<TypeParam, float, fp16>();
 }
 TYPED_TEST(KrylovBasisTest, ForgetsInfinities) {
-  for (std::int64_t const rows : {4, 5, 2051}) {
-    expect_fresh_start<TypeParam, double, double>(rows);
-    expect_fresh_start<TypeParam, float, fp16>(rows);
-  }
+  for (auto const norm : norms)
+    for (std::int64_t const rows : {4, 5, 2051}) {
+      expect_fresh_start<TypeParam, double, double>(rows, norm);
+      expect_fresh_start<TypeParam, float, fp16>(rows, norm);
+    }
 }
-TYPED_TEST(KrylovBasisTest, FindsADependentVector) { expect_dependent_vector_found<TypeParam>(); }
+TYPED_TEST(KrylovBasisTest, FindsADependentVector) {
+  for (auto const norm : norms) expect_dependent_vector_found<TypeParam>(norm);
+}
 TYPED_TEST(KrylovBasisTest, HoldsNoRows) {
   TypeParam const exec;
-  KrylovBasis<TypeParam, double> basis(exec, Communicator(), 0, 3);
-  basis.orthogonalise(exec, 2);
-  EXPECT_EQ(basis.column(exec, 2).beta, 0);
-  KrylovBasis<TypeParam, float, fp16> narrow(exec, Communicator(), 0, 3);
-  narrow.orthogonalise(exec, 2);
-  EXPECT_EQ(narrow.column(exec, 2).beta, 0);
+  for (auto const norm : norms) {
+    KrylovBasis<TypeParam, double> basis(exec, Communicator(), 0, 3, {}, norm);
+    basis.orthogonalise(exec, 2);
+    EXPECT_EQ(basis.column(exec, 2).beta, 0);
+    KrylovBasis<TypeParam, float, fp16> narrow(exec, Communicator(), 0, 3, {}, norm);
+    narrow.orthogonalise(exec, 2);
+    EXPECT_EQ(narrow.column(exec, 2).beta, 0);
+  }
 }
 
 TEST(Givens, MinimisesTheResidual) {

@@ -7,7 +7,8 @@
 
 // Every rank runs every test; rank 0 reports, the others report what fails there.
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int provided = MPI_THREAD_SINGLE;  // Kokkos may have threads beside this one
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   testing::InitGoogleTest(&argc, argv);
   int rank = 0, failed = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

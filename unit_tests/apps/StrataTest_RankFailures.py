@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""One rank of three fails in the middle of what they do together: all end soon with exit code 1 and the cause."""
+import os
+import re
+import subprocess
+import unittest
+
+from strata_program import PROGRAM, ProgramTest
+
+FAULTS = os.environ.get("STRATA_RANK_FAULTS", "")
+MPIEXEC = os.environ.get("STRATA_MPIEXEC", "")
+SECONDS = 20  # for all ranks to end in
+
+# They would run for an hour, but for the fault.
+HPGMXP = ("hpgmxp", "--nx", 16, "--rt", 3600, "--run_type", "standalone_mxp")
+SOLVE = ("solve", "--generate", "poisson27", "--n", 24, "--solver", "gmres", "--tolerance", "1e-15")
+
+
+@unittest.skipUnless(FAULTS and MPIEXEC, "needs MPI and tools of Kokkos")
+class RankFailures(ProgramTest):
+    def ranks(self, count, *arguments, **faults):
+        """The program on so many ranks, with the faults' library before it."""
+        environment = {**os.environ, "LD_PRELOAD": FAULTS, "KOKKOS_TOOLS_LIBS": FAULTS}
+        environment.update({f"STRATATEST_{name.upper()}": str(value) for name, value in faults.items()})
+        # The launcher itself is not to be interfered with.
+        launcher = [MPIEXEC, "-n", str(count), "env"] + [f"{k}={v}" for k, v in environment.items() if os.environ.get(k) != v]
+        command = launcher + [PROGRAM, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+
+    def assert_ended(self, run, cause):
+        """By the rank that failed, once."""
+        self.assertEqual(run.returncode, 1, run.stderr)
+        told = [line for line in run.stderr.splitlines() if line.startswith("strata: ")]
+        self.assertEqual(len(told), 1, run.stderr)
+        self.assertTrue(told[0].startswith("strata: rank 1 alone: "), told)
+        self.assertRegex(told[0], cause)
+        self.assertEqual(run.stdout, "")
+
+    def test_a_message_fails(self):
+        for call, number in (("MPI_Allreduce", 2000), ("MPI_Irecv", 1500), ("MPI_Isend", 1500), ("MPI_Waitall", 700)):
+            with self.subTest(call=call):
+                self.assert_ended(self.ranks(3, *HPGMXP, mpi=f"1:{call}:{number}"), f"{call}: MPI_ERR_INTERN")
+
+    def test_a_message_of_the_set_up_fails(self):
+        for call, number in (("MPI_Comm_dup", 1), ("MPI_Allreduce", 1), ("MPI_Allreduce", 7), ("MPI_Allreduce", 30), ("MPI_Alltoallv", 2)):
+            with self.subTest(call=call, number=number):
+                self.assert_ended(self.ranks(3, *HPGMXP, mpi=f"1:{call}:{number}"), f"{call}: MPI_ERR_INTERN")
+
+    def test_a_kernel_or_its_recording_fails(self):
+        for label, number in (("KrylovBasis::pass", 100), ("relax", 500), ("halo::pack", 300)):
+            with self.subTest(label=label):
+                self.assert_ended(self.ranks(3, *HPGMXP, kernel=f"1:{label}:{number}"), "cudaGraphInstantiate.*cudaErrorUnknown")
+
+    def test_an_allocation_fails(self):
+        self.assert_ended(self.ranks(3, *HPGMXP, new="1:MPI_Allreduce:2000"), "bad_alloc")
+
+    def test_a_rank_of_those_that_validate_fails(self):
+        """The other one waits for it, and the third for both."""
+        arguments = ("hpgmxp", "--nx", 16, "--rt", 3600, "--validation-ranks", 2)
+        self.assert_ended(self.ranks(3, *arguments, kernel="1:KrylovBasis::pass:40"), "cudaGraphInstantiate")
+        self.assert_ended(self.ranks(3, *arguments, mpi="1:MPI_Waitall:60"), "MPI_Waitall: MPI_ERR_INTERN")
+
+    def test_a_distributed_solve_fails(self):
+        self.assert_ended(self.ranks(3, *SOLVE, mpi="1:MPI_Allreduce:150"), "MPI_Allreduce: MPI_ERR_INTERN")
+        self.assert_ended(self.ranks(3, *SOLVE, mpi="1:MPI_Waitall:60"), "MPI_Waitall: MPI_ERR_INTERN")
+        self.assert_ended(self.ranks(3, *SOLVE, kernel="1:KrylovBasis::pass:20"), "cudaGraphInstantiate")
+        self.assert_ended(self.ranks(3, *SOLVE, new="1:MPI_Waitall:60"), "bad_alloc")
+
+    def test_needs_a_thread_beside_the_one_that_calls_mpi(self):
+        run = self.ranks(1, *HPGMXP, threads="single")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("MPI_THREAD_FUNNELED", run.stderr)
+
+    def test_memory_is_that_of_a_rank_on_its_own_host(self):
+        """A host's ranks share its memory; those of other hosts take nothing of it."""
+
+        def memory(**faults):
+            run = self.ranks(4, "hpgmxp", "--nx", 1240, "--rt", 0, **faults)
+            self.assertEqual(run.stderr.count("take fewer points"), 1, run.stderr)
+            number, unit = re.search(r"and has ([0-9.]+) ([kMGT]B)", run.stderr).groups()
+            return float(number) * {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}[unit]
+
+        shared = memory()
+        self.assertAlmostEqual(memory(ranks_per_host=1) / shared, 4, delta=1)
+        self.assertAlmostEqual(memory(ranks_per_host=2) / shared, 2, delta=0.5)
+
+    def test_a_generated_problem_is_compared_host_by_host(self):
+        """800^3 points on 4 ranks: of one host, or of 4 with a quarter each."""
+        arguments = ("solve", "--generate", "poisson27", "--n", 800, "--max-memory", "100GB")
+
+        def needed(text, **faults):
+            run = self.ranks(4, *arguments, **faults)
+            found = re.search(f"needs about ([0-9.]+) ([GT]B){text}; --max-memory allows", run.stderr)
+            self.assertIsNotNone(found, run.stderr)
+            return float(found.group(1)) * {"GB": 1e9, "TB": 1e12}[found.group(2)]
+
+        whole = needed("")
+        self.assertAlmostEqual(needed(" on this host, which has 25 % of the rows", ranks_per_host=1) / whole, 0.25, delta=0.01)
+
+
+if __name__ == "__main__":
+    unittest.main()
