@@ -153,20 +153,31 @@ template <class ExecutionSpace, class MatrixView>
 [[nodiscard]] CholeskyFactor<ExecutionSpace> cholesky(ExecutionSpace const& exec,
                                                       MatrixView const& A, LayerList const& layers,
                                                       CholeskyOptions const& options = {}) {
-  return CholeskyFactor<ExecutionSpace>(exec, A, layers, options);
+  using View = typename CholeskyFactor<ExecutionSpace>::MatrixView;
+  return CholeskyFactor<ExecutionSpace>(exec, detail::fp64_view<View>(A), layers, options);
 }
 /// The same with the layers in the type: cholesky<Layers<fp16, fp16, fp32>>(exec, A).
 template <class LayersT, class ExecutionSpace, class MatrixView>
 [[nodiscard]] CholeskyFactor<ExecutionSpace> cholesky(ExecutionSpace const& exec,
                                                       MatrixView const& A,
                                                       CholeskyOptions const& options = {}) {
-  return CholeskyFactor<ExecutionSpace>(exec, A, LayersT::list(), options);
+  return cholesky(exec, A, LayersT::list(), options);
 }
 
 /// Layers for a matrix of order n of which nothing is known: fp64 where n is small, on devices with matrix units
 /// fp16 or bf16 over fp32, else fp32; refinement does the rest.
 template <class ExecutionSpace>
 LayerList automatic_layers(std::int64_t n);
+/// The same with `automatic_layers`.
+template <class ExecutionSpace, class MatrixView>
+[[nodiscard]] CholeskyFactor<ExecutionSpace> cholesky(ExecutionSpace const& exec,
+                                                      MatrixView const& A,
+                                                      CholeskyOptions const& options = {}) {
+  using View = typename CholeskyFactor<ExecutionSpace>::MatrixView;
+  View const view = detail::fp64_view<View>(A);
+  auto const n = static_cast<std::int64_t>(view.extent(0));
+  return cholesky(exec, view, automatic_layers<ExecutionSpace>(n), options);
+}
 
 /// The leaf size that is fastest for a matrix of order n on `ExecutionSpace`.
 template <class ExecutionSpace>

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace strata::dense {
@@ -52,12 +53,24 @@ class LayerList {
   std::vector<Precision> layers_;
 };
 
+/// A type that numbers are stored in: double, float, strata::fp16, strata::bf16, strata::fp8_e4m3, ...
+template <class T>
+concept StorageType = requires { strata::detail::PrecisionOf<std::remove_cv_t<T>>::value; };
+
 /// The typed form: `Layers<fp16, fp16, fp16, fp32>`; tf32 and fp16_split are no types.
 template <class... T>
 struct Layers {
   static_assert(sizeof...(T) > 0, "Layers needs at least one type");
+  static_assert((StorageType<T> && ...),
+                "Layers: each type must be double, float, strata::fp16, strata::bf16 or one of "
+                "strata::fp8_...");
   /// The same at run time.
-  static LayerList list() { return {precision_of<T>...}; }
+  static LayerList list() {
+    if constexpr ((StorageType<T> && ...))
+      return {precision_of<T>...};
+    else
+      return LayerList(std::vector<Precision>());
+  }
 };
 
 /// The precision that a block stored as `precision` is accumulated in: fp64 for fp64, else fp32.

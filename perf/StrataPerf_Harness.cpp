@@ -28,6 +28,7 @@ struct Memory {
   std::map<Precision, double> gemm_rates;
   std::map<BlasPath, LeafBlas<Exec>> blas;
   double copy_bandwidth = 0;
+  std::set<std::string> without_vendor;  // names
   int errors = 0;
 };
 Memory& memory() {
@@ -131,7 +132,10 @@ void Run::is_vendor(std::string const& problem) {
 
 void Run::count_ratio(std::string const& problem) {
   auto const place = memory().vendor_seconds.find(problem);
-  if (place == memory().vendor_seconds.end()) return;
+  if (place == memory().vendor_seconds.end()) {
+    memory().without_vendor.insert(name_);
+    return;
+  }
   auto samples = place->second;
   auto const median = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
   std::nth_element(samples.begin(), median, samples.end());
@@ -212,5 +216,6 @@ Session::Session() {
 }
 Session::~Session() { memory().blas.clear(); }
 int Session::errors() const { return memory().errors; }
+int Session::without_vendor() const { return static_cast<int>(memory().without_vendor.size()); }
 
 }  // namespace strata::perf

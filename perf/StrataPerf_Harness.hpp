@@ -138,6 +138,8 @@ class Session {
   Session& operator=(Session const&) = delete;
   /// Benchmarks that threw, or whose error was above its limit.
   int errors() const;
+  /// Benchmarks that had to leave out ratio_to_vendor.
+  int without_vendor() const;
 };
 
 /// Flops per second of C -= A B^T, A and B of `precision`, C of its accumulator, extents gemm_n,

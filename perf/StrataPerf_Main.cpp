@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <CLI/CLI.hpp>
 #include <StrataPerf_Harness.hpp>
+#include <StrataPerf_Reporters.hpp>
 #include <core/Strata_Version.hpp>
 #include <cstdio>
 
@@ -65,7 +66,7 @@ void add_options(CLI::App& app, Settings& s, std::vector<std::string>& layers) {
   app.add_option("--condition", s.condition, "of geometric")->capture_default_str();
 }
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, Formats const& formats) {
   CLI::App app("Benchmarks of Strata; --benchmark_... options are those of Google Benchmark");
   app.set_help_flag("--options", "these options (--help: those of Google Benchmark)");
   std::vector<std::string> layers;
@@ -75,9 +76,16 @@ int run(int argc, char** argv) {
   for (auto const& text : layers) settings().layers.push_back(dense::LayerList::parse(text));
   describe();
   Session const session;
-  std::size_t const matched = benchmark::RunSpecifiedBenchmarks();
+  auto const screen = screen_reporter(formats), file = file_reporter(formats);
+  std::size_t const matched = benchmark::RunSpecifiedBenchmarks(screen.get(), file.get());
   benchmark::Shutdown();
   if (matched == 0) std::fprintf(stderr, "no benchmark ran\n");
+  if (int const count = session.without_vendor(); count > 0)
+    std::fprintf(
+        stderr,
+        "%d benchmarks have no ratio_to_vendor: the vendor's call for their problem did not "
+        "run before them (the filter leaves it out, or the build has no such library)\n",
+        count);
   if (session.errors() > 0) std::fprintf(stderr, "%d benchmarks failed\n", session.errors());
   return matched == 0 || session.errors() > 0;
 }
@@ -87,10 +95,11 @@ int run(int argc, char** argv) {
 }  // namespace strata::perf
 
 int main(int argc, char** argv) {
+  strata::perf::Formats const formats(argc, argv);
   benchmark::Initialize(&argc, argv);
   Kokkos::ScopeGuard const kokkos(argc, argv);
   try {
-    return strata::perf::run(argc, argv);
+    return strata::perf::run(argc, argv, formats);
   } catch (std::exception const& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -4,7 +4,6 @@
 #define STRATA_TRILINOS_TPETRA_PRECONDITIONER_HPP
 
 #include <Tpetra_Operator.hpp>
-#include <optional>
 #include <string>
 #include <trilinos/Strata_RefinedGmres.hpp>
 #include <trilinos/Strata_TpetraMatrix.hpp>
@@ -13,8 +12,8 @@ namespace strata::trilinos {
 
 /// A preconditioner of Strata's as a Tpetra::Operator: Y = alpha M^-1 X + beta Y, for Belos or anyone.
 ///
-/// The matrix is copied at construction. M is linear up to rounding in its precision: where that matters, in long
-/// cycles to tight tolerances, take a flexible method. One `apply` at a time.
+/// The matrix is copied at construction and rounded to the options' precision; vectors are fp64 in all of them, so that M
+/// is one linear operator to fp64's rounding: no method of Belos' has to be a flexible one for it. One `apply` at a time.
 template <class LO = Tpetra::Operator<>::local_ordinal_type,
           class GO = Tpetra::Operator<>::global_ordinal_type,
           class Node = Tpetra::Operator<>::node_type>
@@ -29,11 +28,14 @@ class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node>
   /// Throws   as `make_matrix` and `make_preconditioner`.
   TpetraPreconditioner(Exec const& exec, TpetraMatrix<LO, GO, Node> const& A,
                        PreconditionerOptions const& options = {})
-      : exec_(exec), map_(A.getRowMap()), A_(make_matrix(exec, A, matrix_options(exec, options))) {
-    if (options.precision == Precision::fp64)
-      wide_.emplace(exec, A_, options);
-    else
-      narrow_.emplace(exec, A_, options);
+      : exec_(exec),
+        map_(A.getRowMap()),
+        A_(make_matrix(exec, A, matrix_options(exec, options))),
+        M_(make_preconditioner<Exec, double>(exec, A_, options)) {
+    A_.comm().agree([&] {
+      r_ = A_.template allocate<double>(exec, "strata::trilinos::TpetraPreconditioner::r");
+      z_ = A_.template allocate<double>(exec, "strata::trilinos::TpetraPreconditioner::z");
+    });
   }
   /// The same, described by `preconditioner_parameters`.
   TpetraPreconditioner(Exec const& exec, TpetraMatrix<LO, GO, Node> const& A,
@@ -53,46 +55,22 @@ class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node>
     STRATA_REQUIRE(ValueError, mode == Teuchos::NO_TRANS,
                    "Strata's preconditioners have no transpose");
     require_vectors(A_.comm(), *map_, X, Y);
-    if (wide_)
-      apply_in(*wide_, X, Y, alpha, beta);
-    else
-      apply_in(*narrow_, X, Y, alpha, beta);
+    for (std::size_t j = 0; j < X.getNumVectors(); ++j) {
+      gather(exec_, A_, X, j, r_);
+      M_.apply(exec_, r_, z_);
+      scatter(exec_, A_, alpha, z_, beta, Y, j);
+    }
   }
 
   /// The matrix as Strata has it.
   sparse::DistributedMatrix<Exec> const& matrix() const { return A_; }
 
  private:
-  template <class Scalar>
-  struct Ready {
-    sparse::Preconditioner<Exec, Scalar> M;
-    sparse::Vector<Scalar, typename Exec::memory_space> r, z;
-
-    Ready(Exec const& exec, sparse::DistributedMatrix<Exec> const& A,
-          PreconditionerOptions const& options)
-        : M(make_preconditioner<Exec, Scalar>(exec, A, options)) {
-      A.comm().agree([&] {
-        r = A.template allocate<Scalar>(exec, "strata::trilinos::TpetraPreconditioner::r");
-        z = A.template allocate<Scalar>(exec, "strata::trilinos::TpetraPreconditioner::z");
-      });
-    }
-  };
-
-  template <class Scalar>
-  void apply_in(Ready<Scalar> const& ready, Vectors const& X, Vectors& Y, double alpha,
-                double beta) const {
-    for (std::size_t j = 0; j < X.getNumVectors(); ++j) {
-      gather(exec_, A_, X, j, ready.r);
-      ready.M.apply(exec_, ready.r, ready.z);
-      scatter(exec_, A_, alpha, ready.z, beta, Y, j);
-    }
-  }
-
   Exec exec_;
   Teuchos::RCP<Map const> map_;
   sparse::DistributedMatrix<Exec> A_;
-  std::optional<Ready<double>> wide_;
-  std::optional<Ready<float>> narrow_;
+  sparse::Preconditioner<Exec, double> M_;
+  sparse::Vector<double, typename Exec::memory_space> r_, z_;
 };
 
 }  // namespace strata::trilinos

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// One dense and one sparse system with what is installed; exit status 0 if both are solved.
+// One dense and one sparse system with what is installed, and a matrix of Kokkos Kernels'; exit status 0 if all is well.
+#include <KokkosSparse_CrsMatrix.hpp>
 #include <Kokkos_Core.hpp>
 #include <core/Strata_Generators.hpp>
 #include <core/Strata_Version.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <iostream>
 #include <sparse/Strata_HostRows.hpp>
+#include <sparse/Strata_KernelsMatrix.hpp>
 #include <sparse/Strata_ModelProblems.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 
@@ -41,6 +43,23 @@ bool solve_sparse(Exec const& exec) {
   return report.status == sparse::KrylovStatus::Converged && report.relative_residual <= 1e-10;
 }
 
+// A matrix of Kokkos Kernels', whose headers come with Strata's.
+bool take_kernels_matrix(Exec const& exec) {
+  using Crs = KokkosSparse::CrsMatrix<double, int, Exec>;
+  typename Crs::row_map_type::non_const_type const row_map("strata::smoke::row_map", 3);
+  typename Crs::index_type::non_const_type const entries("strata::smoke::entries", 2);
+  typename Crs::values_type::non_const_type const values("strata::smoke::values", 2);
+  for (int i = 0; i < 2; ++i) {  // diag(2, 2)
+    Kokkos::deep_copy(exec, Kokkos::subview(row_map, i + 1), i + 1);
+    Kokkos::deep_copy(exec, Kokkos::subview(entries, i), i);
+    Kokkos::deep_copy(exec, Kokkos::subview(values, i), 2.0);
+  }
+  Crs const crs("strata::smoke::crs", 2, 2, 2, values, row_map, entries);
+  auto const count = sparse::make_matrix(exec, sparse::Communicator(), crs).entries();
+  std::cout << "Kokkos Kernels: " << count << " entries\n";
+  return count == 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -49,6 +68,7 @@ int main(int argc, char** argv) {
   std::cout << "Strata " << build.version << ", Kokkos " << build.kokkos << ", "
             << build.backends.front() << '\n';
   Exec const exec;
-  bool const dense = solve_dense(exec), sparse = solve_sparse(exec);
-  return dense && sparse ? 0 : 1;
+  bool const dense = solve_dense(exec), sparse = solve_sparse(exec),
+             kernels = take_kernels_matrix(exec);
+  return dense && sparse && kernels ? 0 : 1;
 }

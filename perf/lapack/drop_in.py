@@ -123,11 +123,11 @@ def main():
     parser.add_argument("--matrix", choices=("exponential", "kms"), default="exponential")
     parser.add_argument("--calls", nargs="+", choices=("cho_factor", "dpotrf", "dsposv"), default=["cho_factor", "dsposv"])
     parser.add_argument("--settings", default="", help="of STRATA_LAPACK")
-    parser.add_argument("--cpu-time", action="store_true", help="processor time, for one thread on a busy machine")
+    parser.add_argument("--processor-time", action="store_true", help="processor time, for one thread on a busy machine")
     parser.add_argument("--json", help="write all times there")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.cpu_time:
+    if arguments.processor_time:
         global clock
         clock = time.process_time
     if arguments.work:

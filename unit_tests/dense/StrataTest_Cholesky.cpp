@@ -119,6 +119,13 @@ TYPED_TEST(CholeskyOn, NothingToSolveIsSolved) {
   EXPECT_EQ(factor.log_determinant(exec).value, 0);
 }
 
+TYPED_TEST(CholeskyOn, ChoosesTheLayersThatAreNotGiven) {
+  TypeParam const exec;
+  auto const A = on_device<TypeParam>(hard(MatrixKind::Geometric, 300, 100));
+  EXPECT_EQ(cholesky(exec, A).report().layers, automatic_layers<TypeParam>(300));
+  EXPECT_EQ(cholesky(exec, A, {.leaf_size = 32}).report().leaf_size, 32);
+}
+
 TYPED_TEST(CholeskyOn, EquilibrationMakesBadScalingHarmless) {
   HostMatrix const A = hard(MatrixKind::Geometric, 150, 100, 1e12);
   CholeskyReport report;

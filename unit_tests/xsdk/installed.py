@@ -34,6 +34,9 @@ def errors(prefix, source):
     for name in ("StrataConfig.cmake", "StrataConfigVersion.cmake", "strata.pc"):
         if not list(prefix.rglob(name)):
             yield f"R5: {name} is not installed"
+    for name in ("LICENSE", "README.md", "CHANGELOG.md", "docs/build.md", "docs/interoperability.md"):
+        if not (prefix / "share/doc/Strata" / name).is_file():
+            yield f"M7: {name} is not installed in share/doc/Strata"
     for name in DOCUMENTS:
         if not (source / name).is_file() or len((source / name).read_text(encoding="utf-8")) < 200:
             yield f"M5, M7, R7: no {name}"
