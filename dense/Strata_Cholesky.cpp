@@ -47,12 +47,16 @@ CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, Matrix
   report.leaf_size =
       options.leaf_size > 0 ? options.leaf_size : automatic_leaf_size<ExecutionSpace>(n, layers);
   analyse(layers);
-  if (analysis.bad_diagonal == 0 || !options.ladder) {
-    (void)climb();
-  } else {  // not positive definite for certain: only the first minor is left to be found
-    end_ladder();
+  if (options.ladder && analysis.bad_diagonal != 0) {
+    end_ladder();  // not positive definite for certain: only the first minor is left to be found
     find_minor(analysis.bad_diagonal);
+    return;
   }
+  if (options.ladder) {  // a matrix that breaks down early is not worth loading
+    std::int64_t const order = detail::early_block<ExecutionSpace>(n);
+    if (order > 0) find_minor(order);
+  }
+  if (info.ok()) (void)climb();
 }
 
 template <class ExecutionSpace>

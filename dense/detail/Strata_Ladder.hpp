@@ -3,6 +3,7 @@
 #ifndef STRATA_DETAIL_LADDER_HPP
 #define STRATA_DETAIL_LADDER_HPP
 
+#include <cmath>
 #include <core/detail/Strata_Team.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -72,6 +73,14 @@ bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64
   if (!is_last && !(steps[next].layers == steps[next - 1].layers)) return true;
   constexpr double fp64_cost = on_host ? 1 : 4;
   return cube(failed) >= 2 * cube(minors) && fp64_cost * cube(failed) <= cube(n);
+}
+
+/// The order of the leading block that a host factors in fp64 before it loads a matrix of order n: n^2 / 3 flops, a part
+/// of what reading the matrix takes. 0: none; on a device one more fence costs more.
+template <class ExecutionSpace>
+std::int64_t early_block(std::int64_t n) {
+  if (!strata::detail::runs_on_host<ExecutionSpace> || n < 512) return 0;
+  return static_cast<std::int64_t>(std::cbrt(static_cast<double>(n) * static_cast<double>(n)));
 }
 
 /// Iterations after which a refinement costs more than a factorisation on the next rung: an iteration reads the

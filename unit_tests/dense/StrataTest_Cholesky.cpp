@@ -222,6 +222,22 @@ TYPED_TEST(CholeskyOn, AnIndefiniteMatrixTakesOneBreakdownAndOneLeadingBlock) {
   }
 }
 
+// A host looks at a small leading block before it loads the matrix.
+TYPED_TEST(CholeskyOn, AnEarlyMinorIsFoundInWhicheverBlock) {
+  constexpr bool on_host = Kokkos::SpaceAccessibility<TypeParam, Kokkos::HostSpace>::accessible;
+  TypeParam const exec;
+  std::int64_t const n = 600;
+  for (std::int64_t const order : {2, 71, 72, 300}) {
+    HostMatrix const A("strata::test::A", n, n);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = j; i < n; ++i) A(i, j) = std::exp(-static_cast<double>(i - j) / 5);
+    A(order - 1, order - 2) = 1.5;
+    auto const factor = cholesky(exec, on_device<TypeParam>(A), {P::fp16, P::fp32});
+    EXPECT_EQ(factor.info().order(), order);
+    EXPECT_EQ(factor.report().attempts.size(), on_host && order < 72 ? 1u : 2u) << order;
+  }
+}
+
 // A diagonal that is not positive needs no more than the leading block that ends with it.
 TYPED_TEST(CholeskyOn, ABadDiagonalTakesOneLeadingBlock) {
   TypeParam const exec;
