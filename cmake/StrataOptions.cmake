@@ -5,7 +5,6 @@ option(Strata_ENABLE_TESTS "Build the unit tests" ${PROJECT_IS_TOP_LEVEL})
 option(Strata_ENABLE_BENCHMARKS "Build the microbenchmarks" OFF)
 option(Strata_ENABLE_PROGRAM "Build the program `strata`" ${PROJECT_IS_TOP_LEVEL})
 option(Strata_ENABLE_OOC "Build the out-of-core module" ON)
-option(Strata_ENABLE_FUZZERS "Build the fuzz targets of the readers (clang only)" OFF)
 
 get_cmake_property(_variables CACHE_VARIABLES)
 foreach(_variable IN LISTS _variables)
