@@ -65,6 +65,7 @@ Json seconds(SolveResult const& result) {
             {"load", result.factor.load_seconds},
             {"cholesky", result.factor.factor_seconds}}},
           {"solve", wall.solve},
+          {"condition", wall.condition},
           {"log_determinant", wall.log_determinant},
           {"compare", wall.compare},
           {"total", wall.total}};
@@ -76,6 +77,14 @@ void add_solution(Json& json, SolveResult const& result) {
   auto const of = [&](auto value) { return solve ? Json(value(*solve)) : Json(nullptr); };
   json["backward_error"] = of([](auto const& s) { return s.backward_error; });
   json["forward_error"] = or_null(result.forward_error);
+  auto const& condition = result.factor.condition;
+  json["condition"] = {{"estimate", condition.value > 0 ? Json(condition.value) : Json(nullptr)},
+                       {"converged", condition.converged},
+                       {"refined", condition.refined},
+                       {"solves", condition.solves}};
+  json["expected_forward_error"] =
+      of([&](auto const& s) { return dense::forward_error(s.refinement, condition); });
+  json["equilibrated_error"] = of([](auto const& s) { return s.refinement.equilibrated_error; });
   json["hpl_scaled_residual"] = of([](auto const& s) { return s.hpl_scaled_residual; });
   json["slate_error"] = of([](auto const& s) { return s.slate_error; });
   json["iterations"] = of([](auto const& s) { return s.iterations; });
@@ -85,6 +94,7 @@ void add_solution(Json& json, SolveResult const& result) {
       {"tolerance", of([](auto const& s) { return s.refinement.tolerance; })},
       {"stagnated", of([](auto const& s) { return s.refinement.stagnated; })},
       {"climbs", of([](auto const& s) { return s.climbs; })},
+      {"obstacle", of([](auto const& s) { return s.obstacle; })},
       {"history", of([](auto const& s) { return s.refinement.history; })}};
 }
 

@@ -45,7 +45,9 @@ inline nlohmann::ordered_json to_json(
   return {{"value", estimate->value},
           {"correction", estimate->correction},
           {"standard_error", estimate->standard_error},
-          {"quadrature_error", estimate->quadrature_error}};
+          {"quadrature_error", estimate->quadrature_error},
+          {"rounding_error", estimate->rounding_error},
+          {"error", estimate->error()}};
 }
 
 }  // namespace strata::apps

@@ -31,7 +31,7 @@ struct Seconds {
   double transfer = 0;  ///< to the device and back
   double factor = 0;    ///< the call of `cholesky`
   double solve = 0;     ///< the call of `solve`, with the factorisations of rungs climbed there
-  double log_determinant = 0, compare = 0, total = 0;
+  double condition = 0, log_determinant = 0, compare = 0, total = 0;
 };
 
 /// All that the report tells, on screen and in JSON.

@@ -6,6 +6,7 @@
 #include <apps/Strata_Stopwatch.hpp>
 #include <apps/Strata_Text.hpp>
 #include <core/Strata_LeafBlas.hpp>
+#include <dense/Strata_Automatic.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -47,7 +48,8 @@ Sample factor_and_solve(Exec const& exec, Matrix const& A, Matrix const& B, Matr
                         SolveOptions const& options, Trace* trace, Progress& progress,
                         std::unique_ptr<Factor>& factor) {
   auto const n = static_cast<std::int64_t>(A.extent(0));
-  auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n);
+  auto const columns = static_cast<std::int64_t>(B.extent(1));
+  auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n, columns);
   dense::CholeskyOptions const cholesky_options{.leaf_size = options.leaf, .trace = trace};
   Sample sample;
   factor.reset();  // before the next one takes memory
@@ -119,6 +121,18 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
     if (problem.knows_solution) result.forward_error = forward_error(host_X, problem.X);
     result.X = in_users_order(host_X, problem.order);
     result.seconds.transfer += watch.lap();
+  }
+  if (result.info == 0) {
+    progress.phase("estimating the condition");
+    Span const span(trace, "condition", "program");
+    watch.lap();
+    try {
+      result.factor.condition = factor->condition(exec);
+    } catch (
+        MemoryError const&) {  // what is solved is solved: the report says that it is not known
+      result.factor.condition.converged = false;
+    }
+    result.seconds.condition = watch.lap();
   }
   if (result.info == 0 && options.log_determinant) {
     progress.phase("estimating the log-determinant");

@@ -89,6 +89,19 @@ void print_factor(Table& table, SolveResult const& result) {
               text("the leading minor of order %lld is not positive", wide(result.info)));
 }
 
+// What the backward error means for X: that depends on the matrix.
+void print_condition(Table& table, SolveResult const& result) {
+  auto const& condition = result.factor.condition;
+  if (result.info != 0) return;
+  table.row("condition", condition.converged ? text("%.1e, estimated%s", condition.value,
+                                                    result.factor.equilibrated ? ", of D A D" : "")
+                                             : "not known");
+  double const error = dense::forward_error(result.solve->refinement, condition);
+  table.row("digits to expect",
+            text("%.0f  (error up to about %.0e: condition times backward error)",
+                 std::floor(dense::digits(error)), error));
+}
+
 void print_solve(Table& table, SolveResult const& result) {
   if (!result.solve) return;
   auto const& solve = *result.solve;
@@ -104,14 +117,15 @@ void print_solve(Table& table, SolveResult const& result) {
   if (solve.climbs > 0)
     table.row("climbs", text("%d, the refinement did not converge before; %lld iterations in all",
                              solve.climbs, wide(solve.iterations)));
+  if (!solve.obstacle.empty()) table.row("not climbed on", solve.obstacle);
   table.row("backward error", text("%.2e  (normwise)", solve.backward_error));
   if (result.forward_error)
     table.row("forward error", text("%.2e  (the solution is known)", *result.forward_error));
+  print_condition(table, result);
   table.row("SLATE error", against(solve.slate_error, dense::slate_threshold));
   if (result.log_determinant) {
     auto const& estimate = *result.log_determinant;
-    table.row("log det A", text("%.12g +- %.1e", estimate.value,
-                                estimate.standard_error + estimate.quadrature_error));
+    table.row("log det A", text("%.12g +- %.1e", estimate.value, estimate.error()));
   }
   if (!solve.converged)
     table.row("NOT CONVERGED", text("the errors are those reached%s",
@@ -132,6 +146,7 @@ void print_seconds(std::ostream& out, Table& table, SolveResult const& result) {
   row("  load", result.factor.load_seconds);
   row("  layered Cholesky", result.factor.factor_seconds, speeds.factor);
   if (result.solve) row("solve, refined", seconds.solve, speeds.solve);
+  row("condition", seconds.condition);
   if (result.log_determinant) row("log-determinant", seconds.log_determinant);
   row("factor + solve", seconds.factor + seconds.solve, speeds.whole);
   if (result.comparison) row("comparison", seconds.compare);

@@ -140,9 +140,25 @@ class Options(ProgramTest):
         report = self.solve(*GENERATE, "--log-determinant")
         estimate = report["log_determinant"]
         # Eigenvalues 1000^-((i-1)/199): log det A = -log(1000) * 100.
-        error = 4 * (estimate["standard_error"] + estimate["quadrature_error"]) + 1e-8
-        self.assertAlmostEqual(estimate["value"], -100 * math.log(1000), delta=error)
+        self.assertAlmostEqual(estimate["value"], -100 * math.log(1000), delta=estimate["error"] + 1e-8)
+        exact = self.solve(*GENERATE, "--log-determinant", "--layers", "fp64")["log_determinant"]
+        self.assertEqual(exact["standard_error"], 0)
+        self.assertGreater(exact["error"], 0)
+        self.assertAlmostEqual(exact["value"], -100 * math.log(1000), delta=1e-8)
         self.assertIsNone(self.solve(*GENERATE)["log_determinant"])
+
+    def test_says_what_a_solution_is_worth(self):
+        good = self.solve(*GENERATE, "--layers", "fp64")
+        self.assertGreater(good["condition"]["estimate"], 100)
+        self.assertLess(good["condition"]["estimate"], 1e6)
+        self.assertLess(good["expected_forward_error"], 1e-9)
+        hilbert = [repr(1 / (i + j + 1)) for j in range(12) for i in range(j, 12)]
+        write_mtx(self.path("hilbert.mtx"), ["%%MatrixMarket matrix array real symmetric", "12 12"] + hilbert)
+        run = strata("solve", "--dense", "--matrix", self.path("hilbert.mtx"), "--json", self.path("h.json"))
+        self.assertEqual(run.code, 0, run.err)
+        self.assertRegex(run.out, r"condition +[1-9]\.[0-9]e\+1[567]")
+        self.assertRegex(run.out, r"digits to expect +[01] ")
+        self.assertGreater(load_valid(self.path("h.json"), "solve")["expected_forward_error"], 0.1)
 
     def test_compares_with_the_vendor(self):
         write_mtx(self.path("A.mtx"), tridiagonal(64))
