@@ -191,6 +191,9 @@ void check(MleOptions const& options) {
   check(options.tiles);
   STRATA_REQUIRE(apps::UsageError, std::isfinite(options.tolerance),
                  "--tolerance: ", options.tolerance, " is not finite");
+  STRATA_REQUIRE(apps::UsageError, options.output.empty() || options.output.ends_with(".csv"),
+                 "--output: ", options.output,
+                 ": what is written is CSV; give a name that ends in .csv");
   check_writable("--output", options.output);
   check_writable("--json", options.json);
 }

@@ -81,17 +81,37 @@ void check_sparse(SolveOptions const& options) {
                  " is not below 1");
 }
 
+// What is wrong with the file comes before what is wrong with the options for it.
+void check_matrix(std::string const& path) {
+  if (path.empty()) return;
+  as_usage([&] {
+    if (matrix_file_format(path) == MatrixFileFormat::MatrixMarket)
+      (void)read_matrix_market_header(path);
+  });
+}
+
+// Refused now rather than after the run.
+void check_output(std::string const& path) {
+  if (path.empty()) return;
+  try {
+    require_matrix_name(path);
+  } catch (ValueError const& error) {
+    throw apps::UsageError(std::string("--output: ") + error.what());
+  }
+  check_writable("--output", path);
+}
+
 }  // namespace
 
 bool is_sparse(SolveOptions const& options) {
   if (options.force_sparse || options.force_dense) return options.force_sparse;
   if (options.sparse.model) return true;
-  if (options.out_of_core || is_raw_matrix(options.matrix)) return false;
-  if (options.matrix.empty() || options.matrix.ends_with(".npy")) return false;
+  if (options.out_of_core || options.matrix.empty()) return false;
   try {
-    return read_matrix_market_header(options.matrix).format == MatrixMarketFormat::Coordinate;
+    return matrix_file_format(options.matrix) == MatrixFileFormat::MatrixMarket &&
+           read_matrix_market_header(options.matrix).format == MatrixMarketFormat::Coordinate;
   } catch (Error const&) {
-    return true;
+    return true;  // `check` says what is wrong, on all ranks if there are several
   }
 }
 
@@ -102,8 +122,9 @@ void check(SolveOptions const& options) {
                  "give exactly one of --matrix, --locations and --generate");
   STRATA_REQUIRE(apps::UsageError, std::isfinite(options.refinement.tolerance),
                  "--tolerance: ", options.refinement.tolerance, " is not finite");
+  check_matrix(options.matrix);
   is_sparse(options) ? check_sparse(options) : check_dense(options);
-  check_writable("--output", options.output);
+  check_output(options.output);
   check_writable("--json", options.json);
   check_writable("--trace", options.trace);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/Strata_SolveMemory.hpp>
 #include <apps/Strata_Text.hpp>
+#include <core/Strata_MatrixFile.hpp>
+#include <core/Strata_MatrixMarket.hpp>
 #include <core/Strata_Npy.hpp>
 #include <core/Strata_Version.hpp>
 
@@ -51,8 +53,17 @@ MemoryLimit memory_limit(SolveOptions const& options) {
 }
 
 std::int64_t right_hand_sides(SolveOptions const& options) {
-  if (!options.rhs.empty()) return read_npy_header(options.rhs).cols;
-  return options.locations.empty() ? options.nrhs : 1;
+  if (options.rhs.empty()) return options.locations.empty() ? options.nrhs : 1;
+  switch (matrix_file_format(options.rhs)) {
+    case MatrixFileFormat::Npy:
+      return read_npy_header(options.rhs).cols;
+    case MatrixFileFormat::MatrixMarket:
+      return read_matrix_market_header(options.rhs).cols;
+    default:
+      break;  // nothing but all of the file says it
+  }
+  auto const B = read_matrix(options.rhs, {.max_bytes = memory_limit(options).bytes});
+  return static_cast<std::int64_t>(B.extent(1));
 }
 
 void require_memory(ProblemSummary& summary, SolveOptions const& options) {

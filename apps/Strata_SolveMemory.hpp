@@ -19,7 +19,7 @@ struct MemoryLimit {
 /// What the program may use: --max-memory, else what the machine has available now.
 MemoryLimit memory_limit(SolveOptions const& options);
 
-/// Columns of B: those of --rhs by its header, 1 for measured values, else --nrhs.
+/// Columns of B: those of the file --rhs, 1 for measured values, else --nrhs.
 std::int64_t right_hand_sides(SolveOptions const& options);
 
 /// Set `summary.bytes_needed` for its n and nrhs: on the machine, and where the matrix is copied to a device,

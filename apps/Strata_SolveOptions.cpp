@@ -46,10 +46,10 @@ void set_kind(SolveOptions& options, std::string const& text) {
 }
 
 Precision stored_precision(std::string const& text) {
-  Precision const precision = precision_from_name(text);
-  STRATA_REQUIRE(ValueError, traits(precision).bytes > 1 && !is_product_format(precision), "'",
-                 text, "' is no type that a preconditioner is stored in: fp64, fp32, bf16 or fp16");
-  return precision;
+  for (auto const precision : {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16})
+    if (text == traits(precision).name) return precision;
+  throw ValueError("'" + text +
+                   "' is no type that a preconditioner is stored in: fp64, fp32, bf16 or fp16");
 }
 
 void add_matrix_options(CLI::App& command, SolveOptions& options) {
@@ -108,8 +108,8 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
     return text == "auto" ? std::nullopt : std::optional(dense::LayerList::parse(text));
   };
   add_parsed(command, "--layers", options.layers, parse_layers,
-             "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32 or "
-             "fp16_split,fp32 [auto]")
+             "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32, in "
+             "short fp16x2,fp32 [auto]")
       ->type_name("LIST|auto")
       ->group(group);
   command.add_option("--leaf", options.leaf, "order of the diagonal leaves [the library's choice]")
@@ -144,8 +144,8 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
   auto const rhs_group = std::string("The right-hand side");
   auto* const rhs = command
                         .add_option("--rhs", options.rhs,
-                                    "right-hand sides; .mtx for sparse [A times a known vector]")
-                        ->type_name("B.npy|B.mtx")
+                                    "right-hand sides, one for sparse [A times a known vector]")
+                        ->type_name("B.npy|.mtx|.csv|.txt")
                         ->group(rhs_group);
   command.add_option("--nrhs", options.nrhs, "number of known vectors [1]")
       ->type_name("M")
@@ -169,7 +169,10 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
 
 void add_result_options(CLI::App& command, SolveOptions& options) {
   auto const group = std::string("Results");
-  command.add_option("--output", options.output, "the solution")->type_name("X.npy")->group(group);
+  command
+      .add_option("--output", options.output, "the solution, in the format that the name ends in")
+      ->type_name("X.npy|.mtx|.csv|.txt")
+      ->group(group);
   command.add_option("--json", options.json, "the report, for machines")
       ->type_name("FILE")
       ->group(group);

@@ -5,7 +5,7 @@
 
 #include <apps/Strata_Exit.hpp>
 #include <apps/Strata_SolveOptions.hpp>
-#include <core/Strata_Npy.hpp>
+#include <core/Strata_MatrixFile.hpp>
 #include <core/Strata_TextFile.hpp>
 #include <core/Strata_Trace.hpp>
 #include <dense/Strata_LogDeterminant.hpp>
@@ -21,8 +21,7 @@ namespace strata::apps {
 template <class Result>
 void write_files(SolveOptions const& options, Result const& result, HostMatrix const& X,
                  std::optional<Trace> const& trace) {
-  if (!options.output.empty() && result.exit() == Exit::Solved)
-    write_npy(options.output, X, {.rank = X.extent(1) == 1 ? 1 : 2});
+  if (!options.output.empty() && result.exit() == Exit::Solved) write_matrix(options.output, X);
   if (trace) trace->write(options.trace);
   if (options.json.empty()) return;
   constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;

@@ -28,20 +28,32 @@ Problem read_file(SolveOptions const& options) {
   auto& summary = problem.summary;
   summary.source = path;
   std::int64_t rows = 0, cols = 0;
-  if (path.ends_with(".npy")) {
-    auto const header = read_npy_header(path);
-    summary.format =
-        text("NumPy %s, %s order", header.dtype.c_str(), header.fortran_order ? "Fortran" : "C");
-    rows = header.rows, cols = header.cols;
-  } else if (is_raw_matrix(path)) {
-    MatrixBlocks const file(path);
-    summary.format = file.format();
-    rows = cols = file.order();
-  } else {
-    auto const header = read_matrix_market_header(path, limit);
-    summary.format = format_of(header);
-    summary.entries = header.entries;
-    rows = header.rows, cols = header.cols;
+  switch (matrix_file_format(path)) {
+    case MatrixFileFormat::Npy: {
+      auto const header = read_npy_header(path);
+      summary.format =
+          text("NumPy %s, %s order", header.dtype.c_str(), header.fortran_order ? "Fortran" : "C");
+      rows = header.rows, cols = header.cols;
+      break;
+    }
+    case MatrixFileFormat::Raw: {
+      MatrixBlocks const file(path);
+      summary.format = file.format();
+      rows = cols = file.order();
+      break;
+    }
+    case MatrixFileFormat::MatrixMarket: {
+      auto const header = read_matrix_market_header(path, limit);
+      summary.format = format_of(header);
+      summary.entries = header.entries;
+      rows = header.rows, cols = header.cols;
+      break;
+    }
+    case MatrixFileFormat::Columns:
+      throw apps::UsageError(path +
+                             ": a matrix is read from a Matrix Market file (.mtx, .mtx.gz), .npy, "
+                             "or raw numbers with a description; .csv and .txt hold right-hand "
+                             "sides");
   }
   STRATA_REQUIRE(apps::UsageError, rows == cols, path, ": the matrix is ", rows, " x ", cols,
                  ", must be square");
@@ -59,7 +71,7 @@ Problem open_file(SolveOptions const& options) {
   auto& summary = problem.summary;
   summary.source = path;
   summary.nrhs = right_hand_sides(options);
-  if (!path.ends_with(".npy") && !is_raw_matrix(path)) {
+  if (matrix_file_format(path) == MatrixFileFormat::MatrixMarket) {
     summary.n = read_matrix_market_header(path).rows;
     require_memory(summary, options);  // before the file is unpacked
   }
@@ -151,7 +163,7 @@ HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order)
 void add_right_hand_sides(SolveOptions const& options, Problem& problem) {
   auto& summary = problem.summary;
   if (!options.rhs.empty()) {
-    auto const B = read_npy(options.rhs, {.max_bytes = memory_limit(options).bytes}).values;
+    auto const B = read_matrix(options.rhs, {.max_bytes = memory_limit(options).bytes});
     STRATA_REQUIRE(apps::UsageError, static_cast<std::int64_t>(B.extent(0)) == summary.n,
                    options.rhs, ": ", B.extent(0), " x ", B.extent(1),
                    " right-hand sides do not fit the matrix of order ", summary.n);

@@ -106,12 +106,17 @@ void print_solve(Table& table, SolveResult const& result) {
   if (!result.solve) return;
   auto const& solve = *result.solve;
   table.heading("Solution");
-  table.row("refinement", text("%s, %lld iterations, %lld fp64 residuals  (asked for: %s)",
-                               std::string(dense::name_of(solve.refinement.method)).c_str(),
-                               wide(solve.iterations), wide(solve.refinement.outer_iterations + 1),
-                               result.refine_asked.c_str()));
+  bool const needless =
+      solve.refinement.method == dense::Refine::None && result.refine_asked != "none";
+  table.row(
+      "refinement",
+      text("%s, %lld iterations, %lld fp64 residuals  (asked for: %s)",
+           needless ? "none needed" : std::string(dense::name_of(solve.refinement.method)).c_str(),
+           wide(solve.refinement.iterations), wide(solve.refinement.outer_iterations + 1),
+           result.refine_asked.c_str()));
   if (solve.climbs > 0)
-    table.row("climbs", text("%d, the refinement did not converge before", solve.climbs));
+    table.row("climbs", text("%d, the refinement did not converge before; %lld iterations in all",
+                             solve.climbs, wide(solve.iterations)));
   if (!solve.obstacle.empty()) table.row("not climbed on", solve.obstacle);
   table.row("backward error", text("%.2e  (normwise)", solve.backward_error));
   if (result.forward_error)

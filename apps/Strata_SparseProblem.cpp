@@ -61,8 +61,10 @@ HostRows to_rows(CoordinateMatrix const& A) {
 // On rank 0.
 HostRows read_file(SolveOptions const& options, SparseProblem& problem) {
   std::string const& path = options.matrix;
-  STRATA_REQUIRE(apps::UsageError, !path.ends_with(".npy"), path,
-                 ": a .npy file holds a dense matrix; leave --sparse out");
+  STRATA_REQUIRE(
+      apps::UsageError, matrix_file_format(path) == MatrixFileFormat::MatrixMarket, path,
+      ": a sparse matrix is read from a Matrix Market coordinate file; leave --sparse out "
+      "for a dense one");
   ReadOptions const limit{.max_bytes = memory_limit(options).bytes};
   auto const header = read_matrix_market_header(path, limit);
   STRATA_REQUIRE(apps::UsageError, header.format == MatrixMarketFormat::Coordinate, path,

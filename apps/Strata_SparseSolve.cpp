@@ -7,7 +7,7 @@
 #include <apps/Strata_SparseSolve.hpp>
 #include <apps/Strata_Stopwatch.hpp>
 #include <apps/Strata_Text.hpp>
-#include <core/Strata_Npy.hpp>
+#include <core/Strata_MatrixFile.hpp>
 #include <core/Strata_TextFile.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -85,7 +85,7 @@ std::vector<double> gathered(Communicator const& comm, std::vector<double> mine)
 void write_files(SolveOptions const& options, SparseOutcome const& outcome,
                  std::vector<double> const& x) {
   if (!options.output.empty() && outcome.exit() == Exit::Solved)
-    write_npy(options.output, ConstHostMatrix(x.data(), x.size(), 1), {.rank = 1});
+    write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1));
   constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
   if (!options.json.empty())
     write_text_file(options.json, to_json(outcome).dump(2, ' ', false, replace) + '\n');

@@ -10,7 +10,6 @@ if(NOT Strata_ENABLE_DENSE)
   set(_program OFF)
 endif()
 option(Strata_ENABLE_PROGRAM "Build the program `strata`" ${_program})
-option(Strata_ENABLE_FUZZERS "Build the fuzz targets of the readers (clang only)" OFF)
 
 get_cmake_property(_variables CACHE_VARIABLES)
 foreach(_variable IN LISTS _variables)

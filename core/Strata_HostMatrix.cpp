@@ -82,6 +82,8 @@ void symmetrize(HostMatrix const& A) {
     text << "the matrix is not symmetric: A(" << pair->row + 1 << ", " << pair->col + 1
          << ") = " << pair->lower << " but A(" << pair->col + 1 << ", " << pair->row + 1
          << ") = " << pair->upper;
+    if (pair->upper == 0)
+      text << " (one triangle is enough in Matrix Market files that say symmetric)";
     throw ValueError(text.str());
   }
   any_below_diagonal(static_cast<std::int64_t>(A.extent(0)), [&](std::int64_t i, std::int64_t j) {

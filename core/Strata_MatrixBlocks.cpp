@@ -24,11 +24,6 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 4 << 20;
 
-bool is_npy(std::string const& path) {
-  char first = 0;
-  return detail::FileSource(path).read_at(0, &first, 1) == 1 && first == '\x93';
-}
-
 void verify_checksum(detail::FileSource const& file, std::uint32_t expected) {
   std::vector<char> buffer(buffer_bytes);
   uLong crc = 0;
@@ -53,6 +48,7 @@ struct MatrixBlocks::State {
   bool by_rows = false, lower = false;
   detail::NumberLayout numbers;
 
+  void open(MatrixBlocksOptions const& options);
   void open_npy();
   void open_raw();
   void open_text(MatrixBlocksOptions const& options);
@@ -101,8 +97,8 @@ void MatrixBlocks::State::open_text(MatrixBlocksOptions const& options) {
   std::int64_t i = 0, j = 0;
   auto const begin = [&](MatrixMarketHeader const& header) {
     STRATA_REQUIRE(IoError, header.format == MatrixMarketFormat::Array, path,
-                   ": a coordinate file lists the entries of a sparse matrix; blocks are read of "
-                   "arrays");
+                   ": a coordinate file lists the entries of a sparse matrix; a dense one can be "
+                   "read in blocks, from an array, .npy or raw numbers");
     STRATA_REQUIRE(IoError, header.rows == header.cols, path, ": the matrix is ", header.rows,
                    " x ", header.cols, ", must be square");
     n = ld = header.rows;
@@ -131,16 +127,27 @@ void MatrixBlocks::State::read_run(std::int64_t major, std::int64_t minor, std::
   numbers.decode(bytes.data(), static_cast<std::size_t>(count), out);
 }
 
+void MatrixBlocks::State::open(MatrixBlocksOptions const& options) {
+  switch (matrix_file_format(path)) {
+    case MatrixFileFormat::Npy:
+      return open_npy();
+    case MatrixFileFormat::Raw:
+      return open_raw();
+    case MatrixFileFormat::MatrixMarket:
+      return open_text(options);
+    case MatrixFileFormat::Columns:
+      break;
+  }
+  throw IoError(path +
+                ": columns of text can't be read in blocks; Matrix Market arrays, .npy and raw "
+                "numbers can");
+}
+
 MatrixBlocks::MatrixBlocks(std::string const& path, MatrixBlocksOptions const& options)
     : state_(std::make_unique<State>()) {
   state_->path = path;
   state_->size = detail::FileSource(path).size_limit();
-  if (is_npy(path))
-    state_->open_npy();
-  else if (is_raw_matrix(path))
-    state_->open_raw();
-  else
-    state_->open_text(options);
+  state_->open(options);
 }
 MatrixBlocks::~MatrixBlocks() = default;
 MatrixBlocks::MatrixBlocks(MatrixBlocks&&) noexcept = default;

@@ -6,16 +6,50 @@
 #include <core/Strata_MatrixMarket.hpp>
 #include <core/Strata_Npy.hpp>
 #include <core/detail/Strata_ByteSource.hpp>
+#include <core/detail/Strata_ColumnsStream.hpp>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 namespace strata {
 
 namespace {
 
-bool is_npy(std::string const& path) {
-  char first = 0;
-  return detail::FileSource(path).read_at(0, &first, 1) == 1 && first == '\x93';
+// What the ending of a file's name promises.
+std::optional<MatrixFileFormat> promised(std::string_view path) {
+  if (path.ends_with(".mtx") || path.ends_with(".mtx.gz")) return MatrixFileFormat::MatrixMarket;
+  if (path.ends_with(".npy")) return MatrixFileFormat::Npy;
+  if (path.ends_with(".csv") || path.ends_with(".txt")) return MatrixFileFormat::Columns;
+  return {};
+}
+
+char const* name_of(MatrixFileFormat format) {
+  switch (format) {
+    case MatrixFileFormat::MatrixMarket:
+      return "a Matrix Market file";
+    case MatrixFileFormat::Npy:
+      return "a .npy file of NumPy";
+    case MatrixFileFormat::Columns:
+      return "columns of numbers";
+    case MatrixFileFormat::Raw:
+      break;
+  }
+  return "raw numbers";
+}
+
+// What the first bytes tell; text that is not Matrix Market can be anything.
+std::optional<MatrixFileFormat> shown(std::string const& path) {
+  char bytes[4] = {};
+  std::size_t const got = detail::FileSource(path).read_at(0, bytes, sizeof bytes);
+  std::string_view const first(bytes, got);
+  if (first.starts_with('\x93')) return MatrixFileFormat::Npy;
+  STRATA_REQUIRE(IoError, !first.starts_with("PK\x03\x04"), path,
+                 ": an archive (.npz, .zip); write the one array in it with numpy.save as .npy");
+  bool const is_market = detail::is_gzip(bytes, got) || first.starts_with("%%");
+  if (is_market) return MatrixFileFormat::MatrixMarket;
+  std::error_code error;
+  if (std::filesystem::exists(path + ".json", error)) return MatrixFileFormat::Raw;
+  return {};
 }
 
 HostMatrix read_raw(std::string const& path, ReadOptions const& options) {
@@ -38,31 +72,69 @@ HostMatrix blame_file(std::string const& path, Read const& read) {
   }
 }
 
+HostMatrix read(std::string const& path, MatrixFileFormat format, ReadOptions const& options) {
+  switch (format) {
+    case MatrixFileFormat::Npy:
+      return read_npy(path, options).values;
+    case MatrixFileFormat::Raw:
+      return read_raw(path, options);
+    case MatrixFileFormat::Columns:
+      return detail::read_columns(*detail::open_source(path, options), options);
+    case MatrixFileFormat::MatrixMarket:
+      break;
+  }
+  return to_dense(read_matrix_market(path, options), options);
+}
+
 }  // namespace
 
-bool is_raw_matrix(std::string const& path) {
-  std::error_code error;
-  if (path.empty() || !std::filesystem::exists(path + ".json", error)) return false;
-  char first[2] = {};
-  std::size_t const got = detail::FileSource(path).read_at(0, first, 2);
-  return !detail::is_gzip(first, got) && std::string_view(first, got) != "%%";
+MatrixFileFormat matrix_file_format(std::string const& path) {
+  auto const by_name = promised(path), by_content = shown(path);
+  bool const agree =
+      !by_name || !by_content || *by_name == *by_content || *by_content == MatrixFileFormat::Raw;
+  STRATA_REQUIRE(IoError, agree, path, ": by its name ", name_of(*by_name), ", by its content ",
+                 name_of(*by_content), ": rename it");
+  STRATA_REQUIRE(IoError, by_content || by_name != MatrixFileFormat::Npy, path,
+                 ": by its name a .npy file of NumPy, but it does not begin as one");
+  return by_content ? *by_content : by_name.value_or(MatrixFileFormat::MatrixMarket);
 }
 
 HostMatrix read_matrix(std::string const& path, ReadOptions const& options) {
-  if (is_npy(path)) return read_npy(path, options).values;
-  if (is_raw_matrix(path)) return read_raw(path, options);
-  return blame_file(path, [&] { return to_dense(read_matrix_market(path, options), options); });
+  auto const format = matrix_file_format(path);
+  return blame_file(path, [&] { return read(path, format, options); });
 }
 
 HostMatrix read_symmetric_matrix(std::string const& path, ReadOptions const& options) {
+  auto const format = matrix_file_format(path);
   return blame_file(path, [&] {
-    bool const npy = is_npy(path);
-    if (!npy && !is_raw_matrix(path))
+    if (format == MatrixFileFormat::MatrixMarket)
       return to_dense_symmetric(read_matrix_market(path, options), options);
-    auto const A = npy ? read_npy(path, options).values : read_raw(path, options);
+    auto const A = read(path, format, options);
     symmetrize(A);
     return A;
   });
+}
+
+void require_matrix_name(std::string const& path) {
+  STRATA_REQUIRE(ValueError, promised(path), path,
+                 ": no format is known by this name; a matrix is written as .npy, .mtx, .mtx.gz, "
+                 ".csv or .txt");
+}
+
+void write_matrix(std::string const& path, ConstHostMatrix const& A) {
+  require_matrix_name(path);
+  switch (*promised(path)) {
+    case MatrixFileFormat::Npy:
+      return write_npy(path, A, {.rank = A.extent(1) == 1 ? 1 : 2});
+    case MatrixFileFormat::MatrixMarket: {
+      auto const how = path.ends_with(".gz") ? Compression::Gzip : Compression::None;
+      return write_matrix_market(path, A, {.compression = how});
+    }
+    default:
+      break;
+  }
+  detail::AtomicFile file(path);
+  detail::write_columns(file, A, path.ends_with(".csv") ? ',' : ' ');
 }
 
 }  // namespace strata

@@ -119,11 +119,12 @@ LocalMatrix<Exec> localise(Exec const& exec, Communicator const& comm, std::int6
   std::int64_t const first = local.first_row[static_cast<std::size_t>(comm.rank())];
   comm.agree([&] {
     local.halo = columns_outside(exec, first, first + rows, source);
-    if (!local.halo.empty())
-      STRATA_REQUIRE(ValueError,
-                     local.halo.front() >= 0 && local.halo.back() < local.first_row.back(),
-                     "distributed matrix of ", local.first_row.back(), " rows: columns ",
-                     local.halo.front(), " to ", local.halo.back());
+    if (!local.halo.empty()) {
+      std::int64_t const all = local.first_row.back();
+      std::int64_t const farthest = local.halo.front() < 0 ? local.halo.front() : local.halo.back();
+      STRATA_REQUIRE(ValueError, farthest >= 0 && farthest < all, "distributed matrix of ", all,
+                     " rows: column ", farthest, " is out of range, must be 0 to ", all - 1);
+    }
     auto const halo = static_cast<std::int64_t>(local.halo.size());
     auto const device =
         allocate<Vector<std::int64_t, Space>>(exec, "strata::sparse::localise::halo", halo);

@@ -5,6 +5,7 @@
 import gzip
 import json
 import math
+import re
 import unittest
 
 from strata_program import (COVARIANCE, STATIONS, ProgramTest, load_valid, read_npy, strata, tridiagonal, write_mtx,
@@ -98,6 +99,19 @@ class Options(ProgramTest):
         self.assertEqual(report["attempts"][0]["layers"], "fp16,fp32")
         self.assertLess(report["bytes"]["factor"], report["bytes"]["matrix"] / 2)
         self.assertGreater(report["iterations"], 1)
+
+    def test_takes_layers_in_short_and_in_any_case(self):
+        for text in ("fp16x2,fp32", "FP16, fp16 ,Fp32"):
+            self.assertEqual(self.solve(*GENERATE, "--layers", text)["layers_asked"], "fp16,fp16,fp32")
+
+    def test_tells_the_last_rung_from_those_before(self):
+        run = strata("solve", "--generate", "geometric", "--n", 200, "--cond", "1e14", "--layers", "fp32")
+        self.assertEqual(run.code, 0, run.err)
+        rows = dict(re.findall(r"^  (refinement|climbs) +(.*)$", run.out, re.M))
+        self.assertRegex(rows["climbs"], r"^[1-9], the refinement did not converge before; [0-9]+ iterations in all$")
+        self.assertNotRegex(rows["refinement"], "^none,")
+        last, whole = (int(re.search("([0-9]+) iterations", rows[name])[1]) for name in ("refinement", "climbs"))
+        self.assertLess(last, whole)
 
     def test_an_fp64_factor_needs_no_refinement(self):
         report = self.solve(*GENERATE, "--layers", "fp64")
@@ -210,6 +224,80 @@ class NumPy(ProgramTest):
         self.assertLess(residual, 60 * 2.0**-52 * numpy.abs(A).sum(1).max() * numpy.abs(X).max())
 
 
+class Files(ProgramTest):
+    """A file holds the format that its name ends in, or is refused."""
+
+    def setUp(self):
+        super().setUp()
+        write_mtx(self.path("A.mtx"), ["%%MatrixMarket matrix array real symmetric", "2 2", "4", "0", "4"])
+        write_npy(self.path("b.npy"), (2,), [4.0, 8.0])
+
+    def test_writes_the_format_that_the_name_ends_in(self):
+        common = ["--matrix", self.path("A.mtx"), "--rhs", self.path("b.npy"), "--layers", "fp64", "--output"]
+        for name in ("x.npy", "x.mtx", "x.mtx.gz", "x.csv", "x.txt"):
+            with self.subTest(name):
+                self.solve(*common, self.path(name))
+                data = self.path(name).read_bytes()
+                if name.endswith(".gz"):
+                    data = gzip.decompress(data)
+                if name == "x.npy":
+                    self.assertTrue(data.startswith(b"\x93NUMPY"))
+                    continue
+                lines = data.decode().split("\n")
+                if ".mtx" in name:
+                    self.assertEqual(lines[:2], ["%%MatrixMarket matrix array real general", "2 1"])
+                    del lines[:2]
+                self.assertEqual(lines, ["1", "2", ""])
+
+    def test_reads_right_hand_sides_of_every_format(self):
+        known = ["--matrix", self.path("A.mtx"), "--rhs", self.path("b.npy"), "--layers", "fp64", "--output"]
+        for name in ("b2.npy", "b2.mtx", "b2.mtx.gz", "b2.csv", "b2.txt"):
+            with self.subTest(name):
+                self.solve(*known, self.path(name))  # 1, 2
+                report = self.solve("--matrix", self.path("A.mtx"), "--rhs", self.path(name), "--output", self.path("x.csv"))
+                self.assertIsNone(report["forward_error"])
+                self.assertEqual(self.path("x.csv").read_text().split(), ["0.25", "0.5"])
+
+    def test_refuses_other_names_before_the_run(self):
+        for name in ("x.dat", "x", "x.npz", "x.csv.gz"):
+            with self.subTest(name):
+                run = strata("solve", *GENERATE, "--output", self.path(name))
+                self.assert_refused(run, "--output", self.path(name), ".npy, .mtx, .mtx.gz, .csv or .txt")
+                sparse = strata("solve", "--generate", "poisson7", "--n", 4, "--output", self.path(name))
+                self.assert_refused(sparse, "--output", self.path(name))
+                self.assertFalse(self.path(name).exists())
+        field = strata("mle", "--generate", 9, "--theta", "weak", "--output", self.path("f.npy"))
+        self.assert_refused(field, "f.npy", ".csv")
+
+    def test_refuses_names_that_lie(self):
+        npy = self.path("b.npy").read_bytes()
+        for name, data, part in (
+            ("B.mtx", npy, "by its content a .npy file of NumPy: rename it"),
+            ("B.npy", self.path("A.mtx").read_bytes(), "by its content a Matrix Market file: rename it"),
+            ("B.npy", b"1 2\n", "does not begin as one"),
+            ("B.npz", b"PK\x03\x04", "an archive"),
+            ("B.csv", b"2,1\n1,2\n", "hold right-hand sides"),
+        ):
+            with self.subTest(name=name, part=part):
+                self.path(name).write_bytes(data)
+                for options in ([], ["--dense"], ["--layers", "fp64"], ["--solver", "cg"]):
+                    if options == ["--solver", "cg"] and name == "B.csv":
+                        continue  # refused for the option
+                    self.assert_refused(strata("solve", *options, "--matrix", self.path(name)), self.path(name), part)
+                if name != "B.csv":
+                    self.assert_refused(strata("solve", *GENERATE, "--rhs", self.path(name)), self.path(name))
+
+    def test_a_triangle_alone_is_not_symmetric(self):
+        write_npy(self.path("L.npy"), (2, 2), [4.0, 1.0, 0.0, 3.0])
+        self.assert_refused(strata("solve", "--matrix", self.path("L.npy")), "not symmetric: A(2, 1) = 1 but A(1, 2) = 0",
+                            "one triangle is enough in Matrix Market files that say symmetric")
+
+    def test_refuses_a_sparse_matrix_in_another_format(self):
+        write_npy(self.path("A.npy"), (1, 1), [4.0])
+        run = strata("solve", "--sparse", "--matrix", self.path("A.npy"))
+        self.assert_refused(run, "a sparse matrix is read from a Matrix Market coordinate file")
+
+
 class ExitCodes(ProgramTest):
     def test_names_the_minor_that_is_not_positive(self):
         for n, minor in ((1, 1), (90, 1), (90, 37), (90, 64), (90, 65), (90, 90)):
@@ -254,6 +342,8 @@ class ExitCodes(ProgramTest):
             (["solve", "--locations", STATIONS, "--covariance", "matern:1,-2,0.5"], "-2"),
             (["solve", *GENERATE, "--covariance", COVARIANCE], "--covariance"),
             (["solve", *GENERATE, "--layers", "fp16,fp17"], "fp17"),
+            (["solve", *GENERATE, "--layers", "fp16x0,fp32"], "a number of 1 to 32"),
+            (["solve", "--generate", "poisson7", "--n", 3, "--precision", "fp8"], "stored in: fp64, fp32, bf16 or fp16"),
             (["solve", *GENERATE, "--leaf", 0], "--leaf"),
             (["solve", *GENERATE, "--refine", "bicgstab"], "bicgstab"),
             (["solve", *GENERATE, "--tolerance", "nan"], "--tolerance"),

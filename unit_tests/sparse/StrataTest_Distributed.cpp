@@ -274,7 +274,8 @@ void expect_errors_agreed() {
     DistributedMatrix<Exec> const A(Exec(), comm, rows, BadRows{comm.rank() == bad ? column : 0});
   };
   EXPECT_TRUE(throws_with<ValueError>(
-      place + "distributed matrix of " + std::to_string(5 * comm.size()) + " rows",
+      place + "distributed matrix of " + std::to_string(5 * comm.size()) +
+          " rows: column 1000 is out of range, must be 0 to " + std::to_string(5 * comm.size() - 1),
       [&] { make(5, 1000); }));
   EXPECT_TRUE(throws_with<ShapeError>(place + "distributed matrix: -1 rows",
                                       [&] { make(comm.rank() == bad ? -1 : 3, 0); }));

@@ -86,6 +86,29 @@ Seeds csv() {
   return seeds;
 }
 
+Seeds columns() {
+  Seeds seeds{"1,2\n3,4\n", "# b\n1\n2\n\n-3.5e-7\n", "1 2\t3\r\n4 5 6", "1,\n", "1 nan\n",
+              "1,2\n3\n"};
+  seeds.push_back(gzip(seeds[0]));
+  return seeds;
+}
+
+Seeds raw() {
+  auto const file = [](std::string const& sidecar, std::size_t data) {
+    return sidecar + std::string(1, '\0') + std::string(data, '\x3f');
+  };
+  return {
+      file(R"({"dtype":"float64","n":2})", 32),
+      file(R"({"dtype":"float32","n":2,"ld":3,"order":"row","endian":"big"})", 24),
+      file(R"({"dtype":"float64","n":2,"ld":4})", 48),
+      file(R"({"dtype":"float64","n":1,"crc32":"00000000"})", 8),
+      file(R"({"dtype":"float64","n":0})", 0),
+      file(R"({"dtype":"float64","n":2147483648,"ld":2147483648})", 8),
+      file(R"({"dtype":"float64","n":1e3})", 8),
+      file("[1]", 8),
+  };
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -93,8 +116,11 @@ int main(int argc, char** argv) {
     std::cerr << "usage: strata_fuzz_seeds FOLDER\n";
     return 2;
   }
-  std::pair<char const*, Seeds> const readers[] = {
-      {"MatrixMarket", matrix_market()}, {"Npy", npy()}, {"Csv", csv()}};
+  std::pair<char const*, Seeds> const readers[] = {{"MatrixMarket", matrix_market()},
+                                                   {"Npy", npy()},
+                                                   {"Csv", csv()},
+                                                   {"Columns", columns()},
+                                                   {"Raw", raw()}};
   for (auto const& [reader, seeds] : readers) {
     auto const folder = std::filesystem::path(argv[1]) / reader;
     std::filesystem::create_directories(folder);
