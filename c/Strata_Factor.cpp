@@ -50,7 +50,8 @@ struct strata_factor {
         refinement(options.refinement),
         work(std::make_unique<Work>(uplo, n, data, ld, options)) {}
   ~strata_factor() {
-    if (!kokkos_is_usable()) (void)work.release();  // it is the process' that this was forked from
+    // What is the process' that this was forked from can't be destroyed here.
+    [[maybe_unused]] Work* const left = kokkos_is_usable() ? nullptr : work.release();
   }
   strata_factor(strata_factor const&) = delete;
   strata_factor& operator=(strata_factor const&) = delete;
