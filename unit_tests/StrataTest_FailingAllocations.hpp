@@ -28,11 +28,12 @@ class FailingAllocations {
       : FailingAllocations([label = std::move(label), fails = std::move(fails)](
                                std::string_view name) { return name == label && fails(); }) {}
 
-  /// The k-th (k >= 1) of those whose labels begin with `prefix` fails; those after it as `then` says.
+  /// The k-th (k >= 1) of those whose labels begin with `prefix` fails, a test's own aside; those after it as `then`
+  /// says.
   explicit FailingAllocations(std::int64_t k, Then then = Then::Succeed,
                               std::string prefix = "strata::")
       : FailingAllocations([k, then, prefix = std::move(prefix)](std::string_view name) {
-          if (!name.starts_with(prefix)) return false;
+          if (!name.starts_with(prefix) || name.starts_with("strata::test::")) return false;
           std::int64_t const number = ++count_;
           return number == k || (number > k && then == Then::Fail);
         }) {}

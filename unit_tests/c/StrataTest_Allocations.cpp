@@ -28,7 +28,7 @@ testing::AssertionResult is_honest(strata_status status, FailingAllocations cons
 
 // A factor with layers that do not suffice for its solves, so that the ladder is climbed in them.
 struct Hard {
-  System<double> s{'L', 160, 2};
+  System<double> s{'L', 96, 2};
   strata_options options{};
   std::vector<double> X;
   strata_solve_report report{};
@@ -36,7 +36,7 @@ struct Hard {
   Hard() {
     options.struct_size = sizeof options;
     options.layers = "fp8_e5m2,fp16";
-    options.leaf_size = 40;
+    options.leaf_size = 24;
     options.max_iterations = 3;
     report.struct_size = sizeof report;
   }
@@ -49,31 +49,42 @@ struct Hard {
     X.assign(s.B.size(), s.nan);
     return strata_solve(factor, s.nrhs, s.B.data(), s.ld, X.data(), s.ld, nullptr, &report);
   }
-  bool is_solved() const { return s.backward_error(X) <= std::sqrt(160.0) * 0x1p-51; }
+  bool is_solved() const { return s.backward_error(X) <= std::sqrt(96.0) * 0x1p-51; }
 };
 
-// Factor, solve and log-determinant; then again with the same factor, if there is one, or a new one.
+// A solve that is short of memory for a higher rung gives the best that there is, with its error.
+void expect_best(Hard& hard, strata_factor* factor, FailingAllocations const& failing) {
+  auto const status = hard.solve(factor);
+  EXPECT_TRUE(is_honest(status, failing));
+  if (status == STRATA_SUCCESS) {
+    EXPECT_TRUE(hard.is_solved());
+  } else if (status == STRATA_NOT_CONVERGED) {
+    EXPECT_LE(hard.s.backward_error(hard.X), 2 * hard.report.backward_error);
+  }
+}
+
+// Factor, solve and log-determinant; then the same factor, if there is one, and one that is made with memory enough.
 void factor_and_solve(FailingAllocations& failing) {
   Hard hard;
   double value = 0, error = 0;
-  strata_factor* factor = nullptr;
+  strata_factor *factor = nullptr, *second = nullptr;
   EXPECT_TRUE(is_honest(hard.factor(factor), failing));
   if (factor != nullptr) {
-    auto const status = hard.solve(factor);
-    EXPECT_TRUE(is_honest(status, failing));
-    EXPECT_TRUE(status != STRATA_SUCCESS || hard.is_solved());
-    EXPECT_TRUE(status != STRATA_NOT_CONVERGED ||
-                hard.s.backward_error(hard.X) <= 2 * hard.report.backward_error);
+    expect_best(hard, factor, failing);
     EXPECT_TRUE(is_honest(strata_log_determinant(factor, &value, &error), failing));
   }
   failing.relent();
-  if (factor == nullptr) (void)hard.factor(factor);
-  ASSERT_NE(factor, nullptr) << strata_message();
-  ASSERT_EQ(hard.solve(factor), STRATA_SUCCESS) << strata_message();
+  if (factor != nullptr) {
+    expect_best(hard, factor, failing);
+    EXPECT_NE(hard.report.iterations, 0);
+    EXPECT_EQ(strata_log_determinant(factor, &value, &error), STRATA_SUCCESS) << strata_message();
+    EXPECT_TRUE(std::isfinite(value));
+  }
+  ASSERT_EQ(hard.factor(second), STRATA_SUCCESS) << strata_message();
+  EXPECT_EQ(hard.solve(second), STRATA_SUCCESS) << strata_message();
   EXPECT_TRUE(hard.is_solved());
-  EXPECT_EQ(strata_log_determinant(factor, &value, &error), STRATA_SUCCESS) << strata_message();
-  EXPECT_TRUE(std::isfinite(value));
   strata_factor_destroy(factor);
+  strata_factor_destroy(second);
 }
 
 TEST(CAllocations, EachMayFailInAFactorAndItsSolves) {
