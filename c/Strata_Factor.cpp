@@ -10,6 +10,7 @@
 #include <dense/Strata_Cholesky.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 
 using namespace strata::c::detail;
 using strata::Uplo;
@@ -50,7 +51,8 @@ struct strata_factor {
         refinement(options.refinement),
         work(std::make_unique<Work>(uplo, n, data, ld, options)) {}
   ~strata_factor() {
-    if (!kokkos_is_usable()) (void)work.release();  // it is the process' that this was forked from
+    // What is the process' that this was forked from can't be destroyed here.
+    [[maybe_unused]] Work* const left = kokkos_is_usable() ? nullptr : work.release();
   }
   strata_factor(strata_factor const&) = delete;
   strata_factor& operator=(strata_factor const&) = delete;
@@ -95,9 +97,11 @@ Outcome outcome_of(Work const& work, strata::dense::SolveReport const& report,
                    strata::dense::Refine refine) {
   if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
   if (report.converged || refine == strata::dense::Refine::None) return {};
-  return {STRATA_NOT_CONVERGED,
-          strata::detail::message("the refinement did not converge in ", report.iterations,
-                                  " iterations; the backward error is ", report.backward_error)};
+  std::string text =
+      strata::detail::message("the refinement did not converge in ", report.iterations,
+                              " iterations; the backward error is ", report.backward_error);
+  if (!report.obstacle.empty()) text += "; it was not factored again: " + report.obstacle;
+  return {STRATA_NOT_CONVERGED, text};
 }
 
 strata_rung rung_of(strata::dense::Rung rung) {

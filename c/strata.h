@@ -43,9 +43,8 @@ typedef enum strata_status {
   STRATA_NOT_FINITE = 4,            /* NaN or infinity in a matrix or right-hand side */
   STRATA_OUT_OF_MEMORY = 5,
   STRATA_VENDOR_ERROR = 6, /* BLAS, CUDA, HIP, ... */
-  STRATA_NOT_READY = 7,    /* Kokkos was ended; is used by the program, which has not started it; or
-                         * began in the process that this was forked from. Or there is no
-                         * libstrata_c for libstrata_lapack */
+  STRATA_NOT_READY = 7, /* Kokkos was ended; is the program's own and not started yet; or began in
+                         * the process that this was forked from. Or there is no libstrata_c */
   STRATA_INTERNAL_ERROR = 8,
   STRATA_INCOMPLETE = 9 /* it failed while it overwrote a matrix; the message says why */
 } strata_status;
@@ -58,7 +57,7 @@ STRATA_API const char* strata_status_name(int status);
 STRATA_API const char* strata_message(void);
 
 /* For libraries that build on this one: make `message` this thread's; returns `status`. */
-STRATA_API strata_status strata_report_status(strata_status status, char const* message);
+STRATA_API strata_status strata_report_status(strata_status status, const char* message);
 
 /* "major.minor.patch" */
 STRATA_API const char* strata_version(void);
@@ -73,7 +72,7 @@ STRATA_API strata_status strata_initialize(void);
 STRATA_API strata_status strata_finalize(void);
 
 /* 1 if `pointer` is to memory that the GPU uses without a copy, in a build for GPUs; else 0. */
-STRATA_API int strata_is_device_pointer(void const* pointer);
+STRATA_API int strata_is_device_pointer(const void* pointer);
 
 typedef enum strata_refinement {
   STRATA_REFINE_AUTOMATIC = 0, /* classical while it gains, then CG, then GMRES */
@@ -85,7 +84,7 @@ typedef enum strata_refinement {
 
 typedef struct strata_options {
   size_t struct_size;
-  char const* layers; /* "fp16,fp16,fp32", farthest from the diagonal first; NULL: automatic */
+  const char* layers; /* "fp16,fp16,fp32", farthest from the diagonal first; NULL: automatic */
   int64_t leaf_size;  /* columns of a diagonal leaf */
   double shift;       /* the diagonal is multiplied by 1 + shift at first; in [0, 1] */
   int no_equilibration;
@@ -98,7 +97,7 @@ typedef struct strata_options {
 
 /* STRATA_INVALID_ARGUMENT if a member of `options` is out of range, which every function that takes
  * them says too. */
-STRATA_API strata_status strata_check_options(strata_options const* options);
+STRATA_API strata_status strata_check_options(const strata_options* options);
 
 /* Which rung of the ladder held. */
 typedef enum strata_rung {
@@ -140,20 +139,20 @@ typedef struct strata_factor strata_factor;
  *           it is not copied either, so it must stay as it is until the factor is destroyed.
  * Result    *factor, to be destroyed; also with STRATA_NOT_POSITIVE_DEFINITE, when only
  *           strata_factor_describe and strata_factor_destroy take it. Otherwise *factor is NULL. */
-STRATA_API strata_status strata_cholesky(char uplo, int64_t n, double const* A, int64_t lda,
-                                         strata_options const* options, strata_factor** factor);
+STRATA_API strata_status strata_cholesky(char uplo, int64_t n, const double* A, int64_t lda,
+                                         const strata_options* options, strata_factor** factor);
 
 /* Solve A X = B, refined to fp64 backward error.
  *
  * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must not overlap B.
  * Result    X. Of `options` those of the refinement are used, in this call alone; NULL: those of
  *           strata_cholesky. report may be NULL. */
-STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
+STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, const double* B,
                                       int64_t ldb, double* X, int64_t ldx,
-                                      strata_options const* options, strata_solve_report* report);
+                                      const strata_options* options, strata_solve_report* report);
 
 /* What was done to the matrix. */
-STRATA_API strata_status strata_factor_describe(strata_factor const* factor,
+STRATA_API strata_status strata_factor_describe(const strata_factor* factor,
                                                 strata_factor_report* report);
 
 /* log det A, and the standard error of its estimate: 0 for a factor in fp64. */
@@ -161,7 +160,7 @@ STRATA_API strata_status strata_log_determinant(strata_factor* factor, double* v
                                                 double* standard_error);
 
 /* The lower triangle of L, A ~ L L^T; what is above it in `L` is not touched. ldl >= max(1, n). */
-STRATA_API strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t ldl);
+STRATA_API strata_status strata_factor_copy(const strata_factor* factor, double* L, int64_t ldl);
 
 /* NULL is no error. The message stays as it is. */
 STRATA_API void strata_factor_destroy(strata_factor* factor);
@@ -169,28 +168,29 @@ STRATA_API void strata_factor_destroy(strata_factor* factor);
 /* LAPACK's operations in place, in full precision, by Strata. uplo, shapes and results as LAPACK
  * documents them; *info is LAPACK's: 0, -i for the i-th of LAPACK's arguments, or the order of the
  * leading minor that is not positive (then the status is STRATA_NOT_POSITIVE_DEFINITE). A pivot
- * that is NaN or infinite counts as not positive. Of `options` the leaf size is used. A and B are as
- * they were unless the status is STRATA_SUCCESS, STRATA_NOT_POSITIVE_DEFINITE or STRATA_INCOMPLETE. */
+ * that is NaN or infinite counts as not positive. Of `options` the leaf size is used. A and B are
+ * as they were unless the status is STRATA_SUCCESS, STRATA_NOT_POSITIVE_DEFINITE or
+ * STRATA_INCOMPLETE. */
 STRATA_API strata_status strata_dpotrf(char uplo, int64_t n, double* A, int64_t lda,
-                                       strata_options const* options, int64_t* info);
+                                       const strata_options* options, int64_t* info);
 STRATA_API strata_status strata_spotrf(char uplo, int64_t n, float* A, int64_t lda,
-                                       strata_options const* options, int64_t* info);
-STRATA_API strata_status strata_dpotrs(char uplo, int64_t n, int64_t nrhs, double const* A,
+                                       const strata_options* options, int64_t* info);
+STRATA_API strata_status strata_dpotrs(char uplo, int64_t n, int64_t nrhs, const double* A,
                                        int64_t lda, double* B, int64_t ldb, int64_t* info);
-STRATA_API strata_status strata_spotrs(char uplo, int64_t n, int64_t nrhs, float const* A,
+STRATA_API strata_status strata_spotrs(char uplo, int64_t n, int64_t nrhs, const float* A,
                                        int64_t lda, float* B, int64_t ldb, int64_t* info);
 STRATA_API strata_status strata_dposv(char uplo, int64_t n, int64_t nrhs, double* A, int64_t lda,
-                                      double* B, int64_t ldb, strata_options const* options,
+                                      double* B, int64_t ldb, const strata_options* options,
                                       int64_t* info);
 STRATA_API strata_status strata_sposv(char uplo, int64_t n, int64_t nrhs, float* A, int64_t lda,
-                                      float* B, int64_t ldb, strata_options const* options,
+                                      float* B, int64_t ldb, const strata_options* options,
                                       int64_t* info);
 
 /* LAPACK's dsposv: factor in lower precision, refine, and if that fails do all in fp64.
  *
  * Result    X solves A X = B with ||r_j||_inf <= sqrt(n) ||A||_inf ||x_j||_inf 2^-53 and A is as it
  *           was, if *iter >= 0, the number of refinements; or *iter is
- *             -1  nrhs > n / 8: in low precision it would take longer,
+ *             -1  nrhs > n / 64: in low precision it would take longer,
  *             -2  a number does not fit the low precision's range after equilibration,
  *             -3  the factorisation in low precision broke down,
  *            -31  the refinement did not converge,
@@ -199,8 +199,8 @@ STRATA_API strata_status strata_sposv(char uplo, int64_t n, int64_t nrhs, float*
  *           default layers of bf16 over fp32 (processors with matrix units for it, n >= 4096) or
  *           fp16 over fp32 (GPUs) are tried, then fp32. */
 STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, double* A, int64_t lda,
-                                       double const* B, int64_t ldb, double* X, int64_t ldx,
-                                       strata_options const* options, int64_t* iter, int64_t* info);
+                                       const double* B, int64_t ldb, double* X, int64_t ldx,
+                                       const strata_options* options, int64_t* iter, int64_t* info);
 
 /* The rest is in libstrata_lapack alone, the drop-in for LAPACK. */
 
@@ -214,12 +214,12 @@ STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, doubl
  *   lapack     path of the system's LAPACK, from the next call on; empty: the next in the
  *              process's order, or liblapack.so.3
  * Text that is not understood changes nothing and is STRATA_INVALID_ARGUMENT. */
-STRATA_API strata_status strata_lapack_configure(char const* text);
+STRATA_API strata_status strata_lapack_configure(const char* text);
 
 /* How many calls of `routine` ("dpotrf") Strata has done and how many the system's LAPACK. Calls
- * of both integer sizes count; calls with invalid arguments, of order 0 and by LAPACK itself do not.
- * A forked process begins at 0. */
-STRATA_API strata_status strata_lapack_calls(char const* routine, int64_t* by_strata,
+ * of both integer sizes count; calls with invalid arguments, of order 0 and by LAPACK itself do
+ * not. A forked process begins at 0. */
+STRATA_API strata_status strata_lapack_calls(const char* routine, int64_t* by_strata,
                                              int64_t* by_system);
 
 #ifdef __cplusplus

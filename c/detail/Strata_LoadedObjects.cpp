@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <bit>
 #include <c/detail/Strata_LoadedObjects.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -37,13 +38,13 @@ Object read(dl_phdr_info const& info) {
   for (std::size_t k = 0; k < info.dlpi_phnum; ++k) {
     if (info.dlpi_phdr[k].p_type != PT_DYNAMIC) continue;
     auto const* const entries =
-        reinterpret_cast<ElfW(Dyn) const*>(info.dlpi_addr + info.dlpi_phdr[k].p_vaddr);
+        std::bit_cast<ElfW(Dyn) const*>(info.dlpi_addr + info.dlpi_phdr[k].p_vaddr);
     std::uintptr_t strings = 0;
     for (auto const* e = entries; e->d_tag != DT_NULL; ++e)
       if (e->d_tag == DT_STRTAB) strings = e->d_un.d_ptr;
     if (strings == 0) continue;
     if (strings < info.dlpi_addr) strings += info.dlpi_addr;  // not every loader adds it
-    auto const* const text = reinterpret_cast<char const*>(strings);
+    auto const* const text = std::bit_cast<char const*>(strings);
     for (auto const* e = entries; e->d_tag != DT_NULL; ++e) {
       if (e->d_tag == DT_NEEDED) object.needs.emplace_back(text + e->d_un.d_val);
       if (e->d_tag == DT_SONAME) object.name = text + e->d_un.d_val;

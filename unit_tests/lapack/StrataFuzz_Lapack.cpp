@@ -395,7 +395,8 @@ void one_call(FuzzCase& c, Routine routine) {
              " of a ", kind_names[static_cast<int>(kind)], " matrix, uplo ", x.uplo, " n ", x.n,
              " nrhs ", x.nrhs, " lda ", x.lda, " ldb ", x.ldb, " ldx ", x.ldx, " ", setting);
   bool const spoiled = c.random.once_in(6), system = c.random.once_in(4);
-  c.expect(configure((system ? "threshold=100000," : "threshold=0,") + setting) == 0, "settings");
+  c.expect(configure((system ? "threshold=100000," : "threshold=0,") + setting) == 0,
+           "settings are refused, or libstrata_c can't be loaded");
   if (spoiled) {
     spoil(c.random, x);
     return compare(c, x, "wrong arguments");

@@ -130,8 +130,8 @@ TEST_F(LapackDropIn, TakesIntegersOf64Bits) {
 }
 
 TEST_F(LapackDropIn, SendsSmallOnesToTheSystem) {
-  ASSERT_EQ(strata_lapack_configure("threshold=51"), STRATA_SUCCESS);
-  for (int const n : {50, 51}) {
+  ASSERT_EQ(strata_lapack_configure("threshold=71"), STRATA_SUCCESS);
+  for (int const n : {70, 71}) {
     System<double> const s('L', n, 1);
     int const ld = as_int(s.ld), nrhs = 1;
     int info = -9, iter = -9;
@@ -147,7 +147,7 @@ TEST_F(LapackDropIn, SendsSmallOnesToTheSystem) {
             swork.data(), &iter, &info);
     EXPECT_GE(iter, 0);
     EXPECT_LE(s.backward_error(X), 0x1p-48);
-    int const own = n == 51;
+    int const own = n == 71;
     EXPECT_EQ(counts("dpotrf"), (Counts{potrf.strata + own, potrf.system + 1 - own}));
     EXPECT_EQ(counts("dsposv"), (Counts{mixed.strata + own, mixed.system + 1 - own}));
   }
@@ -156,13 +156,13 @@ TEST_F(LapackDropIn, SendsSmallOnesToTheSystem) {
 TEST_F(LapackDropIn, GivesLapacksInfo) {
   for (char const* const threshold : {"threshold=0", "threshold=1000"}) {
     ASSERT_EQ(strata_lapack_configure(threshold), STRATA_SUCCESS);
-    System<double> s('L', 60, 1);
+    System<double> s('L', 70, 1);
     s.A[s.at(41, 41)] = -1;
-    int const n = 60, nrhs = 1, ld = as_int(s.ld);
+    int const n = 70, nrhs = 1, ld = as_int(s.ld);
     int info = 0, iter = 0;
     auto A = s.A, B = s.B;
-    std::vector<double> work(60);
-    std::vector<float> swork(60 * 61);
+    std::vector<double> work(70);
+    std::vector<float> swork(70 * 71);
     dpotrf_("L", &n, A.data(), &ld, &info);
     EXPECT_EQ(info, 42);
     A = s.A;

@@ -60,7 +60,7 @@ RUNS = [
     ("xlintsts", LINEAR.replace("PATH", "SPO"), "leaf=0", {"SPO routines", "SPO drivers"}, ("spotrf", "spotrs", "sposv")),
     ("xlintsts", LINEAR.replace("PATH", "SPO"), "leaf=7", {"SPO routines", "SPO drivers"}, ("spotrf", "spotrs", "sposv")),
     ("xlintstds", "dstest.in", "leaf=0", {"DSPOSV drivers", "DSGESV drivers"}, ("dsposv",)),
-    ("xlintstds", MIXED, "leaf=16", {"DSPOSV drivers"}, ("dsposv",)),
+    ("xlintstds", MIXED, "leaf=16,layers=fp32", {"DSPOSV drivers"}, ("dsposv",)),
     ("xlintstds", MIXED, "leaf=16,layers=bf16:bf16:fp32", {"DSPOSV drivers"}, ("dsposv",)),
     ("xlintstds", MIXED, "leaf=16,layers=fp16:fp32", {"DSPOSV drivers"}, ("dsposv",)),
 ]
