@@ -84,8 +84,7 @@ void print_solve(std::ostream& out, OutOfCoreResult const& result) {
     row(out, "forward error", text("%.2e  (the solution is known)", *result.forward_error));
   if (result.log_determinant)
     row(out, "log det A",
-        text("%.12g +- %.1e", result.log_determinant->value,
-             result.log_determinant->standard_error + result.log_determinant->quadrature_error));
+        text("%.12g +- %.1e", result.log_determinant->value, result.log_determinant->error()));
   if (!solve.converged)
     row(out, "NOT CONVERGED",
         text("the errors are those reached%s", solve.stagnated ? "; they no longer fell" : ""));
