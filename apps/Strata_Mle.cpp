@@ -10,6 +10,8 @@
 #include <core/Strata_Version.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <numeric>
 #include <ooc/Strata_Prediction.hpp>
@@ -62,6 +64,40 @@ std::string numbers(MaternCovariance const& theta) {
               theta.nugget);
 }
 
+// Coordinates under x,y that may be degrees: inside the globe's, and further from 0 than they are apart, or
+// round most of it.
+bool look_like_degrees(Locations const& locations) {
+  if (locations.metric == Metric::GreatCircle || locations.size() < 10) return false;
+  auto const [left, right] = std::ranges::minmax(locations.x);
+  auto const [bottom, top] = std::ranges::minmax(locations.y);
+  if (left < -180 || right > 360 || bottom < -90 || top > 90) return false;
+  auto const is_off = [](double low, double high) {
+    return std::abs(low + high) > 1.5 * (high - low);
+  };
+  return is_off(left, right) || is_off(bottom, top) || (right - left > 180 && top - bottom > 90);
+}
+
+void warn(MleResult& result, Locations const& locations) {
+  if (look_like_degrees(locations))
+    result.warnings.emplace_back(
+        "x and y look like degrees of longitude and latitude, but distances are Euclidean; "
+        "columns named lon,lat have great-circle distances in km");
+  if (result.metric == Metric::GreatCircle && result.theta.nu > 0.5)
+    result.warnings.push_back(
+        text("nu = %.4g on the sphere: with great-circle distances Matern covariances are positive "
+             "definite at all "
+             "places for nu <= 0.5 only",
+             result.theta.nu));
+  if (!result.fit) return;
+  auto const free =
+      std::ranges::count(result.asked->fixed, false) + (result.mean == ooc::Mean::Constant ? 1 : 0);
+  if (result.n < 10 * free)
+    result.warnings.push_back(text(
+        "%lld parameters, the mean's among them, are fitted to %lld observations: the data say "
+        "little of them",
+        static_cast<long long>(free), static_cast<long long>(result.n)));
+}
+
 void generate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
   result.n = options.generate;
   auto const order = static_cast<double>(result.n);
@@ -99,17 +135,28 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
   progress.phase(text("predicting at %zu places", places.x.size()));
   auto const prediction =
       ooc::predict(exec, factor, data.values, {places.x, places.y, metric_of(places)}, result.mean);
+  // Of the field, and of an observation there, which has the nugget's error as well.
+  std::vector<double> sd, new_variance, new_sd;
+  for (double const variance : prediction.variance) {
+    sd.push_back(std::sqrt(variance));
+    new_variance.push_back(variance + result.theta.nugget);
+    new_sd.push_back(std::sqrt(new_variance.back()));
+  }
   write_columns(options.output, {{places.geographic ? "lon" : "x", places.x},
                                  {places.geographic ? "lat" : "y", places.y},
                                  {"mean", prediction.mean},
-                                 {"variance", prediction.variance}});
+                                 {"variance", prediction.variance},
+                                 {"sd", sd},
+                                 {"observation_variance", new_variance},
+                                 {"observation_sd", new_sd}});
   auto const count = static_cast<double>(places.x.size());
   auto const average = [count](std::vector<double> const& v) {
     return std::accumulate(v.begin(), v.end(), 0.0) / count;
   };
-  result.prediction = {options.predict,           static_cast<std::int64_t>(places.x.size()),
-                       average(prediction.mean),  average(prediction.variance),
-                       prediction.backward_error, prediction.converged};
+  result.prediction = {options.predict,          static_cast<std::int64_t>(places.x.size()),
+                       average(prediction.mean), average(prediction.variance),
+                       average(new_variance),    prediction.backward_error,
+                       prediction.converged};
 }
 
 void diverge(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
@@ -150,7 +197,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   auto const data = read(options);
   result.n = data.locations.size();
   result.metric = data.locations.metric;
-  result.mean = options.mean.value_or(options.evaluate ? ooc::Mean::None : ooc::Mean::Constant);
+  result.mean = options.mean;
   result.read_seconds = watch.lap();
   require_memory(options, result,
                  Factor::bytes_needed(result.n, options.tiles.tile) * (options.kl ? 2 : 1));
@@ -159,9 +206,11 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   if (options.fits()) search(exec, options, data, factor, progress, result);
   if (!options.fits() || options.kl || !options.predict.empty())
     at_theta(exec, options, data, factor, progress, result);
+  warn(result, data.locations);
 }
 
 void explain(MleResult const& result) {
+  for (auto const& warning : result.warnings) std::cerr << "strata: warning: " << warning << '\n';
   if (result.exit() == Exit::NotPositiveDefinite)
     std::cerr << "strata: not positive definite at " << numbers(result.theta)
               << ": the leading minor of order " << result.likelihood->info << " is not positive\n";
@@ -169,6 +218,10 @@ void explain(MleResult const& result) {
   if (result.fit && !result.fit->converged)
     std::cerr << "strata: not converged: " << result.fit->reason << "; the last best is "
               << numbers(result.theta) << '\n';
+  else if (!result.log_det_known())
+    std::cerr << "strata: not converged: nothing can be said of the log-determinant, since the "
+                 "tiles' rounding "
+                 "is not small beside the covariance matrix; take a smaller --epsilon\n";
   else
     std::cerr << "strata: not converged: a solve's normwise backward error is "
               << std::max(result.likelihood->backward_error,
@@ -178,10 +231,15 @@ void explain(MleResult const& result) {
 
 }  // namespace
 
+bool MleResult::log_det_known() const {
+  return !likelihood || likelihood->info != 0 ||
+         (std::isfinite(likelihood->log_det) && !std::isinf(likelihood->log_det_error));
+}
+
 Exit MleResult::exit() const {
   if (likelihood && likelihood->info != 0) return Exit::NotPositiveDefinite;
   bool const converged = (!fit || fit->converged) && (!likelihood || likelihood->solve_converged) &&
-                         (!prediction || prediction->converged);
+                         log_det_known() && (!prediction || prediction->converged);
   return converged ? Exit::Solved : Exit::NotConverged;
 }
 

@@ -27,17 +27,35 @@ char const* status(MleResult const& result) {
   return result.task == "generate" ? "generated" : result.task == "fit" ? "fitted" : "evaluated";
 }
 
+Json low_precision(ooc::Fit const& fit) {
+  if (!fit.in_low_precision) return nullptr;
+  auto const& low = *fit.in_low_precision;
+  return {{"evaluations", low.evaluation},
+          {"theta", theta(low.theta)},
+          {"log_likelihood", low.likelihood.log_likelihood},
+          {"noise", low.likelihood.log_det_error / 2}};
+}
+
 Json fit(MleResult const& result) {
   if (!result.fit) return nullptr;
   auto const& fit = *result.fit;
   auto const& asked = *result.asked;
-  return {
-      {"converged", fit.converged},           {"reason", fit.reason},
-      {"evaluations", fit.evaluations},       {"not_positive_definite", fit.not_positive_definite},
-      {"search", ooc::name_of(asked.search)}, {"tolerance", asked.tolerance},
-      {"start", theta(asked.start)},          {"lower", theta(asked.lower)},
-      {"upper", theta(asked.upper)},          {"fixed", named(asked.fixed)},
-      {"at_bound", named(fit.at_bound)},      {"seconds", fit.seconds}};
+  return {{"converged", fit.converged},
+          {"reason", fit.reason},
+          {"evaluations", fit.evaluations},
+          {"not_positive_definite", fit.not_positive_definite},
+          {"search", ooc::name_of(asked.search)},
+          {"tolerance", asked.tolerance},
+          {"start", theta(asked.start)},
+          {"lower", theta(asked.lower)},
+          {"upper", theta(asked.upper)},
+          {"fixed", named(asked.fixed)},
+          {"at_bound", named(fit.at_bound)},
+          {"noise", fit.noise},
+          {"not_known", fit.not_known},
+          {"evaluations_in_fp64", fit.evaluations_in_fp64},
+          {"in_low_precision", low_precision(fit)},
+          {"seconds", fit.seconds}};
 }
 
 Json divergence(MleResult const& result) {
@@ -58,7 +76,10 @@ Json prediction(MleResult const& result) {
           {"count", prediction.count},
           {"output", result.output},
           {"average_mean", prediction.mean},
+          {"variance_of", result.mean == ooc::Mean::Constant ? "field, ordinary kriging"
+                                                             : "field, simple kriging"},
           {"average_variance", prediction.variance},
+          {"average_observation_variance", prediction.observation_variance},
           {"backward_error", prediction.backward_error}};
 }
 
@@ -129,6 +150,7 @@ Json to_json(MleResult const& result) {
                      {"fill", result.likelihood ? result.likelihood->factor.fill_seconds : 0},
                      {"factor", result.likelihood ? result.likelihood->factor.factor_seconds : 0},
                      {"total", result.total_seconds}};
+  json["warnings"] = result.warnings;
   json["configuration"] = configuration_json();
   return json;
 }

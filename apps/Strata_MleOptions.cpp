@@ -30,6 +30,12 @@ ooc::Mean parse_mean(std::string const& text) {
   throw ValueError("mean '" + text + "' must be none or constant");
 }
 
+bool parse_finish(std::string const& text) {
+  if (text == "fp64") return true;
+  if (text == "tiles") return false;
+  throw ValueError("finish '" + text + "' must be fp64 or tiles");
+}
+
 ooc::LogDet parse_log_det(std::string const& text) {
   if (text == "corrected") return ooc::LogDet::Corrected;
   if (text == "factor") return ooc::LogDet::Factor;
@@ -58,8 +64,7 @@ void add_data_options(CLI::App& command, MleOptions& options) {
              "of the places in the matrix: hilbert, morton or given [hilbert]")
       ->type_name("ORDER")
       ->group(group);
-  add_parsed(command, "--mean", options.mean, parse_mean,
-             "none or constant (estimated) [none with --evaluate, else constant]")
+  add_parsed(command, "--mean", options.mean, parse_mean, "none or constant (estimated) [constant]")
       ->type_name("MEAN")
       ->group(group);
 }
@@ -75,9 +80,10 @@ void add_task_options(CLI::App& command, MleOptions& options) {
       .add_flag("--evaluate", options.evaluate, "the log-likelihood at --theta, without fitting")
       ->group(group);
   command
-      .add_option(
-          "--predict", options.predict,
-          "kriging at the places of this file (x,y or lon,lat), to --output; after a fit too")
+      .add_option("--predict", options.predict,
+                  "kriging at the places of this file (x,y or lon,lat), to --output; after a fit "
+                  "too: mean, variance and "
+                  "sd of the field without the nugget's noise, and of a new observation, with it")
       ->type_name("NEW.csv")
       ->group(group);
   command
@@ -104,9 +110,19 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
              "bobyqa or nelder-mead [bobyqa]")
       ->type_name("METHOD")
       ->group(group);
-  command.add_option("--tolerance", options.tolerance, "of each parameter, relative [1e-5]")
+  command
+      .add_option(
+          "--tolerance", options.tolerance,
+          "of each parameter, relative; a fit stops before where the log-likelihood's error "
+          "hides more [1e-5]")
       ->type_name("T")
       ->check(CLI::PositiveNumber)
+      ->group(group);
+  add_parsed(command, "--finish", options.finish_in_fp64, parse_finish,
+             "where tiles are below fp64 and their noise ends the search: fp64, to go on in it "
+             "from there, or "
+             "tiles, to stop [fp64]")
+      ->type_name("HOW")
       ->group(group);
   command.add_option("--max-evaluations", options.max_evaluations, "of the log-likelihood [500]")
       ->type_name("K")
@@ -154,6 +170,16 @@ void fix(ooc::FitOptions& fit, std::string const& text) {
   auto parameters = ooc::parameters_of(fit.start);
   parameters[k] = value;
   fit.start = ooc::covariance_of(parameters);
+}
+
+// The default start, where the bounds that were given leave it out: the nearest that they hold.
+MaternCovariance within(MaternCovariance const& start, MaternCovariance const& lower,
+                        MaternCovariance const& upper) {
+  auto parameters = ooc::parameters_of(start);
+  auto const low = ooc::parameters_of(lower), high = ooc::parameters_of(upper);
+  for (std::size_t k = 0; k < parameters.size(); ++k)
+    parameters[k] = std::min(std::max(parameters[k], low[k]), high[k]);
+  return ooc::covariance_of(parameters);
 }
 
 }  // namespace
@@ -216,11 +242,13 @@ ooc::FitOptions fit_options(MleOptions const& options, Locations const& location
   }
   if (options.lower) fit.lower = *options.lower;
   if (options.upper) fit.upper = *options.upper;
+  if (!options.start) fit.start = within(fit.start, fit.lower, fit.upper);
   for (auto const& text : options.fix) fix(fit, text);
-  fit.mean = options.mean.value_or(ooc::Mean::Constant);
+  fit.mean = options.mean;
   fit.search = options.search;
   fit.tolerance = options.tolerance;
   fit.max_evaluations = options.max_evaluations;
+  fit.finish_in_fp64 = options.finish_in_fp64;
   return fit;
 }
 

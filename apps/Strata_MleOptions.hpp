@@ -25,7 +25,7 @@ struct MleOptions {
   std::int64_t generate = 0;  ///< locations of a synthetic field
   std::uint64_t seed = 1;
   Ordering ordering = Ordering::Hilbert;
-  std::optional<ooc::Mean> mean;  ///< none: zero for --evaluate, else constant
+  ooc::Mean mean = ooc::Mean::Constant;
 
   std::optional<MaternCovariance> theta;  ///< none: fit
   bool evaluate = false;
@@ -35,6 +35,7 @@ struct MleOptions {
   ooc::Search search = ooc::Search::Bobyqa;
   double tolerance = 1e-5;
   std::int64_t max_evaluations = 500;
+  bool finish_in_fp64 = true;
 
   TileOptions tiles;
   ooc::LogDet log_det = ooc::LogDet::Corrected;

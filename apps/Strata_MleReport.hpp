@@ -14,14 +14,16 @@
 #include <ooc/Strata_Likelihood.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace strata::apps {
 
 /// The predictions in short; the numbers are in the file.
 struct PredictionSummary {
-  std::string places;             ///< the file with the places
-  std::int64_t count = 0;         ///< of them
-  double mean = 0, variance = 0;  ///< averages over the places
+  std::string places;               ///< the file with the places
+  std::int64_t count = 0;           ///< of them
+  double mean = 0, variance = 0;    ///< averages over the places; of the field without noise
+  double observation_variance = 0;  ///< average, of a new observation: with the nugget
   double backward_error = 0;
   bool converged = true;
 };
@@ -49,9 +51,12 @@ struct MleResult {
   std::optional<DivergenceSummary> divergence;
   ooc::PrecisionRule rule;
   std::string output;
+  std::vector<std::string> warnings;  ///< what the user should know of the data and the model
   std::size_t bytes_needed = 0;
   double read_seconds = 0, total_seconds = 0;
 
+  /// False where tiles in low precision leave nothing to say of it.
+  bool log_det_known() const;
   Exit exit() const;
 };
 

@@ -60,10 +60,18 @@ void print_theta(std::ostream& out, MleResult const& result) {
   std::string refused;
   if (fit.not_positive_definite > 0)
     refused = text(", %lld of them not positive definite", wide(fit.not_positive_definite));
+  if (fit.not_known > 0) refused += text(", %lld with tiles too low to know", wide(fit.not_known));
   row(out, fit.converged ? "converged" : "NOT CONVERGED", fit.reason);
+  if (fit.noise > 0) row(out, "  known to", text("%.1e of the log-likelihood", fit.noise));
   row(out, "evaluations",
       text("%lld%s, %.3f s each", wide(fit.evaluations), refused.c_str(),
            fit.seconds / static_cast<double>(fit.evaluations)));
+  if (!fit.in_low_precision) return;
+  auto const& low = *fit.in_low_precision;
+  row(out, "  with low-precision tiles",
+      text("%lld, to %.10g +- %.1e", wide(low.evaluation), low.likelihood.log_likelihood,
+           low.likelihood.log_det_error / 2));
+  row(out, "  then in fp64", text("%lld", wide(fit.evaluations_in_fp64)));
 }
 
 // Why the tiles are not as asked for: rungs that broke down before one held.
@@ -93,6 +101,8 @@ void print_likelihood(std::ostream& out, MleResult const& result) {
       likelihood.log_det_error > 0
           ? text("%.10g +- %.1e", likelihood.log_det, likelihood.log_det_error)
           : text("%.10g", likelihood.log_det));
+  if (!result.log_det_known())
+    row(out, "NOT KNOWN", "the tiles' rounding is too large beside the covariance matrix");
   row(out, "quadratic form", text("%.10g", likelihood.quadratic_form));
   if (result.mean == ooc::Mean::Constant) row(out, "mean", text("%.8g", likelihood.mean));
   row(out, "backward error",
@@ -122,7 +132,13 @@ void print(std::ostream& out, MleResult const& result) {
     out << "\nPrediction\n";
     row(out, "places", text("%lld of %s", wide(prediction.count), prediction.places.c_str()));
     row(out, "average",
-        text("%.6g, standard deviation %.6g", prediction.mean, std::sqrt(prediction.variance)));
+        text("%.6g, standard deviation %.6g of the field, %.6g of an observation", prediction.mean,
+             std::sqrt(prediction.variance), std::sqrt(prediction.observation_variance)));
+    row(out, "variance, sd",
+        text("of the field without noise, by %s kriging",
+             result.mean == ooc::Mean::Constant ? "ordinary" : "simple"));
+    row(out, "observation_*",
+        text("of a new observation there: with the nugget, %.6g", result.theta.nugget));
     row(out, "written to", result.output);
   }
   out << "\nSeconds\n";

@@ -81,7 +81,8 @@ HostMatrix solve(Exec const& exec, Problem const& problem, SolveOptions const& o
     if (factor.matrix().map().is_mixed())
       result.log_determinant = factor.log_determinant(exec, dense::LogDeterminantOptions{});
     else
-      result.log_determinant.emplace().value = factor.log_determinant();
+      result.log_determinant = {.value = factor.log_determinant(),
+                                .rounding_error = factor.rounding_error()};
     result.log_determinant_seconds = watch.lap();
   }
   return in_users_order(host, problem.order);

@@ -22,12 +22,20 @@ std::pair<double, double> place(Locations const& locations, std::int64_t i) {
   return {std::abs(y) == 90 ? 0 : turned == -180 ? 180 : turned, y};
 }
 
-void check_coordinates(std::span<double const> x, std::span<double const> y) {
+// What messages call the location at place i: a number from 1.
+std::int64_t number_of(std::span<std::int64_t const> numbers, std::size_t i) {
+  return 1 + (numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i]);
+}
+
+void check_coordinates(std::span<double const> x, std::span<double const> y,
+                       std::span<std::int64_t const> numbers = {}) {
   STRATA_REQUIRE(ShapeError, x.size() == y.size(), "locations: ", x.size(), " x and ", y.size(),
                  " y coordinates");
+  STRATA_REQUIRE(ShapeError, numbers.empty() || numbers.size() == x.size(),
+                 "locations: ", numbers.size(), " numbers of ", x.size(), " locations");
   for (std::size_t i = 0; i < x.size(); ++i)
-    STRATA_REQUIRE(ValueError, std::isfinite(x[i]) && std::isfinite(y[i]), "location ", i + 1,
-                   " is (", x[i], ", ", y[i], "), must be finite");
+    STRATA_REQUIRE(ValueError, std::isfinite(x[i]) && std::isfinite(y[i]), "location ",
+                   number_of(numbers, i), " is (", x[i], ", ", y[i], "), must be finite");
 }
 
 // Bits of v at the even places.
@@ -101,16 +109,18 @@ Locations Locations::permuted(std::span<std::int64_t const> order) const {
   for (std::size_t k = 0; k < order.size(); ++k) {
     result.x[k] = x.at(order[k]);
     result.y[k] = y.at(order[k]);
+    result.numbers.push_back(numbers.empty() ? order[k] : numbers.at(order[k]));
   }
   return result;
 }
 
 void check_locations(Locations const& locations) {
-  check_coordinates(locations.x, locations.y);
+  check_coordinates(locations.x, locations.y, locations.numbers);
   if (locations.metric == Metric::Euclidean) return;
   for (std::int64_t i = 0; i < locations.size(); ++i)
-    STRATA_REQUIRE(ValueError, std::abs(locations.y[i]) <= 90, "location ", i + 1, " has latitude ",
-                   locations.y[i], ", must lie in [-90, 90]");
+    STRATA_REQUIRE(ValueError, std::abs(locations.y[i]) <= 90, "location ",
+                   number_of(locations.numbers, i), " has latitude ", locations.y[i],
+                   ", must lie in [-90, 90]");
 }
 
 void check_distinct(Locations const& locations) {
@@ -122,9 +132,10 @@ void check_distinct(Locations const& locations) {
                          [](auto const& a, auto const& b) { return a.first == b.first; });
   if (twin == places.end()) return;
   auto const [x, y] = twin->first;
-  throw ValueError(detail::message("locations ", twin->second + 1, " and ",
-                                   std::next(twin)->second + 1, " (counted from 1) are both at (",
-                                   x, ", ", y,
+  auto const [first, second] = std::minmax({number_of(locations.numbers, twin->second),
+                                            number_of(locations.numbers, std::next(twin)->second)});
+  throw ValueError(detail::message("locations ", first, " and ", second,
+                                   " (counted from 1) are both at (", x, ", ", y,
                                    "): without a nugget the covariance matrix is singular"));
 }
 

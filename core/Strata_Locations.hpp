@@ -50,12 +50,15 @@ struct Locations {
   std::vector<double> x;  ///< or degrees of longitude
   std::vector<double> y;  ///< or degrees of latitude
   Metric metric = Metric::Euclidean;
+  /// The number, from 0, that each had before it was `permuted`, by which messages name it; empty: its
+  /// place here.
+  std::vector<std::int64_t> numbers = {};
 
   std::int64_t size() const { return static_cast<std::int64_t>(x.size()); }
   /// Distance of locations i and j: Euclidean, or great-circle in kilometres on the sphere of the
   /// Earth's mean radius, 6371.0088 km.
   double distance(std::int64_t i, std::int64_t j) const;
-  /// Location order[k] becomes number k.
+  /// Location order[k] comes to place k, and keeps its number.
   Locations permuted(std::span<std::int64_t const> order) const;
 };
 

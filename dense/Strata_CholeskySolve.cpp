@@ -173,13 +173,12 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   operators.forward = [&s](Block const& V) { s.half_solve(Op::NoTrans, V); };
   operators.backward = [&s](Block const& V) { s.half_solve(Op::Trans, V); };
   operators.diagonal = s.report.equilibrated ? 1 : s.analysis.norm;
-  LogDeterminantEstimate estimate;
-  if (s.report.layers.is_fp64() && s.report.shift == 0) {
-    estimate.value = of_factor;
-    estimate.rounding_error = log_determinant_rounding(exec, s.n, of_factor, operators, options);
-  } else {
+  LogDeterminantEstimate estimate{.value = of_factor};
+  if (!s.report.layers.is_fp64() || s.report.shift != 0)
     estimate = dense::log_determinant(exec, s.n, of_factor, operators, options);
-  }
+  // ||A^-1|| <= ||M^-1|| / the least eigenvalue of L^-1 A L^-T
+  estimate.rounding_error =
+      log_determinant_rounding(exec, s.n, of_factor, operators, options) / estimate.lowest;
   // The logarithms of powers of two have an error of their own, relative to their sum.
   estimate.rounding_error += 0x1p-52 * std::abs(2 * log_scaling);
   estimate.value -= 2 * log_scaling;

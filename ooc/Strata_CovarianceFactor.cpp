@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
-#include <cmath>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <limits>
 #include <ooc/Strata_CovarianceFactor.hpp>
@@ -89,17 +87,11 @@ template <class Exec>
 dense::LogDeterminantEstimate CovarianceFactor<Exec>::log_determinant(Exec const& exec) const {
   auto const& M = factor();
   bool const mixed = M.matrix().map().is_mixed();
-  if (mixed && options_.log_det == LogDet::Corrected) {
-    auto estimate = M.log_determinant(exec, dense::LogDeterminantOptions{});
-    // Tiles are rounded up and down alike, so that the error is often below the estimate's noise.
-    if (std::abs(estimate.correction) <= 4 * estimate.standard_error) {
-      estimate.value -= estimate.correction;
-      estimate.correction = 0;
-    }
-    return estimate;
-  }
+  if (mixed && options_.log_det == LogDet::Corrected)
+    return M.log_determinant(exec, dense::LogDeterminantOptions{});
   dense::LogDeterminantEstimate result;
   result.value = M.log_determinant();
+  result.rounding_error = M.rounding_error();
   if (mixed) result.standard_error = std::numeric_limits<double>::quiet_NaN();
   return result;
 }

@@ -22,10 +22,8 @@ namespace strata::ooc {
 
 /// What a log-determinant is taken from where tiles are in low precision.
 enum class LogDet : std::uint8_t {
-  /// The factor's, with its error estimated, and taken off where it is more than four times
-  /// the noise of the estimate; as many passes over S as Lanczos steps.
-  Corrected,
-  Factor,  ///< the factor's alone, as paper B does
+  Corrected,  ///< the factor's and an estimate of its error; as many passes over S as Lanczos steps
+  Factor,     ///< the factor's alone, as paper B does
 };
 
 /// How a covariance matrix is factored.
@@ -88,8 +86,9 @@ class CovarianceFactor {
 
   /// log det M = 2 sum_i log l_ii.
   double factor_log_determinant() const { return factor().log_determinant(); }
-  /// log det S as the options say. Where all is fp64, or with LogDet::Factor, it is log det M, the
-  /// errors of the estimate being 0 or, for the latter with tiles in low precision, NaN: not known.
+  /// log det S as the options say, and what its error may be: of the estimate, for tiles in low
+  /// precision, and of rounding. Infinite: the tiles' rounding is too large beside S for a statement.
+  /// NaN: LogDet::Factor with such tiles, not known. The probes are the same for every covariance.
   [[nodiscard]] dense::LogDeterminantEstimate log_determinant(ExecutionSpace const& exec) const;
 
   /// X = S^-1 B, refined. Shape: n x m. Fences `exec`.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <ooc/Strata_Likelihood.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,9 +46,11 @@ struct FitOptions {
   std::array<bool, 4> fixed{};           ///< these stay as in `start`
   Mean mean = Mean::Constant;
   Search search = Search::Bobyqa;
-  double tolerance = 1e-5;  ///< relative, of each parameter
+  double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
   std::int64_t max_evaluations = 500;
   CovarianceFactorOptions factor;
+  /// Where tiles are below fp64: once their noise ends the search, go on in fp64 from there.
+  bool finish_in_fp64 = true;
   std::function<void(FitStep const&)> on_step;  ///< called after each evaluation
 };
 
@@ -57,8 +60,14 @@ struct Fit {
   Likelihood likelihood;   ///< there
   bool converged = false;  ///< else the evaluations were used up
   std::string reason;      ///< why the search ended
+  /// The log-likelihood there is off by no more, but for the solve's rounding: half of log_det_error.
+  /// What is less apart than twice that, the search does not tell apart.
+  double noise = 0;
   std::int64_t evaluations = 0;
-  std::int64_t not_positive_definite = 0;  ///< evaluations at parameters without a factor
+  std::int64_t evaluations_in_fp64 = 0;     ///< of them after those with tiles below fp64
+  std::optional<FitStep> in_low_precision;  ///< the best of these, where fp64 followed
+  std::int64_t not_positive_definite = 0;   ///< evaluations at parameters without a factor
+  std::int64_t not_known = 0;      ///< evaluations whose log-determinant has an infinite error
   std::array<bool, 4> at_bound{};  ///< parameters within the tolerance of one of their bounds
   double seconds = 0;
 };
@@ -78,7 +87,13 @@ bool can_fit();
 /// Fit a Matern covariance by maximum likelihood.
 ///
 /// The search is over the logarithms of the parameters that are not fixed. Where the covariance matrix is not
-/// positive definite the likelihood counts as less than any seen.
+/// positive definite, or nothing can be said of its log-determinant, the likelihood counts as less than any seen.
+///
+/// The search ends at its tolerance, or where it can see no more: where as many evaluations in a row as a
+/// quadratic model has points, 2 d + 1 for d parameters, differ among themselves by no more than the error that they
+/// state, and twice as many brought no more than that. It then begins anew at the best, until that brings no more.
+/// With tiles below fp64 it goes on in fp64 from there, in a tenth of the first step, or, if the error is below
+/// 1e-3, evaluates the likelihood there once in fp64. Without the memory for that the result says so.
 ///
 /// Shape    as for `log_likelihood`.
 /// Result   the best that was found; with its `info` if the matrix was nowhere positive definite.
@@ -99,9 +114,11 @@ struct BoundedSearch {
   std::vector<double> start, lower, upper, step;
   double tolerance = 0;  ///< absolute, of each argument
   std::int64_t max_evaluations = 0;
+  std::function<bool()> enough;  ///< asked after each value: whether the search may end
 };
 struct SearchOutcome {
   bool converged = false;
+  bool was_enough = false;
   std::string reason;
 };
 SearchOutcome maximise(BoundedSearch const& search,

@@ -100,7 +100,7 @@ Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
   auto const weights = detail::weights(exec, factor, values, mean);
   auto const log_det = factor.log_determinant(exec);
   result.log_det = log_det.value;
-  result.log_det_error = log_det.standard_error + log_det.quadrature_error;
+  result.log_det_error = log_det.error();
   result.quadratic_form = weights.quadratic_form;
   result.mean = weights.mean;
   result.backward_error = weights.refinement.backward_error;

@@ -20,8 +20,11 @@ struct Likelihood {
   std::int64_t n = 0;
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
   double log_likelihood = 0;
-  double log_det = 0;         ///< of S
-  double log_det_error = 0;   ///< of the estimate, where tiles are below fp64; 0: rounding only
+  double log_det = 0;  ///< of S
+  /// log_det is off by no more: by rounding, and by the estimate where tiles are below fp64, but for
+  /// about one case in a thousand. Infinite: nothing can be said with these tiles. NaN: not known
+  /// (LogDet::Factor).
+  double log_det_error = 0;
   double quadratic_form = 0;  ///< (y - mean)' S^-1 (y - mean), by a solve refined to fp64
   double mean = 0;            ///< that was subtracted
   double backward_error = 0;  ///< normwise, of the solve
@@ -41,7 +44,7 @@ struct Likelihood {
 /// Throws   ShapeError if the values are not as many as the locations, or none; ValueError naming the first value
 ///          that is not finite; what CovarianceFactor throws.
 /// Error    the quadratic form has the error of a backward stable fp64 solve, whatever the tiles' precision; log_det
-///          that of an fp64 factorisation, or about `log_det_error`.
+///          no more than `log_det_error`.
 /// Source   equation 1 of Ren et al. (paper B).
 template <class ExecutionSpace>
 [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,

@@ -89,6 +89,20 @@ double TileFactor<Exec>::log_determinant() const {
 }
 
 template <class Exec>
+double TileFactor<Exec>::rounding_error() const {
+  require_factor("rounding_error", static_cast<std::size_t>(matrix_.order()));
+  double sum = 0;
+  for (std::int64_t k = 0; k < matrix_.tiles(); ++k) {
+    auto const L = matrix_.tile(k, k);
+    for (std::int64_t i = 0; i < L.rows; ++i) {
+      double const l = L.template as<double>()[i * (L.ld + 1)];
+      sum += 2 / (l * l);
+    }
+  }
+  return 8 * 0x1p-53 * sum;
+}
+
+template <class Exec>
 dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
     Exec const& exec, dense::LogDeterminantOptions const& options) const {
   double const of_factor = log_determinant();
@@ -98,7 +112,9 @@ dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
     operators.apply = [&](Block const& X, Block const& Y) { team.residual->apply(X, Y); };
     operators.forward = [&](Block const& V) { team.factor->forward(V); };
     operators.backward = [&](Block const& V) { team.factor->backward(V); };
-    return dense::log_determinant(exec, matrix_.order(), of_factor, operators, options);
+    auto estimate = dense::log_determinant(exec, matrix_.order(), of_factor, operators, options);
+    estimate.rounding_error = rounding_error();
+    return estimate;
   });
 }
 

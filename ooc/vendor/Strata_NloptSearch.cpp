@@ -31,13 +31,18 @@ void check(nlopt_result status, char const* call) {
 // What NLopt calls; an exception ends the search and goes on behind it.
 struct Objective {
   std::function<double(std::span<double const>)> const& function;
+  std::function<bool()> const& enough;
   nlopt_opt search;
   std::exception_ptr error;
+  bool was_enough = false;
 
   static double evaluate(unsigned n, double const* x, double*, void* data) {
     auto& self = *static_cast<Objective*>(data);
     try {
-      return self.function(std::span(x, n));
+      double const value = self.function(std::span(x, n));
+      self.was_enough = self.enough && self.enough();
+      if (self.was_enough) nlopt_force_stop(self.search);
+      return value;
     } catch (...) {
       self.error = std::current_exception();
       nlopt_force_stop(self.search);
@@ -48,6 +53,7 @@ struct Objective {
 
 std::string reason_of(nlopt_result status) {
   switch (status) {
+    case NLOPT_SUCCESS:  // of BOBYQA: its trust region
     case NLOPT_XTOL_REACHED:
       return "the parameters changed by less than the tolerance";
     case NLOPT_FTOL_REACHED:
@@ -69,7 +75,7 @@ detail::SearchOutcome detail::maximise(
   bool const bobyqa = search.search == Search::Bobyqa && n > 1;  // it needs two arguments
   Handle const handle(nlopt_create(bobyqa ? NLOPT_LN_BOBYQA : NLOPT_LN_NELDERMEAD, n));
   STRATA_REQUIRE(VendorError, handle, "nlopt_create: out of memory");
-  Objective objective{function, handle.get(), nullptr};
+  Objective objective{function, search.enough, handle.get(), nullptr};
   check(nlopt_set_max_objective(handle.get(), Objective::evaluate, &objective),
         "nlopt_set_max_objective");
   check(nlopt_set_lower_bounds(handle.get(), search.lower.data()), "nlopt_set_lower_bounds");
@@ -82,8 +88,9 @@ detail::SearchOutcome detail::maximise(
   double best = 0;
   auto const status = nlopt_optimize(handle.get(), x.data(), &best);
   if (objective.error) std::rethrow_exception(objective.error);
+  if (objective.was_enough) return {true, true, "the search had enough"};
   if (status != NLOPT_ROUNDOFF_LIMITED) check(status, "nlopt_optimize");
-  return {status != NLOPT_MAXEVAL_REACHED, reason_of(status)};
+  return {status != NLOPT_MAXEVAL_REACHED, false, reason_of(status)};
 }
 
 #else

@@ -42,7 +42,7 @@ def cases(arguments, field):
         for correlation, length in RANGES.items():
             theta = f"1,{length},{arguments.nu},{arguments.nugget}"
             strata(arguments.program, "--generate", n, "--theta", theta, "--output", field)
-            common = ["--locations", field, "--evaluate", "--theta", theta, "--tile", arguments.tile]
+            common = ["--locations", field, "--evaluate", "--mean", "none", "--theta", theta, "--tile", arguments.tile]
             for ordering in arguments.ordering:
                 exact = strata(arguments.program, *common, "--ordering", ordering)
                 for epsilon in arguments.epsilon:

@@ -125,6 +125,17 @@ TEST(MaternCovariance, CoincidingLocationsNeedANugget) {
       "locations 2 and 4 (counted from 1) are both at (2, 6): without a nugget the covariance "
       "matrix is singular";
   EXPECT_EQ(text_of<ValueError>([&] { check_covariance(plain, plane); }), expected);
+  // By the numbers that they had before they were put in another order.
+  std::vector<std::int64_t> const order = {3, 0, 2, 1}, reverse = {3, 2, 1, 0};
+  EXPECT_EQ(text_of<ValueError>([&] { check_covariance(plain, plane.permuted(order)); }), expected);
+  EXPECT_EQ(text_of<ValueError>(
+                [&] { check_covariance(plain, plane.permuted(order).permuted(reverse)); }),
+            expected);
+  EXPECT_EQ(
+      text_of<ValueError>([&] {
+        check_locations(Locations{{1, NAN}, {2, 3}}.permuted(std::vector<std::int64_t>{1, 0}));
+      }),
+      "location 2 is (nan, 3), must be finite");
   EXPECT_NO_THROW(check_covariance(noisy, plane));
   EXPECT_THROW(check_covariance(plain, Locations{{0.0, -0.0}, {1, 1}}), ValueError);
   EXPECT_THROW(check_covariance(plain, Locations{{-180, 180}, {5, 5}, Metric::GreatCircle}),

@@ -100,6 +100,51 @@ void corrects_a_poor_factor() {
 }
 TYPED_TEST(LogDeterminant, CorrectsAPoorFactor) { corrects_a_poor_factor<TypeParam>(); }
 
+// Eigenvalues of C that are far apart: what Lanczos leaves out has a bound, or there is none.
+template <class Exec>
+void bounds_what_lanczos_leaves_out() {
+  std::size_t const n = 300;
+  auto const spectrum = geometric_spectrum(n, 1e2);
+  HostMatrix identity(n, n);
+  for (std::size_t i = 0; i < n; ++i) identity(i, i) = 1;
+  HostMatrix const A = with_spectrum(spectrum);
+  double exact = 0;
+  for (double const value : spectrum) exact += std::log(value);
+  for (std::uint64_t const seed : {1, 2}) {
+    auto const converged = estimate<Exec>(A, identity, {.steps = 60, .seed = seed});
+    EXPECT_LE(std::abs(converged.value - exact), converged.error());
+    EXPECT_LE(converged.quadrature_error, 1e-3 * converged.standard_error);
+    auto const cut = estimate<Exec>(A, identity, {.steps = 24, .seed = seed});
+    EXPECT_LE(std::abs(cut.value - converged.value),
+              cut.quadrature_error + converged.quadrature_error);
+    EXPECT_TRUE(std::isinf(estimate<Exec>(A, identity, {.steps = 5, .seed = seed}).error()));
+  }
+}
+TYPED_TEST(LogDeterminant, BoundsWhatLanczosLeavesOut) {
+  bounds_what_lanczos_leaves_out<TypeParam>();
+}
+
+// The factor of A itself but for 1e-6: the probes' scatter is not seen by one step of Lanczos.
+template <class Exec>
+void states_small_errors_that_hold() {
+  std::size_t const n = 300;
+  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
+  double const exact = log_det_of_factor(reference_cholesky<double>(A));
+  HostMatrix L = reference_cholesky<double>(A);
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = j + 1; i < n; ++i)
+      L(i, j) *= 1 + 1e-6 * std::sin(static_cast<double>(7 * i + 13 * j));
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    auto const result = estimate<Exec>(A, L, {.seed = seed});
+    EXPECT_LE(std::abs(result.value - exact), result.error() + 1e-11) << seed;
+    EXPECT_LE(result.error(), 1e-3) << seed;
+    EXPECT_GT(result.error(), 1e-7) << seed;
+  }
+}
+TYPED_TEST(LogDeterminant, StatesSmallErrorsThatHold) {
+  states_small_errors_that_hold<TypeParam>();
+}
+
 template <class Exec>
 void is_reproducible_and_depends_on_the_seed() {
   HostMatrix const A = with_spectrum(geometric_spectrum(50, 1e3));

@@ -76,6 +76,110 @@ TYPED_TEST(FitTest, FindsTheSmoothnessToo) {
   EXPECT_NEAR(result.theta.nu, 0.9, 0.25);
 }
 
+FitOptions with_low_tiles(FitOptions options) {
+  options.factor.rule.accuracy = 1e-2;
+  options.factor.tile_size = 32;
+  return options;
+}
+
+// Ten fields, whose maxima by tiles in low precision are those of fp64.
+TYPED_TEST(FitTest, FindsTheMaximumOfFp64WithLowTiles) {
+  TypeParam const exec;
+  Locations const at = synthetic_locations(256);
+  for (int seed = 1; seed <= 10; ++seed) {
+    double const range = seed % 2 ? 0.1 : 0.25;
+    auto const y = synthetic_field(exec, {1, range, 1.5, 0.01}, at, seed);
+    FitOptions options = around({0.5, 0.2, 1.5, 0.02});
+    options.fixed[2] = true;
+    auto const exact = fit(exec, at, y, options);
+    EXPECT_FALSE(exact.in_low_precision);
+    EXPECT_EQ(exact.evaluations_in_fp64, 0);
+    auto const mixed = fit(exec, at, y, with_low_tiles(options));
+    EXPECT_TRUE(mixed.converged) << mixed.reason;
+    EXPECT_NEAR(mixed.likelihood.log_likelihood, exact.likelihood.log_likelihood, 0.01) << seed;
+    EXPECT_EQ(mixed.likelihood.log_likelihood, log_likelihood(exec, mixed.theta, at, y, Mean::None,
+                                                              [] {
+                                                                CovarianceFactorOptions fp64;
+                                                                fp64.tile_size = 32;
+                                                                return fp64;
+                                                              }())
+                                                   .log_likelihood);
+    ASSERT_TRUE(mixed.in_low_precision) << seed;
+    EXPECT_GT(mixed.evaluations_in_fp64, 0);
+    EXPECT_LT(mixed.noise, 1e-6);
+    auto const& low = *mixed.in_low_precision;
+    double const there = log_likelihood(exec, low.theta, at, y).log_likelihood;
+    EXPECT_LE(std::abs(low.likelihood.log_likelihood - there), low.likelihood.log_det_error / 2);
+    std::printf("%d: fp64 %.6f in %ld; mixed %.6f in %ld + %ld; low %.4f +- %.2g (%.4f)\n", seed,
+                exact.likelihood.log_likelihood, exact.evaluations, mixed.likelihood.log_likelihood,
+                low.evaluation, mixed.evaluations_in_fp64, low.likelihood.log_likelihood,
+                low.likelihood.log_det_error / 2, there);
+  }
+}
+
+TYPED_TEST(FitTest, ClaimsNoMoreThanLowTilesTell) {
+  TypeParam const exec;
+  Locations const at = synthetic_locations(256);
+  auto const y = synthetic_field(exec, {1, 0.2, 1.5, 0.01}, at, 3);
+  FitOptions options = with_low_tiles(around({0.5, 0.2, 1.5, 0.02}));
+  options.fixed[2] = true;
+  options.finish_in_fp64 = false;
+  auto const result = fit(exec, at, y, options);
+  EXPECT_TRUE(result.converged);
+  EXPECT_EQ(result.noise, result.likelihood.log_det_error / 2);
+  EXPECT_EQ(result.reason.rfind("the log-likelihood changed by no more than its error, ", 0), 0u)
+      << result.reason;
+  EXPECT_FALSE(result.in_low_precision);
+  // Without the memory for fp64 it says so, and keeps what it has.
+  options.finish_in_fp64 = true;
+  options.factor.max_bytes = CovarianceFactor<TypeParam>::bytes_needed(256, 32) - 1;
+  auto const without = fit(exec, at, y, options);
+  EXPECT_EQ(without.likelihood.log_likelihood, result.likelihood.log_likelihood);
+  EXPECT_EQ(without.noise, result.noise);
+  EXPECT_EQ(without.evaluations_in_fp64, 0);
+  auto const begin = result.reason + "; not evaluated in fp64: ";
+  EXPECT_EQ(without.reason.substr(0, begin.size()), begin);
+  EXPECT_NE(without.reason.find(std::to_string(options.factor.max_bytes)), std::string::npos)
+      << without.reason;
+}
+
+TYPED_TEST(FitTest, EvaluatesInFp64WhereLowTilesTellEnough) {
+  TypeParam const exec;
+  Locations const at = synthetic_locations(128);
+  auto const y = synthetic_field(exec, {1, 0.1, 0.5, 0.1}, at, 3);
+  FitOptions options = with_low_tiles(around({0.5, 0.2, 0.5, 0.02}));
+  options.factor.rule.accuracy = 1e-6;
+  options.fixed[2] = true;
+  auto const result = fit(exec, at, y, options);
+  ASSERT_TRUE(result.in_low_precision);
+  EXPECT_EQ(result.evaluations_in_fp64, 1);
+  EXPECT_EQ(result.evaluations, result.in_low_precision->evaluation + 1);
+  EXPECT_NEAR(result.theta.range, result.in_low_precision->theta.range, 1e-14);
+  std::string const end = ", and was then evaluated in fp64";
+  EXPECT_EQ(result.reason.rfind(end), result.reason.size() - end.size()) << result.reason;
+  options.factor = {};
+  EXPECT_NEAR(result.likelihood.log_likelihood, fit(exec, at, y, options).likelihood.log_likelihood,
+              0.01);
+}
+
+// The paper's log-determinant has no error bar, so that there is no noise to stop at.
+TYPED_TEST(FitTest, SaysThatTheFactorsOwnLogDeterminantIsNotKnown) {
+  TypeParam const exec;
+  Locations const at = synthetic_locations(128);
+  auto const y = synthetic_field(exec, {1, 0.1, 0.5, 0.01}, at, 3);
+  FitOptions options = with_low_tiles(around({0.5, 0.2, 0.5, 0.02}));
+  options.fixed[2] = true;
+  options.finish_in_fp64 = false;
+  options.factor.log_det = LogDet::Factor;
+  auto const result = fit(exec, at, y, options);
+  EXPECT_TRUE(std::isnan(result.noise));
+  EXPECT_NE(result.reason.find("; the error of the factor's own log-determinant is not known"),
+            std::string::npos)
+      << result.reason;
+  options.finish_in_fp64 = true;
+  EXPECT_LT(fit(exec, at, y, options).noise, 1e-6);
+}
+
 TYPED_TEST(FitTest, SaysThatTheEvaluationsAreUsedUp) {
   TypeParam const exec;
   Locations const at = synthetic_locations(60);

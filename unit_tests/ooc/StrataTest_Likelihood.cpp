@@ -56,7 +56,8 @@ TYPED_TEST(LikelihoodTest, IsThatOfASlowReference) {
           EXPECT_TRUE(result.solve_converged);
           EXPECT_NEAR(result.log_likelihood, expected, 1e-11 * std::abs(expected));
           EXPECT_NEAR(result.log_det, static_cast<double>(slow.log_det()), 1e-11 * n);
-          EXPECT_EQ(result.log_det_error, 0);
+          EXPECT_GT(result.log_det_error, 0);  // by rounding
+          EXPECT_LT(result.log_det_error, 1e-12 * n);
           if (mean == Mean::None) {
             EXPECT_EQ(result.mean, 0);
             EXPECT_NEAR(result.quadratic_form, static_cast<double>(slow.form(wide, wide)),
@@ -158,7 +159,7 @@ TYPED_TEST(LikelihoodTest, TilesInLowPrecisionChangeItByLessThanItSays) {
     EXPECT_TRUE(mixed.solve_converged);
     EXPECT_NEAR(mixed.quadratic_form, exact.quadratic_form, 1e-9 * exact.quadratic_form);
     EXPECT_GT(mixed.log_det_error, 0);
-    EXPECT_NEAR(mixed.log_det, exact.log_det, 4 * mixed.log_det_error + 1e-9 * n);
+    EXPECT_NEAR(mixed.log_det, exact.log_det, mixed.log_det_error);
     // The divergence by unit vectors, by probes, and by its definition as far as that has digits.
     auto const kl = divergence(exec, factor, exact.log_det);
     EXPECT_GT(kl.full, 0);
