@@ -47,10 +47,10 @@ View allocate_zeros(ExecutionSpace const& exec, std::string const& label, Extent
 /// A View without values in host memory, pinned or not, which no instance has to have ready.
 ///
 /// Throws   MemoryError with the label and the bytes.
-template <class View, class... Extent>
-View allocate_on_host(std::string const& label, Extent... extents) {
-  return detail::allocate_with<View>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), label,
-                                     extents...);
+template <class HostView, class... Extent>
+HostView allocate_on_host(std::string const& label, Extent... extents) {
+  return detail::allocate_with<HostView>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
+                                         label, extents...);
 }
 
 /// What `work` returns; a std::bad_alloc of a container becomes a MemoryError that says whose.

@@ -64,9 +64,8 @@ std::string text_of(double number) {
 
 template <class T>
 void require_same(std::string const& path, char const* what, T const& expected, T const& found) {
-  STRATA_REQUIRE(IoError, std::memcmp(&expected, &found, sizeof(T)) == 0, path,
-                 ": the checkpoint is of another run: ", what, " is ", text_of(found), ", not ",
-                 text_of(expected));
+  STRATA_REQUIRE(IoError, expected == found, path, ": the checkpoint is of another run: ", what,
+                 " is ", text_of(found), ", not ", text_of(expected));
 }
 
 void require_same_entries(std::string const& path, CheckpointHeader const& expected,

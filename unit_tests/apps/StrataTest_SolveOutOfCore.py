@@ -243,10 +243,16 @@ class Refusals(OutOfCore):
         }
         for epsilon in ([], ["--epsilon", "1e-4"]):
             folder = self.path("columns" + "".join(epsilon))
-            arguments = ["--out-of-core", "--matrix", name, "--checkpoint", folder, *epsilon]
-            columns = lambda: {path.name: path.read_bytes() for path in folder.glob("column_*")}
+            arguments = ["--matrix", name, "--checkpoint", folder]
+
+            def columns():
+                return {path.name: path.read_bytes() for path in folder.glob("column_*")}
+
+            def refused(*options):
+                return self.refused("--out-of-core", *arguments, *options)
+
             write()
-            super().solve(*arguments, "--tile", 16, kind="solve_out_of_core")
+            self.solve(*arguments, *epsilon, "--tile", 16)
             whole = columns()
             self.assertEqual(len(whole), 4)
             for kept in (4, 2):  # whole, and half
@@ -255,13 +261,13 @@ class Refusals(OutOfCore):
                 for what, change in changes.items():
                     with self.subTest(what=what, kept=kept, epsilon=epsilon):
                         write(change)
-                        self.assert_refused(strata("solve", *arguments, "--tile", 16),
+                        self.assert_refused(refused(*epsilon, "--tile", 16),
                                             "column_000000.strata: the checkpoint is of another matrix: the digest")
                 write()
-                self.assert_refused(strata("solve", *arguments[:5], "--tile", 16, "--epsilon", "1e-6"),
+                self.assert_refused(refused("--tile", 16, "--epsilon", "1e-6"),
                                     "is of another run: the accuracy (epsilon) is", "not 1e-06")
-                self.assert_refused(strata("solve", *arguments, "--tile", 24), "the tile size is 16, not 24")
-            again = super().solve(*arguments, "--tile", 16, "--devices", 3, kind="solve_out_of_core")
+                self.assert_refused(refused(*epsilon, "--tile", 24), "the tile size is 16, not 24")
+            again = self.solve(*arguments, *epsilon, "--tile", 16, "--devices", 3)
             self.assertEqual(again["schedule"]["first_column"], 2)
             self.assertEqual(columns(), whole)
 
