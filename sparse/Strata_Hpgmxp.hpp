@@ -68,10 +68,11 @@ struct HpgmxpPhase {
   double least_seconds = 0;           ///< on the fastest
   MotifTimes times;                   ///< of one cycle, each motif fenced
   int cycle_iterations = 0;
+  bool is_finite = true;  ///< no solve ended with KrylovStatus::Breakdown
 
   double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
-  /// Whether every solve ran to its end: none met a number that is not finite, which ends the phase.
-  bool completed() const { return iterations == solves * solve_iterations; }
+  /// Whether every solve ran to its end. One that does not, or breaks down, ends the phase.
+  bool completed() const { return is_finite && iterations == solves * solve_iterations; }
 };
 
 struct HpgmxpResult {

@@ -133,6 +133,9 @@ TEST(Hpgmxp, IsInvalidIfATimedSolveBreaksOff) {
   result.mixed->iterations = 500;
   EXPECT_FALSE(result.mixed->completed());
   EXPECT_FALSE(result.passed());
+  result.mixed->iterations = 660;
+  result.mixed->is_finite = false;
+  EXPECT_FALSE(result.passed());
 }
 
 /// However fast the solve that warms up was.
