@@ -84,8 +84,7 @@ struct HpgmxpResult {
   double set_up_seconds = 0;
   double copy_bytes_per_second = 0;  ///< of one rank, read and written, all ranks at once
   std::int64_t matrix_bytes = 0;     ///< of this rank, fp64 and narrower values together
-  std::int64_t held_bytes =
-      0;  ///< matrices, b, x and a solver at a time, on the rank that has the least
+  std::int64_t held_bytes = 0;  ///< matrices, b, x and one solver, on the rank that has the least
   std::optional<HpgmxpValidation> validation;
   std::optional<HpgmxpPhase> mixed, fp64;
   std::vector<TraceSpan> trace;  ///< of the iterations traced, all ranks'; on rank 0
