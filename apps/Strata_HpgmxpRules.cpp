@@ -48,7 +48,7 @@ std::vector<std::string> departures(HpgmxpOutcome const& outcome) {
   for (auto const* const phase : {&result.mixed, &result.fp64})
     if (*phase)
       unless((*phase)->completed(),
-             text("a timed solve did not run to its end: %lld iterations in %lld solves of %lld",
+             text("a timed solve broke off or down: %lld iterations in %lld solves of %lld",
                   static_cast<long long>((*phase)->iterations),
                   static_cast<long long>((*phase)->solves),
                   static_cast<long long>((*phase)->solve_iterations)));

@@ -75,7 +75,7 @@ void print_phase(std::ostream& out, char const* title, HpgmxpResult const& resul
            static_cast<long long>(phase.iterations), phase.seconds));
   if (!phase.completed())
     row(out, "BROKE OFF",
-        text("a solve had fewer than %lld iterations",
+        text("a solve broke down, or had fewer than %lld iterations",
              static_cast<long long>(phase.solve_iterations)));
   row(out, "ms per iteration", text("%.4g", phase.ms_per_iteration()));
   row(out, "GFLOP/s",

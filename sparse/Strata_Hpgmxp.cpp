@@ -148,6 +148,7 @@ void run_solves(Exec const& exec, Systems<Exec> const& systems,
     phase.seconds += report.seconds;
     phase.iterations += report.iterations;
     phase.cycles += report.cycles;
+    phase.is_finite = phase.is_finite && report.status != GmresStatus::Breakdown;
     phase.least_seconds = -comm.max(-phase.seconds);
   } while (phase.least_seconds < options.seconds && phase.solves < most_solves &&
            phase.completed());

@@ -68,10 +68,11 @@ struct HpgmxpPhase {
   double least_seconds = 0;           ///< on the fastest
   MotifTimes times;                   ///< of one cycle, each motif fenced
   int cycle_iterations = 0;
+  bool is_finite = true;  ///< no solve ended with KrylovStatus::Breakdown
 
   double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
-  /// Whether every solve ran to its end: none met a number that is not finite, which ends the phase.
-  bool completed() const { return iterations == solves * solve_iterations; }
+  /// Whether every solve ran to its end. One that does not, or breaks down, ends the phase.
+  bool completed() const { return is_finite && iterations == solves * solve_iterations; }
 };
 
 struct HpgmxpResult {
@@ -83,8 +84,7 @@ struct HpgmxpResult {
   double set_up_seconds = 0;
   double copy_bytes_per_second = 0;  ///< of one rank, read and written, all ranks at once
   std::int64_t matrix_bytes = 0;     ///< of this rank, fp64 and narrower values together
-  std::int64_t held_bytes =
-      0;  ///< matrices, b, x and a solver at a time, on the rank that has the least
+  std::int64_t held_bytes = 0;  ///< matrices, b, x and one solver, on the rank that has the least
   std::optional<HpgmxpValidation> validation;
   std::optional<HpgmxpPhase> mixed, fp64;
   std::vector<TraceSpan> trace;  ///< of the iterations traced, all ranks'; on rank 0

@@ -74,7 +74,7 @@ void expect_sums_of_a_solve(BasisNorm norm) {
 template <class Exec>
 void expect_sums_of_the_benchmark() {
   auto const comm = test_ranks();
-  if (comm.size() == 1 || comm.size() > 4) GTEST_SKIP() << "one rank sends nothing; many take long";
+  if (comm.size() != 2) GTEST_SKIP() << "690 iterations; one rank sends nothing, many take long";
   HpgmxpOptions options;
   options.nx = options.ny = options.nz = 16;
   options.seconds = 0;

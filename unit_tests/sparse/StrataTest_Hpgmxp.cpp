@@ -124,7 +124,7 @@ void expect_run(std::optional<Precision> basis) {
 
 TEST(Hpgmxp, IsInvalidIfATimedSolveBreaksOff) {
   HpgmxpResult result;
-  result.mixed = HpgmxpPhase{Precision::fp32, Precision::fp32, Precision::fp32, {}};
+  result.mixed.emplace();
   result.mixed->solves = 2;
   result.mixed->solve_iterations = 330;
   result.mixed->iterations = 660;
@@ -132,6 +132,9 @@ TEST(Hpgmxp, IsInvalidIfATimedSolveBreaksOff) {
   EXPECT_TRUE(result.passed());
   result.mixed->iterations = 500;
   EXPECT_FALSE(result.mixed->completed());
+  EXPECT_FALSE(result.passed());
+  result.mixed->iterations = 660;
+  result.mixed->is_finite = false;
   EXPECT_FALSE(result.passed());
 }
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <core/Strata_Precision.hpp>
 #include <limits>
-#include <span>
 #include <sparse/detail/Strata_Givens.hpp>
 #include <sparse/detail/Strata_KrylovBasis.hpp>
 #include <vector>
@@ -24,22 +23,22 @@ using strata::sparse::detail::KrylovBasis;
 
 constexpr BasisNorm norms[] = {BasisNorm::Derived, BasisNorm::Summed};
 
-/// Over all ranks of the program.
 double dot(std::vector<double> const& a, std::vector<double> const& b) {
   long double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<long double>(a[i]) * b[i];
-  double total = static_cast<double>(sum);
-  test_ranks().sum(std::span(&total, 1));
-  return total;
+  return static_cast<double>(sum);
 }
 
-/// Old vector k = Q h + beta q, and q is as long as it should be and orthogonal to the others.
-void expect_column(sparse::detail::HessenbergColumn const& column, std::vector<double> const& old,
-                   std::vector<std::vector<double>> const& Q, std::vector<double> const& q,
-                   double u) {
-  EXPECT_NEAR(dot(q, q), 1, 20 * u);
-  for (auto const& other : Q) EXPECT_NEAR(dot(q, other), 0, 100 * u);
-  double const size = std::sqrt(dot(old, old));
+/// Old vector k = Q h + beta q, and q is as long as it should be and orthogonal to the others, over the ranks.
+void expect_column(Communicator const& comm, sparse::detail::HessenbergColumn const& column,
+                   std::vector<double> const& old, std::vector<std::vector<double>> const& Q,
+                   std::vector<double> const& q, double u) {
+  std::vector<double> products{dot(q, q), dot(old, old)};
+  for (auto const& other : Q) products.push_back(dot(q, other));
+  comm.sum(products);
+  EXPECT_NEAR(products[0], 1, 20 * u);
+  double const size = std::sqrt(products[1]);
+  for (std::size_t j = 2; j < products.size(); ++j) EXPECT_NEAR(products[j], 0, 100 * u);
   for (std::size_t i = 0; i < q.size(); ++i) {
     double sum = column.beta * q[i];
     for (std::size_t j = 0; j < Q.size(); ++j) sum += column.h[j] * Q[j][i];
@@ -73,7 +72,7 @@ void expect_orthonormal(std::int64_t rows, int vectors, BasisNorm norm, double l
       divisor = column.beta;
       for (auto& number : q) number /= divisor;
     }
-    expect_column(column, given, done, q, u);
+    expect_column(comm, column, given, done, q, u);
     done.push_back(q);
   }
   std::vector<double> t(done.size());
