@@ -86,8 +86,8 @@ std::string chosen(int argc, char const* const* argv, std::string_view option, c
 }  // namespace
 
 Formats::Formats(int argc, char const* const* argv)
-    : screen(chosen(argc, argv, "--benchmark_format", "BENCHMARK_FORMAT", screen)),
-      file(chosen(argc, argv, "--benchmark_out_format", "BENCHMARK_OUT_FORMAT", file)) {}
+    : screen(chosen(argc, argv, "--benchmark_format", "BENCHMARK_FORMAT", "console")),
+      file(chosen(argc, argv, "--benchmark_out_format", "BENCHMARK_OUT_FORMAT", "json")) {}
 
 std::unique_ptr<BenchmarkReporter> screen_reporter(Formats const& formats) {
   std::unique_ptr<BenchmarkReporter> own(benchmark::CreateDefaultDisplayReporter());
