@@ -3,6 +3,7 @@
 #include <StrataPerf_Reporters.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <ostream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -70,6 +71,20 @@ class AllAtOnce : public Forwarding {
   std::vector<Run> all_;
 };
 
+// The same for a file, which holds the rows alone: Google Benchmark writes the machine before them.
+class InAFile : public AllAtOnce {
+ public:
+  using AllAtOnce::AllAtOnce;
+
+  bool ReportContext(Context const& context) override {
+    SetErrorStream(&nowhere_);
+    return AllAtOnce::ReportContext(context);
+  }
+
+ private:
+  std::ostream nowhere_{nullptr};
+};
+
 // `otherwise`, or what the environment says, or the last such argument.
 std::string chosen(int argc, char const* const* argv, std::string_view option, char const* variable,
                    std::string otherwise) {
@@ -86,8 +101,8 @@ std::string chosen(int argc, char const* const* argv, std::string_view option, c
 }  // namespace
 
 Formats::Formats(int argc, char const* const* argv)
-    : screen(chosen(argc, argv, "--benchmark_format", "BENCHMARK_FORMAT", screen)),
-      file(chosen(argc, argv, "--benchmark_out_format", "BENCHMARK_OUT_FORMAT", file)) {}
+    : screen(chosen(argc, argv, "--benchmark_format", "BENCHMARK_FORMAT", "console")),
+      file(chosen(argc, argv, "--benchmark_out_format", "BENCHMARK_OUT_FORMAT", "json")) {}
 
 std::unique_ptr<BenchmarkReporter> screen_reporter(Formats const& formats) {
   std::unique_ptr<BenchmarkReporter> own(benchmark::CreateDefaultDisplayReporter());
@@ -100,7 +115,7 @@ std::unique_ptr<BenchmarkReporter> file_reporter(Formats const& formats) {
   if (formats.file == "csv") {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // announced since 2018, and there
-    return std::make_unique<AllAtOnce>(std::make_unique<benchmark::CSVReporter>());
+    return std::make_unique<InAFile>(std::make_unique<benchmark::CSVReporter>());
 #pragma GCC diagnostic pop
   }
   return nullptr;

@@ -12,8 +12,8 @@ namespace strata::perf {
 
 /// What Google Benchmark was asked for, as it takes these options away from the program.
 struct Formats {
-  std::string screen = "console";  ///< --benchmark_format
-  std::string file = "json";       ///< --benchmark_out_format
+  std::string screen;  ///< --benchmark_format
+  std::string file;    ///< --benchmark_out_format
 
   Formats(int argc, char const* const* argv);
 };

@@ -28,7 +28,8 @@ MODULES = ("sparse", "core", "dense", "ooc", "c", "apps")
 OTHERS = ("perf", "unit_tests")
 # Sources with local names that another of their module has, too, are a group of their own, or go before another module's:
 # that saves the search.
-APART = {"MatrixFile", "MatrixMarket", "HostBlas", "SparseSolver", "Likelihood", "ExecutorStream"}
+APART = {"MatrixFile", "MatrixMarket", "HostBlas", "PortableTrsm", "ThinProduct", "WidenedBlas", "SparseSolver", "Likelihood",
+         "ExecutorStream"}
 BEFORE = {"Instance": "dense", "Recording": "ooc", "StampClock": "c"}
 DEVICE_CODE = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b|\bKOKKOS_(INLINE_|FORCEINLINE_)?FUNCTION\b")
 
@@ -104,7 +105,8 @@ def write_overlay(folder, backend, kokkos, build):
     def write(name, text):
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        if not file.exists() or file.read_text() != text:  # another run may be reading it
+            file.write_text(text)
 
     text = edited(kokkos / "KokkosCore_config.h", backend.kokkos)
     write("KokkosCore_config.h", text.replace("#define KOKKOS_ENABLE_ATOMICS_BYPASS", ""))  # that is for Serial alone
