@@ -210,7 +210,7 @@ double inverse_norm(detail::BlockVectors<Exec>& kernels,
 
 double rounding(std::int64_t n, double inverse_norm, double diagonal, double log_det_M) {
   double const root = std::sqrt(static_cast<double>(n));  // of terms in a sum of random signs
-  return 0x1p-53 * ((root + 8) * inverse_norm * diagonal + root * std::abs(log_det_M));
+  return 0x1p-53 * (2 * (root + 8) * inverse_norm * diagonal + root * std::abs(log_det_M));
 }
 
 /// Student's t for three standard deviations, by the first terms of its expansion in 1 / degrees of freedom.

@@ -68,8 +68,8 @@ template <class ExecutionSpace>
 /// The error of a log-determinant that fp64 arithmetic alone leaves, for M = L L^T = A + E with E of rounding:
 /// log det M - log det A is about trace(A^-1 E), and the entries of E are as good as random.
 ///
-/// Result   2^-53 ((sqrt(n) + 8) ||A^-1||_F diagonal + sqrt(n) |log_det_M|), the norm estimated with the probes
-///          from M^-1. Measured: a third of it at most.
+/// Result   2^-53 (2 (sqrt(n) + 8) ||A^-1||_F diagonal + sqrt(n) |log_det_M|), the norm estimated with the probes
+///          from M^-1. Of 300 covariance matrices the worst was off by 0.6 of it.
 /// Sync     fences `exec` once. Memory: 2 n probes numbers. Only the halves of `operators` are used.
 /// Throws   ValueError for options out of range or n < 0; MemoryError.
 template <class ExecutionSpace>
