@@ -9,6 +9,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
@@ -23,7 +24,7 @@ constexpr bool copies_to_device =
 
 // Tree, operand scratch of at most n^2/8 numbers, and the vectors of the refinement.
 std::size_t factorisation_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& options) {
-  auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n);
+  auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n, nrhs);
   auto const leaf = options.leaf > 0 ? options.leaf : dense::automatic_leaf_size<Exec>(n, layers);
   auto const tree = dense::BlockTree<dense::LayerList, Exec>::bytes_needed(n, layers, leaf);
   auto const order = static_cast<std::size_t>(n), columns = static_cast<std::size_t>(nrhs);

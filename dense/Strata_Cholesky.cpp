@@ -55,6 +55,7 @@ CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, Matrix
   if (options.ladder) {  // a matrix that breaks down early is not worth loading
     std::int64_t const order = detail::early_block<ExecutionSpace>(n);
     if (order > 0) find_minor(order);
+    minors = 0;  // too little work to count when the next block is weighed
   }
   if (info.ok()) (void)climb();
 }

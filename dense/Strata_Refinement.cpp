@@ -43,41 +43,9 @@ Refine refine_from_name(std::string_view name) {
 
 namespace {
 
-using detail::Correction, detail::Quality, detail::worst;
+using detail::Column, detail::Correction, detail::worst;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-/// A right-hand side on its way; what is refined is A (2^-exponent x) = 2^-exponent b.
-struct Column {
-  std::int64_t index = 0;
-  int exponent = 0;
-  double b_max = 0, given_b_max = 0;  ///< scaled
-  Quality now, best;
-  double before = infinity;     ///< excess before the last outer step
-  double reference = infinity;  ///< excess when it was last halved
-  int idle_steps = 0;           ///< outer steps since
-  std::int64_t iterations = 0;
-  bool broken = false, stagnated = false;  ///< in the present phase
-  bool failed = false;                     ///< b or ||A|| is not finite
-
-  /// There is nothing left to gain, or to need.
-  bool perfect() const { return best.excess <= 1; }
-  bool converged() const { return best.shortfall <= 1; }
-  bool at_its_best() const { return now.excess <= best.excess; }
-  /// Before the first step, and before the first of another method.
-  void begin_phase() {
-    reference = now.excess;
-    idle_steps = 0;
-    broken = stagnated = false;
-  }
-  void end_step(int stagnation_steps) {
-    bool const halved = now.excess <= reference / 2;
-    idle_steps = halved ? 0 : idle_steps + 1;
-    if (halved) reference = now.excess;
-    stagnated = idle_steps >= stagnation_steps;
-  }
-};
 
 template <class Exec>
 class Refiner {
@@ -280,7 +248,7 @@ class Refiner {
                                       std::ldexp(unit_, column.exponent));
       bool const finite = std::isfinite(column.now.backward_error) &&
                           std::isfinite(std::ldexp(column.now.x_max, column.exponent));
-      if (finite && column.now.excess <= column.best.excess) {
+      if (finite && column.now.as_good_as(column.best)) {
         column.best = column.now;
         any = true;
       } else {

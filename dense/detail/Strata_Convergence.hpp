@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <dense/Strata_Refinement.hpp>
 #include <dense/detail/Strata_BlockVectors.hpp>
 #include <limits>
@@ -22,6 +23,42 @@ struct Quality {
   double refined_error = 1;     ///< the backward error of the system that is refined
   double excess = std::numeric_limits<double>::infinity();     ///< over the goal; <= 1: reached
   double shortfall = std::numeric_limits<double>::infinity();  ///< of the least; <= 1: converged
+
+  bool converged() const { return shortfall <= 1; }
+  bool as_good_as(Quality const& other) const {
+    return converged() == other.converged() ? excess <= other.excess : converged();
+  }
+};
+
+/// A right-hand side on its way; what is refined is A (2^-exponent x) = 2^-exponent b.
+struct Column {
+  std::int64_t index = 0;
+  int exponent = 0;
+  double b_max = 0, given_b_max = 0;  ///< scaled
+  Quality now, best;
+  double before = std::numeric_limits<double>::infinity();  ///< excess before the last outer step
+  double reference = std::numeric_limits<double>::infinity();  ///< excess when it was last halved
+  int idle_steps = 0;                                          ///< outer steps since
+  std::int64_t iterations = 0;
+  bool broken = false, stagnated = false;  ///< in the present phase
+  bool failed = false;                     ///< b or ||A|| is not finite
+
+  /// There is nothing left to gain, or to need.
+  bool perfect() const { return best.excess <= 1; }
+  bool converged() const { return best.converged(); }
+  bool at_its_best() const { return now.as_good_as(best); }
+  /// Before the first step, and before the first of another method.
+  void begin_phase() {
+    reference = now.excess;
+    idle_steps = 0;
+    broken = stagnated = false;
+  }
+  void end_step(int stagnation_steps) {
+    bool const halved = now.excess <= reference / 2;
+    idle_steps = halved ? 0 : idle_steps + 1;
+    if (halved) reference = now.excess;
+    stagnated = idle_steps >= stagnation_steps;
+  }
 };
 
 /// The one place that decides what has converged.
