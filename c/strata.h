@@ -188,8 +188,9 @@ STRATA_API strata_status strata_sposv(char uplo, int64_t n, int64_t nrhs, float*
 
 /* LAPACK's dsposv: factor in lower precision, refine, and if that fails do all in fp64.
  *
- * Result    X solves A X = B with ||r_j||_inf <= sqrt(n) ||A||_inf ||x_j||_inf 2^-53 and A is as it
- *           was, if *iter >= 0, the number of refinements; or *iter is
+ * Result    X solves A X = B with ||r_j||_inf <= sqrt(n) ||A||_inf ||x_j||_inf 2^-53, where r_j is
+ *           computed in fp64 as LAPACK's is, and A is as it was, if *iter >= 0, the number of
+ *           refinements; or *iter is
  *             -1  nrhs > n / 64: in low precision it would take longer,
  *             -2  a number does not fit the low precision's range after equilibration,
  *             -3  the factorisation in low precision broke down,

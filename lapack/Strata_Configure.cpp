@@ -18,11 +18,11 @@ namespace {
 // For strata_message(), which only a process that has loaded libstrata_c can call.
 strata_status keep(strata_status status, char const* message) noexcept {
   try {
-    if (Library const* const loaded = library_if_loaded())
-      return loaded->report_status(status, message);
-  } catch (std::exception const&) {  // then the status alone has to do
+    Library const* const loaded = library_if_loaded();
+    return loaded == nullptr ? status : loaded->report_status(status, message);
+  } catch (std::exception const&) {
+    return status;  // alone, then
   }
-  return status;
 }
 
 }  // namespace

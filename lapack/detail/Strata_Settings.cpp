@@ -63,7 +63,7 @@ void require_layers(Settings const& settings) {
 }
 
 Settings from_environment() {
-  Settings const defaults{.threshold = default_threshold, .layers = {}, .lapack = {}};
+  Settings defaults{.threshold = default_threshold, .layers = {}, .lapack = {}};
   char const* const text = std::getenv("STRATA_LAPACK");
   if (text == nullptr) return defaults;
   try {
