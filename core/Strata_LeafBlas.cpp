@@ -4,6 +4,7 @@
 #include <array>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_LeafBlas.hpp>
+#include <core/detail/Strata_Allocate.hpp>
 #include <core/detail/Strata_Elementwise.hpp>
 #include <core/detail/Strata_FormattedProduct.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
@@ -93,7 +94,7 @@ struct LeafBlas<Exec>::Impl {
   // A place in device memory that holds a / b until the next call; null is 1.
   double const* quotient(double const* a, double const* b) {
     if (ratio.data() == nullptr)
-      ratio = decltype(ratio)(Kokkos::view_alloc(exec, "strata::core::gemm::scale"));
+      ratio = detail::allocate_zeros<decltype(ratio)>(exec, "strata::core::gemm::scale");
     write_quotient(exec, a, b, ratio);
     return ratio.data();
   }

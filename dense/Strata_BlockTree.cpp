@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <core/Strata_Version.hpp>
+#include <core/detail/Strata_Allocate.hpp>
 #include <core/detail/Strata_ForEachElement.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_PotrfInvert.hpp>
@@ -246,8 +247,9 @@ void BlockTree<LayerList, ExecutionSpace>::place_scales(ExecutionSpace const& ex
     node.scales = std::max(node.scales, 1);  // a block within a panel has one
     count += static_cast<std::size_t>(node.scales);
   }
-  scales_ = Scales(Kokkos::view_alloc(exec, "strata::dense::BlockTree::scales"), count);
-  bounds_ = Scales(Kokkos::view_alloc(exec, "strata::dense::BlockTree::bounds"), 2 * count);
+  using strata::detail::allocate_zeros;
+  scales_ = allocate_zeros<Scales>(exec, "strata::dense::BlockTree::scales", count);
+  bounds_ = allocate_zeros<Scales>(exec, "strata::dense::BlockTree::bounds", 2 * count);
   std::vector<detail::BlockBound> bounds;
   double *scale = scales_.data(), *bound = bounds_.data();
   for (Node& node : nodes_) {
@@ -261,8 +263,8 @@ void BlockTree<LayerList, ExecutionSpace>::place_scales(ExecutionSpace const& ex
                       solve_precision(node.stored.precision), known ? node.scale : nullptr,
                       node.operand_scale, node.solution_scale});
   }
-  block_bounds_ = decltype(block_bounds_)(
-      Kokkos::view_alloc(exec, "strata::dense::BlockTree::block_bounds"), bounds.size());
+  block_bounds_ = strata::detail::allocate<decltype(block_bounds_)>(
+      exec, "strata::dense::BlockTree::block_bounds", bounds.size());
   Kokkos::View<detail::BlockBound*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
       bounds.data(), bounds.size());
   Kokkos::deep_copy(exec, block_bounds_, host);
@@ -274,8 +276,8 @@ void BlockTree<LayerList, ExecutionSpace>::place_inverses(ExecutionSpace const& 
   auto const bytes = inverse_bytes(n_, layers_, leaf_size_);
   inverses_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::inverses");
   stored_bytes_ += sum(bytes);
-  inverse_scales_ =
-      Scales(Kokkos::view_alloc(exec, "strata::dense::BlockTree::inverse_scales"), nodes_.size());
+  inverse_scales_ = strata::detail::allocate_zeros<Scales>(
+      exec, "strata::dense::BlockTree::inverse_scales", nodes_.size());
   Places<Matrix, Buffer> places(inverses_);
   auto const low = low_solve_precision(layers_);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -342,7 +344,7 @@ void load_block(ExecutionSpace const& exec,
         double value = 0;
         if (r >= c) {
           value = static_cast<double>(a[r * row_stride + c * col_stride]);
-          if (scaled) value *= d(r) * d(c);
+          if (scaled) value = value * d(r) * d(c);  // d(r) d(c) alone may overflow
           if (r == c) value += shift * value;
         }
         w[i + j * ld] = static_cast<To>(value);

@@ -1,20 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
-#include <cmath>
 #include <core/Strata_FlopCount.hpp>
+#include <core/detail/Strata_Allocate.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
-#include <core/detail/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
-#include <dense/detail/Strata_BlockVectors.hpp>
-#include <dense/detail/Strata_Equilibrate.hpp>
+#include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
-#include <dense/detail/Strata_Ladder.hpp>
-#include <dense/detail/Strata_LowSolve.hpp>
 #include <dense/detail/Strata_TreeCholeskyViews.hpp>
-#include <limits>
 #include <utility>
 
 namespace strata::dense {
@@ -32,52 +26,6 @@ std::string_view name_of(Rung rung) {
   }
   return "fp64";
 }
-
-template <class ExecutionSpace>
-struct CholeskyFactor<ExecutionSpace>::State {
-  using Tree = BlockTree<LayerList, ExecutionSpace>;
-  using Block = Kokkos::View<double**, Kokkos::LayoutLeft, memory_space>;
-  using Info64 = typename LeafBlas<ExecutionSpace>::InfoView;
-
-  State(ExecutionSpace const& space, MatrixView const& matrix, LayerList const& layers,
-        CholeskyOptions const& choices);
-
-  void analyse(LayerList const& layers);
-  bool climb();
-  Info attempt(detail::Step const& step);
-  void describe_scales();
-  void use(ExecutionSpace const& other);
-
-  void apply_scaled(Block const& X, Block const& Y);
-  void half_solve(Op op, Block const& V);
-  RefinementReport refine_once(Block const& B, Block const& Y, RefinementOptions const& options,
-                               bool last);
-  void evaluate(Block const& B, Block const& X, Block const& R, SolveReport& report);
-  void correct(Block const& B, Block const& X, Block const& R, RefinementOptions const& options,
-               SolveReport& report);
-  Block block(std::int64_t cols, char const* label) const {
-    return Block(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)), n,
-                 cols);
-  }
-  double log_determinant_of_factor() const;
-  void require_factor(char const* function) const;
-
-  ExecutionSpace exec;
-  MatrixView view;  // keeps A alive
-  MatrixRef<memory_space> A;
-  Uplo uplo;
-  CholeskyOptions options;
-  std::int64_t n;
-  std::unique_ptr<LeafBlas<ExecutionSpace>> blas;
-  std::unique_ptr<Tree> tree;
-  std::unique_ptr<detail::LowSolve<ExecutionSpace>> low_solve;  // of the tree
-  Block scaled;                                                 // D X
-  detail::Analysis<memory_space> analysis;
-  std::vector<detail::Step> steps;
-  std::size_t next_step = 0;
-  Info info = Info::success();
-  CholeskyReport report;
-};
 
 template <class ExecutionSpace>
 CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, MatrixView const& matrix,
@@ -99,7 +47,12 @@ CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, Matrix
   report.leaf_size =
       options.leaf_size > 0 ? options.leaf_size : automatic_leaf_size<ExecutionSpace>(n, layers);
   analyse(layers);
-  (void)climb();
+  if (analysis.bad_diagonal == 0 || !options.ladder) {
+    (void)climb();
+  } else {  // not positive definite for certain: only the first minor is left to be found
+    end_ladder();
+    find_minor(analysis.bad_diagonal);
+  }
 }
 
 template <class ExecutionSpace>
@@ -113,63 +66,111 @@ void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
   report.norm_inf = analysis.norm;
   steps = options.ladder ? detail::ladder(layers, options.shift)
                          : std::vector<detail::Step>{{Rung::AsAsked, layers, options.shift}};
-  // Not positive definite for certain: only the exact minor is left to be found.
-  if (analysis.bad_diagonal != 0 && options.ladder) next_step = steps.size() - 1;
   report.analyse_seconds = timer.seconds();
 }
 
-// Factor on the next rung that holds; false if none does.
 template <class ExecutionSpace>
 bool CholeskyFactor<ExecutionSpace>::State::climb() {
-  while (next_step < steps.size()) {
-    detail::Step const& step = steps[next_step++];
+  while (!at_the_top()) {
+    std::size_t const number = next_step++;
+    detail::Step const& step = steps[number];
     Kokkos::Timer const timer;
-    info = attempt(step);
-    report.attempts.push_back({step.rung, step.layers, step.shift, info.order(), timer.seconds()});
-    report.rung = step.rung;
-    report.layers = step.layers;
-    report.shift = step.shift;
-    if (info.ok()) {
+    Info const found = attempt(step);
+    report.attempts.push_back({step.rung, step.layers, step.shift, found.order(), timer.seconds()});
+    if (found.ok()) {
+      held = number;
+      factored = true;
+      describe(step);
       describe_scales();
       return true;
     }
-  }
-  if (!info.ok()) {
-    low_solve.reset();
-    tree.reset();
+    if (at_the_top()) {
+      give_up(step, found);
+    } else if (detail::worth_settling<ExecutionSpace>(steps, next_step, n, found.order(), minors)) {
+      try {
+        find_minor(found.order());
+      } catch (MemoryError const&) {  // the rungs will tell
+      }
+    }
   }
   return false;
 }
 
+// A is not positive definite, by this step.
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::give_up(detail::Step const& step, Info found) {
+  info = found;
+  describe(step);
+  tree.reset();
+}
+
+// The leading block of this order in fp64: if it breaks down, no rung can hold.
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
+  detail::Step const fp64{Rung::Fp64, LayerList{Precision::fp64}, 0};
+  low_solve.reset();
+  tree.reset();  // of a rung that broke down
+  Kokkos::Timer const timer;
+  Tree block(exec, order, fp64.layers, automatic_leaf_size<ExecutionSpace>(order, fp64.layers),
+             options.block_scaling);
+  Info const found = load_and_factor(block, 0);
+  if (found.ok()) {
+    minors = order;
+    return;
+  }
+  report.attempts.push_back({fp64.rung, fp64.layers, 0, found.order(), timer.seconds()});
+  end_ladder();
+  give_up(fp64, found);
+}
+
 template <class ExecutionSpace>
 Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
+  factored = false;
   low_solve.reset();
+  blas->release_scratch();  // of an attempt that threw
   if (!tree || !(tree->layers() == step.layers)) {
     tree.reset();
     tree = std::make_unique<Tree>(exec, n, step.layers, report.leaf_size, options.block_scaling);
   }
+  return load_and_factor(*tree, step.shift);
+}
+
+// L of the leading block of H that has the tree's order.
+template <class ExecutionSpace>
+Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double shift) {
+  std::int64_t const m = into.order();
   {
     Span const span(options.trace, "load", "cholesky");
     Kokkos::Timer const timer;
-    tree->load(exec, uplo, A, analysis.d, step.shift);
+    Kokkos::View<double const*, memory_space> d = analysis.d;
+    if (d.extent(0) > 0) d = Kokkos::subview(d, std::pair<std::int64_t, std::int64_t>(0, m));
+    into.load(exec, uplo, A.block(0, 0, m, m), d, shift);
     exec.fence("strata::dense::cholesky: loaded");
     report.load_seconds += timer.seconds();
   }
-  Span const span(options.trace, "factor " + step.layers.name(), "cholesky");
+  Span const span(options.trace, "factor " + into.layers().name(), "cholesky");
   Kokkos::Timer const timer;
-  Info64 const order(Kokkos::view_alloc(exec, "strata::dense::cholesky::info"));
-  tree_potrf(*blas, *tree, order);
+  Info64 const order = strata::detail::allocate<Info64>(exec, "strata::dense::cholesky::info");
+  Kokkos::deep_copy(exec, order, std::int64_t(0));
+  tree_potrf(*blas, into, order);
   std::int64_t first = 0;
   Kokkos::deep_copy(exec, first, order);
   exec.fence("strata::dense::cholesky: read the pivot status");
   double const seconds = timer.seconds();
   report.factor_seconds += seconds;
-  report.factor_flop_per_s = seconds > 0 ? static_cast<double>(potrf_flops(n)) / seconds : 0;
-  report.stored_bytes = tree->stored_bytes();
-  report.peak_bytes = std::max(report.peak_bytes, tree->stored_bytes() + tree->working_bytes());
-  tree->release_working();
+  report.factor_flop_per_s = seconds > 0 ? static_cast<double>(potrf_flops(m)) / seconds : 0;
+  report.stored_bytes = into.stored_bytes();
+  report.peak_bytes = std::max(report.peak_bytes, into.stored_bytes() + into.working_bytes());
+  into.release_working();
   blas->release_scratch();
   return first == 0 ? Info::success() : Info::breakdown(first);
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::describe(detail::Step const& step) {
+  report.rung = step.rung;
+  report.layers = step.layers;
+  report.shift = step.shift;
 }
 
 template <class ExecutionSpace>
@@ -186,122 +187,30 @@ void CholeskyFactor<ExecutionSpace>::State::describe_scales() {
   report.largest_block_scale = *largest;
 }
 
-// Continue on another instance: the work enqueued on the old one has ended.
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::need_factor(char const* function) {
+  STRATA_REQUIRE(ValueError, info.ok(), function,
+                 ": there is no factor; the leading minor of order ", info.order(),
+                 " is not positive");
+  if (factored) return;
+  detail::Step const& step = steps[held];
+  Info const found = attempt(step);
+  STRATA_REQUIRE(ValueError, found.ok(), function, ": there is no factor; factored again in ",
+                 step.layers.name(), ", the leading minor of order ", found.order(),
+                 " is not positive: A has changed");
+  factored = true;
+  describe(step);
+  describe_scales();
+}
+
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::use(ExecutionSpace const& other) {
   if (other == exec) return;
   exec.fence("strata::dense::cholesky: change of instance");
-  exec = other;
+  auto next = std::make_unique<LeafBlas<ExecutionSpace>>(other);
   low_solve.reset();
-  blas = std::make_unique<LeafBlas<ExecutionSpace>>(exec);
-}
-
-// Y = H X with H = D A D.
-template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::apply_scaled(Block const& X, Block const& Y) {
-  auto const cols = static_cast<std::int64_t>(X.extent(1));
-  if (analysis.d.extent(0) == 0) return blas->symm(uplo, 1, A, matrix_ref(X), 0, matrix_ref(Y));
-  if (static_cast<std::int64_t>(scaled.extent(1)) < cols) {
-    scaled = {};
-    scaled = block(cols, "strata::dense::cholesky::scaled");
-  }
-  Block const V =
-      Kokkos::subview(scaled, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>(0, cols));
-  detail::scale_rows(exec, analysis.d, X, V, n, cols);
-  blas->symm(uplo, 1, A, matrix_ref(V), 0, matrix_ref(Y));
-  detail::scale_rows(exec, analysis.d, Y, Y, n, cols);
-}
-
-// V = L^-1 V or L^-T V in fp64 arithmetic.
-template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::half_solve(Op op, Block const& V) {
-  tree_trsm(*blas, Side::Left, op, Diag::NonUnit, 1, *tree, matrix_ref(V), Products::AsStored);
-}
-
-// Below the last rung a slow refinement costs more than the next rung: it is cut short.
-template <class ExecutionSpace>
-RefinementReport CholeskyFactor<ExecutionSpace>::State::refine_once(
-    Block const& B, Block const& Y, RefinementOptions const& options, bool last) {
-  RefinementOperators<ExecutionSpace> operators;
-  operators.apply = [this](Block const& X, Block const& Z) { apply_scaled(X, Z); };
-  if (!low_solve) low_solve = std::make_unique<detail::LowSolve<ExecutionSpace>>(exec, *tree);
-  operators.precondition = [this](Block const& R) { (*low_solve)(matrix_ref(R)); };
-  operators.norm_inf = analysis.scaled_norm;
-  RefinementOptions limited = options;
-  if (!last && limited.max_iterations == 0) limited.max_iterations = detail::patience(n);
-  return refine(exec, operators, B, Y, limited);
-}
-
-// R = B - A X and the backward errors of X, for the matrix as given.
-template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::evaluate(Block const& B, Block const& X, Block const& R,
-                                                     SolveReport& result) {
-  auto const cols = static_cast<std::int64_t>(X.extent(1));
-  detail::BlockVectors<ExecutionSpace> vectors(exec, n, cols);
-  blas->symm(uplo, 1, A, matrix_ref(X), 0, matrix_ref(R));
-  std::vector<std::int64_t> all(static_cast<std::size_t>(cols));
-  for (std::size_t j = 0; j < all.size(); ++j) all[j] = static_cast<std::int64_t>(j);
-  std::vector<double> const ones(all.size(), 1.0);
-  auto const norms = vectors.residual(ones, B, vectors.indices(all), X, R);
-  auto const b_norms = vectors.norms(ones, B);
-  double backward = 0, residual_1 = 0, solution_1 = 0;
-  for (std::size_t j = 0; j < all.size(); ++j) {
-    double const bound = analysis.norm * norms[j].max[1] + b_norms[j].max[0];
-    double const error = norms[j].max[0] == 0 ? 0 : norms[j].max[0] / bound;
-    backward = error <= backward ? backward : error;  // NaN stays
-    residual_1 = std::max(residual_1, norms[j].sum[0]);
-    solution_1 = std::max(solution_1, norms[j].sum[1]);
-  }
-  auto const order = static_cast<double>(n);
-  result.backward_error = backward;
-  result.hpl_scaled_residual = backward / (order * 0x1p-52);
-  result.slate_error = residual_1 == 0 ? 0 : residual_1 / (order * analysis.norm * solution_1);
-}
-
-// The equilibrated system's backward error says little of A's where rows differ by many orders of
-// magnitude: A's own residual, if it is too large, is solved for as well.
-template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::correct(Block const& B, Block const& X, Block const& R,
-                                                    RefinementOptions const& options,
-                                                    SolveReport& result) {
-  constexpr int most = 3;
-  auto const cols = static_cast<std::int64_t>(X.extent(1));
-  Block const E = block(cols, "strata::dense::solve::correction"),
-              F = block(cols, "strata::dense::solve::right");
-  for (int k = 0; k < most && result.backward_error > result.refinement.tolerance; ++k) {
-    detail::scale_rows(exec, analysis.d, R, F, n, cols);
-    auto const refinement = refine_once(F, E, options, true);
-    detail::scale_rows(exec, analysis.d, E, E, n, cols);
-    detail::add(exec, X, E);
-    SolveReport better = result;
-    evaluate(B, E, R, better);
-    result.refinement.iterations += refinement.iterations;
-    if (!(better.backward_error < result.backward_error)) return;
-    result.backward_error = better.backward_error;
-    result.hpl_scaled_residual = better.hpl_scaled_residual;
-    result.slate_error = better.slate_error;
-    Kokkos::deep_copy(exec, X, E);
-  }
-}
-
-template <class ExecutionSpace>
-double CholeskyFactor<ExecutionSpace>::State::log_determinant_of_factor() const {
-  double total = 0;
-  for (auto const& node : tree->nodes()) {
-    if (!node.is_leaf()) continue;
-    auto const leaf = node.stored;
-    with_type(leaf.precision, [&]<class T>(std::type_identity<T>) {
-      total += detail::log_diagonal<T>(exec, leaf);
-    });
-  }
-  return 2 * total;
-}
-
-template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::require_factor(char const* function) const {
-  STRATA_REQUIRE(ValueError, info.ok(), function,
-                 ": there is no factor; the leading minor of order ", info.order(),
-                 " is not positive");
+  blas = std::move(next);
+  exec = other;
 }
 
 template <class ExecutionSpace>
@@ -327,90 +236,10 @@ CholeskyReport const& CholeskyFactor<ExecutionSpace>::report() const {
 }
 
 template <class ExecutionSpace>
-SolveReport CholeskyFactor<ExecutionSpace>::solve(ExecutionSpace const& exec,
-                                                  detail::StridedMatrix<double const> const& B,
-                                                  detail::StridedMatrix<double> const& X,
-                                                  RefinementOptions const& options) {
-  State& s = *state_;
-  s.require_factor("solve");
-  STRATA_REQUIRE(ShapeError, B.rows == s.n && X.rows == s.n && B.cols == X.cols, "solve: B is ",
-                 B.rows, " x ", B.cols, ", X ", X.rows, " x ", X.cols, ", A of order ", s.n);
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::solve");
-  s.use(exec);
-  SolveReport best;
-  best.converged = true;
-  if (s.n == 0 || B.cols == 0) return best;
-  auto const right = s.block(B.cols, "strata::dense::solve::B"),
-             solution = s.block(B.cols, "strata::dense::solve::X"),
-             residual = s.block(B.cols, "strata::dense::solve::R");
-  Kokkos::View<double*, memory_space> const identity;
-  std::int64_t iterations = 0;
-  double seconds = 0;
-  for (int climbs = 0;; ++climbs) {
-    Span const span(s.options.trace, "solve", "cholesky");
-    Kokkos::Timer const timer;
-    SolveReport now;
-    bool const last = !s.options.ladder || s.next_step >= s.steps.size();
-    detail::scale_rows(exec, s.analysis.d, B, right, s.n, B.cols);  // D B
-    if (climbs == 0) detail::require_finite(exec, right);
-    now.refinement = s.refine_once(right, solution, options, last);
-    detail::scale_rows(exec, s.analysis.d, solution, solution, s.n, B.cols);  // X = D Y
-    detail::scale_rows(exec, identity, B, right, s.n, B.cols);
-    s.evaluate(right, solution, residual, now);
-    if (now.refinement.converged) s.correct(right, solution, residual, options, now);
-    now.converged = now.refinement.converged && now.hpl_scaled_residual <= hpl_threshold &&
-                    now.slate_error <= slate_threshold;
-    iterations += now.refinement.iterations;
-    if (climbs == 0 || now.converged || now.backward_error < best.backward_error) {
-      detail::scale_rows(exec, identity, solution, X, s.n, B.cols);
-      best = now;
-    }
-    exec.fence("strata::dense::solve: X is ready");
-    seconds += timer.seconds();
-    best.climbs = climbs;
-    // A is indefinite by less than the layers resolve: fp64 finds the minor.
-    bool const doubtful = now.refinement.indefinite;
-    if (last || options.refine == Refine::None || (best.converged && !doubtful)) break;
-    s.next_step = doubtful ? s.steps.size() - 1 : detail::next_layers(s.steps, s.next_step);
-    if (!s.climb()) {
-      best.converged = false;
-      break;
-    }
-  }
-  best.iterations = iterations;
-  best.seconds = seconds;
-  return best;
-}
-
-template <class ExecutionSpace>
-LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
-    ExecutionSpace const& exec, LogDeterminantOptions const& options) {
-  State& s = *state_;
-  s.require_factor("log_determinant");
-  s.use(exec);
-  double log_scaling = 0;  // log det A = log det H - 2 sum log d_i
-  if (s.analysis.d.extent(0) > 0) log_scaling = detail::sum_of_logs(exec, s.analysis.d);
-  double const of_factor = s.n == 0 ? 0 : s.log_determinant_of_factor();
-  LogDeterminantEstimate estimate;
-  if (s.report.layers.is_fp64() && s.report.shift == 0) {
-    estimate.value = of_factor;
-  } else {
-    LogDeterminantOperators<ExecutionSpace> operators;
-    using Block = typename State::Block;
-    operators.apply = [&s](Block const& X, Block const& Y) { s.apply_scaled(X, Y); };
-    operators.forward = [&s](Block const& V) { s.half_solve(Op::NoTrans, V); };
-    operators.backward = [&s](Block const& V) { s.half_solve(Op::Trans, V); };
-    estimate = dense::log_determinant(exec, s.n, of_factor, operators, options);
-  }
-  estimate.value -= 2 * log_scaling;
-  return estimate;
-}
-
-template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::factor(ExecutionSpace const& exec,
                                             MatrixRef<memory_space> const& L) const {
-  State const& s = *state_;
-  s.require_factor("factor");
+  State& s = *state_;
+  s.need_factor("factor");
   s.tree->store(exec, Uplo::Lower, L);
   if (s.analysis.d.extent(0) > 0) detail::unscale_factor(exec, s.analysis.d, L);
 }

@@ -10,11 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_Condition.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <dense/Strata_LogDeterminant.hpp>
 #include <dense/Strata_Refinement.hpp>
 #include <dense/detail/Strata_StridedMatrix.hpp>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -63,24 +65,28 @@ struct CholeskyReport {
   std::size_t stored_bytes = 0, peak_bytes = 0;  ///< of the tree, after and while it is factored
   double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;  ///< sums over the attempts
   double factor_flop_per_s = 0;  ///< of the last attempt, n^3/3 flops
+  ConditionEstimate
+      condition;  ///< as `CholeskyFactor::condition` found it; its value is 0 until then
 };
 
 /// What a solve did. Errors are those of X for A X = B as given.
 struct SolveReport {
-  RefinementReport refinement;  ///< of the last refinement, of the equilibrated system
-  bool converged = false;  ///< the refinement, and HPL's and SLATE's thresholds hold for A as given
+  RefinementReport refinement;     ///< of the X that is returned
+  bool converged = false;          ///< as the refinement says
   double backward_error = 0;       ///< max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf)
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
   double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
   std::int64_t iterations = 0;     ///< over all rungs
-  int climbs = 0;      ///< times the ladder was climbed because a refinement did not converge
-  double seconds = 0;  ///< without the factorisations of climbs, which the CholeskyReport counts
+  int climbs = 0;        ///< times the ladder was climbed because a refinement did not converge
+  std::string obstacle;  ///< to climbing on: the text of a MemoryError; empty: there was none
+  double seconds = 0;    ///< without the factorisations of climbs, which the CholeskyReport counts
 };
 
 /// A Cholesky factorisation in layers of an SPD matrix, which it solves with to fp64 accuracy.
 ///
 /// It keeps a reference to A, which must not change: residuals need it. All work runs on the instance passed to
-/// `cholesky`. Not copyable; not to be used by two threads at once.
+/// `cholesky`. Not copyable; not to be used by two threads at once. A factor that was given up for a rung which then had
+/// no memory is made again when it is next needed; whatever needs it throws MemoryError while it can't be.
 template <class ExecutionSpace>
 class CholeskyFactor {
  public:
@@ -100,20 +106,30 @@ class CholeskyFactor {
 
   /// Solve A X = B, refined in fp64 with the factor as preconditioner.
   ///
-  /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1; LayoutLeft or LayoutRight, any padding.
+  /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1; LayoutLeft or LayoutRight, any padding. X may be B,
+  ///          or overlap it in any way.
   /// Result   X; the report says whether it converged. If info() is not ok afterwards, A turned out to be indefinite
   ///          by less than the first layers could tell. Where it did not, and the ladder is on, the matrix is
-  ///          factored on the next higher rung and the solve done again; the best X found is returned.
+  ///          factored on the next higher rung and the solve done again; the best X found is returned. Where there is no
+  ///          memory for that rung, the report says so, and this object keeps the factor that it had.
   /// Sync     fences `exec`.
-  /// Memory   4 n m numbers of fp64, those of `refine`, and on devices the partial sums of products with the
+  /// Memory   3 n m numbers of fp64, those of `refine`, and on devices the partial sums of products with the
   ///          matrix and the factor: about n^2 / 100 numbers.
-  /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor or B holds a non-finite number.
+  /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor or B holds a non-finite number;
+  ///          MemoryError where there is no memory for a first X.
   template <class InView, class OutView>
   [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, InView const& B, OutView const& X,
                                   RefinementOptions const& options = {}) {
-    return solve(exec, detail::strided_matrix<ExecutionSpace, double const>(B),
-                 detail::strided_matrix<ExecutionSpace, double>(X), options);
+    return solve_strided(exec, detail::strided_matrix<ExecutionSpace, double const>(B),
+                         detail::strided_matrix<ExecutionSpace, double>(X), options);
   }
+
+  /// Estimate the condition number; `forward_error` tells from it what a solution is worth.
+  ///
+  /// Sync     fences `exec` a few times. Cost: about 5 solves of one column, with the factor alone; where it is too coarse
+  ///          to tell, as many refined ones. Memory: 2 n numbers, and those of `refine`.
+  /// Throws   ValueError if there is no factor; MemoryError.
+  ConditionEstimate condition(ExecutionSpace const& exec);
 
   /// Estimate log det A with an error bar; exact to rounding where all layers are fp64.
   ///
@@ -129,8 +145,10 @@ class CholeskyFactor {
   void factor(ExecutionSpace const& exec, MatrixRef<memory_space> const& L) const;
 
  private:
-  SolveReport solve(ExecutionSpace const& exec, detail::StridedMatrix<double const> const& B,
-                    detail::StridedMatrix<double> const& X, RefinementOptions const& options);
+  SolveReport solve_strided(ExecutionSpace const& exec,
+                            detail::StridedMatrix<double const> const& B,
+                            detail::StridedMatrix<double> const& X,
+                            RefinementOptions const& options);
   struct State;
   std::unique_ptr<State> state_;
 };

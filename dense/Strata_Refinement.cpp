@@ -7,6 +7,7 @@
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/Strata_Refinement.hpp>
 #include <dense/detail/Strata_BlockVectors.hpp>
+#include <dense/detail/Strata_Convergence.hpp>
 #include <dense/detail/Strata_CorrectionSolvers.hpp>
 #include <limits>
 #include <optional>
@@ -42,26 +43,16 @@ Refine refine_from_name(std::string_view name) {
 
 namespace {
 
-using detail::Correction, detail::Moments;
+using detail::Correction, detail::Quality, detail::worst;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-/// The larger, and NaN if one is.
-double worst(double a, double b) { return std::isnan(a) || a > b ? a : b; }
-
-/// The error of one iterate of one column.
-struct Quality {
-  double r_max = 0, r_sum = 0, x_max = 0, x_sum = 0;
-  double backward_error = 1;  ///< of x = 0, where all begins
-  double excess = infinity;   ///< by what factor the criteria are missed; <= 1 is converged
-};
 
 /// A right-hand side on its way; what is refined is A (2^-exponent x) = 2^-exponent b.
 struct Column {
   std::int64_t index = 0;
   int exponent = 0;
-  double b_max = 0;  ///< scaled
+  double b_max = 0, given_b_max = 0;  ///< scaled
   Quality now, best;
   double before = infinity;     ///< excess before the last outer step
   double reference = infinity;  ///< excess when it was last halved
@@ -70,7 +61,9 @@ struct Column {
   bool broken = false, stagnated = false;  ///< in the present phase
   bool failed = false;                     ///< b or ||A|| is not finite
 
-  bool converged() const { return best.excess <= 1; }
+  /// There is nothing left to gain, or to need.
+  bool perfect() const { return best.excess <= 1; }
+  bool converged() const { return best.shortfall <= 1; }
   bool at_its_best() const { return now.excess <= best.excess; }
   /// Before the first step, and before the first of another method.
   void begin_phase() {
@@ -103,9 +96,14 @@ class Refiner {
         W_(kernels_.allocate("strata::dense::refine::W", B.extent(1))),
         R_(kernels_.allocate("strata::dense::refine::R", B.extent(1))),
         D_(kernels_.allocate("strata::dense::refine::D", B.extent(1))),
+        unit_(operators.scaling.extent(0) > 0 ? unit_of(operators.given_norm_inf) : 1),
+        convergence_(static_cast<std::int64_t>(B.extent(0)), operators.norm_inf,
+                     operators.scaling.extent(0) > 0 ? operators.given_norm_inf * unit_ * unit_
+                                                     : operators.norm_inf,
+                     options.tolerance),
         n_(static_cast<double>(B.extent(0))),
         restart_(options.restart) {
-    report_.tolerance = options.tolerance > 0 ? options.tolerance : std::sqrt(n_) * 0x1p-52;
+    report_.tolerance = convergence_.tolerance();
   }
 
   RefinementReport run() {
@@ -120,23 +118,30 @@ class Refiner {
   }
 
  private:
+  /// The power of two that A as given is measured in: u^2 ||A|| is about 1.
+  static double unit_of(double norm) {
+    return norm > 0 && std::isfinite(norm) ? std::ldexp(1.0, -std::ilogb(norm) / 2) : 1;
+  }
+
   /// Scale the columns of B to about ||A||, set X = 0, take up all columns that are finite and not
   /// 0.
   void start() {
     kernels_.fill(X_, 0);
-    auto const size = kernels_.norms(Scalars(B_.extent(1), 1.0), B_);
+    auto const size = kernels_.magnitudes(B_, operators_.scaling, unit_);
     int const norm_exponent = detail::exponent_of(operators_.norm_inf);
     for (std::size_t j = 0; j < size.size(); ++j) {
       Column column;
-      double const b_max = size[j].max[0];
+      double const b_max = size[j].refined.max[0], given_b_max = size[j].given.max[0];
       column.index = static_cast<std::int64_t>(j);
       column.failed = !std::isfinite(b_max) || !std::isfinite(operators_.norm_inf);
       if (column.failed) {
-        column.best.backward_error = column.best.r_sum = not_a_number;
+        column.best.backward_error = column.best.refined_error = column.best.r_sum = not_a_number;
       } else {
         column.exponent = std::clamp(detail::exponent_of(b_max) - norm_exponent, -1000, 1000);
         column.b_max = std::ldexp(b_max, -column.exponent);
-        if (b_max == 0) column.best = {.backward_error = 0, .excess = 0};
+        column.given_b_max = std::ldexp(given_b_max, -column.exponent);
+        if (b_max == 0)
+          column.best = {.backward_error = 0, .refined_error = 0, .excess = 0, .shortfall = 0};
       }
       columns_.push_back(column);
     }
@@ -161,7 +166,7 @@ class Refiner {
   void phase(Refine method) {
     bool const first = report_.method == Refine::None;
     retire([&](Column const& column) {
-      return column.converged() || column.iterations >= limit(method);
+      return column.perfect() || column.iterations >= limit(method);
     });
     if (!first || !std::ranges::all_of(active_, &Column::at_its_best)) resume(method);
     for (Column* column : active_) column->begin_phase();
@@ -181,8 +186,10 @@ class Refiner {
     bool const contracts = column.now.excess <= column.before / 8;
     bool const give_way =
         options_.refine == Refine::Automatic && method == Refine::Classical && !contracts;
-    return column.converged() || column.broken || column.stagnated || give_way ||
-           !std::isfinite(column.now.backward_error) || column.iterations >= limit(method);
+    bool const gains = column.now.excess <= column.before / 2;
+    return column.perfect() || (column.converged() && !gains) || column.broken ||
+           column.stagnated || give_way || !std::isfinite(column.now.backward_error) ||
+           column.iterations >= limit(method);
   }
 
   std::int64_t limit(Refine method) const {
@@ -263,12 +270,14 @@ class Refiner {
     } else {
       operators_.apply(active(W_), active(R_));
     }
-    auto const moments = kernels_.residual(scales(-1), B_, index_, active(W_), active(R_));
+    auto const moments = kernels_.residual(scales(-1), B_, index_, active(W_), active(R_),
+                                           operators_.scaling, unit_);
     Scalars accept = scales(+1);
     bool any = false;
     for (std::size_t c = 0; c < active_.size(); ++c) {
       Column& column = *active_[c];
-      column.now = quality(moments[c], column.b_max);
+      column.now = convergence_.judge(moments[c], column.b_max, column.given_b_max,
+                                      std::ldexp(unit_, column.exponent));
       bool const finite = std::isfinite(column.now.backward_error) &&
                           std::isfinite(std::ldexp(column.now.x_max, column.exponent));
       if (finite && column.now.excess <= column.best.excess) {
@@ -279,18 +288,6 @@ class Refiner {
       }
     }
     if (any) kernels_.scatter(accept, active(W_), X_, index_);
-  }
-
-  Quality quality(Moments const& m, double b_max) const {
-    Quality q{m.max[0], m.sum[0], m.max[1], m.sum[1]};
-    double const norm = operators_.norm_inf;
-    q.backward_error = norm > 0 ? (q.r_max / norm) / (q.x_max + b_max / norm) : q.r_max / b_max;
-    q.excess = q.backward_error / report_.tolerance;
-    if (options_.tolerance == 0) {
-      double const slate = norm > 0 ? (q.r_sum / norm) / q.x_sum / n_ : infinity;
-      q.excess = worst(q.excess, worst(slate / slate_threshold, 0));
-    }
-    return q;
   }
 
   // --- the list of active columns ---------------------------------------------------------------
@@ -343,6 +340,7 @@ class Refiner {
     for (Column const& column : columns_) {
       auto const& best = column.best;
       report_.backward_error = worst(report_.backward_error, best.backward_error);
+      report_.equilibrated_error = worst(report_.equilibrated_error, best.refined_error);
       report_.iterations = std::max(report_.iterations, column.iterations);
       if (!column.converged()) {
         ++report_.unconverged_columns;
@@ -351,13 +349,10 @@ class Refiner {
       r = worst(r, std::ldexp(best.r_sum, column.exponent - largest));
       x = worst(x, std::ldexp(best.x_sum, column.exponent - largest));
     }
-    double const norm = operators_.norm_inf;
-    report_.slate_error = r == 0 && !std::isnan(norm) ? 0 : (r / norm) / x / n_;
-    report_.hpl_scaled_residual = report_.backward_error / (n_ * 0x1p-52);
-    bool const thresholds =
-        options_.tolerance > 0 ||
-        (report_.hpl_scaled_residual <= hpl_threshold && report_.slate_error <= slate_threshold);
-    report_.converged = report_.backward_error <= report_.tolerance && thresholds;
+    report_.slate_error = convergence_.slate_error(r, x);
+    report_.hpl_scaled_residual = convergence_.hpl_scaled(report_.backward_error);
+    report_.converged =
+        convergence_.holds(report_.equilibrated_error, report_.backward_error, report_.slate_error);
     if (report_.converged) report_.unconverged_columns = 0, report_.stagnated = false;
     return std::move(report_);
   }
@@ -368,6 +363,8 @@ class Refiner {
   Block B_, X_;
   Block W_, R_, D_;  // of the active columns: scaled iterate, residual, correction
   typename Kernels::Indices index_;
+  double unit_;  // of A as given
+  detail::Convergence convergence_;
   double n_;
   std::int64_t restart_;
   std::optional<detail::ConjugateGradients<Exec>> cg_;
@@ -405,6 +402,12 @@ RefinementReport refine(ExecutionSpace const& exec,
   require(options);
   STRATA_REQUIRE(ValueError, !(operators.norm_inf < 0), "refine: norm_inf is ", operators.norm_inf,
                  ", must be >= 0");
+  STRATA_REQUIRE(ShapeError,
+                 operators.scaling.extent(0) == 0 || operators.scaling.extent(0) == B.extent(0),
+                 "refine: the scaling has ", operators.scaling.extent(0), " entries, B has ",
+                 B.extent(0), " rows");
+  STRATA_REQUIRE(ValueError, !(operators.given_norm_inf < 0), "refine: given_norm_inf is ",
+                 operators.given_norm_inf, ", must be >= 0");
   if (B.extent(0) == 0 || B.extent(1) == 0) return {};
   STRATA_REQUIRE(ValueError, operators.apply && operators.precondition,
                  "refine: the operators apply and precondition must both be given");

@@ -35,7 +35,7 @@ Refine refine_from_name(std::string_view name);
 /// What to stop at, and the sizes of the inner solvers.
 struct RefinementOptions {
   Refine refine = Refine::Automatic;
-  /// On the normwise backward error. 0: sqrt(n) 2^-52, and HPL's and SLATE's thresholds as well.
+  /// On the normwise backward error, and nothing else. 0: sqrt(n) 2^-52, and HPL's and SLATE's thresholds as well.
   double tolerance = 0;
   /// Applications of M^-1 to a column. 0: 100 classical, 2000 CG and GMRES, 4000 automatic, which
   /// leaves half to GMRES.
@@ -51,7 +51,8 @@ inline constexpr double slate_threshold = 50 * 0x1p-53;  ///< SLATE's tester of 
 
 /// What the refinement did. Errors are those of the X that was returned.
 struct RefinementReport {
-  /// Each column meets the tolerance; for the default tolerance also both thresholds above.
+  /// Each column meets the tolerance; for the default tolerance also both thresholds above. Of a system that was
+  /// scaled, the system as given must, too: the tolerance where one was asked for, else the thresholds.
   bool converged = true;
   bool indefinite = false;  ///< CG met a direction p with p'A p < 0: A is not positive definite
   bool stagnated = false;   ///< a column stopped because its error no longer fell
@@ -61,8 +62,9 @@ struct RefinementReport {
   std::int64_t outer_iterations = 0;  ///< fp64 residuals after the one of M^-1 B
   std::int64_t unconverged_columns = 0;
   double tolerance = 0;  ///< that was applied
-  /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf)
+  /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), of the system as given
   double backward_error = 0;
+  double equilibrated_error = 0;   ///< the same of the system that was refined
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
   double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
   std::vector<double> history;     ///< the worst column's backward error after each outer step
@@ -77,13 +79,18 @@ struct RefinementOperators {
   /// R = M^-1 R in place. The largest magnitude of each column is below 1 and at least 1/2, or 0.
   std::function<void(Block const& R)> precondition;
   double norm_inf = 0;  ///< ||A||_inf = ||A||_1
+  /// Where A = D G D is a matrix G that was scaled, and B and X are D B_G and D^-1 X_G: the diagonal of D, powers of two,
+  /// and ||G||_inf. Errors and convergence are then judged for G X_G = B_G as well. Empty: A is as given.
+  Kokkos::View<double const*, typename ExecutionSpace::memory_space> scaling;
+  double given_norm_inf = 0;
 };
 
 /// Solve A X = B to fp64 backward error with the low-precision preconditioner M ~ A.
 ///
 /// The outer loop computes R = B - A X in fp64 for all unfinished columns at once, solves A D = R
 /// by the method chosen and adds D. Columns that are done, or can't be helped, leave. Each column
-/// of B is scaled by a power of two, so neither huge nor tiny columns matter.
+/// of B is scaled by a power of two, so neither huge nor tiny columns matter. A column that has converged goes on only
+/// while a step halves what is above the tolerance.
 ///
 /// Shape    B, X: n x m, n >= 0, m >= 0, any leading dimension; X must not overlap B.
 /// Result   X is each column's best iterate, always finite (0 where nothing better was found). A

@@ -20,8 +20,8 @@ namespace strata::dense {
 ///          *info = j and the blocks hold no defined numbers.
 /// Sync     on the instance of `blas`; *info stays on the device. On a device, trees of several
 ///          panels also use `blas.urgent()`, which the instance waits for. No status is read on the
-///          way; fences where scratch grows, so not in a second call for the sizes of the first. Cost
-///          n^3/3 flops.
+///          way; fences where scratch grows, so not in a second call for the sizes of the first. A host
+///          looks at *info after each leaf and ends where it is not 0. Cost n^3/3 flops.
 /// Memory   scratch of `blas` for copies of operands, which it keeps: at most the largest off-diagonal block (n^2/4 numbers, in
 ///          a tree of several panels its columns of one panel) for each of two operands whose
 ///          precision isn't their product's, and one more in fp16 for a block that is kept in fp8;

@@ -10,30 +10,28 @@ namespace strata::dense::detail {
 
 template <class Exec>
 void BlockVectors<Exec>::reserve(std::int64_t cols, std::int64_t steps) {
-  using Kokkos::view_alloc, Kokkos::WithoutInitializing;
-  auto const none = WithoutInitializing;
-  if (static_cast<std::size_t>(cols) > moments_.extent(1)) {
-    std::string const label = "strata::dense::refine::moments";
-    moments_ = decltype(moments_)(view_alloc(exec_, none, label), chunks_, cols);
-    host_moments_ = decltype(host_moments_)(view_alloc(none, label + "_host"), chunks_, cols);
+  using strata::detail::allocate, strata::detail::allocate_on_host;
+  std::string const label = "strata::dense::refine::";
+  auto const moments = static_cast<std::size_t>(chunks_ * cols);
+  if (moments > moments_.extent(0)) {
+    moments_ = allocate<decltype(moments_)>(exec_, label + "moments", moments);
+    host_moments_ = allocate_on_host<decltype(host_moments_)>(label + "moments_host", moments);
   }
   auto const products = static_cast<std::size_t>(chunks_ * cols * steps);
   if (products <= products_.extent(0) && arena_.extent(0) > 0) return;
   exec_.fence("strata::dense::refine::reserve");
-  std::string const label = "strata::dense::refine::";
-  products_ = Coefficients(view_alloc(exec_, none, label + "products"), products);
-  host_products_ = decltype(host_products_)(view_alloc(none, label + "products_host"), products);
+  products_ = allocate<Coefficients>(exec_, label + "products", products);
+  host_products_ = allocate_on_host<decltype(host_products_)>(label + "products_host", products);
   auto const arena = static_cast<std::size_t>(8 * cols + 2 * cols * steps);
-  arena_ = Coefficients(view_alloc(exec_, none, label + "coefficients"), arena);
-  host_arena_ = decltype(host_arena_)(view_alloc(none, label + "coefficients_host"), arena);
+  arena_ = allocate<Coefficients>(exec_, label + "coefficients", arena);
+  host_arena_ = allocate_on_host<decltype(host_arena_)>(label + "coefficients_host", arena);
   used_ = 0;
 }
 
 template <class Exec>
 auto BlockVectors<Exec>::indices(std::vector<std::int64_t> const& list) const -> Indices {
-  Indices result(
-      Kokkos::view_alloc(exec_, Kokkos::WithoutInitializing, "strata::dense::refine::index"),
-      list.size());
+  auto const result =
+      strata::detail::allocate<Indices>(exec_, "strata::dense::refine::index", list.size());
   Kokkos::View<std::int64_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
       list.data(), list.size());
   Kokkos::deep_copy(exec_, result, host);
@@ -86,30 +84,33 @@ void BlockVectors<Exec>::for_each(char const* label, std::int64_t cols, Body con
 }
 
 template <class Exec>
-template <class Body>
-std::vector<Moments> BlockVectors<Exec>::reduce(char const* label, std::int64_t cols,
-                                                Body const& body) {
+template <class Result, class Body>
+std::vector<Result> BlockVectors<Exec>::reduce(char const* label, std::int64_t cols,
+                                               Body const& body) {
+  static_assert(sizeof(Result) <= sizeof(MomentsOfBoth));
   auto const rows = rows_, chunks = chunks_;
-  auto const partial = moments_;
+  auto* const partial = reinterpret_cast<Result*>(moments_.data());
   Kokkos::parallel_for(
       label, Policy(exec_, static_cast<int>(chunks * cols), Kokkos::AUTO),
       KOKKOS_LAMBDA(Team const& team) {
         Chunk const chunk(team.league_rank(), chunks, rows);
-        Moments total;
+        Result total;
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, chunk.first, chunk.last),
-            [&](std::int64_t i, Moments& moments) { body(i, chunk.column, moments); },
-            Kokkos::Sum<Moments>(total));
-        Kokkos::single(Kokkos::PerTeam(team), [&] { partial(chunk.number, chunk.column) = total; });
+            [&](std::int64_t i, Result& moments) { body(i, chunk.column, moments); },
+            Kokkos::Sum<Result>(total));
+        Kokkos::single(Kokkos::PerTeam(team),
+                       [&] { partial[chunk.number + chunks * chunk.column] = total; });
       });
-  std::pair const range(std::int64_t(0), cols);
-  Kokkos::deep_copy(exec_, Kokkos::subview(host_moments_, Kokkos::ALL, range),
-                    Kokkos::subview(moments_, Kokkos::ALL, range));
+  constexpr std::int64_t in_one = sizeof(MomentsOfBoth) / sizeof(Result);
+  std::pair const range(std::int64_t(0), (chunks * cols + in_one - 1) / in_one);
+  Kokkos::deep_copy(exec_, Kokkos::subview(host_moments_, range), Kokkos::subview(moments_, range));
   exec_.fence("strata::dense::refine::moments");
   used_ = 0;
-  std::vector<Moments> result(cols);
+  auto const* const found = reinterpret_cast<Result const*>(host_moments_.data());
+  std::vector<Result> result(cols);
   for (std::int64_t c = 0; c < cols; ++c)
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) result[c] += host_moments_(chunk, c);
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) result[c] += found[chunk + chunks * c];
   return result;
 }
 
@@ -158,11 +159,39 @@ std::vector<Moments> BlockVectors<Exec>::norms(Scalars const& s, Block const& X)
 }
 
 template <class Exec>
-std::vector<Moments> BlockVectors<Exec>::residual(Scalars const& s, Block const& B,
-                                                  Indices const& index, Block const& W,
-                                                  Block const& R) {
+std::vector<MomentsOfBoth> BlockVectors<Exec>::magnitudes(Block const& B, Scaling const& d,
+                                                          double u) {
+  bool const scaled = d.extent(0) > 0;
+  return reduce<MomentsOfBoth>(
+      "strata::dense::refine::magnitudes", B.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, MomentsOfBoth& m) {
+        double const b = B(i, c);
+        m.refined.see(0, b);
+        m.given.see(0, scaled ? b * (u / d(i)) : b);
+      });
+}
+
+template <class Exec>
+std::vector<MomentsOfBoth> BlockVectors<Exec>::residual(Scalars const& s, Block const& B,
+                                                        Indices const& index, Block const& W,
+                                                        Block const& R, Scaling const& d,
+                                                        double u) {
   auto const factor = upload(s);
-  return reduce(
+  if (d.extent(0) > 0)
+    return reduce<MomentsOfBoth>(
+        "strata::dense::refine::residual", R.extent(1),
+        KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, MomentsOfBoth& m) {
+          double const w = W(i, c), r = factor(c) * B(i, index(c)) - R(i, c);
+          R(i, c) = r;
+          m.refined.see(0, r);
+          m.refined.see(1, w);
+          double const given_r = r * (u / d(i)), given_w = w * d(i) / u;
+          m.given.sum[0] += Kokkos::abs(given_r);
+          m.given.sum[1] += Kokkos::abs(given_w);
+          m.given.see(0, given_r);
+          m.given.see(1, given_w);
+        });
+  auto const found = reduce(
       "strata::dense::refine::residual", R.extent(1),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
         double const w = W(i, c), r = factor(c) * B(i, index(c)) - R(i, c);
@@ -172,6 +201,9 @@ std::vector<Moments> BlockVectors<Exec>::residual(Scalars const& s, Block const&
         m.see(0, r);
         m.see(1, w);
       });
+  std::vector<MomentsOfBoth> result;
+  for (Moments const& m : found) result.push_back({m, m});
+  return result;
 }
 
 template <class Exec>

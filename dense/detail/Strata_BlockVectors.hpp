@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <core/detail/Strata_Allocate.hpp>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -33,11 +34,26 @@ struct Moments {
   }
 };
 
+/// The moments of a column in two systems: (D A D) (D^-1 X) = D B, which is refined, and A X = B.
+struct MomentsOfBoth {
+  Moments refined, given;
+
+  KOKKOS_INLINE_FUNCTION MomentsOfBoth& operator+=(MomentsOfBoth const& other) {
+    refined += other.refined;
+    given += other.given;
+    return *this;
+  }
+};
+
 }  // namespace strata::dense::detail
 
 template <>
 struct Kokkos::reduction_identity<strata::dense::detail::Moments> {
   KOKKOS_FORCEINLINE_FUNCTION static strata::dense::detail::Moments sum() { return {}; }
+};
+template <>
+struct Kokkos::reduction_identity<strata::dense::detail::MomentsOfBoth> {
+  KOKKOS_FORCEINLINE_FUNCTION static strata::dense::detail::MomentsOfBoth sum() { return {}; }
 };
 
 namespace strata::dense::detail {
@@ -69,6 +85,7 @@ class BlockVectors {
   using Basis = Kokkos::View<double***, Kokkos::LayoutLeft, MemorySpace>;  ///< row, column, step
   using Indices = Kokkos::View<std::int64_t*, MemorySpace>;
   using Scalars = std::vector<double>;  ///< one per column, or step + column * steps
+  using Scaling = Kokkos::View<double const*, MemorySpace>;
 
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   using Team = typename Policy::member_type;
@@ -83,10 +100,10 @@ class BlockVectors {
   void reserve(std::int64_t cols, std::int64_t steps);
 
   Block allocate(std::string const& label, std::int64_t cols) const {
-    return Block(Kokkos::view_alloc(exec_, Kokkos::WithoutInitializing, label), rows_, cols);
+    return strata::detail::allocate<Block>(exec_, label, rows_, cols);
   }
   Basis allocate(std::string const& label, std::int64_t cols, std::int64_t steps) const {
-    return Basis(Kokkos::view_alloc(exec_, Kokkos::WithoutInitializing, label), rows_, cols, steps);
+    return strata::detail::allocate<Basis>(exec_, label, rows_, cols, steps);
   }
   /// A list of columns in device memory; fences.
   Indices indices(std::vector<std::int64_t> const& list) const;
@@ -99,8 +116,11 @@ class BlockVectors {
   void unit_vectors(Block const& A);
   /// sum[0] = sum (s x)^2, max[0] = max |s x|
   std::vector<Moments> norms(Scalars const& s, Block const& X);
-  /// R = s B(:, index) - R;  sum[0], max[0] of |r|;  sum[1], max[1] of |w|
-  std::vector<Moments> residual(Scalars const& s, Block const& B, Indices const& index, Block const& W, Block const& R);
+  /// max[0] = max |b|;  as given max |u b / d|;  an empty d: both are the same
+  std::vector<MomentsOfBoth> magnitudes(Block const& B, Scaling const& d, double u);
+  /// R = s B(:, index) - R;  sum[0], max[0] of |r|;  sum[1], max[1] of |w|;  as given the same of u r / d and d w / u;
+  /// an empty d: both are the same
+  std::vector<MomentsOfBoth> residual(Scalars const& s, Block const& B, Indices const& index, Block const& W, Block const& R, Scaling const& d, double u);
   /// W = s X(:, index)
   void gather(Scalars const& s, Block const& X, Indices const& index, Block const& W);
   /// X(:, index) = s W
@@ -129,8 +149,8 @@ class BlockVectors {
   template <class Body>
   void for_each(char const* label, std::int64_t cols, Body const& body);
   /// body(i, c, moments) for each entry; the moments of each column. Fences.
-  template <class Body>
-  std::vector<Moments> reduce(char const* label, std::int64_t cols, Body const& body);
+  template <class Result = Moments, class Body>
+  std::vector<Result> reduce(char const* label, std::int64_t cols, Body const& body);
 
  private:
   using HostSpace =
@@ -143,8 +163,8 @@ class BlockVectors {
 
   Exec exec_;
   std::int64_t rows_, chunks_;
-  Kokkos::View<Moments**, Kokkos::LayoutLeft, MemorySpace> moments_;  // chunk, column
-  Kokkos::View<Moments**, Kokkos::LayoutLeft, HostSpace> host_moments_;
+  Kokkos::View<MomentsOfBoth*, MemorySpace> moments_;  // chunk + chunks * column
+  Kokkos::View<MomentsOfBoth*, HostSpace> host_moments_;
   Coefficients products_;  // chunk + chunks * (step + steps * column)
   Kokkos::View<double*, HostSpace> host_products_;
   Coefficients arena_;  // coefficients of kernels enqueued since the last fence

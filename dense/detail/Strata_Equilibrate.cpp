@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <core/detail/Strata_Allocate.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <dense/detail/Strata_Equilibrate.hpp>
@@ -185,14 +186,13 @@ Analysis<typename ExecutionSpace::memory_space> analyse(
   bool const lower = uplo == Uplo::Lower;
   Triangle const triangle{A.template as<double>(), n, lower ? 1 : A.ld, lower ? A.ld : 1};
   if (equilibrate)
-    result.d = Kokkos::View<double*, MemorySpace>(
-        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::dense::analyse::scaling"),
-        n);
+    result.d = strata::detail::allocate<Kokkos::View<double*, MemorySpace>>(
+        exec, "strata::dense::analyse::scaling", n);
   std::int64_t const bad =
       choose_scaling(exec, triangle, result.d, result.smallest_scaling, result.largest_scaling);
   result.bad_diagonal = bad == none ? 0 : bad + 1;
-  Kokkos::View<double* [2], MemorySpace> const sums(
-      Kokkos::view_alloc(exec, "strata::dense::analyse::sums"), n);
+  auto const sums = strata::detail::allocate_zeros<Kokkos::View<double* [2], MemorySpace>>(
+      exec, "strata::dense::analyse::sums", n);
   if constexpr (!strata::detail::runs_on_host<ExecutionSpace>)
     sum_rows(exec, triangle, result.d, sums);
   else if (equilibrate)

@@ -58,15 +58,6 @@ void require_finite(ExecutionSpace const& exec, Block const& B) {
                  " of B holds a non-finite number");
 }
 
-/// Y += X.
-template <class ExecutionSpace, class Block>
-void add(ExecutionSpace const& exec, Block const& X, Block const& Y) {
-  strata::detail::for_each_element(
-      "strata::dense::solve::add", exec, static_cast<std::int64_t>(Y.extent(0)),
-      static_cast<std::int64_t>(Y.extent(1)),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { Y(i, j) += X(i, j); });
-}
-
 template <class ExecutionSpace, class ScalingView, class T>
 void unscale_rows(ExecutionSpace const& exec, ScalingView const& d, T* l, std::int64_t n,
                   std::int64_t ld) {

@@ -3,6 +3,7 @@
 #ifndef STRATA_DETAIL_LADDER_HPP
 #define STRATA_DETAIL_LADDER_HPP
 
+#include <core/detail/Strata_Team.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <dense/Strata_Cholesky.hpp>
@@ -49,6 +50,28 @@ inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next)
          steps[next].shift >= last.shift)
     ++next;
   return next;
+}
+
+/// Whether it is time to factor the leading block of order `failed` in fp64, after a breakdown there and before the step
+/// `next`: that tells a matrix that is not positive definite from one that needs a higher rung. `minors` is the order of
+/// the last such block that held.
+///
+/// A matrix that is positive definite pays for few such blocks: each is followed by higher layers, or at least twice as
+/// much work as the one before; and on devices, whose fp64 is many times slower, none of the latter costs more than the
+/// rungs of the same layers. The last rung of a host tells as much itself, and stops where it breaks down.
+template <class ExecutionSpace>
+bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64_t n,
+                    std::int64_t failed, std::int64_t minors) {
+  constexpr bool on_host = strata::detail::runs_on_host<ExecutionSpace>;
+  auto const cube = [](std::int64_t order) {
+    auto const x = static_cast<double>(order);
+    return x * x * x;
+  };
+  bool const is_last = next + 1 == steps.size();
+  if (failed <= minors || (is_last && on_host)) return false;
+  if (!is_last && !(steps[next].layers == steps[next - 1].layers)) return true;
+  constexpr double fp64_cost = on_host ? 1 : 4;
+  return cube(failed) >= 2 * cube(minors) && fp64_cost * cube(failed) <= cube(n);
 }
 
 /// Iterations after which a refinement costs more than a factorisation on the next rung: an iteration reads the

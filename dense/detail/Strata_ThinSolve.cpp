@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <core/detail/Strata_Allocate.hpp>
 #include <core/detail/Strata_BatchedSum.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <core/detail/Strata_Pack.hpp>
@@ -333,14 +334,11 @@ ThinSolve<ExecutionSpace>::ThinSolve(ExecutionSpace const& exec, Tree const& tre
   }
   Kokkos::View<FactorStrip*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
       all.data(), all.size());
-  strips_ = Strips(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::dense::ThinSolve::strips"),
-      all.size());
+  strips_ = strata::detail::allocate<Strips>(exec, "strata::dense::ThinSolve::strips", all.size());
   Kokkos::deep_copy(exec, strips_, host);
   auto const numbers = static_cast<std::size_t>(padded() + leaf_size_ * (1 + items_));
-  memory_ = Kokkos::View<std::byte*, memory_space>(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::dense::ThinSolve::sums"),
-      numbers * traits(precision_).bytes);
+  memory_ = strata::detail::allocate<Kokkos::View<std::byte*, memory_space>>(
+      exec, "strata::dense::ThinSolve::sums", numbers * traits(precision_).bytes);
   exec.fence("strata::dense::ThinSolve: strips");
 }
 

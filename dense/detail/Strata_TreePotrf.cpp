@@ -28,7 +28,7 @@ void TreePotrf<ExecutionSpace>::operator()() {
   ExecutionSpace const &bulk = bulk_.blas().exec(), &diagonal = diagonal_.blas().exec();
   std::size_t const count = tree_.panels().size();
   bulk_.potrf(tree_, panel(0), info_);
-  for (std::size_t p = 0; p + 1 < count; ++p) {
+  for (std::size_t p = 0; p + 1 < count && !bulk_.broke_down(info_); ++p) {
     auto blocks = pieces(panel(p));
     reach_next(panel(p), panel(p + 1), blocks.front());
     enqueue_wait(diagonal, bulk);

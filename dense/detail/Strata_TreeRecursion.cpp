@@ -42,11 +42,22 @@ template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::potrf(Tree const& tree, Node const& A, InfoView const& info) {
   if (A.is_leaf()) return factor_leaf(tree, A, info);
   potrf(tree, tree.left(A), info);  // A11 = L11 L11^T
+  if (broke_down(info)) return;
   auto A21 = panel(A, 0, A.first_size);
   solve(tree, tree.left(A), A21);  // L21 = A21 L11^-T
   finish(tree, A21, tree.strips(A).front().stored);
   syrk(tree, tree.right(A), -1, A21.solution);  // A22 -= L21 L21^T
   potrf(tree, tree.right(A), info);             // A22 = L22 L22^T
+}
+
+template <class ExecutionSpace>
+bool TreeRecursion<ExecutionSpace>::broke_down(InfoView const& info) const {
+  if constexpr (strata::detail::runs_on_host<ExecutionSpace>) {
+    blas_.exec().fence("strata::dense::tree_potrf: look at the pivot status");
+    return info() != 0;
+  } else {
+    return false;
+  }
 }
 
 template <class ExecutionSpace>

@@ -49,8 +49,11 @@ class TreeRecursion {
   explicit TreeRecursion(LeafBlas<ExecutionSpace>& blas, int first_slot = 0)
       : blas_(blas), first_slot_(first_slot) {}
 
-  /// Algorithm 1: working A = L L^T, finished blocks in their stored copies.
+  /// Algorithm 1: working A = L L^T, finished blocks in their stored copies. A host ends where it breaks down.
   void potrf(Tree const& tree, Node const& A, InfoView const& info);
+
+  /// Whether the factorisation has failed, as far as a host may look at it; a device goes on without a fence.
+  bool broke_down([[maybe_unused]] InfoView const& info) const;
 
   /// Algorithm 2 within the factorisation: X = B L^-T for rows B below the diagonal block L.
   void solve(Tree const& tree, Node const& L, Panel<memory_space> const& B);

@@ -148,7 +148,13 @@ void residual_and_lists_follow_the_formulas(std::size_t n) {
   auto const B = Device::copy(whole), W = Device::copy(f.X), R = Device::copy(f.Y);
   std::vector<std::int64_t> const list{0, 2, 4};
   auto const index = f.kernels.indices(list);
-  auto const moments = f.kernels.residual(f.t, B, index, W, R);
+  auto const plain = f.kernels.residual(f.t, B, index, W, R, {}, 1);
+  std::vector<Moments> moments;
+  for (auto const& both : plain) {
+    moments.push_back(both.refined);
+    EXPECT_EQ(both.given.sum[0], both.refined.sum[0]);
+    EXPECT_EQ(both.given.max[1], both.refined.max[1]);
+  }
   HostMatrix const r =
       each(n, 3, [&](auto i, auto c) { return f.t[c] * whole(i, list[c]) - f.Y(i, c); });
   expect_equal(Device::read(R), r);
@@ -179,6 +185,40 @@ void residual_and_lists_follow_the_formulas(std::size_t n) {
 }
 TYPED_TEST(BlockVectorKernels, ResidualAndListsFollowTheFormulas) {
   for (std::size_t const n : sizes) residual_and_lists_follow_the_formulas<TypeParam>(n);
+}
+
+// r and w as they are, and as u r / d and d w / u.
+template <class Exec>
+void moments_of_both_systems_follow_the_formulas(std::size_t n) {
+  Fixture<Exec> f{n};
+  using Device = OnDevice<Exec>;
+  double const u = 0.25;
+  Kokkos::View<double*, Exec> const scaling("strata::test::d", n);
+  auto const mirror = Kokkos::create_mirror_view(scaling);
+  for (std::size_t i = 0; i < n; ++i) mirror(i) = std::ldexp(1.0, static_cast<int>(i % 7) - 3);
+  Kokkos::deep_copy(scaling, mirror);
+  auto const d = [](std::size_t i) { return std::ldexp(1.0, static_cast<int>(i % 7) - 3); };
+  auto const B = Device::copy(f.Z), W = Device::copy(f.X), R = Device::copy(f.Y);
+  auto const sizes_of_b = f.kernels.magnitudes(B, scaling, u);
+  auto const both = f.kernels.residual(f.t, B, f.kernels.indices({0, 1, 2}), W, R, scaling, u);
+  HostMatrix const r = Device::read(R);
+  for (std::size_t c = 0; c < 3; ++c) {
+    auto const b_of = [&](auto i) { return f.Z(i, c); };
+    auto const r_of = [&](auto i) { return r(i, c) * u / d(i); };
+    auto const w_of = [&](auto i) { return f.X(i, c) * d(i) / u; };
+    EXPECT_EQ(r(0, c), f.t[c] * f.Z(0, c) - f.Y(0, c));
+    EXPECT_EQ(sizes_of_b[c].refined.max[0], largest(n, b_of));
+    EXPECT_EQ(sizes_of_b[c].given.max[0], largest(n, [&](auto i) { return b_of(i) * u / d(i); }));
+    EXPECT_EQ(both[c].refined.max[0], largest(n, [&](auto i) { return r(i, c); }));
+    EXPECT_EQ(both[c].refined.max[1], largest(n, [&](auto i) { return f.X(i, c); }));
+    EXPECT_EQ(both[c].given.max[0], largest(n, r_of));
+    EXPECT_EQ(both[c].given.max[1], largest(n, w_of));
+    expect_close(both[c].given.sum[0], sum(n, [&](auto i) { return std::abs(r_of(i)); }), n);
+    expect_close(both[c].given.sum[1], sum(n, [&](auto i) { return std::abs(w_of(i)); }), n);
+  }
+}
+TYPED_TEST(BlockVectorKernels, MomentsOfBothSystemsFollowTheFormulas) {
+  for (std::size_t const n : sizes) moments_of_both_systems_follow_the_formulas<TypeParam>(n);
 }
 
 template <class Exec>

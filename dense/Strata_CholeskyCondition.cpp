@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <core/detail/Strata_Instantiate.hpp>
+#include <dense/Strata_Cholesky.hpp>
+#include <dense/detail/Strata_CholeskyState.hpp>
+#include <dense/detail/Strata_NormEstimate.hpp>
+#include <vector>
+
+namespace strata::dense {
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::apply_to_host(
+    std::vector<double>& V, std::function<void(Block const&)> const& work) {
+  Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
+      V.data(), static_cast<std::size_t>(n), V.size() / static_cast<std::size_t>(n));
+  Block const device =
+      block(static_cast<std::int64_t>(host.extent(1)), "strata::dense::condition::V");
+  Kokkos::deep_copy(exec, device, host);
+  work(device);
+  Kokkos::deep_copy(exec, host, device);
+  exec.fence("strata::dense::condition: V is ready");
+}
+
+// The factor is that of M = H + E with ||E|| of some units of roundoff and the shift: ||M^-1|| is near ||H^-1|| while
+// their product with it is below one.
+template <class ExecutionSpace>
+ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition() {
+  constexpr double units = 4;
+  ConditionEstimate result;
+  auto const solve_with_factor = [this](Block const& V) {
+    half_solve(Op::NoTrans, V);
+    half_solve(Op::Trans, V);
+  };
+  auto found = detail::estimate_norm(
+      n, [&](std::vector<double>& V) { apply_to_host(V, solve_with_factor); });
+  result.value = analysis.scaled_norm * found.value;
+  result.solves = found.applications;
+  double const distance = units * report.layers.unit_roundoff() + report.shift;
+  if ((report.layers.is_fp64() && report.shift == 0) || result.value * distance <= 0.5)
+    return result;
+  result.refined = true;
+  auto const solve = [&](Block const& V) {
+    Block const Y =
+        block(static_cast<std::int64_t>(V.extent(1)), "strata::dense::condition::solution");
+    result.converged &= refined(V, Y, {}).converged;
+    Kokkos::deep_copy(exec, V, Y);
+  };
+  found = detail::estimate_norm(n, [&](std::vector<double>& V) { apply_to_host(V, solve); });
+  result.value = std::max(result.value, analysis.scaled_norm * found.value);
+  result.solves += found.applications;
+  return result;
+}
+
+template <class ExecutionSpace>
+ConditionEstimate CholeskyFactor<ExecutionSpace>::condition(ExecutionSpace const& exec) {
+  Kokkos::Profiling::ScopedRegion const region("strata::dense::condition");
+  State& s = *state_;
+  s.use(exec);
+  s.need_factor("condition");
+  Kokkos::Timer const timer;
+  ConditionEstimate result;
+  if (s.n > 0) result = s.condition();
+  result.seconds = timer.seconds();
+  s.report.condition = result;
+  return result;
+}
+
+#define STRATA_INSTANTIATE(Exec) \
+  template ConditionEstimate CholeskyFactor<Exec>::condition(Exec const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::dense

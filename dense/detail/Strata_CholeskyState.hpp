@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_CHOLESKY_STATE_HPP
+#define STRATA_DETAIL_CHOLESKY_STATE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <dense/Strata_Cholesky.hpp>
+#include <dense/detail/Strata_Equilibrate.hpp>
+#include <dense/detail/Strata_Ladder.hpp>
+#include <dense/detail/Strata_LowSolve.hpp>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace strata::dense {
+
+/// What a factor consists of: the matrix as it was analysed, the rungs, and the tree of the rung that held.
+///
+/// H = D A D is the matrix that is factored.
+template <class ExecutionSpace>
+struct CholeskyFactor<ExecutionSpace>::State {
+  using Tree = BlockTree<LayerList, ExecutionSpace>;
+  using Block = Kokkos::View<double**, Kokkos::LayoutLeft, memory_space>;
+  using Info64 = typename LeafBlas<ExecutionSpace>::InfoView;
+
+  State(ExecutionSpace const& space, MatrixView const& matrix, LayerList const& layers,
+        CholeskyOptions const& choices);
+
+  // --- the ladder (Strata_Cholesky.cpp) ---
+
+  void analyse(LayerList const& layers);
+  /// Factor on the next rung that holds; false if none does. An exception leaves the rung that held, whose factor
+  /// `need_factor` makes again.
+  bool climb();
+  /// Nothing above this rung is tried any more.
+  void end_ladder() { next_step = steps.size(); }
+  bool at_the_top() const { return next_step >= steps.size(); }
+  /// Factor on one rung; an exception leaves no factor.
+  Info attempt(detail::Step const& step);
+  Info load_and_factor(Tree& into, double shift);
+  void find_minor(std::int64_t order);
+  void give_up(detail::Step const& step, Info found);
+  void describe(detail::Step const& step);
+  void describe_scales();
+  /// Refuses, or makes the factor again that was given up for a rung which then had no memory.
+  void need_factor(char const* function);
+  /// Continue on another instance: the work enqueued on the old one has ended.
+  void use(ExecutionSpace const& other);
+
+  // --- the solve (Strata_CholeskySolve.cpp) ---
+
+  Block block(std::int64_t cols, char const* label) const;
+  /// Y = H X.
+  void apply_scaled(Block const& X, Block const& Y);
+  /// V = L^-1 V or L^-T V in fp64 arithmetic.
+  void half_solve(Op op, Block const& V);
+  RefinementReport refined(Block const& B, Block const& Y, RefinementOptions const& asked);
+  SolveReport solve(detail::StridedMatrix<double const> const& B,
+                    detail::StridedMatrix<double> const& X, RefinementOptions const& asked);
+  double log_determinant_of_factor() const;
+
+  // --- the condition (Strata_CholeskyCondition.cpp) ---
+
+  ConditionEstimate condition();
+  /// Work on a block that comes from the host and goes back to it.
+  void apply_to_host(std::vector<double>& V, std::function<void(Block const&)> const& work);
+
+  ExecutionSpace exec;
+  MatrixView view;  // keeps A alive
+  MatrixRef<memory_space> A;
+  Uplo uplo;
+  CholeskyOptions options;
+  std::int64_t n;
+  std::unique_ptr<LeafBlas<ExecutionSpace>> blas;
+  std::unique_ptr<Tree> tree;
+  std::unique_ptr<detail::LowSolve<ExecutionSpace>> low_solve;  // of the tree
+  Block scaled;                                                 // D X
+  detail::Analysis<memory_space> analysis;
+  std::vector<detail::Step> steps;
+  std::size_t next_step = 0;
+  std::size_t held = 0;     // the step whose factor there is, or was
+  bool factored = false;    // the tree holds it
+  std::int64_t minors = 0;  // leading minors up to this order are positive in fp64
+  Info info = Info::success();
+  CholeskyReport report;
+};
+
+}  // namespace strata::dense
+
+#endif
