@@ -48,7 +48,8 @@ ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition() {
     Kokkos::deep_copy(exec, V, Y);
   };
   found = detail::estimate_norm(n, [&](std::vector<double>& V) { apply_to_host(V, solve); });
-  result.value = std::max(result.value, analysis.scaled_norm * found.value);
+  double const refined_value = analysis.scaled_norm * found.value;
+  result.value = result.converged ? refined_value : std::max(result.value, refined_value);
   result.solves += found.applications;
   return result;
 }

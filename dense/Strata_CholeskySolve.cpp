@@ -68,6 +68,16 @@ SolveReport report_of(RefinementReport&& refinement) {
   return report;
 }
 
+// Columns whose solution is beyond the range of fp64 are 0, whose backward error is 1.
+void note_lost_columns(std::int64_t lost, std::int64_t n, SolveReport& report) {
+  if (lost == 0) return;
+  report.converged = report.refinement.converged = false;
+  report.refinement.unconverged_columns = std::max(report.refinement.unconverged_columns, lost);
+  report.backward_error = report.refinement.backward_error = 1;
+  report.hpl_scaled_residual = report.refinement.hpl_scaled_residual =
+      1 / (static_cast<double>(n) * 0x1p-52);
+}
+
 }  // namespace
 
 // H Y = D B, X = D Y. Nothing of B is read after its first copy, so that X may lie on it.
@@ -89,6 +99,7 @@ SolveReport CholeskyFactor<ExecutionSpace>::State::solve(
     Kokkos::Timer const timer;
     SolveReport now = report_of(refined(right, solution, asked));
     bool const indefinite = now.refinement.indefinite;
+    note_lost_columns(detail::drop_overflow(exec, analysis.d, solution), n, now);
     iterations += now.refinement.iterations;
     if (solves++ == 0 || now.converged || now.backward_error < best.backward_error) {
       detail::scale_rows(exec, analysis.d, solution, X, n, B.cols);
@@ -179,9 +190,10 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   // ||A^-1|| <= ||M^-1|| / the least eigenvalue of L^-1 A L^-T
   estimate.rounding_error =
       log_determinant_rounding(exec, s.n, of_factor, operators, options) / estimate.lowest;
-  // The logarithms of powers of two have an error of their own, relative to their sum.
+  // The logarithm of a power of two and the difference are rounded, too.
   estimate.rounding_error += 0x1p-52 * std::abs(2 * log_scaling);
   estimate.value -= 2 * log_scaling;
+  estimate.rounding_error += 0x1p-53 * std::abs(estimate.value);
   return estimate;
 }
 

@@ -28,15 +28,42 @@ double log_diagonal(ExecutionSpace const& exec,
   return sum;
 }
 
-/// sum_i log d_i. Fences.
+/// sum_i log d_i of powers of two: their exponents are summed exactly. Fences.
 template <class ExecutionSpace, class ScalingView>
 double sum_of_logs(ExecutionSpace const& exec, ScalingView const& d) {
   double sum = 0;
   Kokkos::parallel_reduce(
       "strata::dense::log_determinant::scaling",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, d.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t i, double& part) { part += Kokkos::log(d(i)); }, sum);
-  return sum;
+      KOKKOS_LAMBDA(std::int64_t i, double& part) { part += Kokkos::round(Kokkos::log2(d(i))); },
+      sum);
+  return 0.69314718055994530942 * sum;
+}
+
+/// Y's columns of which a number d_i y_ij is not finite become 0; how many. Fences.
+template <class ExecutionSpace, class ScalingView, class Block>
+std::int64_t drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Block const& Y) {
+  auto const rows = static_cast<std::int64_t>(d.extent(0)),
+             cols = static_cast<std::int64_t>(Y.extent(1));
+  std::int64_t dropped = 0;
+  if (rows == 0 || cols == 0) return dropped;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  Kokkos::parallel_reduce(
+      "strata::dense::solve::drop_overflow", Policy(exec, static_cast<int>(cols), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team, std::int64_t& count) {
+        std::int64_t const j = team.league_rank();
+        int lost = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamVectorRange(team, rows),
+            [&](std::int64_t i, int& value) { value += Kokkos::isfinite(d(i) * Y(i, j)) ? 0 : 1; },
+            lost);
+        if (lost == 0) return;
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(team, rows),
+                             [&](std::int64_t i) { Y(i, j) = 0; });
+        Kokkos::single(Kokkos::PerTeam(team), [&] { count += 1; });
+      },
+      dropped);
+  return dropped;
 }
 
 /// Check a right-hand side. Fences.

@@ -74,6 +74,10 @@ class System {
   double scaling(std::int64_t i) const { return scaling_[static_cast<std::size_t>(i)]; }
   /// What all numbers were multiplied by.
   double size() const { return size_; }
+  /// Whether fp64 can factor it as it is: near the ends of its range it needs the equilibration.
+  bool is_in_range(CholeskyOptions const& choices) const {
+    return choices.equilibrate || (size_ >= 1e-200 && size_ <= 1e200);
+  }
   Wide norm() const {
     Wide norm = 0;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -222,8 +226,10 @@ struct Vectors {
   double right_hand_side(std::int64_t i, std::int64_t j) const { return B.before(i, j); }
 };
 
-/// max_j ||b_j - A x_j|| / (||A|| ||x_j|| + ||b_j||); infinite if X is not finite.
+/// max_j ||b_j - A x_j|| / (||A|| ||x_j|| + ||b_j||); infinite if X is not finite. What is below `resolved` of a
+/// residual is no number of fp64, and does not count.
 double backward_error(System const& system, Vectors& vectors) {
+  Wide const resolved = static_cast<Wide>(system.n + 1) * 0x1p-1074L;
   StoredMatrix<double> const& X = vectors.result();
   Wide const norm = system.norm();
   Wide worst = 0;
@@ -239,7 +245,7 @@ double backward_error(System const& system, Vectors& vectors) {
       largest_x = std::max(largest_x, static_cast<Wide>(std::abs(X(i, j))));
       largest_b = std::max(largest_b, std::abs(b));
     }
-    if (largest_r > 0) worst = std::max(worst, largest_r / (norm * largest_x + largest_b));
+    if (largest_r > resolved) worst = std::max(worst, largest_r / (norm * largest_x + largest_b));
   }
   return static_cast<double>(worst);
 }
@@ -294,13 +300,14 @@ std::string refusal(Action const& action) {
 }
 
 /// What must hold of the order that a factorisation or a solve gave for a minor.
-void check_order(FuzzCase& one, CholeskyOptions const& choices, Truth const& truth, std::int64_t n,
-                 Info const& info) {
+void check_order(FuzzCase& one, System const& system, CholeskyOptions const& choices,
+                 Truth const& truth, Info const& info) {
+  std::int64_t const n = system.n;
   if (info.ok()) return;
   one.expect(info.order() >= 1 && info.order() <= n, "the order of the minor is ", info.order());
   double const doubt = 1e-13 * static_cast<double>(n + 1);
   bool const certain = truth.margin > doubt && (truth.order == 0 || truth.failure < -doubt);
-  if (choices.ladder && certain)
+  if (choices.ladder && certain && system.is_in_range(choices))
     one.expect(info.order() == truth.order, "the minor of order ", info.order(),
                " is said not to be positive; of order ", truth.order, " it is (margin ",
                truth.margin, ")");
@@ -329,12 +336,13 @@ void check_solve(FuzzCase& one, System const& system, CholeskyOptions const& cho
   if (found->converged)
     one.expect(error <= std::max(refinement.tolerance, rounding) * 1.01 + rounding,
                "converged, but the backward error is ", error);
-  check_order(one, choices, truth, system.n, factor.info());
+  check_order(one, system, choices, truth, factor.info());
   if (!factor.info().ok()) return;
   one.expect(std::abs(error - found->backward_error) <= 0.01 * error + 2 * rounding,
              "the backward error is ", error, ", the report says ", found->backward_error);
   bool const must = choices.ladder && truth.order == 0 && truth.margin > 1e-9 &&
                     refinement.refine != Refine::None && refinement.max_iterations == 0 &&
+                    system.is_in_range(choices) &&
                     vectors.has_size_of_matrix &&  // else X may not be representable
                     refinement.tolerance == 0;
   one.expect(!must || found->converged, "did not converge, margin ", truth.margin, " error ",
@@ -344,10 +352,10 @@ void check_solve(FuzzCase& one, System const& system, CholeskyOptions const& cho
 void check_log_determinant(FuzzCase& one, Truth const& truth, Factor& factor) {
   auto const found = factor.log_determinant(FuzzSpace());
   auto const expected = static_cast<double>(truth.log_determinant);
-  if (truth.order != 0 || truth.margin < 1e-6) return;
-  double const stated = found.standard_error + found.quadrature_error;
-  one.expect(std::abs(found.value - expected) <= 10 * stated + 1e-8 * (1 + std::abs(expected)),
-             "log det ", found.value, " +- ", stated, ", not ", expected);
+  // NaN: the factor is too coarse to tell.
+  if (truth.order != 0 || truth.margin < 1e-6 || std::isnan(found.value)) return;
+  one.expect(std::abs(found.value - expected) <= 2 * found.error(), "log det ", found.value, " +- ",
+             found.error(), ", not ", expected);
 }
 
 void one_case(FuzzCase& one) {
@@ -367,7 +375,7 @@ void one_case(FuzzCase& one) {
     return;
   }
   Truth const truth = system.truth();
-  check_order(one, choices, truth, system.n, factor->info());
+  check_order(one, system, choices, truth, factor->info());
   for (auto solves = one.random.integer(0, 3); factor->info().ok() && solves > 0; --solves)
     check_solve(one, system, choices, truth, *factor);
   if (factor->info().ok() && one.random.once_in(3)) check_log_determinant(one, truth, *factor);

@@ -271,7 +271,8 @@ TYPED_TEST(CholeskyOn, SettlesABreakdownOnlyWhereThatPays) {
   EXPECT_EQ(worth(1, 1000, 0), on_host);
   EXPECT_FALSE(worth(2, 500, 500));
   EXPECT_FALSE(worth(2, 600, 500));
-  EXPECT_TRUE(worth(2, 630, 500));
+  EXPECT_TRUE(worth(2, 620, 490));
+  EXPECT_EQ(worth(2, 700, 500), on_host);
   EXPECT_TRUE(worth(promotes, 501, 500));
   EXPECT_FALSE(worth(promotes, 500, 500));
   EXPECT_EQ(worth(steps.size() - 1, 600, 0), !on_host);

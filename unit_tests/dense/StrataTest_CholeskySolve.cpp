@@ -332,4 +332,27 @@ TYPED_TEST(CholeskySolveOn, KeepsItsFactorWhereThereIsNoMemoryToClimb) {
   EXPECT_TRUE(factor.solve(exec, B, X).converged);
 }
 
+// 1e-300 x = 1e100 has no solution in fp64: its column is 0 and not converged, the others are right.
+TYPED_TEST(CholeskySolveOn, ASolutionBeyondTheRangeOfFp64IsNotSaidToBeOne) {
+  TypeParam const exec;
+  std::int64_t const n = 6;
+  HostMatrix const A("strata::test::tiny", n, n), B("strata::test::columns", n, 3);
+  for (std::int64_t i = 0; i < n; ++i) {
+    A(i, i) = 1e-300 * static_cast<double>(i + 1);
+    B(i, 0) = 1e-300, B(i, 1) = 1e100, B(i, 2) = -1e-290;
+  }
+  auto const matrix = on_device<TypeParam>(A), right = on_device<TypeParam>(B),
+             solution = on_device<TypeParam>(B);
+  auto factor = cholesky<Layers<fp32>>(exec, matrix);
+  auto const report = factor.solve(exec, right, solution);
+  EXPECT_FALSE(report.converged);
+  EXPECT_EQ(report.backward_error, 1);
+  HostMatrix const X = on_host(solution);
+  for (std::int64_t i = 0; i < n; ++i) {
+    EXPECT_NEAR(X(i, 0), 1 / static_cast<double>(i + 1), 1e-15);
+    EXPECT_EQ(X(i, 1), 0);
+    EXPECT_NEAR(X(i, 2), -1e10 / static_cast<double>(i + 1), 1e-5);
+  }
+}
+
 }  // namespace
