@@ -28,8 +28,8 @@ MODULES = ("sparse", "core", "dense", "ooc", "c", "apps")
 OTHERS = ("perf", "unit_tests")
 # Sources with local names that another of their module has, too, are a group of their own, or go before another module's:
 # that saves the search.
-APART = {"MatrixFile", "MatrixMarket", "HostBlas", "PortableTrsm", "ThinProduct", "WidenedBlas", "SparseSolver", "Likelihood",
-         "ExecutorStream"}
+APART = {"MatrixFile", "MatrixMarket", "HostBlas", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
+         "Likelihood", "ExecutorStream"}
 BEFORE = {"Instance": "dense", "Recording": "ooc", "StampClock": "c"}
 DEVICE_CODE = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b|\bKOKKOS_(INLINE_|FORCEINLINE_)?FUNCTION\b")
 
