@@ -26,10 +26,11 @@ SKIPPED = 77
 MODULES = ("sparse", "core", "dense", "ooc", "c", "apps")
 # Programs and tests: those with device code of their own, by folder.
 OTHERS = ("perf", "unit_tests")
-# Sources with local names that another of their module has, too, are a group of their own, or go before another module's:
+# Sources with local names that another of their module has, too, are groups of their own, or go before another module's:
 # that saves the search.
-APART = {"MatrixFile", "MatrixMarket", "HostBlas", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
-         "Likelihood", "ExecutorStream"}
+APART = ({"MatrixFile", "MatrixMarket", "HostBlas", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
+          "Likelihood", "ExecutorStream", "OutOfCore", "OutOfCoreTable"},
+         {"SolveCompare", "SolveTable"}, {"SolveRun", "SparseTable"}, {"SparseSolve"})
 BEFORE = {"Instance": "dense", "Recording": "ooc", "StampClock": "c"}
 DEVICE_CODE = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b|\bKOKKOS_(INLINE_|FORCEINLINE_)?FUNCTION\b")
 
@@ -131,18 +132,22 @@ def in_groups(top, backend, libraries):
         name = file.stem.removeprefix("Strata_")
         return not ("vendor" in file.parts and (name.startswith(backend.other) or name in absent))
 
-    groups, vendors, apart = {}, [], []  # vendors' sources specialise what others use: not after them
+    groups, vendors = {}, []  # vendors' sources specialise what others use: not after them
+    apart = [[] for _ in APART]
     for module in MODULES:
         files = [file for file in sorted((top / module).rglob("*.cpp")) if belongs(file) and "trilinos" not in file.parts]
-        apart += [file for file in files if file.stem.removeprefix("Strata_") in APART]
-        vendors += [file for file in files if "vendor" in file.parts and file not in apart]
-        groups[module] = [file for file in files if "vendor" not in file.parts and file not in apart]
+        for names, group in zip(APART, apart):
+            group += [file for file in files if file.stem.removeprefix("Strata_") in names]
+        files = [file for file in files if not any(file in group for group in apart)]
+        vendors += [file for file in files if "vendor" in file.parts]
+        groups[module] = [file for file in files if "vendor" not in file.parts]
     for file in list(vendors):
         module = BEFORE.get(re.sub("^Strata_(Cuda|Hip)", "", file.stem))
         if module:
             vendors.remove(file)
             groups[module].insert(0, file)
-    groups = [*groups.values(), vendors, apart]
+    # Four at a time: nvcc 13.0 ends with an internal error at eight of them.
+    groups = [*groups.values(), *(vendors[i : i + 4] for i in range(0, len(vendors), 4)), *apart]
     for folder in OTHERS:
         files = [file for file in sorted((top / folder).rglob("*.cpp")) if "meta" not in file.parts and DEVICE_CODE.search(file.read_text())]
         groups += [[file for file in files if file.parent == parent] for parent in sorted({file.parent for file in files})]
