@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 namespace strata::apps {
 
@@ -13,15 +12,10 @@ using Exec = Kokkos::DefaultExecutionSpace;
 }
 
 DeviceMatrix on_device(Exec const& exec, HostMatrix const& host) {
-  if constexpr (std::is_same_v<DeviceMatrix, HostMatrix>) {
-    return host;
-  } else {
-    DeviceMatrix copy(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, host.label()),
-                      host.extent(0), host.extent(1));
-    Kokkos::deep_copy(exec, copy, host);
-    exec.fence("strata::solve::copied_to_device");
-    return copy;
-  }
+  DeviceMatrix const copy = Kokkos::create_mirror_view_and_copy(
+      Kokkos::view_alloc(exec, Exec::memory_space()), host);  // host itself where it is accessible
+  exec.fence("strata::solve::copied_to_device");
+  return copy;
 }
 
 HostMatrix on_host(Exec const& exec, DeviceMatrix const& device) {
