@@ -55,3 +55,22 @@ function(strata_add_c_test library)
   add_test(NAME ${name} COMMAND ${target})
   strata_watch_test(${name} "${library};HOST")
 endfunction()
+
+# strata_add_fuzzer(<module> <Stem> [LINK targets...] [LAUNCHER command...])
+#
+# The program of StrataFuzz_<Stem>.cpp, which includes StrataTest_Fuzz.hpp, and its ctest entry
+# strata.fuzz.<module>.<Stem> of Strata_FUZZ_SECONDS, label fuzz.
+set(Strata_FUZZ_SECONDS 30 CACHE STRING "Seconds that ctest runs each fuzzer")
+mark_as_advanced(Strata_FUZZ_SECONDS)
+function(strata_add_fuzzer module stem)
+  cmake_parse_arguments(arg "" "" "LINK;LAUNCHER" ${ARGN})
+  set(target strata_fuzz_${module}_${stem})
+  add_executable(${target} StrataFuzz_${stem}.cpp)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/unit_tests)
+  target_link_libraries(${target} PRIVATE Strata::${module} ${arg_LINK})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
+  add_test(NAME strata.fuzz.${module}.${stem}
+    COMMAND ${arg_LAUNCHER} $<TARGET_FILE:${target}> --seconds ${Strata_FUZZ_SECONDS})
+  set_tests_properties(strata.fuzz.${module}.${stem} PROPERTIES LABELS "fuzz;${module}")
+endfunction()
