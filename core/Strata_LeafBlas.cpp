@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
+#include <core/Strata_Allocate.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_LeafBlas.hpp>
 #include <core/detail/Strata_Elementwise.hpp>
@@ -93,7 +94,7 @@ struct LeafBlas<Exec>::Impl {
   // A place in device memory that holds a / b until the next call; null is 1.
   double const* quotient(double const* a, double const* b) {
     if (ratio.data() == nullptr)
-      ratio = decltype(ratio)(Kokkos::view_alloc(exec, "strata::core::gemm::scale"));
+      ratio = allocate_zeros<decltype(ratio)>(exec, "strata::core::gemm::scale");
     write_quotient(exec, a, b, ratio);
     return ratio.data();
   }

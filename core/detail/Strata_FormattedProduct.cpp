@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <core/Strata_Allocate.hpp>
 #include <core/detail/Strata_Elementwise.hpp>
 #include <core/detail/Strata_ForEachElement.hpp>
 #include <core/detail/Strata_FormattedProduct.hpp>
@@ -109,7 +110,7 @@ void FormattedProduct<Exec>::reserve(std::int64_t m, std::int64_t n, std::int64_
 template <class Exec>
 double* FormattedProduct<Exec>::numbers(bool is_right) {
   if (numbers_.data() == nullptr)
-    numbers_ = decltype(numbers_)(Kokkos::view_alloc(exec_, "strata::core::gemm::split"));
+    numbers_ = allocate_zeros<decltype(numbers_)>(exec_, "strata::core::gemm::split");
   return numbers_.data() + (is_right ? 3 : 0);
 }
 

@@ -4,6 +4,7 @@
 #define STRATA_MATERN_KERNEL_HPP
 
 #include <Kokkos_Core.hpp>
+#include <core/Strata_Allocate.hpp>
 #include <core/detail/Strata_BesselK.hpp>
 #include <cstdint>
 #include <string>
@@ -58,8 +59,7 @@ Kokkos::View<Value*, MemorySpace> copy_of(ExecutionSpace const& exec,
                                           std::vector<Value> const& values, char const* label) {
   Kokkos::View<Value const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
       values.data(), values.size());
-  Kokkos::View<Value*, MemorySpace> const copy(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)), values.size());
+  auto const copy = allocate<Kokkos::View<Value*, MemorySpace>>(exec, label, values.size());
   Kokkos::deep_copy(exec, copy, host);
   return copy;
 }

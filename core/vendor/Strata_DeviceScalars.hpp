@@ -4,6 +4,7 @@
 #define STRATA_DEVICE_SCALARS_HPP
 
 #include <Kokkos_Core.hpp>
+#include <core/Strata_Allocate.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +69,7 @@ template <class ExecutionSpace>
 class DeviceScalars {
  public:
   explicit DeviceScalars(ExecutionSpace const& exec)
-      : exec_(exec), slot_(Kokkos::view_alloc(exec, "strata::vendor::scalars"), 2) {}
+      : exec_(exec), slot_(allocate_zeros<decltype(slot_)>(exec, "strata::vendor::scalars", 2)) {}
 
   /// (alpha a b, beta); a null scale is 1.
   template <class T>
@@ -115,8 +116,8 @@ class PotrfStatus {
  public:
   explicit PotrfStatus(ExecutionSpace const& exec)
       : exec_(exec),
-        status_(Kokkos::view_alloc(exec, "strata::vendor::potrf::status")),
-        first_(Kokkos::view_alloc(exec, "strata::vendor::potrf::first")) {}
+        status_(allocate_zeros<decltype(status_)>(exec, "strata::vendor::potrf::status")),
+        first_(allocate_zeros<decltype(first_)>(exec, "strata::vendor::potrf::first")) {}
 
   Status* data() const { return status_.data(); }
 

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_ALLOCATE_HPP
+#define STRATA_ALLOCATE_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Errors.hpp>
+#include <cstddef>
+#include <exception>
+#include <string>
+
+namespace strata {
+
+namespace detail {
+
+// What Kokkos throws where there is no memory is a std::runtime_error, which says less than a type.
+template <class View, class Properties, class... Extent>
+View allocate_with(Properties const& properties, std::string const& label, Extent... extents) {
+  try {
+    return View(properties, static_cast<std::size_t>(extents)...);
+  } catch (std::exception const& failure) {
+    throw MemoryError(message(
+        label, ": can't allocate ",
+        View::required_allocation_size(static_cast<std::size_t>(extents)...),
+        " bytes: ", failure.what()));
+  }
+}
+
+}  // namespace detail
+
+/// A View without values, in the memory of an instance.
+///
+/// Sync     enqueued on `exec`.
+/// Throws   MemoryError with the label and the bytes.
+template <class View, class ExecutionSpace, class... Extent>
+View allocate(ExecutionSpace const& exec, std::string const& label, Extent... extents) {
+  return detail::allocate_with<View>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label),
+                                     label, extents...);
+}
+
+/// The same with zeros, which `exec` writes.
+template <class View, class ExecutionSpace, class... Extent>
+View allocate_zeros(ExecutionSpace const& exec, std::string const& label, Extent... extents) {
+  return detail::allocate_with<View>(Kokkos::view_alloc(exec, label), label, extents...);
+}
+
+/// A View without values in host memory, pinned or not, which no instance has to have ready.
+///
+/// Throws   MemoryError with the label and the bytes.
+template <class View, class... Extent>
+View allocate_on_host(std::string const& label, Extent... extents) {
+  return detail::allocate_with<View>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), label,
+                                     extents...);
+}
+
+}  // namespace strata
+
+#endif
