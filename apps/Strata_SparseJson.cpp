@@ -28,6 +28,15 @@ Json levels(sparse::SparseReport const& report) {
   return list;
 }
 
+// Of the numbers of rows, counted from 1, null: there is none.
+Json rows(sparse::SparseReport const& report) {
+  auto const number = [](std::int64_t row) { return row > 0 ? Json(row) : Json(nullptr); };
+  return {{"empty", report.rows.empty},
+          {"first_empty", number(report.rows.first_empty + 1)},
+          {"first_zero_diagonal", number(report.zero_diagonal_row)},
+          {"map_constants_to_zero", report.rows.maps_constants_to_zero}};
+}
+
 }  // namespace
 
 Json to_json(SparseOutcome const& outcome) {
@@ -36,6 +45,7 @@ Json to_json(SparseOutcome const& outcome) {
   return {
       {"schema", "strata.solve_sparse/1"},
       {"status", status_name(outcome.exit())},
+      {"ended", name_of(report.status)},
       {"solver", name_of(report.solver)},
       {"preconditioner", name_of(report.preconditioner)},
       {"precision", traits(report.precision).name},
@@ -47,6 +57,7 @@ Json to_json(SparseOutcome const& outcome) {
       {"backward_error", report.backward_error},
       {"forward_error", outcome.forward_error ? Json(*outcome.forward_error) : Json(nullptr)},
       {"symmetric", report.symmetric},
+      {"rows", rows(report)},
       {"asked",
        {{"solver", name_of(asked.solver)},
         {"preconditioner", name_of(asked.preconditioner)},

@@ -25,35 +25,34 @@ using sparse::Communicator;
 using Matrix = sparse::DistributedMatrix<Exec>;
 using Vec = sparse::Vector<double, Exec::memory_space>;
 
-Vec natural(Exec const& exec, std::vector<double> const& numbers) {
-  Vec const device(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::solve::vector"),
-                   numbers.size());
+// In the caller's order.
+Vec natural(Exec const& exec, Communicator const& comm, std::vector<double> const& numbers) {
+  auto const device = comm.agree([&] {
+    return Vec(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::solve::vector"),
+               numbers.size());
+  });
   using Host = Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
   Kokkos::deep_copy(exec, device, Host(numbers.data(), numbers.size()));
   exec.fence("strata::solve::copied_to_device");
   return device;
 }
 
-std::vector<double> on_host(Exec const& exec, Matrix const& A, Vec const& x) {
-  Vec const device(Kokkos::view_alloc(exec, "strata::solve::natural"), A.rows());
-  A.scatter(exec, x, device);
-  std::vector<double> numbers(static_cast<std::size_t>(A.rows()));
+std::vector<double> on_host(Exec const& exec, Vec const& x) {
+  std::vector<double> numbers(x.extent(0));
   using Host = Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-  Kokkos::deep_copy(exec, Host(numbers.data(), numbers.size()), device);
+  Kokkos::deep_copy(exec, Host(numbers.data(), numbers.size()), x);
   exec.fence("strata::solve::copied_to_host");
   return numbers;
 }
 
 Vec right_hand_side(Exec const& exec, Matrix const& A, SparseProblem const& problem) {
-  auto const vector = [&] { return A.allocate<double>(exec, "strata::solve::b"); };
-  auto const b = A.comm().agree(vector);
-  if (!problem.knows_solution) {
-    A.gather(exec, natural(exec, problem.b), b);
-    return b;
-  }
-  auto const x = A.comm().agree(vector);
-  A.gather(exec, natural(exec, problem.x), x);
-  A.multiply(exec, x, b);
+  if (!problem.knows_solution) return natural(exec, A.comm(), problem.b);
+  auto const vector = [&] { return A.allocate<double>(exec, "strata::solve::product"); };
+  auto const x = A.comm().agree(vector), Ax = A.comm().agree(vector);
+  auto const b = natural(exec, A.comm(), problem.x);
+  A.gather(exec, b, x);
+  A.multiply(exec, x, Ax);
+  A.scatter(exec, Ax, b);
   return b;
 }
 
@@ -84,25 +83,11 @@ std::vector<double> gathered(Communicator const& comm, std::vector<double> mine)
 
 void write_files(SolveOptions const& options, SparseOutcome const& outcome,
                  std::vector<double> const& x) {
-  if (!options.output.empty() && outcome.exit() == Exit::Solved)
+  if (!options.output.empty())
     write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1));
   constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
   if (!options.json.empty())
     write_text_file(options.json, to_json(outcome).dump(2, ' ', false, replace) + '\n');
-}
-
-void explain(SparseOutcome const& outcome) {
-  auto const& report = outcome.report;
-  if (outcome.exit() == Exit::NotPositiveDefinite && report.not_positive_row > 0)
-    std::cerr << "strata: not positive definite: the diagonal entry of row "
-              << report.not_positive_row << " is not positive\n";
-  else if (outcome.exit() == Exit::NotPositiveDefinite)
-    std::cerr << "strata: not positive definite: CG met a direction p with p' A p <= 0 after "
-              << report.iterations << " iterations; try --solver gmres\n";
-  if (outcome.exit() == Exit::NotConverged)
-    std::cerr << "strata: not converged: relative residual " << report.relative_residual
-              << " after " << report.iterations << " iterations (" << name_of(report.status)
-              << ")\n";
 }
 
 sparse::SparseOptions asked(SolveOptions const& options) {
@@ -127,20 +112,27 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   outcome.n = problem.n, outcome.ranks = comm.size();
   outcome.bytes_needed = problem.bytes_needed;
   outcome.asked = asked(options);
+  outcome.has_tolerance = options.refinement.tolerance > 0;
   Stopwatch watch;
   phase("assembling the matrix");
+  outcome.likely_block_size = likely_block_size(comm, problem.n, problem.rows);
   Matrix const A = sparse::make_matrix(exec, comm, std::exchange(problem.rows, {}));
   auto const b = right_hand_side(exec, A, problem);
-  auto const solution = comm.agree([&] { return A.allocate<double>(exec, "strata::solve::x"); });
+  auto const solution =
+      natural(exec, comm, std::vector<double>(static_cast<std::size_t>(A.rows()), 0.0));
   exec.fence("strata::solve::assembled");
   outcome.entries = A.global_entries();
   outcome.colours = A.order().colours;
   outcome.assemble_seconds = watch.lap();
   phase("setting up the preconditioner");
   sparse::SparseSolver<Exec> solver(exec, A, outcome.asked);
+  if (progress) {
+    progress->clear();
+    warn(std::cerr, solver.set_up());
+  }
   phase("solving");
   outcome.report = solver.solve(exec, b, solution);
-  auto mine = on_host(exec, A, solution);
+  auto mine = on_host(exec, solution);
   if (problem.knows_solution) outcome.forward_error = forward_error(comm, mine, problem.x);
   if (!options.output.empty()) x = gathered(comm, std::move(mine));
   return outcome;
@@ -175,7 +167,7 @@ Exit solve_sparse(SolveOptions const& options) {
     if (reports) {
       print(std::cout, outcome);
       std::cout.flush();
-      explain(outcome);
+      explain(std::cerr, options, outcome);
     }
     comm.barrier();  // a launcher ends all ranks when the first one ends without success
     return outcome.exit();

@@ -69,7 +69,9 @@ void print_solution(std::ostream& out, SparseOutcome const& outcome) {
     row(out, "forward error", text("%.2e  (the solution is known)", *outcome.forward_error));
   row(out, "relative residual",
       text("%.2e  (limit %.2e)  %s", report.relative_residual, limit,
-           outcome.exit() == Exit::Solved ? "PASSED" : "FAILED"));
+           outcome.exit() != Exit::Solved                         ? "FAILED"
+           : report.status == sparse::KrylovStatus::RoundingLimit ? "PASSED, at fp64's limit"
+                                                                  : "PASSED"));
 }
 
 }  // namespace

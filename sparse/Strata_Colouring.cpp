@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <core/Strata_Allocate.hpp>
 #include <core/Strata_Random.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <sparse/Strata_Colouring.hpp>
@@ -215,8 +216,8 @@ EllMatrix<fp8_e4m3, std::int32_t, typename Exec::memory_space> symmetric_pattern
   using Space = typename Exec::memory_space;
   using Matrix = EllMatrix<Value, std::int32_t, Space>;
   Transposed<Space> T;
-  T.end = Vector<std::int64_t, Space>(
-      Kokkos::view_alloc(exec, "strata::sparse::symmetric_pattern::end"), A.rows());
+  T.end = strata::allocate_zeros<Vector<std::int64_t, Space>>(
+      exec, "strata::sparse::symmetric_pattern::end", A.rows());
   count_columns(exec, A, T.end);
   T.columns = detail::allocate<Vector<std::int32_t, Space>>(
       exec, "strata::sparse::symmetric_pattern::columns", scan_counts(exec, T.end));

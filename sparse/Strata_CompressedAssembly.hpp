@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <core/Strata_Allocate.hpp>
 #include <sparse/Strata_CompressedMatrix.hpp>
 #include <sparse/Strata_EllAssembly.hpp>
 
@@ -258,8 +259,8 @@ CompressedMatrix<double, typename Exec::memory_space> make_compressed_matrix(
   exec.fence("strata::sparse::make_compressed_matrix::classified");
   detail::check_ell_columns(found, rows, cols);
 
-  Kokkos::View<detail::CompressedPlaces, Space> const ends(
-      Kokkos::view_alloc(exec, "strata::sparse::make_compressed_matrix::ends"));
+  auto const ends = strata::allocate_zeros<Kokkos::View<detail::CompressedPlaces, Space>>(
+      exec, "strata::sparse::make_compressed_matrix::ends");
   Kokkos::parallel_scan("strata::sparse::make_compressed_matrix::place", Policy(exec, 0, count),
                         detail::PlaceSlices<Space>{arrays.slices, ends});
   detail::CompressedPlaces places;

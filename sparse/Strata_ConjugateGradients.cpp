@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cmath>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <span>
@@ -61,15 +61,17 @@ void new_direction(Exec const& exec, double scale,
       });
 }
 
-// x += alpha p, r -= alpha q; ||r||
+// x += unit alpha p, r -= alpha q; ||r||
 template <class Exec>
-double advance(Exec const& exec, Communicator const& comm, double alpha, Wide<Exec> const& p,
-               Wide<Exec> const& q, Wide<Exec> const& x, Wide<Exec> const& r, std::int64_t rows) {
+double advance(Exec const& exec, Communicator const& comm, double unit, double alpha,
+               Wide<Exec> const& p, Wide<Exec> const& q, Wide<Exec> const& x, Wide<Exec> const& r,
+               std::int64_t rows) {
   double square = 0;
+  double const step = unit * alpha;
   Kokkos::parallel_reduce(
       "strata::sparse::ConjugateGradients::advance", Policy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, double& sum) {
-        x(i) += alpha * p(i);
+        x(i) += step * p(i);
         double const rest = r(i) - alpha * q(i);
         r(i) = rest;
         sum += rest * rest;
@@ -85,6 +87,7 @@ double advance(Exec const& exec, Communicator const& comm, double alpha, Wide<Ex
 /// What one iteration leaves to the next.
 template <class Exec, class Scalar>
 struct ConjugateGradients<Exec, Scalar>::State {
+  double unit = 1;   // of r and p
   double norm = 0;   // ||r||
   double rho = 0;    // r' z of the last iteration
   double alpha = 0;  // of the last iteration; 0: none
@@ -96,7 +99,9 @@ ConjugateGradients<Exec, Scalar>::ConjugateGradients(
     Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options)
     : A_(A), preconditioner_(preconditioner), options_(detail::checked(options, "CG")) {
   A.comm().agree([&] {
-    r_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::r");
+    outer_.r = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::r");
+    outer_.best = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::best");
+    kept_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::kept");
     p_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::p");
     q_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::q");
     s_ = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::s");
@@ -106,40 +111,68 @@ ConjugateGradients<Exec, Scalar>::ConjugateGradients(
 
 template <class Exec, class Scalar>
 std::int64_t ConjugateGradients<Exec, Scalar>::bytes() const {
-  return static_cast<std::int64_t>(3 * r_.extent(0) * sizeof(double) +
+  return static_cast<std::int64_t>(5 * p_.extent(0) * sizeof(double) +
                                    2 * z_.extent(0) * sizeof(Scalar));
 }
 
 template <class Exec, class Scalar>
-bool ConjugateGradients<Exec, Scalar>::step(Exec const& exec, Vector<double, MemorySpace> const& x,
-                                            State& state, KrylovReport& report) {
+std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::step(
+    Exec const& exec, Vector<double, MemorySpace> const& x, State& state) {
   auto const& comm = A_.comm();
   std::int64_t const rows = A_.rows();
   double const norm = state.norm;
-  detail::scale(exec, 1 / norm, r_, s_, rows);
+  auto const& r = outer_.r;
+  detail::scale(exec, 1 / norm, r, s_, rows);
   preconditioner_.apply(exec, s_, z_);  // z = M^-1 r / ||r||
-  auto [rho, zq] = two_products(exec, comm, z_, r_, q_, rows);
+  auto [rho, zq] = two_products(exec, comm, z_, r, q_, rows);
   rho *= norm, zq *= norm;
   double const beta = state.alpha == 0 ? 0 : -state.alpha * zq / state.rho;
   new_direction(exec, norm, z_, beta, p_, rows);
   A_.multiply(exec, p_, q_);
   double const curvature = product(exec, comm, p_, q_, rows);
-  if (!std::isfinite(rho) || !std::isfinite(curvature) || !std::isfinite(beta)) {
-    report.status = KrylovStatus::Breakdown;
-    return false;
-  }
-  if (!(rho > 0) || !(curvature > 0)) {
-    report.status = KrylovStatus::NotPositiveDefinite;
-    return false;
-  }
+  if (!std::isfinite(rho) || !std::isfinite(curvature) || !std::isfinite(beta))
+    return KrylovStatus::Breakdown;
+  if (!(rho > 0) || !(curvature > 0)) return KrylovStatus::NotPositiveDefinite;
   state.rho = rho;
   // r' z / p' A p with p = z + beta p_old; r' p_old is 0 but for rounding
   state.alpha = rho / curvature;
-  state.norm = advance(exec, comm, state.alpha, p_, q_, x, r_, rows);
-  ++report.iterations;
-  if (std::isfinite(state.norm)) return true;
-  report.status = KrylovStatus::Breakdown;
-  return false;
+  state.norm = advance(exec, comm, state.unit, state.alpha, p_, q_, x, r, rows);
+  if (!std::isfinite(state.norm)) return KrylovStatus::Breakdown;
+  return std::nullopt;
+}
+
+template <class Exec, class Scalar>
+std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::cycle(
+    Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
+  constexpr double much_less = 0.1;
+  auto& report = outer.report;
+  std::int64_t const rows = A_.rows(), window = std::max(50, options_.restart);
+  double const target = outer.target();
+  State state{outer.unit(), outer.norm()};
+  Kokkos::deep_copy(exec, q_, 0.0);
+  std::optional<KrylovStatus> ended;
+  double least = state.norm, before = state.norm, kept = state.norm;
+  for (std::int64_t k = 1; report.iterations < options_.max_iterations; ++k) {
+    ended = step(exec, x, state);
+    if (ended) break;
+    ++report.iterations;
+    if (state.norm <= target) return std::nullopt;
+    least = std::min(least, state.norm);
+    if (state.norm <= much_less * kept) {
+      detail::scale(exec, 1.0, x, kept_, rows);
+      kept = state.norm;
+    }
+    if (k % window != 0) continue;
+    if (outer.is_below_rounding()) return std::nullopt;
+    if (options_.stall_factor > 0 && least > options_.stall_factor * before) {
+      ended = KrylovStatus::Stalled;
+      break;
+    }
+    before = least;
+  }
+  bool const has_kept = kept < outer.norm();
+  if (has_kept && !(state.norm <= kept)) detail::scale(exec, 1.0, kept_, x, rows);
+  return ended;
 }
 
 template <class Exec, class Scalar>
@@ -147,48 +180,9 @@ KrylovReport ConjugateGradients<Exec, Scalar>::solve(Exec const& exec,
                                                      Vector<double, MemorySpace> const& b,
                                                      Vector<double, MemorySpace> const& x) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::ConjugateGradients::solve");
-  exec.fence("strata::sparse::ConjugateGradients::start");
-  auto const start = std::chrono::steady_clock::now();
-  KrylovReport report;
-  std::int64_t const rows = A_.rows(), window = std::max(50, options_.restart);
-  auto const& comm = A_.comm();
-  report.initial_residual = detail::norm(exec, comm, b, rows);
-  double const unit = report.initial_residual > 0 ? report.initial_residual : 1;
-  for (double last_true = 0;; ++report.cycles) {  // a cycle begins with the true residual
-    A_.residual(exec, b, x, r_);
-    State state{detail::norm(exec, comm, r_, rows)};
-    report.relative_residual = state.norm / unit;
-    if (!std::isfinite(state.norm)) report.status = KrylovStatus::Breakdown;
-    if (report.status != KrylovStatus::IterationLimit) break;
-    if (report.relative_residual <= options_.tolerance) {
-      report.status = KrylovStatus::Converged;
-      break;
-    }
-    if (report.iterations >= options_.max_iterations) break;
-    bool const fell = report.cycles == 0 || state.norm <= 0.5 * last_true;
-    if (!fell && options_.stall_factor > 0) {
-      report.status = KrylovStatus::Stalled;
-      break;
-    }
-    last_true = state.norm;
-    Kokkos::deep_copy(exec, q_, 0.0);
-    double best = state.norm, before = state.norm;
-    for (std::int64_t k = 1; report.iterations < options_.max_iterations; ++k) {
-      if (!step(exec, x, state, report)) break;
-      best = std::min(best, state.norm);
-      if (state.norm <= options_.tolerance * unit) break;
-      if (options_.stall_factor > 0 && k % window == 0) {
-        if (best > options_.stall_factor * before) {
-          report.status = KrylovStatus::Stalled;
-          break;
-        }
-        before = best;
-      }
-    }
-  }
-  exec.fence("strata::sparse::ConjugateGradients::end");
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return report;
+  constexpr double halved = 0.5;
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_);
+  return outer.run(halved, [&](detail::OuterIteration<Exec>& at) { return cycle(exec, at, x); });
 }
 
 #define STRATA_INSTANTIATE_CG(Space)              \

@@ -7,6 +7,7 @@
 #include <sparse/Strata_DistributedMatrix.hpp>
 #include <sparse/Strata_KrylovReport.hpp>
 #include <sparse/Strata_Preconditioner.hpp>
+#include <sparse/detail/Strata_OuterIteration.hpp>
 
 namespace strata::sparse {
 
@@ -15,7 +16,9 @@ namespace strata::sparse {
 ///
 /// The direction is corrected by Polak and Ribiere's formula, which forgives a preconditioner that
 /// rounding makes slightly unsymmetric and costs one sum more in the same pass. Convergence is
-/// declared by the true residual only; where it falls short of the recurrence's, CG starts anew from it.
+/// declared by the true residual only; where it falls short of the recurrence's, CG starts anew from it,
+/// unless that did not halve it the last time: then the solve has stalled. Of the iterates of a run that ends
+/// elsewhere one is kept whose residual was within 10 of the least.
 ///
 /// Source   G. Golub & Q. Ye, Inexact preconditioned conjugate gradient method with inner-outer
 ///          iteration, SISC 21(4), 1999, doi:10.1137/S1064827597323415, algorithm IPCG.
@@ -32,22 +35,27 @@ class ConjugateGradients {
   /// Bytes of the work vectors.
   std::int64_t bytes() const;
 
-  /// Solve A x = b from x as given; b and x in the matrix' order, x with room for the halo.
+  /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
   ///
-  /// Sync     fences `exec` three times an iteration, for the sums.
+  /// Sync     fences `exec` three times an iteration, for the sums. Throws ShapeError for vectors of other
+  ///          lengths, on all ranks.
   KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                      Vector<double, MemorySpace> const& x);
 
  private:
   struct State;
-  // One iteration; whether it went well. The status says why not.
-  bool step(Exec const& exec, Vector<double, MemorySpace> const& x, State& state,
-            KrylovReport& report);
+  // From one true residual to the next; why it ended before its time, if it did.
+  std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
+                                    Vector<double, MemorySpace> const& x);
+  // One iteration; why it went wrong, if it did.
+  std::optional<KrylovStatus> step(Exec const& exec, Vector<double, MemorySpace> const& x,
+                                   State& state);
 
   DistributedMatrix<Exec> A_;
   Preconditioner<Exec, Scalar> preconditioner_;
   KrylovOptions options_;
-  Vector<double, MemorySpace> r_, p_, q_;
+  typename detail::OuterIteration<Exec>::Work outer_;
+  Vector<double, MemorySpace> p_, q_, kept_;  // kept_: of a run
   Vector<Scalar, MemorySpace> s_, z_;
 };
 

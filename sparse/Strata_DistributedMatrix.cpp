@@ -5,6 +5,7 @@
 #include <core/detail/Strata_Team.hpp>
 #include <limits>
 #include <sparse/Strata_DistributedMatrix.hpp>
+#include <sparse/detail/Strata_Extents.hpp>
 #include <type_traits>
 
 namespace strata::sparse {
@@ -133,15 +134,37 @@ template <class Exec>
 template <class Scalar>
 auto DistributedMatrix<Exec>::allocate(Exec const& exec, std::string const& label) const
     -> Vector<Scalar, MemorySpace> {
-  auto const x = detail::allocate<Vector<Scalar, MemorySpace>>(exec, label, rows() + halo());
+  auto const x = detail::allocate<Vector<Scalar, MemorySpace>>(exec, label, room());
   Kokkos::deep_copy(exec, x, Scalar(0));
   return x;
+}
+
+template <class Exec>
+void DistributedMatrix<Exec>::require_in_order(char const* name, std::size_t entries) const {
+  STRATA_REQUIRE(ShapeError, entries == static_cast<std::size_t>(room()), name, " has ", entries,
+                 " entries, in the matrix' order it has ", room(), " on this rank, of ", rows(),
+                 " rows, as A.allocate makes it",
+                 entries == static_cast<std::size_t>(rows())
+                     ? "; it seems to be in natural order: A.gather changes that"
+                     : "");
+}
+
+template <class Exec>
+void DistributedMatrix<Exec>::require_natural(char const* name, std::size_t entries) const {
+  STRATA_REQUIRE(ShapeError, entries == static_cast<std::size_t>(rows()), name, " has ", entries,
+                 " entries, in natural order it has one for each of the ", rows(),
+                 " rows of this rank",
+                 entries == static_cast<std::size_t>(room())
+                     ? "; it seems to be in the matrix' order: A.scatter changes that"
+                     : "");
 }
 
 template <class Exec>
 template <class Scalar>
 void DistributedMatrix<Exec>::gather(Exec const& exec, Vector<Scalar, MemorySpace> const& natural,
                                      Vector<Scalar, MemorySpace> const& x) const {
+  require_natural("gather: the source", natural.extent(0));
+  require_in_order("gather: the result", x.extent(0));
   move(exec, "strata::sparse::gather", order().old_row, natural, x);
 }
 
@@ -149,6 +172,8 @@ template <class Exec>
 template <class Scalar>
 void DistributedMatrix<Exec>::scatter(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                                       Vector<Scalar, MemorySpace> const& natural) const {
+  require_in_order("scatter: the source", x.extent(0));
+  require_natural("scatter: the result", natural.extent(0));
   move(exec, "strata::sparse::scatter", order().new_row, x, natural);
 }
 
@@ -176,6 +201,7 @@ template <class Exec>
 template <class Scalar>
 void DistributedMatrix<Exec>::multiply(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                                        Vector<Scalar, MemorySpace> const& y) const {
+  detail::require_entries("sparse::multiply", "y", y, rows());  // before messages are on their way
   std::visit(
       [&](auto const& A) {
         beside_exchange(exec, x, "product", order().free_rows, rows(),
@@ -189,6 +215,8 @@ template <class Scalar>
 void DistributedMatrix<Exec>::residual(Exec const& exec, Vector<Scalar, MemorySpace> const& b,
                                        Vector<Scalar, MemorySpace> const& x,
                                        Vector<Scalar, MemorySpace> const& r) const {
+  detail::require_entries("sparse::residual", "b", b, rows());
+  detail::require_entries("sparse::residual", "r", r, rows());
   std::visit(
       [&](auto const& A) {
         beside_exchange(exec, x, "residual", order().free_rows, rows(),
@@ -204,6 +232,8 @@ void DistributedMatrix<Exec>::restrict_residual(Exec const& exec,
                                                 Vector<Scalar, MemorySpace> const& b,
                                                 Vector<Scalar, MemorySpace> const& x,
                                                 Vector<Scalar, MemorySpace> const& coarse) const {
+  detail::require_entries("sparse::restrict_residual", "b", b, rows());
+  detail::require_entries("sparse::restrict_residual", "coarse", coarse, injection.rows());
   std::visit(
       [&](auto const& A) {
         beside_exchange(exec, x, "restriction", injection.free_rows, injection.rows(),
@@ -258,6 +288,7 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
     return gauss_seidel(exec, r, x, Sweep::Backward, Guess::Given);
   }
   bool const zero = guess == Guess::Zero;
+  detail::require_entries("Gauss-Seidel", "r", r, rows());
   auto const work = [&] {
     if (!zero && direction == Sweep::Forward && order().free_rows > 0)
       return sweep_beside_exchange(exec, r, x);

@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_DISTRIBUTED_MATRIX_HPP
 
 #include <core/Strata_Precision.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,11 +33,12 @@ struct MatrixOptions {
 
 /// A square matrix whose rows are spread over the ranks, in the order of its Gauss-Seidel sweep.
 ///
-/// Each rank holds consecutive rows, any number of them, and orders them by itself. Vectors have
-/// rows() + halo() entries in the matrix' order; `gather` and `scatter` change between that and the
-/// caller's. A copy refers to the same matrix; matrices that differ in precision alone share
+/// Each rank holds consecutive rows, any number of them, and orders them by itself. Vectors in the matrix' order
+/// are made by `allocate`; `gather` and `scatter` change between that and the caller's, the natural order, in
+/// which a vector has rows() entries. A copy refers to the same matrix; matrices that differ in precision alone share
 /// everything but their values. Members that take vectors are collective, enqueued on `exec`, and
-/// wait on the host for messages if there are other ranks and the transport is not Enqueued.
+/// wait on the host for messages if there are other ranks and the transport is not Enqueued; they throw
+/// ShapeError, on the rank where it is so, for vectors that are too short.
 template <class Exec>
 class DistributedMatrix {
  public:
@@ -61,6 +63,9 @@ class DistributedMatrix {
   Communicator const& comm() const { return shared_->comm; }
   std::int64_t rows() const { return shared_->order.rows(); }
   std::int64_t halo() const { return shared_->halo_rows; }
+  /// Entries of a vector that `allocate` makes: those of the rows, of the halo, and one that nothing reads, by
+  /// which its length tells it from a vector in natural order, on one rank, too.
+  std::int64_t room() const { return rows() + halo() + 1; }
   std::int64_t first_row() const { return shared_->first_row; }
   std::int64_t global_rows() const { return shared_->global_rows; }
   std::int64_t global_entries() const { return shared_->global_entries; }
@@ -103,10 +108,15 @@ class DistributedMatrix {
   /// This rank's rows, columns from rows() on being the halo's.
   AnyStored const& stored() const { return stored_; }
 
-  /// A vector of zeros in the matrix' order, with room for the halo.
+  /// A vector of zeros in the matrix' order, with room() entries.
   template <class Scalar>
   Vector<Scalar, MemorySpace> allocate(Exec const& exec, std::string const& label) const;
-  /// To the matrix' order, and back; `natural` has rows() entries.
+  /// Throws   ShapeError unless a vector called `name`, of that many entries, is in the matrix' order, or is in
+  ///          natural order, by its length: as a solver does for the vectors that it is given.
+  void require_in_order(char const* name, std::size_t entries) const;
+  void require_natural(char const* name, std::size_t entries) const;
+
+  /// To the matrix' order, and back. Throws ShapeError unless `natural` has rows() entries and x has room().
   template <class Scalar>
   void gather(Exec const& exec, Vector<Scalar, MemorySpace> const& natural,
               Vector<Scalar, MemorySpace> const& x) const;

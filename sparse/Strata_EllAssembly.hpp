@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <core/Strata_Allocate.hpp>
 #include <core/Strata_Errors.hpp>
 #include <cstdint>
 #include <limits>
@@ -166,9 +167,8 @@ EllMatrix<Value, Index, typename Exec::memory_space> make_ell_matrix(
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_ell_matrix");
   detail::check_ell_shape<Index>(rows, cols);
-  Kokkos::View<std::int64_t*, Space> offsets(
-      Kokkos::view_alloc(exec, "strata::sparse::EllMatrix::offsets"),
-      Matrix::padded(rows) / Matrix::slice_rows + 1);
+  auto offsets = strata::allocate_zeros<Kokkos::View<std::int64_t*, Space>>(
+      exec, "strata::sparse::EllMatrix::offsets", Matrix::padded(rows) / Matrix::slice_rows + 1);
   detail::RowStatistics found;
   Kokkos::parallel_reduce(
       "strata::sparse::make_ell_matrix::measure", Policy(exec, 0, rows),

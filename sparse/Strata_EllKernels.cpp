@@ -90,6 +90,8 @@ template <class Exec, class Matrix, class Scalar>
 void multiply(Exec const& exec, Matrix const& A,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
               Vector<Scalar, typename Exec::memory_space> const& y, RowRange range) {
+  require_entries("sparse::multiply", "x", x, A.cols());
+  require_entries("sparse::multiply", "y", y, range.end);
   launch("strata::sparse::multiply", exec, range,
          Multiply<item_rows<Exec>, Matrix, Scalar, false>{A, range, nullptr, x.data(), y.data()});
 }
@@ -99,6 +101,9 @@ void residual(Exec const& exec, Matrix const& A,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& b,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
               Vector<Scalar, typename Exec::memory_space> const& r, RowRange range) {
+  require_entries("sparse::residual", "b", b, range.end);
+  require_entries("sparse::residual", "x", x, A.cols());
+  require_entries("sparse::residual", "r", r, range.end);
   launch("strata::sparse::residual", exec, range,
          Multiply<item_rows<Exec>, Matrix, Scalar, true>{A, range, b.data(), x.data(), r.data()});
 }
@@ -109,6 +114,9 @@ void restrict_residual(
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& b,
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
     Vector<Scalar, typename Exec::memory_space> const& coarse, RowRange range) {
+  require_entries("sparse::restrict_residual", "b", b, A.rows());
+  require_entries("sparse::restrict_residual", "x", x, A.cols());
+  require_entries("sparse::restrict_residual", "coarse", coarse, injection.rows());
   launch_items(
       "strata::sparse::restrict_residual", exec, range.size(),
       RestrictResidual<Matrix, Scalar>{A, injection, range, b.data(), x.data(), coarse.data()});

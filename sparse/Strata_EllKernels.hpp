@@ -25,7 +25,8 @@ enum class Guess {
 
 // The kernels below are enqueued on `exec` and work in Scalar (fp32, fp64), whatever type the
 // values are stored in. Matrix is an EllMatrix with 32-bit columns or a CompressedMatrix. Bytes are
-// per entry (e) and per row (n), of the stored value V and column I.
+// per entry (e) and per row (n), of the stored value V and column I. They throw ShapeError if a vector is shorter than
+// what is read or written of it.
 
 /// y = A x on the rows of `range`.
 ///

@@ -8,6 +8,7 @@
 #include <sparse/Strata_KrylovReport.hpp>
 #include <sparse/Strata_Preconditioner.hpp>
 #include <sparse/detail/Strata_KrylovBasis.hpp>
+#include <sparse/detail/Strata_OuterIteration.hpp>
 
 namespace strata::sparse {
 
@@ -31,23 +32,24 @@ class Fgmres {
   /// Bytes of the bases and the work vectors.
   std::int64_t bytes() const;
 
-  /// Solve A x = b from x as given; b and x in the matrix' order, x with room for the halo.
+  /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
   ///
-  /// Sync     fences `exec`.
+  /// Sync     fences `exec`. Throws ShapeError for vectors of other lengths, on all ranks.
   KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                      Vector<double, MemorySpace> const& x);
 
  private:
-  // One cycle from the residual `rho`; whether x was updated by finite numbers.
-  bool cycle(Exec const& exec, double rho, Vector<double, MemorySpace> const& x,
-             KrylovReport& report);
+  // One cycle; Breakdown if x was not updated by finite numbers.
+  std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
+                                    Vector<double, MemorySpace> const& x);
 
   DistributedMatrix<Exec> A_;
   Preconditioner<Exec, Scalar> preconditioner_;
   KrylovOptions options_;
   detail::KrylovBasis<Exec, double> basis_;
   Vector<Scalar, MemorySpace> images_;  // z_1, z_2, ... one after the other
-  Vector<double, MemorySpace> r_, wide_, coefficients_;
+  typename detail::OuterIteration<Exec>::Work outer_;
+  Vector<double, MemorySpace> wide_, coefficients_;
   Vector<Scalar, MemorySpace> q_, z_;
 };
 

@@ -1,19 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <chrono>
 #include <cmath>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <sparse/Strata_GmresIr.hpp>
 #include <sparse/detail/Strata_Givens.hpp>
 
 namespace strata::sparse {
-namespace {
-
-// What residuals are relative to: nothing where b = 0.
-double positive(double norm_b) { return norm_b > 0 ? norm_b : 1; }
-
-}  // namespace
 
 template <class Exec, class Scalar, class Stored>
 GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
@@ -30,7 +23,8 @@ GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec>
       })),
       steps_(static_cast<std::size_t>(options.restart)) {
   A.comm().agree([&] {
-    r_ = A_.template allocate<double>(exec, "strata::sparse::GmresIr::r");
+    outer_.r = A_.template allocate<double>(exec, "strata::sparse::GmresIr::r");
+    outer_.best = A_.template allocate<double>(exec, "strata::sparse::GmresIr::best");
     y_ = A_.template allocate<Scalar>(exec, "strata::sparse::GmresIr::y");
     z_ = A_.template allocate<Scalar>(exec, "strata::sparse::GmresIr::z");
   });
@@ -38,7 +32,7 @@ GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec>
 
 template <class Exec, class Scalar, class Stored>
 std::int64_t GmresIr<Exec, Scalar, Stored>::bytes() const {
-  return basis_.bytes() + static_cast<std::int64_t>(r_.extent(0) * sizeof(double) +
+  return basis_.bytes() + static_cast<std::int64_t>(2 * outer_.r.extent(0) * sizeof(double) +
                                                     (y_.extent(0) + z_.extent(0)) * sizeof(Scalar));
 }
 
@@ -52,14 +46,16 @@ bool GmresIr<Exec, Scalar, Stored>::records(MotifTimes const* times) const {
 }
 
 template <class Exec, class Scalar, class Stored>
-bool GmresIr<Exec, Scalar, Stored>::cycle(Exec const& exec, double rho,
-                                          Vector<double, MemorySpace> const& x, bool records,
-                                          GmresReport& report, MotifTimes* times) {
+std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::cycle(
+    Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x,
+    bool records, MotifTimes* times) {
   auto const timed = [&](Motif motif, auto const& work) {
     MotifTimes::time(times, exec, motif, work);
   };
+  auto& report = outer.report;
+  double const rho = outer.norm(), target = outer.target();
   detail::Givens givens(rho);
-  timed(Motif::Update, [&] { basis_.start(exec, 1 / rho, r_); });  // q_1 = r / rho
+  timed(Motif::Update, [&] { basis_.start(exec, 1 / rho, outer_.r); });  // q_1 = r / rho
   for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
     auto const step = [&] {
       preconditioner_.apply(exec, basis_[k - 1], z_, times);                  // z = M^-1 q_k
@@ -75,19 +71,17 @@ bool GmresIr<Exec, Scalar, Stored>::cycle(Exec const& exec, double rho,
     if (!std::isfinite(beta)) break;
     givens.append(std::move(column.h), beta);
     ++report.iterations;
-    if (options_.monitor)
-      options_.monitor(report.iterations, givens.residual() / positive(report.initial_residual));
-    if (beta == 0 || givens.residual() <= options_.tolerance * positive(report.initial_residual))
-      break;
+    if (options_.monitor) options_.monitor(report.iterations, outer.relative(givens.residual()));
+    if (beta == 0 || givens.residual() <= target) break;
   }
   auto const t = givens.minimiser();
   for (double const entry : t)
-    if (!std::isfinite(entry)) return false;
-  if (t.empty()) return false;
+    if (!std::isfinite(entry)) return KrylovStatus::Breakdown;
+  if (t.empty()) return KrylovStatus::Breakdown;
   timed(Motif::Update, [&] { basis_.combine(exec, t, y_); });  // r = Q t
   preconditioner_.apply(exec, y_, z_, times);
-  timed(Motif::Update, [&] { detail::add(exec, z_, x, A_.rows()); });  // x += M^-1 r
-  return true;
+  timed(Motif::Update, [&] { detail::add(exec, outer.unit(), z_, x, A_.rows()); });  // x += M^-1 r
+  return std::nullopt;
 }
 
 template <class Exec, class Scalar, class Stored>
@@ -96,35 +90,11 @@ GmresReport GmresIr<Exec, Scalar, Stored>::solve(Exec const& exec,
                                                  Vector<double, MemorySpace> const& x,
                                                  MotifTimes* times) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::GmresIr::solve");
-  exec.fence("strata::sparse::GmresIr::start");
-  auto const start = std::chrono::steady_clock::now();
-  GmresReport report;
-  report.initial_residual = detail::norm(exec, A_.comm(), b, A_.rows());
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_, times);
   bool const records = this->records(times);
-  double before = 0;
-  for (bool going = true;;) {
-    double rho = 0;
-    MotifTimes::time(times, exec, Motif::Multiply, [&] { A_.residual(exec, b, x, r_); });
-    MotifTimes::time(times, exec, Motif::Update,
-                     [&] { rho = detail::norm(exec, A_.comm(), r_, A_.rows()); });
-    report.relative_residual = rho / positive(report.initial_residual);
-    if (!going || !std::isfinite(rho))
-      report.status = GmresStatus::Breakdown;
-    else if (report.relative_residual <= options_.tolerance)
-      report.status = GmresStatus::Converged;
-    else if (report.cycles > 0 && options_.stall_factor > 0 && rho > options_.stall_factor * before)
-      report.status = GmresStatus::Stalled;
-    else if (report.iterations < options_.max_iterations) {
-      before = rho;
-      going = cycle(exec, rho, x, records, report, times);
-      ++report.cycles;
-      continue;
-    }
-    break;
-  }
-  exec.fence("strata::sparse::GmresIr::end");
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return report;
+  return outer.run(options_.stall_factor, [&](detail::OuterIteration<Exec>& at) {
+    return cycle(exec, at, x, records, times);
+  });
 }
 
 #define STRATA_INSTANTIATE_GMRES(Space) \

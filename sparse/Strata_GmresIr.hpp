@@ -11,6 +11,7 @@
 #include <sparse/Strata_Multigrid.hpp>
 #include <sparse/Strata_Preconditioner.hpp>
 #include <sparse/detail/Strata_KrylovBasis.hpp>
+#include <sparse/detail/Strata_OuterIteration.hpp>
 #include <vector>
 
 namespace strata::sparse {
@@ -43,25 +44,26 @@ class GmresIr {
   /// Bytes of the basis and the work vectors.
   std::int64_t bytes() const;
 
-  /// Solve A x = b from x as given; b and x in the matrix' order, x with room for the halo.
+  /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
   ///
-  /// Sync     fences `exec`.
+  /// Sync     fences `exec`. Throws ShapeError for vectors of other lengths, on all ranks.
   GmresReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                     Vector<double, MemorySpace> const& x, MotifTimes* times = nullptr);
 
  private:
   // Whether steps are recorded: on all ranks or on none, since messages may be part of them. Collective.
   bool records(MotifTimes const* times) const;
-  // One cycle from the residual `rho`; whether x was updated by finite numbers.
-  bool cycle(Exec const& exec, double rho, Vector<double, MemorySpace> const& x, bool records,
-             GmresReport& report, MotifTimes* times);
+  // One cycle; Breakdown if x was not updated by finite numbers.
+  std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
+                                    Vector<double, MemorySpace> const& x, bool records,
+                                    MotifTimes* times);
 
   DistributedMatrix<Exec> A_, inner_;
   Preconditioner<Exec, Scalar> preconditioner_;
   GmresOptions options_;
   detail::KrylovBasis<Exec, Scalar, Stored> basis_;
   std::vector<strata::detail::Recording<Exec>> steps_;  // of a cycle
-  Vector<double, MemorySpace> r_;
+  typename detail::OuterIteration<Exec>::Work outer_;
   Vector<Scalar, MemorySpace> y_, z_;
 };
 

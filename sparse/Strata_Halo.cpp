@@ -9,6 +9,7 @@
 #include <numeric>
 #include <sparse/Strata_Halo.hpp>
 #include <sparse/detail/Strata_Allocate.hpp>
+#include <sparse/detail/Strata_Extents.hpp>
 #include <sparse/detail/Strata_Mpi.hpp>
 #include <sparse/vendor/Strata_DeviceMessages.hpp>
 
@@ -131,6 +132,11 @@ struct Halo<Exec>::Exchange {
                     : static_cast<void*>(device_send.data());
   }
 
+  template <class Scalar>
+  void require_halo(Vector<Scalar, MemorySpace> const& x) const {
+    detail::require_entries("halo", "x", x, pattern.rows + pattern.halo);
+  }
+
   // Room for fp64 taken as room for Scalar.
   template <class Scalar>
   static Scalar* numbers(void* buffer) {
@@ -247,6 +253,7 @@ void Halo<Exec>::start(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                        WorkTrace<Exec> const& trace) const {
   if (!active()) return;
   auto& own = *exchange_;
+  own.require_halo(x);
   strata::detail::enqueue_wait(own.exec(), exec);
   own.send(own.exec(), x, trace);
   strata::detail::enqueue_wait(exec, own.exec());
@@ -268,6 +275,7 @@ template <class Scalar>
 void Halo<Exec>::fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                       WorkTrace<Exec> const& trace) const {
   if (!active()) return;
+  exchange_->require_halo(x);
   exchange_->send(exec, x, trace);
   exchange_->enqueue_messages(exec, x, trace);
   exchange_->receive(exec, x, trace);

@@ -3,6 +3,7 @@
 #include <core/detail/Strata_Instantiate.hpp>
 #include <sparse/Strata_Jacobi.hpp>
 #include <sparse/Strata_MatrixProperties.hpp>
+#include <sparse/detail/Strata_Extents.hpp>
 
 namespace strata::sparse {
 namespace {
@@ -40,9 +41,11 @@ template <class Exec, class Scalar>
 void Jacobi<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
                                  Vector<Scalar, MemorySpace> const& z, MotifTimes*) const {
   auto const& inverse = inverse_;
+  auto const rows = static_cast<std::int64_t>(inverse.extent(0));
+  detail::require_entries("Jacobi", "r", r, rows);
+  detail::require_entries("Jacobi", "z", z, rows);
   Kokkos::parallel_for(
-      "strata::sparse::Jacobi::apply",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(inverse.extent(0))),
+      "strata::sparse::Jacobi::apply", Policy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { z(i) = inverse(i) * r(i); });
 }
 

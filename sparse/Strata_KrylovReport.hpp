@@ -21,6 +21,8 @@ struct KrylovOptions {
   /// A cycle (CG: `restart` iterations, at least 50) that does not make the residual smaller by this factor
   /// ends the solve; 0: none does.
   double stall_factor = 0;
+  /// ||A||_oo, for a solve that also ends where rounding leaves no better residual (`RoundingLimit`); 0: none does.
+  double norm_A = 0;
   /// GMRES-IR: called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle
   /// estimates, on each rank the same.
   std::function<void(std::int64_t, double)> monitor = {};
@@ -29,12 +31,17 @@ struct KrylovOptions {
   BasisNorm norm = BasisNorm::Derived;
 };
 
+/// How a solve ended. Whatever it says, x is the best of the iterates whose true residuals were made, between
+/// cycles, and never worse than x as given.
 enum class KrylovStatus {
-  Converged,
+  Converged,  ///< the true residual meets the tolerance
+  /// It does not, but is what rounding in fp64 leaves of it, as of a direct solver's: the normwise backward error
+  /// is at most max(10, sqrt(n)) 2^-52, and the residual at most 1e-3 of b.
+  RoundingLimit,
   IterationLimit,
-  Breakdown,  ///< a number that is not finite; x is the last iterate that was
-  Stalled,    ///< the residual no longer falls as `stall_factor` asks; x is the last iterate
-  NotPositiveDefinite,  ///< CG found p' A p <= 0 or r' M^-1 r <= 0; x is the last iterate
+  Breakdown,            ///< a number that is not finite
+  Stalled,              ///< the residual no longer falls as `stall_factor` asks
+  NotPositiveDefinite,  ///< CG found p' A p <= 0 or r' M^-1 r <= 0
 };
 
 struct KrylovReport {
@@ -42,6 +49,8 @@ struct KrylovReport {
   std::int64_t iterations = 0, cycles = 0;
   double initial_residual = 0;   ///< ||b||
   double relative_residual = 0;  ///< ||b - A x|| / ||b||, computed in fp64 at the end
+  /// ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo), if `norm_A` was given, else infinity.
+  double backward_error = 0;
   double seconds = 0;
 };
 

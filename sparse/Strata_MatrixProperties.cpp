@@ -6,6 +6,7 @@
 #include <cmath>
 #include <core/Strata_Random.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <limits>
 #include <span>
 #include <sparse/Strata_MatrixProperties.hpp>
 
@@ -31,22 +32,63 @@ void find_diagonal(Exec const& exec, Matrix const& A, Wide<Exec> const& d) {
       });
 }
 
+// Zeros, negatives, the first of both and the first zero.
 template <class Exec, class Rows>
-std::array<std::int64_t, 3> count_diagonal(Exec const& exec, Wide<Exec> const& d,
+std::array<std::int64_t, 4> count_diagonal(Exec const& exec, Wide<Exec> const& d,
                                            Rows const& old_row, std::int64_t none) {
-  std::int64_t zero = 0, negative = 0, first = none;
+  std::int64_t zero = 0, negative = 0, first = none, first_zero = none;
   Kokkos::parallel_reduce(
       "strata::sparse::kind_of_diagonal",
       Policy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& zeros, std::int64_t& negatives,
-                    std::int64_t& least) {
+                    std::int64_t& least, std::int64_t& least_zero) {
         if (d(i) > 0) return;
-        ++(d(i) < 0 ? negatives : zeros);
+        bool const is_zero = !(d(i) < 0);
+        ++(is_zero ? zeros : negatives);
         if (old_row(i) < least) least = old_row(i);
+        if (is_zero && old_row(i) < least_zero) least_zero = old_row(i);
       },
-      zero, negative, Kokkos::Min<std::int64_t>(first));
+      zero, negative, Kokkos::Min<std::int64_t>(first), Kokkos::Min<std::int64_t>(first_zero));
   exec.fence("strata::sparse::kind_of_diagonal");
-  return {zero, negative, first};
+  return {zero, negative, first, first_zero};
+}
+
+// Empty rows, the first of them, and others whose entries do not add up to 0.
+template <class Exec, class Matrix, class Rows>
+std::array<std::int64_t, 3> count_rows(Exec const& exec, Matrix const& A, Rows const& old_row,
+                                       std::int64_t none) {
+  std::int64_t empty = 0, first = none, others = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::kind_of_rows", Policy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& empties, std::int64_t& least,
+                    std::int64_t& unequal) {
+        auto const row = A.row(i);
+        double sum = 0, size = 0;
+        for (int k = 0; k < row.width; ++k) {
+          double const value = static_cast<double>(A.values()[row.first + k * row.stride]);
+          sum += value;
+          size += Kokkos::abs(value);
+        }
+        bool const is_empty = size == 0;
+        empties += is_empty;
+        if (is_empty && old_row(i) < least) least = old_row(i);
+        unequal += !(Kokkos::abs(sum) <= 1e-13 * size);
+      },
+      empty, Kokkos::Min<std::int64_t>(first), others);
+  exec.fence("strata::sparse::kind_of_rows");
+  return {empty, first, others};
+}
+
+// Over the ranks: the sum, and the first rank's row of those that have one.
+std::int64_t total(Communicator const& comm, std::int64_t mine) {
+  std::int64_t sum = 0;
+  for (auto const count : comm.gather(mine)) sum += count;
+  return sum;
+}
+std::int64_t first_of(Communicator const& comm, std::int64_t mine) {
+  for (auto const row : comm.gather(mine))
+    if (row >= 0) return row;
+  return -1;
 }
 
 // All, and those whose columns are Shared and Narrow.
@@ -68,6 +110,7 @@ std::array<double, 3> count_slices(Exec const& exec, Slices const& slices) {
 
 template <class Exec, class Matrix>
 double largest_row(Exec const& exec, Matrix const& A) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   double largest = 0;
   Kokkos::parallel_reduce(
       "strata::sparse::norm_inf", Policy<Exec>(exec, 0, A.rows()),
@@ -76,7 +119,8 @@ double largest_row(Exec const& exec, Matrix const& A) {
         double sum = 0;
         for (int k = 0; k < row.width; ++k)
           sum += Kokkos::abs(static_cast<double>(A.values()[row.first + k * row.stride]));
-        most = sum > most || sum != sum ? sum : most;
+        // a reduction's maximum may lose a NaN
+        most = sum != sum ? infinity : sum > most ? sum : most;
       },
       Kokkos::Max<double>(largest));
   exec.fence("strata::sparse::norm_inf");
@@ -146,12 +190,23 @@ DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A
   auto const d = diagonal(exec, A);
   std::int64_t const none = A.rows();
   auto const found = count_diagonal(exec, d, A.order().old_row, none);
-  DiagonalKind kind;
-  for (auto const count : A.comm().gather(found[0])) kind.zero += count;
-  for (auto const count : A.comm().gather(found[1])) kind.negative += count;
-  std::int64_t const mine = found[0] + found[1] > 0 ? A.first_row() + found[2] : -1;
-  for (auto const row : A.comm().gather(mine))
-    if (row >= 0 && kind.first < 0) kind.first = row;
+  auto const& comm = A.comm();
+  auto const global = [&](std::int64_t row) { return row < none ? A.first_row() + row : -1; };
+  return {total(comm, found[0]), total(comm, found[1]), first_of(comm, global(found[2])),
+          first_of(comm, global(found[3]))};
+}
+
+template <class Exec>
+RowKind kind_of_rows(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  auto const& comm = A.comm();
+  std::int64_t const none = A.rows();
+  auto const found = std::visit(
+      [&](auto const& stored) { return count_rows(exec, stored, A.order().old_row, none); },
+      A.stored());
+  RowKind kind;
+  kind.empty = total(comm, found[0]);
+  kind.first_empty = first_of(comm, found[1] < none ? A.first_row() + found[1] : -1);
+  kind.maps_constants_to_zero = total(comm, found[2]) == 0 && A.global_rows() > kind.empty;
   return kind;
 }
 
@@ -217,6 +272,7 @@ DistributedMatrix<Exec> DistributedMatrix<Exec>::modified(
                                                         DistributedMatrix<Space> const&); \
   template DiagonalKind kind_of_diagonal(Space const&, DistributedMatrix<Space> const&);  \
   template ColumnForms column_forms(Space const&, DistributedMatrix<Space> const&);       \
+  template RowKind kind_of_rows(Space const&, DistributedMatrix<Space> const&);           \
   template double norm_inf(Space const&, DistributedMatrix<Space> const&);                \
   template bool is_symmetric(Space const&, DistributedMatrix<Space> const&);              \
   template DistributedMatrix<Space> DistributedMatrix<Space>::modified(                   \

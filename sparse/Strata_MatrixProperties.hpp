@@ -18,7 +18,8 @@ Vector<double, typename Exec::memory_space> diagonal(Exec const& exec,
 /// What the diagonals of all ranks are; collective, fences.
 struct DiagonalKind {
   std::int64_t zero = 0, negative = 0;  ///< rows; NaN counts as zero
-  std::int64_t first = -1;  ///< the first of them, by its global number; -1: there is none
+  std::int64_t first = -1;       ///< the first of them, by its global number; -1: there is none
+  std::int64_t first_zero = -1;  ///< the first that is zero
 };
 template <class Exec>
 DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A);
@@ -31,7 +32,19 @@ struct ColumnForms {
 template <class Exec>
 ColumnForms column_forms(Exec const& exec, DistributedMatrix<Exec> const& A);
 
-/// max_i sum_j |a_ij|, over all ranks. Collective, fences.
+/// What the rows of all ranks tell about a matrix that may be singular.
+struct RowKind {
+  std::int64_t empty = 0;         ///< rows without an entry that is not 0: it is singular
+  std::int64_t first_empty = -1;  ///< the first of them, by its global number; -1: there is none
+  /// The entries of every row add up to 0 within rounding: constants are mapped to 0, as by a Laplacian or the
+  /// stiffness of a body that nothing holds.
+  bool maps_constants_to_zero = false;
+};
+/// Collective, fences.
+template <class Exec>
+RowKind kind_of_rows(Exec const& exec, DistributedMatrix<Exec> const& A);
+
+/// max_i sum_j |a_ij|, over all ranks; infinity if an entry is not a number. Collective, fences.
 template <class Exec>
 double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A);
 

@@ -6,6 +6,13 @@
 namespace strata::sparse {
 namespace {
 
+// From zero a sweep reads no x but what it has written.
+template <class Matrix, class R, class X>
+void require_vectors(Matrix const& A, R const& r, X const& x, std::int64_t end, Guess guess) {
+  detail::require_entries("Gauss-Seidel", "r", r, end);
+  detail::require_entries("Gauss-Seidel", "x", x, guess == Guess::Zero ? end : A.cols());
+}
+
 using namespace detail;
 using strata::detail::runs_on_host;
 
@@ -87,6 +94,7 @@ template <class Exec, class Matrix, class Scalar>
 void relax(Exec const& exec, Matrix const& A,
            std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
            Vector<Scalar, typename Exec::memory_space> const& x, RowRange range, Guess guess) {
+  require_vectors(A, r, x, range.end, guess);
   constexpr int rows = item_rows<Exec>;
   auto const run = [&]<int Ahead, Guess Initial>() {
     using Kernel = Relax<rows, Ahead, Matrix, Scalar, Initial>;
@@ -115,6 +123,7 @@ void relax_in_order(Exec const& exec, Matrix const& A,
   } else {
     using Kernel = RelaxInOrder<Exec, Matrix, Scalar>;
     static_assert(sizeof(Kernel) < 512, "a larger one would not be passed as an argument");
+    require_vectors(A, r, x, A.rows(), guess);
     auto const entries = static_cast<std::int64_t>(x.extent(0));
     Kokkos::parallel_for("strata::sparse::relax_in_order",
                          typename Kernel::Policy(exec, 1, Kernel::threads),

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <core/detail/Strata_Instantiate.hpp>
+#include <optional>
 #include <sparse/Strata_ConjugateGradients.hpp>
 #include <sparse/Strata_Fgmres.hpp>
 #include <sparse/Strata_GmresIr.hpp>
@@ -12,8 +13,9 @@
 #include <sparse/Strata_MatrixProperties.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/Strata_VCycle.hpp>
-#include <string>
-#include <utility>
+#include <sparse/detail/Strata_Norms.hpp>
+#include <sparse/detail/Strata_OuterIteration.hpp>
+#include <sparse/detail/Strata_WorkMatrix.hpp>
 
 namespace strata::sparse {
 namespace {
@@ -23,53 +25,6 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-template <class Kind, std::size_t N>
-using Names = std::array<std::pair<Kind, std::string_view>, N>;
-
-constexpr Names<SolverKind, 4> solver_names{{{SolverKind::Automatic, "auto"},
-                                             {SolverKind::ConjugateGradients, "cg"},
-                                             {SolverKind::Gmres, "gmres"},
-                                             {SolverKind::Fgmres, "fgmres"}}};
-constexpr Names<PreconditionerKind, 5> preconditioner_names{
-    {{PreconditionerKind::Automatic, "auto"},
-     {PreconditionerKind::None, "none"},
-     {PreconditionerKind::Jacobi, "jacobi"},
-     {PreconditionerKind::GaussSeidel, "gs"},
-     {PreconditionerKind::Amg, "amg"}}};
-
-template <class Kind, std::size_t N>
-std::string_view name_in(Names<Kind, N> const& names, Kind kind) {
-  for (auto const& [value, name] : names)
-    if (value == kind) return name;
-  return names.front().second;
-}
-
-template <class Kind, std::size_t N>
-Kind from_name(Names<Kind, N> const& names, std::string_view what, std::string_view text) {
-  std::string list;
-  for (auto const& [value, name] : names) {
-    if (name == text) return value;
-    list += (list.empty() ? "" : ", ") + std::string(name);
-  }
-  throw ValueError(strata::detail::message("no ", what, " is called '", text, "', only ", list));
-}
-
-template <class Exec>
-double max_abs(Exec const& exec, Communicator const& comm,
-               Vector<double, typename Exec::memory_space> const& x, std::int64_t rows) {
-  double most = 0;
-  Kokkos::parallel_reduce(
-      "strata::sparse::SparseSolver::max_abs",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i, double& value) {
-        double const size = Kokkos::abs(x(i));
-        value = size > value || size != size ? size : value;
-      },
-      Kokkos::Max<double>(most));
-  exec.fence("strata::sparse::SparseSolver::max_abs");
-  return comm.max(rows > 0 ? most : 0);
-}
-
 bool is_16_bit(Precision precision) { return traits(precision).bytes == 2; }
 
 Precision next_higher(Precision precision) {
@@ -77,30 +32,6 @@ Precision next_higher(Precision precision) {
 }
 
 }  // namespace
-
-std::string_view name_of(SolverKind kind) { return name_in(solver_names, kind); }
-SolverKind solver_from_name(std::string_view name) {
-  return from_name(solver_names, "solver", name);
-}
-std::string_view name_of(PreconditionerKind kind) { return name_in(preconditioner_names, kind); }
-PreconditionerKind preconditioner_from_name(std::string_view name) {
-  return from_name(preconditioner_names, "preconditioner", name);
-}
-std::string_view name_of(KrylovStatus status) {
-  switch (status) {
-    case KrylovStatus::Converged:
-      return "converged";
-    case KrylovStatus::IterationLimit:
-      return "iteration_limit";
-    case KrylovStatus::Breakdown:
-      return "breakdown";
-    case KrylovStatus::Stalled:
-      return "stalled";
-    case KrylovStatus::NotPositiveDefinite:
-      break;
-  }
-  return "not_positive_definite";
-}
 
 template <class Exec>
 struct SparseSolver<Exec>::Impl {
@@ -113,11 +44,13 @@ struct SparseSolver<Exec>::Impl {
   };
 
   DistributedMatrix<Exec> A;
+  detail::WorkMatrix<Exec> work;
   SparseOptions options;
   SparseReport base;  // what set-up knows
   TransferHierarchy<Exec> hierarchy;
   std::optional<Ready<double>> wide;
   std::optional<Ready<float>> narrow;
+  Wide r;  // of the final residual
 
   void choose(Exec const& exec);
   template <class Scalar>
@@ -129,14 +62,16 @@ struct SparseSolver<Exec>::Impl {
                         Wide const& b, Wide const& x) const;
   KrylovReport run(Exec const& exec, SolverKind solver, Precision precision, std::int64_t used,
                    Wide const& b, Wide const& x);
+  void climb(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report);
   void measure(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report) const;
 };
 
 template <class Exec>
 void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
-  auto const kind = kind_of_diagonal(exec, A);
-  base.symmetric = is_symmetric(exec, A);
+  auto const kind = kind_of_diagonal(exec, work.matrix());
+  base.symmetric = is_symmetric(exec, work.matrix());
   base.not_positive_row = kind.first + 1;
+  base.zero_diagonal_row = kind.first_zero + 1;
   base.precision = options.precision;
   base.solver = options.solver;
   base.preconditioner = options.preconditioner;
@@ -167,7 +102,7 @@ template <class Scalar>
 auto SparseSolver<Exec>::Impl::make(Exec const& exec, Precision precision) const -> Ready<Scalar> {
   Ready<Scalar> ready{precision, {}, 0};
   if (base.preconditioner == PreconditionerKind::Jacobi) {
-    ready.M = Jacobi<Exec, Scalar>(exec, A);
+    ready.M = Jacobi<Exec, Scalar>(exec, work.matrix());
     ready.bytes = A.rows() * static_cast<std::int64_t>(sizeof(Scalar));
   } else if (base.preconditioner != PreconditionerKind::None) {
     VCycle<Exec, Scalar> const cycle(exec, hierarchy, precision);
@@ -196,11 +131,12 @@ KrylovReport SparseSolver<Exec>::Impl::run_with(Exec const& exec, SolverKind sol
                                                 KrylovOptions const& krylov, Wide const& b,
                                                 Wide const& x) const {
   if (solver == SolverKind::ConjugateGradients)
-    return ConjugateGradients<Exec, Scalar>(exec, A, M, krylov).solve(exec, b, x);
+    return ConjugateGradients<Exec, Scalar>(exec, work.matrix(), M, krylov).solve(exec, b, x);
   if (solver == SolverKind::Fgmres)
-    return Fgmres<Exec, Scalar>(exec, A, M, krylov).solve(exec, b, x);
-  auto const inner = A.stored_in(exec, precision == Precision::fp64 ? precision : Precision::fp32);
-  return GmresIr<Exec, Scalar>(exec, A, inner, M, krylov).solve(exec, b, x);
+    return Fgmres<Exec, Scalar>(exec, work.matrix(), M, krylov).solve(exec, b, x);
+  auto const inner =
+      work.matrix().stored_in(exec, precision == Precision::fp64 ? precision : Precision::fp32);
+  return GmresIr<Exec, Scalar>(exec, work.matrix(), inner, M, krylov).solve(exec, b, x);
 }
 
 template <class Exec>
@@ -212,24 +148,61 @@ KrylovReport SparseSolver<Exec>::Impl::run(Exec const& exec, SolverKind solver, 
   krylov.stall_factor = precision != Precision::fp64               ? low_precision_factor
                         : solver == SolverKind::ConjugateGradients ? 0
                                                                    : restart_factor;
+  krylov.norm_A = std::isfinite(work.norm()) ? work.norm() : 0;
   return precision == Precision::fp64 ? run_with(exec, solver, precision, wide->M, krylov, b, x)
                                       : run_with(exec, solver, precision, narrow->M, krylov, b, x);
 }
 
+// From x to the best that the ladder finds, b and x of `work`.
+template <class Exec>
+void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const& x,
+                                     SparseReport& report) {
+  bool const may_switch = options.solver == SolverKind::Automatic;
+  auto solver = report.solver;
+  auto precision = report.precision;
+  for (bool going = true; going;) {
+    KrylovReport krylov;
+    try {
+      krylov = run(exec, solver, precision, report.iterations, b, x);
+    } catch (MemoryError const& error) {  // the same on all ranks
+      if (report.attempts.empty()) throw;
+      report.out_of_memory = error.what();
+      return;
+    }
+    report.solver = solver;
+    report.precision = precision;
+    report.attempts.push_back({solver, precision, krylov});
+    report.status = krylov.status;
+    report.iterations += krylov.iterations;
+    going = !report.solved() && krylov.status != KrylovStatus::IterationLimit &&
+            report.iterations < options.max_iterations;
+    if (precision != Precision::fp64)
+      precision = next_higher(precision);
+    else if (krylov.status == KrylovStatus::NotPositiveDefinite && may_switch)
+      solver = SolverKind::Gmres;
+    else
+      going = false;
+  }
+}
+
+// The errors of A as given, by which a solution that was found for `work` is one of A, or is none.
 template <class Exec>
 void SparseSolver<Exec>::Impl::measure(Exec const& exec, Wide const& b, Wide const& x,
                                        SparseReport& report) const {
   auto const& comm = A.comm();
-  auto const r = comm.agree(
-      [&] { return A.template allocate<double>(exec, "strata::sparse::SparseSolver::r"); });
+  std::int64_t const rows = A.rows();
   A.residual(exec, b, x, r);
-  double const size =
-      norm_inf(exec, A) * max_abs(exec, comm, x, A.rows()) + max_abs(exec, comm, b, A.rows());
-  double const rest = max_abs(exec, comm, r, A.rows());
-  report.backward_error = rest > 0 || std::isnan(rest) ? rest / size : 0;
-  double const norm_b = detail::norm(exec, comm, b, A.rows()),
-               norm_r = detail::norm(exec, comm, r, A.rows());
+  report.backward_error = detail::backward_error(
+      work.norm_of_A(), detail::max_norm(exec, comm, x, rows),
+      detail::max_norm(exec, comm, b, rows), detail::max_norm(exec, comm, r, rows));
+  double const norm_b = detail::norm(exec, comm, b, rows),
+               norm_r = detail::norm(exec, comm, r, rows);
   report.relative_residual = norm_b > 0 ? norm_r / norm_b : norm_r;
+  if (report.status == KrylovStatus::Converged && !(report.relative_residual <= options.tolerance))
+    report.status = KrylovStatus::Stalled;
+  if (report.status == KrylovStatus::RoundingLimit &&
+      !detail::is_within_rounding(A.global_rows(), report.relative_residual, report.backward_error))
+    report.status = KrylovStatus::Stalled;
 }
 
 template <class Exec>
@@ -241,45 +214,70 @@ SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const
   auto& own = *impl_;
   own.A = A;
   own.options = options;
+  own.work = detail::WorkMatrix<Exec>(exec, A);
+  own.base.rows = own.work.rows();
   own.choose(exec);
   bool const amg = own.base.preconditioner == PreconditionerKind::Amg;
-  own.hierarchy = amg ? make_algebraic_hierarchy(exec, A, options.amg) : single_level(A);
+  own.hierarchy = amg ? make_algebraic_hierarchy(exec, own.work.matrix(), options.amg)
+                      : single_level(own.work.matrix());
   for (auto const& level : own.hierarchy.levels)
     own.base.levels.push_back({level.A.global_rows(), level.A.global_entries()});
   own.base.operator_complexity = own.hierarchy.operator_complexity();
   own.base.direct_coarse_solve = own.hierarchy.coarse == CoarseSolve::Direct;
   own.prepare(exec, options.precision);
+  own.r = A.comm().agree(
+      [&] { return A.template allocate<double>(exec, "strata::sparse::SparseSolver::r"); });
   exec.fence("strata::sparse::SparseSolver::set_up");
   own.base.set_up_seconds = since(start);
 }
 
 template <class Exec>
+SparseReport const& SparseSolver<Exec>::set_up() const {
+  return impl_->base;
+}
+
+template <class Exec>
 SparseReport SparseSolver<Exec>::solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                                        Vector<double, MemorySpace> const& x) {
+  auto const& A = impl_->A;
+  auto const [own_b, own_x] = A.comm().agree([&] {
+    A.require_natural("SparseSolver::solve: b", b.extent(0));
+    A.require_natural("SparseSolver::solve: x", x.extent(0));
+    return std::array<Vector<double, MemorySpace>, 2>{
+        A.template allocate<double>(exec, "strata::sparse::SparseSolver::b"),
+        A.template allocate<double>(exec, "strata::sparse::SparseSolver::x")};
+  });
+  A.gather(exec, b, own_b);
+  A.gather(exec, x, own_x);
+  auto const report = solve_in_order(exec, own_b, own_x);
+  A.scatter(exec, own_x, x);
+  exec.fence("strata::sparse::SparseSolver::solve");
+  return report;
+}
+
+template <class Exec>
+SparseReport SparseSolver<Exec>::solve_in_order(Exec const& exec,
+                                                Vector<double, MemorySpace> const& b,
+                                                Vector<double, MemorySpace> const& x) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::SparseSolver::solve");
   auto const start = Clock::now();
   auto& own = *impl_;
+  own.A.comm().agree([&] {
+    own.A.require_in_order("SparseSolver::solve_in_order: b", b.extent(0));
+    own.A.require_in_order("SparseSolver::solve_in_order: x", x.extent(0));
+  });
   SparseReport report = own.base;
-  bool const may_switch = own.options.solver == SolverKind::Automatic;
-  bool const hopeless =
+  bool const is_hopeless =
       report.solver == SolverKind::ConjugateGradients && report.not_positive_row > 0;
-  if (hopeless) report.status = KrylovStatus::NotPositiveDefinite;
-  for (bool going = !hopeless; going;) {
-    auto const krylov = own.run(exec, report.solver, report.precision, report.iterations, b, x);
-    report.attempts.push_back({report.solver, report.precision, krylov});
-    report.status = krylov.status;
-    report.iterations += krylov.iterations;
-    if (!std::isfinite(krylov.relative_residual)) Kokkos::deep_copy(exec, x, 0.0);
-    bool const failed =
-        krylov.status != KrylovStatus::Converged && krylov.status != KrylovStatus::IterationLimit;
-    going = failed && report.iterations < own.options.max_iterations;
-    if (!going) break;
-    if (report.precision != Precision::fp64)
-      report.precision = next_higher(report.precision);
-    else if (krylov.status == KrylovStatus::NotPositiveDefinite && may_switch)
-      report.solver = SolverKind::Gmres;
-    else
-      going = false;
+  if (is_hopeless) {
+    report.status = KrylovStatus::NotPositiveDefinite;
+  } else if (own.work.is_other()) {
+    auto const system = own.work.translated(exec, b, x);
+    report.contradicts_empty_row = system.has_contradiction;
+    own.climb(exec, system.b, system.x, report);
+    if (!own.work.translate_back(exec, system, x)) report.status = KrylovStatus::Breakdown;
+  } else {
+    own.climb(exec, b, x, report);
   }
   report.preconditioner_bytes = own.base.preconditioner_bytes;
   own.measure(exec, b, x, report);

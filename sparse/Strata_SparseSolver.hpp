@@ -7,7 +7,9 @@
 #include <memory>
 #include <sparse/Strata_DistributedMatrix.hpp>
 #include <sparse/Strata_KrylovReport.hpp>
+#include <sparse/Strata_MatrixProperties.hpp>
 #include <sparse/Strata_TransferHierarchy.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,7 +24,7 @@ SolverKind solver_from_name(std::string_view name);
 /// "auto", "none", "jacobi", "gs", "amg", and the reverse. Throws ValueError with the list.
 std::string_view name_of(PreconditionerKind kind);
 PreconditionerKind preconditioner_from_name(std::string_view name);
-/// "solved", "not_converged", ...: as reports write it.
+/// "converged", "rounding_limit", ...: as reports write it.
 std::string_view name_of(KrylovStatus status);
 
 struct SparseOptions {
@@ -30,7 +32,8 @@ struct SparseOptions {
   PreconditionerKind preconditioner = PreconditionerKind::Automatic;
   /// Of the preconditioner's matrices; its vectors are fp64 for fp64, else fp32.
   Precision precision = Precision::fp32;
-  double tolerance = 1e-10;  ///< of ||b - A x|| / ||b||
+  /// Of ||b - A x|| / ||b||. A solve also ends, as KrylovStatus::RoundingLimit, where fp64 leaves no better one.
+  double tolerance = 1e-10;
   int restart = 50;
   std::int64_t max_iterations = 10000;  ///< of all attempts together
   AmgOptions amg;
@@ -53,7 +56,14 @@ struct SparseReport {
   Precision precision = Precision::fp64;  ///< the last
   bool symmetric = false;
   std::int64_t not_positive_row =
-      0;                         ///< 1-based: the first whose diagonal is not positive; 0: none
+      0;  ///< 1-based: the first whose diagonal is not positive; 0: none
+  std::int64_t zero_diagonal_row =
+      0;         ///< 1-based: the first whose diagonal is 0; of rows that are not empty
+  RowKind rows;  ///< what may make A singular
+  bool contradicts_empty_row =
+      false;  ///< b is not 0 where a row of A is empty: there is no solution
+  std::string
+      out_of_memory;  ///< why the ladder could not go on to a higher precision; empty: it could
   std::int64_t iterations = 0;   ///< of all attempts
   double relative_residual = 0;  ///< ||b - A x|| / ||b||, fp64
   double backward_error = 0;     ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
@@ -63,6 +73,11 @@ struct SparseReport {
   bool direct_coarse_solve = false;
   std::int64_t preconditioner_bytes = 0;  ///< of this rank
   double set_up_seconds = 0, solve_seconds = 0;
+
+  /// Whether x is a solution as good as was asked for, or as fp64 has it.
+  bool solved() const {
+    return status == KrylovStatus::Converged || status == KrylovStatus::RoundingLimit;
+  }
 };
 
 /// Solves with one matrix: chooses method and preconditioner, sets up once, goes to higher precision where a
@@ -71,9 +86,11 @@ struct SparseReport {
 /// Choice   solver: CG if the matrix is symmetric with a positive diagonal, else GMRES-IR, or FGMRES with
 ///          a preconditioner in 16 bits. Preconditioner: AMG, or none where a diagonal entry is 0.
 /// Ladder   16 bits, fp32, fp64: the next if the residual stalls or a number is no longer finite, from
-///          where the last one stopped. CG that finds the matrix not positive definite in fp64 ends
+///          the best x so far. CG that finds the matrix not positive definite in fp64 ends
 ///          the solve if it was asked for, else GMRES goes on; CG asked for a matrix whose diagonal is not
 ///          positive ends at once.
+/// Scales   any that fp64 has: a matrix far from 1 is solved for as its multiple by a power of two.
+/// Empty    rows of A without an entry get x_i = 0 where b_i = 0; elsewhere the system has no solution.
 template <class Exec>
 class SparseSolver {
  public:
@@ -86,9 +103,24 @@ class SparseSolver {
   SparseSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
                SparseOptions const& options = {});
 
-  /// Solve A x = b from x as given; b and x in A's order, x with room for the halo. Collective; fences.
+  /// What is known before a solve: the choice, the levels, the rows.
+  SparseReport const& set_up() const;
+
+  /// Solve A x = b from x as given, in the caller's order: of each rank its rows as it gave them.
+  ///
+  /// Shape    b and x: rows() of the matrix.
+  /// Result   x is the best that was found, whatever the status, and the report's numbers are those of x.
+  /// Memory   two vectors; those of the method that runs.
+  /// Sync     collective; fences.
+  /// Throws   ShapeError for vectors of other lengths, those in the matrix' order among them; MemoryError, x as it
+  ///          was, where not even the first precision has memory; on all ranks.
   SparseReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                      Vector<double, MemorySpace> const& x);
+  /// The same for vectors in the matrix' order, as A.allocate makes them, without two copies of them.
+  ///
+  /// Throws   ShapeError for vectors of other lengths, those in the caller's order among them.
+  SparseReport solve_in_order(Exec const& exec, Vector<double, MemorySpace> const& b,
+                              Vector<double, MemorySpace> const& x);
 
  private:
   struct Impl;

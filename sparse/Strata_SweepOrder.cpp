@@ -3,6 +3,7 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <Kokkos_Sort.hpp>
 #include <algorithm>
+#include <core/Strata_Allocate.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <numeric>
@@ -47,8 +48,8 @@ std::vector<std::int64_t> sort_rows(Exec const& exec, Rows<Exec> const& place, s
   auto const n = static_cast<std::int64_t>(place.extent(0));
   auto const keys = detail::allocate<Vector<std::int64_t, Space>>(
       exec, "strata::sparse::make_sweep_order::keys", n);
-  Vector<std::int64_t, Space> const sizes(
-      Kokkos::view_alloc(exec, "strata::sparse::make_sweep_order::sizes"), places);
+  auto const sizes = strata::allocate_zeros<Vector<std::int64_t, Space>>(
+      exec, "strata::sparse::make_sweep_order::sizes", places);
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::keys", Policy<Exec>(exec, 0, n),
       KOKKOS_LAMBDA(std::int64_t i) {

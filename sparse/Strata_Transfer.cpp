@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <sparse/Strata_Transfer.hpp>
+#include <sparse/detail/Strata_Extents.hpp>
 #include <sparse/detail/Strata_HostCopy.hpp>
 #include <sparse/detail/Strata_RowExchange.hpp>
 
@@ -125,8 +126,17 @@ Transfer<Exec> Transfer<Exec>::scaled(Exec const& exec, Vector<double, MemorySpa
 
 template <class Exec>
 template <class Scalar>
+void Transfer<Exec>::require_vectors(Vector<Scalar, MemorySpace> const& x,
+                                     Vector<Scalar, MemorySpace> const& y) const {
+  detail::require_entries("transfer", "x", x, columns_ + halo_rows_);
+  detail::require_entries("transfer", "y", y, rows_);
+}
+
+template <class Exec>
+template <class Scalar>
 void Transfer<Exec>::multiply(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                               Vector<Scalar, MemorySpace> const& y) const {
+  require_vectors(x, y);
   exchange_.fill(exec, x);
   std::visit(
       [&](auto const& A) {
@@ -139,6 +149,7 @@ template <class Exec>
 template <class Scalar>
 void Transfer<Exec>::add_product(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                                  Vector<Scalar, MemorySpace> const& y) const {
+  require_vectors(x, y);
   exchange_.fill(exec, x);
   std::visit(
       [&](auto const& A) {

@@ -12,8 +12,8 @@ namespace strata::sparse {
 /// A rectangular matrix between two levels: its rows are spread and ordered like those of one
 /// DistributedMatrix, its columns like those of another.
 ///
-/// Vectors that it multiplies have room for its own halo: columns() + halo() entries. A copy refers
-/// to the same matrix.
+/// Vectors that it multiplies have room for its own halo: columns() + halo() entries; shorter ones throw
+/// ShapeError. A copy refers to the same matrix.
 template <class Exec>
 class Transfer {
  public:
@@ -56,6 +56,10 @@ class Transfer {
                    Vector<Scalar, MemorySpace> const& y) const;
 
  private:
+  template <class Scalar>
+  void require_vectors(Vector<Scalar, MemorySpace> const& x,
+                       Vector<Scalar, MemorySpace> const& y) const;
+
   Communicator comm_;
   AnyStored stored_;
   Halo<Exec> exchange_;

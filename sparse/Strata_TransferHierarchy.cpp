@@ -107,11 +107,13 @@ HostLevel finest(Exec const& exec, DistributedMatrix<Exec> const& A, int block_s
   return level;
 }
 
-void check(AmgOptions const& options) {
+void check(AmgOptions const& options, std::int64_t rows) {
   STRATA_REQUIRE(ValueError, options.max_levels >= 1, "AMG: ", options.max_levels, " levels");
   STRATA_REQUIRE(ValueError, options.strength >= 0 && options.strength < 1, "AMG: strength ",
                  options.strength, " must be in [0, 1)");
   STRATA_REQUIRE(ValueError, options.block_size >= 1, "AMG: blocks of ", options.block_size);
+  STRATA_REQUIRE(ValueError, rows % options.block_size == 0, "AMG: ", rows,
+                 " rows are no whole number of blocks of ", options.block_size);
   constexpr std::int64_t most = 10000;
   STRATA_REQUIRE(ValueError, options.coarse_rows >= 0 && options.coarse_rows <= most,
                  "AMG: ", options.coarse_rows, " rows to be solved directly, must be 0 to ", most);
@@ -124,7 +126,7 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMa
                                                  AmgOptions const& options) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_algebraic_hierarchy");
   auto const& comm = A.comm();
-  comm.agree([&] { check(options); });
+  comm.agree([&] { check(options, A.global_rows()); });
   constexpr double least_gain = 0.9;
   constexpr std::int64_t largest_direct = 1000;
   TransferHierarchy<Exec> hierarchy = single_level(A);

@@ -46,7 +46,8 @@ struct AmgOptions {
   double strength = 0.25;
   int max_levels = 20;
   std::int64_t coarse_rows = 300;  ///< solved directly from here on
-  int block_size = 1;    ///< unknowns of a node, one after the other; aggregated each by itself
+  int block_size =
+      1;  ///< unknowns of a node, one after the other, each aggregated by itself; divides n
   MatrixOptions matrix;  ///< of the coarse levels
 };
 

@@ -34,8 +34,8 @@ bool solve_sparse(Exec const& exec) {
   sparse::ModelSize const size{20, 20, 20};
   auto const rows = sparse::make_model(sparse::ModelProblem::Poisson27, size, 0, 8000);
   auto const A = sparse::make_matrix(exec, sparse::Communicator(), rows);
-  auto const b = A.allocate<double>(exec, "strata::smoke::b");
-  auto const x = A.allocate<double>(exec, "strata::smoke::x");
+  Kokkos::View<double*, Memory> const b(Kokkos::view_alloc(exec, "strata::smoke::b"), A.rows());
+  Kokkos::View<double*, Memory> const x(Kokkos::view_alloc(exec, "strata::smoke::x"), A.rows());
   Kokkos::deep_copy(exec, b, 1.0);
   auto const report = sparse::SparseSolver<Exec>(exec, A).solve(exec, b, x);
   std::cout << "sparse: relative residual " << report.relative_residual << " after "

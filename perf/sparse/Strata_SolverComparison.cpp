@@ -126,7 +126,7 @@ void compare(Case const& problem, Request const& request) {
     auto const run = best_of(request.repeat, [&] {
       Kokkos::deep_copy(exec, own_x, 0.0);
       SparseSolver<Exec> solver(exec, A, options);
-      return solver.solve(exec, own_b, own_x);
+      return solver.solve_in_order(exec, own_b, own_x);
     });
     auto const& report = run.report;
     symmetric = report.symmetric;

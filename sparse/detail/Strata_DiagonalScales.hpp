@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <sparse/Strata_MatrixProperties.hpp>
+#include <sparse/detail/Strata_Extents.hpp>
 
 namespace strata::sparse::detail {
 
@@ -37,10 +38,12 @@ void find_power_scales(Exec const& exec,
       });
 }
 
-/// y_i = a_i x_i in Y's type. Enqueued on `exec`.
+/// y_i = a_i x_i in Y's type. Enqueued on `exec`. Throws ShapeError for vectors of fewer rows.
 template <class Exec, class A, class X, class Y>
 void scale_by(Exec const& exec, A const& a, X const& x, Y const& y, std::int64_t rows) {
   using Scalar = typename Y::non_const_value_type;
+  require_entries("preconditioner", "r", x, rows);
+  require_entries("preconditioner", "z", y, rows);
   Kokkos::parallel_for(
       "strata::sparse::scale_by",
       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, rows),

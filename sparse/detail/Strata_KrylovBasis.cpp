@@ -3,6 +3,7 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <cmath>
+#include <core/Strata_Allocate.hpp>
 #include <core/Strata_Float.hpp>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <span>
@@ -136,9 +137,8 @@ KrylovBasis<Exec, Scalar, Stored>::KrylovBasis(Exec const& exec, Communicator co
   coefficients_ =
       allocate<Coefficients>(exec, "strata::sparse::KrylovBasis::coefficients", 2 * vectors + 2);
   scales_ = allocate<Coefficients>(exec, "strata::sparse::KrylovBasis::scales", vectors + 1);
-  host_ = HostCoefficients(
-      Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::sparse::KrylovBasis::host"),
-      coefficients_.extent(0));
+  host_ = strata::allocate_on_host<HostCoefficients>("strata::sparse::KrylovBasis::host",
+                                                     coefficients_.extent(0));
   Kokkos::deep_copy(exec, scales_, 1.0);
   std::fill_n(host_.data(), host_.extent(0), 1.0);  // w is multiplied by 1 until a norm is summed
 }
@@ -276,21 +276,6 @@ void KrylovBasis<Exec, Scalar, Stored>::combine(Exec const& exec, std::vector<do
   exec.fence("strata::sparse::KrylovBasis::combine");  // the host's coefficients are free again
 }
 
-template <class Exec, class Scalar>
-double norm(Exec const& exec, Communicator const& comm,
-            Vector<Scalar, typename Exec::memory_space> const& x, std::int64_t rows) {
-  double square = 0;
-  Kokkos::parallel_reduce(
-      "strata::sparse::norm", Policy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i, double& sum) {
-        sum += static_cast<double>(x(i)) * static_cast<double>(x(i));
-      },
-      square);
-  exec.fence("strata::sparse::norm");
-  comm.sum(std::span(&square, 1));
-  return std::sqrt(square);
-}
-
 template <class Exec, class From, class To>
 void scale(Exec const& exec, double alpha, Vector<From, typename Exec::memory_space> const& x,
            Vector<To, typename Exec::memory_space> const& y, std::int64_t rows) {
@@ -300,20 +285,18 @@ void scale(Exec const& exec, double alpha, Vector<From, typename Exec::memory_sp
 }
 
 template <class Exec, class From, class To>
-void add(Exec const& exec, Vector<From, typename Exec::memory_space> const& x,
+void add(Exec const& exec, double alpha, Vector<From, typename Exec::memory_space> const& x,
          Vector<To, typename Exec::memory_space> const& y, std::int64_t rows) {
   Kokkos::parallel_for(
       "strata::sparse::add", Policy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i) { y(i) += static_cast<To>(x(i)); });
+      KOKKOS_LAMBDA(std::int64_t i) { y(i) += static_cast<To>(alpha) * static_cast<To>(x(i)); });
 }
 
 #define STRATA_INSTANTIATE_KRYLOV_SCALAR(Space, Scalar)                               \
   template class KrylovBasis<Space, Scalar>;                                          \
-  template double norm(Space const&, Communicator const&,                             \
-                       Vector<Scalar, Space::memory_space> const&, std::int64_t);     \
   template void scale(Space const&, double, Vector<fp64, Space::memory_space> const&, \
                       Vector<Scalar, Space::memory_space> const&, std::int64_t);      \
-  template void add(Space const&, Vector<Scalar, Space::memory_space> const&,         \
+  template void add(Space const&, double, Vector<Scalar, Space::memory_space> const&, \
                     Vector<fp64, Space::memory_space> const&, std::int64_t);
 #define STRATA_INSTANTIATE_KRYLOV(Space)        \
   STRATA_INSTANTIATE_KRYLOV_SCALAR(Space, fp64) \

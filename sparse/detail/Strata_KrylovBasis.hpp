@@ -111,19 +111,14 @@ class KrylovBasis {
   HostCoefficients host_;
 };
 
-/// ||x||_2 over the ranks, of the first `rows` entries. Fences.
-template <class Exec, class Scalar>
-double norm(Exec const& exec, Communicator const& comm,
-            Vector<Scalar, typename Exec::memory_space> const& x, std::int64_t rows);
-
 /// y = alpha x, rounded to y's type.
 template <class Exec, class From, class To>
 void scale(Exec const& exec, double alpha, Vector<From, typename Exec::memory_space> const& x,
            Vector<To, typename Exec::memory_space> const& y, std::int64_t rows);
 
-/// y += x, in y's type.
+/// y += alpha x, in y's type.
 template <class Exec, class From, class To>
-void add(Exec const& exec, Vector<From, typename Exec::memory_space> const& x,
+void add(Exec const& exec, double alpha, Vector<From, typename Exec::memory_space> const& x,
          Vector<To, typename Exec::memory_space> const& y, std::int64_t rows);
 
 }  // namespace strata::sparse::detail

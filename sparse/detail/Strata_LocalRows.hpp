@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_DETAIL_LOCAL_ROWS_HPP
 
 #include <algorithm>
+#include <core/Strata_Allocate.hpp>
 #include <core/detail/Strata_Team.hpp>
 #include <cstdint>
 #include <numeric>
@@ -86,7 +87,7 @@ std::vector<std::int64_t> columns_outside(Exec const& exec, std::int64_t first, 
   std::vector<std::int64_t> result(1, 0);
   List list;
   for (int pass = 0; pass < 2; ++pass) {
-    List const count(Kokkos::view_alloc(exec, "strata::sparse::localise::count"), 1);
+    auto const count = strata::allocate_zeros<List>(exec, "strata::sparse::localise::count", 1);
     Kokkos::parallel_for(
         "strata::sparse::localise::list",
         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, end - first),

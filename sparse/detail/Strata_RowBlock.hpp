@@ -5,6 +5,7 @@
 
 #include <core/detail/Strata_Team.hpp>
 #include <sparse/Strata_EllKernels.hpp>
+#include <sparse/detail/Strata_Extents.hpp>
 #include <string>
 #include <type_traits>
 

@@ -157,10 +157,9 @@ class Methods(SparseTest):
         self.assert_solved(loose, 1e-4)
         self.assert_solved(tight, 1e-12)
         self.assertLess(loose["iterations"], tight["iterations"])
-        path = self.path("x.npy")
-        report = self.sparse("--generate", "poisson7", "--n", 14, "--max-iterations", 3, "--output", path, code=4)
+        report = self.sparse("--generate", "poisson7", "--n", 14, "--max-iterations", 3, code=4)
         self.assertEqual((report["status"], report["iterations"]), ("not_converged", 3))
-        self.assertFalse(path.exists())
+        self.assertEqual(report["ended"], "iteration_limit")
 
     def test_says_that_a_matrix_is_not_positive_definite(self):
         write_mtx(self.path("A.mtx"), tridiagonal(90, changed={37: -4.0}))
@@ -185,6 +184,124 @@ class Methods(SparseTest):
         self.assertEqual((run.code, run.err), (0, ""))
         for part in ("Problem", "Method", "Solution", "Seconds", "level 1", "operator complexity", "PASSED"):
             self.assertIn(part, run.out)
+
+
+def beam(n):
+    """The square of tridiag(-1, 2, -1): what a beam bends by."""
+    entries = []
+    for i in range(1, n + 1):
+        for j, a in ((i - 2, 1.0), (i - 1, -4.0), (i, 5.0 if i in (1, n) else 6.0), (i + 1, -4.0), (i + 2, 1.0)):
+            if 1 <= j <= n:
+                entries.append((i, j, a))
+    return general(n, entries)
+
+
+class Outcomes(SparseTest):
+    def with_load(self, lines, load):
+        write_mtx(self.path("A.mtx"), lines)
+        write_npy(self.path("b.npy"), (len(load),), load)
+        return ["--matrix", self.path("A.mtx"), "--rhs", self.path("b.npy")]
+
+    def test_right_hand_sides_of_any_size(self):
+        n = 60
+        for size in (1e-300, 1e-170, 1e-30, 1e160, 1e300):
+            with self.subTest(size=size):
+                arguments = self.with_load(tridiagonal(n), [size * (1 + i % 3) for i in range(n)])
+                report = self.sparse(*arguments, "--output", self.path("x.npy"))
+                self.assert_solved(report)
+                self.assertGreater(report["iterations"], 0)
+                _, x = read_npy(self.path("x.npy"))
+                for i in range(1, n - 1):
+                    rest = (4 * x[i] - x[i - 1] - x[i + 1]) / size - (1 + i % 3)
+                    self.assertLess(abs(rest), 1e-8)
+
+    def test_ends_where_fp64_can_do_no_better(self):
+        n = 1500
+        arguments = self.with_load(beam(n), [math.sin(math.pi * i / (n + 1)) for i in range(1, n + 1)])
+        report = self.sparse(*arguments)
+        self.assertEqual((report["status"], report["ended"]), ("solved", "rounding_limit"))
+        self.assertGreater(report["relative_residual"], 1e-10)
+        self.assertLess(report["backward_error"], 1e-14)
+        self.assertLess(report["iterations"], 3000)
+        run = strata("solve", *arguments, "--output", self.path("x.npy"))
+        self.assertEqual(run.code, 0)
+        self.assertIn("PASSED, at fp64's limit", run.out)
+        self.assertIn("fp64's own limit: backward error", run.err)
+        # the user's own tolerance is not met, and x is there all the same
+        run = strata("solve", *arguments, "--tolerance", 1e-10, "--output", self.path("y.npy"))
+        self.assertEqual(run.code, 4)
+        self.assertIn("stopped at fp64's own limit", run.err)
+        self.assertIn("y.npy holds the best x", run.err)
+        self.assertEqual(read_npy(self.path("y.npy")), read_npy(self.path("x.npy")))
+
+    def test_writes_the_best_x_whatever_the_exit_code(self):
+        arguments = self.with_load(tridiagonal(200, diagonal=2.0), [1.0] * 200)
+        run = strata("solve", *arguments, "--max-iterations", 4, "--preconditioner", "none", "--output", self.path("x.npy"))
+        self.assertEqual(run.code, 4)
+        self.assertIn("x.npy holds the best x that was found: backward error", run.err)
+        self.assertEqual(read_npy(self.path("x.npy"))[0], (200,))
+
+    def test_warns_of_a_solution_for_an_invented_right_hand_side(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(9))
+        run = strata("solve", "--matrix", self.path("A.mtx"), "--output", self.path("x.npy"))
+        self.assertEqual(run.code, 0)
+        self.assertIn("invented right-hand side", run.err)
+        self.assertIn("--rhs", run.err)
+        run = strata("solve", *self.with_load(tridiagonal(9), [1.0] * 9), "--output", self.path("x.npy"))
+        self.assertEqual((run.code, run.err), (0, ""))
+
+    def test_names_empty_rows_and_solves_for_the_others(self):
+        entries = [(i, j, 2.5 if i == j else -1.0) for i in range(1, 41) for j in (i - 1, i, i + 1)
+                   if 1 <= j <= 40 and 6 not in (i, j)]
+        load = [0.0 if i == 6 else 1.0 for i in range(1, 41)]
+        arguments = self.with_load(general(40, entries), load)
+        run = strata("solve", *arguments, "--output", self.path("x.npy"))
+        self.assertEqual(run.code, 0, run.err)
+        self.assertIn("row 6 is empty", run.err)
+        self.assertEqual(read_npy(self.path("x.npy"))[1][5], 0)
+        report = self.sparse(*arguments)
+        self.assertEqual((report["rows"]["empty"], report["rows"]["first_empty"]), (1, 6))
+        self.assertEqual((report["solver"], report["preconditioner"]), ("cg", "amg"))
+        run = strata("solve", *self.with_load(general(40, entries), [1.0] * 40))
+        self.assertEqual(run.code, 4)
+        self.assertIn("there is no solution", run.err)
+
+    def test_says_what_may_be_wrong_with_the_matrix(self):
+        # a body that nothing holds, under a load that does not balance
+        arguments = self.with_load(tridiagonal(300, diagonal=2.0, changed={1: 1.0, 300: 1.0}), [1.0] * 300)
+        for solver in ("cg", "gmres", "fgmres"):
+            report_path = self.path("r.json")
+            run = strata("solve", *arguments, "--solver", solver, "--max-iterations", 300, "--json", report_path)
+            self.assertIn(run.code, (3, 4) if solver == "cg" else (4,), run.err)
+            self.assertIn("probably singular", run.err)
+            self.assertIn("boundary conditions", run.err)
+            report = load_valid(report_path, "solve_sparse")
+            self.assertTrue(report["rows"]["map_constants_to_zero"])
+            self.assertLessEqual(report["relative_residual"], 1)
+        lines = tridiagonal(50, diagonal=0.5, changed={7: 0.0})
+        write_mtx(self.path("A.mtx"), lines)
+        run = strata("solve", "--matrix", self.path("A.mtx"), "--max-iterations", 3)
+        self.assertEqual(run.code, 4)
+        self.assertIn("no preconditioner was used: the diagonal entry of row 7 is 0", run.err)
+
+    def test_hints_at_blocks_of_unknowns(self):
+        # three displacements a node, of a chain of nodes that is long and soft
+        nodes, entries = 400, []
+        for node in range(nodes):
+            for other in (node - 1, node, node + 1):
+                if not 0 <= other < nodes:
+                    continue
+                for a in range(3):
+                    for b in range(3):
+                        value = (2.0 + 1e-6 if other == node else -1.0) * (1.0 if a == b else 0.3)
+                        entries.append((3 * node + a + 1, 3 * other + b + 1, value))
+        lines = general(3 * nodes, entries)
+        arguments = self.with_load(lines, [1.0] * (3 * nodes))
+        run = strata("solve", *arguments, "--max-iterations", 2)
+        self.assertEqual(run.code, 4, run.err)
+        self.assertIn("--block-size 3", run.err)
+        run = strata("solve", *arguments, "--max-iterations", 2, "--block-size", 3)
+        self.assertNotIn("--block-size", run.err)
 
 
 class Refusals(SparseTest):
@@ -212,6 +329,7 @@ class Refusals(SparseTest):
             ([*A, "--precision", "half"], ("half",)),
             ([*A, "--restart", 0], ("--restart",)),
             ([*A, "--block-size", 0], ("--block-size",)),
+            ([*A, "--block-size", 3], ("5 rows", "blocks of 3")),
             ([*A, "--tolerance", 2], ("--tolerance",)),
             ([*A, "--nx", 3], ("--nx",)),
             ([*A, "--rhs", self.path("b.npy")], ("4 x 1", "order 5")),

@@ -165,7 +165,8 @@ void expect_any_overlap(int widest, ColouringMethod method) {
     A.gauss_seidel(exec, r, x);
     A.fill_halo(exec, again);
     A.sweep(exec, r, again, Sweep::Forward, Guess::Given);
-    EXPECT_EQ(to_host(exec, again), to_host(exec, x));
+    auto const read = std::pair(std::int64_t(0), A.rows() + A.halo());  // the last entry is poison
+    EXPECT_EQ(to_host(exec, Kokkos::subview(again, read)), to_host(exec, Kokkos::subview(x, read)));
     auto const natural =
         to_device<double>(exec, std::vector<double>(static_cast<std::size_t>(problem.rows)));
     A.scatter(exec, x, natural);

@@ -14,9 +14,8 @@
 #include <sparse/Strata_VCycle.hpp>
 
 #include "StrataTest_Matchers.hpp"
-#include "StrataTest_Ranks.hpp"
 #include "StrataTest_Spaces.hpp"
-#include "StrataTest_Sparse.hpp"
+#include "StrataTest_SparseSystem.hpp"
 
 // Solvers, preconditioners and the ladder, on any number of ranks.
 
@@ -27,62 +26,9 @@ using namespace strata::sparse;
 using namespace strata::test;
 
 template <class Exec>
-struct System {
-  using Wide = Vector<double, typename Exec::memory_space>;
-  Exec exec;
-  DistributedMatrix<Exec> A;
-  Wide b, x;
-
-  System(HostRows const& rows, Communicator const& comm) {
-    A = make_matrix(exec, comm, rows);
-    b = A.template allocate<double>(exec, "strata::test::b");
-    x = A.template allocate<double>(exec, "strata::test::x");
-    auto const known = A.template allocate<double>(exec, "strata::test::known");
-    auto const numbers = random_vector(A.global_rows(), 1);
-    auto const begin = numbers.begin() + A.first_row();
-    A.gather(exec, to_device<double>(exec, {begin, begin + A.rows()}), known);
-    A.multiply(exec, known, b);
-  }
-  /// ||b - A x|| / ||b||, by a product of its own.
-  double residual() const {
-    auto const r = A.template allocate<double>(exec, "strata::test::r");
-    A.multiply(exec, x, r);
-    auto const Ax = to_host(exec, r), right = to_host(exec, b);
-    double sums[2] = {};
-    for (std::size_t i = 0; i < static_cast<std::size_t>(A.rows()); ++i) {
-      sums[0] += (right[i] - Ax[i]) * (right[i] - Ax[i]);
-      sums[1] += right[i] * right[i];
-    }
-    A.comm().sum(sums);
-    return sums[0] > 0 ? std::sqrt(sums[0] / sums[1]) : 0;
-  }
-};
-
-HostRows model(Communicator const& comm, ModelProblem problem, ModelSize const& size) {
-  auto const first = even_partition(model_rows(problem, size), comm.size());
-  auto const rank = static_cast<std::size_t>(comm.rank());
-  return make_model(problem, size, first[rank], first[rank + 1]);
-}
-
-/// Tridiagonal -1, d_i, -1 on consecutive blocks.
-template <class Diagonal>
-HostRows tridiagonal(Communicator const& comm, std::int64_t n, Diagonal const& d) {
-  auto const first = even_partition(n, comm.size());
-  auto const rank = static_cast<std::size_t>(comm.rank());
-  HostRows rows;
-  for (auto i = first[rank]; i < first[rank + 1]; ++i) {
-    if (i > 0) rows.add(i - 1, -1);
-    rows.add(i, d(i));
-    if (i + 1 < n) rows.add(i + 1, -1);
-    rows.end_row();
-  }
-  return rows;
-}
-
-template <class Exec>
 SparseReport solved(System<Exec>& system, SparseOptions const& options) {
   SparseSolver<Exec> solver(system.exec, system.A, options);
-  auto const report = solver.solve(system.exec, system.b, system.x);
+  auto const report = solver.solve_in_order(system.exec, system.b, system.x);
   if (report.status == KrylovStatus::Converged) {
     EXPECT_LE(report.relative_residual, options.tolerance);
     EXPECT_LE(system.residual(), 1.01 * options.tolerance);
@@ -226,16 +172,16 @@ TYPED_TEST(SparseSolverTest, GoesOnFromAGuessAndTakesZeroAndNotANumber) {
   Communicator const comm = test_ranks();
   System<TypeParam> system(model(comm, ModelProblem::Poisson7, {6, 6, 6}), comm);
   SparseSolver<TypeParam> solver(system.exec, system.A);
-  auto const first = solver.solve(system.exec, system.b, system.x);
-  auto const again = solver.solve(system.exec, system.b, system.x);
+  auto const first = solver.solve_in_order(system.exec, system.b, system.x);
+  auto const again = solver.solve_in_order(system.exec, system.b, system.x);
   EXPECT_GT(first.iterations, 0);
   EXPECT_EQ(again.iterations, 0);
   EXPECT_EQ(again.status, KrylovStatus::Converged);
   Kokkos::deep_copy(system.exec, system.b, 0.0);
   Kokkos::deep_copy(system.exec, system.x, 0.0);
-  EXPECT_EQ(solver.solve(system.exec, system.b, system.x).status, KrylovStatus::Converged);
+  EXPECT_EQ(solver.solve_in_order(system.exec, system.b, system.x).status, KrylovStatus::Converged);
   Kokkos::deep_copy(system.exec, system.b, std::numeric_limits<double>::quiet_NaN());
-  EXPECT_EQ(solver.solve(system.exec, system.b, system.x).status, KrylovStatus::Breakdown);
+  EXPECT_EQ(solver.solve_in_order(system.exec, system.b, system.x).status, KrylovStatus::Breakdown);
 }
 
 TYPED_TEST(SparseSolverTest, RefusesWhatDoesNotFitOnAllRanks) {
@@ -275,8 +221,9 @@ TYPED_TEST(SparseSolverTest, RefusesWhatDoesNotFitOnAllRanks) {
   refused(hole, options, "Gauss-Seidel: 1 diagonal entries are 0 or missing");
   options.preconditioner = PreconditionerKind::Jacobi;
   refused(hole, options, "is 7 of 9");
-  EXPECT_EQ(SparseSolver<TypeParam>(exec, hole.A).solve(exec, hole.b, hole.x).preconditioner,
-            PreconditionerKind::None);
+  EXPECT_EQ(
+      SparseSolver<TypeParam>(exec, hole.A).solve_in_order(exec, hole.b, hole.x).preconditioner,
+      PreconditionerKind::None);
 }
 
 TEST(SparseSolver, KnowsItsNames) {

@@ -131,8 +131,7 @@ void expect_contraction(ModelProblem problem, ModelSize const& size, bool amg, P
     }
     before = energy;
     cycle.apply(exec, Ae, MAe);
-    sparse::detail::scale(exec, -1.0, MAe, MAe, rows);
-    sparse::detail::add(exec, MAe, e, rows);
+    sparse::detail::add(exec, -1.0, MAe, e, rows);
   }
   EXPECT_GT(cycle.bytes(), 0);
 }

@@ -154,8 +154,8 @@ void solve_sparse(sparse::Communicator const& comm) {
                      end = rows * (comm.rank() + 1) / comm.size();
   auto const A = sparse::make_matrix(
       exec, comm, sparse::make_model(sparse::ModelProblem::Poisson7, {10, 10, 10}, first, end));
-  auto const b = A.allocate<double>(exec, "strata::test::b");
-  auto const x = A.allocate<double>(exec, "strata::test::x");
+  Kokkos::View<double*, Memory> const b(Kokkos::view_alloc(exec, "strata::test::b"), A.rows());
+  Kokkos::View<double*, Memory> const x(Kokkos::view_alloc(exec, "strata::test::x"), A.rows());
   Kokkos::deep_copy(exec, b, 1.0);
   auto const report = sparse::SparseSolver<Exec>(exec, A).solve(exec, b, x);
   EXPECT_EQ(report.status, sparse::KrylovStatus::Converged);
