@@ -10,6 +10,7 @@
 #include <c/detail/Strata_Options.hpp>
 #include <cmath>
 #include <core/Strata_Version.hpp>
+#include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <optional>
 #include <string>
@@ -42,15 +43,11 @@ LayerList over_fp32(Precision low, std::int64_t n) {
   return LayerList(std::move(layers));
 }
 
-// With so many columns their refinement takes longer than a factorisation in low precision saves: OpenBLAS' dposv is as
-// fast as its dsposv from there on (one thread, AVX-512, n = 1000 to 4000).
-bool has_many_columns(std::int64_t n, std::int64_t nrhs) { return nrhs > n / 64; }
-
 // What is tried before fp64, in this order: fp32 is what LAPACK's own would take.
 std::vector<LayerList> low_layers(std::int64_t n, std::int64_t nrhs,
                                   std::optional<LayerList> const& asked) {
   if (asked) return {*asked};
-  if (has_many_columns(n, nrhs)) return {};
+  if (strata::dense::fp64_is_faster(n, nrhs)) return {};
   LayerList const plain{Precision::fp32};
   LayerList const lowest =
       on_host ? over_fp32(Precision::bf16, n) : strata::dense::automatic_layers<Exec>(n);

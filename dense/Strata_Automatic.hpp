@@ -13,7 +13,7 @@ namespace strata::dense {
 ///
 /// Each step of a refinement is a product in fp64 and a solve with all columns, 4 n^2 flops a column; there are three or
 /// more steps for n^3 / 3 flops that are saved. LAPACK's dsposv says ITER = -1 to this.
-constexpr bool fp64_is_faster(std::int64_t n, std::int64_t columns) { return columns > n / 8; }
+constexpr bool fp64_is_faster(std::int64_t n, std::int64_t columns) { return columns > n / 64; }
 
 /// `automatic_layers` for a matrix that is factored to solve for so many right-hand sides.
 template <class ExecutionSpace>
