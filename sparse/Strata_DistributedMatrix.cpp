@@ -164,7 +164,7 @@ template <class Scalar>
 void DistributedMatrix<Exec>::gather(Exec const& exec, Vector<Scalar, MemorySpace> const& natural,
                                      Vector<Scalar, MemorySpace> const& x) const {
   require_natural("gather: the source", natural.extent(0));
-  require_in_order("gather: the result", x.extent(0));
+  detail::require_entries("gather", "the result", x, rows());
   move(exec, "strata::sparse::gather", order().old_row, natural, x);
 }
 
@@ -172,7 +172,7 @@ template <class Exec>
 template <class Scalar>
 void DistributedMatrix<Exec>::scatter(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                                       Vector<Scalar, MemorySpace> const& natural) const {
-  require_in_order("scatter: the source", x.extent(0));
+  detail::require_entries("scatter", "the source", x, rows());
   require_natural("scatter: the result", natural.extent(0));
   move(exec, "strata::sparse::scatter", order().new_row, x, natural);
 }

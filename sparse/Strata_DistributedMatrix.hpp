@@ -116,7 +116,7 @@ class DistributedMatrix {
   void require_in_order(char const* name, std::size_t entries) const;
   void require_natural(char const* name, std::size_t entries) const;
 
-  /// To the matrix' order, and back. Throws ShapeError unless `natural` has rows() entries and x has room().
+  /// To the matrix' order, and back. Throws ShapeError unless `natural` has rows() entries and x that many or more.
   template <class Scalar>
   void gather(Exec const& exec, Vector<Scalar, MemorySpace> const& natural,
               Vector<Scalar, MemorySpace> const& x) const;

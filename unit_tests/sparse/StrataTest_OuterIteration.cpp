@@ -307,7 +307,7 @@ TYPED_TEST(OuterIterationTest, RefusesVectorsOfOtherLengths) {
   refused("SparseSolver::solve: x has", [&] { solver.solve(exec, enough, small); });
   refused("gather: the source has", [&] { A.gather(exec, small, full); });
   refused("gather: the result has", [&] { A.gather(exec, enough, small); });
-  refused("scatter: the source has", [&] { A.scatter(exec, enough, enough); });
+  refused("scatter: the source has", [&] { A.scatter(exec, small, enough); });
   refused("scatter: the result has", [&] { A.scatter(exec, full, small); });
   refused("x has", [&] { A.multiply(exec, small, full); });
   refused("y has", [&] { A.multiply(exec, full, small); });
