@@ -83,8 +83,7 @@ std::vector<double> gathered(Communicator const& comm, std::vector<double> mine)
 
 void write_files(SolveOptions const& options, SparseOutcome const& outcome,
                  std::vector<double> const& x) {
-  if (!options.output.empty())
-    write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1));
+  if (!options.output.empty()) write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1));
   constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
   if (!options.json.empty())
     write_text_file(options.json, to_json(outcome).dump(2, ' ', false, replace) + '\n');
