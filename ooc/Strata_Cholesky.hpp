@@ -181,9 +181,9 @@ class TileFactor {
   /// Throws   ValueError if there is no factor.
   double log_determinant() const;
 
-  /// About the most that rounding in fp64 changes in log det A: 8 2^-53 sum_i h_ii / l_ii^2, h_ii <= 2 and
+  /// About the most that rounding in fp64 changes in log det A: 16 2^-53 sum_i h_ii / l_ii^2, h_ii <= 2 and
   /// l_ii being of the equilibrated matrix. A pivot l_ii^2 is h_ii less what the columns before explain of
-  /// it, and has the rounding errors of numbers as large as h_ii.
+  /// it, and has the rounding errors of numbers as large as h_ii, those of the generated entries included.
   ///
   /// Throws   ValueError if there is no factor.
   double rounding_error() const;

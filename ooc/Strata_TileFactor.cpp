@@ -99,7 +99,7 @@ double TileFactor<Exec>::rounding_error() const {
       sum += 2 / (l * l);
     }
   }
-  return 8 * 0x1p-53 * sum;
+  return 16 * 0x1p-53 * sum;
 }
 
 template <class Exec>
