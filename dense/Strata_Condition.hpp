@@ -32,7 +32,7 @@ inline double forward_error(RefinementReport const& solve, ConditionEstimate con
 
 /// The decimal digits that this leaves: those to expect in the largest entries of a solution, 0 to 16.
 inline double digits(double forward_error) {
-  return forward_error > 0 ? std::clamp(-std::log10(forward_error), 0.0, 16.0) : 16;
+  return forward_error > 0 ? std::clamp(0.0 - std::log10(forward_error), 0.0, 16.0) : 16;
 }
 
 }  // namespace strata::dense
