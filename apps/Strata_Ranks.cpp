@@ -61,7 +61,9 @@ RankMemory memory_of_rank(sparse::Communicator const& comm) {
 Exit tell(sparse::Communicator const& comm, Exit exit, std::exception const& error) {
   if (comm.size() == 1) throw;
   if (!sparse::is_agreed(error)) end_all_ranks(error.what());
-  if (comm.rank() == 0) std::cerr << "strata: " << one_line(error.what()) << std::endl;
+  // In one piece, which a launcher's own lines do not tear apart.
+  if (comm.rank() == 0)
+    std::cerr << text("strata: %s\n", one_line(error.what()).c_str()) << std::flush;
   comm.barrier();
   return exit;
 }
