@@ -165,10 +165,21 @@ TYPED_TEST(OocFaults, AnyAllocationMayFailInAClimb) {
   survives_failing_allocations(run);
 }
 
+// While it lives, no tool listens: it takes its memory from this program's `new`, in destructors of Views too, which
+// must not throw.
+class WithoutTools {
+ public:
+  WithoutTools() { Kokkos::Tools::Experimental::pause_tools(); }
+  ~WithoutTools() { Kokkos::Tools::Experimental::resume_tools(); }
+  WithoutTools(WithoutTools const&) = delete;
+  WithoutTools& operator=(WithoutTools const&) = delete;
+};
+
 // So does any of a size of the host's own.
 TYPED_TEST(OocFaults, AnyHostAllocationMayFail) {
   if (!std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>)
     GTEST_SKIP() << "a device's libraries take theirs from this program, too";
+  WithoutTools const quiet;
   for (int const devices : {1, 2}) {
     Run<TypeParam> run(devices, PrecisionRule{1e-5}, Variant::V4);
     std::int64_t count = 0;
