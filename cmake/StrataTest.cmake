@@ -61,7 +61,8 @@ endfunction()
 # The program of StrataFuzz_<Stem>.cpp, which includes StrataTest_Fuzz.hpp, and its ctest entry
 # strata.fuzz.<module>.<Stem> of Strata_FUZZ_SECONDS, label fuzz.
 set(Strata_FUZZ_SECONDS 30 CACHE STRING "Seconds that ctest runs each fuzzer")
-mark_as_advanced(Strata_FUZZ_SECONDS)
+set(Strata_FUZZ_SEED 1 CACHE STRING "Seed of the fuzzers in ctest; by hand they draw one")
+mark_as_advanced(Strata_FUZZ_SECONDS Strata_FUZZ_SEED)
 function(strata_add_fuzzer module stem)
   cmake_parse_arguments(arg "" "" "LINK;LAUNCHER" ${ARGN})
   set(target strata_fuzz_${module}_${stem})
@@ -71,7 +72,8 @@ function(strata_add_fuzzer module stem)
   target_link_libraries(${target} PRIVATE Strata::${module} ${arg_LINK})
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
   add_test(NAME strata.fuzz.${module}.${stem}
-    COMMAND ${arg_LAUNCHER} $<TARGET_FILE:${target}> --seconds ${Strata_FUZZ_SECONDS})
+    COMMAND ${arg_LAUNCHER} $<TARGET_FILE:${target}> --seconds ${Strata_FUZZ_SECONDS}
+      --seed ${Strata_FUZZ_SEED})
   set_tests_properties(strata.fuzz.${module}.${stem} PROPERTIES LABELS "fuzz;${module}")
 endfunction()
 

@@ -196,14 +196,16 @@ double log_determinant_rounding(ExecutionSpace const& exec, std::int64_t n, doub
   detail::BlockVectors<ExecutionSpace> kernels(exec, n, probes);
   auto const V = kernels.allocate("strata::dense::log_determinant::V", probes);
   set_probes(kernels, options, n, V);
+  // M^-1 times the diagonal's size is in range where M^-1 need not be.
+  kernels.scale(std::vector<double>(V.extent(1), operators.diagonal), V, V);
   operators.forward(V);
   operators.backward(V);
   double squares = 0;  // ||M^-1||_F^2 is n times the mean of ||M^-1 v||^2
   for (auto const& column : kernels.norms(std::vector<double>(V.extent(1), 1.0), V))
     squares += static_cast<double>(n) * column.sum[0] / static_cast<double>(probes);
   double const root = std::sqrt(static_cast<double>(n));  // of terms in a sum of random signs
-  return 0x1p-53 *
-         (2 * (root + 8) * std::sqrt(squares) * operators.diagonal + root * std::abs(log_det_M));
+  double const error = 0x1p-53 * (2 * (root + 8) * std::sqrt(squares) + root * std::abs(log_det_M));
+  return std::isnan(error) ? INFINITY : error;
 }
 
 template <class ExecutionSpace>
