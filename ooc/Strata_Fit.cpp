@@ -173,7 +173,7 @@ class Objective {
   // twice as many brought no more.
   bool sees_no_more() const {
     if (recent_.size() < remembered()) return false;
-    double low = INFINITY, high = -INFINITY;
+    double low = HUGE_VAL, high = -HUGE_VAL;
     for (std::size_t k = remembered() - model_points(); k < recent_.size(); ++k) {
       low = std::min(low, recent_[k].value);
       high = std::max(high, recent_[k].value);
@@ -263,7 +263,7 @@ template <class Exec>
 detail::SearchOutcome search_again(Objective<Exec>& objective, FreeParameters const& free,
                                    FitOptions const& options, MaternCovariance from, double step,
                                    Fit const& result) {
-  for (double before = -INFINITY;;) {
+  for (double before = -HUGE_VAL;;) {
     objective.begin_search();
     auto how = free.search(options, from, step);
     how.max_evaluations = options.max_evaluations - result.evaluations;

@@ -43,9 +43,9 @@ KOKKOS_FORCEINLINE_FUNCTION S dot_pack(Pack<T> const& a, S const* b) {
 #pragma unroll
   for (int i = 0; i < Pack<T>::size; i += Pack<S>::size) {
     Pack<S> const pack = load_pack(b + i);
+    constexpr int common = Pack<S>::size < Pack<T>::size ? Pack<S>::size : Pack<T>::size;
 #pragma unroll
-    for (int k = 0; k < Pack<S>::size && k < Pack<T>::size; ++k)
-      sum += static_cast<S>(a.x[i + k]) * pack.x[k];
+    for (int k = 0; k < common; ++k) sum += static_cast<S>(a.x[i + k]) * pack.x[k];
   }
   return sum;
 }
@@ -129,7 +129,8 @@ void multiply_rows(Exec const& exec, Table const& table, std::int64_t rows, std:
         S const scale = scale_of<S>(strip);
         with_device_type<S>(strip.precision, [&]<class T>(T) {
           constexpr int size = Pack<T>::size;
-          for (std::int64_t row = team.team_rank() * size; row < rows; row += team_size * size) {
+          for (std::int64_t row = team.team_rank() * size; row < rows;
+               row += std::int64_t{team_size} * size) {
             T const* const a = static_cast<T const*>(strip.data) + row + begin * strip.ld;
             S* const target = partial + row + item * ldp;
             if (row + size <= rows) {
@@ -154,12 +155,13 @@ void subtract_items(Exec const& exec, std::int64_t rows, std::int64_t ldp, std::
   constexpr int lines = 32, groups = 16;
   using Policy = Kokkos::TeamPolicy<Exec>;
   Policy policy(exec, static_cast<int>((rows + lines - 1) / lines), lines * groups);
-  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(lines * groups * sizeof(S))));
+  policy.set_scratch_size(
+      0, Kokkos::PerTeam(static_cast<int>(static_cast<std::size_t>(lines * groups) * sizeof(S))));
   Kokkos::parallel_for(
       "strata::dense::ThinSolve::subtract", policy,
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-        auto* const sums =
-            static_cast<S*>(team.team_scratch(0).get_shmem(lines * groups * sizeof(S)));
+        auto* const sums = static_cast<S*>(
+            team.team_scratch(0).get_shmem(static_cast<std::size_t>(lines * groups) * sizeof(S)));
         int const line = team.team_rank() % lines, group = team.team_rank() / lines;
         std::int64_t const row = static_cast<std::int64_t>(team.league_rank()) * lines + line;
         int const count = row < rows ? static_cast<int>((items - group + groups - 1) / groups) : 0;
@@ -178,7 +180,8 @@ constexpr int columns = 4, lanes = 32;
 
 template <class S, class Team>
 KOKKOS_INLINE_FUNCTION S sum_lanes(Team const& team, S part) {
-  auto* const parts = static_cast<S*>(team.team_scratch(0).get_shmem(columns * lanes * sizeof(S)));
+  auto* const parts = static_cast<S*>(
+      team.team_scratch(0).get_shmem(static_cast<std::size_t>(columns * lanes) * sizeof(S)));
   parts[team.team_rank()] = part;
   team.team_barrier();
   if (team.team_rank() % lanes > 0) return 0;
@@ -193,7 +196,8 @@ using ColumnPolicy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<columns * lan
 template <class S, class Exec>
 ColumnPolicy<Exec> column_policy(Exec const& exec, std::int64_t league) {
   ColumnPolicy<Exec> policy(exec, static_cast<int>(league), columns * lanes);
-  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(columns * lanes * sizeof(S))));
+  policy.set_scratch_size(
+      0, Kokkos::PerTeam(static_cast<int>(static_cast<std::size_t>(columns * lanes) * sizeof(S))));
   return policy;
 }
 
@@ -249,7 +253,7 @@ void solve_up(Exec const& exec, Matrix const& inverse, std::int64_t ldp, std::in
   std::int64_t const n = inverse.rows, ld = inverse.ld;
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<lines * groups, 1>>;
   Policy policy(exec, static_cast<int>((n + lines - 1) / lines), lines * groups);
-  auto const numbers = static_cast<std::size_t>(n + lines * groups);
+  auto const numbers = static_cast<std::size_t>(n + std::int64_t{lines} * groups);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(numbers * sizeof(S))));
   Kokkos::parallel_for(
       "strata::dense::ThinSolve::up", policy,
@@ -259,7 +263,7 @@ void solve_up(Exec const& exec, Matrix const& inverse, std::int64_t ldp, std::in
         int const line = team.team_rank() % lines, group = team.team_rank() / lines;
         std::int64_t const first = static_cast<std::int64_t>(team.league_rank()) * lines,
                            row = first + line;
-        for (std::int64_t k = first + team.team_rank(); k < n; k += lines * groups)
+        for (std::int64_t k = first + team.team_rank(); k < n; k += std::int64_t{lines} * groups)
           y[k] = b[k] - strata::detail::batched_sum<S>(static_cast<int>(items), [&](int item) {
                    return partial[k + item * ldp];
                  });
@@ -268,7 +272,8 @@ void solve_up(Exec const& exec, Matrix const& inverse, std::int64_t ldp, std::in
         int const count =
             row < n && begin < n ? static_cast<int>((n - begin + groups - 1) / groups) : 0;
         S sum = strata::detail::batched_sum<S>(count, [&](int k) {
-          return a[row + (begin + k * groups) * ld] * y[begin + k * groups];
+          return a[row + (begin + std::int64_t{k} * groups) * ld] *
+                 y[begin + std::int64_t{k} * groups];
         });
         sums[team.team_rank()] = sum;
         team.team_barrier();

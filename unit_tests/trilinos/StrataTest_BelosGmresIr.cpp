@@ -186,8 +186,8 @@ TEST(BelosGmresIr, ZeroAndSolvedSystemsTakeNoIterations) {
   EXPECT_EQ(solver->achievedTol(), 0);
   problem.X->putScalar(1);  // b = 0 from elsewhere
   EXPECT_EQ(solver->solve(), Belos::Converged);
-  EXPECT_GT(solver->getNumIters(), 0);
-  EXPECT_LT(problem.X->getVector(0)->normInf(), 1e-5);
+  EXPECT_EQ(solver->getNumIters(), 0);
+  EXPECT_EQ(problem.X->getVector(0)->normInf(), 0);
   problem.B->putScalar(std::nan(""));
   EXPECT_TRUE(throws_with<ValueError>("must be finite", [&] { (void)solver->solve(); }));
 }
