@@ -2,6 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 include(GNUInstallDirs)
 
+# strata_precompile(<target> <header>...)
+#
+# The headers that cost most of a source's time to compile, precompiled where Strata itself is built for hosts. Each
+# source still includes what it uses: builds as a part of another project, and those for GPUs, do without.
+function(strata_precompile target)
+  if(PROJECT_IS_TOP_LEVEL AND NOT Kokkos_ENABLE_CUDA AND NOT Kokkos_ENABLE_HIP)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
+
 # strata_add_component(<name> [ADAPTER] [C_INTERFACE] [DEPENDS module...] [PACKAGES "package arguments..."...]
 #                      [INSTALL options of install(TARGETS)...])
 #
@@ -39,6 +49,7 @@ function(strata_add_module name)
     EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
   target_compile_features(strata_${name} PUBLIC cxx_std_20)
+  strata_precompile(strata_${name} <Kokkos_Core.hpp>)
   # Two file sets, as a build tree inside the source tree would nest their base directories.
   target_sources(strata_${name} PUBLIC
     FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${arg_HEADERS}

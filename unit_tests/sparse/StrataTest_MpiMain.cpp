@@ -5,6 +5,12 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "StrataTest_Ranks.hpp"
+
+strata::sparse::Communicator strata::test::test_ranks() {
+  return sparse::Communicator(MPI_COMM_WORLD);
+}
+
 // Every rank runs every test; rank 0 reports, the others report what fails there.
 int main(int argc, char** argv) {
   int provided = MPI_THREAD_SINGLE;  // Kokkos may have threads beside this one

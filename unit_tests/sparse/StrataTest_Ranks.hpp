@@ -8,13 +8,7 @@
 namespace strata::test {
 
 /// All ranks that the test program was started with; the program without MPI has one.
-inline sparse::Communicator test_ranks() {
-#ifdef STRATATEST_WITH_MPI
-  return sparse::Communicator(MPI_COMM_WORLD);
-#else
-  return {};
-#endif
-}
+sparse::Communicator test_ranks();
 
 }  // namespace strata::test
 

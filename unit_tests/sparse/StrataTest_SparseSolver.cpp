@@ -239,7 +239,6 @@ TEST(SparseSolver, KnowsItsNames) {
   EXPECT_TRUE(throws_with<ValueError>("poisson7", [] { (void)model_from_name("x"); }));
 }
 
-#ifdef STRATATEST_WITH_MPI
 TYPED_TEST(SparseSolverTest, WorksOnAPartOfTheRanks) {
   Communicator const all = test_ranks();
   auto const part = all.first((all.size() + 1) / 2);
@@ -248,7 +247,6 @@ TYPED_TEST(SparseSolverTest, WorksOnAPartOfTheRanks) {
   EXPECT_EQ(system.A.comm().size(), (all.size() + 1) / 2);
   EXPECT_EQ(solved(system, {}).status, KrylovStatus::Converged);
 }
-#endif
 
 TEST(DirectSolver, InvertsWhatCanBeInverted) {
   std::size_t const n = 12;

@@ -26,7 +26,7 @@ using namespace strata::sparse;
 using namespace strata::test;
 using strata::detail::runs_on_host;
 
-#ifdef STRATATEST_WITH_MPI
+#ifdef STRATA_ENABLE_MPI
 template <class Exec>
 class StandIn final : public sparse::vendor::DeviceMessages<Exec> {
  public:
@@ -64,7 +64,7 @@ class StandIn final : public sparse::vendor::DeviceMessages<Exec> {
 /// Enqueued where several ranks can have it or MPI stands in; else what is chosen.
 template <class Exec>
 Link<Exec> enqueued_link(Exec const& exec, Communicator const& comm) {
-#ifdef STRATATEST_WITH_MPI
+#ifdef STRATA_ENABLE_MPI
   if constexpr (runs_on_host<Exec>)
     return {Transport::Enqueued, std::make_shared<StandIn<Exec>>(comm)};
 #endif
