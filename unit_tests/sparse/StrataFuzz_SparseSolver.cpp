@@ -319,9 +319,10 @@ void compare(FuzzCase& c, System const& s, SparseOptions const& options,
   auto const direct = solve_directly(s);
   if (!direct) return;
   Real const size = norm_of_A(s) * norm_inf(x) + norm_inf(s.b);
-  Real const promised = report.status == KrylovStatus::Converged
-                            ? options.tolerance * norm_2(s.b) + 2 * s.n * (s.n + 4) * eps * size
-                            : 25 * eps * size;
+  Real const promised =
+      report.status == KrylovStatus::Converged
+          ? options.tolerance * norm_2(s.b) + 2 * static_cast<Real>(s.n * (s.n + 4)) * eps * size
+          : 25 * eps * size;
   Real error = 0;
   for (std::size_t i = 0; i < x.size(); ++i) error = std::max(error, std::abs(x[i] - direct->x[i]));
   c.expect(error <= 1.01L * direct->norm_of_inverse * promised + s.n * 0x1p-1070L, "forward error ",
