@@ -13,6 +13,7 @@
 #include <sparse/Strata_MatrixProperties.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/Strata_VCycle.hpp>
+#include <sparse/detail/Strata_KrylovBasis.hpp>
 #include <sparse/detail/Strata_Norms.hpp>
 #include <sparse/detail/Strata_OuterIteration.hpp>
 #include <sparse/detail/Strata_WorkMatrix.hpp>
@@ -63,6 +64,9 @@ struct SparseSolver<Exec>::Impl {
   KrylovReport run(Exec const& exec, SolverKind solver, Precision precision, std::int64_t used,
                    Wide const& b, Wide const& x);
   void climb(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report);
+  void take_back(Exec const& exec, typename detail::WorkMatrix<Exec>::System const& system,
+                 Wide const& b, Wide const& x, SparseReport& report) const;
+  double residual_norm(Exec const& exec, Wide const& b, Wide const& x) const;
   void measure(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report) const;
 };
 
@@ -185,18 +189,48 @@ void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const
   }
 }
 
+// ||b - A x||, of the r that it makes.
+template <class Exec>
+double SparseSolver<Exec>::Impl::residual_norm(Exec const& exec, Wide const& b,
+                                               Wide const& x) const {
+  A.residual(exec, b, x, r);
+  return detail::norm(exec, A.comm(), r, A.rows());
+}
+
+// x of A from the one that was found for `work`, unless x as given has the smaller residual: what was the best for
+// `work` is no longer where fp64 rounds it to few digits, or has none of it.
+template <class Exec>
+void SparseSolver<Exec>::Impl::take_back(Exec const& exec,
+                                         typename detail::WorkMatrix<Exec>::System const& system,
+                                         Wide const& b, Wide const& x, SparseReport& report) const {
+  auto const& comm = A.comm();
+  std::int64_t const rows = A.rows();
+  work.clear_empty_rows(exec, x);
+  double of_guess = residual_norm(exec, b, x);
+  double const norm_b = detail::norm(exec, comm, b, rows);
+  if (!std::isfinite(of_guess) && std::isfinite(norm_b)) {
+    Kokkos::deep_copy(exec, x, 0.0);  // a guess that is none
+    of_guess = norm_b;
+  }
+  auto const& guess = system.b;  // which has served
+  detail::scale(exec, 1.0, x, guess, rows);
+  work.translate_back(exec, system, x);
+  bool const is_finite = std::isfinite(detail::max_norm(exec, comm, x, rows));
+  if (is_finite && residual_norm(exec, b, x) <= of_guess) return;
+  detail::scale(exec, 1.0, guess, x, rows);
+  if (!is_finite) report.status = KrylovStatus::Breakdown;
+}
+
 // The errors of A as given, by which a solution that was found for `work` is one of A, or is none.
 template <class Exec>
 void SparseSolver<Exec>::Impl::measure(Exec const& exec, Wide const& b, Wide const& x,
                                        SparseReport& report) const {
   auto const& comm = A.comm();
   std::int64_t const rows = A.rows();
-  A.residual(exec, b, x, r);
+  double const norm_r = residual_norm(exec, b, x), norm_b = detail::norm(exec, comm, b, rows);
   report.backward_error = detail::backward_error(
       work.norm_of_A(), detail::max_norm(exec, comm, x, rows),
       detail::max_norm(exec, comm, b, rows), detail::max_norm(exec, comm, r, rows));
-  double const norm_b = detail::norm(exec, comm, b, rows),
-               norm_r = detail::norm(exec, comm, r, rows);
   report.relative_residual = norm_b > 0 ? norm_r / norm_b : norm_r;
   if (report.status == KrylovStatus::Converged && !(report.relative_residual <= options.tolerance))
     report.status = KrylovStatus::Stalled;
@@ -275,7 +309,7 @@ SparseReport SparseSolver<Exec>::solve_in_order(Exec const& exec,
     auto const system = own.work.translated(exec, b, x);
     report.contradicts_empty_row = system.has_contradiction;
     own.climb(exec, system.b, system.x, report);
-    if (!own.work.translate_back(exec, system, x)) report.status = KrylovStatus::Breakdown;
+    own.take_back(exec, system, b, x, report);
   } else {
     own.climb(exec, b, x, report);
   }

@@ -89,7 +89,8 @@ struct SparseReport {
 ///          the best x so far. CG that finds the matrix not positive definite in fp64 ends
 ///          the solve if it was asked for, else GMRES goes on; CG asked for a matrix whose diagonal is not
 ///          positive ends at once.
-/// Scales   any that fp64 has: a matrix far from 1 is solved for as its multiple by a power of two.
+/// Scales   any that fp64 has: a matrix far from 1 is solved for as its multiple by a power of two. Of a solution
+///          that fp64 has not, x is what it rounds to if that is better than the guess, else the guess.
 /// Empty    rows of A without an entry get x_i = 0 where b_i = 0; elsewhere the system has no solution.
 template <class Exec>
 class SparseSolver {
@@ -109,7 +110,8 @@ class SparseSolver {
   /// Solve A x = b from x as given, in the caller's order: of each rank its rows as it gave them.
   ///
   /// Shape    b and x: rows() of the matrix.
-  /// Result   x is the best that was found, whatever the status, and the report's numbers are those of x.
+  /// Result   x is the best that was found, whatever the status, and never has a larger ||b - A x|| than x as given,
+  ///          with 0 on empty rows. The report's numbers are those of x.
   /// Memory   two vectors; those of the method that runs.
   /// Sync     collective; fences.
   /// Throws   ShapeError for vectors of other lengths, those in the matrix' order among them; MemoryError, x as it

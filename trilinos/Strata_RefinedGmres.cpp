@@ -171,7 +171,6 @@ RefinedReport RefinedGmres<Exec>::solve(Exec const& exec, Vector const& b, Vecto
     report.converged = result.status == sparse::KrylovStatus::Converged;
     going = !report.converged && !wide && report.iterations < limit;
     if (!going) break;
-    if (!std::isfinite(result.relative_residual)) Kokkos::deep_copy(exec, x, 0.0);
     report.precision = report.precision == Precision::fp32 ? Precision::fp64 : Precision::fp32;
   }
   report.loss_of_accuracy =

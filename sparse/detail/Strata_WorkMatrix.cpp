@@ -126,13 +126,19 @@ auto WorkMatrix<Exec>::translated(Exec const& exec, Wide const& b, Wide const& x
 }
 
 template <class Exec>
-bool WorkMatrix<Exec>::translate_back(Exec const& exec, System const& system, Wide const& x) const {
+void WorkMatrix<Exec>::translate_back(Exec const& exec, System const& system, Wide const& x) const {
   scale_by_power(exec, -exponent_, system.x, A_.rows());
-  if (std::isinf(max_norm(exec, A_.comm(), system.x, A_.rows()))) return false;
   work_.scatter(exec, system.x, natural_);
-  if (rows_.empty > 0) (void)clear_rows(exec, kept_, natural_);  // of what rounding left there
   A_.gather(exec, natural_, x);
-  return true;
+  clear_empty_rows(exec, x);  // of what rounding left there
+}
+
+template <class Exec>
+void WorkMatrix<Exec>::clear_empty_rows(Exec const& exec, Wide const& x) const {
+  if (rows_.empty == 0) return;
+  A_.scatter(exec, x, natural_);
+  (void)clear_rows(exec, kept_, natural_);
+  A_.gather(exec, natural_, x);
 }
 
 #define STRATA_INSTANTIATE_WORK_MATRIX(Space) template class WorkMatrix<Space>;

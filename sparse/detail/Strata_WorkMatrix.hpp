@@ -36,8 +36,10 @@ class WorkMatrix {
   };
   /// Collective; fences. Throws MemoryError on all ranks.
   System translated(Exec const& exec, Wide const& b, Wide const& x) const;
-  /// Its solution as one of A's; false, and x as it was, if fp64 can't hold that.
-  bool translate_back(Exec const& exec, System const& system, Wide const& x) const;
+  /// Its solution as one of A's, with what fp64 has of 2^-exponent x, infinities among it.
+  void translate_back(Exec const& exec, System const& system, Wide const& x) const;
+  /// x_i = 0 where row i of A is empty.
+  void clear_empty_rows(Exec const& exec, Wide const& x) const;
 
  private:
   DistributedMatrix<Exec> A_, work_;

@@ -25,38 +25,6 @@ using namespace strata::test;
 constexpr SolverKind all_solvers[] = {SolverKind::ConjugateGradients, SolverKind::Gmres,
                                       SolverKind::Fgmres};
 
-/// A natural vector of this rank, entry i = f(global row).
-template <class Exec, class Function>
-Vector<double, typename Exec::memory_space> natural(Exec const& exec,
-                                                    DistributedMatrix<Exec> const& A,
-                                                    Function const& f) {
-  std::vector<double> numbers;
-  for (std::int64_t i = 0; i < A.rows(); ++i) numbers.push_back(f(A.first_row() + i));
-  return to_device<double>(exec, numbers);
-}
-
-/// ||b - A x|| / ||b|| of natural vectors, sums in long double by the rows themselves; of all ranks.
-template <class Exec>
-double true_residual(Exec const& exec, HostRows const& rows, DistributedMatrix<Exec> const& A,
-                     Vector<double, typename Exec::memory_space> const& b,
-                     Vector<double, typename Exec::memory_space> const& x) {
-  auto const all_x = A.comm().gather(std::span<double const>(to_host(exec, x)));
-  auto const right = to_host(exec, b);
-  double const size = sparse::detail::max_norm(exec, A.comm(), b, A.rows());
-  double sums[2] = {};
-  for (std::size_t i = 0; i < right.size(); ++i) {
-    long double r = right[i];
-    for (auto k = static_cast<std::size_t>(rows.begin[i]);
-         k < static_cast<std::size_t>(rows.begin[i + 1]); ++k)
-      r -=
-          static_cast<long double>(rows.value[k]) * all_x[static_cast<std::size_t>(rows.column[k])];
-    auto const scaled = static_cast<double>(r / size), b_i = right[i] / size;
-    sums[0] += scaled * scaled, sums[1] += b_i * b_i;
-  }
-  A.comm().sum(sums);
-  return std::sqrt(sums[0] / sums[1]);
-}
-
 template <class Space>
 struct OuterIterationTest : testing::Test {};
 TYPED_TEST_SUITE(OuterIterationTest, Spaces, SpaceNames);
@@ -194,6 +162,44 @@ TYPED_TEST(OuterIterationTest, LeavesTheBestOfTheIterates) {
         EXPECT_LE(attempt.krylov.relative_residual, before);
         before = attempt.krylov.relative_residual;
       }
+    }
+}
+
+// A is far from 1, so that x is found as a multiple, which fp64 then rounds to few digits, to 0 or to infinity: what is
+// left is judged by b - A x of A and of the numbers that are given back.
+TYPED_TEST(OuterIterationTest, LeavesNoWorseXThanTheGuessWhereFp64HasNotTheSolution) {
+  Communicator const comm = test_ranks();
+  TypeParam const exec;
+  struct Case {
+    int of_A, of_b;
+    double guess, most;  // of x, and of the residual beside that of the guess
+    KrylovStatus status;
+  };
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr auto stalled = KrylovStatus::Stalled, breakdown = KrylovStatus::Breakdown;
+  Case const cases[] = {{400, -682, 0, 1, stalled},  // x is up to 2^-1074
+                        {400, -660, 0, 1e-2, stalled},
+                        {400, -682, 0x1p-1060, 1, stalled},
+                        {-600, 500, 0, 1, breakdown},  // x is up to 2^1108
+                        {-600, 500, nan, 1, breakdown}};
+  for (auto const& [of_A, of_b, guess, most, status] : cases)
+    for (auto const solver : all_solvers) {
+      SCOPED_TRACE(testing::Message()
+                   << name_of(solver) << " 2^" << of_A << " 2^" << of_b << " from " << guess);
+      auto const rows =
+          times(tridiagonal(comm, 60, [](std::int64_t) { return 2.0; }), std::ldexp(1.0, of_A));
+      auto const A = make_matrix(exec, comm, rows);
+      auto const b = natural(exec, A, [&](std::int64_t) { return std::ldexp(0.7, of_b); });
+      auto const x = natural(exec, A, [&](std::int64_t) { return guess; });
+      auto const zero = natural(exec, A, [](std::int64_t) { return 0.0; });
+      double const before = true_residual(exec, rows, A, b, std::isnan(guess) ? zero : x);
+      SparseOptions options;
+      options.solver = solver;
+      auto const report = SparseSolver<TypeParam>(exec, A, options).solve(exec, b, x);
+      double const after = true_residual(exec, rows, A, b, x);
+      EXPECT_EQ(report.status, status);
+      EXPECT_LE(after, most * before * (1 + 1e-12));
+      EXPECT_NEAR(report.relative_residual, after, 1e-9 * after);
     }
 }
 

@@ -5,8 +5,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <sparse/Strata_HostRows.hpp>
 #include <sparse/Strata_ModelProblems.hpp>
+#include <sparse/detail/Strata_Norms.hpp>
 #include <vector>
 
 #include "StrataTest_Ranks.hpp"
@@ -52,6 +54,38 @@ struct System {
     return sums[0] > 0 ? std::sqrt(sums[0] / sums[1]) : 0;
   }
 };
+
+/// A natural vector of this rank, entry i = f(global row).
+template <class Exec, class Function>
+sparse::Vector<double, typename Exec::memory_space> natural(Exec const& exec,
+                                                            DistributedMatrix<Exec> const& A,
+                                                            Function const& f) {
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < A.rows(); ++i) numbers.push_back(f(A.first_row() + i));
+  return to_device<double>(exec, numbers);
+}
+
+/// ||b - A x|| / ||b|| of natural vectors, sums in long double by the rows themselves; of all ranks.
+template <class Exec>
+double true_residual(Exec const& exec, HostRows const& rows, DistributedMatrix<Exec> const& A,
+                     sparse::Vector<double, typename Exec::memory_space> const& b,
+                     sparse::Vector<double, typename Exec::memory_space> const& x) {
+  auto const all_x = A.comm().gather(std::span<double const>(to_host(exec, x)));
+  auto const right = to_host(exec, b);
+  double const size = sparse::detail::max_norm(exec, A.comm(), b, A.rows());
+  double sums[2] = {};
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    long double r = right[i];
+    for (auto k = static_cast<std::size_t>(rows.begin[i]);
+         k < static_cast<std::size_t>(rows.begin[i + 1]); ++k)
+      r -=
+          static_cast<long double>(rows.value[k]) * all_x[static_cast<std::size_t>(rows.column[k])];
+    auto const scaled = static_cast<double>(r / size), b_i = right[i] / size;
+    sums[0] += scaled * scaled, sums[1] += b_i * b_i;
+  }
+  A.comm().sum(sums);
+  return std::sqrt(sums[0] / sums[1]);
+}
 
 inline HostRows model(Communicator const& comm, ModelProblem problem, ModelSize const& size) {
   auto const first = sparse::even_partition(sparse::model_rows(problem, size), comm.size());
