@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 #include <strata.h>
 
+#include <Kokkos_Core.hpp>
 #include <c/StrataTest_Systems.hpp>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace strata::test {
@@ -150,6 +155,29 @@ struct Mixed {
   }
   double bound() const { return std::sqrt(static_cast<double>(s.n)) * 0x1p-53; }
 };
+
+// The device fails when it has overwritten A: that is another answer than a failure that left A as it was.
+TYPED_TEST(CLapack, SaysThatAMatrixIsOverwrittenInPart) {
+  using T = typename TypeParam::Scalar;
+  System<T> const s('L', 40, 1);
+  auto A = s.A, B = s.B;
+  std::int64_t info = -99;
+  auto const saved = Kokkos::Tools::Experimental::get_callbacks();
+  Kokkos::Tools::Experimental::set_begin_fence_callback(
+      [](char const* name, std::uint32_t, std::uint64_t*) {
+        if (std::string_view(name) == "strata::c::potrf: read the pivot status")
+          throw std::runtime_error("the device is lost");
+      });
+  auto const status = TypeParam::posv('L', s.n, 1, A.data(), s.ld, B.data(), s.ld, nullptr, &info);
+  std::string const message = strata_message();
+  Kokkos::Tools::Experimental::set_callbacks(saved);
+  EXPECT_EQ(status, STRATA_INCOMPLETE);
+  EXPECT_NE(message.find("the device is lost"), std::string::npos) << message;
+  EXPECT_NE(A[0], s.A[0]);
+  A = s.A, B = s.B;
+  EXPECT_EQ(TypeParam::posv('L', s.n, 1, A.data(), s.ld, B.data(), s.ld, nullptr, &info),
+            STRATA_SUCCESS);
+}
 
 TEST(CDsposv, RefinesToLapacksBoundAndLeavesAAsItWas) {
   for (char const uplo : {'L', 'U'})
