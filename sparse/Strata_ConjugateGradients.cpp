@@ -36,18 +36,6 @@ std::array<double, 2> two_products(Exec const& exec, Communicator const& comm,
   return sums;
 }
 
-template <class Exec>
-double product(Exec const& exec, Communicator const& comm, Wide<Exec> const& p, Wide<Exec> const& q,
-               std::int64_t rows) {
-  double sum = 0;
-  Kokkos::parallel_reduce(
-      "strata::sparse::ConjugateGradients::curvature", Policy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i, double& total) { total += p(i) * q(i); }, sum);
-  exec.fence("strata::sparse::ConjugateGradients::curvature");
-  comm.sum(std::span(&sum, 1));
-  return sum;
-}
-
 // p = scale z + beta p
 template <class Exec, class Scalar>
 void new_direction(Exec const& exec, double scale,
@@ -87,10 +75,9 @@ double advance(Exec const& exec, Communicator const& comm, double unit, double a
 /// What one iteration leaves to the next.
 template <class Exec, class Scalar>
 struct ConjugateGradients<Exec, Scalar>::State {
-  double unit = 1;   // of r and p
-  double norm = 0;   // ||r||
-  double rho = 0;    // r' z of the last iteration
-  double alpha = 0;  // of the last iteration; 0: none
+  double unit = 1;       // of r and p
+  double norm = 0;       // ||r||
+  double curvature = 0;  // p' A p of the last iteration; 0: none
 };
 
 template <class Exec, class Scalar>
@@ -124,19 +111,17 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::step(
   auto const& r = outer_.r;
   detail::scale(exec, 1 / norm, r, s_, rows);
   preconditioner_.apply(exec, s_, z_);  // z = M^-1 r / ||r||
-  auto [rho, zq] = two_products(exec, comm, z_, r, q_, rows);
-  rho *= norm, zq *= norm;
-  double const beta = state.alpha == 0 ? 0 : -state.alpha * zq / state.rho;
+  auto const [zr, zq] = two_products(exec, comm, z_, r, q_, rows);
+  double const beta = state.curvature == 0 ? 0 : -zq * norm / state.curvature;
   new_direction(exec, norm, z_, beta, p_, rows);
   A_.multiply(exec, p_, q_);
-  double const curvature = product(exec, comm, p_, q_, rows);
-  if (!std::isfinite(rho) || !std::isfinite(curvature) || !std::isfinite(beta))
+  // p' r is r' z but for rounding, which is all of an r that a good preconditioner leaves
+  auto const [pr, curvature] = two_products(exec, comm, p_, r, q_, rows);
+  if (!std::isfinite(zr) || !std::isfinite(curvature) || !std::isfinite(beta))
     return KrylovStatus::Breakdown;
-  if (!(rho > 0) || !(curvature > 0)) return KrylovStatus::NotPositiveDefinite;
-  state.rho = rho;
-  // r' z / p' A p with p = z + beta p_old; r' p_old is 0 but for rounding
-  state.alpha = rho / curvature;
-  state.norm = advance(exec, comm, state.unit, state.alpha, p_, q_, x, r, rows);
+  if (!(zr > 0) || !(curvature > 0)) return KrylovStatus::NotPositiveDefinite;
+  state.curvature = curvature;
+  state.norm = advance(exec, comm, state.unit, pr / curvature, p_, q_, x, r, rows);
   if (!std::isfinite(state.norm)) return KrylovStatus::Breakdown;
   return std::nullopt;
 }

@@ -232,6 +232,40 @@ TYPED_TEST(OuterIterationTest, EndsWhereFp64CanDoNoBetter) {
   }
 }
 
+// The preconditioner inverts A, so that the first step leaves nothing but rounding of the guess, to which no direction is
+// orthogonal: CG once went on from it with steps that made it grow, to the last iteration.
+TYPED_TEST(OuterIterationTest, EndsWhereOneStepLeavesOnlyRounding) {
+  TypeParam const exec;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    auto const numbers = random_vector(13 * 4, seed);
+    auto const number = [&](std::int64_t i, std::size_t kind) {
+      return numbers[static_cast<std::size_t>(i) * 4 + kind];  // of [-1, 1]
+    };
+    auto const coupling = [&](std::int64_t i) {
+      return i < 0 || i + 1 == 13 ? 0.0 : 1.1 + number(i, 0);
+    };
+    HostRows rows;
+    for (std::int64_t i = 0; i < 13; ++i) {
+      if (i > 0) rows.add(i - 1, -coupling(i - 1));
+      rows.add(i, coupling(i - 1) + coupling(i) + 1.3 + 0.8 * number(i, 1));
+      if (i + 1 < 13) rows.add(i + 1, -coupling(i));
+      rows.end_row();
+    }
+    auto const A = make_matrix(exec, Communicator(), rows);
+    auto const b = natural(exec, A, [&](std::int64_t i) { return 0.2 * number(i, 2); });
+    auto const x = natural(exec, A, [&](std::int64_t i) { return 2 * number(i, 3); });
+    SparseOptions options;
+    options.solver = SolverKind::ConjugateGradients;
+    options.precision = Precision::fp64;
+    options.tolerance = 1e-16;
+    options.amg.coarse_rows = 20;
+    auto const report = SparseSolver<TypeParam>(exec, A, options).solve(exec, b, x);
+    EXPECT_TRUE(report.solved()) << seed << ' ' << name_of(report.status);
+    EXPECT_LE(report.iterations, 150) << seed;
+    EXPECT_LE(true_residual(exec, rows, A, b, x), 1e-14) << seed;
+  }
+}
+
 TYPED_TEST(OuterIterationTest, GivesEmptyRowsZeroAndSaysWhereThereIsNoSolution) {
   Communicator const comm = test_ranks();
   TypeParam const exec;
