@@ -183,7 +183,7 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   operators.apply = [&s](Block const& X, Block const& Y) { s.apply_scaled(X, Y); };
   operators.forward = [&s](Block const& V) { s.half_solve(Op::NoTrans, V); };
   operators.backward = [&s](Block const& V) { s.half_solve(Op::Trans, V); };
-  operators.diagonal = s.report.equilibrated ? 1 : s.analysis.norm;
+  operators.diagonal = s.report.equilibrated ? 1 : s.analysis.scaled_norm;
   LogDeterminantEstimate estimate{.value = of_factor};
   if (!s.report.layers.is_fp64() || s.report.shift != 0)
     estimate = dense::log_determinant(exec, s.n, of_factor, operators, options);

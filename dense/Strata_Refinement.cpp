@@ -187,7 +187,7 @@ class Refiner {
     }
     Scalars back(to_unit);
     for (double& factor : back) factor = 1 / factor;
-    kernels_.add(back, D, active(W_));
+    kernels_.correct(back, D, scales(+1), operators_.scaling, active(W_));
     measure();
     double error = 0;
     for (Column const& column : columns_) error = worst(error, column.best.backward_error);
@@ -244,8 +244,7 @@ class Refiner {
     bool any = false;
     for (std::size_t c = 0; c < active_.size(); ++c) {
       Column& column = *active_[c];
-      column.now = convergence_.judge(moments[c], column.b_max, column.given_b_max,
-                                      std::ldexp(unit_, column.exponent));
+      column.now = convergence_.judge(moments[c], column.b_max, column.given_b_max);
       bool const finite = std::isfinite(column.now.backward_error) &&
                           std::isfinite(std::ldexp(column.now.x_max, column.exponent));
       if (finite && column.now.as_good_as(column.best)) {

@@ -256,11 +256,19 @@ void BlockVectors<Exec>::scale(Scalars const& s, Scalars const& t, Block const& 
 }
 
 template <class Exec>
-void BlockVectors<Exec>::add(Scalars const& s, Block const& X, Block const& Y) {
-  auto const factor = upload(s);
+void BlockVectors<Exec>::correct(Scalars const& s, Block const& D, Scalars const& t,
+                                 Scaling const& d, Block const& W) {
+  auto const cols = static_cast<std::int64_t>(s.size());
+  Scalars both(s);
+  both.insert(both.end(), t.begin(), t.end());
+  auto const factor = upload(both);
+  bool const scaled = d.extent(0) > 0;
   for_each(
-      "strata::dense::refine::add", X.extent(1), KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
-        if (factor(c) != 0) Y(i, c) += factor(c) * X(i, c);
+      "strata::dense::refine::correct", cols, KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        if (factor(c) == 0) return;
+        double const w = W(i, c) + factor(c) * D(i, c), out = factor(cols + c);
+        double const by = scaled ? d(i) : 1, x = by * (out * w);
+        W(i, c) = Kokkos::isfinite(x) ? x / by / out : w;
       });
 }
 

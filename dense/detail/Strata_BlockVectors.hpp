@@ -131,8 +131,9 @@ class BlockVectors {
   void scale(Scalars const& s, Block const& X, Block const& Y);
   /// Y = s X, Z = t X;  Y may be X
   void scale(Scalars const& s, Scalars const& t, Block const& X, Block const& Y, Block const& Z);
-  /// Y += s X
-  void add(Scalars const& s, Block const& X, Block const& Y);
+  /// W += s D, rounded to where the numbers d (t W), which leave the refinement, are exact in fp64 or overflow; an empty
+  /// d: t W
+  void correct(Scalars const& s, Block const& D, Scalars const& t, Scaling const& d, Block const& W);
   /// P = s Z + t P
   void direction(Scalars const& s, Block const& Z, Scalars const& t, Block const& P);
   /// sum[0] = x'z, sum[1] = y'z
