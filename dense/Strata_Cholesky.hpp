@@ -113,7 +113,8 @@ class CholeskyFactor {
   /// Result   X; the report says whether it converged. If info() is not ok afterwards, A turned out to be indefinite
   ///          by less than the first layers could tell. Where it did not, and the ladder is on, the matrix is
   ///          factored on the next higher rung and the solve done again; the best X found is returned. Where there is no
-  ///          memory for that rung, the report says so, and this object keeps the factor that it had.
+  ///          memory for that rung, the report says so, and this object keeps the factor that it had. A column of X that
+  ///          is beyond the range of fp64, or whose D B is, is 0: its backward error is 1.
   /// Sync     fences `exec`.
   /// Memory   3 n m numbers of fp64, those of `refine`, and on devices the partial sums of products with the
   ///          matrix and the factor: about n^2 / 100 numbers.

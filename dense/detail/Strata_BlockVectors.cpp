@@ -101,7 +101,8 @@ std::vector<Result> BlockVectors<Exec>::reduce(char const* label, std::int64_t c
         Kokkos::single(Kokkos::PerTeam(team),
                        [&] { partial[chunk.number + chunks * chunk.column] = total; });
       });
-  constexpr std::int64_t in_one = sizeof(MomentsOfBoth) / sizeof(Result);
+  constexpr std::size_t bytes = sizeof(Result);
+  constexpr std::int64_t in_one = sizeof(MomentsOfBoth) / bytes;
   std::pair const range(std::int64_t(0), (chunks * cols + in_one - 1) / in_one);
   Kokkos::deep_copy(exec_, Kokkos::subview(host_moments_, range), Kokkos::subview(moments_, range));
   exec_.fence("strata::dense::refine::moments");

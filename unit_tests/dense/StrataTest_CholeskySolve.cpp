@@ -267,7 +267,9 @@ TYPED_TEST(CholeskySolveOn, StatesTheTrueErrorAtBothEndsOfTheRangeOfFp64) {
                                         {1e-310, 1e-20},
                                         {1e200, 1e-120},
                                         {1e300, 1e-20},
-                                        {1e300, 1e-120}}) {
+                                        {1e300, 1e-120},
+                                        {1e300, 1e-200},
+                                        {1e-310, 1e200}}) {
     HostMatrix const A = geometric(n, 100), b = random_matrix(n, 2, 3);
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < n; ++i) A(i, j) *= size;
