@@ -167,7 +167,9 @@ std::vector<MomentsOfBoth> BlockVectors<Exec>::magnitudes(Block const& B, Scalin
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, MomentsOfBoth& m) {
         double const b = B(i, c);
         m.refined.see(0, b);
-        m.given.see(0, scaled ? b * (u / d(i)) : b);
+        double const by = scaled ? u / d(i) : 1;
+        m.given.see(0, b * by);
+        m.given.see(1, 0x1p200 * b * by);
       });
 }
 

@@ -268,6 +268,7 @@ TYPED_TEST(CholeskySolveOn, StatesTheTrueErrorAtBothEndsOfTheRangeOfFp64) {
                                         {1e200, 1e-120},
                                         {1e300, 1e-20},
                                         {1e300, 1e-120},
+                                        {1e300, 1e-173},
                                         {1e300, 1e-200},
                                         {1e-310, 1e200}}) {
     HostMatrix const A = geometric(n, 100), b = random_matrix(n, 2, 3);
