@@ -25,8 +25,10 @@ namespace strata::dense {
 /// Choices of a factorisation; the defaults suit a user who knows nothing of the matrix.
 struct CholeskyOptions {
   std::int64_t leaf_size =
-      0;                    ///< columns of a diagonal leaf; 0: chosen for the device and the layers
-  bool equilibrate = true;  ///< factor D A D, D powers of two that bring the diagonal into [1/2, 2]
+      0;  ///< columns of a diagonal leaf; 0: chosen for the device and the layers
+  /// Factor D A D, D powers of two that bring the diagonal into [1/2, 2]. Without it D is 1, or the power of two that
+  /// brings a norm of A below 2^-600 or above 2^600 to about 1.
+  bool equilibrate = true;
   BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
   double shift = 0;        ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
   bool ladder = true;      ///< on breakdown or without convergence, go on with the next rung
@@ -111,7 +113,8 @@ class CholeskyFactor {
   /// Result   X; the report says whether it converged. If info() is not ok afterwards, A turned out to be indefinite
   ///          by less than the first layers could tell. Where it did not, and the ladder is on, the matrix is
   ///          factored on the next higher rung and the solve done again; the best X found is returned. Where there is no
-  ///          memory for that rung, the report says so, and this object keeps the factor that it had.
+  ///          memory for that rung, the report says so, and this object keeps the factor that it had. A column of X that
+  ///          is beyond the range of fp64, or whose D B is, is 0: its backward error is 1.
   /// Sync     fences `exec`.
   /// Memory   3 n m numbers of fp64, those of `refine`, and on devices the partial sums of products with the
   ///          matrix and the factor: about n^2 / 100 numbers.

@@ -68,12 +68,13 @@ SolveReport report_of(RefinementReport&& refinement) {
   return report;
 }
 
-// Columns whose solution is beyond the range of fp64 are 0, whose backward error is 1.
+// Columns whose solution is beyond the range of fp64, or D B, are 0, whose backward error is 1.
 void note_lost_columns(std::int64_t lost, std::int64_t n, SolveReport& report) {
   if (lost == 0) return;
   report.converged = report.refinement.converged = false;
   report.refinement.unconverged_columns = std::max(report.refinement.unconverged_columns, lost);
   report.backward_error = report.refinement.backward_error = 1;
+  report.refinement.equilibrated_error = 1;
   report.hpl_scaled_residual = report.refinement.hpl_scaled_residual =
       1 / (static_cast<double>(n) * 0x1p-52);
 }
@@ -88,7 +89,7 @@ SolveReport CholeskyFactor<ExecutionSpace>::State::solve(
   Block const right = block(B.cols, "strata::dense::solve::B"),
               solution = block(B.cols, "strata::dense::solve::X");
   detail::scale_rows(exec, analysis.d, B, right, n, B.cols);
-  detail::require_finite(exec, right);
+  std::int64_t const lost = detail::drop_lost_columns(exec, B, right);
   SolveReport best;
   std::int64_t iterations = 0;
   int solves = 0;
@@ -99,7 +100,7 @@ SolveReport CholeskyFactor<ExecutionSpace>::State::solve(
     Kokkos::Timer const timer;
     SolveReport now = report_of(refined(right, solution, asked));
     bool const indefinite = now.refinement.indefinite;
-    note_lost_columns(detail::drop_overflow(exec, analysis.d, solution), n, now);
+    note_lost_columns(lost + detail::drop_overflow(exec, analysis.d, solution), n, now);
     iterations += now.refinement.iterations;
     if (solves++ == 0 || now.converged || now.backward_error < best.backward_error) {
       detail::scale_rows(exec, analysis.d, solution, X, n, B.cols);
@@ -183,7 +184,7 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   operators.apply = [&s](Block const& X, Block const& Y) { s.apply_scaled(X, Y); };
   operators.forward = [&s](Block const& V) { s.half_solve(Op::NoTrans, V); };
   operators.backward = [&s](Block const& V) { s.half_solve(Op::Trans, V); };
-  operators.diagonal = s.report.equilibrated ? 1 : s.analysis.norm;
+  operators.diagonal = s.report.equilibrated ? 1 : s.analysis.scaled_norm;
   LogDeterminantEstimate estimate{.value = of_factor};
   if (!s.report.layers.is_fp64() || s.report.shift != 0)
     estimate = dense::log_determinant(exec, s.n, of_factor, operators, options);

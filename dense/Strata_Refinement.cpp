@@ -99,7 +99,8 @@ class Refiner {
     int const norm_exponent = detail::exponent_of(operators_.norm_inf);
     for (std::size_t j = 0; j < size.size(); ++j) {
       Column column;
-      double const b_max = size[j].refined.max[0], given_b_max = size[j].given.max[0];
+      double const b_max = size[j].refined.max[0];
+      auto const& given = size[j].given.max;
       column.index = static_cast<std::int64_t>(j);
       column.failed = !std::isfinite(b_max) || !std::isfinite(operators_.norm_inf);
       if (column.failed) {
@@ -107,7 +108,8 @@ class Refiner {
       } else {
         column.exponent = std::clamp(detail::exponent_of(b_max) - norm_exponent, -1000, 1000);
         column.b_max = std::ldexp(b_max, -column.exponent);
-        column.given_b_max = std::ldexp(given_b_max, -column.exponent);
+        column.given_b_max = given[0] < 0x1p-800 ? std::ldexp(given[1], -column.exponent - 200)
+                                                 : std::ldexp(given[0], -column.exponent);
         if (b_max == 0)
           column.best = {.backward_error = 0, .refined_error = 0, .excess = 0, .shortfall = 0};
       }
@@ -187,7 +189,7 @@ class Refiner {
     }
     Scalars back(to_unit);
     for (double& factor : back) factor = 1 / factor;
-    kernels_.add(back, D, active(W_));
+    kernels_.correct(back, D, scales(+1), operators_.scaling, active(W_));
     measure();
     double error = 0;
     for (Column const& column : columns_) error = worst(error, column.best.backward_error);
@@ -244,8 +246,7 @@ class Refiner {
     bool any = false;
     for (std::size_t c = 0; c < active_.size(); ++c) {
       Column& column = *active_[c];
-      column.now = convergence_.judge(moments[c], column.b_max, column.given_b_max,
-                                      std::ldexp(unit_, column.exponent));
+      column.now = convergence_.judge(moments[c], column.b_max, column.given_b_max);
       bool const finite = std::isfinite(column.now.backward_error) &&
                           std::isfinite(std::ldexp(column.now.x_max, column.exponent));
       if (finite && column.now.as_good_as(column.best)) {

@@ -101,7 +101,8 @@ std::vector<Result> BlockVectors<Exec>::reduce(char const* label, std::int64_t c
         Kokkos::single(Kokkos::PerTeam(team),
                        [&] { partial[chunk.number + chunks * chunk.column] = total; });
       });
-  constexpr std::int64_t in_one = sizeof(MomentsOfBoth) / sizeof(Result);
+  constexpr std::size_t bytes = sizeof(Result);
+  constexpr std::int64_t in_one = sizeof(MomentsOfBoth) / bytes;
   std::pair const range(std::int64_t(0), (chunks * cols + in_one - 1) / in_one);
   Kokkos::deep_copy(exec_, Kokkos::subview(host_moments_, range), Kokkos::subview(moments_, range));
   exec_.fence("strata::dense::refine::moments");
@@ -166,7 +167,9 @@ std::vector<MomentsOfBoth> BlockVectors<Exec>::magnitudes(Block const& B, Scalin
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, MomentsOfBoth& m) {
         double const b = B(i, c);
         m.refined.see(0, b);
-        m.given.see(0, scaled ? b * (u / d(i)) : b);
+        double const by = scaled ? u / d(i) : 1;
+        m.given.see(0, b * by);
+        m.given.see(1, 0x1p200 * b * by);
       });
 }
 
@@ -256,11 +259,19 @@ void BlockVectors<Exec>::scale(Scalars const& s, Scalars const& t, Block const& 
 }
 
 template <class Exec>
-void BlockVectors<Exec>::add(Scalars const& s, Block const& X, Block const& Y) {
-  auto const factor = upload(s);
+void BlockVectors<Exec>::correct(Scalars const& s, Block const& D, Scalars const& t,
+                                 Scaling const& d, Block const& W) {
+  auto const cols = static_cast<std::int64_t>(s.size());
+  Scalars both(s);
+  both.insert(both.end(), t.begin(), t.end());
+  auto const factor = upload(both);
+  bool const scaled = d.extent(0) > 0;
   for_each(
-      "strata::dense::refine::add", X.extent(1), KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
-        if (factor(c) != 0) Y(i, c) += factor(c) * X(i, c);
+      "strata::dense::refine::correct", cols, KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        if (factor(c) == 0) return;
+        double const w = W(i, c) + factor(c) * D(i, c), out = factor(cols + c);
+        double const by = scaled ? d(i) : 1, x = by * (out * w);
+        W(i, c) = Kokkos::isfinite(x) ? x / by / out : w;
       });
 }
 

@@ -116,7 +116,8 @@ class BlockVectors {
   void unit_vectors(Block const& A);
   /// sum[0] = sum (s x)^2, max[0] = max |s x|
   std::vector<Moments> norms(Scalars const& s, Block const& X);
-  /// max[0] = max |b|;  as given max |u b / d|;  an empty d: both are the same
+  /// max[0] = max |b|;  as given max |u b / d|;  an empty d: both are the same;  as given max[1] = 2^200 max[0], in which
+  /// no bit of a subnormal number is lost
   std::vector<MomentsOfBoth> magnitudes(Block const& B, Scaling const& d, double u);
   /// R = s B(:, index) - R;  sum[0], max[0] of |r|;  sum[1], max[1] of |w|;  as given the same of u r / d and d w / u;
   /// an empty d: both are the same
@@ -131,8 +132,9 @@ class BlockVectors {
   void scale(Scalars const& s, Block const& X, Block const& Y);
   /// Y = s X, Z = t X;  Y may be X
   void scale(Scalars const& s, Scalars const& t, Block const& X, Block const& Y, Block const& Z);
-  /// Y += s X
-  void add(Scalars const& s, Block const& X, Block const& Y);
+  /// W += s D, rounded to where the numbers d (t W), which leave the refinement, are exact in fp64 or overflow; an empty
+  /// d: t W
+  void correct(Scalars const& s, Block const& D, Scalars const& t, Scaling const& d, Block const& W);
   /// P = s Z + t P
   void direction(Scalars const& s, Block const& Z, Scalars const& t, Block const& P);
   /// sum[0] = x'z, sum[1] = y'z

@@ -54,7 +54,7 @@ struct Column {
     broken = stagnated = false;
   }
   void end_step(int stagnation_steps) {
-    bool const halved = now.excess <= reference / 2;
+    bool const halved = now.excess <= reference / 2 && std::isfinite(now.excess);  // x = 0: not
     idle_steps = halved ? 0 : idle_steps + 1;
     if (halved) reference = now.excess;
     stagnated = idle_steps >= stagnation_steps;
@@ -78,14 +78,11 @@ class Convergence {
 
   double tolerance() const { return tolerance_; }
 
-  /// The quality of x, of which `m` holds the moments of r = b - A x and x. `given_unit` is what the given x are
-  /// measured in: x whose largest entry is hardly a normal number are rounded on their way out.
-  Quality judge(MomentsOfBoth const& m, double b_max, double given_b_max, double given_unit) const {
+  /// The quality of x, of which `m` holds the moments of r = b - A x and x.
+  Quality judge(MomentsOfBoth const& m, double b_max, double given_b_max) const {
     Quality q{m.refined.max[0], m.refined.max[1], m.given.sum[0], m.given.sum[1]};
     q.refined_error = backward_error(m.refined, b_max, norm_);
     q.backward_error = backward_error(m.given, given_b_max, given_norm_);
-    double const x = m.given.max[1] * given_unit;
-    if (m.given.max[1] > 0 && x < 0x1p-960) q.backward_error += 0x1p-1074 / x;
     double const of_refined = q.refined_error / tolerance_,
                  of_given = q.backward_error / tolerance_;
     q.excess = q.shortfall = worst(of_refined, of_given);

@@ -173,6 +173,17 @@ std::int64_t first_non_finite(ExecutionSpace const& exec, Triangle const& A) {
   return first;
 }
 
+template <class ExecutionSpace, class Result>
+void scale_as_a_whole(ExecutionSpace const& exec, std::int64_t n, Result& result) {
+  result.scaled_norm = result.norm;
+  if (result.norm == 0 || (result.norm >= 0x1p-600 && result.norm <= 0x1p600)) return;
+  double const scaling = scaling_of(result.norm);
+  result.d = strata::allocate<decltype(result.d)>(exec, "strata::dense::analyse::scaling", n);
+  Kokkos::deep_copy(exec, result.d, scaling);
+  result.smallest_scaling = result.largest_scaling = scaling;
+  result.scaled_norm = result.norm * scaling * scaling;
+}
+
 }  // namespace
 
 template <class ExecutionSpace>
@@ -206,7 +217,7 @@ Analysis<typename ExecutionSpace::memory_space> analyse(
     throw ValueError(strata::detail::message("cholesky: A(", first % n, ", ", first / n,
                                              ") is not finite (indices from 0)"));
   }
-  if (!equilibrate) result.scaled_norm = result.norm;
+  if (!equilibrate) scale_as_a_whole(exec, n, result);
   return result;
 }
 

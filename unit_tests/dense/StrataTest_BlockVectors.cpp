@@ -96,7 +96,7 @@ void scale_and_add_follow_the_formulas(std::size_t n) {
                }));
   expect_equal(Device::read(Y),
                each(n, 3, [&](auto i, auto c) { return c == 2 ? 4 * f.X(i, c) : 0; }));
-  f.kernels.add(f.s, Device::copy(f.poisoned(f.Y, 1)), Z);
+  f.kernels.correct(f.s, Device::copy(f.poisoned(f.Y, 1)), {1, 1, 1}, {}, Z);
   expect_equal(Device::read(Z),
                each(n, 3, [&](auto i, auto c) { return f.Z(i, c) + f.s[c] * f.Y(i, c); }));
   f.kernels.fill(Z, 5);
@@ -253,13 +253,40 @@ TYPED_TEST(BlockVectorKernels, BasisProductsFollowTheFormulas) {
   for (std::size_t const n : sizes) basis_products_follow_the_formulas<TypeParam>(n);
 }
 
+// 1.25 2^-1074 is no number of fp64: the iterate is the one whose d (t w) is.
+template <class Exec>
+void corrections_are_rounded_as_what_leaves() {
+  using Device = OnDevice<Exec>;
+  BlockVectors<Exec> kernels(Exec(), 2, 3);
+  HostMatrix d(2, 1), D(2, 3);
+  d(0, 0) = 0x1p-500, d(1, 0) = 0x1p500;
+  for (std::size_t c = 0; c < 3; ++c) D(0, c) = D(1, c) = 1.25;
+  auto const W = Device::copy(HostMatrix(2, 3));
+  Kokkos::View<double const*, typename Exec::memory_space> const scaling =
+      Kokkos::subview(Device::copy(d), Kokkos::ALL, 0);
+  kernels.correct({1, 1, 0}, Device::copy(D), {0x1p-574, 0x1p900, 0x1p-574}, scaling, W);
+  HostMatrix const found = Device::read(W);
+  EXPECT_EQ(found(0, 0), 1);     // 1.25 2^-1074
+  EXPECT_EQ(found(1, 0), 1.25);  // 1.25 2^-74
+  EXPECT_EQ(found(0, 1), 1.25);
+  EXPECT_EQ(found(1, 1), 1.25);  // d (t w) overflows
+  EXPECT_EQ(found(0, 2), 0);
+  kernels.correct({1, 1, 1}, Device::copy(D), {0x1p-1000, 0x1p-1074, 1}, {}, W);
+  EXPECT_EQ(Device::read(W)(0, 0), 2.25);
+  EXPECT_EQ(Device::read(W)(0, 1), 2);  // 2.5 to even
+}
+TYPED_TEST(BlockVectorKernels, CorrectionsAreRoundedAsWhatLeaves) {
+  corrections_are_rounded_as_what_leaves<TypeParam>();
+}
+
 // More coefficients than the arena holds at once: the host's copies must not be overwritten in flight.
 template <class Exec>
 void many_uploads_keep_their_order() {
   std::size_t const n = 100;
   Fixture<Exec> f{n};
   auto const X = OnDevice<Exec>::copy(f.X), Y = OnDevice<Exec>::copy(HostMatrix(n, 3));
-  for (int k = 1; k <= 200; ++k) f.kernels.add({k * 1.0, k * 2.0, k * 3.0}, X, Y);
+  for (int k = 1; k <= 200; ++k)
+    f.kernels.correct({k * 1.0, k * 2.0, k * 3.0}, X, {1, 1, 1}, {}, Y);
   expect_equal(OnDevice<Exec>::read(Y), each(n, 3, [&](auto i, auto c) {
                  return 20100.0 * static_cast<double>(c + 1) * f.X(i, c);
                }));

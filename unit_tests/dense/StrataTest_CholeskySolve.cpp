@@ -37,23 +37,23 @@ HostMatrix geometric(std::int64_t n, double condition) {
 /// The normwise backward error of the worst column, with residuals in long double.
 double backward_error(HostMatrix const& A, HostMatrix const& X, HostMatrix const& B) {
   std::size_t const n = A.extent(0);
-  double norm = 0, worst = 0;
+  long double norm = 0;
+  double worst = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    double sum = 0;
+    long double sum = 0;
     for (std::size_t k = 0; k < n; ++k) sum += std::abs(A(i, k));
     norm = std::max(norm, sum);
   }
   for (std::size_t j = 0; j < B.extent(1); ++j) {
-    long double residual = 0;
-    double x = 0, b = 0;
+    long double residual = 0, x = 0, b = 0;
     for (std::size_t i = 0; i < n; ++i) {
       long double r = B(i, j);
       for (std::size_t k = 0; k < n; ++k) r -= static_cast<long double>(A(i, k)) * X(k, j);
       residual = std::max(residual, std::abs(r));
-      x = std::max(x, std::abs(X(i, j)));
-      b = std::max(b, std::abs(B(i, j)));
+      x = std::max<long double>(x, std::abs(X(i, j)));
+      b = std::max<long double>(b, std::abs(B(i, j)));
     }
-    worst = std::max(worst, static_cast<double>(residual / norm / (x + b / norm)));
+    worst = std::max(worst, static_cast<double>(residual / (norm * x + b)));
   }
   return worst;
 }
@@ -254,6 +254,41 @@ TYPED_TEST(CholeskySolveOn, SolvesAtBothEndsOfTheRangeOfFp64) {
                     0.02 + estimate.error() + 1e-3 * std::abs(estimate.value));
       }
     }
+  }
+}
+
+// Of A with subnormal entries, and of X with such entries, which are rounded to few bits.
+TYPED_TEST(CholeskySolveOn, StatesTheTrueErrorAtBothEndsOfTheRangeOfFp64) {
+  std::int64_t const n = 40;
+  TypeParam const exec;
+  double const rounding = std::sqrt(static_cast<double>(n)) * 0x1p-52;
+  for (auto const& [size, size_of_b] : {std::pair(1e-320, 1e-320),
+                                        {1e-310, 1e-310},
+                                        {1e-310, 1e-20},
+                                        {1e200, 1e-120},
+                                        {1e300, 1e-20},
+                                        {1e300, 1e-120},
+                                        {1e300, 1e-173},
+                                        {1e300, 1e-200},
+                                        {1e-310, 1e200}}) {
+    HostMatrix const A = geometric(n, 100), b = random_matrix(n, 2, 3);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i) A(i, j) *= size;
+    for (std::int64_t i = 0; i < n; ++i) b(i, 0) *= size_of_b, b(i, 1) *= size_of_b;
+    auto const matrix = on_device<TypeParam>(A), B = on_device<TypeParam>(b),
+               X = on_device<TypeParam>(b);
+    for (bool const equilibrate : {false, true})
+      for (Refine const refine : {Refine::None, Refine::Automatic}) {
+        auto factor = cholesky(exec, matrix, {P::fp16, P::fp32},
+                               {.leaf_size = 16, .equilibrate = equilibrate});
+        ASSERT_TRUE(factor.info().ok()) << size << " " << equilibrate;
+        auto const report = factor.solve(exec, B, X, {.refine = refine});
+        double const truth = backward_error(A, on_host(X), b);
+        EXPECT_NEAR(report.backward_error, truth, 0.01 * truth + 2 * rounding)
+            << size << " " << size_of_b << " " << equilibrate << " " << name_of(refine);
+        EXPECT_EQ(report.converged, truth <= 1.01 * rounding);
+        EXPECT_LE(report.iterations, 200) << size << " " << size_of_b;
+      }
   }
 }
 

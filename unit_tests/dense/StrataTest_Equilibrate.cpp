@@ -67,5 +67,30 @@ TYPED_TEST(Equilibrate, MeasuresBothNormsOfBothTriangles) {
       for (bool const equilibrate : {false, true}) check<TypeParam>(uplo, n, equilibrate);
 }
 
+// Beyond half the range of fp64 products leave it, and what is subnormal is rounded to few bits.
+template <class Space>
+void scales_as_a_whole(double size, double expected) {
+  std::int64_t const n = 3;
+  StoredMatrix<Space> const A(
+      reference::generate(n, n, [=](auto i, auto j) { return i >= j ? size : nan_value; }), fp64,
+      1);
+  auto const found = dense::detail::analyse(Space(), Uplo::Lower, A.ref(), false);
+  EXPECT_EQ(found.norm, 3 * size);
+  EXPECT_EQ(found.smallest_scaling, expected) << size;
+  EXPECT_EQ(found.largest_scaling, expected) << size;
+  EXPECT_EQ(found.scaled_norm, 3 * size * expected * expected);
+  ASSERT_EQ(found.d.extent(0), expected == 1 ? 0 : n);
+  auto const d = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found.d);
+  for (std::size_t i = 0; i < d.extent(0); ++i) EXPECT_EQ(d(i), expected);
+}
+TYPED_TEST(Equilibrate, ScalesAMatrixAsAWholeOnlyNearTheEndsOfTheRange) {
+  scales_as_a_whole<TypeParam>(0x1p-1074, 0x1p536);
+  scales_as_a_whole<TypeParam>(0x1p-602, 0x1p300);
+  scales_as_a_whole<TypeParam>(0x1p-600, 1);
+  scales_as_a_whole<TypeParam>(0, 1);
+  scales_as_a_whole<TypeParam>(0x1p598, 1);
+  scales_as_a_whole<TypeParam>(0x1p1020, 0x1p-511);
+}
+
 }  // namespace
 }  // namespace strata::test

@@ -141,6 +141,27 @@ TYPED_TEST(LogDeterminantErrorOn, CoversTheScatterOfTheProbesInEveryLayerSet) {
                 tally.cases, tally.beyond, tally.far_beyond, tally.worst);
 }
 
+// With a factor that is far from A, and no equilibration.
+TYPED_TEST(LogDeterminantErrorOn, HoldsAtBothEndsOfTheRangeOfFp64) {
+  TypeParam const exec;
+  std::int64_t const n = 66;
+  for (double const size : {1e-320, 1e-310, 1e-250, 1e250, 1e304}) {
+    HostMatrix const A("strata::test::A", n, n);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i)
+        A(i, j) = size * std::exp(-std::abs(static_cast<double>(i - j)) / 3);
+    double const exact = exact_log_determinant(A);
+    for (double const shift : {0.0, 0.05}) {
+      auto factor = cholesky(exec, on_device<TypeParam>(A), {Precision::fp32, Precision::fp64},
+                             {.leaf_size = 20, .equilibrate = false, .shift = shift});
+      ASSERT_TRUE(factor.info().ok()) << size;
+      auto const estimate = factor.log_determinant(exec);
+      EXPECT_LE(std::abs(estimate.value - exact), estimate.error()) << size << " " << shift;
+      EXPECT_LE(estimate.error(), 2) << size << " " << shift;
+    }
+  }
+}
+
 // What a user sees of a matrix that is singular to fp64: an error bar that holds.
 TYPED_TEST(LogDeterminantErrorOn, IsNotZeroWhereTheMatrixIsNearlySingular) {
   TypeParam const exec;
