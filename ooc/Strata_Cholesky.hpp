@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
+#include <core/Strata_Allocate.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Trace.hpp>
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <ooc/Strata_TileMatrix.hpp>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace strata::ooc {
@@ -224,6 +226,16 @@ class TileFactor {
                                               Block const& X,
                                               SolveOptions const& options = {}) const;
 
+  /// The same for Views of double of rank 1 or 2 and of any layout, which are copied.
+  ///
+  /// Shape    B, X: n x m, or n; X may be B.
+  /// Memory   2 n m numbers more on `exec`'s device.
+  template <class BView, class XView>
+    requires(!std::is_convertible_v<BView, Block> || !std::is_convertible_v<XView, Block>)
+  [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, BView const& B,
+                                              XView const& X,
+                                              SolveOptions const& options = {}) const;
+
  private:
   void require_factor(char const* what, std::size_t rows) const;
   std::vector<int> residual_devices() const;
@@ -261,6 +273,40 @@ template <class ExecutionSpace>
 [[nodiscard]] TileFactor<ExecutionSpace> cholesky(Devices const& devices,
                                                   TileMatrix<ExecutionSpace>&& matrix,
                                                   CholeskyOptions const& options = {});
+
+template <class ExecutionSpace>
+template <class BView, class XView>
+  requires(!std::is_convertible_v<BView, typename TileFactor<ExecutionSpace>::Block> ||
+           !std::is_convertible_v<XView, typename TileFactor<ExecutionSpace>::Block>)
+dense::RefinementReport TileFactor<ExecutionSpace>::solve(ExecutionSpace const& exec,
+                                                          BView const& B, XView const& X,
+                                                          SolveOptions const& options) const {
+  static_assert((BView::rank() == 1 || BView::rank() == 2) && BView::rank() == XView::rank(),
+                "B and X are both Views of rank 1, or both of rank 2");
+  static_assert(std::is_same_v<typename BView::non_const_value_type, double> &&
+                    std::is_same_v<typename XView::value_type, double>,
+                "B and X are Views of double, and that of X is not const");
+  static_assert(
+      Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
+          Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
+      "the execution space cannot access the memory of B or of X");
+  auto const block = [&exec](char const* label, auto const& V) {
+    return strata::allocate<Block>(exec, label, V.extent(0), V.extent(1));
+  };
+  auto const columns = [](Block const& V) {  // with the rank of B and X
+    if constexpr (BView::rank() == 1)
+      return Kokkos::subview(V, Kokkos::ALL, 0);
+    else
+      return V;
+  };
+  Block const right = block("strata::ooc::solve::B", B),
+              solution = block("strata::ooc::solve::X", X);
+  Kokkos::deep_copy(exec, columns(right), B);
+  auto const report = solve(exec, right, solution, options);
+  Kokkos::deep_copy(exec, X, columns(solution));
+  exec.fence("strata::ooc::solve: X is written");
+  return report;
+}
 
 }  // namespace strata::ooc
 

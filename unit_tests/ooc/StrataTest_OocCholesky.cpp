@@ -172,6 +172,47 @@ TYPED_TEST(OocCholesky, SolvesToFp64AccuracyFromAnyPrecision) {
                             dense::Refine::Gmres);
 }
 
+// Row-major with padding, single columns of one, a const B, and in place.
+template <class Exec>
+void solves_views_of_any_layout() {
+  Exec const exec;
+  std::int64_t const n = 77;
+  HostMatrix const A = matern_matrix(n, 0.1, 2), X = known_solution(n, 2);
+  auto const factor =
+      cholesky(devices_of<Exec>(1, 0), TileMatrix<Exec>::from_view(exec, on_space<Exec>(A), 16));
+  using Block = typename TileFactor<Exec>::Block;
+  Block const B("strata::test::B", n, 2), Y("strata::test::Y", n, 2);
+  factor.apply(exec, on_space<Exec>(X), B);
+  EXPECT_TRUE(factor.solve(exec, B, Y).converged);
+  auto const expected = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), Y);
+
+  using Padded = Kokkos::View<double**, Kokkos::LayoutRight, typename Exec::memory_space>;
+  Padded const padded("strata::test::padded", n, 5);
+  auto const rows = Kokkos::subview(padded, Kokkos::ALL, std::pair(1, 3));
+  auto const row_major = [&] {
+    Padded const dense("strata::test::dense", n, 5);
+    Kokkos::deep_copy(dense, padded);
+    return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), dense);
+  };
+  Kokkos::deep_copy(exec, padded, 7.0);
+  Kokkos::View<double const**, Kokkos::LayoutLeft, typename Exec::memory_space> const constant = B;
+  EXPECT_TRUE(factor.solve(exec, constant, rows).converged);
+  auto host = row_major();
+  for (std::int64_t i = 0; i < n; ++i) {
+    EXPECT_EQ(host(i, 0), 7);
+    EXPECT_EQ(host(i, 3), 7);
+    for (std::int64_t c = 0; c < 2; ++c) EXPECT_EQ(host(i, 1 + c), expected(i, c));
+  }
+  auto const column = Kokkos::subview(padded, Kokkos::ALL, 4);
+  Kokkos::deep_copy(exec, column, Kokkos::subview(B, Kokkos::ALL, 1));
+  EXPECT_TRUE(factor.solve(exec, column, column).converged);
+  host = row_major();
+  for (std::int64_t i = 0; i < n; ++i) EXPECT_NEAR(host(i, 4), expected(i, 1), 1e-10);
+  EXPECT_TRUE(throws_with<ShapeError>("solve: B is 77 x 2 and X is 77 x 5",
+                                      [&] { (void)factor.solve(exec, B, padded); }));
+}
+TYPED_TEST(OocCholesky, SolvesViewsOfAnyLayout) { solves_views_of_any_layout<TypeParam>(); }
+
 // v'v for v = L^-1 D b is the quadratic form b' A^-1 b, and D L^-T v solves.
 template <class Exec>
 void half_solves() {
