@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     std::cout << "tried " << attempt.layers.name() << " (" << name_of(attempt.rung)
               << "): " << (attempt.info == 0 ? "positive definite" : "broke down") << '\n';
   if (!factor.info().ok()) return 1;
-  std::cout << "the factor takes " << 100.0 * made.stored_bytes / (8.0 * n * n)
+  std::cout << "the factor takes " << 100 * static_cast<double>(made.stored_bytes) / (8.0 * n * n)
             << " % of the matrix in fp64\n";
 
   auto const report = factor.solve(exec, B, X, {.refine = dense::Refine::Gmres});

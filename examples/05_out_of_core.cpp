@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   Kokkos::ScopeGuard const kokkos(argc, argv);
   Exec const exec;
 
-  std::int64_t const n = 2000, tile_size = 128;
+  int const n = 2000, tile_size = 128;
   std::size_t const budget = 4'000'000;  // bytes, for tiles on the device
   auto matrix = ooc::TileMatrix<Exec>::generate(exec, n, tile_size, fill_tile,
                                                 ooc::PrecisionRule{.accuracy = 1e-6});

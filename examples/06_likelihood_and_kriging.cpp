@@ -46,8 +46,9 @@ int main(int argc, char** argv) {
   double misfit = 0;  // squared errors over the variances that were predicted for them: about 1
   for (std::size_t i = 0; i < values_held_back.size(); ++i) {
     double const error = kriged.mean[i] - values_held_back[i];
-    misfit += error * error / (kriged.variance[i] + theta.nugget) / values_held_back.size();
+    misfit += error * error / (kriged.variance[i] + theta.nugget);
   }
+  misfit /= static_cast<double>(values_held_back.size());
   std::cout << "mean squared error over predicted variance: " << misfit << '\n';
   if (log_likelihood >= at_truth.log_likelihood && kriged.converged && misfit > 0.6 && misfit < 1.6)
     return 0;

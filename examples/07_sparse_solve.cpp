@@ -30,7 +30,7 @@ CrsMatrix poisson(int points) {
     add(y < points - 1, i + points, -1);
     begin.push_back(static_cast<int>(column.size()));
   }
-  return {"A", n, n, column.size(), value.data(), begin.data(), column.data()};
+  return CrsMatrix("A", n, n, column.size(), value.data(), begin.data(), column.data());
 }
 
 int main(int argc, char** argv) {
@@ -45,8 +45,9 @@ int main(int argc, char** argv) {
   double const h = std::acos(-1.0) / (points + 1), lambda = 8 * std::pow(std::sin(h / 2), 2);
   Kokkos::View<double*> const b("b", A.rows()), x("x", A.rows());
   auto const u = Kokkos::create_mirror_view(b);
-  for (int i = 0; i < points * points; ++i)
-    u(i) = lambda * std::sin(h * (i % points + 1)) * std::sin(h * (i / points + 1));
+  for (int j = 0; j < points; ++j)
+    for (int i = 0; i < points; ++i)
+      u(i + j * points) = lambda * std::sin(h * (i + 1)) * std::sin(h * (j + 1));
   Kokkos::deep_copy(b, u);
 
   sparse::SparseSolver<Exec> solver(exec, A);    // chooses the method and sets it up

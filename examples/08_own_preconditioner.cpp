@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <sparse/Strata_ConjugateGradients.hpp>
 #include <sparse/Strata_HostRows.hpp>
@@ -14,18 +15,18 @@ using namespace strata;
 using Exec = Kokkos::DefaultExecutionSpace;
 using Floats = sparse::Vector<float, Exec::memory_space>;
 
-constexpr int points = 128;                           // each way
+constexpr std::int64_t points = 128;                // each way
 constexpr double diagonal = 2 * (1 + 1e-2 + 1e-4);  // beside it on a line: -1
 
 // Gauss' elimination on each line. The pivots d, d - 1 / d, ... soon are one number, which is taken for all.
 void solve_lines(Exec const& exec, Floats const& v) {
   auto const pivot = static_cast<float>((diagonal + std::sqrt(diagonal * diagonal - 4)) / 2);
   Kokkos::parallel_for(
-      "solve_lines", Kokkos::RangePolicy<Exec>(exec, 0, points), KOKKOS_LAMBDA(int line) {
-        int const first = line * points, last = first + points - 1;
-        for (int i = first; i < last; ++i) v(i + 1) += v(i) / pivot;
+      "solve_lines", Kokkos::RangePolicy<Exec>(exec, 0, points), KOKKOS_LAMBDA(std::int64_t line) {
+        std::int64_t const first = line * points, last = first + points - 1;
+        for (auto i = first; i < last; ++i) v(i + 1) += v(i) / pivot;
         v(last) /= pivot;
-        for (int i = last - 1; i >= first; --i) v(i) = (v(i) + v(i + 1)) / pivot;
+        for (auto i = last - 1; i >= first; --i) v(i) = (v(i) + v(i + 1)) / pivot;
       });
 }
 
@@ -45,9 +46,9 @@ struct Lines {
 int main(int argc, char** argv) {
   Kokkos::ScopeGuard const kokkos(argc, argv);
   Exec const exec;
-  auto const A = sparse::make_matrix(
-      exec, sparse::Communicator(),
-      sparse::make_model(sparse::ModelProblem::Anisotropic, {points, points, 1}, 0, points * points));
+  auto const A = sparse::make_matrix(exec, sparse::Communicator(),
+                                     sparse::make_model(sparse::ModelProblem::Anisotropic,
+                                                        {points, points, 1}, 0, points * points));
   auto const ones = A.allocate<double>(exec, "ones"), b = A.allocate<double>(exec, "b");
   Kokkos::deep_copy(exec, ones, 1.0);
   A.multiply(exec, ones, b);

@@ -7,6 +7,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <sparse/Strata_HostRows.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
