@@ -33,11 +33,15 @@ int main(int argc, char** argv) {
   Kokkos::deep_copy(T, T_host);
 
   auto factor = strata::dense::cholesky(exec, A);
-  if (!factor.info().ok()) return 1;
+  if (!factor.info().ok()) {
+    std::cerr << "the matrix is not positive definite\n";
+    return 1;
+  }
+  bool converged = true;
   double worst = 0;
   for (int step = 0; step < steps; ++step) {
     auto const report = factor.solve(exec, T, T);
-    if (!report.converged) return 1;
+    converged = converged && report.converged;
     worst = std::max(worst, report.backward_error);
   }
 
@@ -55,7 +59,7 @@ int main(int argc, char** argv) {
   std::cout << factor.report().attempts.size() << " factorisation, " << steps << " solves of "
             << states << " columns\nlargest backward error " << worst << ", largest error " << error
             << " of about 300\n";
-  if (error < 1e-10) return 0;
+  if (converged && error < 1e-10) return 0;
   std::cerr << "the temperatures are wrong\n";
   return 1;
 }

@@ -36,7 +36,10 @@ int main(int argc, char** argv) {
   auto matrix = ooc::TileMatrix<Exec>::generate(exec, n, tile_size, fill_tile,
                                                 ooc::PrecisionRule{.accuracy = 1e-6});
   auto const factor = ooc::cholesky(ooc::make_devices(1, budget), std::move(matrix));
-  if (!factor.info().ok()) return 1;
+  if (!factor.info().ok()) {
+    std::cerr << "the matrix is not positive definite\n";
+    return 1;
+  }
   std::cout << "tiles in fp64, fp32, fp16, fp8:";
   for (auto const count : factor.report().histogram) std::cout << ' ' << count;
   std::cout << "\n"

@@ -18,7 +18,7 @@ int main(void) {
   strata_factor* factor = NULL;
   double log_det = 0, log_det_error = 0, error = 0;
 
-  if (A == NULL || b == NULL || x == NULL) return 1;
+  if (A == NULL || b == NULL || x == NULL) return 1; /* no memory */
   for (int64_t j = 0; j < n; ++j) {
     A[j + j * n] = 1; /* the lower triangle is read */
     for (int64_t i = j + 1; i < n; ++i) A[i + j * n] = rho * A[i - 1 + j * n];

@@ -26,7 +26,10 @@ int main(int argc, char** argv) {
     dense::gemm(exec, "N", "N", 1.0, A, X_known, 0.0, B);
 
     auto factor = dense::cholesky(exec, A);
-    if (!factor.info().ok()) return 1;
+    if (!factor.info().ok()) {
+      std::cerr << "the matrix is not positive definite\n";
+      return 1;
+    }
     auto const solve = factor.solve(exec, B, X);
     auto const estimate = factor.condition(exec);
     double const bound = dense::forward_error(solve.refinement, estimate);
