@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The options of the build, and a refusal of miscapitalised ones.
 option(Strata_ENABLE_TESTS "Build the unit tests" ${PROJECT_IS_TOP_LEVEL})
+option(Strata_ENABLE_EXAMPLES "Build the examples" ${Strata_ENABLE_TESTS})
 option(Strata_ENABLE_BENCHMARKS "Build the microbenchmarks" OFF)
 option(Strata_ENABLE_DENSE "Build the dense module; without it only core, sparse and the adapter to Trilinos" ON)
 option(Strata_ENABLE_OOC "Build the out-of-core module" ${Strata_ENABLE_DENSE})

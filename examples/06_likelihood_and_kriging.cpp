@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Fits a Matern covariance to observations by maximum likelihood and predicts the field, by kriging, at places that were
+// held back. The observations are drawn from a known covariance, so that fit and predictions can be judged.
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <iostream>
+#include <ooc/Strata_Fit.hpp>
+#include <ooc/Strata_Prediction.hpp>
+#include <ooc/Strata_SyntheticField.hpp>
+#include <vector>
+
+int main(int argc, char** argv) {
+  using namespace strata;
+  Kokkos::ScopeGuard const kokkos(argc, argv);
+  Kokkos::DefaultExecutionSpace const exec;
+
+  MaternCovariance const truth{.sigma2 = 1, .range = 0.1, .nu = 0.5, .nugget = 0.01};
+  Locations const all = synthetic_locations(500);  // in the unit square
+  std::vector<double> const field = ooc::synthetic_field(exec, truth, all);
+  Locations known, held_back;
+  std::vector<double> values, values_held_back;
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    auto& places = i % 5 == 0 ? held_back : known;
+    places.x.push_back(all.x[i]);
+    places.y.push_back(all.y[i]);
+    (i % 5 == 0 ? values_held_back : values).push_back(field[i]);
+  }
+
+  auto theta = truth;
+  auto const at_truth = ooc::log_likelihood(exec, truth, known, values, ooc::Mean::Constant);
+  double log_likelihood = at_truth.log_likelihood;
+  if (ooc::can_fit()) {  // this Strata was built with the optimiser
+    auto options = ooc::default_fit_options(known, values);
+    options.fixed[2] = true;  // nu stays 1/2
+    auto const fit = ooc::fit(exec, known, values, options);
+    theta = fit.theta;
+    log_likelihood = fit.likelihood.log_likelihood;
+    std::cout << fit.evaluations << " evaluations: " << fit.reason << '\n';
+  }
+  std::cout << "sigma2, range, nu, nugget: " << to_string(theta) << "\nlog-likelihood "
+            << log_likelihood << ", of the true parameters " << at_truth.log_likelihood << '\n';
+
+  ooc::CovarianceFactor<Kokkos::DefaultExecutionSpace> factor(exec, theta, known);
+  auto const kriged = ooc::predict(exec, factor, values, held_back, ooc::Mean::Constant);
+  double misfit = 0;  // squared errors over the variances that were predicted for them: about 1
+  for (std::size_t i = 0; i < values_held_back.size(); ++i) {
+    double const error = kriged.mean[i] - values_held_back[i];
+    misfit += error * error / (kriged.variance[i] + theta.nugget);
+  }
+  misfit /= static_cast<double>(values_held_back.size());
+  std::cout << "mean squared error over predicted variance: " << misfit << '\n';
+  if (log_likelihood >= at_truth.log_likelihood && kriged.converged && misfit > 0.6 && misfit < 1.6)
+    return 0;
+  std::cerr << "the fit or the predictions are wrong\n";
+  return 1;
+}

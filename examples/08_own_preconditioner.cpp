@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A preconditioner of one's own under conjugate gradients. Couplings along x are a hundred times stronger than those along
+// y, so each line along x is solved exactly, in fp32, and the iteration does the rest.
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <sparse/Strata_ConjugateGradients.hpp>
+#include <sparse/Strata_HostRows.hpp>
+#include <sparse/Strata_ModelProblems.hpp>
+
+using namespace strata;
+using Exec = Kokkos::DefaultExecutionSpace;
+using Floats = sparse::Vector<float, Exec::memory_space>;
+
+constexpr std::int64_t points = 128;                // each way
+constexpr double diagonal = 2 * (1 + 1e-2 + 1e-4);  // beside it on a line: -1
+
+// Gauss' elimination on each line. The pivots d, d - 1 / d, ... soon are one number, which is taken for all.
+void solve_lines(Exec const& exec, Floats const& v) {
+  auto const pivot = static_cast<float>((diagonal + std::sqrt(diagonal * diagonal - 4)) / 2);
+  Kokkos::parallel_for(
+      "solve_lines", Kokkos::RangePolicy<Exec>(exec, 0, points), KOKKOS_LAMBDA(std::int64_t line) {
+        std::int64_t const first = line * points, last = first + points - 1;
+        for (auto i = first; i < last; ++i) v(i + 1) += v(i) / pivot;
+        v(last) /= pivot;
+        for (auto i = last - 1; i >= first; --i) v(i) = (v(i) + v(i + 1)) / pivot;
+      });
+}
+
+// What a preconditioner must have is `apply`, z = M^-1 r. The solver has unknowns in an order of its own: A.scatter brings
+// a vector to the order in which the rows were given, A.gather brings it back.
+struct Lines {
+  sparse::DistributedMatrix<Exec> A;
+  Floats v;
+
+  void apply(Exec const& exec, Floats const& r, Floats const& z, sparse::MotifTimes*) const {
+    A.scatter(exec, r, v);
+    solve_lines(exec, v);
+    A.gather(exec, v, z);
+  }
+};
+
+int main(int argc, char** argv) {
+  Kokkos::ScopeGuard const kokkos(argc, argv);
+  Exec const exec;
+  auto const A = sparse::make_matrix(exec, sparse::Communicator(),
+                                     sparse::make_model(sparse::ModelProblem::Anisotropic,
+                                                        {points, points, 1}, 0, points * points));
+  auto const ones = A.allocate<double>(exec, "ones"), b = A.allocate<double>(exec, "b");
+  Kokkos::deep_copy(exec, ones, 1.0);
+  A.multiply(exec, ones, b);
+
+  for (bool const with_lines : {false, true}) {
+    sparse::Preconditioner<Exec, float> M;  // none
+    if (with_lines) M = Lines{A, Floats("v", points * points)};
+    auto const x = A.allocate<double>(exec, "x");  // 0, to become the ones
+    sparse::ConjugateGradients<Exec, float> solver(exec, A, M, {.tolerance = 1e-10});
+    auto const report = solver.solve(exec, b, x);
+    auto const x_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), x);
+    double error = 0;
+    for (int i = 0; i < A.rows(); ++i) error = std::max(error, std::abs(x_host(i) - 1));
+    std::cout << (with_lines ? "with lines: " : "without: ") << report.iterations
+              << " iterations, largest error " << error << '\n';
+    if (report.status != sparse::KrylovStatus::Converged || !(error < 1e-6) ||
+        report.iterations > (with_lines ? 200 : 1000)) {
+      std::cerr << "x is wrong, or took too many iterations\n";
+      return 1;
+    }
+  }
+}
