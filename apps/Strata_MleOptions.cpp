@@ -97,7 +97,7 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
   for (auto const& [name, target, help] :
        {std::tuple("--start", &options.start,
                    "where it begins; without a nugget that stays 0 [from the data]"),
-        std::tuple("--lower", &options.lower, "bounds [from the data; see README]"),
+        std::tuple("--lower", &options.lower, "bounds [from the data; see docs/geostatistics.md]"),
         std::tuple("--upper", &options.upper, "bounds")})
     add_parsed(command, name, *target, parse_theta, help)->type_name(theta_type)->group(group);
   command

@@ -58,7 +58,7 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
       command
           .add_option("--matrix", options.matrix,
                       "matrix from a file: symmetric positive definite, or sparse; raw numbers "
-                      "have a description A.bin.json (see README)")
+                      "have a description A.bin.json (see docs/out-of-core.md)")
           ->type_name("A.mtx|A.mtx.gz|A.npy|A.bin")
           ->group(group);
   auto* const locations = command
