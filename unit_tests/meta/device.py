@@ -152,6 +152,8 @@ def in_groups(top, backend, libraries):
     for folder in OTHERS:
         files = [file for file in sorted((top / folder).rglob("*.cpp")) if "meta" not in file.parts and DEVICE_CODE.search(file.read_text())]
         groups += [[file for file in files if file.parent == parent] for parent in sorted({file.parent for file in files})]
+    # Each has a main() of its own.
+    groups += [[file] for file in sorted((top / "examples").glob("*.cpp")) if DEVICE_CODE.search(file.read_text())]
     return [group for group in groups if group]
 
 
