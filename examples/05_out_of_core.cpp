@@ -11,7 +11,6 @@
 
 using namespace strata;
 using Exec = Kokkos::DefaultExecutionSpace;
-using Block = ooc::TileFactor<Exec>::Block;
 
 constexpr double length = 100;  // of memory, in steps of time
 
@@ -48,15 +47,15 @@ int main(int argc, char** argv) {
 
   // The best prediction of the process 10 steps ahead needs its last value only: x = (0, ..., 0, e^(-10 / length)).
   double const ahead = 10;
-  Block const b("b", n, 1), x("x", n, 1);
+  Kokkos::View<double*> const b("b", n), x("x", n);
   auto const b_host = Kokkos::create_mirror_view(b);
-  for (int i = 0; i < n; ++i) b_host(i, 0) = std::exp(-(n - 1 - i + ahead) / length);
+  for (int i = 0; i < n; ++i) b_host(i) = std::exp(-(n - 1 - i + ahead) / length);
   Kokkos::deep_copy(b, b_host);
   auto const report = factor.solve(exec, b, x);  // residuals come from the function, in fp64
   auto const x_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), x);
   double error = 0;
   for (int i = 0; i < n; ++i)
-    error = std::max(error, std::abs(x_host(i, 0) - (i == n - 1 ? std::exp(-ahead / length) : 0)));
+    error = std::max(error, std::abs(x_host(i) - (i == n - 1 ? std::exp(-ahead / length) : 0)));
   std::cout << report.iterations << " iterations, backward error " << report.backward_error
             << ", largest error " << error << '\n';
   if (report.converged && error < 1e-11) return 0;
