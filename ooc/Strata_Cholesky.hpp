@@ -150,6 +150,48 @@ struct SolveOptions {
   dense::RefinementOptions refinement;
 };
 
+namespace detail {
+
+/// Whether a View can be taken as a block of right-hand sides as it is.
+template <class View>
+inline constexpr bool is_column_major =
+    std::is_same_v<typename View::data_type, double**> &&
+    std::is_same_v<typename View::array_layout, Kokkos::LayoutLeft>;
+
+// factor.solve with column-major copies of B and X.
+template <class Factor, class ExecutionSpace, class BView, class XView>
+dense::RefinementReport solve_copies(Factor const& factor, ExecutionSpace const& exec,
+                                     BView const& B, XView const& X, SolveOptions const& options) {
+  static_assert((BView::rank() == 1 || BView::rank() == 2) && BView::rank() == XView::rank(),
+                "B and X are both Views of rank 1, or both of rank 2");
+  static_assert(std::is_same_v<typename BView::non_const_value_type, double> &&
+                    std::is_same_v<typename XView::value_type, double>,
+                "B and X are Views of double, and that of X is not const");
+  static_assert(
+      Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
+          Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
+      "the execution space cannot access the memory of B or of X");
+  using Block = typename Factor::Block;
+  auto const block = [&exec](char const* label, auto const& V) {
+    return strata::allocate<Block>(exec, label, V.extent(0), V.extent(1));
+  };
+  auto const columns = [](Block const& V) {  // with the rank of B and X
+    if constexpr (BView::rank() == 1)
+      return Kokkos::subview(V, Kokkos::ALL, 0);
+    else
+      return V;
+  };
+  Block const right = block("strata::ooc::solve::B", B),
+              solution = block("strata::ooc::solve::X", X);
+  Kokkos::deep_copy(exec, columns(right), B);
+  auto const report = factor.solve(exec, right, solution, options);
+  Kokkos::deep_copy(exec, X, columns(solution));
+  exec.fence("strata::ooc::solve: X is written");
+  return report;
+}
+
+}  // namespace detail
+
 /// A = D^-1 L L^T D^-1 in tiles in host memory.
 ///
 /// Not to be used by two threads at once.
@@ -231,10 +273,12 @@ class TileFactor {
   /// Shape    B, X: n x m, or n; X may be B.
   /// Memory   2 n m numbers more on `exec`'s device.
   template <class BView, class XView>
-    requires(!std::is_convertible_v<BView, Block> || !std::is_convertible_v<XView, Block>)
+    requires(!detail::is_column_major<BView> || !detail::is_column_major<XView>)
   [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, BView const& B,
                                               XView const& X,
-                                              SolveOptions const& options = {}) const;
+                                              SolveOptions const& options = {}) const {
+    return detail::solve_copies(*this, exec, B, X, options);
+  }
 
  private:
   void require_factor(char const* what, std::size_t rows) const;
@@ -273,40 +317,6 @@ template <class ExecutionSpace>
 [[nodiscard]] TileFactor<ExecutionSpace> cholesky(Devices const& devices,
                                                   TileMatrix<ExecutionSpace>&& matrix,
                                                   CholeskyOptions const& options = {});
-
-template <class ExecutionSpace>
-template <class BView, class XView>
-  requires(!std::is_convertible_v<BView, typename TileFactor<ExecutionSpace>::Block> ||
-           !std::is_convertible_v<XView, typename TileFactor<ExecutionSpace>::Block>)
-dense::RefinementReport TileFactor<ExecutionSpace>::solve(ExecutionSpace const& exec,
-                                                          BView const& B, XView const& X,
-                                                          SolveOptions const& options) const {
-  static_assert((BView::rank() == 1 || BView::rank() == 2) && BView::rank() == XView::rank(),
-                "B and X are both Views of rank 1, or both of rank 2");
-  static_assert(std::is_same_v<typename BView::non_const_value_type, double> &&
-                    std::is_same_v<typename XView::value_type, double>,
-                "B and X are Views of double, and that of X is not const");
-  static_assert(
-      Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
-          Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
-      "the execution space cannot access the memory of B or of X");
-  auto const block = [&exec](char const* label, auto const& V) {
-    return strata::allocate<Block>(exec, label, V.extent(0), V.extent(1));
-  };
-  auto const columns = [](Block const& V) {  // with the rank of B and X
-    if constexpr (BView::rank() == 1)
-      return Kokkos::subview(V, Kokkos::ALL, 0);
-    else
-      return V;
-  };
-  Block const right = block("strata::ooc::solve::B", B),
-              solution = block("strata::ooc::solve::X", X);
-  Kokkos::deep_copy(exec, columns(right), B);
-  auto const report = solve(exec, right, solution, options);
-  Kokkos::deep_copy(exec, X, columns(solution));
-  exec.fence("strata::ooc::solve: X is written");
-  return report;
-}
 
 }  // namespace strata::ooc
 

@@ -28,7 +28,7 @@ using Covariance = Kokkos::View<double**, Kokkos::LayoutLeft, typename Exec::mem
 
 // For S and its factor.
 template <class Exec>
-Covariance<Exec> allocate(Exec const& exec, std::int64_t n) {
+Covariance<Exec> allocate_matrix(Exec const& exec, std::int64_t n) {
   try {
     auto const size = static_cast<std::size_t>(n);
     return Covariance<Exec>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing,
@@ -54,7 +54,7 @@ std::vector<double> synthetic_field(Exec const& exec, MaternCovariance const& co
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::synthetic_field");
   check_covariance(covariance, locations);
   std::int64_t const n = locations.size();
-  auto const L = allocate(exec, n);
+  auto const L = allocate_matrix(exec, n);
   fill_covariance(exec, covariance, locations, L, Triangle::Lower);
   LeafBlas<Exec> blas(exec);
   typename LeafBlas<Exec>::InfoView const info(

@@ -28,7 +28,7 @@ MODULES = ("sparse", "core", "dense", "ooc", "c", "apps")
 OTHERS = ("perf", "unit_tests")
 # Sources with local names that another of their module has, too, are groups of their own, or go before another module's:
 # that saves the search.
-APART = ({"MatrixFile", "MatrixMarket", "HostBlas", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
+APART = ({"CholeskyCondition", "MatrixFile", "MatrixMarket", "HostBlas", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
           "Likelihood", "ExecutorStream", "OutOfCore", "OutOfCoreTable"},
          {"SolveCompare", "SolveTable"}, {"SolveRun", "SparseTable"}, {"SparseSolve"})
 BEFORE = {"Instance": "dense", "Recording": "ooc", "StampClock": "c"}
