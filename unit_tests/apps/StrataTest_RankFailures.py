@@ -37,7 +37,7 @@ class RankFailures(ProgramTest):
         self.assertEqual(run.stdout, "")
 
     def test_a_message_fails(self):
-        for call, number in (("MPI_Allreduce", 2000), ("MPI_Irecv", 1500), ("MPI_Isend", 1500), ("MPI_Waitall", 700)):
+        for call, number in (("MPI_Allreduce", 600), ("MPI_Irecv", 500), ("MPI_Isend", 500), ("MPI_Waitall", 300)):
             with self.subTest(call=call):
                 self.assert_ended(self.ranks(3, *HPGMXP, mpi=f"1:{call}:{number}"), f"{call}: MPI_ERR_INTERN")
 
@@ -52,7 +52,7 @@ class RankFailures(ProgramTest):
                 self.assert_ended(self.ranks(3, *HPGMXP, kernel=f"1:{label}:{number}"), "cudaGraphInstantiate.*cudaErrorUnknown")
 
     def test_an_allocation_fails(self):
-        self.assert_ended(self.ranks(3, *HPGMXP, new="1:MPI_Allreduce:2000"), "bad_alloc")
+        self.assert_ended(self.ranks(3, *HPGMXP, new="1:MPI_Allreduce:600"), "bad_alloc")
 
     def test_a_rank_of_those_that_validate_fails(self):
         """The other one waits for it, and the third for both."""
