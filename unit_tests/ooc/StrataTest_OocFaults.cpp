@@ -41,8 +41,9 @@ void* operator new(std::size_t bytes) {
 void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
   return std::malloc(bytes > 0 ? bytes : 1);
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+// Not inlined: GCC sees no std::malloc in a `new` that it calls, and warns of this std::free.
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
