@@ -108,8 +108,9 @@ class Refiner {
       } else {
         column.exponent = std::clamp(detail::exponent_of(b_max) - norm_exponent, -1000, 1000);
         column.b_max = std::ldexp(b_max, -column.exponent);
-        column.given_b_max = given[0] < 0x1p-800 ? std::ldexp(given[1], -column.exponent - 200)
-                                                 : std::ldexp(given[0], -column.exponent);
+        column.given_b_max = given[0] < 0x1p-800
+                                 ? std::ldexp(given[1], -column.exponent - Kernels::lift_exponent)
+                                 : std::ldexp(given[0], -column.exponent);
         if (b_max == 0)
           column.best = {.backward_error = 0, .refined_error = 0, .excess = 0, .shortfall = 0};
       }

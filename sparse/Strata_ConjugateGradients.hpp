@@ -14,8 +14,9 @@ namespace strata::sparse {
 /// Preconditioned conjugate gradients for a symmetric positive definite matrix: vectors and sums are fp64,
 /// the preconditioner works in Scalar on residuals scaled to length 1.
 ///
-/// The direction is corrected by Polak and Ribiere's formula, which forgives a preconditioner that
-/// rounding makes slightly unsymmetric and costs one sum more in the same pass. Convergence is
+/// Each direction p is made conjugate to the last one by z' A p_old, and the step along it is p' r / p' A p.
+/// Both cost one sum more in the same pass than z' r alone, and forgive a preconditioner that rounding makes
+/// slightly unsymmetric, and residuals that are rounding alone. Convergence is
 /// declared by the true residual only; where it falls short of the recurrence's, CG starts anew from it,
 /// unless that did not halve it the last time: then the solve has stalled. Of the iterates of a run that ends
 /// elsewhere one is kept whose residual was within 10 of the least.

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
 #include <core/detail/Strata_Instantiate.hpp>
 #include <dense/detail/Strata_BlockVectors.hpp>
 
@@ -162,6 +163,7 @@ template <class Exec>
 std::vector<MomentsOfBoth> BlockVectors<Exec>::magnitudes(Block const& B, Scaling const& d,
                                                           double u) {
   bool const scaled = d.extent(0) > 0;
+  double const lift = std::ldexp(1.0, lift_exponent);
   return reduce<MomentsOfBoth>(
       "strata::dense::refine::magnitudes", B.extent(1),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, MomentsOfBoth& m) {
@@ -169,7 +171,7 @@ std::vector<MomentsOfBoth> BlockVectors<Exec>::magnitudes(Block const& B, Scalin
         m.refined.see(0, b);
         double const by = scaled ? u / d(i) : 1;
         m.given.see(0, b * by);
-        m.given.see(1, 0x1p200 * b * by);
+        m.given.see(1, lift * b * by);
       });
 }
 

@@ -116,8 +116,9 @@ class BlockVectors {
   void unit_vectors(Block const& A);
   /// sum[0] = sum (s x)^2, max[0] = max |s x|
   std::vector<Moments> norms(Scalars const& s, Block const& X);
-  /// max[0] = max |b|;  as given max |u b / d|;  an empty d: both are the same;  as given max[1] = 2^200 max[0], in which
-  /// no bit of a subnormal number is lost
+  static constexpr int lift_exponent = 200;
+  /// max[0] = max |b|;  as given max |u b / d|;  an empty d: both are the same;  as given max[1] = 2^lift_exponent
+  /// max[0], in which no bit of a subnormal number is lost
   std::vector<MomentsOfBoth> magnitudes(Block const& B, Scaling const& d, double u);
   /// R = s B(:, index) - R;  sum[0], max[0] of |r|;  sum[1], max[1] of |w|;  as given the same of u r / d and d w / u;
   /// an empty d: both are the same

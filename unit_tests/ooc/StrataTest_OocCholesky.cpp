@@ -172,17 +172,36 @@ TYPED_TEST(OocCholesky, SolvesToFp64AccuracyFromAnyPrecision) {
                             dense::Refine::Gmres);
 }
 
+/// A X = B of which X is known, and A is factored.
+template <class Exec>
+struct SolvableSystem {
+  using Block = typename TileFactor<Exec>::Block;
+  static constexpr std::int64_t n = 77;
+
+  explicit SolvableSystem(std::int64_t columns)
+      : X(known_solution(n, columns)),
+        factor(cholesky(
+            devices_of<Exec>(1, 0),
+            TileMatrix<Exec>::from_view(exec, on_space<Exec>(matern_matrix(n, 0.1, 2)), 16))),
+        B("strata::test::B", n, columns) {
+    factor.apply(exec, on_space<Exec>(X), B);
+  }
+
+  Exec exec;
+  HostMatrix X;
+  TileFactor<Exec> factor;
+  Block B;
+};
+
 // Row-major with padding, single columns of one, a const B, and in place.
 template <class Exec>
 void solves_views_of_any_layout() {
-  Exec const exec;
-  std::int64_t const n = 77;
-  HostMatrix const A = matern_matrix(n, 0.1, 2), X = known_solution(n, 2);
-  auto const factor =
-      cholesky(devices_of<Exec>(1, 0), TileMatrix<Exec>::from_view(exec, on_space<Exec>(A), 16));
-  using Block = typename TileFactor<Exec>::Block;
-  Block const B("strata::test::B", n, 2), Y("strata::test::Y", n, 2);
-  factor.apply(exec, on_space<Exec>(X), B);
+  SolvableSystem<Exec> const system(2);
+  Exec const& exec = system.exec;
+  auto const& factor = system.factor;
+  auto const& B = system.B;
+  constexpr std::int64_t n = SolvableSystem<Exec>::n;
+  typename TileFactor<Exec>::Block const Y("strata::test::Y", n, 2);
   EXPECT_TRUE(factor.solve(exec, B, Y).converged);
   auto const expected = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), Y);
 
@@ -216,13 +235,12 @@ TYPED_TEST(OocCholesky, SolvesViewsOfAnyLayout) { solves_views_of_any_layout<Typ
 // v'v for v = L^-1 D b is the quadratic form b' A^-1 b, and D L^-T v solves.
 template <class Exec>
 void half_solves() {
-  Exec const exec;
-  std::int64_t const n = 77;
-  HostMatrix const A = matern_matrix(n, 0.1, 2), X = known_solution(n, 1);
-  auto const factor =
-      cholesky(devices_of<Exec>(1, 0), TileMatrix<Exec>::from_view(exec, on_space<Exec>(A), 16));
-  typename TileFactor<Exec>::Block const V("strata::test::V", n, 1);
-  factor.apply(exec, on_space<Exec>(X), V);
+  SolvableSystem<Exec> const system(1);
+  Exec const& exec = system.exec;
+  auto const& X = system.X;
+  auto const& factor = system.factor;
+  auto const& V = system.B;
+  constexpr std::int64_t n = SolvableSystem<Exec>::n;
   double form = 0;
   HostMatrix const host("strata::test::host", n, 1);
   Kokkos::deep_copy(host, V);
