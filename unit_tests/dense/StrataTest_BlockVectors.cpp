@@ -209,6 +209,8 @@ void moments_of_both_systems_follow_the_formulas(std::size_t n) {
     EXPECT_EQ(r(0, c), f.t[c] * f.Z(0, c) - f.Y(0, c));
     EXPECT_EQ(sizes_of_b[c].refined.max[0], largest(n, b_of));
     EXPECT_EQ(sizes_of_b[c].given.max[0], largest(n, [&](auto i) { return b_of(i) * u / d(i); }));
+    EXPECT_EQ(sizes_of_b[c].given.max[1],
+              std::ldexp(sizes_of_b[c].given.max[0], f.kernels.lift_exponent));
     EXPECT_EQ(both[c].refined.max[0], largest(n, [&](auto i) { return r(i, c); }));
     EXPECT_EQ(both[c].refined.max[1], largest(n, [&](auto i) { return f.X(i, c); }));
     EXPECT_EQ(both[c].given.max[0], largest(n, r_of));
