@@ -4,6 +4,7 @@
 #include <charconv>
 #include <core/Strata_Errors.hpp>
 #include <core/detail/Strata_ByteSource.hpp>
+#include <core/detail/Strata_LineReader.hpp>
 #include <core/detail/Strata_RawSidecar.hpp>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -27,7 +28,7 @@ Json parse(std::string const& path) {
                                                      "order", "endian", "crc32"};
   for (auto const& [key, value] : json.items())
     STRATA_REQUIRE(IoError, std::find(known.begin(), known.end(), key) != known.end(), path,
-                   ": unknown key '", key.substr(0, 40), "'");
+                   ": unknown key ", excerpt(key));
   return json;
 }
 

@@ -266,6 +266,7 @@ TEST(MatrixBlocks, RefusesSidecarsThatAreNotRight) {
   refused(R"({"n": 2, "dtype": "float64", "crc32": "0x123456"})", "8 hexadecimal digits");
   refused(R"({"n": 2, "dtype": "float64", "crc32": "00000000"})", "the sidecar says 0");
   refused(R"({"n": 2, "dtype": "float64", "rows": 2})", "unknown key 'rows'");
+  refused(R"({"row\ns": 2})", "unknown key 'row");
   refused(std::string(1 << 17, ' '), "a sidecar of 131072 bytes; the limit is 65536");
 }
 
