@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/Strata_Exit.hpp>
-#include <apps/Strata_Hpgmxp.hpp>
-#include <apps/Strata_Info.hpp>
-#include <apps/Strata_Mle.hpp>
-#include <apps/Strata_OutOfCore.hpp>
-#include <apps/Strata_Ranks.hpp>
-#include <apps/Strata_Solve.hpp>
-#include <apps/Strata_SolveOptions.hpp>
-#include <apps/Strata_SparseSolve.hpp>
-#include <apps/Strata_Text.hpp>
+#include <apps/hpgmxp/Strata_Hpgmxp.hpp>
+#include <apps/info/Strata_Info.hpp>
+#include <apps/mle/Strata_Mle.hpp>
+#include <apps/shared/Strata_Exit.hpp>
+#include <apps/shared/Strata_Ranks.hpp>
+#include <apps/shared/Strata_Text.hpp>
+#include <apps/solve/Strata_OutOfCore.hpp>
+#include <apps/solve/Strata_Solve.hpp>
+#include <apps/solve/Strata_SolveOptions.hpp>
+#include <apps/solve/Strata_SparseSolve.hpp>
 #include <core/Strata_Config.hpp>
 
 #include <CLI/CLI.hpp>

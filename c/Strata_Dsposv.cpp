@@ -9,7 +9,7 @@
 #include <c/detail/Strata_Operand.hpp>
 #include <c/detail/Strata_Options.hpp>
 #include <cmath>
-#include <core/Strata_Version.hpp>
+#include <core/info/Strata_Version.hpp>
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <optional>

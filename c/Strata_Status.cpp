@@ -9,7 +9,7 @@
 #include <c/detail/Strata_Runtime.hpp>
 #include <c/vendor/Strata_Pointer.hpp>
 #include <core/Strata_Config.hpp>
-#include <core/Strata_Version.hpp>
+#include <core/info/Strata_Version.hpp>
 #include <cstring>
 #include <exception>
 #include <initializer_list>

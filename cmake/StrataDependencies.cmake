@@ -142,7 +142,7 @@ if(Kokkos_ENABLE_HIP AND Strata_ENABLE_MPI)
 else()
   set(Strata_ENABLE_TPL_RCCL OFF)
 endif()
-# The optimiser of `ooc::fit`: private to that module, and evaluations do without.
+# The optimiser of `geostat::fit`: private to that module, and evaluations do without.
 find_package(NLopt 2.7 CONFIG QUIET)
 option(Strata_ENABLE_TPL_NLOPT "Use NLopt, to fit covariances" ${NLopt_FOUND})
 if(Strata_ENABLE_TPL_NLOPT)
@@ -157,5 +157,7 @@ endif()
 strata_plain_tpl(NUMA numa.h numa "Use libnuma (Debian: libnuma-dev), to place tiles near their devices")
 find_package(ZLIB REQUIRED)
 find_package(Threads REQUIRED)
-find_package(Boost 1.74 CONFIG REQUIRED)  # this and the next in no header of Strata's: consumers do without
-find_package(nlohmann_json 3.10 CONFIG REQUIRED)
+find_package(nlohmann_json 3.10 CONFIG REQUIRED)  # this and the next in no header of Strata's: consumers do without
+if(Strata_ENABLE_GEOSTAT)
+  find_package(Boost 1.74 CONFIG REQUIRED)
+endif()

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a caller who says nothing gets; measured on the machines that the README names.
 #include <algorithm>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
 #include <dense/detail/Strata_Automatic.hpp>

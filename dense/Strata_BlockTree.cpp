@@ -3,12 +3,12 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <array>
-#include <core/Strata_Allocate.hpp>
-#include <core/Strata_Version.hpp>
-#include <core/detail/Strata_ForEachElement.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
-#include <core/detail/Strata_PotrfInvert.hpp>
-#include <core/detail/Strata_Team.hpp>
+#include <core/blas/Strata_SetIdentity.hpp>
+#include <core/info/Strata_Version.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/detail/Strata_Automatic.hpp>
 #include <optional>
@@ -141,7 +141,7 @@ template <class ExecutionSpace>
 bool uses_inverses(LeafSolve leaf_solve, LayerList const& layers) {
   if (leaf_solve != LeafSolve::Automatic) return leaf_solve == LeafSolve::Inverse;
   auto const low = low_solve_precision(layers);
-  return !strata::detail::runs_on_host<ExecutionSpace> || (low && host_has_matrix_units(*low));
+  return !strata::runs_on_host<ExecutionSpace> || (low && host_has_matrix_units(*low));
 }
 
 // Bytes of all leaves' inverses.
@@ -337,7 +337,7 @@ void load_block(ExecutionSpace const& exec,
   To* const w = W.template as<To>();
   std::int64_t const ld = W.ld;
   bool const scaled = d.extent(0) > 0;
-  strata::detail::for_each_element(
+  strata::for_each_element(
       "strata::dense::BlockTree::load", exec, W.rows, W.cols,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         std::int64_t const r = row + i, c = col + j;
@@ -396,7 +396,7 @@ void store_block(ExecutionSpace const& exec,
   From const* const s = S.template as<From>();
   double const* const scale = S.scale;
   std::int64_t const ld = S.ld;
-  strata::detail::for_each_element(
+  strata::for_each_element(
       "strata::dense::BlockTree::store", exec, S.rows, S.cols,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         if (row + i < col + j) return;
@@ -443,7 +443,7 @@ template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::quantise_all(LeafBlas<ExecutionSpace>& blas) {
   for (Node const& node : nodes_) {
     if (node.is_leaf() && node.inverse.data != nullptr) {
-      strata::detail::set_identity(blas.exec(), node.inverse);
+      set_identity(blas.exec(), node.inverse);
       blas.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, node.working, node.inverse);
       quantise_inverse(blas, node);
     }

@@ -4,8 +4,8 @@
 #define STRATA_BLOCK_TREE_HPP
 
 #include <Kokkos_Core.hpp>
-#include <core/Strata_LeafBlas.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <dense/Strata_Layers.hpp>

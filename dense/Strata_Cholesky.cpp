@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <core/Strata_Allocate.hpp>
-#include <core/Strata_FlopCount.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/blas/Strata_FlopCount.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>

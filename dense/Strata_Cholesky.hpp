@@ -5,16 +5,16 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
-#include <core/Strata_LeafBlas.hpp>
-#include <core/Strata_Trace.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <core/io/Strata_Trace.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
-#include <dense/Strata_Condition.hpp>
 #include <dense/Strata_Layers.hpp>
-#include <dense/Strata_LogDeterminant.hpp>
-#include <dense/Strata_Refinement.hpp>
 #include <dense/detail/Strata_StridedMatrix.hpp>
+#include <dense/refine/Strata_Condition.hpp>
+#include <dense/refine/Strata_LogDeterminant.hpp>
+#include <dense/refine/Strata_Refinement.hpp>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
-#include <dense/detail/Strata_NormEstimate.hpp>
+#include <dense/refine/detail/Strata_NormEstimate.hpp>
 #include <vector>
 
 namespace strata::dense {

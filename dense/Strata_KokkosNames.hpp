@@ -4,7 +4,7 @@
 #define STRATA_KOKKOS_NAMES_HPP
 
 #include <core/Strata_Errors.hpp>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <initializer_list>

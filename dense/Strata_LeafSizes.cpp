@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/Strata_Version.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
-#include <core/detail/Strata_Team.hpp>
+#include <core/info/Strata_Version.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_LeafSizes.hpp>
 
 namespace strata::dense {
@@ -42,7 +42,7 @@ std::string_view leaf_kind(LayerList const& layers) {
 template <class ExecutionSpace>
 std::string const& leaf_architecture() {
   static std::string const name =
-      strata::detail::runs_on_host<ExecutionSpace> ? "host" : architecture_of_default_device();
+      strata::runs_on_host<ExecutionSpace> ? "host" : architecture_of_default_device();
   return name;
 }
 

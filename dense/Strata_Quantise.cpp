@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/detail/Strata_Instantiate.hpp>
-#include <core/detail/Strata_LargestMagnitude.hpp>
+#include <core/blas/Strata_LargestMagnitude.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/Strata_Quantise.hpp>
 
 namespace strata::dense {
@@ -24,8 +24,8 @@ void quantise(LeafBlas<ExecutionSpace>& blas,
   double const* const source_scale = source.scale;
   with_type(source.precision, [&]<class T>(std::type_identity<T>) {
     Kokkos::deep_copy(blas.exec(), slot, 0.0);
-    strata::detail::largest_magnitude<T>("strata::dense::quantise::largest", blas.exec(), source, 1,
-                                         0, scale);
+    strata::largest_magnitude<T>("strata::dense::quantise::largest", blas.exec(), source, 1, 0,
+                                 scale);
   });
   Kokkos::parallel_for(
       "strata::dense::quantise::scale", Kokkos::RangePolicy<ExecutionSpace>(blas.exec(), 0, 1),

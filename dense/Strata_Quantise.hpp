@@ -4,8 +4,8 @@
 #define STRATA_QUANTISE_HPP
 
 #include <Kokkos_Core.hpp>
-#include <core/Strata_LeafBlas.hpp>
-#include <core/detail/Strata_LargestMagnitude.hpp>
+#include <core/blas/Strata_LargestMagnitude.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <cstdint>
 
 namespace strata::dense {
@@ -46,7 +46,7 @@ KOKKOS_INLINE_FUNCTION double block_scale(Precision precision, double amax,
       return 1;
   }
   if (scaling == BlockScaling::None) return 1;
-  double const scale = strata::detail::scale_below(amax, top, largest);
+  double const scale = strata::scale_below(amax, top, largest);
   return scaling == BlockScaling::DownOnly && scale < 1 ? 1 : scale;
 }
 

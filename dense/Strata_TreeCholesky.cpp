@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
-#include <core/detail/Strata_Recording.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recording.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_LayeredSyrk.hpp>
 #include <dense/detail/Strata_TreePotrf.hpp>
@@ -39,7 +39,7 @@ struct RepeatedPotrf<ExecutionSpace>::State {
 
   Tree const& tree;
   LeafBlas<ExecutionSpace> blas;
-  strata::detail::Recording<ExecutionSpace> recording;
+  strata::Recording<ExecutionSpace> recording;
   Places places;
 };
 

@@ -5,7 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Layers.hpp>

@@ -4,20 +4,21 @@
 // held back. The observations are drawn from a known covariance, so that fit and predictions can be judged.
 #include <Kokkos_Core.hpp>
 #include <cmath>
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_Prediction.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
 #include <iostream>
-#include <ooc/Strata_Fit.hpp>
-#include <ooc/Strata_Prediction.hpp>
-#include <ooc/Strata_SyntheticField.hpp>
 #include <vector>
 
 int main(int argc, char** argv) {
   using namespace strata;
+  using namespace strata::geostat;
   Kokkos::ScopeGuard const kokkos(argc, argv);
   Kokkos::DefaultExecutionSpace const exec;
 
   MaternCovariance const truth{.sigma2 = 1, .range = 0.1, .nu = 0.5, .nugget = 0.01};
   Locations const all = synthetic_locations(500);  // in the unit square
-  std::vector<double> const field = ooc::synthetic_field(exec, truth, all);
+  std::vector<double> const field = geostat::synthetic_field(exec, truth, all);
   Locations known, held_back;
   std::vector<double> values, values_held_back;
   for (std::size_t i = 0; i < field.size(); ++i) {
@@ -28,12 +29,13 @@ int main(int argc, char** argv) {
   }
 
   auto theta = truth;
-  auto const at_truth = ooc::log_likelihood(exec, truth, known, values, ooc::Mean::Constant);
+  auto const at_truth =
+      geostat::log_likelihood(exec, truth, known, values, geostat::Mean::Constant);
   double log_likelihood = at_truth.log_likelihood;
-  if (ooc::can_fit()) {  // this Strata was built with the optimiser
-    auto options = ooc::default_fit_options(known, values);
+  if (geostat::can_fit()) {  // this Strata was built with the optimiser
+    auto options = geostat::default_fit_options(known, values);
     options.fixed[2] = true;  // nu stays 1/2
-    auto const fit = ooc::fit(exec, known, values, options);
+    auto const fit = geostat::fit(exec, known, values, options);
     theta = fit.theta;
     log_likelihood = fit.likelihood.log_likelihood;
     std::cout << fit.evaluations << " evaluations: " << fit.reason << '\n';
@@ -41,8 +43,8 @@ int main(int argc, char** argv) {
   std::cout << "sigma2, range, nu, nugget: " << to_string(theta) << "\nlog-likelihood "
             << log_likelihood << ", of the true parameters " << at_truth.log_likelihood << '\n';
 
-  ooc::CovarianceFactor<Kokkos::DefaultExecutionSpace> factor(exec, theta, known);
-  auto const kriged = ooc::predict(exec, factor, values, held_back, ooc::Mean::Constant);
+  geostat::CovarianceFactor<Kokkos::DefaultExecutionSpace> factor(exec, theta, known);
+  auto const kriged = geostat::predict(exec, factor, values, held_back, geostat::Mean::Constant);
   double misfit = 0;  // squared errors over the variances that were predicted for them: about 1
   for (std::size_t i = 0; i < values_held_back.size(); ++i) {
     double const error = kriged.mean[i] - values_held_back[i];

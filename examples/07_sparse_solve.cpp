@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <sparse/Strata_KernelsMatrix.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_KernelsMatrix.hpp>
 #include <vector>
 
 using Exec = Kokkos::DefaultExecutionSpace;

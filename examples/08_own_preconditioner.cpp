@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstdint>
 #include <iostream>
-#include <sparse/Strata_ConjugateGradients.hpp>
-#include <sparse/Strata_HostRows.hpp>
-#include <sparse/Strata_ModelProblems.hpp>
+#include <sparse/krylov/Strata_ConjugateGradients.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
 
 using namespace strata;
 using Exec = Kokkos::DefaultExecutionSpace;

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <cstdint>
 #include <iostream>
-#include <sparse/Strata_HostRows.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
 
 using namespace strata;
 using Exec = Kokkos::DefaultExecutionSpace;

@@ -5,7 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
-#include <core/Strata_Generators.hpp>
+#include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_KokkosNames.hpp>
 #include <iostream>

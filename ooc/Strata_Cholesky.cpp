@@ -3,9 +3,9 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
 #include <cmath>
-#include <core/Strata_Allocate.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
-#include <core/detail/Strata_Team.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <map>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Simulate.hpp>
@@ -105,7 +105,7 @@ int streams_of(CholeskyOptions const& options) {
                  "cholesky: ", options.streams, " streams, must be at most 64, or 0 for automatic");
   if (options.variant == Variant::Sync) return 1;
   if (options.streams > 0) return options.streams;
-  return strata::detail::runs_on_host<Exec> ? 1 : 4;
+  return strata::runs_on_host<Exec> ? 1 : 4;
 }
 
 // The devices with the bytes that they may take, each at least the smallest budget: where the user

@@ -5,13 +5,13 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
-#include <core/Strata_Allocate.hpp>
 #include <core/Strata_Errors.hpp>
-#include <core/Strata_Trace.hpp>
+#include <core/io/Strata_Trace.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <dense/Strata_LogDeterminant.hpp>
-#include <dense/Strata_Refinement.hpp>
+#include <dense/refine/Strata_LogDeterminant.hpp>
+#include <dense/refine/Strata_Refinement.hpp>
 #include <functional>
 #include <memory>
 #include <ooc/Strata_Schedule.hpp>

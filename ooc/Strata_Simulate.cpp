@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <core/Strata_Errors.hpp>
-#include <core/Strata_FlopCount.hpp>
+#include <core/blas/Strata_FlopCount.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_TileCache.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <cmath>
-#include <core/Strata_Allocate.hpp>
-#include <core/detail/Strata_ForEachElement.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <memory>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
@@ -19,7 +19,7 @@ template <class Exec, class Block>
 void scale_rows(Exec const& exec, Kokkos::View<double const*, typename Exec::memory_space> const& d,
                 Block const& X, Block const& Y, bool inverse = false) {
   bool const scaled = d.extent(0) > 0;
-  strata::detail::for_each_element(
+  strata::for_each_element(
       "strata::ooc::solve::scale", exec, static_cast<std::int64_t>(X.extent(0)),
       static_cast<std::int64_t>(X.extent(1)), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         double const factor = scaled ? d(i) : 1;

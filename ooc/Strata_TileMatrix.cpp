@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <core/Strata_Allocate.hpp>
-#include <core/Strata_LeafBlas.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
 #include <utility>
@@ -380,7 +381,14 @@ void TileMatrix<Exec>::fill(Exec const& exec) {
   exec.fence("strata::ooc::tile_matrix::fill");
 }
 
-#define STRATA_INSTANTIATE(Exec) template class TileMatrix<Exec>;
+template <class Exec>
+int device_of(Exec const& exec) {
+  return detail::Lane<Exec>::device_of(exec);
+}
+
+#define STRATA_INSTANTIATE(Exec)   \
+  template class TileMatrix<Exec>; \
+  template int device_of<Exec>(Exec const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -5,9 +5,9 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
-#include <core/Strata_HostMatrix.hpp>
 #include <core/Strata_MatrixRef.hpp>
-#include <core/detail/Strata_ForEachElement.hpp>
+#include <core/io/Strata_HostMatrix.hpp>
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,6 +32,10 @@ using TileView = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSp
 template <class ExecutionSpace>
 using TileGenerator = std::function<void(ExecutionSpace const& exec, std::int64_t row,
                                          std::int64_t col, TileView<ExecutionSpace> const& tile)>;
+
+/// The number of the device that `exec` works on, which `Device::id` is; 0 on a host.
+template <class ExecutionSpace>
+int device_of(ExecutionSpace const& exec);
 
 /// Choices of a tile matrix.
 struct TileMatrixOptions {
@@ -254,7 +258,7 @@ MatrixRef<MemorySpace> stored_tile(std::byte* data, Precision precision, std::in
 template <class ExecutionSpace, class MatrixView>
 void copy_block(ExecutionSpace const& exec, MatrixView const& A, std::int64_t row, std::int64_t col,
                 TileView<ExecutionSpace> const& tile) {
-  strata::detail::for_each_element(
+  strata::for_each_element(
       "strata::ooc::tile_matrix::from_view", exec, static_cast<std::int64_t>(tile.extent(0)),
       static_cast<std::int64_t>(tile.extent(1)),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { tile(i, j) = A(row + i, col + j); });

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/Strata_Random.hpp>
-#include <core/detail/Strata_ForEachElement.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/problems/Strata_Random.hpp>
 #include <mutex>
 #include <ooc/Strata_TileSources.hpp>
 #include <utility>
@@ -38,7 +38,7 @@ class Staging {
 template <class Exec>
 void fill_dominant(Exec const& exec, std::int64_t n, std::uint64_t seed, std::int64_t row,
                    std::int64_t col, TileView<Exec> const& tile) {
-  strata::detail::for_each_element(
+  strata::for_each_element(
       "strata::ooc::dominant_tiles", exec, static_cast<std::int64_t>(tile.extent(0)),
       static_cast<std::int64_t>(tile.extent(1)), KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         std::int64_t const r = row + i, c = col + j;

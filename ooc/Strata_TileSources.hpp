@@ -3,7 +3,7 @@
 #ifndef STRATA_TILE_SOURCES_HPP
 #define STRATA_TILE_SOURCES_HPP
 
-#include <core/Strata_MatrixBlocks.hpp>
+#include <core/io/Strata_MatrixBlocks.hpp>
 #include <cstdint>
 #include <memory>
 #include <ooc/Strata_TileMatrix.hpp>

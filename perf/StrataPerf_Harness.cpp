@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <core/Strata_Backends.hpp>
-#include <core/Strata_FlopCount.hpp>
+#include <core/blas/Strata_FlopCount.hpp>
 #include <cstdio>
 #include <ctime>
 #include <map>

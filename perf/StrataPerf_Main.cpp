@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <StrataPerf_Harness.hpp>
 #include <StrataPerf_Reporters.hpp>
-#include <core/Strata_Version.hpp>
+#include <core/info/Strata_Version.hpp>
 #include <cstdio>
 
 namespace strata::perf {

@@ -3,8 +3,8 @@
 #include <StrataPerf_Matrices.hpp>
 #include <algorithm>
 #include <cmath>
-#include <core/Strata_Generators.hpp>
-#include <core/Strata_Random.hpp>
+#include <core/problems/Strata_Generators.hpp>
+#include <core/problems/Strata_Random.hpp>
 #include <numeric>
 #include <vector>
 

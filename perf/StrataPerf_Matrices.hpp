@@ -4,8 +4,8 @@
 #define STRATAPERF_MATRICES_HPP
 
 #include <Kokkos_Core.hpp>
-#include <core/Strata_LeafBlas.hpp>
 #include <core/Strata_Precision.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>

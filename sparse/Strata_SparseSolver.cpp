@@ -4,19 +4,19 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <optional>
-#include <sparse/Strata_ConjugateGradients.hpp>
-#include <sparse/Strata_Fgmres.hpp>
-#include <sparse/Strata_GmresIr.hpp>
-#include <sparse/Strata_Jacobi.hpp>
-#include <sparse/Strata_MatrixProperties.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
-#include <sparse/Strata_VCycle.hpp>
-#include <sparse/detail/Strata_KrylovBasis.hpp>
-#include <sparse/detail/Strata_Norms.hpp>
-#include <sparse/detail/Strata_OuterIteration.hpp>
-#include <sparse/detail/Strata_WorkMatrix.hpp>
+#include <sparse/krylov/Strata_ConjugateGradients.hpp>
+#include <sparse/krylov/Strata_Fgmres.hpp>
+#include <sparse/krylov/Strata_GmresIr.hpp>
+#include <sparse/krylov/Strata_Jacobi.hpp>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <sparse/krylov/detail/Strata_OuterIteration.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/matrix/detail/Strata_Norms.hpp>
+#include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
+#include <sparse/multigrid/Strata_VCycle.hpp>
 
 namespace strata::sparse {
 namespace {

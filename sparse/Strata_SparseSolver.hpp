@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <sparse/Strata_DistributedMatrix.hpp>
-#include <sparse/Strata_KrylovReport.hpp>
-#include <sparse/Strata_MatrixProperties.hpp>
-#include <sparse/Strata_TransferHierarchy.hpp>
+#include <sparse/krylov/Strata_KrylovReport.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

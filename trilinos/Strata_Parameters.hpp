@@ -8,8 +8,8 @@
 #include <core/Strata_Precision.hpp>
 #include <iosfwd>
 #include <optional>
-#include <sparse/Strata_GaussSeidel.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_GaussSeidel.hpp>
 #include <string>
 
 namespace strata::trilinos {

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <cmath>
 #include <core/Strata_Errors.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ostream>
-#include <sparse/Strata_GaussSeidelSweeps.hpp>
-#include <sparse/Strata_GmresIr.hpp>
-#include <sparse/Strata_Jacobi.hpp>
-#include <sparse/Strata_MatrixProperties.hpp>
-#include <sparse/Strata_VCycle.hpp>
+#include <sparse/krylov/Strata_GmresIr.hpp>
+#include <sparse/krylov/Strata_Jacobi.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
+#include <sparse/multigrid/Strata_VCycle.hpp>
 #include <trilinos/Strata_RefinedGmres.hpp>
 
 namespace strata::trilinos {

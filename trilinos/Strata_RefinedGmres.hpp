@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <sparse/Strata_DistributedMatrix.hpp>
-#include <sparse/Strata_Preconditioner.hpp>
+#include <sparse/krylov/Strata_Preconditioner.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <trilinos/Strata_Parameters.hpp>
 
 namespace strata::trilinos {

@@ -4,7 +4,7 @@
 #define STRATA_TRILINOS_TEUCHOS_COMMUNICATOR_HPP
 
 #include <Teuchos_Comm.hpp>
-#include <sparse/Strata_Communicator.hpp>
+#include <sparse/comm/Strata_Communicator.hpp>
 
 namespace strata::trilinos {
 

@@ -6,7 +6,7 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <Tpetra_CrsMatrix.hpp>
 #include <cstdint>
-#include <sparse/Strata_DistributedMatrix.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <trilinos/Strata_TeuchosCommunicator.hpp>
 #include <type_traits>
 #include <vector>

@@ -4,7 +4,7 @@
 #define STRATATEST_LEAF_BLAS_HPP
 
 #include <core/Strata_Backends.hpp>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <limits>
 #include <optional>
 #include <ostream>

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <core/Strata_HostMatrix.hpp>
 #include <core/Strata_Precision.hpp>
+#include <core/io/Strata_HostMatrix.hpp>
 #include <cstdint>
 #include <exception>
 #include <string>

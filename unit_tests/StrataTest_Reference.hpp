@@ -4,8 +4,8 @@
 #define STRATATEST_REFERENCE_HPP
 
 #include <cmath>
-#include <core/Strata_HostMatrix.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <core/io/Strata_HostMatrix.hpp>
 #include <cstdint>
 #include <random>
 

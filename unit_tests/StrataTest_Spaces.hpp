@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <Kokkos_Core.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <string>
 #include <tuple>
 

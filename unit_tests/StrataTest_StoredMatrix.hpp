@@ -5,9 +5,9 @@
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
-#include <core/Strata_HostMatrix.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Precision.hpp>
+#include <core/io/Strata_HostMatrix.hpp>
 #include <cstdint>
 #include <cstring>
 #include <optional>

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <core/Strata_Errors.hpp>
 #include <filesystem>
-#include <sparse/Strata_ModelProblems.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
 
 namespace strata::apps {
 

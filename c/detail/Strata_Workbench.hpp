@@ -4,7 +4,7 @@
 #define STRATA_C_WORKBENCH_HPP
 
 #include <c/detail/Strata_Runtime.hpp>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <memory>
 
 namespace strata::c::detail {

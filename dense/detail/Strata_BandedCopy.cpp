@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/detail/Strata_BandedCopy.hpp>
 #include <limits>
 #include <type_traits>

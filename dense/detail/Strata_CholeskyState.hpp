@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/detail/Strata_Equilibrate.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 #include <dense/detail/Strata_LowSolve.hpp>
+#include <dense/refine/detail/Strata_Equilibrate.hpp>
 #include <functional>
 #include <memory>
 #include <vector>

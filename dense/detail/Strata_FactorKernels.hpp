@@ -5,7 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
-#include <core/detail/Strata_ForEachElement.hpp>
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <cstdint>
 
 namespace strata::dense::detail {
@@ -117,7 +117,7 @@ std::int64_t drop_lost_columns(ExecutionSpace const& exec, InBlock const& B, Blo
 template <class ExecutionSpace, class ScalingView, class T>
 void unscale_rows(ExecutionSpace const& exec, ScalingView const& d, T* l, std::int64_t n,
                   std::int64_t ld) {
-  strata::detail::for_each_element(
+  strata::for_each_element(
       "strata::dense::factor::unscale", exec, n, n, KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         if (i >= j) l[i + j * ld] = static_cast<T>(static_cast<double>(l[i + j * ld]) / d(i));
       });

@@ -4,7 +4,7 @@
 #define STRATA_DETAIL_LADDER_HPP
 
 #include <cmath>
-#include <core/detail/Strata_Team.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <dense/Strata_Cholesky.hpp>
@@ -63,7 +63,7 @@ inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next)
 template <class ExecutionSpace>
 bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64_t n,
                     std::int64_t failed, std::int64_t minors) {
-  constexpr bool on_host = strata::detail::runs_on_host<ExecutionSpace>;
+  constexpr bool on_host = strata::runs_on_host<ExecutionSpace>;
   auto const cube = [](std::int64_t order) {
     auto const x = static_cast<double>(order);
     return x * x * x;
@@ -79,7 +79,7 @@ bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64
 /// of what reading the matrix takes. 0: none; on a device one more fence costs more.
 template <class ExecutionSpace>
 std::int64_t early_block(std::int64_t n) {
-  if (!strata::detail::runs_on_host<ExecutionSpace> || n < 512) return 0;
+  if (!strata::runs_on_host<ExecutionSpace> || n < 512) return 0;
   return static_cast<std::int64_t>(std::cbrt(static_cast<double>(n) * static_cast<double>(n)));
 }
 

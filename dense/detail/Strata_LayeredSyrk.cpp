@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <core/detail/Strata_ForEachElement.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
-#include <core/detail/Strata_Team.hpp>
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <cstddef>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/detail/Strata_LayeredSyrk.hpp>
@@ -32,7 +32,7 @@ void add_results(ExecutionSpace const& exec, double alpha, Results<MemorySpace> 
   SumT const* const s = results.S.template as<SumT>();
   T* const c = C.template as<T>();
   std::int64_t const rows = C.rows, cols = C.cols, ldc = C.ld, lds = results.S.ld;
-  strata::detail::for_each_element(
+  strata::for_each_element(
       "strata::dense::tree_syrk::add", exec, rows, cols * results.count,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t column) {
         std::int64_t const k = column / cols, j = column % cols;
@@ -127,7 +127,7 @@ void LayeredSyrk<ExecutionSpace>::leaves(double alpha, Matrix const& A, Matrix c
   Products off_diagonal, diagonal;
   for (Block const& block : blocks) {
     Matrix const rows = operand(A, block.begin, block.size, block.path << (levels - block.depth));
-    if constexpr (strata::detail::runs_on_host<ExecutionSpace>)
+    if constexpr (strata::runs_on_host<ExecutionSpace>)
       blas_.syrk(uplo_, op_, alpha, rows, 1,
                  C.block(block.begin, block.begin, block.size, block.size));
     else
@@ -156,7 +156,7 @@ void LayeredSyrk<ExecutionSpace>::run(double alpha, Products& products, bool is_
   for_each_batch(products, [&](Iterator first, Iterator last) {
     Precision const sum = accumulator(first->A.precision);
     bool const is_one_call = !first->A.scale || last - first == 1;
-    if (strata::detail::runs_on_host<ExecutionSpace> ||
+    if (strata::runs_on_host<ExecutionSpace> ||
         (!is_diagonal && is_one_call && first->C.precision == sum)) {
       for (auto p = first; p != last; p = first->A.scale ? p + 1 : last)
         blas_.gemm(op_, transposed(op_), alpha, p->A, p->B, 1, p->C,

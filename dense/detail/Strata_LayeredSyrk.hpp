@@ -3,7 +3,7 @@
 #ifndef STRATA_DETAIL_LAYERED_SYRK_HPP
 #define STRATA_DETAIL_LAYERED_SYRK_HPP
 
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <cstdint>
 #include <dense/Strata_Layers.hpp>
 #include <dense/detail/Strata_BandedCopy.hpp>

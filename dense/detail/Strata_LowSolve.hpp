@@ -4,9 +4,9 @@
 #define STRATA_DETAIL_LOW_SOLVE_HPP
 
 #include <Kokkos_Core.hpp>
-#include <core/Strata_LeafBlas.hpp>
-#include <core/detail/Strata_Recording.hpp>
-#include <core/detail/Strata_Team.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Recording.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
@@ -39,13 +39,11 @@ class LowSolve {
 
   void operator()(Matrix const& R) {
     constexpr std::int64_t many = 16;
-    if (strata::detail::runs_on_host<ExecutionSpace> &&
-        R.precision == accumulator(tree_.layers().leaf()))
+    if (strata::runs_on_host<ExecutionSpace> && R.precision == accumulator(tree_.layers().leaf()))
       return solve(R, Products::AsStored);
     Matrix const F = copy(R.rows, R.cols);
     blas_.convert(Op::NoTrans, R, F);
-    bool const has_units =
-        !strata::detail::runs_on_host<ExecutionSpace> && F.precision == Precision::fp32;
+    bool const has_units = !strata::runs_on_host<ExecutionSpace> && F.precision == Precision::fp32;
     if (R.cols >= many)
       solve(F, has_units ? Products::Layered : Products::AsStored);
     else
@@ -84,7 +82,7 @@ class LowSolve {
   LeafBlas<ExecutionSpace> blas_;
   std::int64_t cols_ = -1;
   std::byte* place_ = nullptr;
-  strata::detail::Recording<ExecutionSpace> recording_;
+  strata::Recording<ExecutionSpace> recording_;
 };
 
 }  // namespace strata::dense::detail

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <core/Strata_Allocate.hpp>
-#include <core/detail/Strata_BatchedSum.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
-#include <core/detail/Strata_Pack.hpp>
-#include <core/detail/Strata_Team.hpp>
+#include <core/blas/Strata_Pack.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_BatchedSum.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/detail/Strata_ThinSolve.hpp>
 #include <utility>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int team_size = 128;
 
-using strata::detail::Pack, strata::detail::load_pack;
+using strata::Pack, strata::load_pack;
 
 /// sum += a(:, 0 .. count) b for `size` rows that are whole packs, 8 loads under way at a time.
 template <class S, class T>
@@ -139,7 +139,7 @@ void multiply_rows(Exec const& exec, Table const& table, std::int64_t rows, std:
               for (int i = 0; i < size; ++i) target[i] = scale * sum[i];
             } else {
               for (int i = 0; row + i < rows; ++i)
-                target[i] = scale * strata::detail::batched_sum<S>(count, [&](int j) {
+                target[i] = scale * strata::batched_sum<S>(count, [&](int j) {
                               return static_cast<S>(a[i + j * strip.ld]) * b[j];
                             });
             }
@@ -165,7 +165,7 @@ void subtract_items(Exec const& exec, std::int64_t rows, std::int64_t ldp, std::
         int const line = team.team_rank() % lines, group = team.team_rank() / lines;
         std::int64_t const row = static_cast<std::int64_t>(team.league_rank()) * lines + line;
         int const count = row < rows ? static_cast<int>((items - group + groups - 1) / groups) : 0;
-        S sum = strata::detail::batched_sum<S>(
+        S sum = strata::batched_sum<S>(
             count, [&](int k) { return partial[row + (group + k * groups) * ldp]; });
         sums[team.team_rank()] = sum;
         team.team_barrier();
@@ -185,8 +185,7 @@ KOKKOS_INLINE_FUNCTION S sum_lanes(Team const& team, S part) {
   parts[team.team_rank()] = part;
   team.team_barrier();
   if (team.team_rank() % lanes > 0) return 0;
-  return strata::detail::batched_sum<S, 16>(lanes,
-                                            [&](int k) { return parts[team.team_rank() + k]; });
+  return strata::batched_sum<S, 16>(lanes, [&](int k) { return parts[team.team_rank() + k]; });
 }
 
 // Eight teams of a multiprocessor hide the latency of each other's loads.
@@ -264,22 +263,20 @@ void solve_up(Exec const& exec, Matrix const& inverse, std::int64_t ldp, std::in
         std::int64_t const first = static_cast<std::int64_t>(team.league_rank()) * lines,
                            row = first + line;
         for (std::int64_t k = first + team.team_rank(); k < n; k += std::int64_t{lines} * groups)
-          y[k] = b[k] - strata::detail::batched_sum<S>(static_cast<int>(items), [&](int item) {
-                   return partial[k + item * ldp];
-                 });
+          y[k] = b[k] - strata::batched_sum<S>(static_cast<int>(items),
+                                               [&](int item) { return partial[k + item * ldp]; });
         team.team_barrier();
         std::int64_t const begin = first + group;
         int const count =
             row < n && begin < n ? static_cast<int>((n - begin + groups - 1) / groups) : 0;
-        S sum = strata::detail::batched_sum<S>(count, [&](int k) {
+        S sum = strata::batched_sum<S>(count, [&](int k) {
           return a[row + (begin + std::int64_t{k} * groups) * ld] *
                  y[begin + std::int64_t{k} * groups];
         });
         sums[team.team_rank()] = sum;
         team.team_barrier();
         if (group > 0 || row >= n) return;
-        x[row] = strata::detail::batched_sum<S, 16>(groups,
-                                                    [&](int g) { return sums[g * lines + line]; });
+        x[row] = strata::batched_sum<S, 16>(groups, [&](int g) { return sums[g * lines + line]; });
       });
 }
 
@@ -294,7 +291,7 @@ bool is_aligned(Matrix const& A) {
 template <class ExecutionSpace>
 bool ThinSolve<ExecutionSpace>::takes(Tree const& tree) {
   constexpr std::int64_t most = 2048;  // numbers of a leaf, which a team's scratch holds
-  if (strata::detail::runs_on_host<ExecutionSpace> || tree.order() == 0 || tree.root().is_leaf() ||
+  if (strata::runs_on_host<ExecutionSpace> || tree.order() == 0 || tree.root().is_leaf() ||
       tree.leaf_size() % 16 != 0 || tree.leaf_size() > most)
     return false;
   return std::all_of(tree.nodes().begin(), tree.nodes().end(), [&](Node const& node) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <core/detail/Strata_Instantiate.hpp>
-#include <core/detail/Strata_SecondInstance.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_SecondInstance.hpp>
 #include <dense/detail/Strata_TreePotrf.hpp>
 
 namespace strata::dense::detail {
@@ -24,7 +24,7 @@ TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const&
 
 template <class ExecutionSpace>
 void TreePotrf<ExecutionSpace>::operator()() {
-  using strata::detail::enqueue_wait;
+  using strata::enqueue_wait;
   ExecutionSpace const &bulk = bulk_.blas().exec(), &diagonal = diagonal_.blas().exec();
   std::size_t const count = tree_.panels().size();
   bulk_.potrf(tree_, panel(0), info_);

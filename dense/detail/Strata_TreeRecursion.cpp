@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <core/detail/Strata_Instantiate.hpp>
-#include <core/detail/Strata_Team.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Quantise.hpp>
 #include <dense/detail/Strata_ProductBatch.hpp>
 #include <dense/detail/Strata_TreeRecursion.hpp>
@@ -52,7 +52,7 @@ void TreeRecursion<ExecutionSpace>::potrf(Tree const& tree, Node const& A, InfoV
 
 template <class ExecutionSpace>
 bool TreeRecursion<ExecutionSpace>::broke_down(InfoView const& info) const {
-  if constexpr (strata::detail::runs_on_host<ExecutionSpace>) {
+  if constexpr (strata::runs_on_host<ExecutionSpace>) {
     blas_.exec().fence("strata::dense::tree_potrf: look at the pivot status");
     return info() != 0;
   } else {
@@ -219,7 +219,7 @@ void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double
                                          Matrix const& A, Node const* skip) {
   std::vector<Product<memory_space>> products;
   collect(tree, C, A, skip, products);
-  bool const by_syrk = strata::detail::runs_on_host<ExecutionSpace> && is_arithmetic(A.precision);
+  bool const by_syrk = strata::runs_on_host<ExecutionSpace> && is_arithmetic(A.precision);
   for_each_batch(products, [&](auto first, auto last) {
     if (by_syrk && first->A.data == first->B.data)
       for (; first != last; ++first)

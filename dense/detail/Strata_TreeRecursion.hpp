@@ -4,7 +4,7 @@
 #define STRATA_DETAIL_TREE_RECURSION_HPP
 
 #include <Kokkos_Core.hpp>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <dense/Strata_BlockTree.hpp>

@@ -7,8 +7,8 @@
 #include <array>
 #include <charconv>
 #include <core/Strata_Errors.hpp>
-#include <core/detail/Strata_ByteSink.hpp>
-#include <core/detail/Strata_ByteSource.hpp>
+#include <core/io/Strata_ByteSink.hpp>
+#include <core/io/Strata_ByteSource.hpp>
 #include <cstring>
 #include <filesystem>
 #include <ooc/detail/Strata_Checkpoint.hpp>
@@ -33,7 +33,7 @@ std::uint64_t crc_of(TileBytes const& tile) {
   return crc32_z(0, reinterpret_cast<unsigned char const*>(tile.data), tile.bytes);
 }
 
-void write(strata::detail::ByteSink& sink, void const* data, std::size_t bytes) {
+void write(strata::ByteSink& sink, void const* data, std::size_t bytes) {
   sink.write(static_cast<char const*>(data), bytes);
 }
 
@@ -42,7 +42,7 @@ std::string advice_of(CheckpointHeader const& header) {
          " of tiles";
 }
 
-void read(strata::detail::ByteSource& source, void* data, std::size_t bytes, std::size_t& offset,
+void read(strata::ByteSource& source, void* data, std::size_t bytes, std::size_t& offset,
           std::string const& advice) {
   std::size_t const found = source.read(static_cast<char*>(data), bytes);
   STRATA_REQUIRE(IoError, found == bytes, source.name(), ": the checkpoint ends at byte ",
@@ -84,7 +84,7 @@ void require_same_entries(std::string const& path, CheckpointHeader const& expec
 }
 
 // The file's header, which is the one that is expected.
-void read_header(strata::detail::ByteSource& source, CheckpointHeader const& expected,
+void read_header(strata::ByteSource& source, CheckpointHeader const& expected,
                  std::size_t& offset) {
   FileHeader first{};
   read(source, &first, sizeof first, offset, advice_of(expected));
@@ -110,8 +110,8 @@ CheckpointFolder::CheckpointFolder(std::string path, Lock lock) : path_(std::mov
   STRATA_REQUIRE(IoError, !error, path_,
                  ": cannot create the checkpoint's folder: ", error.message(), " (errno ",
                  error.value(), ")");
-  lock_ = strata::detail::FileDescriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock_) strata::detail::throw_errno(path_, "cannot open the checkpoint's folder");
+  lock_ = strata::FileDescriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock_) strata::throw_errno(path_, "cannot open the checkpoint's folder");
   bool const locked = (lock ? lock : ::flock)(lock_.get(), LOCK_EX | LOCK_NB) == 0;
   STRATA_REQUIRE(IoError, locked || errno != EWOULDBLOCK, path_,
                  ": another factorisation uses this checkpoint");
@@ -131,7 +131,7 @@ std::string column_path(std::string const& folder, std::int64_t column) {
 
 void write_column(std::string const& folder, CheckpointHeader const& header,
                   std::vector<TileBytes> const& tiles) {
-  strata::detail::AtomicFile file(column_path(folder, header.column));
+  strata::AtomicFile file(column_path(folder, header.column));
   FileHeader const first{magic, header};
   write(file, &first, sizeof first);
   for (TileBytes const& tile : tiles) {
@@ -145,7 +145,7 @@ void write_column(std::string const& folder, CheckpointHeader const& header,
 bool find_column(std::string const& folder, CheckpointHeader const& header) {
   std::string const path = column_path(folder, header.column);
   if (!std::filesystem::exists(path)) return false;
-  strata::detail::FileSource source(path);
+  strata::FileSource source(path);
   std::size_t offset = 0;
   read_header(source, header, offset);
   return true;
@@ -153,7 +153,7 @@ bool find_column(std::string const& folder, CheckpointHeader const& header) {
 
 void read_column(std::string const& folder, CheckpointHeader const& header,
                  std::vector<TileBytes> const& tiles) {
-  strata::detail::FileSource source(column_path(folder, header.column));
+  strata::FileSource source(column_path(folder, header.column));
   std::string const& path = source.name();
   std::string const advice = advice_of(header);
   std::size_t offset = 0, size = sizeof(FileHeader);

@@ -5,7 +5,7 @@
 
 #include <array>
 #include <condition_variable>
-#include <core/detail/Strata_FileDescriptor.hpp>
+#include <core/io/Strata_FileDescriptor.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -51,7 +51,7 @@ class CheckpointFolder {
 
  private:
   std::string path_;
-  strata::detail::FileDescriptor lock_;
+  strata::FileDescriptor lock_;
 };
 
 /// The path of a column's file.

@@ -5,8 +5,8 @@
 
 #include <Kokkos_Core.hpp>
 #include <condition_variable>
-#include <core/Strata_Allocate.hpp>
 #include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

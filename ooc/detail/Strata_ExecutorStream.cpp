@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/Strata_Allocate.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_ExecutorOperands.hpp>
 #include <optional>
 
@@ -46,7 +46,7 @@ void Executor<Exec>::Stream::prepare() {
     scratch_ = allocate_on_host<decltype(scratch_)>(
         "strata::ooc::stream::HostScratch",
         tile_bytes(Precision::fp64, plan_.rows(0), plan_.rows(0)));
-  if constexpr (!strata::detail::runs_on_host<Exec>) warm_up();
+  if constexpr (!strata::runs_on_host<Exec>) warm_up();
   work_.fence();
 }
 

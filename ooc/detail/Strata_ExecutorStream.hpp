@@ -3,7 +3,7 @@
 #ifndef STRATA_EXECUTOR_STREAM_HPP
 #define STRATA_EXECUTOR_STREAM_HPP
 
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <initializer_list>
 #include <latch>
 #include <ooc/detail/Strata_Executor.hpp>
@@ -43,8 +43,8 @@ class Executor<ExecutionSpace>::Stream {
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
 
  private:
-  using HostMemory = std::conditional_t<strata::detail::runs_on_host<ExecutionSpace>,
-                                        Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
+  using HostMemory = std::conditional_t<strata::runs_on_host<ExecutionSpace>, Kokkos::HostSpace,
+                                        Kokkos::SharedHostPinnedSpace>;
 
   // A tile as an operand: pinned, final, visible to the work lane.
   struct Operand {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/Strata_Version.hpp>
+#include <core/info/Strata_Version.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 
 namespace strata::ooc::detail {

@@ -5,8 +5,8 @@
 
 #include <Kokkos_Core.hpp>
 #include <atomic>
-#include <core/Strata_Trace.hpp>
-#include <core/detail/Strata_Team.hpp>
+#include <core/io/Strata_Trace.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -68,8 +68,8 @@ class HostLane {
 
 /// An in-order queue of a device with its own instance, for copies or work.
 template <class ExecutionSpace>
-using Lane = std::conditional_t<strata::detail::runs_on_host<ExecutionSpace>,
-                                HostLane<ExecutionSpace>, vendor::DeviceLane<ExecutionSpace>>;
+using Lane = std::conditional_t<strata::runs_on_host<ExecutionSpace>, HostLane<ExecutionSpace>,
+                                vendor::DeviceLane<ExecutionSpace>>;
 
 }  // namespace strata::ooc::detail
 

@@ -4,7 +4,7 @@
 #define STRATA_STREAM_TRACE_HPP
 
 #include <algorithm>
-#include <core/Strata_Trace.hpp>
+#include <core/io/Strata_Trace.hpp>
 #include <cstdint>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <string>

@@ -5,8 +5,8 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <core/Strata_Allocate.hpp>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/Strata_Allocate.hpp>
-#include <core/detail/Strata_ForEachElement.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/Strata_Quantise.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 
@@ -160,7 +160,7 @@ void scale_tile(Exec const& exec, Kokkos::View<double const*, typename Exec::mem
   if (d.extent(0) == 0) return;
   double* const a = A.template as<double>();
   std::int64_t const ld = A.ld;
-  strata::detail::for_each_element(
+  strata::for_each_element(
       "strata::ooc::scale_tile", exec, A.rows, A.cols,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { a[i + j * ld] *= d(row + i) * d(col + j); });
 }

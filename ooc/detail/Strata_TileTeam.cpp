@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <core/Strata_Allocate.hpp>
-#include <core/detail/Strata_ForEachElement.hpp>
-#include <core/detail/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_TileFeed.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
 #include <thread>
@@ -25,7 +25,7 @@ namespace {
 template <class Exec, class Block, class Vector>
 void pack_blocks(Exec const& exec, BlockedIndex const& index, Block const& V,
                  Vector const& values) {
-  strata::detail::for_each_element(
+  strata::for_each_element(
       "strata::ooc::team::pack", exec, index.n, index.cols,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { values(index(i, j)) = V(i, j); });
 }
@@ -33,7 +33,7 @@ void pack_blocks(Exec const& exec, BlockedIndex const& index, Block const& V,
 template <class Exec, class Block, class Vector>
 void unpack_blocks(Exec const& exec, BlockedIndex const& index, Vector const& values,
                    Block const& V, bool add) {
-  strata::detail::for_each_element(
+  strata::for_each_element(
       "strata::ooc::team::unpack", exec, index.n, index.cols,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         V(i, j) = (add ? V(i, j) : 0) + values(index(i, j));

@@ -4,7 +4,7 @@
 #define STRATA_TILE_TEAM_HPP
 
 #include <Kokkos_Core.hpp>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <functional>
 #include <memory>
 #include <ooc/Strata_TileMatrix.hpp>
@@ -44,8 +44,8 @@ class TileTeam {
   using Mark = typename Lane<ExecutionSpace>::Mark;
   using Matrix = MatrixRef<Space>;
   using Vector = Kokkos::View<double*, Space>;
-  using HostMemory = std::conditional_t<strata::detail::runs_on_host<ExecutionSpace>,
-                                        Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
+  using HostMemory = std::conditional_t<strata::runs_on_host<ExecutionSpace>, Kokkos::HostSpace,
+                                        Kokkos::SharedHostPinnedSpace>;
 
   bool alone() const { return alone_; }
   bool owns(Member const& member, std::int64_t i) const;

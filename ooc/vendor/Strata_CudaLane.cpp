@@ -6,7 +6,7 @@
 #include <array>
 #include <atomic>
 #include <core/Strata_Errors.hpp>
-#include <core/detail/Strata_StampClock.hpp>
+#include <core/kokkos_ext/Strata_StampClock.hpp>
 #include <ooc/vendor/Strata_DeviceLane.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
 #include <optional>

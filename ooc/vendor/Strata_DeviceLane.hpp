@@ -3,7 +3,7 @@
 #ifndef STRATA_DEVICE_LANE_HPP
 #define STRATA_DEVICE_LANE_HPP
 
-#include <core/Strata_Trace.hpp>
+#include <core/io/Strata_Trace.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

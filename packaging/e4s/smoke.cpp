@@ -3,14 +3,14 @@
 // One dense and one sparse system with what is installed, and a matrix of Kokkos Kernels'; exit status 0 if all is well.
 #include <KokkosSparse_CrsMatrix.hpp>
 #include <Kokkos_Core.hpp>
-#include <core/Strata_Generators.hpp>
-#include <core/Strata_Version.hpp>
+#include <core/info/Strata_Version.hpp>
+#include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <iostream>
-#include <sparse/Strata_HostRows.hpp>
-#include <sparse/Strata_KernelsMatrix.hpp>
-#include <sparse/Strata_ModelProblems.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_KernelsMatrix.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
 
 namespace {
 

@@ -3,8 +3,8 @@
 // From the matrix to the solution in fp64: cholesky and solve, beside the vendor's potrf and potrs.
 #include <StrataPerf_Harness.hpp>
 #include <cmath>
-#include <core/Strata_FlopCount.hpp>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_FlopCount.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <optional>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <StrataPerf_Harness.hpp>
 #include <cmath>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Quantise.hpp>
 
 namespace strata::perf {

@@ -3,8 +3,8 @@
 #include <StrataPerf_Harness.hpp>
 #include <algorithm>
 #include <cmath>
-#include <core/Strata_FlopCount.hpp>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_FlopCount.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The accuracy study: every studied layer list on hard matrices, and paper A's figure 8.
-#include <core/Strata_Generators.hpp>
-#include <core/Strata_Version.hpp>
+#include <core/info/Strata_Version.hpp>
+#include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 
@@ -27,8 +27,7 @@ using Json = nlohmann::json;
 
 struct Case {
   std::string name;
-  MatrixKind kind;
-  GeneratorOptions options;
+  std::function<HostMatrix(std::int64_t n)> matrix;
 };
 
 /// {geometric, clustered} x kappa and Matern nu = 1/2 x range, each unscaled and scaled over 1e+-12.
@@ -38,22 +37,20 @@ std::vector<Case> cases() {
     std::string const scaled = spread > 1 ? " scaled" : "";
     for (MatrixKind const kind : {MatrixKind::Geometric, MatrixKind::Cluster1}) {
       for (double const condition : {1e1, 1e3, 1e5, 1e7, 1e9, 1e12}) {
-        Case one{std::string(name(kind)), kind, {}};
-        one.options.condition = condition;
-        one.options.diagonal_spread = spread;
         char text[16];
         std::snprintf(text, sizeof text, " %.0e", condition);
-        one.name += text + scaled;
-        all.push_back(one);
+        GeneratorOptions const options{.condition = condition, .diagonal_spread = spread};
+        all.push_back({std::string(name(kind)) + text + scaled,
+                       [=](std::int64_t n) { return generate(kind, n, options); }});
       }
     }
-    for (double const range : {0.026, 0.079, 0.21}) {
-      Case one{"matern " + std::to_string(range).substr(0, 5) + scaled, MatrixKind::Matern, {}};
-      one.options.covariance.range = range;
-      one.options.covariance.nu = 0.5;
-      one.options.diagonal_spread = spread;
-      all.push_back(one);
-    }
+    for (double const range : {0.026, 0.079, 0.21})
+      all.push_back({"matern " + std::to_string(range).substr(0, 5) + scaled, [=](std::int64_t n) {
+                       auto const A = geostat::covariance_matrix({.range = range, .nu = 0.5},
+                                                                 geostat::synthetic_locations(n));
+                       spread_diagonal(A, spread);
+                       return A;
+                     }});
   }
   return all;
 }

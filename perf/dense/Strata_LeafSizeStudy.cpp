@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures leaf sizes on the device at hand and writes its rows of the table that the library compiles in.
-#include <core/Strata_Generators.hpp>
-#include <core/Strata_Version.hpp>
+#include <core/info/Strata_Version.hpp>
+#include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
 #include <dense/Strata_TreeCholesky.hpp>

@@ -4,8 +4,8 @@
 // paper B has them, to a table and JSON for perf/figures/paper_b.py.
 #include <CLI/CLI.hpp>
 #include <Kokkos_Core.hpp>
-#include <core/Strata_TextFile.hpp>
-#include <core/Strata_Version.hpp>
+#include <core/info/Strata_Version.hpp>
+#include <core/io/Strata_TextFile.hpp>
 #include <cstdio>
 #include <string>
 

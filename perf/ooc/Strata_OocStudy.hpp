@@ -3,7 +3,7 @@
 #ifndef STRATA_OOC_STUDY_HPP
 #define STRATA_OOC_STUDY_HPP
 
-#include <core/Strata_Trace.hpp>
+#include <core/io/Strata_Trace.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ooc/Strata_Cholesky.hpp>

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <core/Strata_FlopCount.hpp>
-#include <core/Strata_Generators.hpp>
-#include <core/Strata_LeafBlas.hpp>
-#include <core/Strata_Random.hpp>
-#include <core/Strata_TextFile.hpp>
-#include <ooc/Strata_Divergence.hpp>
-#include <ooc/Strata_MaternTiles.hpp>
+#include <core/blas/Strata_FlopCount.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <core/io/Strata_TextFile.hpp>
+#include <core/problems/Strata_Generators.hpp>
+#include <core/problems/Strata_Random.hpp>
+#include <geostat/Strata_Divergence.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
 #include "Strata_OocStudy.hpp"
@@ -72,8 +72,9 @@ void Runner::fill(Case const& one) {
   options.rule.precisions.clear();
   for (std::string const& name : request_.precisions)
     options.rule.precisions.push_back(precision_from_name(name));
-  auto const tiles = ooc::matern_tiles(exec, MaternCovariance{1, one.range, 0.5, request_.nugget},
-                                       synthetic_locations(one.n));
+  auto const tiles =
+      geostat::matern_tiles(exec, geostat::MaternCovariance{1, one.range, 0.5, request_.nugget},
+                            geostat::synthetic_locations(one.n));
   if (matrix_ && (matrix_->order() != one.n || matrix_->tile_size() != one.tile)) matrix_.reset();
   if (matrix_)
     matrix_->refill(exec, tiles, options);
@@ -109,7 +110,7 @@ void Runner::diverge(Case const& one, ooc::TileFactor<Exec> const& factor, Json&
   auto const exact = exact_.find(matrix);
   if (one.accuracy == 0 || exact == exact_.end()) return;
   Kokkos::Timer const timer;
-  auto const found = ooc::divergence(Exec(), factor, exact->second);
+  auto const found = geostat::divergence(Exec(), factor, exact->second);
   row["kl_seconds"] = timer.seconds();
   row["kl_log_det_half"] = found.log_det_half;
   row["kl"] = found.full;

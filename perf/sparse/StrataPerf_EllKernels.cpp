@@ -3,9 +3,9 @@
 #include <StrataPerf_Harness.hpp>
 #include <StrataPerf_KernelsSystem.hpp>
 #include <cmath>
-#include <sparse/Strata_ModelProblems.hpp>
-#include <sparse/Strata_Multigrid.hpp>
-#include <sparse/detail/Strata_KrylovBasis.hpp>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+#include <sparse/multigrid/Strata_Multigrid.hpp>
 
 // The kernels of sparse solvers on the 27-point matrix of a cube, and Kokkos Kernels' beside them. Bytes are
 // those that have to be moved once: entries, and vectors without what a cache would save or lose.
@@ -113,7 +113,7 @@ template <class Scalar, class Stored = Scalar>
 void orthogonalise(Run& run, std::int64_t n, int k) {
   Exec const& exec = run.exec();
   std::int64_t const rows = n * n * n;
-  sparse::detail::KrylovBasis<Exec, Scalar, Stored> basis(exec, {}, rows, k + 1);
+  sparse::KrylovBasis<Exec, Scalar, Stored> basis(exec, {}, rows, k + 1);
   for (int j = 0; j <= k; ++j) Kokkos::deep_copy(exec, basis[j], Scalar(0));
   sparse::Vector<double, Exec::memory_space> const r("strata::perf::r", rows);
   Kokkos::deep_copy(exec, r, 1 / std::sqrt(static_cast<double>(rows)));

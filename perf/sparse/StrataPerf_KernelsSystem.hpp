@@ -7,7 +7,7 @@
 #include <KokkosSparse_CrsMatrix.hpp>
 #include <Kokkos_Core.hpp>
 #include <cstdint>
-#include <sparse/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
 
 namespace strata::perf {
 

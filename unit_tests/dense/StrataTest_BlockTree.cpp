@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
-#include <core/Strata_Version.hpp>
+#include <core/info/Strata_Version.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Quantise.hpp>
 

@@ -6,7 +6,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
-#include <core/Strata_Generators.hpp>
+#include <core/problems/Strata_Generators.hpp>
 #include <cstdint>
 #include <limits>
 #include <random>

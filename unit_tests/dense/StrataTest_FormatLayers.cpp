@@ -7,6 +7,7 @@
 #include <core/Strata_Backends.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
+#include <geostat/Strata_Matern.hpp>
 #include <vector>
 
 #include "StrataTest_Dense.hpp"
@@ -36,15 +37,22 @@ std::vector<LayerList> const& format_lists() {
   return lists;
 }
 
+// What the upper triangle holds is not to be read.
+HostMatrix const& lower(HostMatrix const& A) {
+  for (std::size_t j = 0; j < A.extent(1); ++j)
+    for (std::size_t i = 0; i < j; ++i) A(i, j) = nan_value;
+  return A;
+}
+
+HostMatrix covariance(std::int64_t n, double range) {
+  return lower(geostat::covariance_matrix({.range = range}, geostat::synthetic_locations(n)));
+}
+
 HostMatrix matrix(MatrixKind kind, std::int64_t n, double condition) {
   GeneratorOptions options;
   options.condition = condition;
-  options.covariance.range = condition;  // of Matern
   if (n == 0) return HostMatrix("strata::test::empty", 0, 0);
-  HostMatrix const A = generate(kind, n, options);
-  for (std::int64_t j = 0; j < n; ++j)
-    for (std::int64_t i = 0; i < j; ++i) A(i, j) = nan_value;
-  return A;
+  return lower(generate(kind, n, options));
 }
 
 template <class Space>
@@ -96,9 +104,8 @@ class FormatLayersOn : public testing::Test {};
 TYPED_TEST_SUITE(FormatLayersOn, Spaces, SpaceNames);
 
 TYPED_TEST(FormatLayersOn, FactorsErrorIsThatOfTheFormat) {
-  for (HostMatrix const& A :
-       {matrix(MatrixKind::Geometric, 300, 10), matrix(MatrixKind::Geometric, 300, 1e3),
-        matrix(MatrixKind::Matern, 300, 0.1)})
+  for (HostMatrix const& A : {matrix(MatrixKind::Geometric, 300, 10),
+                              matrix(MatrixKind::Geometric, 300, 1e3), covariance(300, 0.1)})
     for (LeafSolve const solve : both)
       for (std::int64_t const panel : {20, 80, 300}) {
         auto const error = [&](LayerList const& layers) {
@@ -255,8 +262,7 @@ TYPED_TEST(FormatLayersOn, SyrkHasTheErrorOfTheFormat) {
 
 // What the level is for: fp16 layers can't hold these, fp16_split as good as fp32, in one attempt.
 TYPED_TEST(FormatLayersOn, SplitLayersHoldWhatFp16CanNot) {
-  for (HostMatrix const& A :
-       {matrix(MatrixKind::Geometric, 256, 1e5), matrix(MatrixKind::Matern, 256, 0.8)}) {
+  for (HostMatrix const& A : {matrix(MatrixKind::Geometric, 256, 1e5), covariance(256, 0.8)}) {
     auto const device = on_device<TypeParam>(A);
     auto const B = on_device<TypeParam>(random_matrix(256, 2, 9)),
                X = on_device<TypeParam>(random_matrix(256, 2, 1));

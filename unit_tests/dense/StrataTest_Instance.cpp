@@ -3,7 +3,7 @@
 // The instance rule of the whole dense pipeline, seen from outside.
 #include <gtest/gtest.h>
 
-#include <core/Strata_Generators.hpp>
+#include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 
 #include "StrataTest_InstanceRecorder.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include <core/detail/Strata_Team.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_LowSolve.hpp>
 #include <dense/detail/Strata_ThinSolve.hpp>
@@ -72,7 +72,7 @@ TYPED_TEST_SUITE(ThinSolveOn, Spaces, SpaceNames);
 
 TYPED_TEST(ThinSolveOn, EqualsSubstitutionWithTheStoredFactor) {
   using Thin = dense::detail::ThinSolve<TypeParam>;
-  constexpr bool on_host_space = strata::detail::runs_on_host<TypeParam>;
+  constexpr bool on_host_space = strata::runs_on_host<TypeParam>;
   for (LayerList const& layers :
        {LayerList{fp64}, LayerList{fp16, fp16, fp32}, LayerList{fp8_e4m3, fp16, fp32},
         LayerList{fp8_e5m2, bf16, fp64}, LayerList{fp32, fp64}, LayerList{tf32, fp16_split}}) {
@@ -99,7 +99,7 @@ TYPED_TEST(ThinSolveOn, EqualsSubstitutionWithTheStoredFactor) {
 
 // Columns in strips with scales of their own, and strips of more rows than one item takes.
 TYPED_TEST(ThinSolveOn, HandlesStripsOfScalesAndSeveralItems) {
-  if constexpr (!strata::detail::runs_on_host<TypeParam>) {
+  if constexpr (!strata::runs_on_host<TypeParam>) {
     for (auto const& [n, leaf, panel] : std::vector<std::array<std::int64_t, 3>>{
              {700, 32, 64}, {4500, 64, 256}, {4500, 2048, 0}}) {
       LoadedTree<TypeParam> const loaded(n, {fp8_e4m3, fp8_e4m3, fp32}, leaf, panel);
@@ -120,7 +120,7 @@ TYPED_TEST(ThinSolveOn, TakesTheTreesOfAutomaticLeaves) {
     EXPECT_EQ(
         dense::detail::ThinSolve<TypeParam>::takes(
             LoadedTree<TypeParam>(n, {fp16, fp32}, automatic_leaf_size<TypeParam>(n, {fp32})).tree),
-        !strata::detail::runs_on_host<TypeParam>)
+        !strata::runs_on_host<TypeParam>)
         << n;
 }
 
@@ -141,7 +141,7 @@ TYPED_TEST(ThinSolveOn, LowSolveIsTheSameForAnyNumberOfColumnsInAnyOrder) {
     auto const x = on_device<TypeParam>(B);
     solve(matrix_ref(x));
     Kokkos::fence("strata::test::solved");
-    double const layered = cols >= 16 && !strata::detail::runs_on_host<TypeParam> ? 0x1p-9 : 0;
+    double const layered = cols >= 16 && !strata::runs_on_host<TypeParam> ? 0x1p-9 : 0;
     EXPECT_LE(solve_error(loaded.L, B, on_host(x)), c * n * 0x1p-24 + layered) << cols;
   }
 }

@@ -23,7 +23,7 @@ import sys
 import time
 
 SKIPPED = 77
-MODULES = ("sparse", "core", "dense", "ooc", "c", "apps")
+MODULES = ("sparse", "core", "dense", "ooc", "geostat", "c", "apps")
 # Programs and tests: those with device code of their own, by folder.
 OTHERS = ("perf", "unit_tests")
 # Sources with local names that another of their module has, too, are groups of their own, or go before another module's:
@@ -151,7 +151,8 @@ def in_groups(top, backend, libraries):
     groups = [*groups.values(), vendors, *apart]
     for folder in OTHERS:
         files = [file for file in sorted((top / folder).rglob("*.cpp")) if "meta" not in file.parts and DEVICE_CODE.search(file.read_text())]
-        groups += [[file for file in files if file.parent == parent] for parent in sorted({file.parent for file in files})]
+        module_of = {file: file.relative_to(top / folder).parts[0] for file in files}
+        groups += [[file for file in files if module_of[file] == module] for module in sorted(set(module_of.values()))]
     # Each has a main() of its own.
     groups += [[file] for file in sorted((top / "examples").glob("*.cpp")) if DEVICE_CODE.search(file.read_text())]
     return [group for group in groups if group]

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <geostat/Strata_MaternTiles.hpp>
 #include <limits>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_MaternTiles.hpp>
 
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -15,6 +15,7 @@ namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using namespace strata::geostat;
 using namespace strata::test;
 
 template <class Exec>

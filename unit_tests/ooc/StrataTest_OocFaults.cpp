@@ -6,9 +6,9 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <geostat/Strata_MaternTiles.hpp>
 #include <new>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_MaternTiles.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +49,7 @@ namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using namespace strata::geostat;
 using namespace strata::test;
 
 template <class Exec>

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <ooc/Strata_CovarianceFactor.hpp>
-#include <ooc/Strata_MaternTiles.hpp>
+#include <geostat/Strata_CovarianceFactor.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/detail/Strata_MapLadder.hpp>
 
 #include "StrataTest_Matchers.hpp"
@@ -16,6 +16,7 @@ namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using namespace strata::geostat;
 using namespace strata::test;
 
 template <class Exec>

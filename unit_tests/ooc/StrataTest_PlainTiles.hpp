@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <cstring>
 #include <dense/Strata_Quantise.hpp>
 #include <memory>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include <core/Strata_FlopCount.hpp>
-#include <core/Strata_Generators.hpp>
-#include <ooc/Strata_MaternTiles.hpp>
+#include <core/blas/Strata_FlopCount.hpp>
+#include <core/problems/Strata_Generators.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
 #include "StrataTest_Matchers.hpp"
@@ -13,6 +13,7 @@ namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using namespace strata::geostat;
 using strata::test::throws_with;
 using Exec = Kokkos::DefaultHostExecutionSpace;
 

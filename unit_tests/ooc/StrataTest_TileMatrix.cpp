@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <core/Strata_Generators.hpp>
+#include <core/problems/Strata_Generators.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
 #include <limits>
 #include <map>
-#include <ooc/Strata_MaternTiles.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
 
@@ -19,6 +19,7 @@ namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using namespace strata::geostat;
 using namespace strata::test;
 
 template <class Exec>

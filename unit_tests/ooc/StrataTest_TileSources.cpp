@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <core/Strata_MatrixMarket.hpp>
-#include <core/Strata_Npy.hpp>
+#include <core/io/Strata_MatrixMarket.hpp>
+#include <core/io/Strata_Npy.hpp>
 #include <filesystem>
+#include <geostat/Strata_MaternTiles.hpp>
 #include <memory>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_MaternTiles.hpp>
 #include <ooc/Strata_TileSources.hpp>
 #include <string>
 #include <string_view>
@@ -23,6 +23,7 @@ namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using namespace strata::geostat;
 using namespace strata::test;
 
 template <class Exec>

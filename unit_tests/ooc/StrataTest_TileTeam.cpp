@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <geostat/Strata_MaternTiles.hpp>
 #include <mutex>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_MaternTiles.hpp>
 #include <set>
 #include <thread>
 
@@ -18,6 +18,7 @@ namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using namespace strata::geostat;
 using namespace strata::test;
 
 template <class Exec>

@@ -5,15 +5,17 @@
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
-#include <core/Strata_Generators.hpp>
-#include <core/Strata_LeafBlas.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <core/problems/Strata_Generators.hpp>
 #include <cstdint>
+#include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_MaternTiles.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <type_traits>
 
 namespace strata::test {
+
+using namespace geostat;
 
 /// A Matern covariance matrix (nu = 1/2), row and column i scaled by a power of two up to 2^spread.
 inline HostMatrix matern_matrix(std::int64_t n, double range, double spread = 0) {
@@ -43,7 +45,7 @@ ooc::TileMatrix<Exec> field(std::int64_t n, std::int64_t nb, ooc::PrecisionRule 
                             double range = 0.05) {
   Exec const exec;
   auto const tiles =
-      ooc::matern_tiles(exec, MaternCovariance{1, range, 0.5, 0}, synthetic_locations(n));
+      geostat::matern_tiles(exec, MaternCovariance{1, range, 0.5, 0}, synthetic_locations(n));
   return ooc::TileMatrix<Exec>::generate(exec, n, nb, tiles, rule);
 }
 

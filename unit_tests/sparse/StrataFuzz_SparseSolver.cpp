@@ -6,8 +6,8 @@
 #include <core/Strata_Config.hpp>
 #include <cstdint>
 #include <optional>
-#include <sparse/Strata_HostRows.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
 #include <string>
 #include <vector>
 

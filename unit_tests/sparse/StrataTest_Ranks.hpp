@@ -3,7 +3,7 @@
 #ifndef STRATATEST_RANKS_HPP
 #define STRATATEST_RANKS_HPP
 
-#include <sparse/Strata_Communicator.hpp>
+#include <sparse/comm/Strata_Communicator.hpp>
 
 namespace strata::test {
 

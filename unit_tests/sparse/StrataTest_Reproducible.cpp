@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sparse/Strata_GmresIr.hpp>
-#include <sparse/Strata_ModelProblems.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/krylov/Strata_GmresIr.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
 
 #include "StrataTest_Ranks.hpp"
 #include "StrataTest_Spaces.hpp"

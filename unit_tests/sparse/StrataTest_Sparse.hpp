@@ -4,9 +4,9 @@
 #define STRATATEST_SPARSE_HPP
 
 #include <Kokkos_Core.hpp>
-#include <core/Strata_Random.hpp>
+#include <core/problems/Strata_Random.hpp>
 #include <cstdint>
-#include <sparse/Strata_EllAssembly.hpp>
+#include <sparse/matrix/Strata_EllAssembly.hpp>
 #include <string>
 #include <utility>
 #include <vector>

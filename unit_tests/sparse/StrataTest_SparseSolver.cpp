@@ -5,13 +5,13 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <sparse/Strata_ConjugateGradients.hpp>
-#include <sparse/Strata_Fgmres.hpp>
-#include <sparse/Strata_Jacobi.hpp>
-#include <sparse/Strata_MatrixProperties.hpp>
-#include <sparse/Strata_ModelProblems.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
-#include <sparse/Strata_VCycle.hpp>
+#include <sparse/krylov/Strata_ConjugateGradients.hpp>
+#include <sparse/krylov/Strata_Fgmres.hpp>
+#include <sparse/krylov/Strata_Jacobi.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+#include <sparse/multigrid/Strata_VCycle.hpp>
 
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"

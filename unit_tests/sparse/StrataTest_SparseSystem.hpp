@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <sparse/Strata_HostRows.hpp>
-#include <sparse/Strata_ModelProblems.hpp>
-#include <sparse/detail/Strata_Norms.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+#include <sparse/matrix/detail/Strata_Norms.hpp>
 #include <vector>
 
 #include "StrataTest_Ranks.hpp"

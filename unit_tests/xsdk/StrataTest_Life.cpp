@@ -6,7 +6,7 @@
 #include <StrataTest_Life.hpp>
 #include <atomic>
 #include <cmath>
-#include <core/Strata_Generators.hpp>
+#include <core/problems/Strata_Generators.hpp>
 #include <cstdint>
 #include <dense/Strata_Cholesky.hpp>
 #include <memory>

@@ -11,9 +11,9 @@
 #include <array>
 #include <cfenv>
 #include <clocale>
-#include <core/Strata_Generators.hpp>
-#include <core/Strata_MatrixMarket.hpp>
-#include <core/Strata_Version.hpp>
+#include <core/info/Strata_Version.hpp>
+#include <core/io/Strata_MatrixMarket.hpp>
+#include <core/problems/Strata_Generators.hpp>
 #include <cstdio>
 #include <cstring>
 #include <dense/Strata_Cholesky.hpp>
@@ -23,22 +23,23 @@
 #include <locale>
 #include <map>
 #include <span>
-#include <sparse/Strata_HostRows.hpp>
-#include <sparse/Strata_ModelProblems.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#ifdef STRATATEST_WITH_OOC
-#include <core/Strata_Locations.hpp>
-#include <ooc/Strata_Likelihood.hpp>
-#include <ooc/Strata_MaternTiles.hpp>
+#ifdef STRATATEST_WITH_GEOSTAT
+#include <geostat/Strata_Likelihood.hpp>
+#include <geostat/Strata_Locations.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
 #endif
 
 namespace {
 
 using namespace strata;
+using namespace strata::geostat;
 using Exec = Kokkos::DefaultExecutionSpace;
 using Memory = Exec::memory_space;
 
@@ -162,11 +163,11 @@ void solve_sparse(sparse::Communicator const& comm) {
 }
 
 void evaluate_likelihood() {
-#ifdef STRATATEST_WITH_OOC
+#ifdef STRATATEST_WITH_GEOSTAT
   auto const places = synthetic_locations(200);
   std::vector<double> const values(200, 1.0);
-  auto const result = ooc::log_likelihood(Exec(), MaternCovariance{1, 0.1, 0.5, 0.01}, places,
-                                          std::span<double const>(values));
+  auto const result = geostat::log_likelihood(Exec(), MaternCovariance{1, 0.1, 0.5, 0.01}, places,
+                                              std::span<double const>(values));
   EXPECT_EQ(result.info, 0);
 #endif
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/detail/Strata_ColumnsStream.hpp>
+#include <core/io/detail/Strata_ColumnsStream.hpp>
 
 #include "Strata_Fuzz.hpp"
 
@@ -13,9 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   if (A.extent(1) > 2000) return 0;  // its lines may be too long to be read back
   for (char const separator : {',', ' '}) {
     if (separator == ',' && A.extent(1) == 1) continue;
-    detail::MemorySink sink;
+    strata::MemorySink sink;
     detail::write_columns(sink, A, separator);
-    detail::MemorySource again("again", sink.bytes.data(), sink.bytes.size());
+    strata::MemorySource again("again", sink.bytes.data(), sink.bytes.size());
     check(same(A, detail::read_columns(again, limits)), "columns read back to the same bits");
   }
   return 0;

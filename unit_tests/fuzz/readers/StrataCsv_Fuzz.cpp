@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/detail/Strata_CsvStream.hpp>
+#include <core/io/detail/Strata_CsvStream.hpp>
 
 #include "Strata_Fuzz.hpp"
 
@@ -10,9 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   Stations s;
   auto const source = source_of(data, size);
   if (!accepted([&] { s = detail::read_stations(*source, limits); })) return 0;
-  detail::MemorySink sink;
+  strata::MemorySink sink;
   detail::write_stations(sink, s);
-  detail::MemorySource again("again", sink.bytes.data(), sink.bytes.size());
+  strata::MemorySource again("again", sink.bytes.data(), sink.bytes.size());
   auto const t = detail::read_stations(again, limits);
   check(s.geographic == t.geographic, "the kind of coordinates reads back");
   check(same(s.x, t.x) && same(s.y, t.y) && same(s.value, t.value),

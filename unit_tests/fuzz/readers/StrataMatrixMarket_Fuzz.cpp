@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/detail/Strata_MatrixMarketStream.hpp>
+#include <core/io/detail/Strata_MatrixMarketStream.hpp>
 
 #include "Strata_Fuzz.hpp"
 
@@ -9,13 +9,13 @@ namespace {
 using namespace strata;
 using namespace strata::fuzz;
 
-MatrixMarketMatrix reread(detail::MemorySink const& sink) {
-  detail::MemorySource source("again", sink.bytes.data(), sink.bytes.size());
+MatrixMarketMatrix reread(strata::MemorySink const& sink) {
+  strata::MemorySource source("again", sink.bytes.data(), sink.bytes.size());
   return detail::read_matrix_market(source, limits);
 }
 
 void round_trip(CoordinateMatrix const& A) {
-  detail::MemorySink sink;
+  strata::MemorySink sink;
   detail::write_matrix_market(sink, A);
   auto const B = std::get<CoordinateMatrix>(reread(sink));
   check(A.rows == B.rows && A.cols == B.cols && A.symmetric == B.symmetric && A.row == B.row &&
@@ -25,7 +25,7 @@ void round_trip(CoordinateMatrix const& A) {
 }
 
 void round_trip(HostMatrix const& A, Symmetry symmetry) {
-  detail::MemorySink sink;
+  strata::MemorySink sink;
   detail::write_matrix_market(sink, A, symmetry);
   auto const B = reread(sink);
   check(std::get<ArrayMatrix>(B).symmetric == (symmetry == Symmetry::Symmetric),

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/detail/Strata_NpyStream.hpp>
+#include <core/io/detail/Strata_NpyStream.hpp>
 
 #include "Strata_Fuzz.hpp"
 
@@ -10,9 +10,9 @@ using namespace strata;
 using namespace strata::fuzz;
 
 void round_trip(NpyMatrix const& A, NpyOrder order) {
-  detail::MemorySink sink;
+  strata::MemorySink sink;
   detail::write_npy(sink, A.values, {.order = order, .rank = A.header.rank});
-  detail::MemorySource source("again", sink.bytes.data(), sink.bytes.size());
+  strata::MemorySource source("again", sink.bytes.data(), sink.bytes.size());
   auto const B = detail::read_npy(source, limits);
   check(B.header.rank == A.header.rank && B.header.fortran_order == (order == NpyOrder::Fortran),
         "rank and order read back");
@@ -23,7 +23,7 @@ void round_trip(NpyMatrix const& A, NpyOrder order) {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   NpyMatrix A;
-  detail::MemorySource source("fuzz", reinterpret_cast<char const*>(data), size);
+  strata::MemorySource source("fuzz", reinterpret_cast<char const*>(data), size);
   if (!accepted([&] { A = detail::read_npy(source, limits); })) return 0;
   check(A.values.size() * 4 <= size, "the elements come from the file");
   round_trip(A, NpyOrder::C);

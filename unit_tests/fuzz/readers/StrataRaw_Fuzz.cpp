@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Raw numbers and the sidecar that describes them: the input is the sidecar, a zero, and the numbers.
-#include <core/Strata_MatrixBlocks.hpp>
-#include <core/Strata_MatrixFile.hpp>
+#include <core/io/Strata_MatrixBlocks.hpp>
+#include <core/io/Strata_MatrixFile.hpp>
 
 #include <unistd.h>
 

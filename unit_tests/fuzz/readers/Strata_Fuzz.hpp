@@ -4,9 +4,9 @@
 #define STRATA_FUZZ_HPP
 
 #include <core/Strata_Errors.hpp>
-#include <core/Strata_HostMatrix.hpp>
-#include <core/detail/Strata_ByteSink.hpp>
-#include <core/detail/Strata_ByteSource.hpp>
+#include <core/io/Strata_ByteSink.hpp>
+#include <core/io/Strata_ByteSource.hpp>
+#include <core/io/Strata_HostMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <bit>
@@ -29,11 +29,11 @@ inline void initialize() {
 }
 
 /// The bytes as a reader would get them from a file.
-inline std::unique_ptr<detail::ByteSource> source_of(std::uint8_t const* data, std::size_t size) {
+inline std::unique_ptr<strata::ByteSource> source_of(std::uint8_t const* data, std::size_t size) {
   auto const bytes = reinterpret_cast<char const*>(data);
-  auto source = std::make_unique<detail::MemorySource>("fuzz", bytes, size);
-  if (!detail::is_gzip(bytes, size)) return source;
-  return std::make_unique<detail::InflateSource>(std::move(source), limits.max_gz_ratio);
+  auto source = std::make_unique<strata::MemorySource>("fuzz", bytes, size);
+  if (!strata::is_gzip(bytes, size)) return source;
+  return std::make_unique<strata::InflateSource>(std::move(source), limits.max_gz_ratio);
 }
 
 /// A property that does not hold is a crash.

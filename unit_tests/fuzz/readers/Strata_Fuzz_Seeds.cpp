@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // strata_fuzz_seeds FOLDER: write the seeds of each reader's fuzz target to FOLDER/<reader>/.
-#include <core/detail/Strata_ByteSink.hpp>
+#include <core/io/Strata_ByteSink.hpp>
 
 #include <filesystem>
 #include <iostream>
@@ -14,8 +14,8 @@ namespace {
 using Seeds = std::vector<std::string>;
 
 std::string gzip(std::string const& bytes) {
-  strata::detail::MemorySink result;
-  strata::detail::DeflateSink sink(result);
+  strata::MemorySink result;
+  strata::DeflateSink sink(result);
   sink.write(bytes.data(), bytes.size());
   sink.finish();
   return result.bytes;
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
     auto const folder = std::filesystem::path(argv[1]) / reader;
     std::filesystem::create_directories(folder);
     for (std::size_t k = 0; k < seeds.size(); ++k) {
-      strata::detail::AtomicFile file((folder / std::to_string(k)).string());
+      strata::AtomicFile file((folder / std::to_string(k)).string());
       file.write(seeds[k].data(), seeds[k].size());
       file.finish();
     }

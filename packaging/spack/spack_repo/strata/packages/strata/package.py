@@ -29,6 +29,7 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
     variant("openmp", default=False, description="The OpenMP backend of Kokkos; else the serial one")
     variant("mpi", default=True, description="Several ranks in the sparse module")
     variant("ooc", default=True, description="The out-of-core module")
+    variant("geostat", default=True, description="Covariances, likelihoods and kriging")
     variant("program", default=True, description="The program `strata`")
     variant("nlopt", default=True, description="Fits of `strata mle`, by NLopt")
     variant("nccl", default=False, description="Messages between NVIDIA GPUs by NCCL")
@@ -37,8 +38,9 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
     variant("onednn", default=False, description="oneDNN on hosts with matrix units")
     variant("benchmarks", default=False, description="Studies and benchmarks")
 
-    conflicts("+program", when="~ooc", msg="`strata mle` needs the out-of-core module")
-    conflicts("+nlopt", when="~ooc", msg="NLopt is used by the out-of-core module alone")
+    conflicts("+geostat", when="~ooc", msg="Likelihoods are made of the out-of-core module's factors")
+    conflicts("+program", when="~geostat", msg="`strata mle` needs the module geostat")
+    conflicts("+nlopt", when="~geostat", msg="NLopt is used by the module geostat alone")
     conflicts("+nccl", when="~cuda", msg="NCCL is for NVIDIA GPUs")
     conflicts("+nccl", when="~mpi", msg="NCCL is used by several ranks alone")
     conflicts("+rccl", when="~rocm", msg="RCCL is for AMD GPUs")
@@ -64,7 +66,7 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("kokkos-kernels+openmp", when="+openmp")
     depends_on("kokkos+serial~openmp", when="~openmp")
 
-    depends_on("boost@1.74:+math")
+    depends_on("boost@1.74:+math", when="+geostat")
     depends_on("nlohmann-json@3.10:")
     depends_on("zlib-api")
     depends_on("mpi@3.1:", when="+mpi")
@@ -101,6 +103,7 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             self.define_from_variant("Strata_ENABLE_MPI", "mpi"),
             self.define_from_variant("Strata_ENABLE_OOC", "ooc"),
+            self.define_from_variant("Strata_ENABLE_GEOSTAT", "geostat"),
             self.define_from_variant("Strata_ENABLE_PROGRAM", "program"),
             self.define_from_variant("Strata_ENABLE_BENCHMARKS", "benchmarks"),
             self.define_from_variant("Strata_ENABLE_TPL_NLOPT", "nlopt"),

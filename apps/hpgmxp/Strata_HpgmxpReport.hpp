@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_HPGMXP_REPORT_HPP
+#define STRATA_APPS_HPGMXP_REPORT_HPP
+
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+#include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
+#include <string>
+#include <vector>
+
+namespace strata::apps {
+
+/// What was asked for and what came out.
+struct HpgmxpOutcome {
+  sparse::HpgmxpOptions options;
+  sparse::HpgmxpResult result;
+  std::int64_t estimated_bytes = 0;  ///< of each rank
+  double memory_bytes = 0;           ///< a rank's share of its host's or device's, the largest
+  std::optional<sparse::HpgmxpFree> free;  ///< if it was asked for
+
+  /// The conforming mixed solver's time to the validation's tolerance over the free one's.
+  std::optional<double> free_speedup() const {
+    if (!free || !result.validation || !(free->krylov.seconds > 0)) return std::nullopt;
+    return result.validation->mixed.seconds / free->krylov.seconds;
+  }
+};
+
+/// The rules of a conforming run that what ran leaves; empty if none.
+std::vector<std::string> departures(HpgmxpOutcome const& outcome);
+
+inline constexpr char const* orthogonalisation =
+    "CGS2, the norm summed after it: k, k and 1 values over the ranks";
+std::string columns_in_words(sparse::ColumnForms const& columns);
+
+/// The table on screen.
+void print(std::ostream& out, HpgmxpOutcome const& outcome);
+/// The report of schema strata.hpgmxp/1.
+nlohmann::ordered_json to_json(HpgmxpOutcome const& outcome);
+/// "Section::key=value" lines whose keys the public parse script understands, misspelt where it wants them so.
+std::string public_report(HpgmxpOutcome const& outcome);
+
+struct NamedMotif {
+  sparse::Motif motif;
+  char const* name;
+};
+inline constexpr NamedMotif named_motifs[] = {
+    {sparse::Motif::GaussSeidel, "gauss_seidel"}, {sparse::Motif::Multiply, "spmv"},
+    {sparse::Motif::Restrict, "restrict"},        {sparse::Motif::Prolong, "prolong"},
+    {sparse::Motif::Orthogonalise, "ortho"},      {sparse::Motif::Update, "update"}};
+
+}  // namespace strata::apps
+
+#endif

@@ -1,0 +1,279 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/mle/Strata_Mle.hpp>
+#include <apps/mle/Strata_MleReport.hpp>
+#include <apps/shared/Strata_Progress.hpp>
+#include <apps/shared/Strata_Stopwatch.hpp>
+#include <apps/shared/Strata_Text.hpp>
+#include <core/info/Strata_Version.hpp>
+#include <core/io/Strata_Csv.hpp>
+#include <core/io/Strata_TextFile.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <geostat/Strata_Prediction.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
+#include <iostream>
+#include <numeric>
+#include <vector>
+
+namespace strata::apps {
+
+namespace {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+using Factor = geostat::CovarianceFactor<Exec>;
+
+// Observations in the order of the matrix's rows.
+struct Observations {
+  geostat::Locations locations;
+  std::vector<double> values;
+};
+
+std::size_t memory_limit(MleOptions const& options) {
+  return options.max_memory > 0 ? options.max_memory : available_memory_bytes();
+}
+
+// Before anything is allocated.
+void require_memory(MleOptions const& options, MleResult& result, std::size_t bytes) {
+  std::size_t const limit = memory_limit(options);
+  STRATA_REQUIRE(apps::UsageError, bytes <= limit, "a covariance matrix of order ", result.n,
+                 " and its factor need ", in_bytes(static_cast<double>(bytes)), "; ",
+                 options.max_memory > 0 ? "--max-memory allows " : "available are ",
+                 in_bytes(static_cast<double>(limit)));
+  result.bytes_needed = bytes;
+}
+
+geostat::Metric metric_of(Stations const& stations) {
+  return stations.geographic ? geostat::Metric::GreatCircle : geostat::Metric::Euclidean;
+}
+
+Observations read(MleOptions const& options) {
+  auto const stations = read_stations(options.locations);
+  geostat::Locations const locations{stations.x, stations.y, metric_of(stations)};
+  auto const order = geostat::order_of(options.ordering, locations);
+  Observations observations{locations.permuted(order), {}};
+  for (auto const k : order)
+    observations.values.push_back(stations.value[static_cast<std::size_t>(k)]);
+  return observations;
+}
+
+std::string numbers(geostat::MaternCovariance const& theta) {
+  return text("sigma2 %.4g, range %.4g, nu %.4g, nugget %.4g", theta.sigma2, theta.range, theta.nu,
+              theta.nugget);
+}
+
+// Coordinates under x,y that may be degrees: inside the globe's, and further from 0 than they are apart, or
+// round most of it.
+bool look_like_degrees(geostat::Locations const& locations) {
+  if (locations.metric == geostat::Metric::GreatCircle || locations.size() < 10) return false;
+  auto const [left, right] = std::ranges::minmax(locations.x);
+  auto const [bottom, top] = std::ranges::minmax(locations.y);
+  if (left < -180 || right > 360 || bottom < -90 || top > 90) return false;
+  auto const is_off = [](double low, double high) {
+    return std::abs(low + high) > 1.5 * (high - low);
+  };
+  return is_off(left, right) || is_off(bottom, top) || (right - left > 180 && top - bottom > 90);
+}
+
+void warn(MleResult& result, geostat::Locations const& locations) {
+  if (look_like_degrees(locations))
+    result.warnings.emplace_back(
+        "x and y look like degrees of longitude and latitude, but distances are Euclidean; "
+        "columns named lon,lat have great-circle distances in km");
+  if (result.metric == geostat::Metric::GreatCircle && result.theta.nu > 0.5)
+    result.warnings.push_back(
+        text("nu = %.4g on the sphere: with great-circle distances Matern covariances are positive "
+             "definite at all "
+             "places for nu <= 0.5 only",
+             result.theta.nu));
+  if (!result.fit) return;
+  auto const free = std::ranges::count(result.asked->fixed, false) +
+                    (result.mean == geostat::Mean::Constant ? 1 : 0);
+  if (result.n < 10 * free)
+    result.warnings.push_back(text(
+        "%lld parameters, the mean's among them, are fitted to %lld observations: the data say "
+        "little of them",
+        static_cast<long long>(free), static_cast<long long>(result.n)));
+}
+
+void generate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
+  result.n = options.generate;
+  auto const order = static_cast<double>(result.n);
+  require_memory(options, result, static_cast<std::size_t>(8 * order * order));
+  progress.phase(text("generating %lld values", static_cast<long long>(result.n)));
+  geostat::Locations const locations = geostat::synthetic_locations(result.n, options.seed);
+  auto const values = geostat::synthetic_field(exec, result.theta, locations, options.seed);
+  write_stations(options.output, {false, locations.x, locations.y, values});
+}
+
+void search(Exec const& exec, MleOptions const& options, Observations const& data,
+            geostat::CovarianceFactorOptions const& factor, Progress& progress, MleResult& result) {
+  geostat::FitOptions fit = fit_options(options, data.locations, data.values);
+  fit.factor = factor;
+  fit.on_step = [&progress](geostat::FitStep const& step) {
+    // With the seconds behind it, it must fit into a narrow terminal's line.
+    auto const& theta = step.theta;
+    progress.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
+                        static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
+                        theta.sigma2, theta.range, theta.nu, theta.nugget));
+  };
+  progress.phase("evaluation 1");
+  result.fit = geostat::fit(exec, data.locations, data.values, fit);
+  result.asked = fit;
+  result.theta = result.fit->theta;
+  result.likelihood = result.fit->likelihood;
+}
+
+void predict(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
+             Progress& progress, MleResult& result) {
+  auto const places = read_places(options.predict);
+  STRATA_REQUIRE(apps::UsageError, metric_of(places) == data.locations.metric, options.predict,
+                 " has ", places.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
+                 places.geographic ? "x,y" : "lon,lat");
+  progress.phase(text("predicting at %zu places", places.x.size()));
+  auto const prediction = geostat::predict(exec, factor, data.values,
+                                           {places.x, places.y, metric_of(places)}, result.mean);
+  // Of the field, and of an observation there, which has the nugget's error as well.
+  std::vector<double> sd, new_variance, new_sd;
+  for (double const variance : prediction.variance) {
+    sd.push_back(std::sqrt(variance));
+    new_variance.push_back(variance + result.theta.nugget);
+    new_sd.push_back(std::sqrt(new_variance.back()));
+  }
+  write_columns(options.output, {{places.geographic ? "lon" : "x", places.x},
+                                 {places.geographic ? "lat" : "y", places.y},
+                                 {"mean", prediction.mean},
+                                 {"variance", prediction.variance},
+                                 {"sd", sd},
+                                 {"observation_variance", new_variance},
+                                 {"observation_sd", new_sd}});
+  auto const count = static_cast<double>(places.x.size());
+  auto const average = [count](std::vector<double> const& v) {
+    return std::accumulate(v.begin(), v.end(), 0.0) / count;
+  };
+  result.prediction = {options.predict,          static_cast<std::int64_t>(places.x.size()),
+                       average(prediction.mean), average(prediction.variance),
+                       average(new_variance),    prediction.backward_error,
+                       prediction.converged};
+}
+
+void diverge(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
+             Progress& progress, MleResult& result) {
+  DivergenceSummary summary;
+  progress.phase("factoring in fp64, for the divergence");
+  {
+    geostat::CovarianceFactorOptions fp64;
+    fp64.tile_size = options.tiles.tile;
+    fp64.devices = factor_options(options).devices;
+    Factor const exact(exec, result.theta, data.locations, fp64);
+    if (!exact.info().ok()) return;  // the report has no divergence
+    summary.log_det_fp64 = exact.factor_log_determinant();
+  }
+  progress.phase("the trace of the divergence");
+  summary.log_det_factor = factor.factor_log_determinant();
+  summary.divergence = geostat::divergence(exec, factor, summary.log_det_fp64);
+  result.divergence = summary;
+}
+
+// What needs a factor at the parameters given or fitted.
+void at_theta(Exec const& exec, MleOptions const& options, Observations const& data,
+              geostat::CovarianceFactorOptions const& factor_options, Progress& progress,
+              MleResult& result) {
+  progress.phase(text("factoring, n = %lld", static_cast<long long>(result.n)));
+  Factor factor(exec, result.theta, data.locations, factor_options);
+  progress.phase("the log-likelihood");
+  if (!result.likelihood)
+    result.likelihood = geostat::log_likelihood(exec, factor, data.values, result.mean);
+  if (!factor.info().ok()) return;
+  if (options.kl) diverge(exec, options, data, factor, progress, result);
+  if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
+}
+
+void estimate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
+  Stopwatch watch;
+  progress.phase("reading " + options.locations);
+  auto const data = read(options);
+  result.n = data.locations.size();
+  result.metric = data.locations.metric;
+  result.mean = options.mean;
+  result.read_seconds = watch.lap();
+  require_memory(options, result,
+                 Factor::bytes_needed(result.n, options.tiles.tile) * (options.kl ? 2 : 1));
+  auto factor = factor_options(options);
+  factor.max_bytes = memory_limit(options);
+  if (options.fits()) search(exec, options, data, factor, progress, result);
+  if (!options.fits() || options.kl || !options.predict.empty())
+    at_theta(exec, options, data, factor, progress, result);
+  warn(result, data.locations);
+}
+
+void explain(MleResult const& result) {
+  for (auto const& warning : result.warnings) std::cerr << "strata: warning: " << warning << '\n';
+  if (result.exit() == Exit::NotPositiveDefinite)
+    std::cerr << "strata: not positive definite at " << numbers(result.theta)
+              << ": the leading minor of order " << result.likelihood->info << " is not positive\n";
+  if (result.exit() != Exit::NotConverged) return;
+  if (result.fit && !result.fit->converged)
+    std::cerr << "strata: not converged: " << result.fit->reason << "; the last best is "
+              << numbers(result.theta) << '\n';
+  else if (!result.log_det_known())
+    std::cerr << "strata: not converged: nothing can be said of the log-determinant, since the "
+                 "tiles' rounding "
+                 "is not small beside the covariance matrix; take a smaller --epsilon\n";
+  else
+    std::cerr << "strata: not converged: a solve's normwise backward error is "
+              << std::max(result.likelihood->backward_error,
+                          result.prediction ? result.prediction->backward_error : 0)
+              << '\n';
+}
+
+}  // namespace
+
+bool MleResult::log_det_known() const {
+  return !likelihood || likelihood->info != 0 ||
+         (std::isfinite(likelihood->log_det) && !std::isinf(likelihood->log_det_error));
+}
+
+Exit MleResult::exit() const {
+  if (likelihood && likelihood->info != 0) return Exit::NotPositiveDefinite;
+  bool const converged = (!fit || fit->converged) && (!likelihood || likelihood->solve_converged) &&
+                         log_det_known() && (!prediction || prediction->converged);
+  return converged ? Exit::Solved : Exit::NotConverged;
+}
+
+Exit mle(MleOptions const& options) {
+  check(options);
+  Stopwatch total;
+  Progress progress;
+  Exec const exec;
+  MleResult result;
+  result.task = options.generate > 0 ? "generate"
+                : options.fits()     ? "fit"
+                : options.evaluate   ? "evaluate"
+                                     : "predict";
+  result.source = options.generate > 0
+                      ? text("seed %llu", static_cast<unsigned long long>(options.seed))
+                      : options.locations;
+  result.ordering = name_of(options.ordering);
+  result.rule = factor_options(options).rule;
+  result.output = options.output;
+  if (options.theta) result.theta = *options.theta;
+  as_usage([&] {
+    options.generate > 0 ? generate(exec, options, progress, result)
+                         : estimate(exec, options, progress, result);
+  });
+  result.total_seconds = total.lap();
+  if (!options.json.empty()) {
+    constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
+    write_text_file(options.json, to_json(result).dump(2, ' ', false, replace) + '\n');
+  }
+  progress.clear();
+  print(std::cout, result);
+  std::cout.flush();
+  explain(result);
+  return result.exit();
+}
+
+}  // namespace strata::apps

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_RANKS_HPP
+#define STRATA_APPS_RANKS_HPP
+
+#include <apps/shared/Strata_Exit.hpp>
+#include <exception>
+#include <sparse/comm/Strata_Communicator.hpp>
+#include <string_view>
+#include <utility>
+
+namespace strata::apps {
+
+/// MPI from here to the end of the object's life, if the program was built with it.
+///
+/// To be made before Kokkos is initialised, so that each rank gets a device of its own. Only the thread that makes it
+/// calls MPI. Throws VendorError if MPI can't have threads beside that one.
+class MpiSession {
+ public:
+  MpiSession();
+  ~MpiSession();
+  MpiSession(MpiSession const&) = delete;
+  MpiSession& operator=(MpiSession const&) = delete;
+  int ranks() const;
+};
+
+/// All ranks that the program was started with.
+sparse::Communicator all_ranks();
+
+/// What this rank may take of the memory that vectors are in.
+struct RankMemory {
+  double available = 0;  ///< bytes: of a host what is free now; a device's in all
+  double installed = 0;  ///< bytes in all
+};
+/// An equal part for each rank that shares this one's host or, where there are devices, its device. Collective.
+RankMemory memory_of_rank(sparse::Communicator const& comm);
+
+/// Tell an error and return `exit`: if all ranks have the same, rank 0 prints it before any rank ends, as launchers kill
+/// the others then; one of this rank alone ends all ranks. One rank by itself throws on to main.
+Exit tell(sparse::Communicator const& comm, Exit exit, std::exception const& error);
+
+/// End all ranks at once with Exit::Failed, after an error that only this one knows of and that they would wait for.
+[[noreturn]] void end_all_ranks(std::string_view message);
+
+/// A UsageError that all ranks have.
+struct AgreedUsageError final : UsageError, sparse::AgreedError {
+  using UsageError::UsageError;
+};
+
+/// As `as_usage`, of what ranks do together: what they have agreed on stays so.
+template <class Function>
+decltype(auto) as_usage_of_ranks(Function&& f) {
+  try {
+    return std::forward<Function>(f)();
+  } catch (VendorError const&) {
+    throw;
+  } catch (Error const& error) {
+    if (sparse::is_agreed(error)) throw AgreedUsageError(error.what());
+    throw UsageError(error.what());
+  }
+}
+
+}  // namespace strata::apps
+
+#endif

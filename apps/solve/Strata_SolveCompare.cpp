@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Stopwatch.hpp>
+#include <apps/solve/Strata_SolveCompare.hpp>
+#include <core/Strata_Backends.hpp>
+#include <core/Strata_MatrixRef.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <dense/refine/Strata_Refinement.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace strata::apps {
+
+namespace {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, Exec::memory_space>;
+
+Matrix shaped_like(Exec const& exec, Matrix const& A, std::string const& label) {
+  return Matrix(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), A.extent(0),
+                A.extent(1));
+}
+
+// X = L^-T L^-1 X
+void potrs(LeafBlas<Exec>& blas, Matrix const& L, Matrix const& X) {
+  blas.trsm(Side::Left, Uplo::Lower, Op::NoTrans, Diag::NonUnit, 1, matrix_ref(L), matrix_ref(X));
+  blas.trsm(Side::Left, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, matrix_ref(L), matrix_ref(X));
+}
+
+// The error of the unrefined solution, computed as Strata's own is.
+double backward_error(Exec const& exec, LeafBlas<Exec>& blas, Matrix const& A, Matrix const& L,
+                      Matrix const& B, Matrix const& X, double norm_inf) {
+  dense::RefinementOperators<Exec> operators;
+  operators.apply = [&](Matrix const& V, Matrix const& AV) {
+    blas.symm(Uplo::Lower, 1, matrix_ref(A), matrix_ref(V), 0, matrix_ref(AV));
+  };
+  operators.precondition = [&](Matrix const& R) { potrs(blas, L, R); };
+  operators.norm_inf = norm_inf;
+  return dense::refine(exec, operators, B, X, {.refine = dense::Refine::None}).backward_error;
+}
+
+}  // namespace
+
+std::string_view vendor_cholesky() { return vendor_libraries<Exec>.cholesky; }
+
+Comparison compare(Exec const& exec, Matrix const& A, Matrix const& B, double norm_inf,
+                   int repeat) {
+  LeafBlas<Exec> blas(exec, BlasPath::Vendor);
+  Matrix const L = shaped_like(exec, A, "strata::compare::L"),
+               X = shaped_like(exec, B, "strata::compare::X");
+  LeafBlas<Exec>::InfoView const info("strata::compare::info");
+  std::vector<Comparison> samples;
+  samples.reserve(static_cast<std::size_t>(repeat));
+  for (int r = 0; r < repeat; ++r) {
+    Kokkos::deep_copy(exec, X, B);
+    Kokkos::deep_copy(exec, info, 0);
+    exec.fence("strata::compare::prepared");
+    Comparison sample{.library = std::string(vendor_cholesky())};
+    Stopwatch watch;
+    Kokkos::deep_copy(exec, L, A);
+    exec.fence("strata::compare::copied");
+    sample.copy_seconds = watch.lap();
+    blas.potrf(Uplo::Lower, matrix_ref(L), 0, info);
+    Kokkos::deep_copy(exec, sample.info, info);
+    exec.fence("strata::compare::factored");
+    sample.factor_seconds = watch.lap();
+    potrs(blas, L, X);
+    exec.fence("strata::compare::solved");
+    sample.solve_seconds = watch.lap();
+    samples.push_back(sample);
+  }
+  auto const median = samples.begin() + static_cast<std::ptrdiff_t>((samples.size() - 1) / 2);
+  std::nth_element(
+      samples.begin(), median, samples.end(),
+      [](Comparison const& a, Comparison const& b) { return a.seconds() < b.seconds(); });
+  median->backward_error = median->info == 0 ? backward_error(exec, blas, A, L, B, X, norm_inf)
+                                             : std::numeric_limits<double>::quiet_NaN();
+  return *median;
+}
+
+}  // namespace strata::apps

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_SOLVE_OPTIONS_HPP
+#define STRATA_APPS_SOLVE_OPTIONS_HPP
+
+#include <apps/shared/Strata_TileOptions.hpp>
+#include <core/problems/Strata_Generators.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <dense/Strata_Layers.hpp>
+#include <dense/refine/Strata_Refinement.hpp>
+#include <geostat/Strata_Matern.hpp>
+#include <optional>
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace strata::apps {
+
+/// What only the solver of sparse matrices has.
+struct SparseSolveOptions {
+  std::optional<sparse::ModelProblem> model;  ///< a generated matrix
+  sparse::ModelSize size{0, 0, 0};            ///< 0: not given
+  sparse::SparseOptions solver;
+};
+
+/// What the user asked `strata solve` for. Of matrix, locations, kind, matern and sparse.model exactly one is set.
+struct SolveOptions {
+  bool force_sparse = false, force_dense = false, out_of_core = false;
+  SparseSolveOptions sparse;
+  std::vector<std::string> given;  ///< names of the options on the command line
+
+  std::string matrix;     ///< path of a .mtx, .mtx.gz, .npy or raw file
+  std::string locations;  ///< path of a station file
+  std::optional<MatrixKind> kind;
+  bool matern = false;  ///< generate a Matern covariance of synthetic locations
+  std::int64_t n = 0;   ///< order of a generated matrix
+  GeneratorOptions generator;
+  std::optional<geostat::MaternCovariance> covariance;
+  std::string rhs;        ///< path of a .npy file
+  std::int64_t nrhs = 1;  ///< known vectors, without `rhs`
+
+  std::optional<dense::LayerList> layers;  ///< none: the library's choice
+  std::int64_t leaf = 0;                   ///< 0: the library's choice
+  dense::RefinementOptions refinement;
+  bool log_determinant = false;
+
+  bool compare = false;
+  int repeat = 1;
+  std::size_t max_memory = 0;  ///< bytes; 0: what is available
+
+  TileOptions tiles;                ///< of out_of_core, as the two below
+  std::string checkpoint, scratch;  ///< folders; empty: none, the one for temporary files
+
+  std::string output, json, trace;  ///< paths, empty: not wanted
+};
+
+/// Add the options of `strata solve` to its sub-command; parsing writes to `options`.
+void add_solve_options(CLI::App& command, SolveOptions& options);
+
+/// Which solver: the forced one, else the sparse one for its model problems and for coordinate files.
+///
+/// A file that can't be read counts as sparse: the solver's reader says what is wrong with it.
+bool is_sparse(SolveOptions const& options);
+
+/// Refuse options that don't go together or not with the kind of the matrix, and results that could not be written.
+///
+/// Throws   UsageError.
+void check(SolveOptions const& options);
+
+}  // namespace strata::apps
+
+#endif

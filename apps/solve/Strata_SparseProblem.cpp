@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Exit.hpp>
+#include <apps/shared/Strata_Text.hpp>
+#include <apps/solve/Strata_SolveMemory.hpp>
+#include <apps/solve/Strata_SolveProblem.hpp>
+#include <apps/solve/Strata_SparseProblem.hpp>
+#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/Strata_MatrixMarket.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace strata::apps {
+
+namespace {
+
+using sparse::Communicator;
+using sparse::HostRows;
+
+// Entries are read (24 bytes), sorted into rows (16), spread over the ranks in messages (16), stored for
+// products and for sweeps (12 and 16), and once more by the levels of multigrid and their set-up. A host has `share` of
+// all but what is read from a file, which one host has whole.
+void require_memory(SparseProblem& problem, SolveOptions const& options, double entries,
+                    double listed, double share) {
+  auto const [limit, reason] = memory_limit(options);
+  double const vectors = 8.0 * (options.sparse.solver.restart + 30);
+  double const bytes =
+      24 * listed + share * (120 * entries + vectors * static_cast<double>(problem.n));
+  STRATA_REQUIRE(MemoryError, bytes <= static_cast<double>(limit), "a sparse system of order ",
+                 problem.n, " with ", entries, " entries needs about ", in_bytes(bytes),
+                 share < 1 ? text(" on this host, which has %.3g %% of the rows", 100 * share) : "",
+                 "; ", reason, " ", in_bytes(static_cast<double>(limit)));
+  problem.bytes_needed = static_cast<std::size_t>(bytes);
+}
+
+// Both triangles of a symmetric matrix; rows in order, each in the file's.
+HostRows to_rows(CoordinateMatrix const& A) {
+  HostRows rows;
+  rows.begin.assign(static_cast<std::size_t>(A.rows) + 1, 0);
+  auto const for_each_entry = [&](auto const& step) {
+    for (std::size_t k = 0; k < A.value.size(); ++k) {
+      step(A.row[k], A.col[k], A.value[k]);
+      if (A.symmetric && A.row[k] != A.col[k]) step(A.col[k], A.row[k], A.value[k]);
+    }
+  };
+  for_each_entry(
+      [&](std::int64_t i, std::int64_t, double) { ++rows.begin[static_cast<std::size_t>(i) + 1]; });
+  for (std::size_t i = 1; i < rows.begin.size(); ++i) rows.begin[i] += rows.begin[i - 1];
+  rows.column.resize(static_cast<std::size_t>(rows.begin.back()));
+  rows.value.resize(rows.column.size());
+  auto next = rows.begin;
+  for_each_entry([&](std::int64_t i, std::int64_t j, double a) {
+    auto const at = static_cast<std::size_t>(next[static_cast<std::size_t>(i)]++);
+    rows.column[at] = j;
+    rows.value[at] = a;
+  });
+  return rows;
+}
+
+// On rank 0.
+HostRows read_file(SolveOptions const& options, SparseProblem& problem) {
+  std::string const& path = options.matrix;
+  STRATA_REQUIRE(
+      apps::UsageError, matrix_file_format(path) == MatrixFileFormat::MatrixMarket, path,
+      ": a sparse matrix is read from a Matrix Market coordinate file; leave --sparse out "
+      "for a dense one");
+  ReadOptions const limit{.max_bytes = memory_limit(options).bytes};
+  auto const header = read_matrix_market_header(path, limit);
+  STRATA_REQUIRE(apps::UsageError, header.format == MatrixMarketFormat::Coordinate, path,
+                 ": an array is a dense matrix; leave --sparse out");
+  STRATA_REQUIRE(apps::UsageError, header.rows == header.cols, path, ": the matrix is ",
+                 header.rows, " x ", header.cols, ", must be square");
+  // A few bytes of file never cost much memory.
+  STRATA_REQUIRE(apps::UsageError, header.rows <= (1 << 20) || header.entries >= header.rows / 2,
+                 path, ": ", header.entries, " entries in a matrix of order ", header.rows,
+                 ": it has empty rows and is singular");
+  problem.source = path;
+  problem.format = format_of(header);
+  problem.n = header.rows;
+  double const listed = static_cast<double>(header.entries);
+  require_memory(problem, options, header.symmetric ? 2 * listed : listed, listed, 1);
+  return to_rows(std::get<CoordinateMatrix>(read_matrix_market(path, limit)));
+}
+
+sparse::ModelSize resolved(SolveOptions const& options) {
+  auto size = options.sparse.size;
+  bool const graph = options.sparse.model == sparse::ModelProblem::Graph;
+  if (options.n > 0) size.nx = options.n;
+  if (size.ny == 0) size.ny = graph ? 1 : size.nx;
+  if (size.nz == 0) size.nz = graph ? 1 : size.ny;
+  return size;
+}
+
+void make_rows(SolveOptions const& options, Communicator const& comm, SparseProblem& problem) {
+  auto const model = *options.sparse.model;
+  auto const size = resolved(options);
+  auto const hosts = comm.hosts();
+  auto const on_this_host =
+      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm.rank())]);
+  comm.agree([&] {
+    problem.n = sparse::model_rows(model, size);
+    double const width = model == sparse::ModelProblem::Elasticity  ? 81
+                         : model == sparse::ModelProblem::Poisson27 ? 27
+                                                                    : 7;
+    require_memory(problem, options, width * static_cast<double>(problem.n), 0,
+                   static_cast<double>(on_this_host) / comm.size());
+    problem.source =
+        text("%s, %lld x %lld x %lld points", std::string(sparse::name_of(model)).c_str(),
+             static_cast<long long>(size.nx), static_cast<long long>(size.ny),
+             static_cast<long long>(size.nz));
+    if (model == sparse::ModelProblem::Graph)
+      problem.source = text("graph, %lld vertices, seed %llu", static_cast<long long>(size.nx),
+                            static_cast<unsigned long long>(options.generator.seed));
+    problem.format = "generated";
+    problem.first_row = sparse::even_partition(problem.n, comm.size());
+    auto const rank = static_cast<std::size_t>(comm.rank());
+    problem.rows = sparse::make_model(model, size, problem.first_row[rank],
+                                      problem.first_row[rank + 1], options.generator.seed);
+  });
+}
+
+// Each rank's part of a vector that rank 0 has.
+std::vector<double> scattered(Communicator const& comm, std::vector<std::int64_t> const& first,
+                              std::vector<double> const& whole) {
+  std::vector<std::vector<double>> to(static_cast<std::size_t>(comm.size()));
+  if (comm.rank() == 0)
+    for (std::size_t rank = 0; rank < to.size(); ++rank)
+      to[rank].assign(whole.begin() + first[rank], whole.begin() + first[rank + 1]);
+  return comm.exchange(std::move(to)).front();
+}
+
+void read_rhs(SolveOptions const& options, Communicator const& comm, SparseProblem& problem) {
+  auto const whole = comm.agree([&] {
+    std::vector<double> b;
+    if (comm.rank() != 0) return b;
+    auto const B = read_matrix(options.rhs, {.max_bytes = memory_limit(options).bytes});
+    STRATA_REQUIRE(apps::UsageError,
+                   static_cast<std::int64_t>(B.extent(0)) == problem.n && B.extent(1) == 1,
+                   options.rhs, ": ", B.extent(0), " x ", B.extent(1),
+                   " is not one right-hand side for the matrix of order ", problem.n);
+    b.assign(B.data(), B.data() + B.extent(0));
+    return b;
+  });
+  problem.b = scattered(comm, problem.first_row, whole);
+  problem.rhs = options.rhs;
+}
+
+}  // namespace
+
+SparseProblem set_up_sparse(SolveOptions const& options, Communicator const& comm,
+                            Progress* progress) {
+  SparseProblem problem;
+  if (progress)
+    progress->phase(options.sparse.model ? "generating the matrix" : "reading " + options.matrix);
+  if (options.sparse.model) {
+    make_rows(options, comm, problem);
+  } else {
+    auto const whole =
+        comm.agree([&] { return comm.rank() == 0 ? read_file(options, problem) : HostRows(); });
+    problem.n = comm.gather(problem.n).front();
+    problem.first_row = sparse::even_partition(problem.n, comm.size());
+    problem.rows = sparse::scattered(comm, problem.first_row, whole);
+  }
+  if (!options.rhs.empty()) {
+    read_rhs(options, comm, problem);
+  } else {
+    auto const rank = static_cast<std::size_t>(comm.rank());
+    problem.knows_solution = true;
+    problem.rhs = "A times a known vector";
+    problem.x = comm.agree([&] {
+      auto const X = known_solution(problem.n, 1, options.generator.seed);
+      return std::vector<double>(X.data() + problem.first_row[rank],
+                                 X.data() + problem.first_row[rank + 1]);
+    });
+  }
+  return problem;
+}
+
+}  // namespace strata::apps

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Progress.hpp>
+#include <apps/shared/Strata_Ranks.hpp>
+#include <apps/shared/Strata_Stopwatch.hpp>
+#include <apps/shared/Strata_Text.hpp>
+#include <apps/solve/Strata_SparseProblem.hpp>
+#include <apps/solve/Strata_SparseReport.hpp>
+#include <apps/solve/Strata_SparseSolve.hpp>
+#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/Strata_TextFile.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <iostream>
+#include <optional>
+#include <utility>
+
+namespace strata::apps {
+
+namespace {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+using sparse::Communicator;
+using Matrix = sparse::DistributedMatrix<Exec>;
+using Vec = sparse::Vector<double, Exec::memory_space>;
+
+// In the caller's order.
+Vec natural(Exec const& exec, Communicator const& comm, std::vector<double> const& numbers) {
+  auto const device = comm.agree([&] {
+    return Vec(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::solve::vector"),
+               numbers.size());
+  });
+  using Host = Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+  Kokkos::deep_copy(exec, device, Host(numbers.data(), numbers.size()));
+  exec.fence("strata::solve::copied_to_device");
+  return device;
+}
+
+std::vector<double> on_host(Exec const& exec, Vec const& x) {
+  std::vector<double> numbers(x.extent(0));
+  using Host = Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+  Kokkos::deep_copy(exec, Host(numbers.data(), numbers.size()), x);
+  exec.fence("strata::solve::copied_to_host");
+  return numbers;
+}
+
+Vec right_hand_side(Exec const& exec, Matrix const& A, SparseProblem const& problem) {
+  if (!problem.knows_solution) return natural(exec, A.comm(), problem.b);
+  auto const vector = [&] { return A.allocate<double>(exec, "strata::solve::product"); };
+  auto const x = A.comm().agree(vector), Ax = A.comm().agree(vector);
+  auto const b = natural(exec, A.comm(), problem.x);
+  A.gather(exec, b, x);
+  A.multiply(exec, x, Ax);
+  A.scatter(exec, Ax, b);
+  return b;
+}
+
+// NaN if a number of x is; on a rank without rows 0.
+double forward_error(Communicator const& comm, std::vector<double> const& x,
+                     std::vector<double> const& known) {
+  double difference = 0, size = 0;
+  bool finite = true;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    difference = std::max(difference, std::abs(x[i] - known[i]));
+    size = std::max(size, std::abs(known[i]));
+    finite = finite && std::isfinite(x[i]);
+  }
+  difference = comm.max(difference), size = comm.max(size);
+  if (comm.max(finite ? 0 : 1) > 0) return std::nan("");
+  return size > 0 ? difference / size : difference;
+}
+
+// The whole solution on rank 0, nothing elsewhere.
+std::vector<double> gathered(Communicator const& comm, std::vector<double> mine) {
+  std::vector<std::vector<double>> to(static_cast<std::size_t>(comm.size()));
+  to.front() = std::move(mine);
+  std::vector<double> whole;
+  for (auto const& part : comm.exchange(std::move(to)))
+    whole.insert(whole.end(), part.begin(), part.end());
+  return whole;
+}
+
+void write_files(SolveOptions const& options, SparseOutcome const& outcome,
+                 std::vector<double> const& x) {
+  if (!options.output.empty()) write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1));
+  constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
+  if (!options.json.empty())
+    write_text_file(options.json, to_json(outcome).dump(2, ' ', false, replace) + '\n');
+}
+
+sparse::SparseOptions asked(SolveOptions const& options) {
+  auto solver = options.sparse.solver;
+  if (options.refinement.tolerance > 0) solver.tolerance = options.refinement.tolerance;
+  if (options.refinement.max_iterations > 0)
+    solver.max_iterations = options.refinement.max_iterations;
+  if (options.sparse.model && solver.amg.block_size == 1)
+    solver.amg.block_size = sparse::unknowns_per_point(*options.sparse.model);
+  return solver;
+}
+
+// All that ranks do together; x is the whole solution on rank 0.
+SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseProblem problem,
+                  Progress* progress, std::vector<double>& x) {
+  Exec const exec;
+  auto const phase = [&](char const* name) {
+    if (progress) progress->phase(name);
+  };
+  SparseOutcome outcome;
+  outcome.source = problem.source, outcome.format = problem.format, outcome.rhs = problem.rhs;
+  outcome.n = problem.n, outcome.ranks = comm.size();
+  outcome.bytes_needed = problem.bytes_needed;
+  outcome.asked = asked(options);
+  outcome.has_tolerance = options.refinement.tolerance > 0;
+  Stopwatch watch;
+  phase("assembling the matrix");
+  outcome.likely_block_size = likely_block_size(comm, problem.n, problem.rows);
+  Matrix const A = sparse::make_matrix(exec, comm, std::exchange(problem.rows, {}));
+  auto const b = right_hand_side(exec, A, problem);
+  auto const solution =
+      natural(exec, comm, std::vector<double>(static_cast<std::size_t>(A.rows()), 0.0));
+  exec.fence("strata::solve::assembled");
+  outcome.entries = A.global_entries();
+  outcome.colours = A.order().colours;
+  outcome.assemble_seconds = watch.lap();
+  phase("setting up the preconditioner");
+  sparse::SparseSolver<Exec> solver(exec, A, outcome.asked);
+  if (progress) {
+    progress->clear();
+    warn(std::cerr, solver.set_up());
+  }
+  phase("solving");
+  outcome.report = solver.solve(exec, b, solution);
+  auto mine = on_host(exec, solution);
+  if (problem.knows_solution) outcome.forward_error = forward_error(comm, mine, problem.x);
+  if (!options.output.empty()) x = gathered(comm, std::move(mine));
+  return outcome;
+}
+
+}  // namespace
+
+Exit solve_sparse(SolveOptions const& options) {
+  Communicator const comm = all_ranks();
+  bool const reports = comm.rank() == 0;
+  std::optional<Progress> progress;
+  if (reports) progress.emplace();
+  Progress* const line = reports ? &*progress : nullptr;
+  Stopwatch total, watch;
+  try {
+    SparseProblem problem = as_usage_of_ranks([&] {
+      comm.agree([&] { check(options); });
+      return set_up_sparse(options, comm, line);
+    });
+    double const read_seconds = watch.lap();
+    std::vector<double> x;
+    auto outcome =
+        as_usage_of_ranks([&] { return run(options, comm, std::move(problem), line, x); });
+    outcome.read_seconds = read_seconds;
+    comm.agree([&] {
+      if (!reports) return;
+      line->phase("writing");
+      outcome.total_seconds = total.lap();
+      write_files(options, outcome, x);
+    });
+    progress.reset();
+    if (reports) {
+      print(std::cout, outcome);
+      std::cout.flush();
+      explain(std::cerr, options, outcome);
+    }
+    comm.barrier();  // a launcher ends all ranks when the first one ends without success
+    return outcome.exit();
+  } catch (UsageError const& error) {
+    progress.reset();
+    return tell(comm, Exit::Usage, error);
+  } catch (std::exception const& error) {
+    progress.reset();
+    return tell(comm, Exit::Failed, error);
+  }
+}
+
+}  // namespace strata::apps

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dlfcn.h>
+#include <zlib.h>
+
+#include <array>
+#include <core/Strata_Config.hpp>
+#include <core/info/vendor/Strata_VendorInfo.hpp>
+#include <string>
+
+#ifdef STRATA_ENABLE_TPL_ONEDNN
+#include <oneapi/dnnl/dnnl.h>
+#endif
+
+namespace strata::vendor {
+
+namespace {
+
+template <class Function>
+Function* symbol(char const* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// BLAS has no version of its own: ask the implementations, by a function that each alone has.
+[[maybe_unused]] Library blas() {
+  if (auto* const config = symbol<char*()>("openblas_get_config")) {
+    std::string const text = config();  // "OpenBLAS 0.3.29 DYNAMIC_ARCH ..."
+    auto const begin = text.find(' ') + 1;
+    return {"OpenBLAS", text.substr(begin, text.find(' ', begin) - begin)};
+  }
+  if (auto* const mkl = symbol<void(char*, int)>("mkl_get_version_string")) {
+    std::array<char, 256> text{};
+    mkl(text.data(), static_cast<int>(text.size()) - 1);
+    return {"oneMKL", text.data()};
+  }
+  if (auto* const blis = symbol<char const*()>("bli_info_get_version_str")) return {"BLIS", blis()};
+  return {"BLAS", "unknown"};
+}
+
+#ifdef STRATA_ENABLE_TPL_ONEDNN
+Library onednn() {
+  dnnl_version_t const& v = *dnnl_version();
+  return {"oneDNN",
+          std::to_string(v.major) + '.' + std::to_string(v.minor) + '.' + std::to_string(v.patch)};
+}
+#endif
+
+// Of the messages between devices, which the sparse module sends, where it is built in: 2.28.9 is 22809.
+[[maybe_unused]] void add_messages(std::vector<Library>& found, char const* name) {
+  int version = 0;
+  auto* const get_version = symbol<int(int*)>("ncclGetVersion");
+  if (get_version && get_version(&version) == 0)
+    found.push_back({name, std::to_string(version / 10000) + '.' +
+                               std::to_string(version / 100 % 100) + '.' +
+                               std::to_string(version % 100)});
+}
+
+template <class Item>
+[[maybe_unused]] void append(std::vector<Item>& items, std::vector<Item> const& more) {
+  items.insert(items.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+std::vector<Library> libraries() {
+  std::vector<Library> found;
+#ifdef STRATA_ENABLE_TPL_LAPACK
+  found.push_back(blas());
+#endif
+#ifdef STRATA_ENABLE_TPL_ONEDNN
+  found.push_back(onednn());
+#endif
+#ifdef KOKKOS_ENABLE_CUDA
+  append(found, cuda_libraries());
+  add_messages(found, "NCCL");
+#endif
+#ifdef KOKKOS_ENABLE_HIP
+  append(found, hip_libraries());
+  add_messages(found, "RCCL");
+#endif
+  found.push_back({"zlib", zlibVersion()});
+  return found;
+}
+
+std::vector<Accelerator> accelerators() {
+  std::vector<Accelerator> found;
+#ifdef KOKKOS_ENABLE_CUDA
+  append(found, cuda_devices());
+#endif
+#ifdef KOKKOS_ENABLE_HIP
+  append(found, hip_devices());
+#endif
+  return found;
+}
+
+}  // namespace strata::vendor

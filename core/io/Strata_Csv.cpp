@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_Errors.hpp>
+#include <core/io/Strata_Csv.hpp>
+#include <core/io/Strata_ParseNumber.hpp>
+#include <core/io/detail/Strata_CsvStream.hpp>
+#include <core/io/detail/Strata_LineReader.hpp>
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace strata {
+
+namespace detail {
+
+namespace {
+
+struct Field {
+  std::string_view text;  // without its quotes
+  bool quoted;
+};
+
+constexpr double lon_min = -180, lon_max = 360, lat_max = 90;
+
+std::string_view trimmed(std::string_view text) {
+  auto const begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+// The end of the quoted text that begins at `begin`: the quote that is not one of a pair.
+std::size_t closing_quote(LineReader const& lines, std::string_view line, std::size_t begin) {
+  for (auto end = line.find('"', begin); end != std::string_view::npos;
+       end = line.find('"', end + 2))
+    if (end + 1 == line.size() || line[end + 1] != '"') return end;
+  lines.fail("a quote is not closed: ", excerpt(line.substr(begin - 1)));
+}
+
+void split(LineReader const& lines, std::string_view line, std::vector<Field>& fields) {
+  fields.clear();
+  for (std::size_t begin = 0;; ++begin) {
+    auto const start = line.find_first_not_of(" \t", begin);
+    bool const quote = start != std::string_view::npos && line[start] == '"';
+    auto const close = quote ? closing_quote(lines, line, start + 1) : begin;
+    auto const comma = std::min(line.find(',', close), line.size());
+    if (quote && !trimmed(line.substr(close + 1, comma - close - 1)).empty())
+      lines.fail("expected ',' after a quoted field, found ", excerpt(line.substr(close + 1)));
+    fields.push_back(quote ? Field{line.substr(start + 1, close - start - 1), true}
+                           : Field{trimmed(line.substr(begin, comma - begin)), false});
+    begin = comma;
+    if (begin == line.size()) return;
+  }
+}
+
+// The next line that is neither blank nor a comment.
+bool next_content(LineReader& lines, std::string_view& line) {
+  while (lines.next(line)) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (lines.number() == 1 && line.substr(0, 3) == byte_order_mark) line.remove_prefix(3);
+    auto const text = trimmed(line);
+    if (!text.empty() && text[0] != '#') return true;
+  }
+  return false;
+}
+
+std::optional<std::size_t> find_column(LineReader const& lines, std::vector<Field> const& names,
+                                       std::string_view name) {
+  std::optional<std::size_t> found;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (names[k].text != name) continue;
+    if (found) lines.fail("column '", name, "' twice, as ", *found + 1, " and ", k + 1);
+    found = k;
+  }
+  return found;
+}
+
+struct Columns {
+  bool geographic;
+  std::vector<std::pair<char const*, std::size_t>>
+      used;  // name and place: coordinates, then the value
+  std::size_t count;
+};
+
+enum class Wanted { Stations, Places };
+
+Columns read_columns(LineReader& lines, std::vector<Field>& fields, Wanted wanted) {
+  std::string_view line;
+  if (!next_content(lines, line)) lines.fail_at_end("expected a line of column names");
+  split(lines, line, fields);
+  auto const find = [&](char const* name) { return find_column(lines, fields, name); };
+  auto const x = find("x"), y = find("y"), lon = find("lon"), lat = find("lat"),
+             value = find("value");
+  bool const planar = x && y, geographic = lon && lat, values = wanted == Wanted::Stations;
+  if ((values && !value) || (!planar && !geographic))
+    lines.fail("expected the columns ", values ? "x,y,value or lon,lat,value" : "x,y or lon,lat",
+               ", found ", excerpt(line));
+  if (planar && geographic) lines.fail("both x,y and lon,lat: which are the coordinates?");
+  Columns columns{geographic, {}, fields.size()};
+  if (geographic)
+    columns.used = {{"lon", *lon}, {"lat", *lat}};
+  else
+    columns.used = {{"x", *x}, {"y", *y}};
+  if (values) columns.used.emplace_back("value", *value);
+  return columns;
+}
+
+double number(LineReader const& lines, Field const& field, char const* name) {
+  double value = 0;
+  if (field.quoted)
+    lines.fail("column '", name, "': ", excerpt(field.text), " is in quotes, expected a number");
+  if (field.text.empty()) lines.fail("column '", name, "' is empty, expected a number");
+  if (char const* reason = parse_number(field.text, value))
+    lines.fail("column '", name, "': ", excerpt(field.text), ' ', reason);
+  return value;
+}
+
+Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted) {
+  LineReader lines(source);
+  std::vector<Field> fields;
+  auto const columns = read_columns(lines, fields, wanted);
+  Stations stations;
+  stations.geographic = columns.geographic;
+  std::string_view line;
+  while (next_content(lines, line)) {
+    split(lines, line, fields);
+    if (fields.size() != columns.count)
+      lines.fail("expected ", columns.count, " fields, found ", fields.size());
+    std::array<double, 3> v{};
+    for (std::size_t k = 0; k < columns.used.size(); ++k)
+      v[k] = number(lines, fields[columns.used[k].second], columns.used[k].first);
+    if (stations.geographic && !(v[0] >= lon_min && v[0] <= lon_max))
+      lines.fail("lon ", v[0], " is outside -180 to 360");
+    if (stations.geographic && !(std::abs(v[1]) <= lat_max))
+      lines.fail("lat ", v[1], " is outside -90 to 90");
+    STRATA_REQUIRE(MemoryError, (stations.x.size() + 1) * sizeof v <= options.max_bytes,
+                   source.name(), ": more than ", stations.x.size(), " stations of ", sizeof v,
+                   " bytes; the limit is ", options.max_bytes, " bytes");
+    stations.x.push_back(v[0]);
+    stations.y.push_back(v[1]);
+    if (wanted == Wanted::Stations) stations.value.push_back(v[2]);
+  }
+  if (stations.x.empty()) lines.fail_at_end("expected at least one station");
+  return stations;
+}
+
+void require_writable(Stations const& stations) {
+  auto const count = stations.value.size();
+  STRATA_REQUIRE(ShapeError, count > 0 && stations.x.size() == count && stations.y.size() == count,
+                 "write_stations: ", stations.x.size(), " x, ", stations.y.size(), " y and ", count,
+                 " values");
+  for (std::size_t k = 0; k < count; ++k) {
+    double const x = stations.x[k], y = stations.y[k], value = stations.value[k];
+    STRATA_REQUIRE(ValueError, std::isfinite(x) && std::isfinite(y) && std::isfinite(value),
+                   "write_stations: station ", k, " is not finite: ", x, ", ", y, ", ", value);
+    bool const on_globe = x >= lon_min && x <= lon_max && std::abs(y) <= lat_max;
+    STRATA_REQUIRE(ValueError, !stations.geographic || on_globe, "write_stations: station ", k,
+                   " at lon ", x, ", lat ", y, " is not on the globe");
+  }
+}
+
+void write_lines(ByteSink& sink, Stations const& stations) {
+  TextWriter text(sink);
+  text << (stations.geographic ? "lon,lat,value\n" : "x,y,value\n");
+  for (std::size_t k = 0; k < stations.value.size(); ++k)
+    text << stations.x[k] << ',' << stations.y[k] << ',' << stations.value[k] << '\n';
+  text.finish();
+}
+
+}  // namespace
+
+Stations read_stations(ByteSource& source, ReadOptions const& options) {
+  return read(source, options, Wanted::Stations);
+}
+
+Stations read_places(ByteSource& source, ReadOptions const& options) {
+  return read(source, options, Wanted::Places);
+}
+
+void write_stations(ByteSink& sink, Stations const& stations) {
+  require_writable(stations);
+  write_lines(sink, stations);
+}
+
+}  // namespace detail
+
+Stations read_stations(std::string const& path, ReadOptions const& options) {
+  auto const source = strata::open_source(path, options);
+  return detail::read_stations(*source, options);
+}
+
+Stations read_places(std::string const& path, ReadOptions const& options) {
+  auto const source = strata::open_source(path, options);
+  return detail::read_places(*source, options);
+}
+
+void write_columns(std::string const& path, std::vector<Column> const& columns) {
+  STRATA_REQUIRE(ShapeError, !columns.empty(), "write_columns: there is no column");
+  std::size_t const rows = columns.front().values.size();
+  for (auto const& column : columns)
+    STRATA_REQUIRE(ShapeError, column.values.size() == rows, "write_columns: column '", column.name,
+                   "' has ", column.values.size(), " numbers, '", columns.front().name, "' ", rows);
+  strata::AtomicFile file(path);
+  strata::TextWriter text(file);
+  for (std::size_t k = 0; k < columns.size(); ++k) text << (k > 0 ? "," : "") << columns[k].name;
+  text << '\n';
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      text << (k > 0 ? "," : "") << columns[k].values[i];
+    text << '\n';
+  }
+  text.finish();
+}
+
+void write_stations(std::string const& path, Stations const& stations) {
+  detail::require_writable(stations);
+  strata::AtomicFile file(path);
+  detail::write_lines(file, stations);
+}
+
+}  // namespace strata

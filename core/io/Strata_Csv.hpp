@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_CSV_HPP
+#define STRATA_CSV_HPP
+
+#include <core/io/Strata_HostMatrix.hpp>
+
+#include <string>
+#include <vector>
+
+namespace strata {
+
+/// Measured values at places in the plane or on the globe.
+struct Stations {
+  bool geographic = false;  ///< x, y are longitude and latitude in degrees
+  std::vector<double> x, y, value;
+};
+
+/// Read a station file: comma-separated, with a line of column names.
+///
+/// Result   the columns `x,y,value` or `lon,lat,value`, in any order among others, which are
+/// ignored. Text may be in
+///          double quotes ("" inside stands for one), numbers not. Blank lines, lines that begin
+///          with '#', CR LF, a byte order mark and gzip are accepted.
+/// Throws   IoError "path:line: ..." for a missing, doubled or ambiguous column, a line with too
+/// few or too many
+///          fields, an open quote, a value that is no finite number, lon outside [-180, 360] or lat
+///          outside [-90, 90], and a file without a station; MemoryError beyond
+///          `options.max_bytes`.
+Stations read_stations(std::string const& path, ReadOptions const& options = {});
+
+/// Read places without values: as `read_stations`, but of the columns `x,y` or `lon,lat` alone.
+Stations read_places(std::string const& path, ReadOptions const& options = {});
+
+/// One column of a table.
+struct Column {
+  std::string name;
+  std::vector<double> values;
+};
+
+/// Write columns of numbers under a line of their names; numbers read back to the same bits. Whole or not at all.
+///
+/// Throws   ShapeError if there is no column or they differ in length; IoError with errno's text.
+void write_columns(std::string const& path, std::vector<Column> const& columns);
+
+/// Write a station file; numbers read back to the same bits. Whole or not at all (temporary file,
+/// fsync, rename).
+///
+/// Throws   ShapeError, ValueError for what `read_stations` would not take, before anything is
+/// written; IoError
+///          with errno's text.
+void write_stations(std::string const& path, Stations const& stations);
+
+}  // namespace strata
+
+#endif

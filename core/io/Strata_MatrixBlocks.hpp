@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_MATRIX_BLOCKS_HPP
+#define STRATA_MATRIX_BLOCKS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/io/Strata_HostMatrix.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace strata {
+
+/// A block of a matrix in host memory, by columns without gaps.
+using HostBlock = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+struct MatrixBlocksOptions {
+  /// Where a text file is unpacked to, in a file without a name; "": the folder for temporary files.
+  std::string scratch_folder;
+  /// As of `ReadOptions`, for .gz files.
+  double max_gz_ratio = 200;
+};
+
+/// A square matrix in a file, of which blocks are read: never the whole of it is in memory.
+///
+/// I/O      told by their content:
+///          - .npy, as `read_npy` takes it, of rank 2;
+///          - Matrix Market `array`, plain or gzip, as `read_matrix_market` takes it. Text can't be
+///            read in the middle: it is unpacked once, to 8 n^2 bytes in a scratch file, of a
+///            symmetric matrix 4 n^2;
+///          - raw numbers, if there is a file PATH.json beside PATH:
+///            {"dtype": "float64", "n": 1000, "ld": 1000, "order": "column", "endian": "little",
+///             "crc32": "cbf43926"}. dtype is float64 or float32; ld, the distance of columns (or
+///            rows), is n if it is left out; order is "column" or "row", endian "little" or "big",
+///            where left out the first. crc32 (zlib's, of all bytes) is verified if it is there.
+///          The file must not change while the object lives.
+class MatrixBlocks {
+ public:
+  /// Throws   IoError "path: ..." for another format, a coordinate file, a matrix that is not
+  ///          square, a file that is not exactly as long as it says, a sidecar with a key that is
+  ///          missing, unknown or out of range, a checksum that differs, or a scratch file that
+  ///          can't be written; what the readers throw for a header or text that is not right.
+  explicit MatrixBlocks(std::string const& path, MatrixBlocksOptions const& options = {});
+  ~MatrixBlocks();
+  MatrixBlocks(MatrixBlocks&&) noexcept;
+  MatrixBlocks& operator=(MatrixBlocks&&) noexcept;
+
+  std::int64_t order() const;
+  /// For people: "NumPy <f8, Fortran order", ...
+  std::string const& format() const;
+  /// Whether only the lower triangle is in the file: above the diagonal `read` finds zeros.
+  bool is_lower() const;
+  std::uint64_t file_bytes() const;
+  /// Of the scratch file; 0: there is none.
+  std::uint64_t scratch_bytes() const;
+
+  /// A(i, j) = the matrix's (row + i, col + j), also from several threads at once.
+  ///
+  /// Throws   ShapeError if the block is not inside the matrix; IoError with errno's text, or if the
+  ///          file has become shorter.
+  void read(std::int64_t row, std::int64_t col, HostBlock const& A) const;
+
+  /// Read all once and compare the triangles.
+  ///
+  /// Memory   two blocks of block_size^2 numbers.
+  /// Throws   IoError "path: the matrix is not symmetric" with the 1-based place and both values if a
+  ///          pair differs by more than 16 eps sqrt(|a_ii a_jj|) (numbers that are not finite are
+  ///          passed over); ValueError if block_size < 1; what `read` throws.
+  void require_symmetric(std::int64_t block_size = 1024) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace strata
+
+#endif

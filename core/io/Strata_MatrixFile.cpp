@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_Errors.hpp>
+#include <core/io/Strata_ByteSource.hpp>
+#include <core/io/Strata_MatrixBlocks.hpp>
+#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/Strata_MatrixMarket.hpp>
+#include <core/io/Strata_Npy.hpp>
+#include <core/io/detail/Strata_ColumnsStream.hpp>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace strata {
+
+namespace {
+
+// What the ending of a file's name promises.
+std::optional<MatrixFileFormat> promised(std::string_view path) {
+  if (path.ends_with(".mtx") || path.ends_with(".mtx.gz")) return MatrixFileFormat::MatrixMarket;
+  if (path.ends_with(".npy")) return MatrixFileFormat::Npy;
+  if (path.ends_with(".csv") || path.ends_with(".txt")) return MatrixFileFormat::Columns;
+  return {};
+}
+
+char const* name_of(MatrixFileFormat format) {
+  switch (format) {
+    case MatrixFileFormat::MatrixMarket:
+      return "a Matrix Market file";
+    case MatrixFileFormat::Npy:
+      return "a .npy file of NumPy";
+    case MatrixFileFormat::Columns:
+      return "columns of numbers";
+    case MatrixFileFormat::Raw:
+      break;
+  }
+  return "raw numbers";
+}
+
+// What the first bytes tell; text that is not Matrix Market can be anything.
+std::optional<MatrixFileFormat> shown(std::string const& path) {
+  char bytes[4] = {};
+  std::size_t const got = strata::FileSource(path).read_at(0, bytes, sizeof bytes);
+  std::string_view const first(bytes, got);
+  if (first.starts_with('\x93')) return MatrixFileFormat::Npy;
+  STRATA_REQUIRE(IoError, !first.starts_with("PK\x03\x04"), path,
+                 ": an archive (.npz, .zip); write the one array in it with numpy.save as .npy");
+  bool const is_market = strata::is_gzip(bytes, got) || first.starts_with("%%");
+  if (is_market) return MatrixFileFormat::MatrixMarket;
+  std::error_code error;
+  if (std::filesystem::exists(path + ".json", error)) return MatrixFileFormat::Raw;
+  return {};
+}
+
+HostMatrix read_raw(std::string const& path, ReadOptions const& options) {
+  MatrixBlocks const blocks(path);
+  auto const A = allocate_host_matrix("strata::read_matrix", blocks.order(), blocks.order(),
+                                      options.max_bytes);
+  blocks.read(0, 0, A);
+  return A;
+}
+
+// What is wrong with the matrix is wrong with the file: name it.
+template <class Read>
+HostMatrix blame_file(std::string const& path, Read const& read) {
+  try {
+    return read();
+  } catch (ShapeError const& error) {
+    throw IoError(path + ": " + error.what());
+  } catch (ValueError const& error) {
+    throw IoError(path + ": " + error.what());
+  }
+}
+
+HostMatrix read(std::string const& path, MatrixFileFormat format, ReadOptions const& options) {
+  switch (format) {
+    case MatrixFileFormat::Npy:
+      return read_npy(path, options).values;
+    case MatrixFileFormat::Raw:
+      return read_raw(path, options);
+    case MatrixFileFormat::Columns:
+      return detail::read_columns(*strata::open_source(path, options), options);
+    case MatrixFileFormat::MatrixMarket:
+      break;
+  }
+  return to_dense(read_matrix_market(path, options), options);
+}
+
+}  // namespace
+
+MatrixFileFormat matrix_file_format(std::string const& path) {
+  auto const by_name = promised(path), by_content = shown(path);
+  bool const agree =
+      !by_name || !by_content || *by_name == *by_content || *by_content == MatrixFileFormat::Raw;
+  STRATA_REQUIRE(IoError, agree, path, ": by its name ", name_of(*by_name), ", by its content ",
+                 name_of(*by_content), ": rename it");
+  STRATA_REQUIRE(IoError, by_content || by_name != MatrixFileFormat::Npy, path,
+                 ": by its name a .npy file of NumPy, but it does not begin as one");
+  return by_content ? *by_content : by_name.value_or(MatrixFileFormat::MatrixMarket);
+}
+
+HostMatrix read_matrix(std::string const& path, ReadOptions const& options) {
+  auto const format = matrix_file_format(path);
+  return blame_file(path, [&] { return read(path, format, options); });
+}
+
+HostMatrix read_symmetric_matrix(std::string const& path, ReadOptions const& options) {
+  auto const format = matrix_file_format(path);
+  return blame_file(path, [&] {
+    if (format == MatrixFileFormat::MatrixMarket)
+      return to_dense_symmetric(read_matrix_market(path, options), options);
+    auto const A = read(path, format, options);
+    symmetrize(A);
+    return A;
+  });
+}
+
+void require_matrix_name(std::string const& path) {
+  STRATA_REQUIRE(ValueError, promised(path), path,
+                 ": no format is known by this name; a matrix is written as .npy, .mtx, .mtx.gz, "
+                 ".csv or .txt");
+}
+
+void write_matrix(std::string const& path, ConstHostMatrix const& A) {
+  require_matrix_name(path);
+  switch (*promised(path)) {
+    case MatrixFileFormat::Npy:
+      return write_npy(path, A, {.rank = A.extent(1) == 1 ? 1 : 2});
+    case MatrixFileFormat::MatrixMarket: {
+      auto const how = path.ends_with(".gz") ? Compression::Gzip : Compression::None;
+      return write_matrix_market(path, A, {.compression = how});
+    }
+    default:
+      break;
+  }
+  strata::AtomicFile file(path);
+  detail::write_columns(file, A, path.ends_with(".csv") ? ',' : ' ');
+}
+
+}  // namespace strata

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_MATRIX_FILE_HPP
+#define STRATA_MATRIX_FILE_HPP
+
+#include <core/io/Strata_HostMatrix.hpp>
+
+#include <string>
+
+namespace strata {
+
+/// What the file of a matrix holds.
+enum class MatrixFileFormat {
+  MatrixMarket,  ///< plain or gzip
+  Npy,
+  Raw,      ///< numbers that a sidecar PATH.json describes, see `MatrixBlocks`
+  Columns,  ///< text: a row of the matrix on each line, its numbers separated by commas or blanks
+};
+
+/// What a file holds, by its first bytes and, of text columns, by its name.
+///
+/// Result   columns only if the name ends in .csv or .txt; what is not told is taken for Matrix Market,
+///          whose reader says what is wrong with it.
+/// Throws   IoError "path: ..." if the name promises another format than the first bytes show (.npy,
+///          .mtx, .mtx.gz, .csv, .txt), or if it is an archive (.npz).
+MatrixFileFormat matrix_file_format(std::string const& path);
+
+/// Read a dense matrix from a file of any of the formats.
+///
+/// Result   the whole matrix, zeros included; a vector is n x 1. Of text columns, lines that are blank or
+///          begin with # are passed over.
+/// Throws   IoError "path...", MemoryError: see `matrix_file_format`, `read_matrix_market`, `to_dense`,
+///          `read_npy` and `MatrixBlocks`; of text columns IoError "path:line: ..." for what is no
+///          finite number in the range of fp64, and for lines of unlike length.
+HostMatrix read_matrix(std::string const& path, ReadOptions const& options = {});
+
+/// As `read_matrix`, for a matrix that must be symmetric: by its header, or by its numbers up to
+/// rounding (then the lower triangle counts, see `symmetrize`).
+///
+/// Throws   also IoError "path: ..." if it is not square or not symmetric, with the place and the
+/// values.
+HostMatrix read_symmetric_matrix(std::string const& path, ReadOptions const& options = {});
+
+/// Write a dense matrix in the format that the file's name says: .npy (one column as a vector), .mtx
+/// or .mtx.gz (a Matrix Market array), .csv (commas) or .txt (blanks).
+///
+/// Result   numbers that read back to the same bits. The file appears whole or not at all.
+/// Throws   ValueError as `require_matrix_name`; see `write_npy` and `write_matrix_market`.
+void write_matrix(std::string const& path, ConstHostMatrix const& A);
+
+/// Throws   ValueError if `write_matrix` knows no format for the file's name.
+void require_matrix_name(std::string const& path);
+
+}  // namespace strata
+
+#endif

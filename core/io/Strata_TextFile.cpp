@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/io/Strata_ByteSink.hpp>
+#include <core/io/Strata_TextFile.hpp>
+
+namespace strata {
+
+void write_text_file(std::string const& path, std::string_view text) {
+  strata::AtomicFile file(path);
+  file.write(text.data(), text.size());
+  file.finish();
+}
+
+}  // namespace strata

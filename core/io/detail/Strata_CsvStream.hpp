@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_CSV_STREAM_HPP
+#define STRATA_CSV_STREAM_HPP
+
+#include <core/io/Strata_ByteSink.hpp>
+#include <core/io/Strata_ByteSource.hpp>
+#include <core/io/Strata_Csv.hpp>
+
+namespace strata::detail {
+
+/// The reader and writer of Strata_Csv.hpp over any bytes (fuzz targets use memory).
+Stations read_stations(ByteSource& source, ReadOptions const& options);
+Stations read_places(ByteSource& source, ReadOptions const& options);
+void write_stations(ByteSink& sink, Stations const& stations);
+
+}  // namespace strata::detail
+
+#endif

@@ -1,0 +1,368 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <dense/refine/detail/Strata_BlockVectors.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace strata::dense::detail {
+
+template <class Exec>
+void BlockVectors<Exec>::reserve(std::int64_t cols, std::int64_t steps) {
+  using strata::allocate, strata::allocate_on_host;
+  std::string const label = "strata::dense::refine::";
+  auto const moments = static_cast<std::size_t>(chunks_ * cols);
+  if (moments > moments_.extent(0)) {
+    moments_ = allocate<decltype(moments_)>(exec_, label + "moments", moments);
+    host_moments_ = allocate_on_host<decltype(host_moments_)>(label + "moments_host", moments);
+  }
+  auto const products = static_cast<std::size_t>(chunks_ * cols * steps);
+  if (products <= products_.extent(0) && arena_.extent(0) > 0) return;
+  exec_.fence("strata::dense::refine::reserve");
+  products_ = allocate<Coefficients>(exec_, label + "products", products);
+  host_products_ = allocate_on_host<decltype(host_products_)>(label + "products_host", products);
+  auto const arena = static_cast<std::size_t>(8 * cols + 2 * cols * steps);
+  arena_ = allocate<Coefficients>(exec_, label + "coefficients", arena);
+  host_arena_ = allocate_on_host<decltype(host_arena_)>(label + "coefficients_host", arena);
+  used_ = 0;
+}
+
+template <class Exec>
+auto BlockVectors<Exec>::indices(std::vector<std::int64_t> const& list) const -> Indices {
+  auto const result = strata::allocate<Indices>(exec_, "strata::dense::refine::index", list.size());
+  Kokkos::View<std::int64_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
+      list.data(), list.size());
+  Kokkos::deep_copy(exec_, result, host);
+  exec_.fence("strata::dense::refine::index");
+  return result;
+}
+
+// The host's copy must stay as it is until the transfer is over: after a fence all room is free
+// again.
+template <class Exec>
+auto BlockVectors<Exec>::upload(Scalars const& values) -> Coefficients {
+  if (used_ + values.size() > arena_.extent(0)) {
+    exec_.fence("strata::dense::refine::upload");
+    used_ = 0;
+  }
+  std::pair const range(used_, used_ + values.size());
+  used_ = range.second;
+  auto const host = Kokkos::subview(host_arena_, range);
+  std::copy(values.begin(), values.end(), host.data());
+  Coefficients const device = Kokkos::subview(arena_, range);
+  Kokkos::deep_copy(exec_, device, host);
+  return device;
+}
+
+template <class Exec>
+auto BlockVectors<Exec>::fetch_products(std::int64_t count) -> Scalars {
+  std::pair const range(std::int64_t(0), chunks_ * count);
+  Kokkos::deep_copy(exec_, Kokkos::subview(host_products_, range),
+                    Kokkos::subview(products_, range));
+  exec_.fence("strata::dense::refine::products");
+  used_ = 0;
+  Scalars result(count, 0.0);
+  for (std::int64_t k = 0; k < count; ++k)
+    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk)
+      result[k] += host_products_(chunk + chunks_ * k);
+  return result;
+}
+
+template <class Exec>
+template <class Body>
+void BlockVectors<Exec>::for_each(char const* label, std::int64_t cols, Body const& body) {
+  auto const rows = rows_, chunks = chunks_;
+  Kokkos::parallel_for(
+      label, Policy(exec_, static_cast<int>(chunks * cols), Kokkos::AUTO),
+      KOKKOS_LAMBDA(Team const& team) {
+        Chunk const chunk(team.league_rank(), chunks, rows);
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, chunk.first, chunk.last),
+                             [&](std::int64_t i) { body(i, chunk.column); });
+      });
+}
+
+template <class Exec>
+template <class Result, class Body>
+std::vector<Result> BlockVectors<Exec>::reduce(char const* label, std::int64_t cols,
+                                               Body const& body) {
+  static_assert(sizeof(Result) <= sizeof(MomentsOfBoth));
+  auto const rows = rows_, chunks = chunks_;
+  auto* const partial = reinterpret_cast<Result*>(moments_.data());
+  Kokkos::parallel_for(
+      label, Policy(exec_, static_cast<int>(chunks * cols), Kokkos::AUTO),
+      KOKKOS_LAMBDA(Team const& team) {
+        Chunk const chunk(team.league_rank(), chunks, rows);
+        Result total;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, chunk.first, chunk.last),
+            [&](std::int64_t i, Result& moments) { body(i, chunk.column, moments); },
+            Kokkos::Sum<Result>(total));
+        Kokkos::single(Kokkos::PerTeam(team),
+                       [&] { partial[chunk.number + chunks * chunk.column] = total; });
+      });
+  constexpr std::size_t bytes = sizeof(Result);
+  constexpr std::int64_t in_one = sizeof(MomentsOfBoth) / bytes;
+  std::pair const range(std::int64_t(0), (chunks * cols + in_one - 1) / in_one);
+  Kokkos::deep_copy(exec_, Kokkos::subview(host_moments_, range), Kokkos::subview(moments_, range));
+  exec_.fence("strata::dense::refine::moments");
+  used_ = 0;
+  auto const* const found = reinterpret_cast<Result const*>(host_moments_.data());
+  std::vector<Result> result(cols);
+  for (std::int64_t c = 0; c < cols; ++c)
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) result[c] += found[chunk + chunks * c];
+  return result;
+}
+
+template <class Exec>
+void BlockVectors<Exec>::fill(Block const& A, double value) {
+  for_each(
+      "strata::dense::refine::fill", A.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) { A(i, c) = value; });
+}
+
+// The bits of (seed, c, i) are mixed by the finaliser of MurmurHash3, one round per word.
+template <class Exec>
+void BlockVectors<Exec>::random_signs(std::uint64_t seed, double value, Block const& A) {
+  for_each(
+      "strata::dense::log_determinant::random_signs", A.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        std::uint64_t bits = 0;
+        for (auto const word :
+             {seed, static_cast<std::uint64_t>(c), static_cast<std::uint64_t>(i)}) {
+          bits += word + 0x9e3779b97f4a7c15u;
+          bits = (bits ^ (bits >> 33)) * 0xff51afd7ed558ccdu;
+          bits = (bits ^ (bits >> 33)) * 0xc4ceb9fe1a85ec53u;
+          bits ^= bits >> 33;
+        }
+        A(i, c) = bits & 1u ? value : -value;
+      });
+}
+
+template <class Exec>
+void BlockVectors<Exec>::unit_vectors(Block const& A) {
+  for_each(
+      "strata::dense::log_determinant::unit_vectors", A.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) { A(i, c) = i == c ? 1 : 0; });
+}
+
+template <class Exec>
+std::vector<Moments> BlockVectors<Exec>::norms(Scalars const& s, Block const& X) {
+  auto const factor = upload(s);
+  return reduce(
+      "strata::dense::refine::norms", X.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
+        double const x = factor(c) * X(i, c);
+        m.sum[0] += x * x;
+        m.see(0, x);
+      });
+}
+
+template <class Exec>
+std::vector<MomentsOfBoth> BlockVectors<Exec>::magnitudes(Block const& B, Scaling const& d,
+                                                          double u) {
+  bool const scaled = d.extent(0) > 0;
+  double const lift = std::ldexp(1.0, lift_exponent);
+  return reduce<MomentsOfBoth>(
+      "strata::dense::refine::magnitudes", B.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, MomentsOfBoth& m) {
+        double const b = B(i, c);
+        m.refined.see(0, b);
+        double const by = scaled ? u / d(i) : 1;
+        m.given.see(0, b * by);
+        m.given.see(1, lift * b * by);
+      });
+}
+
+template <class Exec>
+std::vector<MomentsOfBoth> BlockVectors<Exec>::residual(Scalars const& s, Block const& B,
+                                                        Indices const& index, Block const& W,
+                                                        Block const& R, Scaling const& d,
+                                                        double u) {
+  auto const factor = upload(s);
+  if (d.extent(0) > 0)
+    return reduce<MomentsOfBoth>(
+        "strata::dense::refine::residual", R.extent(1),
+        KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, MomentsOfBoth& m) {
+          double const w = W(i, c), r = factor(c) * B(i, index(c)) - R(i, c);
+          R(i, c) = r;
+          m.refined.see(0, r);
+          m.refined.see(1, w);
+          double const given_r = r * (u / d(i)), given_w = w * d(i) / u;
+          m.given.sum[0] += Kokkos::abs(given_r);
+          m.given.sum[1] += Kokkos::abs(given_w);
+          m.given.see(0, given_r);
+          m.given.see(1, given_w);
+        });
+  auto const found = reduce(
+      "strata::dense::refine::residual", R.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
+        double const w = W(i, c), r = factor(c) * B(i, index(c)) - R(i, c);
+        R(i, c) = r;
+        m.sum[0] += Kokkos::abs(r);
+        m.sum[1] += Kokkos::abs(w);
+        m.see(0, r);
+        m.see(1, w);
+      });
+  std::vector<MomentsOfBoth> result;
+  for (Moments const& m : found) result.push_back({m, m});
+  return result;
+}
+
+template <class Exec>
+void BlockVectors<Exec>::gather(Scalars const& s, Block const& X, Indices const& index,
+                                Block const& W) {
+  auto const factor = upload(s);
+  for_each(
+      "strata::dense::refine::gather", W.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) { W(i, c) = factor(c) * X(i, index(c)); });
+}
+
+template <class Exec>
+void BlockVectors<Exec>::scatter(Scalars const& s, Block const& W, Block const& X,
+                                 Indices const& index) {
+  auto const factor = upload(s);
+  for_each(
+      "strata::dense::refine::scatter", W.extent(1), KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        if (factor(c) != 0) X(i, index(c)) = factor(c) * W(i, c);
+      });
+}
+
+template <class Exec>
+void BlockVectors<Exec>::compact(Indices const& from, Block const& A) {
+  Kokkos::parallel_for(
+      "strata::dense::refine::compact",
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec_, 0, rows_),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        for (std::size_t c = 0; c < from.extent(0); ++c) A(i, c) = A(i, from(c));
+      });
+}
+
+template <class Exec>
+void BlockVectors<Exec>::scale(Scalars const& s, Block const& X, Block const& Y) {
+  auto const factor = upload(s);
+  for_each(
+      "strata::dense::refine::scale", X.extent(1), KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        Y(i, c) = factor(c) != 0 ? factor(c) * X(i, c) : 0;
+      });
+}
+
+template <class Exec>
+void BlockVectors<Exec>::scale(Scalars const& s, Scalars const& t, Block const& X, Block const& Y,
+                               Block const& Z) {
+  auto const first = upload(s), second = upload(t);
+  for_each(
+      "strata::dense::refine::scale", X.extent(1), KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        double const x = X(i, c);
+        Y(i, c) = first(c) != 0 ? first(c) * x : 0;
+        Z(i, c) = second(c) != 0 ? second(c) * x : 0;
+      });
+}
+
+template <class Exec>
+void BlockVectors<Exec>::correct(Scalars const& s, Block const& D, Scalars const& t,
+                                 Scaling const& d, Block const& W) {
+  auto const cols = static_cast<std::int64_t>(s.size());
+  Scalars both(s);
+  both.insert(both.end(), t.begin(), t.end());
+  auto const factor = upload(both);
+  bool const scaled = d.extent(0) > 0;
+  for_each(
+      "strata::dense::refine::correct", cols, KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        if (factor(c) == 0) return;
+        double const w = W(i, c) + factor(c) * D(i, c), out = factor(cols + c);
+        double const by = scaled ? d(i) : 1, x = by * (out * w);
+        W(i, c) = Kokkos::isfinite(x) ? x / by / out : w;
+      });
+}
+
+template <class Exec>
+void BlockVectors<Exec>::direction(Scalars const& s, Block const& Z, Scalars const& t,
+                                   Block const& P) {
+  auto const first = upload(s), second = upload(t);
+  for_each(
+      "strata::dense::refine::direction", P.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        double const step = first(c) != 0 ? first(c) * Z(i, c) : 0;
+        P(i, c) = second(c) != 0 ? step + second(c) * P(i, c) : step;
+      });
+}
+
+template <class Exec>
+std::vector<Moments> BlockVectors<Exec>::dot(Block const& X, Block const& Y, Block const& Z) {
+  return reduce(
+      "strata::dense::refine::dot", Z.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
+        m.sum[0] += X(i, c) * Z(i, c);
+        m.sum[1] += Y(i, c) * Z(i, c);
+      });
+}
+
+template <class Exec>
+std::vector<Moments> BlockVectors<Exec>::advance(Scalars const& s, Block const& P, Block const& Q,
+                                                 Block const& D, Block const& R) {
+  auto const factor = upload(s);
+  return reduce(
+      "strata::dense::refine::advance", R.extent(1),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
+        double r = R(i, c);
+        if (factor(c) != 0) {
+          D(i, c) += factor(c) * P(i, c);
+          R(i, c) = r -= factor(c) * Q(i, c);
+        }
+        m.sum[0] += r * r;
+        m.see(0, r);
+      });
+}
+
+template <class Exec>
+auto BlockVectors<Exec>::project(Basis const& V, std::int64_t steps, Block const& W) -> Scalars {
+  auto const rows = rows_, chunks = chunks_;
+  auto const cols = static_cast<std::int64_t>(W.extent(1));
+  auto const partial = products_;
+  Kokkos::parallel_for(
+      "strata::dense::refine::project",
+      Policy(exec_, static_cast<int>(chunks * cols), Kokkos::AUTO),
+      KOKKOS_LAMBDA(Team const& team) {
+        Chunk const chunk(team.league_rank(), chunks, rows);
+        auto const c = chunk.column;
+        for (std::int64_t k = 0; k < steps; ++k) {
+          double total = 0;
+          Kokkos::parallel_reduce(
+              Kokkos::TeamThreadRange(team, chunk.first, chunk.last),
+              [&](std::int64_t i, double& sum) { sum += V(i, c, k) * W(i, c); }, total);
+          Kokkos::single(Kokkos::PerTeam(team),
+                         [&] { partial(chunk.number + chunks * (k + steps * c)) = total; });
+        }
+      });
+  return fetch_products(steps * cols);
+}
+
+// Basis vectors outside, the rows of a chunk inside: the chunk of W stays in cache.
+template <class Exec>
+void BlockVectors<Exec>::combine(double s, Basis const& V, std::int64_t steps, Scalars const& y,
+                                 Block const& W) {
+  auto const factor = upload(y);
+  auto const rows = rows_, chunks = chunks_;
+  auto const cols = static_cast<std::int64_t>(W.extent(1));
+  Kokkos::parallel_for(
+      "strata::dense::refine::combine",
+      Policy(exec_, static_cast<int>(chunks * cols), Kokkos::AUTO),
+      KOKKOS_LAMBDA(Team const& team) {
+        Chunk const chunk(team.league_rank(), chunks, rows);
+        auto const c = chunk.column;
+        for (std::int64_t k = 0; k < steps; ++k) {
+          double const a = s * factor(k + steps * c);
+          if (a == 0) continue;
+          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, chunk.first, chunk.last),
+                               [&](std::int64_t i) { W(i, c) += a * V(i, c, k); });
+        }
+      });
+}
+
+#define STRATA_INSTANTIATE(Exec) template class BlockVectors<Exec>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::dense::detail

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DENSE_DETAIL_BLOCK_VECTORS_HPP
+#define STRATA_DENSE_DETAIL_BLOCK_VECTORS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace strata::dense::detail {
+
+/// What one pass over a column gathers: two sums and two largest magnitudes, in which NaN sticks.
+struct Moments {
+  double sum[2] = {0, 0};
+  double max[2] = {0, 0};
+
+  KOKKOS_INLINE_FUNCTION void see(int q, double value) { raise(max[q], Kokkos::abs(value)); }
+  KOKKOS_INLINE_FUNCTION Moments& operator+=(Moments const& other) {
+    for (int q = 0; q < 2; ++q) {
+      sum[q] += other.sum[q];
+      raise(max[q], other.max[q]);
+    }
+    return *this;
+  }
+
+ private:
+  KOKKOS_INLINE_FUNCTION static void raise(double& largest, double value) {
+    if (!(value <= largest) && largest == largest) largest = value;
+  }
+};
+
+/// The moments of a column in two systems: (D A D) (D^-1 X) = D B, which is refined, and A X = B.
+struct MomentsOfBoth {
+  Moments refined, given;
+
+  KOKKOS_INLINE_FUNCTION MomentsOfBoth& operator+=(MomentsOfBoth const& other) {
+    refined += other.refined;
+    given += other.given;
+    return *this;
+  }
+};
+
+}  // namespace strata::dense::detail
+
+template <>
+struct Kokkos::reduction_identity<strata::dense::detail::Moments> {
+  KOKKOS_FORCEINLINE_FUNCTION static strata::dense::detail::Moments sum() { return {}; }
+};
+template <>
+struct Kokkos::reduction_identity<strata::dense::detail::MomentsOfBoth> {
+  KOKKOS_FORCEINLINE_FUNCTION static strata::dense::detail::MomentsOfBoth sum() { return {}; }
+};
+
+namespace strata::dense::detail {
+
+/// The rows of one column that a team takes.
+struct Chunk {
+  static constexpr std::int64_t rows = 4096;
+
+  std::int64_t column, number, first, last;
+
+  KOKKOS_INLINE_FUNCTION Chunk(std::int64_t rank, std::int64_t chunks, std::int64_t n)
+      : column(rank / chunks),
+        number(rank % chunks),
+        first(number * rows),
+        last(first + rows < n ? first + rows : n) {}
+};
+
+/// Kernels on blocks of columns, each column with its own coefficient, on one instance.
+///
+/// A team takes one chunk; partial sums come to the host in one copy and are added
+/// there in a fixed order, so results don't depend on scheduling. A coefficient of 0 means that the
+/// column is left out, whatever NaN it holds. Kernels that return something fence; the others are
+/// only enqueued.
+template <class Exec>
+class BlockVectors {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+  using Block = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
+  using Basis = Kokkos::View<double***, Kokkos::LayoutLeft, MemorySpace>;  ///< row, column, step
+  using Indices = Kokkos::View<std::int64_t*, MemorySpace>;
+  using Scalars = std::vector<double>;  ///< one per column, or step + column * steps
+  using Scaling = Kokkos::View<double const*, MemorySpace>;
+
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  using Team = typename Policy::member_type;
+
+  /// For blocks of `rows` x up to `cols` and products with up to `steps` basis vectors.
+  BlockVectors(Exec const& exec, std::int64_t rows, std::int64_t cols, std::int64_t steps = 1)
+      : exec_(exec), rows_(rows), chunks_((rows + Chunk::rows - 1) / Chunk::rows) {
+    reserve(cols, steps);
+  }
+
+  /// Room for reductions of `cols` columns and `steps` basis vectors.
+  void reserve(std::int64_t cols, std::int64_t steps);
+
+  Block allocate(std::string const& label, std::int64_t cols) const {
+    return strata::allocate<Block>(exec_, label, rows_, cols);
+  }
+  Basis allocate(std::string const& label, std::int64_t cols, std::int64_t steps) const {
+    return strata::allocate<Basis>(exec_, label, rows_, cols, steps);
+  }
+  /// A list of columns in device memory; fences.
+  Indices indices(std::vector<std::int64_t> const& list) const;
+
+  // clang-format off
+  void fill(Block const& A, double value);
+  /// a(i, c) = +-value, a fair coin that depends on (seed, i, c) only
+  void random_signs(std::uint64_t seed, double value, Block const& A);
+  /// The first columns of the identity
+  void unit_vectors(Block const& A);
+  /// sum[0] = sum (s x)^2, max[0] = max |s x|
+  std::vector<Moments> norms(Scalars const& s, Block const& X);
+  static constexpr int lift_exponent = 200;
+  /// max[0] = max |b|;  as given max |u b / d|;  an empty d: both are the same;  as given max[1] = 2^lift_exponent
+  /// max[0], in which no bit of a subnormal number is lost
+  std::vector<MomentsOfBoth> magnitudes(Block const& B, Scaling const& d, double u);
+  /// R = s B(:, index) - R;  sum[0], max[0] of |r|;  sum[1], max[1] of |w|;  as given the same of u r / d and d w / u;
+  /// an empty d: both are the same
+  std::vector<MomentsOfBoth> residual(Scalars const& s, Block const& B, Indices const& index, Block const& W, Block const& R, Scaling const& d, double u);
+  /// W = s X(:, index)
+  void gather(Scalars const& s, Block const& X, Indices const& index, Block const& W);
+  /// X(:, index) = s W
+  void scatter(Scalars const& s, Block const& W, Block const& X, Indices const& index);
+  /// A(:, c) = A(:, from(c)) for ascending c; from(c) >= c
+  void compact(Indices const& from, Block const& A);
+  /// Y = s X;  Y may be X
+  void scale(Scalars const& s, Block const& X, Block const& Y);
+  /// Y = s X, Z = t X;  Y may be X
+  void scale(Scalars const& s, Scalars const& t, Block const& X, Block const& Y, Block const& Z);
+  /// W += s D, rounded to where the numbers d (t W), which leave the refinement, are exact in fp64 or overflow; an empty
+  /// d: t W
+  void correct(Scalars const& s, Block const& D, Scalars const& t, Scaling const& d, Block const& W);
+  /// P = s Z + t P
+  void direction(Scalars const& s, Block const& Z, Scalars const& t, Block const& P);
+  /// sum[0] = x'z, sum[1] = y'z
+  std::vector<Moments> dot(Block const& X, Block const& Y, Block const& Z);
+  /// D += s P, R -= s Q;  sum[0] = r'r, max[0] = max |r|
+  std::vector<Moments> advance(Scalars const& s, Block const& P, Block const& Q, Block const& D, Block const& R);
+  /// V^T W, of the first `steps` vectors
+  Scalars project(Basis const& V, std::int64_t steps, Block const& W);
+  /// W += s V y, of the first `steps` vectors
+  void combine(double s, Basis const& V, std::int64_t steps, Scalars const& y, Block const& W);
+  // clang-format on
+
+  /// body(i, c) for each entry of `cols` columns.
+  template <class Body>
+  void for_each(char const* label, std::int64_t cols, Body const& body);
+  /// body(i, c, moments) for each entry; the moments of each column. Fences.
+  template <class Result = Moments, class Body>
+  std::vector<Result> reduce(char const* label, std::int64_t cols, Body const& body);
+
+ private:
+  using HostSpace =
+      std::conditional_t<Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible,
+                         Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
+  using Coefficients = Kokkos::View<double*, MemorySpace>;
+
+  Coefficients upload(Scalars const& values);
+  Scalars fetch_products(std::int64_t count);
+
+  Exec exec_;
+  std::int64_t rows_, chunks_;
+  Kokkos::View<MomentsOfBoth*, MemorySpace> moments_;  // chunk + chunks * column
+  Kokkos::View<MomentsOfBoth*, HostSpace> host_moments_;
+  Coefficients products_;  // chunk + chunks * (step + steps * column)
+  Kokkos::View<double*, HostSpace> host_products_;
+  Coefficients arena_;  // coefficients of kernels enqueued since the last fence
+  Kokkos::View<double*, HostSpace> host_arena_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace strata::dense::detail
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_CONVERGENCE_HPP
+#define STRATA_DETAIL_CONVERGENCE_HPP
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/detail/Strata_BlockVectors.hpp>
+#include <limits>
+
+namespace strata::dense::detail {
+
+/// The larger, and NaN if one is.
+inline double worst(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+
+/// The error of one iterate of one column.
+struct Quality {
+  double r_max = 0, x_max = 0;  ///< of the system that is refined
+  double r_sum = 0, x_sum = 0;  ///< of the system as given
+  double backward_error = 1;    ///< as given; of x = 0, where all begins
+  double refined_error = 1;     ///< the backward error of the system that is refined
+  double excess = std::numeric_limits<double>::infinity();     ///< over the goal; <= 1: reached
+  double shortfall = std::numeric_limits<double>::infinity();  ///< of the least; <= 1: converged
+
+  bool converged() const { return shortfall <= 1; }
+  bool as_good_as(Quality const& other) const {
+    return converged() == other.converged() ? excess <= other.excess : converged();
+  }
+};
+
+/// A right-hand side on its way; what is refined is A (2^-exponent x) = 2^-exponent b.
+struct Column {
+  std::int64_t index = 0;
+  int exponent = 0;
+  double b_max = 0, given_b_max = 0;  ///< scaled
+  Quality now, best;
+  double before = std::numeric_limits<double>::infinity();  ///< excess before the last outer step
+  double reference = std::numeric_limits<double>::infinity();  ///< excess when it was last halved
+  int idle_steps = 0;                                          ///< outer steps since
+  std::int64_t iterations = 0;
+  bool broken = false, stagnated = false;  ///< in the present phase
+  bool failed = false;                     ///< b or ||A|| is not finite
+
+  /// There is nothing left to gain, or to need.
+  bool perfect() const { return best.excess <= 1; }
+  bool converged() const { return best.converged(); }
+  bool at_its_best() const { return now.as_good_as(best); }
+  /// Before the first step, and before the first of another method.
+  void begin_phase() {
+    reference = now.excess;
+    idle_steps = 0;
+    broken = stagnated = false;
+  }
+  void end_step(int stagnation_steps) {
+    bool const halved = now.excess <= reference / 2 && std::isfinite(now.excess);  // x = 0: not
+    idle_steps = halved ? 0 : idle_steps + 1;
+    if (halved) reference = now.excess;
+    stagnated = idle_steps >= stagnation_steps;
+  }
+};
+
+/// The one place that decides what has converged.
+///
+/// The goal is a backward error within the tolerance, of the system that is refined and of the one that was given; with
+/// the default tolerance SLATE's threshold, too. The least is the goal where a tolerance was asked for; by default it is
+/// the tolerance for the system that is refined, and HPL's and SLATE's thresholds for the one that was given, whose rows
+/// may differ so much that fp64 reaches no more.
+class Convergence {
+ public:
+  Convergence(std::int64_t n, double norm, double given_norm, double asked)
+      : n_(static_cast<double>(n)),
+        norm_(norm),
+        given_norm_(given_norm),
+        by_default_(asked == 0),
+        tolerance_(by_default_ ? std::sqrt(n_) * 0x1p-52 : asked) {}
+
+  double tolerance() const { return tolerance_; }
+
+  /// The quality of x, of which `m` holds the moments of r = b - A x and x.
+  Quality judge(MomentsOfBoth const& m, double b_max, double given_b_max) const {
+    Quality q{m.refined.max[0], m.refined.max[1], m.given.sum[0], m.given.sum[1]};
+    q.refined_error = backward_error(m.refined, b_max, norm_);
+    q.backward_error = backward_error(m.given, given_b_max, given_norm_);
+    double const of_refined = q.refined_error / tolerance_,
+                 of_given = q.backward_error / tolerance_;
+    q.excess = q.shortfall = worst(of_refined, of_given);
+    if (!by_default_) return q;
+    double const slate = worst(slate_error(q.r_sum, q.x_sum) / slate_threshold, 0);
+    q.excess = worst(q.excess, slate);
+    q.shortfall = worst(worst(of_refined, slate), hpl_scaled(q.backward_error) / hpl_threshold);
+    return q;
+  }
+
+  /// Whether all columns together, with these worst errors, have converged.
+  bool holds(double refined_error, double given_error, double slate) const {
+    if (!by_default_) return refined_error <= tolerance_ && given_error <= tolerance_;
+    return refined_error <= tolerance_ && hpl_scaled(given_error) <= hpl_threshold &&
+           slate <= slate_threshold;
+  }
+
+  double hpl_scaled(double backward_error) const { return backward_error / (n_ * 0x1p-52); }
+  /// r and x: one-norms, of a column or of the whole.
+  double slate_error(double r, double x) const {
+    return r == 0 && !std::isnan(given_norm_) ? 0 : (r / given_norm_) / x / n_;
+  }
+
+ private:
+  static double backward_error(Moments const& m, double b_max, double norm) {
+    double const r = m.max[0], x = m.max[1];
+    return norm > 0 ? (r / norm) / (x + b_max / norm) : r / b_max;
+  }
+
+  double n_, norm_, given_norm_;
+  bool by_default_;
+  double tolerance_;
+};
+
+}  // namespace strata::dense::detail
+
+#endif

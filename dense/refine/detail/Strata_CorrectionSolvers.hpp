@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DENSE_DETAIL_CORRECTION_SOLVERS_HPP
+#define STRATA_DENSE_DETAIL_CORRECTION_SOLVERS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/detail/Strata_BlockVectors.hpp>
+#include <dense/refine/detail/Strata_LeastSquares.hpp>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace strata::dense::detail {
+
+/// e with |value| 2^-e in [1/2, 1), kept where 2^e and 2^-e are normal numbers; 0 for 0.
+inline int exponent_of(double value) {
+  int e = 0;
+  std::frexp(value, &e);
+  return std::clamp(e, -1000, 1000);
+}
+
+/// The power of two that brings `value` to magnitude 1.
+inline double normaliser(double value) { return std::ldexp(1.0, -exponent_of(value)); }
+
+/// What an inner solver is asked for, and did, in one column.
+struct Correction {
+  double target = 0;            ///< of ||r - A d||_2 / ||r||_2
+  std::int64_t budget = 0;      ///< applications of M^-1
+  std::int64_t iterations = 0;  ///< made
+  bool indefinite = false;      ///< p'Ap was negative in a direction p: A is not positive definite
+  bool broken = false;  ///< a direction was met in which A or M is not positive, or not finite
+};
+
+/// Preconditioned conjugate gradients on A D = R, all columns in lock step.
+///
+/// The update of the direction is Polak-Ribiere's: exact when M^-1 is a fixed symmetric matrix, and
+/// robust when it is only nearly one (Golub and Ye).
+template <class Exec>
+class ConjugateGradients {
+ public:
+  using Kernels = BlockVectors<Exec>;
+  using Block = typename Kernels::Block;
+  using Scalars = typename Kernels::Scalars;
+
+  ConjugateGradients(Kernels& kernels, RefinementOperators<Exec> const& operators,
+                     std::int64_t cols)
+      : kernels_(kernels),
+        operators_(operators),
+        P_(kernels.allocate("strata::dense::refine::P", cols)),
+        Q_(kernels.allocate("strata::dense::refine::Q", cols)),
+        Z_(kernels.allocate("strata::dense::refine::Z", cols)) {}
+
+  /// R: columns of magnitude 1, overwritten by what is left of them. D: the solution.
+  void solve(Block const& R, Block const& D, std::vector<Correction>& columns) {
+    auto const cols = columns.size();
+    auto const first = [&](Block const& A) {
+      return Block(Kokkos::subview(A, Kokkos::ALL, std::pair<std::size_t, std::size_t>(0, cols)));
+    };
+    Block const P = first(P_), Q = first(Q_), Z = first(Z_);
+    auto const start = kernels_.norms(Scalars(cols, 1.0), R);
+    Scalars scale(cols), goal(cols), rz(cols), alpha(cols, 0.0), beta(cols, 0.0);
+    std::vector<bool> live(cols);
+    for (std::size_t c = 0; c < cols; ++c) {
+      goal[c] = columns[c].target * columns[c].target * start[c].sum[0];
+      live[c] = start[c].sum[0] > goal[c] && columns[c].budget > 0;
+      scale[c] = live[c] ? normaliser(start[c].max[0]) : 0;
+    }
+    kernels_.fill(D, 0);
+    kernels_.fill(Q, 0);
+    while (std::ranges::find(live, true) != live.end()) {
+      kernels_.scale(scale, R, Z);
+      operators_.precondition(Z);  // z = M^-1 (scale r)
+      auto const products = kernels_.dot(R, Q, Z);
+      for (std::size_t c = 0; c < cols; ++c) {
+        if (!live[c]) continue;
+        ++columns[c].iterations;
+        double const new_rz = products[c].sum[0] / scale[c];
+        beta[c] = rz[c] > 0 ? -alpha[c] * (products[c].sum[1] / scale[c]) / rz[c] : 0;
+        rz[c] = new_rz;
+        if (!positive(new_rz)) stop(c, live, columns[c]);
+      }
+      for (std::size_t c = 0; c < cols; ++c) {
+        alpha[c] = live[c] ? 1 / scale[c] : 0;
+        if (!live[c]) beta[c] = 0;
+      }
+      kernels_.direction(alpha, Z, beta, P);  // p = z / scale + beta p
+      operators_.apply(P, Q);
+      auto const curvature = kernels_.dot(P, P, Q);
+      for (std::size_t c = 0; c < cols; ++c) {
+        columns[c].indefinite |= live[c] && curvature[c].sum[0] < 0;
+        if (live[c] && !positive(curvature[c].sum[0])) stop(c, live, columns[c]);
+        alpha[c] = live[c] ? rz[c] / curvature[c].sum[0] : 0;
+      }
+      auto const residual = kernels_.advance(alpha, P, Q, D, R);  // d += alpha p, r -= alpha q
+      for (std::size_t c = 0; c < cols; ++c) {
+        live[c] =
+            live[c] && residual[c].sum[0] > goal[c] && columns[c].iterations < columns[c].budget;
+        scale[c] = live[c] ? normaliser(residual[c].max[0]) : 0;
+      }
+    }
+  }
+
+ private:
+  static bool positive(double value) { return value > 0 && std::isfinite(value); }
+
+  static void stop(std::size_t c, std::vector<bool>& live, Correction& column) {
+    live[c] = false;
+    column.broken = true;
+  }
+
+  Kernels& kernels_;
+  RefinementOperators<Exec> const& operators_;
+  Block P_, Q_, Z_;
+};
+
+/// Flexible GMRES on A D = R, preconditioned from the right, one cycle; columns in lock step.
+///
+/// Orthogonalised by classical Gram-Schmidt twice. The vectors M^-1 v are kept, so M^-1 may change
+/// from one application to the next, and each may have a scale of its own: it cancels in y.
+template <class Exec>
+class FlexibleGmres {
+ public:
+  using Kernels = BlockVectors<Exec>;
+  using Block = typename Kernels::Block;
+  using Basis = typename Kernels::Basis;
+  using Scalars = typename Kernels::Scalars;
+
+  /// For up to `cols` columns at a time and cycles of `steps`.
+  FlexibleGmres(Kernels& kernels, RefinementOperators<Exec> const& operators, std::int64_t cols,
+                std::int64_t steps)
+      : kernels_(kernels),
+        operators_(operators),
+        V_(kernels.allocate("strata::dense::refine::V", cols, steps + 1)),
+        Z_(kernels.allocate("strata::dense::refine::MV", cols, steps)) {
+    kernels_.reserve(cols, steps + 1);
+  }
+
+  std::int64_t steps() const { return static_cast<std::int64_t>(Z_.extent(2)); }
+
+  /// R: columns of magnitude 1. D: the solution.
+  void solve(Block const& R, Block const& D, std::vector<Correction>& columns) {
+    std::size_t const chunk = Z_.extent(1);
+    kernels_.fill(D, 0);
+    for (std::size_t first = 0; first < columns.size(); first += chunk) {
+      std::size_t const last = std::min(first + chunk, columns.size());
+      std::pair const range(first, last);
+      cycle(Kokkos::subview(R, Kokkos::ALL, range), Kokkos::subview(D, Kokkos::ALL, range),
+            columns.data() + first, last - first);
+    }
+  }
+
+ private:
+  /// One column's least-squares problem and whether it still grows.
+  struct State {
+    HessenbergLeastSquares problem;
+    double goal;
+    bool live;
+  };
+
+  Block step(Basis const& A, std::int64_t k, std::size_t cols) const {
+    return Kokkos::subview(A, Kokkos::ALL, std::pair<std::size_t, std::size_t>(0, cols), k);
+  }
+
+  void cycle(Block const& R, Block const& D, Correction* columns, std::size_t cols) {
+    auto const size = kernels_.norms(Scalars(cols, 1.0), R);
+    std::vector<State> states;
+    Scalars to_v(cols), to_z(cols);
+    for (std::size_t c = 0; c < cols; ++c) {
+      double const beta = std::sqrt(size[c].sum[0]);
+      bool const live = beta > 0 && std::isfinite(beta) && columns[c].budget > 0;
+      states.push_back({HessenbergLeastSquares(beta), columns[c].target * beta, live});
+      to_v[c] = live ? 1 / beta : 0;
+      to_z[c] = live ? normaliser(size[c].max[0]) : 0;
+    }
+    kernels_.scale(to_v, to_z, R, step(V_, 0, cols), step(Z_, 0, cols));
+    auto const live = [](State const& state) { return state.live; };
+    for (std::int64_t k = 0; k < steps() && std::ranges::any_of(states, live); ++k) {
+      Block const W = step(V_, k + 1, cols), Z = step(Z_, k, cols);
+      operators_.precondition(Z);
+      operators_.apply(Z, W);
+      auto const [h, length] = orthogonalise(k + 1, W, cols);
+      for (std::size_t c = 0; c < cols; ++c) {
+        if (states[c].live) extend(states[c], h.data() + c * (k + 1), k + 1, length[c], columns[c]);
+        to_v[c] = states[c].live ? 1 / std::sqrt(length[c].sum[0]) : 0;
+        to_z[c] = states[c].live ? normaliser(length[c].max[0]) : 0;
+      }
+      if (k + 1 < steps()) kernels_.scale(to_v, to_z, W, W, step(Z_, k + 1, cols));
+    }
+    Scalars y;
+    std::size_t longest = 0;
+    for (State const& state : states) longest = std::max(longest, state.problem.size());
+    for (State const& state : states) {
+      auto const part = state.problem.solve(longest);
+      y.insert(y.end(), part.begin(), part.end());
+    }
+    kernels_.combine(1, Z_, static_cast<std::int64_t>(longest), y, D);  // d = Z y
+  }
+
+  /// W -= V V^T W, twice; the coefficients and what is left.
+  std::pair<Scalars, std::vector<Moments>> orthogonalise(std::int64_t steps, Block const& W,
+                                                         std::size_t cols) {
+    Scalars h = kernels_.project(V_, steps, W);
+    kernels_.combine(-1, V_, steps, h, W);
+    Scalars const again = kernels_.project(V_, steps, W);
+    kernels_.combine(-1, V_, steps, again, W);
+    for (std::size_t k = 0; k < h.size(); ++k) h[k] += again[k];
+    return {std::move(h), kernels_.norms(Scalars(cols, 1.0), W)};
+  }
+
+  static void extend(State& state, double const* h, std::int64_t steps, Moments const& rest,
+                     Correction& column) {
+    ++column.iterations;
+    double const below = std::sqrt(rest.sum[0]);
+    double size = below;
+    for (std::int64_t k = 0; k < steps; ++k) size = std::hypot(size, h[k]);
+    state.live = false;
+    column.broken = !std::isfinite(size);
+    if (column.broken) return;
+    state.problem.append(std::vector<double>(h, h + steps), below);
+    bool const complete = below <= 0x1p-52 * size;  // the Krylov space holds the solution
+    state.live =
+        !complete && state.problem.residual() > state.goal && column.iterations < column.budget;
+  }
+
+  Kernels& kernels_;
+  RefinementOperators<Exec> const& operators_;
+  Basis V_, Z_;
+};
+
+}  // namespace strata::dense::detail
+
+#endif

@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
+#include <dense/refine/detail/Strata_Equilibrate.hpp>
+#include <limits>
+
+namespace strata::dense::detail {
+
+namespace {
+
+constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+
+// The triangle that is read, as the lower one: element (i, j), i >= j.
+struct Triangle {
+  double const* a;
+  std::int64_t n, row_stride, col_stride;
+  KOKKOS_FUNCTION double operator()(std::int64_t i, std::int64_t j) const {
+    return a[i * row_stride + j * col_stride];
+  }
+};
+
+// The power of two nearest to 1 / sqrt(a) in the exponent; 1 where a is no positive number.
+KOKKOS_INLINE_FUNCTION double scaling_of(double a) {
+  if (!(a > 0) || !Kokkos::isfinite(a)) return 1;
+  int const exponent = static_cast<int>(Kokkos::floor(0.5 * Kokkos::log2(a) + 0.5));
+  std::uint64_t const bits = static_cast<std::uint64_t>(1023 - exponent) << 52;
+  return Kokkos::bit_cast<double>(bits);
+}
+
+template <class ExecutionSpace, class ScalingView>
+std::int64_t choose_scaling(ExecutionSpace const& exec, Triangle const& A, ScalingView const& d,
+                            double& smallest, double& largest) {
+  std::int64_t first_bad = none;
+  bool const keep = d.extent(0) > 0;
+  Kokkos::parallel_reduce(
+      "strata::dense::analyse::diagonal", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, A.n),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& bad, double& low, double& high) {
+        double const a = A(i, i), scaling = keep ? scaling_of(a) : 1;
+        if (keep) d(i) = scaling;
+        if (!(a > 0) && i < bad) bad = i;
+        low = scaling < low ? scaling : low;
+        high = scaling > high ? scaling : high;
+      },
+      Kokkos::Min<std::int64_t>(first_bad), Kokkos::Min<double>(smallest),
+      Kokkos::Max<double>(largest));
+  return first_bad;
+}
+
+// sums(i, 0) = sum_j |a_ij|, sums(i, 1) = sum_j |d_i a_ij d_j|, by tiles of the triangle that fit a cache: along the
+// rows of a tile for its own rows, along its columns for the rows that it stands for by symmetry.
+template <class ExecutionSpace, class ScalingView, class SumsView>
+void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& d,
+              SumsView const& sums) {
+  constexpr std::int64_t tile = 64;
+  std::int64_t const tiles = (A.n + tile - 1) / tile;
+  bool const scaled = d.extent(0) > 0;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "strata::dense::analyse::row_sums",
+      Policy(exec, static_cast<int>(tiles * tiles), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        std::int64_t const row = team.league_rank() % tiles * tile,
+                           col = team.league_rank() / tiles * tile;
+        if (row < col) return;
+        std::int64_t const row_end = row + tile < A.n ? row + tile : A.n;
+        std::int64_t const col_end = col + tile < A.n ? col + tile : A.n;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, row, row_end), [&](std::int64_t i) {
+          double sum = 0, scaled_sum = 0;
+          for (std::int64_t j = col; j < (col_end < i + 1 ? col_end : i + 1); ++j) {
+            double const a = Kokkos::abs(A(i, j));
+            sum += a;
+            if (scaled) scaled_sum += a * d(j);
+          }
+          Kokkos::atomic_add(&sums(i, 0), sum);
+          if (scaled) Kokkos::atomic_add(&sums(i, 1), scaled_sum * d(i));
+        });
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, col, col_end), [&](std::int64_t j) {
+          double sum = 0, scaled_sum = 0;
+          for (std::int64_t i = row > j + 1 ? row : j + 1; i < row_end; ++i) {
+            double const a = Kokkos::abs(A(i, j));
+            sum += a;
+            if (scaled) scaled_sum += a * d(i);
+          }
+          Kokkos::atomic_add(&sums(j, 0), sum);
+          if (scaled) Kokkos::atomic_add(&sums(j, 1), scaled_sum * d(j));
+        });
+      });
+}
+
+// The same on a host, by blocks of the triangle as it lies in memory: an entry off the diagonal counts for its row, and
+// by symmetry for its column's.
+template <bool is_scaled, class ExecutionSpace, class SumsView>
+void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double const* d,
+                      SumsView const& sums) {
+  constexpr std::int64_t rows = 512, cols = 64, lanes = 8;
+  bool const lower = A.row_stride == 1;  // else columns of memory are rows of the triangle
+  std::int64_t const ld = lower ? A.col_stride : A.row_stride;
+  std::int64_t const row_blocks = (A.n + rows - 1) / rows, col_blocks = (A.n + cols - 1) / cols;
+  auto const add = [=](std::int64_t i, double sum, double scaled_sum) {
+    Kokkos::atomic_add(&sums(i, 0), sum);
+    if constexpr (is_scaled) Kokkos::atomic_add(&sums(i, 1), scaled_sum * d[i]);
+  };
+  Kokkos::parallel_for(
+      "strata::dense::analyse::row_sums",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0,
+                                                                           row_blocks * col_blocks),
+      [=](std::int64_t block) {
+        std::int64_t const row = block % row_blocks * rows, col = block / row_blocks * cols;
+        std::int64_t const row_end = std::min(row + rows, A.n), col_end = std::min(col + cols, A.n);
+        if (lower ? row_end <= col : row >= col_end) return;
+        double of_rows[rows] = {}, scaled_of_rows[rows] = {};
+        for (std::int64_t j = col; j < col_end; ++j) {
+          double const *const a = A.a + j * ld, d_j = is_scaled ? d[j] : 1;
+          double parts[lanes] = {}, scaled_parts[lanes] = {};
+          auto const take = [&](std::int64_t i, std::int64_t lane) {
+            double const value = std::abs(a[i]);
+            parts[lane] += value;
+            of_rows[i - row] += value;
+            if constexpr (is_scaled) {
+              scaled_parts[lane] += value * d[i];
+              scaled_of_rows[i - row] += value * d_j;
+            }
+          };
+          std::int64_t i = lower ? std::max(row, j + 1) : row;
+          std::int64_t const end = lower ? row_end : std::min(row_end, j);
+          for (; i + lanes <= end; i += lanes)
+            for (std::int64_t lane = 0; lane < lanes; ++lane) take(i + lane, lane);
+          for (; i < end; ++i) take(i, 0);
+          bool const has_diagonal = row <= j && j < row_end;
+          double sum = has_diagonal ? std::abs(a[j]) : 0, scaled_sum = sum * d_j;
+          for (std::int64_t lane = 0; lane < lanes; ++lane)
+            sum += parts[lane], scaled_sum += scaled_parts[lane];
+          add(j, sum, scaled_sum);
+        }
+        for (std::int64_t i = row; i < row_end; ++i)
+          add(i, of_rows[i - row], scaled_of_rows[i - row]);
+      });
+}
+
+// The largest row sums; returns whether all sums are finite numbers.
+template <class ExecutionSpace, class SumsView>
+bool largest_sums(ExecutionSpace const& exec, SumsView const& sums, double& norm,
+                  double& scaled_norm) {
+  int infinite = 0;
+  Kokkos::parallel_reduce(
+      "strata::dense::analyse::norms", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, sums.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t i, double& plain, double& scaled, int& bad) {
+        plain = sums(i, 0) > plain ? sums(i, 0) : plain;
+        scaled = sums(i, 1) > scaled ? sums(i, 1) : scaled;
+        if (!Kokkos::isfinite(sums(i, 0))) bad = 1;
+      },
+      Kokkos::Max<double>(norm), Kokkos::Max<double>(scaled_norm), Kokkos::Max<int>(infinite));
+  return infinite < 1;  // Max starts from the lowest int
+}
+
+// The first non-finite entry in column-major order as i + j n, or `none`: rows can overflow though entries are finite.
+template <class ExecutionSpace>
+std::int64_t first_non_finite(ExecutionSpace const& exec, Triangle const& A) {
+  std::int64_t first = none;
+  Kokkos::parallel_reduce(
+      "strata::dense::analyse::non_finite",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, A.n),
+      KOKKOS_LAMBDA(std::int64_t j, std::int64_t& found) {
+        for (std::int64_t i = j; i < A.n; ++i) {
+          if (!Kokkos::isfinite(A(i, j)) && i + j * A.n < found) found = i + j * A.n;
+        }
+      },
+      Kokkos::Min<std::int64_t>(first));
+  return first;
+}
+
+template <class ExecutionSpace, class Result>
+void scale_as_a_whole(ExecutionSpace const& exec, std::int64_t n, Result& result) {
+  result.scaled_norm = result.norm;
+  if (result.norm == 0 || (result.norm >= 0x1p-600 && result.norm <= 0x1p600)) return;
+  double const scaling = scaling_of(result.norm);
+  result.d = strata::allocate<decltype(result.d)>(exec, "strata::dense::analyse::scaling", n);
+  Kokkos::deep_copy(exec, result.d, scaling);
+  result.smallest_scaling = result.largest_scaling = scaling;
+  result.scaled_norm = result.norm * scaling * scaling;
+}
+
+}  // namespace
+
+template <class ExecutionSpace>
+Analysis<typename ExecutionSpace::memory_space> analyse(
+    ExecutionSpace const& exec, Uplo uplo,
+    MatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate) {
+  using MemorySpace = typename ExecutionSpace::memory_space;
+  Analysis<MemorySpace> result;
+  std::int64_t const n = A.rows;
+  if (n == 0) return result;
+  bool const lower = uplo == Uplo::Lower;
+  Triangle const triangle{A.template as<double>(), n, lower ? 1 : A.ld, lower ? A.ld : 1};
+  if (equilibrate)
+    result.d = strata::allocate<Kokkos::View<double*, MemorySpace>>(
+        exec, "strata::dense::analyse::scaling", n);
+  std::int64_t const bad =
+      choose_scaling(exec, triangle, result.d, result.smallest_scaling, result.largest_scaling);
+  result.bad_diagonal = bad == none ? 0 : bad + 1;
+  auto const sums = strata::allocate_zeros<Kokkos::View<double* [2], MemorySpace>>(
+      exec, "strata::dense::analyse::sums", n);
+  if constexpr (!strata::runs_on_host<ExecutionSpace>)
+    sum_rows(exec, triangle, result.d, sums);
+  else if (equilibrate)
+    sum_rows_on_host<true>(exec, triangle, result.d.data(), sums);
+  else
+    sum_rows_on_host<false>(exec, triangle, nullptr, sums);
+  if (!largest_sums(exec, sums, result.norm, result.scaled_norm)) {
+    std::int64_t const first = first_non_finite(exec, triangle);
+    STRATA_REQUIRE(ValueError, first != none,
+                   "cholesky: the sum of a row of A overflows; scale A down");
+    throw ValueError(strata::detail::message("cholesky: A(", first % n, ", ", first / n,
+                                             ") is not finite (indices from 0)"));
+  }
+  if (!equilibrate) scale_as_a_whole(exec, n, result);
+  return result;
+}
+
+#define STRATA_INSTANTIATE(Exec)                                         \
+  template Analysis<Exec::memory_space> analyse<Exec>(Exec const&, Uplo, \
+                                                      MatrixRef<Exec::memory_space> const&, bool);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::dense::detail

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <geostat/Strata_CovarianceFactor.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
+#include <limits>
+
+namespace strata::geostat {
+
+namespace {
+
+template <class Exec>
+std::int64_t chosen_tile_size(std::int64_t n, CovarianceFactorOptions const& options) {
+  if (options.tile_size > 0) return options.tile_size;
+  return ooc::TileMatrix<Exec>::automatic_tile_size(
+      n, options.devices.empty() ? 0 : options.devices.front().budget_bytes);
+}
+
+template <class Exec>
+ooc::TileMatrixOptions matrix_options(CovarianceFactorOptions const& options) {
+  ooc::TileMatrixOptions result(options.rule);
+  result.max_bytes = options.max_bytes;
+  result.anywhere = true;
+  result.nodes = ooc::numa_nodes<Exec>(options.devices);
+  return result;
+}
+
+}  // namespace
+
+template <class Exec>
+std::size_t CovarianceFactor<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_size) {
+  return ooc::TileMatrix<Exec>::bytes_needed(
+      n, tile_size > 0 ? tile_size : ooc::TileMatrix<Exec>::automatic_tile_size(n));
+}
+
+template <class Exec>
+CovarianceFactor<Exec>::CovarianceFactor(Exec const& exec, MaternCovariance const& covariance,
+                                         Locations const& locations,
+                                         CovarianceFactorOptions const& options)
+    : locations_(locations), options_(options) {
+  refactor(exec, covariance);
+}
+
+template <class Exec>
+void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& covariance) {
+  Kokkos::Profiling::ScopedRegion const region("strata::geostat::CovarianceFactor");
+  auto const tiles = matern_tiles(exec, covariance, locations_);
+  covariance_ = covariance;
+  std::int64_t const n = order(), tile = chosen_tile_size<Exec>(n, options_);
+  auto matrix = [&] {
+    if (!factor_)
+      return ooc::TileMatrix<Exec>::generate(exec, n, tile, tiles, matrix_options<Exec>(options_));
+    auto old = std::move(*factor_).take();
+    factor_.reset();
+    old.refill(exec, tiles, matrix_options<Exec>(options_));
+    return old;
+  }();
+  double fill = matrix.report().pin_seconds + matrix.report().generate_seconds;
+  factor_.emplace(ooc::cholesky(options_.devices, std::move(matrix)));
+  auto const& report = factor_->report();
+  double seconds = report.setup_seconds;
+  for (auto const& attempt : report.attempts) {
+    fill += attempt.fill_seconds;
+    seconds += attempt.factor_seconds;
+  }
+  report_ = {.n = n,
+             .tile_size = tile,
+             .tiles = report.histogram,
+             .bytes = factor_->matrix().report().bytes,
+             .bytes_in = report.bytes_in(),
+             .bytes_out = report.bytes_out(),
+             .rung = report.rung,
+             .attempts = report.attempts,
+             .fill_seconds = fill,
+             .factor_seconds = seconds};
+}
+
+template <class Exec>
+ooc::TileFactor<Exec> const& CovarianceFactor<Exec>::factor() const {
+  STRATA_REQUIRE(ValueError, factor_,
+                 "covariance factor: there is none, since an exception left none");
+  return *factor_;
+}
+
+template <class Exec>
+dense::LogDeterminantEstimate CovarianceFactor<Exec>::log_determinant(Exec const& exec) const {
+  auto const& M = factor();
+  bool const mixed = M.matrix().map().is_mixed();
+  if (mixed && options_.log_det == LogDet::Corrected)
+    return M.log_determinant(exec, dense::LogDeterminantOptions{});
+  dense::LogDeterminantEstimate result;
+  result.value = M.log_determinant();
+  result.rounding_error = M.rounding_error();
+  if (mixed) result.standard_error = std::numeric_limits<double>::quiet_NaN();
+  return result;
+}
+
+template <class Exec>
+dense::RefinementReport CovarianceFactor<Exec>::solve(Exec const& exec, Block const& B,
+                                                      Block const& X) const {
+  return factor().solve(exec, B, X);
+}
+
+template <class Exec>
+void CovarianceFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const {
+  factor().half_solve(exec, op, V);
+}
+
+template <class Exec>
+void CovarianceFactor<Exec>::apply(Exec const& exec, Block const& X, Block const& Y) const {
+  factor().apply(exec, X, Y);
+}
+
+#define STRATA_INSTANTIATE(Exec) template class CovarianceFactor<Exec>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::geostat

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_COVARIANCE_FACTOR_HPP
+#define STRATA_COVARIANCE_FACTOR_HPP
+
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <core/Strata_Errors.hpp>
+#include <core/io/Strata_HostMatrix.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <dense/refine/Strata_LogDeterminant.hpp>
+#include <dense/refine/Strata_Refinement.hpp>
+#include <geostat/Strata_Matern.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_PrecisionMap.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace strata::geostat {
+
+/// What a log-determinant is taken from where tiles are in low precision.
+enum class LogDet : std::uint8_t {
+  Corrected,  ///< the factor's and an estimate of its error; as many passes over S as Lanczos steps
+  Factor,     ///< the factor's alone, as paper B does
+};
+
+/// How a covariance matrix is factored.
+struct CovarianceFactorOptions {
+  CovarianceFactorOptions(ooc::PrecisionRule how = {}) : rule(std::move(how)) {}
+  ooc::PrecisionRule rule;                          ///< rule.accuracy 0: fp64 throughout
+  std::int64_t tile_size = 0;                       ///< 0: chosen for the order
+  ooc::Devices devices = ooc::make_devices(1);      ///< with their budgets
+  std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
+  LogDet log_det = LogDet::Corrected;
+};
+
+/// What it took.
+struct CovarianceFactorReport {
+  std::int64_t n = 0, tile_size = 0;
+  std::array<std::int64_t, 4> tiles{};          ///< in fp64, fp32, fp16 and fp8_e4m3
+  std::size_t bytes = 0;                        ///< of the tiles
+  std::uint64_t bytes_in = 0, bytes_out = 0;    ///< between host and devices, of the factorisation
+  ooc::Rung rung = ooc::Rung::AsAsked;          ///< of the ladder that held, or was the last
+  std::vector<ooc::CholeskyAttempt> attempts;   ///< each rung that was tried
+  double fill_seconds = 0, factor_seconds = 0;  ///< of all of them
+};
+
+/// The Cholesky factor M = L L^T of a covariance matrix S, and all that a Gaussian likelihood asks
+/// of it.
+///
+/// The matrix is made tile by tile and may be larger than the devices. M is S but for the rounding
+/// of its tiles; solves are refined to fp64 accuracy with S, whose entries are evaluated anew for
+/// that. Not to be used by two threads at once.
+template <class ExecutionSpace>
+class CovarianceFactor {
+ public:
+  using Block = typename ooc::TileFactor<ExecutionSpace>::Block;
+
+  /// Fill the covariance matrix of observations at `locations`, and factor it.
+  ///
+  /// Sync     runs on `exec` and the devices, and returns when all is done.
+  /// Memory   `bytes_needed` on the host, the devices' budgets.
+  /// Throws   what `check_covariance`, `TileMatrix::generate` and `cholesky` throw.
+  CovarianceFactor(ExecutionSpace const& exec, MaternCovariance const& covariance,
+                   Locations const& locations, CovarianceFactorOptions const& options = {});
+
+  /// Another covariance at the same locations, in the memory that is there. Contract as above; after
+  /// an exception there is no factor.
+  void refactor(ExecutionSpace const& exec, MaternCovariance const& covariance);
+
+  /// Bytes of tiles of this order, all in fp64; tile_size 0: the one chosen.
+  static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size = 0);
+
+  MaternCovariance const& covariance() const { return covariance_; }
+  Locations const& locations() const { return locations_; }
+  std::int64_t order() const { return locations_.size(); }
+
+  /// Whether there is a factor, else the leading minor that is not positive. Without one the calls
+  /// below throw ValueError.
+  Info info() const { return factor().info(); }
+  /// The factor in tiles, which lives until the next `refactor`.
+  ooc::TileFactor<ExecutionSpace> const& factor() const;
+  CovarianceFactorReport const& report() const { return report_; }
+
+  /// log det M = 2 sum_i log l_ii.
+  double factor_log_determinant() const { return factor().log_determinant(); }
+  /// log det S as the options say, and what its error may be: of the estimate, for tiles in low
+  /// precision, and of rounding. Infinite: the tiles' rounding is too large beside S for a statement.
+  /// NaN: LogDet::Factor with such tiles, not known. The probes are the same for every covariance.
+  [[nodiscard]] dense::LogDeterminantEstimate log_determinant(ExecutionSpace const& exec) const;
+
+  /// X = S^-1 B, refined. Shape: n x m. Fences `exec`.
+  [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, Block const& B,
+                                              Block const& X) const;
+  /// V = L^-1 V (NoTrans) or V = L^-T V (Trans). Shape: n x m. Fences `exec`.
+  void half_solve(ExecutionSpace const& exec, Op op, Block const& V) const;
+  /// Y = S X in fp64. Shape: n x m. Fences `exec`.
+  void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
+
+ private:
+  MaternCovariance covariance_;
+  Locations locations_;
+  CovarianceFactorOptions options_;
+  CovarianceFactorReport report_;
+  std::optional<ooc::TileFactor<ExecutionSpace>> factor_;
+};
+
+}  // namespace strata::geostat
+
+#endif

@@ -1,0 +1,362 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <deque>
+#include <functional>
+#include <geostat/Strata_Fit.hpp>
+#include <limits>
+#include <optional>
+
+namespace strata::geostat {
+
+namespace {
+
+constexpr std::size_t nu_place = 2;
+
+// The parameters that are searched, and the way between them and a covariance.
+struct FreeParameters {
+  Parameters start, lower, upper;
+  std::vector<std::size_t> places;
+
+  explicit FreeParameters(FitOptions const& options)
+      : start(parameters_of(options.start)),
+        lower(parameters_of(options.lower)),
+        upper(parameters_of(options.upper)) {
+    options.start.check();
+    for (std::size_t k = 0; k < start.size(); ++k) {
+      if (options.fixed[k]) continue;
+      STRATA_REQUIRE(ValueError, std::isfinite(lower[k]) && std::isfinite(upper[k]),
+                     "fit: the bounds of ", parameter_names[k], " are ", lower[k], " and ",
+                     upper[k], ", must be finite");
+      STRATA_REQUIRE(
+          ValueError,
+          lower[k] > 0 && lower[k] <= start[k] && start[k] <= upper[k] && lower[k] < upper[k],
+          "fit: ", parameter_names[k], " starts at ", start[k], " with the bounds ", lower[k],
+          " and ", upper[k], ": they must be positive and hold it between them, or fix it");
+      places.push_back(k);
+    }
+    STRATA_REQUIRE(ValueError,
+                   start[nu_place] <= 50 && (options.fixed[nu_place] || upper[nu_place] <= 50),
+                   "fit: nu may reach ", upper[nu_place], ", must be at most 50");
+  }
+
+  MaternCovariance covariance(std::span<double const> logarithms) const {
+    Parameters parameters = start;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      auto const place = places[k];
+      // exp(log(bound)) may leave the box by rounding.
+      parameters[place] = std::clamp(std::exp(logarithms[k]), lower[place], upper[place]);
+    }
+    return covariance_of(parameters);
+  }
+
+  detail::BoundedSearch search(FitOptions const& options, MaternCovariance const& from,
+                               double first_step) const {
+    detail::BoundedSearch search;
+    search.search = options.search;
+    search.tolerance = options.tolerance;
+    Parameters const begin = parameters_of(from);
+    for (auto const place : places) {
+      double const low = std::log(lower[place]), high = std::log(upper[place]);
+      search.start.push_back(std::clamp(std::log(begin[place]), low, high));
+      search.lower.push_back(low);
+      search.upper.push_back(high);
+      search.step.push_back(std::min(first_step, (high - low) / 4));
+    }
+    return search;
+  }
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void mark_bounds(FreeParameters const& free, double tolerance, Fit& result) {
+  Parameters const theta = parameters_of(result.theta);
+  for (auto const k : free.places)
+    result.at_bound[k] = theta[k] <= free.lower[k] * (1 + 2 * tolerance) ||
+                         theta[k] >= free.upper[k] / (1 + 2 * tolerance);
+}
+
+}  // namespace
+
+Parameters parameters_of(MaternCovariance const& c) { return {c.sigma2, c.range, c.nu, c.nugget}; }
+
+MaternCovariance covariance_of(Parameters const& p) { return {p[0], p[1], p[2], p[3]}; }
+
+std::string_view name_of(Search search) {
+  return search == Search::Bobyqa ? "bobyqa" : "nelder-mead";
+}
+
+Search search_from_name(std::string_view name) {
+  for (auto const search : {Search::Bobyqa, Search::NelderMead})
+    if (name == name_of(search)) return search;
+  throw ValueError(strata::detail::message("search '", name, "' must be bobyqa or nelder-mead"));
+}
+
+FitOptions default_fit_options(Locations const& locations, std::span<double const> values) {
+  check_locations(locations);
+  STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(values.size()) == locations.size(),
+                 "default_fit_options: ", values.size(), " values at ", locations.size(),
+                 " locations");
+  auto const n = static_cast<double>(values.size());
+  double mean = 0, variance = 0;
+  for (double const value : values) mean += value / n;
+  for (double const value : values) variance += (value - mean) * (value - mean) / n;
+  STRATA_REQUIRE(ValueError, values.size() > 1 && variance > 0,
+                 "default_fit_options: a fit needs at least two values that differ; there are ",
+                 values.size(), " of variance ", variance);
+  auto const [left, right] = std::minmax_element(locations.x.begin(), locations.x.end());
+  auto const [bottom, top] = std::minmax_element(locations.y.begin(), locations.y.end());
+  bool const globe = locations.metric == Metric::GreatCircle;
+  // On the sphere no place is further away than half of the equator.
+  double const width = globe ? std::min(*right - *left, 180.0) : *right - *left;
+  double const degree = globe ? detail::earth_radius_km * detail::radians_per_degree : 1;
+  double const extent = degree * std::hypot(width, *top - *bottom);
+  STRATA_REQUIRE(ValueError, extent > 0, "default_fit_options: all locations are one place");
+  FitOptions options;
+  options.start = {0.9 * variance, extent / 10, 0.5, 0.1 * variance};
+  options.lower = {1e-6 * variance, 1e-4 * extent, 0.1, 1e-6 * variance};
+  options.upper = {100 * variance, 10 * extent, globe ? 0.5 : 3.0, 100 * variance};
+  if (globe) options.start.nu = 0.45;
+  return options;
+}
+
+namespace {
+
+// What the log-likelihood may be off by; where that is not known, no noise is seen in it.
+double noise_of(Likelihood const& likelihood) {
+  return std::isnan(likelihood.log_det_error) ? 0 : likelihood.log_det_error / 2;
+}
+
+bool has_low_tiles(CovarianceFactorReport const& report) {
+  return report.tiles[1] + report.tiles[2] + report.tiles[3] > 0;
+}
+
+// The log-likelihood as a search sees it, and the best that it saw.
+template <class Exec>
+class Objective {
+ public:
+  Objective(Exec const& exec, Locations const& locations, std::span<double const> values,
+            FitOptions const& options, FreeParameters const& free, Fit& result)
+      : exec_(exec),
+        locations_(locations),
+        values_(values),
+        options_(options),
+        free_(free),
+        result_(result) {
+    begin(options.factor);
+  }
+
+  // Forget what was seen, and evaluate with these tiles from now on.
+  void begin(CovarianceFactorOptions const& factor) {
+    factor_.reset();
+    factor_options_ = factor;
+    evaluations_ = undefined_ = 0;
+    recent_.clear();
+    worst_.reset();
+    low_tiles_ = false;
+    result_.likelihood = {};
+    result_.likelihood.log_likelihood = std::numeric_limits<double>::quiet_NaN();
+  }
+  // A new search begins, of what was seen the best stays.
+  void begin_search() { recent_.clear(); }
+  std::int64_t evaluations() const { return evaluations_; }
+  bool nowhere_defined() const { return undefined_ == evaluations_; }
+  bool had_low_tiles() const { return low_tiles_; }
+  // Whether as many evaluations as a quadratic model has points differ by no more than their noise, and
+  // twice as many brought no more.
+  bool sees_no_more() const {
+    if (recent_.size() < remembered()) return false;
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for (std::size_t k = remembered() - model_points(); k < recent_.size(); ++k) {
+      low = std::min(low, recent_[k].value);
+      high = std::max(high, recent_[k].value);
+    }
+    return std::max(high - low, recent_.back().best - recent_.front().best) <= recent_noise();
+  }
+  // The largest of the last evaluations: the best may happen to have less.
+  double recent_noise() const {
+    double noise = 0;
+    for (std::size_t k = recent_.size(); k > 0 && recent_.size() - k < model_points(); --k)
+      noise = std::max(noise, recent_[k - 1].noise);
+    return noise;
+  }
+
+  double operator()(std::span<double const> logarithms) {
+    MaternCovariance const theta = free_.covariance(logarithms);
+    if (factor_)
+      factor_->refactor(exec_, theta);
+    else
+      factor_.emplace(exec_, theta, locations_, factor_options_);
+    Likelihood const now = log_likelihood(exec_, *factor_, values_, options_.mean);
+    see(theta, now);
+    if (options_.on_step)
+      options_.on_step({result_.evaluations, theta, now, result_.likelihood.log_likelihood});
+    // Below all that was seen, but not so far that a quadratic model sees nothing else.
+    return is_defined(now) ? now.log_likelihood
+                           : worst_.value_or(-1e6) - std::max(1.0, std::abs(worst_.value_or(0.0)));
+  }
+
+ private:
+  struct Recent {
+    double value, noise, best;
+  };
+
+  std::size_t model_points() const { return 2 * free_.places.size() + 1; }
+  std::size_t remembered() const { return 2 * model_points() + 1; }
+
+  static bool is_defined(Likelihood const& now) {
+    return now.info == 0 && std::isfinite(now.log_likelihood) && !std::isinf(now.log_det_error);
+  }
+
+  void see(MaternCovariance const& theta, Likelihood const& now) {
+    ++result_.evaluations;
+    ++evaluations_;
+    low_tiles_ = low_tiles_ || has_low_tiles(now.factor);
+    bool const first = evaluations_ == undefined_ + 1;
+    bool const defined = is_defined(now);
+    if (!defined) {
+      ++undefined_;
+      ++(now.info != 0 ? result_.not_positive_definite : result_.not_known);
+    }
+    if (first || (defined && now.log_likelihood > result_.likelihood.log_likelihood)) {
+      result_.theta = theta;
+      result_.likelihood = now;
+    }
+    if (!defined) return recent_.clear();
+    recent_.push_back({now.log_likelihood, noise_of(now), result_.likelihood.log_likelihood});
+    if (recent_.size() > remembered()) recent_.pop_front();
+    worst_ = std::min(worst_.value_or(now.log_likelihood), now.log_likelihood);
+  }
+
+  Exec const& exec_;
+  Locations const& locations_;
+  std::span<double const> values_;
+  FitOptions const& options_;
+  FreeParameters const& free_;
+  Fit& result_;
+  CovarianceFactorOptions factor_options_;
+  std::optional<CovarianceFactor<Exec>> factor_;
+  std::optional<double> worst_;
+  std::deque<Recent> recent_;
+  std::int64_t evaluations_ = 0, undefined_ = 0;
+  bool low_tiles_ = false;
+};
+
+constexpr double first_step = 0.5;        // of a logarithm
+constexpr double noise_to_accept = 1e-3;  // of a log-likelihood
+
+// Why a search with tiles below fp64 can't have ended at its tolerance.
+std::string in_low_precision(double noise) {
+  return std::isnan(noise) ? "; the error of the factor's own log-determinant is not known"
+                           : strata::detail::message("; the log-likelihood is known to ", noise);
+}
+
+// Noise may end a search on its way: begin anew at the best, until that brings no more than the noise.
+template <class Exec>
+detail::SearchOutcome search_again(Objective<Exec>& objective, FreeParameters const& free,
+                                   FitOptions const& options, MaternCovariance from, double step,
+                                   Fit const& result) {
+  for (double before = -HUGE_VAL;;) {
+    objective.begin_search();
+    auto how = free.search(options, from, step);
+    how.max_evaluations = options.max_evaluations - result.evaluations;
+    how.enough = [&objective] { return objective.sees_no_more(); };
+    auto const outcome = detail::maximise(how, std::ref(objective));
+    double const now = result.likelihood.log_likelihood;
+    if (!outcome.was_enough || now - before <= objective.recent_noise() ||
+        result.evaluations == options.max_evaluations)
+      return outcome;
+    before = now;
+    from = result.theta;
+  }
+}
+
+template <class Exec>
+void search(Objective<Exec>& objective, FreeParameters const& free, FitOptions const& options,
+            MaternCovariance const& from, double step, Fit& result) {
+  if (free.places.empty()) {
+    (void)objective({});
+    result.converged = true;
+    result.reason = "every parameter is fixed";
+  } else {
+    auto const outcome = search_again(objective, free, options, from, step, result);
+    result.converged = outcome.converged;
+    result.reason = outcome.reason;
+    if (outcome.was_enough)
+      result.reason = strata::detail::message(
+          "the log-likelihood changed by no more than its error, ", objective.recent_noise());
+    else if (objective.had_low_tiles())
+      result.reason += in_low_precision(result.likelihood.log_det_error / 2);
+  }
+  if (objective.nowhere_defined()) {
+    result.converged = false;
+    result.reason = result.not_known > 0
+                        ? "the log-determinant was nowhere known with tiles in such low precision"
+                        : "the covariance matrix was nowhere positive definite";
+  }
+}
+
+// Go on in fp64 from the best that was found with tiles below it.
+template <class Exec>
+void finish_in_fp64(Objective<Exec>& objective, FreeParameters const& free,
+                    FitOptions const& options, Fit& result) {
+  FitStep const low{result.evaluations, result.theta, result.likelihood,
+                    result.likelihood.log_likelihood};
+  std::string const reason = result.reason;
+  double const error = low.likelihood.log_det_error;
+  bool const is_close = std::isfinite(error) && objective.recent_noise() <= noise_to_accept;
+  auto factor = options.factor;
+  factor.rule = ooc::PrecisionRule{};
+  try {
+    objective.begin(factor);
+    if (is_close || result.evaluations == options.max_evaluations) {
+      (void)objective(free.search(options, low.theta, first_step).start);
+      result.reason = reason + ", and was then evaluated in fp64";
+    } else {
+      search(objective, free, options, low.theta, first_step / 10, result);
+    }
+    result.in_low_precision = low;
+  } catch (MemoryError const& memory) {
+    if (objective.evaluations() > 0) throw;
+    result.theta = low.theta;
+    result.likelihood = low.likelihood;
+    result.reason = reason + "; not evaluated in fp64: " + memory.what();
+  }
+  result.evaluations_in_fp64 = objective.evaluations();
+}
+
+}  // namespace
+
+template <class Exec>
+Fit fit(Exec const& exec, Locations const& locations, std::span<double const> values,
+        FitOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::geostat::fit");
+  STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.max_evaluations > 0,
+                 "fit: the tolerance is ", options.tolerance, " and the evaluations are ",
+                 options.max_evaluations, ", must be positive");
+  auto const begin = std::chrono::steady_clock::now();
+  FreeParameters const free(options);
+  Fit result;
+  Objective<Exec> objective(exec, locations, values, options, free, result);
+  search(objective, free, options, options.start, first_step, result);
+  if (options.finish_in_fp64 && objective.had_low_tiles() &&
+      (result.converged || objective.nowhere_defined()))
+    finish_in_fp64(objective, free, options, result);
+  result.noise = result.likelihood.log_det_error / 2;
+  mark_bounds(free, options.tolerance, result);
+  result.seconds = seconds_since(begin);
+  return result;
+}
+
+#define STRATA_INSTANTIATE(Exec) \
+  template Fit fit<Exec>(Exec const&, Locations const&, std::span<double const>, FitOptions const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::geostat

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <chrono>
+#include <cmath>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <geostat/Strata_Likelihood.hpp>
+#include <limits>
+#include <numbers>
+#include <string>
+
+namespace strata::geostat {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check_values(std::int64_t n, std::span<double const> values) {
+  STRATA_REQUIRE(ShapeError, n > 0 && static_cast<std::int64_t>(values.size()) == n,
+                 "log_likelihood: ", values.size(), " values at ", n, " locations");
+  for (std::size_t i = 0; i < values.size(); ++i)
+    STRATA_REQUIRE(ValueError, std::isfinite(values[i]), "log_likelihood: value ", i + 1, " is ",
+                   values[i], ", must be finite");
+}
+
+double sum_of_products(HostMatrix const& A, std::size_t i, HostMatrix const& B, std::size_t j) {
+  double sum = 0;
+  for (std::size_t k = 0; k < A.extent(0); ++k) sum += A(k, i) * B(k, j);
+  return sum;
+}
+
+Likelihood not_positive_definite(Likelihood result, std::int64_t order) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  result.info = order;
+  result.log_likelihood = result.log_det = result.quadratic_form = nan;
+  result.log_det_error = result.mean = result.backward_error = nan;
+  result.solve_converged = false;
+  return result;
+}
+
+}  // namespace
+
+namespace detail {
+
+template <class Exec>
+Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
+                      std::span<double const> values, Mean mean) {
+  using Block = typename Weights<Exec>::Block;
+  std::int64_t const n = factor.order();
+  check_values(n, values);
+  int const columns = mean == Mean::Constant ? 2 : 1;
+  // B = [y, 1], X = S^-1 B.
+  HostMatrix const B = allocate_host_matrix("strata::geostat::weights::B", n, columns),
+                   X = allocate_host_matrix("strata::geostat::weights::X", n, columns);
+  for (std::int64_t i = 0; i < n; ++i) {
+    B(i, 0) = values[static_cast<std::size_t>(i)];
+    if (columns == 2) B(i, 1) = 1;
+  }
+  Block const device_B(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing,
+                                          std::string("strata::geostat::weights::device_B")),
+                       n, columns),
+      device_X(Kokkos::view_alloc(exec, std::string("strata::geostat::weights::device_X")), n,
+               columns);
+  Kokkos::deep_copy(exec, device_B, B);
+  Weights<Exec> result;
+  result.refinement = factor.solve(exec, device_B, device_X);
+  Kokkos::deep_copy(exec, X, device_X);
+  exec.fence("strata::geostat::weights::solved");
+  if (mean == Mean::Constant) {
+    result.ones_form = sum_of_products(B, 1, X, 1);
+    result.mean = sum_of_products(B, 1, X, 0) / result.ones_form;
+    // r = y - mean 1 and S^-1 r, by which the quadratic form is r' S^-1 r.
+    for (std::int64_t i = 0; i < n; ++i) {
+      B(i, 0) -= result.mean;
+      X(i, 0) -= result.mean * X(i, 1);
+    }
+    result.ones = Kokkos::subview(device_X, Kokkos::ALL, std::pair(1, 2));
+  }
+  result.quadratic_form = sum_of_products(B, 0, X, 0);
+  result.values = Kokkos::subview(device_X, Kokkos::ALL, std::pair(0, 1));
+  Kokkos::deep_copy(exec, result.values, Kokkos::subview(X, Kokkos::ALL, std::pair(0, 1)));
+  exec.fence("strata::geostat::weights::done");
+  return result;
+}
+
+}  // namespace detail
+
+template <class Exec>
+Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
+                          std::span<double const> values, Mean mean) {
+  Kokkos::Profiling::ScopedRegion const region("strata::geostat::log_likelihood");
+  auto const start = Clock::now();
+  std::int64_t const n = factor.order();
+  check_values(n, values);
+  Likelihood result{.n = n, .factor = factor.report()};
+  if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
+  auto const weights = detail::weights(exec, factor, values, mean);
+  auto const log_det = factor.log_determinant(exec);
+  result.log_det = log_det.value;
+  result.log_det_error = log_det.error();
+  result.quadratic_form = weights.quadratic_form;
+  result.mean = weights.mean;
+  result.backward_error = weights.refinement.backward_error;
+  result.solve_converged = weights.refinement.converged;
+  result.solve_iterations = weights.refinement.iterations;
+  result.log_likelihood = -0.5 * (static_cast<double>(n) * std::log(2 * std::numbers::pi) +
+                                  result.log_det + result.quadratic_form);
+  result.seconds = seconds_since(start);
+  return result;
+}
+
+template <class Exec>
+Likelihood log_likelihood(Exec const& exec, MaternCovariance const& covariance,
+                          Locations const& locations, std::span<double const> values, Mean mean,
+                          CovarianceFactorOptions const& options) {
+  auto const start = Clock::now();
+  check_values(locations.size(), values);
+  CovarianceFactor<Exec> factor(exec, covariance, locations, options);
+  Likelihood result = log_likelihood(exec, factor, values, mean);
+  result.seconds = seconds_since(start);
+  return result;
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                                   \
+  template detail::Weights<Exec> detail::weights<Exec>(Exec const&, CovarianceFactor<Exec>&,       \
+                                                       std::span<double const>, Mean);             \
+  template Likelihood log_likelihood<Exec>(Exec const&, CovarianceFactor<Exec>&,                   \
+                                           std::span<double const>, Mean);                         \
+  template Likelihood log_likelihood<Exec>(Exec const&, MaternCovariance const&, Locations const&, \
+                                           std::span<double const>, Mean,                          \
+                                           CovarianceFactorOptions const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::geostat

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_LIKELIHOOD_HPP
+#define STRATA_LIKELIHOOD_HPP
+
+#include <cstdint>
+#include <geostat/Strata_CovarianceFactor.hpp>
+#include <span>
+
+namespace strata::geostat {
+
+/// What is known of the mean of the observations.
+enum class Mean : std::uint8_t {
+  None,      ///< it is zero
+  Constant,  ///< it is one number, estimated with the covariance: (1' S^-1 y) / (1' S^-1 1)
+};
+
+/// A Gaussian log-likelihood and its parts.
+struct Likelihood {
+  std::int64_t n = 0;
+  std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
+  double log_likelihood = 0;
+  double log_det = 0;  ///< of S
+  /// log_det is off by no more: by rounding, and by the estimate where tiles are below fp64, but for
+  /// about one case in a thousand. Infinite: nothing can be said with these tiles. NaN: not known
+  /// (LogDet::Factor).
+  double log_det_error = 0;
+  double quadratic_form = 0;  ///< (y - mean)' S^-1 (y - mean), by a solve refined to fp64
+  double mean = 0;            ///< that was subtracted
+  double backward_error = 0;  ///< normwise, of the solve
+  bool solve_converged = true;
+  std::int64_t solve_iterations = 0;
+  CovarianceFactorReport factor;
+  double seconds = 0;  ///< of all
+};
+
+/// The log-likelihood of a zero or constant mean and a Matern covariance,
+///   l(theta) = -1/2 (n log 2 pi + log det S + (y - mean)' S^-1 (y - mean)).
+///
+/// Shape    a value for each location, n >= 1.
+/// Result   see Likelihood; its `info` says if S is not positive definite.
+/// Sync     fences `exec`.
+/// Memory   `CovarianceFactor::bytes_needed`, and 6 n numbers.
+/// Throws   ShapeError if the values are not as many as the locations, or none; ValueError naming the first value
+///          that is not finite; what CovarianceFactor throws.
+/// Error    the quadratic form has the error of a backward stable fp64 solve, whatever the tiles' precision; log_det
+///          no more than `log_det_error`.
+/// Source   equation 1 of Ren et al. (paper B).
+template <class ExecutionSpace>
+[[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,
+                                        MaternCovariance const& covariance,
+                                        Locations const& locations, std::span<double const> values,
+                                        Mean mean = Mean::None,
+                                        CovarianceFactorOptions const& options = {});
+
+/// The same with a factor that is there.
+template <class ExecutionSpace>
+[[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,
+                                        CovarianceFactor<ExecutionSpace>& factor,
+                                        std::span<double const> values, Mean mean = Mean::None);
+
+namespace detail {
+
+/// S^-1 (y - mean) and what comes with it.
+template <class ExecutionSpace>
+struct Weights {
+  using Block = typename CovarianceFactor<ExecutionSpace>::Block;
+  Block values;  ///< n x 1: S^-1 (y - mean)
+  Block ones;    ///< n x 1: S^-1 1; empty without a mean
+  double mean = 0;
+  double ones_form = 0;  ///< 1' S^-1 1
+  double quadratic_form = 0;
+  dense::RefinementReport refinement;
+};
+
+template <class ExecutionSpace>
+Weights<ExecutionSpace> weights(ExecutionSpace const& exec,
+                                CovarianceFactor<ExecutionSpace>& factor,
+                                std::span<double const> values, Mean mean);
+
+}  // namespace detail
+
+}  // namespace strata::geostat
+
+#endif

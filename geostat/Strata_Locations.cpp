@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <core/Strata_Errors.hpp>
+#include <core/problems/Strata_Random.hpp>
+#include <geostat/Strata_Locations.hpp>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+namespace strata::geostat {
+
+namespace {
+
+// Equal for equal places: longitudes are taken modulo 360, and a pole has one.
+std::pair<double, double> place(Locations const& locations, std::int64_t i) {
+  double const x = locations.x[i], y = locations.y[i];
+  if (locations.metric == Metric::Euclidean) return {x, y};
+  double const turned = std::remainder(x, 360);
+  return {std::abs(y) == 90 ? 0 : turned == -180 ? 180 : turned, y};
+}
+
+// What messages call the location at place i: a number from 1.
+std::int64_t number_of(std::span<std::int64_t const> numbers, std::size_t i) {
+  return 1 + (numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i]);
+}
+
+void check_coordinates(std::span<double const> x, std::span<double const> y,
+                       std::span<std::int64_t const> numbers = {}) {
+  STRATA_REQUIRE(ShapeError, x.size() == y.size(), "locations: ", x.size(), " x and ", y.size(),
+                 " y coordinates");
+  STRATA_REQUIRE(ShapeError, numbers.empty() || numbers.size() == x.size(),
+                 "locations: ", numbers.size(), " numbers of ", x.size(), " locations");
+  for (std::size_t i = 0; i < x.size(); ++i)
+    STRATA_REQUIRE(ValueError, std::isfinite(x[i]) && std::isfinite(y[i]), "location ",
+                   number_of(numbers, i), " is (", x[i], ", ", y[i], "), must be finite");
+}
+
+// Bits of v at the even places.
+std::uint64_t spread_bits(std::uint32_t value) {
+  std::uint64_t v = value;
+  v = (v | v << 16) & 0x0000ffff0000ffffull;
+  v = (v | v << 8) & 0x00ff00ff00ff00ffull;
+  v = (v | v << 4) & 0x0f0f0f0f0f0f0f0full;
+  v = (v | v << 2) & 0x3333333333333333ull;
+  return (v | v << 1) & 0x5555555555555555ull;
+}
+
+std::uint64_t morton_code(std::uint32_t x, std::uint32_t y) {
+  return spread_bits(x) | spread_bits(y) << 1;
+}
+
+// The quadrants of a square are visited in the order (0,0), (0,1), (1,1), (1,0); the curve within
+// the first and the last of them is mirrored, so that it enters and leaves where they touch.
+std::uint64_t hilbert_code(std::uint32_t x, std::uint32_t y) {
+  std::uint64_t code = 0;
+  for (int bit = 31; bit >= 0; --bit) {
+    std::uint32_t const right = x >> bit & 1, up = y >> bit & 1;
+    code = code << 2 | ((3 * right) ^ up);
+    if (up == 1) continue;
+    if (right == 1) {
+      x = ~x;
+      y = ~y;
+    }
+    std::swap(x, y);
+  }
+  return code;
+}
+
+// The order of the codes of the points' cells.
+template <class Code>
+std::vector<std::int64_t> order_along(std::span<double const> x, std::span<double const> y,
+                                      Code const& code_of) {
+  check_coordinates(x, y);
+  std::vector<std::int64_t> order(x.size());
+  if (x.empty()) return order;
+  auto const [left, right] = std::minmax_element(x.begin(), x.end());
+  auto const [bottom, top] = std::minmax_element(y.begin(), y.end());
+  double const half_extent =
+      std::max(*right / 2 - *left / 2, *top / 2 - *bottom / 2);  // cannot overflow
+  auto const cell = [half_extent](double from, double value) -> std::uint32_t {
+    if (half_extent == 0) return 0;
+    return static_cast<std::uint32_t>((value / 2 - from / 2) / half_extent * 0xffffffffu);
+  };
+  std::vector<std::uint64_t> code(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i)
+    code[i] = code_of(cell(*left, x[i]), cell(*bottom, y[i]));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return code[a] < code[b]; });
+  return order;
+}
+
+constexpr std::array<std::pair<Ordering, std::string_view>, 3> ordering_names = {
+    {{Ordering::Given, "given"}, {Ordering::Morton, "morton"}, {Ordering::Hilbert, "hilbert"}}};
+
+}  // namespace
+
+double Locations::distance(std::int64_t i, std::int64_t j) const {
+  auto const at = [this](std::int64_t k) -> detail::Place {
+    return {x[k], y[k], detail::cosine_of_latitude(metric, y[k])};
+  };
+  return detail::distance(metric, at(i), at(j));
+}
+
+Locations Locations::permuted(std::span<std::int64_t const> order) const {
+  Locations result{std::vector<double>(order.size()), std::vector<double>(order.size()), metric};
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    result.x[k] = x.at(order[k]);
+    result.y[k] = y.at(order[k]);
+    result.numbers.push_back(numbers.empty() ? order[k] : numbers.at(order[k]));
+  }
+  return result;
+}
+
+void check_locations(Locations const& locations) {
+  check_coordinates(locations.x, locations.y, locations.numbers);
+  if (locations.metric == Metric::Euclidean) return;
+  for (std::int64_t i = 0; i < locations.size(); ++i)
+    STRATA_REQUIRE(ValueError, std::abs(locations.y[i]) <= 90, "location ",
+                   number_of(locations.numbers, i), " has latitude ", locations.y[i],
+                   ", must lie in [-90, 90]");
+}
+
+void check_distinct(Locations const& locations) {
+  std::vector<std::pair<std::pair<double, double>, std::int64_t>> places(locations.x.size());
+  for (std::int64_t i = 0; i < locations.size(); ++i) places[i] = {place(locations, i), i};
+  std::sort(places.begin(), places.end());
+  auto const twin =
+      std::adjacent_find(places.begin(), places.end(),
+                         [](auto const& a, auto const& b) { return a.first == b.first; });
+  if (twin == places.end()) return;
+  auto const [x, y] = twin->first;
+  auto const [first, second] = std::minmax({number_of(locations.numbers, twin->second),
+                                            number_of(locations.numbers, std::next(twin)->second)});
+  throw ValueError(strata::detail::message(
+      "locations ", first, " and ", second, " (counted from 1) are both at (", x, ", ", y,
+      "): without a nugget the covariance matrix is singular"));
+}
+
+std::vector<std::int64_t> morton_order(std::span<double const> x, std::span<double const> y) {
+  return order_along(x, y, morton_code);
+}
+
+std::vector<std::int64_t> hilbert_order(std::span<double const> x, std::span<double const> y) {
+  return order_along(x, y, hilbert_code);
+}
+
+std::string_view name_of(Ordering ordering) {
+  return ordering_names[static_cast<std::size_t>(ordering)].second;
+}
+
+Ordering parse_ordering(std::string_view text) {
+  for (auto const& [ordering, name] : ordering_names)
+    if (text == name) return ordering;
+  throw ValueError(
+      strata::detail::message("ordering '", text, "' must be one of given, morton and hilbert"));
+}
+
+std::vector<std::int64_t> order_of(Ordering ordering, Locations const& locations) {
+  if (ordering == Ordering::Morton) return morton_order(locations.x, locations.y);
+  if (ordering == Ordering::Hilbert) return hilbert_order(locations.x, locations.y);
+  std::vector<std::int64_t> order(locations.x.size());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+Locations synthetic_locations(std::int64_t n, std::uint64_t seed) {
+  STRATA_REQUIRE(ShapeError, n >= 0, "synthetic_locations: n is ", n, ", must not be negative");
+  auto m = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
+  while (m * m < n) ++m;
+  std::vector<std::int64_t> cells(m * m);
+  std::iota(cells.begin(), cells.end(), 0);
+  std::nth_element(cells.begin(), cells.begin() + n, cells.end(), [seed](auto a, auto b) {
+    return random_bits(seed, a, 2) < random_bits(seed, b, 2);
+  });
+  cells.resize(n);
+  std::sort(cells.begin(), cells.end());
+  Locations locations;
+  auto const jittered = [&](std::int64_t k, double u) {
+    return (static_cast<double>(k) + 0.1 + 0.8 * u) / static_cast<double>(m);
+  };
+  for (std::int64_t const cell : cells) {
+    locations.x.push_back(jittered(cell % m, uniform(seed, cell, 0)));
+    locations.y.push_back(jittered(cell / m, uniform(seed, cell, 1)));
+  }
+  return locations.permuted(morton_order(locations.x, locations.y));
+}
+
+}  // namespace strata::geostat

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_LOCATIONS_HPP
+#define STRATA_LOCATIONS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace strata::geostat {
+
+/// How two locations' distance is measured.
+enum class Metric : std::uint8_t {
+  Euclidean,    ///< sqrt(dx^2 + dy^2), in the unit of x and y
+  GreatCircle,  ///< kilometres on a sphere; x is the longitude, y the latitude, both in degrees
+};
+
+namespace detail {
+
+inline constexpr double earth_radius_km = 6371.0088;  // mean radius (2a + b)/3 of WGS 84, IUGG
+inline constexpr double radians_per_degree = 0.017453292519943295769;
+
+/// A place, and what its distances to others have in common.
+struct Place {
+  double x, y;
+  double cosine;  ///< of the latitude; on the sphere only
+};
+
+KOKKOS_INLINE_FUNCTION double cosine_of_latitude(Metric metric, double y) {
+  return metric == Metric::Euclidean ? 0 : Kokkos::cos(radians_per_degree * y);
+}
+
+// The same to the last bit for the two places exchanged.
+KOKKOS_INLINE_FUNCTION double distance(Metric metric, Place const& a, Place const& b) {
+  double const dx = b.x - a.x, dy = b.y - a.y;
+  if (metric == Metric::Euclidean) return Kokkos::sqrt(dx * dx + dy * dy);
+  // Haversine: well conditioned for small distances.
+  double const half = radians_per_degree / 2;
+  double const dlat = Kokkos::sin(half * dy), dlon = Kokkos::sin(half * dx);
+  double const squared = dlat * dlat + a.cosine * b.cosine * (dlon * dlon);
+  return 2 * earth_radius_km * Kokkos::asin(Kokkos::sqrt(Kokkos::min(1.0, squared)));
+}
+
+}  // namespace detail
+
+/// Where observations were made.
+struct Locations {
+  std::vector<double> x;  ///< or degrees of longitude
+  std::vector<double> y;  ///< or degrees of latitude
+  Metric metric = Metric::Euclidean;
+  /// The number, from 0, that each had before it was `permuted`, by which messages name it; empty: its
+  /// place here.
+  std::vector<std::int64_t> numbers = {};
+
+  std::int64_t size() const { return static_cast<std::int64_t>(x.size()); }
+  /// Distance of locations i and j: Euclidean, or great-circle in kilometres on the sphere of the
+  /// Earth's mean radius, 6371.0088 km.
+  double distance(std::int64_t i, std::int64_t j) const;
+  /// Location order[k] comes to place k, and keeps its number.
+  Locations permuted(std::span<std::int64_t const> order) const;
+};
+
+/// Refuse coordinates that are no places.
+///
+/// Throws   ShapeError if x and y differ in length; ValueError that names the first location that is
+///          not finite, or whose latitude is outside [-90, 90] on the sphere.
+void check_locations(Locations const& locations);
+
+/// Refuse locations of which two are one place.
+///
+/// Throws   ValueError that names both.
+void check_distinct(Locations const& locations);
+
+/// The order of the points along Morton's space-filling curve, which brings neighbours in space
+/// close in the matrix, so that blocks far from its diagonal are small and smooth.
+///
+/// Result   a permutation of 0 ... n-1: place k of the order belongs to point order[k]. Cells are
+///          squares, 2^32 along the longer side of the bounding box; points of one cell keep their
+///          order.
+/// Throws   ShapeError if x and y differ in length; ValueError if a coordinate is not finite.
+std::vector<std::int64_t> morton_order(std::span<double const> x, std::span<double const> y);
+
+/// The order along Hilbert's curve, of which successive cells always touch. Contract of `morton_order`.
+///
+/// Source   Hilbert, Mathematische Annalen 38 (1891), doi:10.1007/BF01199431.
+std::vector<std::int64_t> hilbert_order(std::span<double const> x, std::span<double const> y);
+
+/// An order of locations before they become rows of a matrix.
+enum class Ordering : std::uint8_t {
+  Given,    ///< as they are
+  Morton,   ///< `morton_order`
+  Hilbert,  ///< `hilbert_order`
+};
+
+/// "given", "morton", "hilbert".
+std::string_view name_of(Ordering ordering);
+
+/// Throws   ValueError with the text and the valid names.
+Ordering parse_ordering(std::string_view text);
+
+/// The permutation of `locations`, as of `morton_order`.
+std::vector<std::int64_t> order_of(Ordering ordering, Locations const& locations);
+
+/// n seeded locations in the unit square, in Morton order: one in each of n cells of a
+/// ceil(sqrt(n))^2 grid (the empty cells are random), uniform in the middle 80 % of the cell in x
+/// and in y, so that no two coincide.
+///
+/// Throws   ShapeError if n < 0.
+/// Source   the jittered grid of Abdulah et al., ExaGeoStat, TPDS 29, 2018.
+Locations synthetic_locations(std::int64_t n, std::uint64_t seed = 1);
+
+}  // namespace strata::geostat
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_MATERN_HPP
+#define STRATA_MATERN_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/Strata_Errors.hpp>
+#include <core/io/Strata_HostMatrix.hpp>
+#include <cstdint>
+#include <geostat/Strata_Locations.hpp>
+#include <geostat/detail/Strata_MaternKernel.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace strata::geostat {
+
+/// The Matern covariance of a stationary, isotropic Gaussian field,
+///   C(h) = sigma2 2^(1-nu) / Gamma(nu) (h/range)^nu K_nu(h/range),   C(0) = sigma2,
+/// observed with independent errors of variance `nugget`.
+///
+/// The nugget is added where an observation meets itself (i == j), which for distinct locations is
+/// where h = 0.
+///
+/// Source   equation 2 of Ren et al., Accelerating mixed-precision out-of-core Cholesky
+///          factorization with static task scheduling (paper B); Gneiting, Kleiber & Schlather,
+///          JASA 105, 2010. There is no factor sqrt(2 nu) in h.
+struct MaternCovariance {
+  double sigma2 = 1;        ///< variance of the field; > 0
+  double range = 0.078809;  ///< in the distance's unit; > 0. Paper B: 0.02627, 0.078809, 0.210158
+  double nu = 0.5;          ///< smoothness; in (0, 50]
+  double nugget = 0;        ///< >= 0
+
+  /// C(h) for h >= 0, without the nugget; on the host. What depends on nu is worked out, in a
+  /// fraction of a millisecond, when a thread's nu is another than in its last call.
+  double operator()(double h) const;
+
+  /// Throws   ValueError that names the parameter out of range or not finite.
+  void check() const;
+
+  /// Read "matern:SIGMA2,RANGE,NU" or "matern:SIGMA2,RANGE,NU,NUGGET", without any space.
+  ///
+  /// Throws   ValueError with the text and the field that is wrong.
+  static MaternCovariance parse(std::string_view text);
+};
+
+/// "matern:1,0.1,0.5,0": what `parse` reads back to the same numbers.
+std::string to_string(MaternCovariance const& covariance);
+
+/// Refuse locations and parameters that have no positive definite covariance matrix.
+///
+/// Throws   what `check_locations` and `check` throw; ValueError if two locations coincide and there
+///          is no nugget (it names both).
+void check_covariance(MaternCovariance const& covariance, Locations const& locations);
+
+/// Which part of a symmetric matrix is written.
+enum class Triangle : std::uint8_t { Lower, Full };
+
+/// The entries of a covariance matrix, C(h_ij) for the i-th of some locations and the j-th of others, evaluated
+/// where they are asked for: a kernel can hold a copy.
+///
+/// Memory   24 bytes for each location in MemorySpace, and 1.2 kB.
+/// Error    a few units of the last place for nu = 1/2, 3/2 and 5/2, else 1e-13 relative (tested).
+template <class MemorySpace>
+class CovarianceEntries {
+ public:
+  /// Of observations at `locations`: with the nugget where i == j.
+  ///
+  /// Sync     fences `exec`.
+  /// Throws   what `check_covariance` throws.
+  template <class ExecutionSpace>
+  CovarianceEntries(ExecutionSpace const& exec, MaternCovariance const& covariance,
+                    Locations const& locations)
+      : CovarianceEntries(covariance, locations.metric) {
+    check_covariance(covariance, locations);
+    col_ = row_ = places_of(exec, locations);
+    nugget_ = covariance.nugget;
+  }
+
+  /// Between the field at `rows` and at `cols`: without a nugget, also where two of them are one place.
+  ///
+  /// Throws   what `check_locations` and `MaternCovariance::check` throw; ValueError if their metrics differ.
+  template <class ExecutionSpace>
+  CovarianceEntries(ExecutionSpace const& exec, MaternCovariance const& covariance,
+                    Locations const& rows, Locations const& cols)
+      : CovarianceEntries(covariance, cols.metric) {
+    covariance.check();
+    check_locations(rows);
+    check_locations(cols);
+    STRATA_REQUIRE(ValueError, rows.metric == cols.metric,
+                   "CovarianceEntries: the locations of rows and columns differ in their metric");
+    row_ = places_of(exec, rows);
+    col_ = places_of(exec, cols);
+  }
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_.extent(0)); }
+  std::int64_t cols() const { return static_cast<std::int64_t>(col_.extent(0)); }
+
+  KOKKOS_FUNCTION double operator()(std::int64_t i, std::int64_t j) const {
+    double const h = detail::distance(metric_, row_(i), col_(j));
+    return sigma2_ * correlation_(h / range_) + (i == j ? nugget_ : 0.0);
+  }
+
+  /// A = the block whose first entry is (first_row, first_col), all of it. Enqueued on `exec`.
+  ///
+  /// Throws   ShapeError if the block is not inside the matrix.
+  template <class ExecutionSpace, class MatrixView>
+  void fill(ExecutionSpace const& exec, std::int64_t first_row, std::int64_t first_col,
+            MatrixView const& A) const {
+    auto const m = static_cast<std::int64_t>(A.extent(0)),
+               n = static_cast<std::int64_t>(A.extent(1));
+    STRATA_REQUIRE(
+        ShapeError,
+        first_row >= 0 && first_col >= 0 && first_row + m <= rows() && first_col + n <= cols(),
+        "CovarianceEntries: a block of ", m, " x ", n, " at (", first_row, ", ", first_col,
+        ") is not inside a matrix of ", rows(), " x ", cols());
+    using Fill = detail::CovarianceFill<CovarianceEntries, MatrixView>;
+    launch(exec, Fill{*this, first_row, first_col, Fill::Part::Block, A});
+  }
+
+  /// A = the whole symmetric matrix, the lower triangle or both. Enqueued on `exec`.
+  ///
+  /// Throws   ShapeError if A does not fit.
+  template <class ExecutionSpace, class MatrixView>
+  void fill(ExecutionSpace const& exec, MatrixView const& A, Triangle triangle) const {
+    STRATA_REQUIRE(ShapeError,
+                   static_cast<std::int64_t>(A.extent(0)) == rows() &&
+                       static_cast<std::int64_t>(A.extent(1)) == cols(),
+                   "fill_covariance: A is ", A.extent(0), " x ", A.extent(1),
+                   ", the locations are ", cols());
+    using Fill = detail::CovarianceFill<CovarianceEntries, MatrixView>;
+    launch(exec,
+           Fill{*this, 0, 0, triangle == Triangle::Full ? Fill::Part::Both : Fill::Part::Lower, A});
+  }
+
+ private:
+  using Places = Kokkos::View<detail::Place*, MemorySpace>;
+
+  CovarianceEntries(MaternCovariance const& c, Metric metric)
+      : sigma2_(c.sigma2), range_(c.range), metric_(metric), correlation_(checked_nu(c)) {}
+
+  static double checked_nu(MaternCovariance const& covariance) {
+    covariance.check();
+    return covariance.nu;
+  }
+
+  template <class ExecutionSpace>
+  static Places places_of(ExecutionSpace const& exec, Locations const& locations) {
+    std::vector<detail::Place> places;
+    for (std::size_t k = 0; k < locations.x.size(); ++k)
+      places.push_back({locations.x[k], locations.y[k],
+                        detail::cosine_of_latitude(locations.metric, locations.y[k])});
+    auto const copy =
+        detail::copy_of<MemorySpace>(exec, places, "strata::CovarianceEntries::places");
+    exec.fence("strata::CovarianceEntries::copied");  // the places on the host die here
+    return copy;
+  }
+
+  template <class ExecutionSpace, class Fill>
+  static void launch(ExecutionSpace const& exec, Fill const& fill) {
+    using Policy =
+        Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
+    auto const m = static_cast<std::int64_t>(fill.A.extent(0)),
+               n = static_cast<std::int64_t>(fill.A.extent(1));
+    Kokkos::parallel_for("strata::fill_covariance", Policy(exec, {0, 0}, {m, n}), fill);
+  }
+
+  double sigma2_, range_, nugget_ = 0;
+  Metric metric_;
+  detail::MaternCorrelation correlation_;
+  Places row_, col_;
+};
+
+/// A = the covariance matrix of observations at `locations`, A_ij = C(h_ij) + nugget [i == j].
+///
+/// All is evaluated by `exec`. With great-circle distances the matrix is sure to be positive definite
+/// for nu <= 1/2 only (Gneiting, Bernoulli 19, 2013).
+///
+/// Shape    A: n x n for n locations; any layout and stride, accessible to `exec`.
+/// Result   the lower triangle, or both, equal to the last bit.
+/// Sync     runs on `exec` and fences it before returning.
+/// Memory   24 n bytes where A lives.
+/// Throws   ShapeError if A does not fit; what `check_covariance` throws.
+/// Error    see CovarianceEntries.
+template <class ExecutionSpace, class MatrixView>
+void fill_covariance(ExecutionSpace const& exec, MaternCovariance const& covariance,
+                     Locations const& locations, MatrixView const& A,
+                     Triangle triangle = Triangle::Full) {
+  CovarianceEntries<typename MatrixView::memory_space> const entries(exec, covariance, locations);
+  entries.fill(exec, A, triangle);
+  exec.fence("strata::fill_covariance::done");  // the entries' coordinates die here
+}
+
+/// The covariance matrix of observations at `locations` in host memory, both triangles.
+///
+/// Memory   8 n^2 bytes, the result itself.
+/// Throws   what `fill_covariance` throws; MemoryError if 8 n^2 bytes can't be had.
+[[nodiscard]] HostMatrix covariance_matrix(MaternCovariance const& covariance,
+                                           Locations const& locations);
+
+}  // namespace strata::geostat
+
+#endif

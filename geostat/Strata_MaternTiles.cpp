@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace strata::geostat {
+
+namespace {
+
+// The coordinates on each device that has filled a tile: as many copies as threads fill at a time,
+// since kernels copy Views, whose counts of references no two threads may change at once where
+// Kokkos was configured with Kokkos_ENABLE_ATOMICS_BYPASS.
+template <class Exec>
+class EntriesByDevice {
+ public:
+  using Entries = CovarianceEntries<typename Exec::memory_space>;
+
+  EntriesByDevice(MaternCovariance const& covariance, Locations const& locations)
+      : covariance_(covariance), locations_(locations) {}
+
+  std::unique_ptr<Entries const> take(Exec const& exec) {
+    {
+      std::lock_guard const lock(mutex_);
+      auto& free = free_[ooc::device_of(exec)];
+      if (!free.empty()) {
+        auto entries = std::move(free.back());
+        free.pop_back();
+        return entries;
+      }
+    }
+    return std::make_unique<Entries const>(exec, covariance_, locations_);
+  }
+  void give_back(Exec const& exec, std::unique_ptr<Entries const> entries) {
+    std::lock_guard const lock(mutex_);
+    free_[ooc::device_of(exec)].push_back(std::move(entries));
+  }
+
+ private:
+  MaternCovariance covariance_;
+  Locations locations_;
+  std::mutex mutex_;
+  std::map<int, std::vector<std::unique_ptr<Entries const>>> free_;
+};
+
+}  // namespace
+
+template <class Exec>
+ooc::TileGenerator<Exec> matern_tiles(Exec const& exec, MaternCovariance const& covariance,
+                                      Locations const& locations) {
+  auto const copies = std::make_shared<EntriesByDevice<Exec>>(covariance, locations);
+  copies->give_back(exec, copies->take(exec));  // throws now what it may throw
+  return [copies](Exec const& instance, std::int64_t row, std::int64_t col,
+                  ooc::TileView<Exec> const& tile) {
+    auto entries = copies->take(instance);
+    entries->fill(instance, row, col, tile);
+    copies->give_back(instance, std::move(entries));
+  };
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                             \
+  template ooc::TileGenerator<Exec> matern_tiles<Exec>(Exec const&, MaternCovariance const&, \
+                                                       Locations const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::geostat

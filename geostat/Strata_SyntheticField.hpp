@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SYNTHETIC_FIELD_HPP
+#define STRATA_SYNTHETIC_FIELD_HPP
+
+#include <cstdint>
+#include <geostat/Strata_Matern.hpp>
+#include <vector>
+
+namespace strata::geostat {
+
+/// Observations of a Gaussian field with zero mean: y = L z for the covariance matrix S = L L^T, the nugget's
+/// errors included, and seeded independent standard normal numbers z.
+///
+/// Sync     fences `exec`.
+/// Memory   8 n^2 bytes where `exec` works.
+/// Throws   what `check_covariance` throws; ValueError with the order of the leading minor of S that is not
+///          positive; MemoryError with the bytes that can't be had.
+template <class ExecutionSpace>
+[[nodiscard]] std::vector<double> synthetic_field(ExecutionSpace const& exec,
+                                                  MaternCovariance const& covariance,
+                                                  Locations const& locations,
+                                                  std::uint64_t seed = 1);
+
+}  // namespace strata::geostat
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_MATERN_KERNEL_HPP
+#define STRATA_MATERN_KERNEL_HPP
+
+#include <Kokkos_Core.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <cstdint>
+#include <geostat/detail/Strata_BesselK.hpp>
+#include <string>
+#include <vector>
+
+namespace strata::geostat::detail {
+
+inline bool has_closed_form(double nu) { return nu == 0.5 || nu == 1.5 || nu == 2.5; }
+
+// 2^(1-nu) / Gamma(nu) x^nu K_nu(x) for nu = 1/2, 3/2, 5/2.
+KOKKOS_INLINE_FUNCTION double matern_closed_form(double nu, double x) {
+  double const polynomial = nu == 0.5 ? 1.0 : nu == 1.5 ? 1.0 + x : 1.0 + x + x * x / 3;
+  return x > 800 ? 0.0 : polynomial * Kokkos::exp(-x);  // avoids inf * 0
+}
+
+/// 2^(1-nu) / Gamma(nu) x^nu K_nu(x), what depends on nu alone worked out by the constructor.
+class MaternCorrelation {
+ public:
+  explicit MaternCorrelation(double nu) : bessel_(nu), closed_(has_closed_form(nu)) {}
+
+  KOKKOS_FUNCTION double operator()(double x) const {
+    return closed_ ? matern_closed_form(bessel_.order(), x) : bessel_.matern(x);
+  }
+
+ private:
+  BesselK bessel_;
+  bool closed_;
+};
+
+// A(i, j) for the rows and columns from `first_row` and `first_col` on; below the diagonal of the
+// whole matrix only, or with what lies opposite too.
+template <class Entries, class MatrixView>
+struct CovarianceFill {
+  using Scalar = typename MatrixView::non_const_value_type;
+  enum class Part { Block, Lower, Both };
+  Entries entries;
+  std::int64_t first_row, first_col;
+  Part part;
+  MatrixView A;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t j) const {
+    if (part != Part::Block && i < j) return;
+    auto const value = static_cast<Scalar>(entries(first_row + i, first_col + j));
+    A(i, j) = value;
+    if (part == Part::Both) A(j, i) = value;
+  }
+};
+
+// The host's values must live until `exec` has been fenced.
+template <class MemorySpace, class ExecutionSpace, class Value>
+Kokkos::View<Value*, MemorySpace> copy_of(ExecutionSpace const& exec,
+                                          std::vector<Value> const& values, char const* label) {
+  Kokkos::View<Value const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
+      values.data(), values.size());
+  auto const copy = allocate<Kokkos::View<Value*, MemorySpace>>(exec, label, values.size());
+  Kokkos::deep_copy(exec, copy, host);
+  return copy;
+}
+
+}  // namespace strata::geostat::detail
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_HALO_PATTERN_HPP
+#define STRATA_SPARSE_HALO_PATTERN_HPP
+
+#include <cstdint>
+#include <vector>
+
+namespace strata::sparse {
+
+/// Who needs which rows of whom; on the host.
+struct HaloPattern {
+  struct Neighbour {
+    int rank;
+    std::int64_t begin, end;  ///< of `wanted` or of the halo
+  };
+  std::vector<Neighbour> from, to;   ///< ranks that send to this one, and that this one sends to
+  std::vector<std::int64_t> wanted;  ///< local rows to send, neighbour by neighbour
+  std::int64_t rows = 0, halo = 0;   ///< vectors have rows + halo entries
+};
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,375 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
+#include <limits>
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+
+namespace strata::sparse {
+namespace {
+
+constexpr int grid_levels = 4;
+constexpr std::int64_t size_step = 8, least_size = 16, timed_iterations = 300;
+constexpr std::int64_t any_number = std::numeric_limits<std::int64_t>::max(), fp64_solves = 10;
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::array<int, 3> grid_of(HpgmxpOptions const& options, int ranks) {
+  return options.grid == std::array<int, 3>{0, 0, 0} ? process_grid(ranks) : options.grid;
+}
+
+StencilProblem problem_of(HpgmxpOptions const& options, std::array<int, 3> const& grid, int rank) {
+  StencilProblem problem{options.nx, options.ny, options.nz, grid[0], grid[1], grid[2]};
+  problem.px = rank % grid[0];
+  problem.py = rank / grid[0] % grid[1];
+  problem.pz = rank / (grid[0] * grid[1]);
+  problem.beta = options.beta;
+  return problem;
+}
+
+std::string legal_sizes_near(std::int64_t n) {
+  std::int64_t const below = n / size_step * size_step, above = below + size_step;
+  if (below < least_size) return strata::detail::message(least_size);
+  return strata::detail::message(below, " or ", above);
+}
+
+/// The matrices of both solvers, and b in their order.
+template <class Exec>
+struct Systems {
+  Hierarchy<Exec> wide, narrow;
+  Vector<double, typename Exec::memory_space> b, x;
+
+  DistributedMatrix<Exec> const& A() const { return wide.levels.front().A; }
+};
+
+// The narrowest that loses nothing; on a host, where narrow values cost more than they save, fp32.
+template <class Exec>
+Precision narrowest(Exec const& exec, Hierarchy<Exec> const& wide) {
+  if (!strata::runs_on_host<Exec>)
+    for (auto const precision : {Precision::fp8_e4m3, Precision::bf16, Precision::fp16})
+      if (std::all_of(wide.levels.begin(), wide.levels.end(),
+                      [&](auto const& level) { return level.A.is_exact_in(exec, precision); }))
+        return precision;
+  return Precision::fp32;
+}
+
+template <class Exec>
+Systems<Exec> set_up(Exec const& exec, Communicator const& comm, StencilProblem const& problem,
+                     HpgmxpOptions const& options) {
+  Systems<Exec> systems;
+  systems.wide = make_hierarchy(exec, comm, problem, grid_levels, options.matrix);
+  auto const& A = systems.A();
+  systems.narrow = systems.wide.stored_in(
+      exec, options.values ? *options.values : narrowest(exec, systems.wide));
+  comm.agree([&] {
+    systems.b = A.template allocate<double>(exec, "strata::sparse::hpgmxp::b");
+    systems.x = A.template allocate<double>(exec, "strata::sparse::hpgmxp::x");
+  });
+  Kokkos::deep_copy(exec, systems.x, 1.0);  // the solution: b = A 1
+  A.multiply(exec, systems.x, systems.b);
+  exec.fence("strata::sparse::hpgmxp::set_up");
+  return systems;
+}
+
+// As the rules write orthogonalisation: sums over the ranks of k, k and 1 values.
+GmresOptions gmres_options(int restart, double tolerance, std::int64_t iterations) {
+  GmresOptions options{restart, tolerance, iterations};
+  options.norm = BasisNorm::Summed;
+  return options;
+}
+
+// On a host widening costs more than the bytes save, and on small grids the iterations that a cycle gains less.
+template <class Exec>
+Precision chosen_basis(StencilProblem const& problem, HpgmxpOptions const& options) {
+  constexpr std::int64_t large = std::int64_t{128} * 128 * 128;
+  bool const pays = !strata::runs_on_host<Exec> && problem.global_rows() >= large;
+  return options.basis.value_or(pays ? Precision::fp16 : Precision::fp32);
+}
+
+template <class Exec, class Scalar, class Stored>
+GmresReport solve_from_zero(Exec const& exec, Systems<Exec> const& systems,
+                            GmresIr<Exec, Scalar, Stored>& solver, MotifTimes* times = nullptr) {
+  Kokkos::deep_copy(exec, systems.x, 0.0);
+  return solver.solve(exec, systems.b, systems.x, times);
+}
+
+template <class Exec, class Scalar, class Stored = Scalar>
+GmresReport solve_once(Exec const& exec, Systems<Exec> const& systems, Hierarchy<Exec> const& inner,
+                       GmresOptions const& gmres) {
+  Multigrid<Exec, Scalar> const preconditioner(exec, inner);
+  GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner, gmres);
+  return solve_from_zero(exec, systems, solver);
+}
+
+template <class Exec>
+HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Exec> const& systems,
+                          Precision basis, HpgmxpOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp::validate");
+  HpgmxpValidation result;
+  result.ranks = comm.size();
+  auto gmres = gmres_options(options.restart, options.tolerance, options.max_iterations);
+  options.progress("validation, fp64");
+  result.fp64 = solve_once<Exec, double>(exec, systems, systems.wide, gmres);
+  if (result.fp64.status == GmresStatus::IterationLimit &&
+      options.validation == ValidationType::FullScale)
+    gmres.tolerance = result.fp64.relative_residual;
+  result.tolerance = gmres.tolerance;
+  gmres.max_iterations *= 10;
+  options.progress("validation, mixed");
+  result.basis = basis;
+  result.mixed = basis == Precision::fp16
+                     ? solve_once<Exec, fp32, fp16>(exec, systems, systems.narrow, gmres)
+                     : solve_once<Exec, fp32>(exec, systems, systems.narrow, gmres);
+  return result;
+}
+
+// Solves until all ranks have done so for the run time, or one breaks down; one before warms up.
+template <class Exec, class Scalar, class Stored>
+void run_solves(Exec const& exec, Systems<Exec> const& systems,
+                GmresIr<Exec, Scalar, Stored>& solver, HpgmxpOptions const& options,
+                std::int64_t most_solves, std::string const& name, HpgmxpPhase& phase) {
+  auto const& comm = systems.A().comm();
+  options.progress(name + ", warm-up");
+  auto report = solve_from_zero(exec, systems, solver);
+  do {
+    options.progress(strata::detail::message(name, ", solve ", phase.solves + 1, ", ",
+                                             std::llround(phase.least_seconds), " of ",
+                                             options.seconds, " s done"));
+    report = solve_from_zero(exec, systems, solver);
+    ++phase.solves;
+    phase.seconds += report.seconds;
+    phase.iterations += report.iterations;
+    phase.cycles += report.cycles;
+    phase.is_finite = phase.is_finite && report.status != GmresStatus::Breakdown;
+    phase.least_seconds = -comm.max(-phase.seconds);
+  } while (phase.least_seconds < options.seconds && phase.solves < most_solves &&
+           phase.completed());
+  phase.seconds = comm.max(phase.seconds);
+}
+
+template <class Exec, class Scalar, class Stored = Scalar>
+HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
+                        Hierarchy<Exec> const& inner, HpgmxpOptions const& options,
+                        std::int64_t most_solves, std::string const& name) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp::" + name);
+  auto gmres =
+      gmres_options(options.restart, 0, (timed_iterations / options.restart + 1) * options.restart);
+  Multigrid<Exec, Scalar> const preconditioner(exec, inner);
+  GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner, gmres);
+  HpgmxpPhase phase{
+      inner.levels.front().A.precision(), precision_of<Scalar>, precision_of<Stored>, {}};
+  auto const& A = inner.levels.front().A;
+  phase.storage = {static_cast<double>(traits(phase.values).bytes),
+                   static_cast<double>(A.column_bytes()) / static_cast<double>(A.entries()),
+                   sizeof(Scalar), sizeof(Stored), 8};
+  phase.bytes = solver.bytes();
+  phase.solve_iterations = gmres.max_iterations;
+  run_solves(exec, systems, solver, options, most_solves, name, phase);
+  options.progress(name + ", breakdown");
+  gmres.max_iterations = phase.cycle_iterations = options.restart;
+  GmresIr<Exec, Scalar, Stored> one_cycle(exec, systems.A(), preconditioner, gmres);
+  solve_from_zero(exec, systems, one_cycle, &phase.times);
+  return phase;
+}
+
+// A few iterations as they run, each part with its events, kernel by kernel.
+template <class Exec, class Scalar, class Stored = Scalar>
+std::vector<TraceSpan> traced_solve(Exec const& exec, Systems<Exec> const& systems,
+                                    Hierarchy<Exec> const& inner, HpgmxpOptions const& options) {
+  options.progress("trace");
+  int const iterations = std::min(options.traced_iterations, options.restart);
+  WorkTrace<Exec> const trace(exec, systems.A().comm());
+  Multigrid<Exec, Scalar> const preconditioner(exec, inner.traced(trace));
+  GmresIr<Exec, Scalar, Stored> solver(exec, systems.A().traced(trace.labelled(", level 0")),
+                                       preconditioner, gmres_options(iterations, 0, iterations));
+  solve_from_zero(exec, systems, solver);
+  return trace.gathered();
+}
+
+// Both arrays together are larger than any cache.
+template <class Exec>
+double copy_rate(Exec const& exec, Communicator const& comm) {
+  using Array = Vector<double, typename Exec::memory_space>;
+  std::int64_t const n = strata::runs_on_host<Exec> ? 1 << 24 : 1 << 26;
+  Array from, to;
+  comm.agree([&] {
+    from = detail::allocate<Array>(exec, "strata::sparse::hpgmxp::copy", n);
+    to = detail::allocate<Array>(exec, "strata::sparse::hpgmxp::copy", n);
+  });
+  Kokkos::deep_copy(exec, from, 1.0);
+  double best = 0;
+  for (int repeat = 0; repeat < 4; ++repeat) {  // the first touches the pages
+    exec.fence("strata::sparse::hpgmxp::copy");
+    comm.barrier();
+    auto const start = Clock::now();
+    Kokkos::deep_copy(exec, to, from);
+    exec.fence("strata::sparse::hpgmxp::copied");
+    best = std::max(best, 16.0 * static_cast<double>(n) / since(start));
+  }
+  return -comm.max(-best);
+}
+
+bool has_validation(RunType run) {
+  return run == RunType::Benchmark || run == RunType::BenchmarkNoRef || run == RunType::Validation;
+}
+bool has_mixed(RunType run) {
+  return run == RunType::Benchmark || run == RunType::BenchmarkNoRef ||
+         run == RunType::StandaloneMixed;
+}
+bool has_fp64(RunType run) { return run == RunType::Benchmark || run == RunType::StandaloneRef; }
+
+}  // namespace
+
+double HpgmxpValidation::penalty() const {
+  if (mixed.iterations == 0) return 1;
+  return std::min(1.0,
+                  static_cast<double>(fp64.iterations) / static_cast<double>(mixed.iterations));
+}
+
+bool HpgmxpResult::passed() const {
+  auto const holds = [](auto const& part, auto const& test) { return !part || test(*part); };
+  auto const completed = [](HpgmxpPhase const& phase) { return phase.completed(); };
+  return holds(validation, [](HpgmxpValidation const& part) { return part.passed(); }) &&
+         holds(mixed, completed) && holds(fp64, completed);
+}
+
+double HpgmxpResult::flop_per_second(HpgmxpPhase const& phase, FlopCount count) const {
+  double const cycle = cycle_flops(levels, phase.cycle_iterations, count).total();
+  return cycle * static_cast<double>(phase.iterations) / phase.cycle_iterations / phase.seconds;
+}
+
+std::optional<double> HpgmxpResult::speedup() const {
+  if (!mixed || !fp64) return std::nullopt;
+  return fp64->ms_per_iteration() / mixed->ms_per_iteration() *
+         (validation ? validation->penalty() : 1);
+}
+
+void check(HpgmxpOptions const& options, int ranks) {
+  std::pair<char const*, std::int64_t> const sizes[] = {
+      {"nx", options.nx}, {"ny", options.ny}, {"nz", options.nz}};
+  for (auto const& [name, n] : sizes)
+    STRATA_REQUIRE(ShapeError, n >= least_size && n % size_step == 0, name, " = ", n,
+                   ": four grid levels need a multiple of ", size_step, ", at least ", least_size,
+                   "; the nearest is ", legal_sizes_near(n));
+  double const rows = static_cast<double>(options.nx) * static_cast<double>(options.ny) *
+                      static_cast<double>(options.nz);
+  STRATA_REQUIRE(ShapeError, rows < 0x1p31 * 0.9, options.nx, " x ", options.ny, " x ", options.nz,
+                 " points on a rank: 32-bit row numbers end at 2^31");
+  auto const grid = grid_of(options, ranks);
+  auto const [least, most] = std::minmax({grid[0], grid[1], grid[2]});
+  STRATA_REQUIRE(ValueError, least >= 1 && std::int64_t(grid[0]) * grid[1] * grid[2] == ranks,
+                 "process grid ", grid[0], " x ", grid[1], " x ", grid[2], " for ", ranks,
+                 " ranks");
+  STRATA_REQUIRE(ValueError, 8 * least >= most, "process grid ", grid[0], " x ", grid[1], " x ",
+                 grid[2], ": the benchmark allows a ratio of 1 to 8; take another number of ranks");
+  STRATA_REQUIRE(ValueError, std::abs(options.beta) <= 1, "beta = ", options.beta,
+                 ": must be within -1 and 1");
+  STRATA_REQUIRE(ValueError, options.restart >= 1 && options.restart <= timed_iterations,
+                 "restart = ", options.restart, ": must be 1 to ", timed_iterations);
+  STRATA_REQUIRE(ValueError, options.seconds >= 0 && std::isfinite(options.seconds), "run time of ",
+                 options.seconds, " s");
+  STRATA_REQUIRE(
+      ValueError,
+      !options.basis || *options.basis == Precision::fp32 || *options.basis == Precision::fp16,
+      "basis in ", traits(*options.basis).name, ": must be fp32 or fp16");
+  STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.tolerance < 1,
+                 "tolerance = ", options.tolerance);
+  STRATA_REQUIRE(ValueError, options.traced_iterations >= 0,
+                 "iterations to trace: ", options.traced_iterations);
+  STRATA_REQUIRE(ValueError, options.traced_iterations == 0 || options.run != RunType::Validation,
+                 "a trace is of a timed phase, and a validation alone has none");
+}
+
+std::int64_t estimate_bytes(HpgmxpOptions const& options, int ranks) {
+  double const rows = static_cast<double>(options.nx) * static_cast<double>(options.ny) *
+                      static_cast<double>(options.nz);
+  double const coarser = 1 + 1.0 / 8 + 1.0 / 64 + 1.0 / 512, entries = 27 * rows;
+  double const narrow = options.values ? static_cast<double>(traits(*options.values).bytes) : 4;
+  double const order = 8 + 2 * 4.0 / 8, vectors = 3 * 8 + 2 * 8 / 8.0;
+  double const basis = (has_fp64(options.run) || has_validation(options.run))
+                           ? (options.restart + 3) * 8.0
+                           : (options.restart + 3) * 4.0;
+  // Assembly holds a level's rows in two orders and the keys of a sort.
+  double const assembly = 2 * 12 * entries + 40 * rows;
+  double const solve =
+      coarser * ((12 + narrow) * entries + order * rows) + (vectors + basis) * rows;
+  double const validation = options.validation == ValidationType::Standard &&
+                                    has_validation(options.run) && options.validation_ranks < ranks
+                                ? coarser * (12 + narrow) * entries
+                                : 0;
+  double const copy = 2 * 8 * 0x1p24;
+  return static_cast<std::int64_t>(std::max(assembly, solve) + validation + copy);
+}
+
+template <class Exec>
+HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp");
+  comm.agree([&] { check(options, comm.size()); });
+  HpgmxpResult result;
+  result.ranks = comm.size();
+  result.problem = problem_of(options, grid_of(options, comm.size()), comm.rank());
+  Precision const basis = chosen_basis<Exec>(result.problem, options);
+  result.copy_bytes_per_second = copy_rate(exec, comm);
+  bool const all_ranks =
+      options.validation == ValidationType::FullScale || options.validation_ranks >= comm.size();
+  if (has_validation(options.run) && !all_ranks) {
+    auto const part = comm.first(options.validation_ranks);
+    // Its ranks talk among themselves; the others wait for what they agree on.
+    result.validation = comm.agree_with_part(part, [&] {
+      auto const problem = problem_of(options, process_grid(part->size()), part->rank());
+      return validate(exec, *part, set_up(exec, *part, problem, options), basis, options);
+    });
+  }
+  options.progress("set-up");
+  auto const start = Clock::now();
+  auto const systems = set_up(exec, comm, result.problem, options);
+  result.set_up_seconds = comm.max(since(start));
+  auto const& A = systems.A();
+  result.colours = A.order().colours;
+  result.columns = column_forms(exec, A);
+  result.transport = A.transport();
+  for (auto const& level : systems.wide.levels)
+    result.levels.push_back({level.A.global_rows(), level.A.global_entries()});
+  result.matrix_bytes = systems.wide.bytes();
+  for (auto const& level : systems.narrow.levels)
+    result.matrix_bytes += level.A.bytes() - level.A.column_bytes();
+  if (has_validation(options.run) && all_ranks)
+    result.validation = validate(exec, comm, systems, basis, options);
+  bool const narrow_basis = basis == Precision::fp16;
+  if (has_mixed(options.run))
+    result.mixed = narrow_basis ? timed_phase<Exec, fp32, fp16>(exec, systems, systems.narrow,
+                                                                options, any_number, "mixed")
+                                : timed_phase<Exec, fp32>(exec, systems, systems.narrow, options,
+                                                          any_number, "mixed");
+  bool const traces = options.traced_iterations > 0;
+  if (traces && has_mixed(options.run))
+    result.trace = narrow_basis
+                       ? traced_solve<Exec, fp32, fp16>(exec, systems, systems.narrow, options)
+                       : traced_solve<Exec, fp32>(exec, systems, systems.narrow, options);
+  if (has_fp64(options.run))
+    result.fp64 =
+        timed_phase<Exec, double>(exec, systems, systems.wide, options, fp64_solves, "fp64");
+  if (traces && options.run == RunType::StandaloneRef)
+    result.trace = traced_solve<Exec, double>(exec, systems, systems.wide, options);
+  std::int64_t const solver =
+      std::max(result.mixed ? result.mixed->bytes : 0, result.fp64 ? result.fp64->bytes : 0);
+  auto const vectors =
+      static_cast<std::int64_t>((systems.b.extent(0) + systems.x.extent(0)) * sizeof(double));
+  result.held_bytes = static_cast<std::int64_t>(
+      -comm.max(-static_cast<double>(result.matrix_bytes + vectors + solver)));
+  return result;
+}
+
+#define STRATA_INSTANTIATE_HPGMXP(Space) \
+  template HpgmxpResult run_hpgmxp(Space const&, Communicator const&, HpgmxpOptions const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_HPGMXP)
+
+}  // namespace strata::sparse

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_HPGMXP_HPP
+#define STRATA_SPARSE_HPGMXP_HPP
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
+#include <sparse/krylov/Strata_GmresIr.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <string>
+#include <vector>
+
+namespace strata::sparse {
+
+enum class RunType {
+  Benchmark,        ///< validation, mixed phase, fp64 phase
+  BenchmarkNoRef,   ///< without the fp64 phase
+  StandaloneMixed,  ///< the mixed phase alone
+  StandaloneRef,    ///< the fp64 phase alone
+  Validation,       ///< the validation alone
+};
+enum class ValidationType {
+  Standard,   ///< on the first `validation_ranks` ranks
+  FullScale,  ///< on all; where fp64 stops at its limit, what it reached is the tolerance
+};
+
+struct HpgmxpOptions {
+  std::int64_t nx = 104, ny = 104, nz = 104;  ///< points of each rank: multiples of 8, at least 16
+  std::array<int, 3> grid{0, 0, 0};           ///< of ranks; 0: by the benchmark's rule
+  double seconds = 60;  ///< of the mixed phase at least, on every rank; an official run has 1800
+  RunType run = RunType::Benchmark;
+  ValidationType validation = ValidationType::Standard;
+  int validation_ranks = 8;
+  double beta = 0;  ///< 0.5: the slides' nonsymmetric problem
+  int restart = 30;
+  double tolerance = 1e-9;
+  std::int64_t max_iterations = 10000;  ///< of fp64's validation; ten times as many for mixed
+  MatrixOptions matrix;
+  std::optional<Precision> values;  ///< of the matrices of the mixed solver; none: chosen
+  std::optional<Precision> basis;   ///< fp32 or fp16, of the mixed solver; none: chosen
+  int traced_iterations = 0;        ///< of the first phase, once more, without replay of graphs
+  std::function<void(std::string const&)> progress = [](std::string const&) {};
+};
+
+struct HpgmxpValidation {
+  int ranks = 0;
+  double tolerance = 0;
+  Precision basis = Precision::fp32;  ///< of the mixed solver
+  GmresReport fp64, mixed;
+
+  bool passed() const {
+    return mixed.status == GmresStatus::Converged && fp64.status != GmresStatus::Breakdown;
+  }
+  /// The factor of the rating: n_d / n_ir, at most 1.
+  double penalty() const;
+};
+
+/// Solves from zero with a fixed number of iterations, and one cycle more for the breakdown.
+struct HpgmxpPhase {
+  Precision values, scalars, basis;
+  StorageBytes storage;
+  std::int64_t solves = 0, iterations = 0, cycles = 0, bytes = 0;
+  std::int64_t solve_iterations = 0;  ///< that each solve is to have
+  double seconds = 0;                 ///< of the solves, on the slowest rank
+  double least_seconds = 0;           ///< on the fastest
+  MotifTimes times;                   ///< of one cycle, each motif fenced
+  int cycle_iterations = 0;
+  bool is_finite = true;  ///< no solve ended with KrylovStatus::Breakdown
+
+  double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
+  /// Whether every solve ran to its end. One that does not, or breaks down, ends the phase.
+  bool completed() const { return is_finite && iterations == solves * solve_iterations; }
+};
+
+struct HpgmxpResult {
+  StencilProblem problem;
+  std::vector<LevelSize> levels;
+  int ranks = 1, colours = 0;
+  ColumnForms columns;  ///< of the finest matrix
+  Transport transport = Transport::Direct;
+  double set_up_seconds = 0;
+  double copy_bytes_per_second = 0;  ///< of one rank, read and written, all ranks at once
+  std::int64_t matrix_bytes = 0;     ///< of this rank, fp64 and narrower values together
+  std::int64_t held_bytes = 0;  ///< matrices, b, x and one solver, on the rank that has the least
+  std::optional<HpgmxpValidation> validation;
+  std::optional<HpgmxpPhase> mixed, fp64;
+  std::vector<TraceSpan> trace;  ///< of the iterations traced, all ranks'; on rank 0
+
+  /// Whether what ran validated and every timed solve ran to its end.
+  bool passed() const;
+  double flop_per_second(HpgmxpPhase const& phase, FlopCount count) const;
+  /// Of mixed over fp64, by time per iteration and penalty.
+  std::optional<double> speedup() const;
+};
+
+/// Refuse what the benchmark has no result for.
+///
+/// Throws   ShapeError with the nearest legal sizes; ValueError.
+void check(HpgmxpOptions const& options, int ranks);
+
+/// Bytes that each rank needs at most, at set-up and in the phases; before anything is allocated.
+std::int64_t estimate_bytes(HpgmxpOptions const& options, int ranks);
+
+/// Run the benchmark. Collective; the same result on all ranks but for the validation's, which only its
+/// ranks have, and the trace, which rank 0 has.
+///
+/// All solvers sum the norms of their Krylov vectors (BasisNorm::Summed), as the rules write CGS2. A timed phase goes on
+/// until every rank has solved for the seconds that are asked, fp64's for ten solves at most.
+/// Throws   what `check` and the parts throw, on all ranks.
+template <class Exec>
+HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOptions const& options);
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <chrono>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
+#include <sparse/krylov/Strata_ConjugateGradients.hpp>
+#include <sparse/krylov/Strata_Fgmres.hpp>
+#include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
+#include <sparse/multigrid/Strata_VCycle.hpp>
+
+namespace strata::sparse {
+
+template <class Exec>
+HpgmxpFree solve_free(Exec const& exec, Communicator const& comm, HpgmxpOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp::free");
+  auto const start = std::chrono::steady_clock::now();
+  auto const ranks =
+      options.grid == std::array<int, 3>{0, 0, 0} ? process_grid(comm.size()) : options.grid;
+  StencilGrid const grid{{options.nx * ranks[0], options.ny * ranks[1], options.nz * ranks[2]},
+                         options.beta};
+  HpgmxpFree result;
+  result.conjugate_gradients = options.beta == 0;
+  Precision const narrowest = strata::runs_on_host<Exec> ? Precision::fp32 : Precision::fp16;
+  result.values = options.values ? *options.values : narrowest;
+  options.progress("free mode, set-up");
+  auto const hierarchy = make_trilinear_hierarchy(exec, comm, grid, options.matrix);
+  auto const& A = hierarchy.levels.front().A;
+  for (auto const& level : hierarchy.levels)
+    result.levels.push_back({level.A.global_rows(), level.A.global_entries()});
+  VCycle<Exec, float> const cycle(exec, hierarchy, result.values);
+  auto const vector = [&] {
+    return comm.agree(
+        [&] { return A.template allocate<double>(exec, "strata::sparse::hpgmxp::free"); });
+  };
+  auto const b = vector(), x = vector();
+  Kokkos::deep_copy(exec, x, 1.0);  // the solution: b = A 1
+  A.multiply(exec, x, b);
+  Kokkos::deep_copy(exec, x, 0.0);
+  exec.fence("strata::sparse::hpgmxp::free");
+  result.set_up_seconds =
+      comm.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  options.progress("free mode, solve");
+  KrylovOptions const krylov{options.restart, options.tolerance, options.max_iterations};
+  result.krylov = result.conjugate_gradients
+                      ? ConjugateGradients<Exec, float>(exec, A, cycle, krylov).solve(exec, b, x)
+                      : Fgmres<Exec, float>(exec, A, cycle, krylov).solve(exec, b, x);
+  result.krylov.seconds = comm.max(result.krylov.seconds);
+  return result;
+}
+
+#define STRATA_INSTANTIATE_FREE(Space) \
+  template HpgmxpFree solve_free(Space const&, Communicator const&, HpgmxpOptions const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_FREE)
+
+}  // namespace strata::sparse

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_HPGMXP_FREE_HPP
+#define STRATA_SPARSE_HPGMXP_FREE_HPP
+
+#include <cstdint>
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+#include <vector>
+
+namespace strata::sparse {
+
+/// The benchmark's equations by the method that one would choose without its rules.
+struct HpgmxpFree {
+  KrylovReport krylov;
+  Precision values = Precision::fp32;  ///< of the preconditioner
+  bool conjugate_gradients = false;    ///< else FGMRES
+  std::vector<LevelSize> levels;       ///< rows and entries over all ranks
+  double set_up_seconds = 0;
+};
+
+/// Solve the same matrix for the same right-hand side from zero to the same tolerance, over the same ranks: CG
+/// (FGMRES if beta is not 0) with a V-cycle of trilinear transfers over as many levels as the grid
+/// allows. Sizes may be odd. Collective.
+///
+/// Throws   what `make_trilinear_hierarchy` and the solvers throw, on all ranks.
+template <class Exec>
+HpgmxpFree solve_free(Exec const& exec, Communicator const& comm, HpgmxpOptions const& options);
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_HPGMXP_MODEL_HPP
+#define STRATA_SPARSE_HPGMXP_MODEL_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <sparse/trace/Strata_MotifTimes.hpp>
+#include <vector>
+
+// The operations that the benchmark's two public codes credit, and the least memory traffic of
+// Strata's kernels. Both are per restart cycle of m iterations, of all ranks.
+namespace strata::sparse {
+
+/// The matrix of a multigrid level, over all ranks.
+struct LevelSize {
+  std::int64_t rows = 0, entries = 0;
+};
+
+/// Whose count of operations.
+enum class FlopCount {
+  Ornl,  ///< of the paper's code: half a pass for the sweep from zero, the residual at coarse points
+  Reference,  ///< of the reference code: three passes over every level's matrix
+};
+
+/// Bytes of what is stored.
+struct StorageBytes {
+  double value = 8;  ///< of the matrix inside
+  double index = 4;
+  double scalar = 8;  ///< of the vectors inside
+  double basis = 8;
+  double outer_value = 8;  ///< of the matrix that gives the fp64 residuals
+};
+
+/// One number for each motif.
+class PerMotif {
+ public:
+  double& operator[](Motif motif) { return values_[static_cast<std::size_t>(motif)]; }
+  double operator[](Motif motif) const { return values_[static_cast<std::size_t>(motif)]; }
+  double total() const {
+    double sum = 0;
+    for (double const value : values_) sum += value;
+    return sum;
+  }
+
+ private:
+  std::array<double, motif_count> values_{};
+};
+
+/// One application of the multigrid preconditioner.
+PerMotif multigrid_flops(std::vector<LevelSize> const& levels, FlopCount count);
+PerMotif multigrid_bytes(std::vector<LevelSize> const& levels, StorageBytes const& storage);
+
+/// A cycle of m iterations, with the residual and the update at its ends.
+///
+/// Result   SpMV 2 N (m + 1); CGS2 4 n m (m + 1) + 3 n m; updates (7 + 2 m) n; m + 1 applications of multigrid.
+PerMotif cycle_flops(std::vector<LevelSize> const& levels, int m, FlopCount count);
+PerMotif cycle_bytes(std::vector<LevelSize> const& levels, int m, StorageBytes const& storage);
+
+}  // namespace strata::sparse
+
+#endif

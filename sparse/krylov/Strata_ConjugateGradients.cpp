@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <span>
+#include <sparse/krylov/Strata_ConjugateGradients.hpp>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
+
+namespace strata::sparse {
+namespace {
+
+template <class Exec>
+using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+template <class Exec>
+using Wide = Vector<double, typename Exec::memory_space>;
+
+// (z' r, z' q)
+template <class Exec, class Scalar>
+std::array<double, 2> two_products(Exec const& exec, Communicator const& comm,
+                                   Vector<Scalar, typename Exec::memory_space> const& z,
+                                   Wide<Exec> const& r, Wide<Exec> const& q, std::int64_t rows) {
+  std::array<double, 2> sums{};
+  Kokkos::parallel_reduce(
+      "strata::sparse::ConjugateGradients::products", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& with_r, double& with_q) {
+        double const value = static_cast<double>(z(i));
+        with_r += value * r(i);
+        with_q += value * q(i);
+      },
+      sums[0], sums[1]);
+  exec.fence("strata::sparse::ConjugateGradients::products");
+  comm.sum(sums);
+  return sums;
+}
+
+// p = scale z + beta p
+template <class Exec, class Scalar>
+void new_direction(Exec const& exec, double scale,
+                   Vector<Scalar, typename Exec::memory_space> const& z, double beta,
+                   Wide<Exec> const& p, std::int64_t rows) {
+  Kokkos::parallel_for(
+      "strata::sparse::ConjugateGradients::direction", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        double const old = beta == 0 ? 0 : beta * p(i);
+        p(i) = scale * static_cast<double>(z(i)) + old;
+      });
+}
+
+// x += unit alpha p, r -= alpha q; ||r||
+template <class Exec>
+double advance(Exec const& exec, Communicator const& comm, double unit, double alpha,
+               Wide<Exec> const& p, Wide<Exec> const& q, Wide<Exec> const& x, Wide<Exec> const& r,
+               std::int64_t rows) {
+  double square = 0;
+  double const step = unit * alpha;
+  Kokkos::parallel_reduce(
+      "strata::sparse::ConjugateGradients::advance", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& sum) {
+        x(i) += step * p(i);
+        double const rest = r(i) - alpha * q(i);
+        r(i) = rest;
+        sum += rest * rest;
+      },
+      square);
+  exec.fence("strata::sparse::ConjugateGradients::advance");
+  comm.sum(std::span(&square, 1));
+  return std::sqrt(square);
+}
+
+}  // namespace
+
+/// What one iteration leaves to the next.
+template <class Exec, class Scalar>
+struct ConjugateGradients<Exec, Scalar>::State {
+  double unit = 1;       // of r and p
+  double norm = 0;       // ||r||
+  double curvature = 0;  // p' A p of the last iteration; 0: none
+};
+
+template <class Exec, class Scalar>
+ConjugateGradients<Exec, Scalar>::ConjugateGradients(
+    Exec const& exec, DistributedMatrix<Exec> const& A,
+    Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options)
+    : A_(A), preconditioner_(preconditioner), options_(detail::checked(options, "CG")) {
+  A.comm().agree([&] {
+    outer_.r = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::r");
+    outer_.best = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::best");
+    kept_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::kept");
+    p_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::p");
+    q_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::q");
+    s_ = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::s");
+    z_ = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::z");
+  });
+}
+
+template <class Exec, class Scalar>
+std::int64_t ConjugateGradients<Exec, Scalar>::bytes() const {
+  return static_cast<std::int64_t>(5 * p_.extent(0) * sizeof(double) +
+                                   2 * z_.extent(0) * sizeof(Scalar));
+}
+
+template <class Exec, class Scalar>
+std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::step(
+    Exec const& exec, Vector<double, MemorySpace> const& x, State& state) {
+  auto const& comm = A_.comm();
+  std::int64_t const rows = A_.rows();
+  double const norm = state.norm;
+  auto const& r = outer_.r;
+  detail::scale(exec, 1 / norm, r, s_, rows);
+  preconditioner_.apply(exec, s_, z_);  // z = M^-1 r / ||r||
+  auto const [zr, zq] = two_products(exec, comm, z_, r, q_, rows);
+  double const beta = state.curvature == 0 ? 0 : -zq * norm / state.curvature;
+  new_direction(exec, norm, z_, beta, p_, rows);
+  A_.multiply(exec, p_, q_);
+  // p' r is r' z but for rounding, which is all of an r that a good preconditioner leaves
+  auto const [pr, curvature] = two_products(exec, comm, p_, r, q_, rows);
+  if (!std::isfinite(zr) || !std::isfinite(curvature) || !std::isfinite(beta))
+    return KrylovStatus::Breakdown;
+  if (!(zr > 0) || !(curvature > 0)) return KrylovStatus::NotPositiveDefinite;
+  state.curvature = curvature;
+  state.norm = advance(exec, comm, state.unit, pr / curvature, p_, q_, x, r, rows);
+  if (!std::isfinite(state.norm)) return KrylovStatus::Breakdown;
+  return std::nullopt;
+}
+
+template <class Exec, class Scalar>
+std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::cycle(
+    Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
+  constexpr double much_less = 0.1;
+  auto& report = outer.report;
+  std::int64_t const rows = A_.rows(), window = std::max(50, options_.restart);
+  double const target = outer.target();
+  State state{outer.unit(), outer.norm()};
+  Kokkos::deep_copy(exec, q_, 0.0);
+  std::optional<KrylovStatus> ended;
+  double least = state.norm, before = state.norm, kept = state.norm;
+  for (std::int64_t k = 1; report.iterations < options_.max_iterations; ++k) {
+    ended = step(exec, x, state);
+    if (ended) break;
+    ++report.iterations;
+    if (state.norm <= target) return std::nullopt;
+    least = std::min(least, state.norm);
+    if (state.norm <= much_less * kept) {
+      detail::scale(exec, 1.0, x, kept_, rows);
+      kept = state.norm;
+    }
+    if (k % window != 0) continue;
+    if (outer.is_below_rounding()) return std::nullopt;
+    if (options_.stall_factor > 0 && least > options_.stall_factor * before) {
+      ended = KrylovStatus::Stalled;
+      break;
+    }
+    before = least;
+  }
+  bool const has_kept = kept < outer.norm();
+  if (has_kept && !(state.norm <= kept)) detail::scale(exec, 1.0, kept_, x, rows);
+  return ended;
+}
+
+template <class Exec, class Scalar>
+KrylovReport ConjugateGradients<Exec, Scalar>::solve(Exec const& exec,
+                                                     Vector<double, MemorySpace> const& b,
+                                                     Vector<double, MemorySpace> const& x) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::ConjugateGradients::solve");
+  constexpr double halved = 0.5;
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_);
+  return outer.run(halved, [&](detail::OuterIteration<Exec>& at) { return cycle(exec, at, x); });
+}
+
+#define STRATA_INSTANTIATE_CG(Space)              \
+  template class ConjugateGradients<Space, fp64>; \
+  template class ConjugateGradients<Space, fp32>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_CG)
+
+}  // namespace strata::sparse

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_CONJUGATE_GRADIENTS_HPP
+#define STRATA_SPARSE_CONJUGATE_GRADIENTS_HPP
+
+#include <cstdint>
+#include <sparse/krylov/Strata_KrylovReport.hpp>
+#include <sparse/krylov/Strata_Preconditioner.hpp>
+#include <sparse/krylov/detail/Strata_OuterIteration.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+
+namespace strata::sparse {
+
+/// Preconditioned conjugate gradients for a symmetric positive definite matrix: vectors and sums are fp64,
+/// the preconditioner works in Scalar on residuals scaled to length 1.
+///
+/// Each direction p is made conjugate to the last one by z' A p_old, and the step along it is p' r / p' A p.
+/// Both cost one sum more in the same pass than z' r alone, and forgive a preconditioner that rounding makes
+/// slightly unsymmetric, and residuals that are rounding alone. Convergence is
+/// declared by the true residual only; where it falls short of the recurrence's, CG starts anew from it,
+/// unless that did not halve it the last time: then the solve has stalled. Of the iterates of a run that ends
+/// elsewhere one is kept whose residual was within 10 of the least.
+///
+/// Source   G. Golub & Q. Ye, Inexact preconditioned conjugate gradient method with inner-outer
+///          iteration, SISC 21(4), 1999, doi:10.1137/S1064827597323415, algorithm IPCG.
+template <class Exec, class Scalar>
+class ConjugateGradients {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+
+  /// Throws ValueError for options outside their ranges, MemoryError; on all ranks.
+  ConjugateGradients(Exec const& exec, DistributedMatrix<Exec> const& A,
+                     Preconditioner<Exec, Scalar> const& preconditioner,
+                     KrylovOptions const& options = {});
+
+  /// Bytes of the work vectors.
+  std::int64_t bytes() const;
+
+  /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
+  ///
+  /// Sync     fences `exec` three times an iteration, for the sums. Throws ShapeError for vectors of other
+  ///          lengths, on all ranks.
+  KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
+                     Vector<double, MemorySpace> const& x);
+
+ private:
+  struct State;
+  // From one true residual to the next; why it ended before its time, if it did.
+  std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
+                                    Vector<double, MemorySpace> const& x);
+  // One iteration; why it went wrong, if it did.
+  std::optional<KrylovStatus> step(Exec const& exec, Vector<double, MemorySpace> const& x,
+                                   State& state);
+
+  DistributedMatrix<Exec> A_;
+  Preconditioner<Exec, Scalar> preconditioner_;
+  KrylovOptions options_;
+  typename detail::OuterIteration<Exec>::Work outer_;
+  Vector<double, MemorySpace> p_, q_, kept_;  // kept_: of a run
+  Vector<Scalar, MemorySpace> s_, z_;
+};
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <cmath>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/krylov/Strata_Fgmres.hpp>
+#include <sparse/krylov/detail/Strata_Givens.hpp>
+
+namespace strata::sparse {
+namespace {
+
+template <class Exec>
+using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+
+template <class Exec, class Scalar>
+void narrow(Exec const& exec, Vector<double, typename Exec::memory_space> const& from,
+            Vector<Scalar, typename Exec::memory_space> const& to, std::int64_t rows) {
+  Kokkos::parallel_for(
+      "strata::sparse::Fgmres::narrow", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) { to(i) = static_cast<Scalar>(from(i)); });
+}
+
+// Image k = z, which is also widened.
+template <class Exec, class Scalar>
+void keep(Exec const& exec, Vector<Scalar, typename Exec::memory_space> const& z,
+          Vector<double, typename Exec::memory_space> const& wide, Scalar* image,
+          std::int64_t rows) {
+  Kokkos::parallel_for(
+      "strata::sparse::Fgmres::keep", Policy<Exec>(exec, 0, rows), KOKKOS_LAMBDA(std::int64_t i) {
+        image[i] = z(i);
+        wide(i) = static_cast<double>(z(i));
+      });
+}
+
+// x += unit Z t
+template <class Exec, class Scalar>
+void add_images(Exec const& exec, double unit, Scalar const* Z, double const* t, int count,
+                Vector<double, typename Exec::memory_space> const& x, std::int64_t rows) {
+  Kokkos::parallel_for(
+      "strata::sparse::Fgmres::update", Policy<Exec>(exec, 0, rows), KOKKOS_LAMBDA(std::int64_t i) {
+        double sum = 0;
+        for (int k = 0; k < count; ++k) sum += t[k] * static_cast<double>(Z[i + k * rows]);
+        x(i) += unit * sum;
+      });
+}
+
+}  // namespace
+
+template <class Exec, class Scalar>
+Fgmres<Exec, Scalar>::Fgmres(Exec const& exec, DistributedMatrix<Exec> const& A,
+                             Preconditioner<Exec, Scalar> const& preconditioner,
+                             KrylovOptions const& options)
+    : A_(A),
+      preconditioner_(preconditioner),
+      options_(detail::checked(options, "FGMRES")),
+      basis_(A.comm().agree([&] {
+        return KrylovBasis<Exec, double>(exec, A.comm(), A.rows(), options.restart + 1, A.link());
+      })) {
+  A.comm().agree([&] {
+    images_ = detail::allocate<Vector<Scalar, MemorySpace>>(exec, "strata::sparse::Fgmres::images",
+                                                            A_.rows() * options_.restart);
+    coefficients_ = detail::allocate<Vector<double, MemorySpace>>(
+        exec, "strata::sparse::Fgmres::coefficients", options_.restart);
+    outer_.r = A_.template allocate<double>(exec, "strata::sparse::Fgmres::r");
+    outer_.best = A_.template allocate<double>(exec, "strata::sparse::Fgmres::best");
+    wide_ = A_.template allocate<double>(exec, "strata::sparse::Fgmres::wide");
+    q_ = A_.template allocate<Scalar>(exec, "strata::sparse::Fgmres::q");
+    z_ = A_.template allocate<Scalar>(exec, "strata::sparse::Fgmres::z");
+  });
+}
+
+template <class Exec, class Scalar>
+std::int64_t Fgmres<Exec, Scalar>::bytes() const {
+  return basis_.bytes() + static_cast<std::int64_t>(images_.extent(0) * sizeof(Scalar) +
+                                                    3 * wide_.extent(0) * sizeof(double) +
+                                                    (q_.extent(0) + z_.extent(0)) * sizeof(Scalar));
+}
+
+template <class Exec, class Scalar>
+std::optional<KrylovStatus> Fgmres<Exec, Scalar>::cycle(Exec const& exec,
+                                                        detail::OuterIteration<Exec>& outer,
+                                                        Vector<double, MemorySpace> const& x) {
+  std::int64_t const rows = A_.rows();
+  auto& report = outer.report;
+  double const rho = outer.norm(), target = outer.target();
+  detail::Givens givens(rho);
+  basis_.start(exec, 1 / rho, outer_.r);  // q_1 = r / rho
+  for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
+    narrow(exec, basis_[k - 1], q_, rows);
+    preconditioner_.apply(exec, q_, z_);  // z_k = M^-1 q_k
+    keep(exec, z_, wide_, images_.data() + (k - 1) * rows, rows);
+    A_.multiply(exec, wide_, basis_[k]);  // q_{k+1} = A z_k
+    basis_.orthogonalise(exec, k);
+    auto column = basis_.column(exec, k);
+    double const beta = column.beta;
+    if (!std::isfinite(beta)) break;
+    givens.append(std::move(column.h), beta);
+    ++report.iterations;
+    if (beta == 0 || givens.residual() <= target) break;
+  }
+  auto const t = givens.minimiser();
+  for (double const entry : t)
+    if (!std::isfinite(entry)) return KrylovStatus::Breakdown;
+  if (t.empty()) return KrylovStatus::Breakdown;
+  using Host = Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+  Kokkos::deep_copy(exec, Kokkos::subview(coefficients_, std::pair(std::size_t(0), t.size())),
+                    Host(t.data(), t.size()));
+  add_images(exec, outer.unit(), static_cast<Scalar const*>(images_.data()),
+             static_cast<double const*>(coefficients_.data()), static_cast<int>(t.size()), x, rows);
+  exec.fence("strata::sparse::Fgmres::update");  // t is the host's
+  return std::nullopt;
+}
+
+template <class Exec, class Scalar>
+KrylovReport Fgmres<Exec, Scalar>::solve(Exec const& exec, Vector<double, MemorySpace> const& b,
+                                         Vector<double, MemorySpace> const& x) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::Fgmres::solve");
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_);
+  return outer.run(options_.stall_factor,
+                   [&](detail::OuterIteration<Exec>& at) { return cycle(exec, at, x); });
+}
+
+#define STRATA_INSTANTIATE_FGMRES(Space) \
+  template class Fgmres<Space, fp64>;    \
+  template class Fgmres<Space, fp32>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_FGMRES)
+
+}  // namespace strata::sparse

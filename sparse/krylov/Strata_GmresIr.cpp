@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <cmath>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/krylov/Strata_GmresIr.hpp>
+#include <sparse/krylov/detail/Strata_Givens.hpp>
+
+namespace strata::sparse {
+
+template <class Exec, class Scalar, class Stored>
+GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                       DistributedMatrix<Exec> const& inner,
+                                       Preconditioner<Exec, Scalar> const& preconditioner,
+                                       GmresOptions const& options)
+    : A_(A),
+      inner_(inner),
+      preconditioner_(preconditioner),
+      options_(detail::checked(options, "GMRES")),
+      basis_(A.comm().agree([&] {
+        return KrylovBasis<Exec, Scalar, Stored>(exec, A.comm(), A.rows(), options.restart + 1,
+                                                 A.link(), options.norm);
+      })),
+      steps_(static_cast<std::size_t>(options.restart)) {
+  A.comm().agree([&] {
+    outer_.r = A_.template allocate<double>(exec, "strata::sparse::GmresIr::r");
+    outer_.best = A_.template allocate<double>(exec, "strata::sparse::GmresIr::best");
+    y_ = A_.template allocate<Scalar>(exec, "strata::sparse::GmresIr::y");
+    z_ = A_.template allocate<Scalar>(exec, "strata::sparse::GmresIr::z");
+  });
+}
+
+template <class Exec, class Scalar, class Stored>
+std::int64_t GmresIr<Exec, Scalar, Stored>::bytes() const {
+  return basis_.bytes() + static_cast<std::int64_t>(2 * outer_.r.extent(0) * sizeof(double) +
+                                                    (y_.extent(0) + z_.extent(0)) * sizeof(Scalar));
+}
+
+template <class Exec, class Scalar, class Stored>
+bool GmresIr<Exec, Scalar, Stored>::records(MotifTimes const* times) const {
+  if constexpr (strata::runs_on_host<Exec>) return false;
+  bool const can = times == nullptr && !inner_.trace() && A_.is_enqueued() &&
+                   inner_.is_enqueued() && preconditioner_.is_enqueued() &&
+                   strata::Recording<Exec>::is_possible();
+  return A_.comm().max(can ? 0 : 1) == 0;
+}
+
+template <class Exec, class Scalar, class Stored>
+std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::cycle(
+    Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x,
+    bool records, MotifTimes* times) {
+  auto const timed = [&](Motif motif, auto const& work) {
+    MotifTimes::time(times, exec, motif, work);
+  };
+  auto& report = outer.report;
+  double const rho = outer.norm(), target = outer.target();
+  detail::Givens givens(rho);
+  timed(Motif::Update, [&] { basis_.start(exec, 1 / rho, outer_.r); });  // q_1 = r / rho
+  for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
+    auto const step = [&] {
+      preconditioner_.apply(exec, basis_[k - 1], z_, times);                  // z = M^-1 q_k
+      timed(Motif::Multiply, [&] { inner_.multiply(exec, z_, basis_[k]); });  // q_{k+1} = A z
+      timed(Motif::Orthogonalise, [&] {
+        auto const work = [&] { basis_.orthogonalise(exec, k); };
+        inner_.trace().enqueue(exec, TraceRow::Work, work, "orthogonalisation");
+      });
+    };
+    records ? steps_[static_cast<std::size_t>(k - 1)].run(exec, step) : step();
+    HessenbergColumn column = basis_.column(exec, k);
+    double const beta = column.beta;
+    if (!std::isfinite(beta)) break;
+    givens.append(std::move(column.h), beta);
+    ++report.iterations;
+    if (options_.monitor) options_.monitor(report.iterations, outer.relative(givens.residual()));
+    if (beta == 0 || givens.residual() <= target) break;
+  }
+  auto const t = givens.minimiser();
+  for (double const entry : t)
+    if (!std::isfinite(entry)) return KrylovStatus::Breakdown;
+  if (t.empty()) return KrylovStatus::Breakdown;
+  timed(Motif::Update, [&] { basis_.combine(exec, t, y_); });  // r = Q t
+  preconditioner_.apply(exec, y_, z_, times);
+  timed(Motif::Update, [&] { detail::add(exec, outer.unit(), z_, x, A_.rows()); });  // x += M^-1 r
+  return std::nullopt;
+}
+
+template <class Exec, class Scalar, class Stored>
+GmresReport GmresIr<Exec, Scalar, Stored>::solve(Exec const& exec,
+                                                 Vector<double, MemorySpace> const& b,
+                                                 Vector<double, MemorySpace> const& x,
+                                                 MotifTimes* times) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::GmresIr::solve");
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_, times);
+  bool const records = this->records(times);
+  return outer.run(options_.stall_factor, [&](detail::OuterIteration<Exec>& at) {
+    return cycle(exec, at, x, records, times);
+  });
+}
+
+#define STRATA_INSTANTIATE_GMRES(Space) \
+  template class GmresIr<Space, fp64>;  \
+  template class GmresIr<Space, fp32>;  \
+  template class GmresIr<Space, fp32, fp16>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_GMRES)
+
+}  // namespace strata::sparse

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_JACOBI_HPP
+#define STRATA_SPARSE_JACOBI_HPP
+
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/trace/Strata_MotifTimes.hpp>
+
+namespace strata::sparse {
+
+/// The inverse of the diagonal as a preconditioner, in Scalar.
+template <class Exec, class Scalar>
+class Jacobi {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+
+  /// Collective; fences. Throws ValueError for a row whose diagonal entry is 0, MemoryError; on all ranks.
+  Jacobi(Exec const& exec, DistributedMatrix<Exec> const& A);
+
+  /// z = D^-1 r. Sync: enqueued on `exec`.
+  void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+             Vector<Scalar, MemorySpace> const& z, MotifTimes* times = nullptr) const;
+
+ private:
+  Vector<Scalar, MemorySpace> inverse_;
+};
+
+}  // namespace strata::sparse
+
+#endif

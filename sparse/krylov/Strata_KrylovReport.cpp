@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_Errors.hpp>
+#include <sparse/krylov/Strata_KrylovReport.hpp>
+
+namespace strata::sparse::detail {
+
+KrylovOptions checked(KrylovOptions const& options, char const* method) {
+  STRATA_REQUIRE(ValueError, options.restart >= 1, method, ": restart ", options.restart,
+                 " must be at least 1");
+  STRATA_REQUIRE(ValueError, options.max_iterations >= 0, method, ": ", options.max_iterations,
+                 " iterations");
+  STRATA_REQUIRE(ValueError, options.tolerance >= 0, method, ": tolerance ", options.tolerance);
+  STRATA_REQUIRE(ValueError, options.stall_factor >= 0 && options.stall_factor < 1, method,
+                 ": stall factor ", options.stall_factor, " must be in [0, 1)");
+  STRATA_REQUIRE(ValueError, options.norm_A >= 0, method, ": the norm of A is ", options.norm_A);
+  return options;
+}
+
+}  // namespace strata::sparse::detail

@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_COMPRESSED_ASSEMBLY_HPP
+#define STRATA_SPARSE_COMPRESSED_ASSEMBLY_HPP
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <sparse/matrix/Strata_CompressedMatrix.hpp>
+#include <sparse/matrix/Strata_EllAssembly.hpp>
+
+namespace strata::sparse {
+namespace detail {
+
+/// source(i, emit) with the entries up to the diagonal before the others, each part as it is given.
+template <class Source, class Emit>
+KOKKOS_FUNCTION void lower_first(Source const& source, std::int64_t i, Emit const& emit) {
+  for (bool const upper : {false, true})
+    source(i, [&](std::int64_t column, double value) {
+      if ((column > i) == upper) emit(column, value);
+    });
+}
+
+/// The distances from the diagonal that the rows of a slice have, each once: those up to 0 first, either part
+/// in the order of the longest row, so that sums keep the order in which its entries were given.
+struct Distances {
+  static constexpr int room = 64;
+  std::int32_t distance[room];
+  int lower = 0;  ///< how many are up to 0
+  int count = 0;  ///< room + 1: there are more
+
+  template <class Source>
+  KOKKOS_FUNCTION Distances(Source const& source, std::int64_t begin, std::int64_t end) {
+    std::int64_t longest = begin;
+    int most = -1;
+    for (std::int64_t i = begin; i < end; ++i) {
+      int length = 0;
+      source(i, [&](std::int64_t, double) { ++length; });
+      if (length > most) longest = i, most = length;
+    }
+    for (bool const upper : {false, true}) {
+      if (begin < end) insert_row(source, longest, upper);
+      for (std::int64_t i = begin; i < end; ++i)
+        if (i != longest) insert_row(source, i, upper);
+      if (!upper) lower = count;
+    }
+  }
+
+  /// The place of `distance` among `count` of them, found at once for the one after place `last`;
+  /// `count` if it is not there.
+  KOKKOS_FUNCTION static int find(std::int32_t const* all, int count, int last,
+                                  std::int32_t distance) {
+    for (int k = last + 1; k < count; ++k)
+      if (all[k] == distance) return k;
+    for (int k = 0; k <= last; ++k)
+      if (all[k] == distance) return k;
+    return count;
+  }
+
+ private:
+  template <class Source>
+  KOKKOS_FUNCTION void insert_row(Source const& source, std::int64_t i, bool upper) {
+    int last = -1;
+    source(i, [&](std::int64_t column, double) {
+      if (count > room || (column > i) != upper) return;
+      auto const wanted = static_cast<std::int32_t>(column - i);
+      last = find(distance, count, last, wanted);
+      if (last < count) return;
+      if (count < room) distance[count] = wanted;
+      ++count;
+    });
+  }
+};
+
+/// Chooses the kind of every slice, its width and its base.
+template <class Source, class MemorySpace>
+struct ClassifySlices {
+  static constexpr int slice_rows = CompressedMatrix<double, MemorySpace>::slice_rows;
+  Source source;
+  std::int64_t rows, cols;
+  Columns least;
+  Kokkos::View<CompressedSlice*, MemorySpace> slices;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t number, RowStatistics& total) const {
+    std::int64_t const begin = number * slice_rows,
+                       end = begin + slice_rows < rows ? begin + slice_rows : rows;
+    std::int64_t first = cols, last = -1, widest = 0, most_lower = 0, entries = 0, outside = 0;
+    std::int64_t last_free = -1;  // row without an entry of the halo
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::int64_t length = 0, lower = 0;
+      bool is_free = true;
+      source(i, [&](std::int64_t column, double) {
+        ++length;
+        lower += column <= i;
+        is_free = is_free && column < rows;
+        outside += column < 0 || column >= cols;
+        first = column < first ? column : first;
+        last = column > last ? column : last;
+      });
+      widest = length > widest ? length : widest;
+      most_lower = lower > most_lower ? lower : most_lower;
+      last_free = is_free ? i : last_free;
+      entries += length;
+    }
+    total += {entries, widest, outside};
+    Distances const distances(source, begin, end);
+    bool const shared =
+        least == Columns::Shared && are_shared(distances, widest, begin, end, last_free);
+    bool const narrow = least != Columns::Wide && last - first < 65536;
+    CompressedSlice slice;
+    slice.kind = static_cast<std::uint32_t>(shared   ? Columns::Shared
+                                            : narrow ? Columns::Narrow
+                                                     : Columns::Wide);
+    slice.width = static_cast<std::uint32_t>(shared ? distances.count : widest);
+    slice.lower = static_cast<std::int32_t>(shared ? distances.lower : most_lower);
+    slice.base = static_cast<std::int32_t>(first < cols ? first : 0);
+    slices(number) = slice;
+  }
+
+ private:
+  // They never take more bytes than 16-bit columns would, whatever the values' type, and lead to
+  // columns of the matrix from every row, to the halo's only from rows that read it.
+  KOKKOS_FUNCTION bool are_shared(Distances const& distances, std::int64_t widest,
+                                  std::int64_t begin, std::int64_t end,
+                                  std::int64_t last_free) const {
+    if (distances.count > Distances::room || 4 * distances.count > 5 * widest) return false;
+    for (int k = 0; k < distances.count; ++k)
+      if (begin + distances.distance[k] < 0 || end - 1 + distances.distance[k] >= cols ||
+          (last_free >= 0 && last_free + distances.distance[k] >= rows))
+        return false;
+    return true;
+  }
+};
+
+/// What slices take in each of the arrays.
+struct CompressedPlaces {
+  std::int64_t values = 0, numbers = 0, narrow = 0;
+};
+
+/// The places of the slices one after the other; the last, which is empty, keeps the ends.
+template <class MemorySpace>
+struct PlaceSlices {
+  using value_type = CompressedPlaces;
+  static constexpr int slice_rows = CompressedMatrix<double, MemorySpace>::slice_rows;
+  Kokkos::View<CompressedSlice*, MemorySpace> slices;
+  Kokkos::View<CompressedPlaces, MemorySpace> ends;
+
+  KOKKOS_FUNCTION static void init(value_type& sum) { sum = {}; }
+  KOKKOS_FUNCTION static void join(value_type& sum, value_type const& other) {
+    sum.values += other.values;
+    sum.numbers += other.numbers;
+    sum.narrow += other.narrow;
+  }
+  KOKKOS_FUNCTION void operator()(std::int64_t number, value_type& sum, bool final) const {
+    CompressedSlice& slice = slices(number);
+    auto const kind = static_cast<Columns>(slice.kind);
+    std::int64_t const places = std::int64_t(slice.width) * slice_rows;
+    if (final) {
+      slice.values = sum.values;
+      slice.columns = kind == Columns::Narrow ? sum.narrow : sum.numbers;
+    }
+    sum.values += places;
+    if (kind == Columns::Shared) sum.numbers += slice.width;
+    if (kind == Columns::Wide) sum.numbers += places;
+    if (kind == Columns::Narrow) sum.narrow += places;
+    if (final && number + 1 == static_cast<std::int64_t>(slices.extent(0))) ends() = sum;
+  }
+};
+
+/// Writes the distances of a slice that shares them.
+template <class Source, class MemorySpace>
+struct FillDistances {
+  static constexpr int slice_rows = CompressedMatrix<double, MemorySpace>::slice_rows;
+  Source source;
+  std::int64_t rows;
+  typename CompressedMatrix<double, MemorySpace>::Arrays arrays;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t number) const {
+    CompressedSlice const slice = arrays.slices(number);
+    if (static_cast<Columns>(slice.kind) != Columns::Shared) return;
+    std::int64_t const begin = number * slice_rows, end = begin + slice_rows;
+    Distances const distances(source, begin, end < rows ? end : rows);
+    for (int k = 0; k < distances.count; ++k)
+      arrays.numbers(slice.columns + k) = distances.distance[k];
+  }
+};
+
+template <class Source, class MemorySpace>
+struct FillCompressed {
+  static constexpr int slice_rows = CompressedMatrix<double, MemorySpace>::slice_rows;
+  Source source;
+  std::int64_t rows, cols;
+  typename CompressedMatrix<double, MemorySpace>::Arrays arrays;
+  double* values;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    CompressedSlice const slice = arrays.slices(i / slice_rows);
+    std::int64_t const lane = i % slice_rows, first = slice.values + lane;
+    auto const kind = static_cast<Columns>(slice.kind);
+    auto const width = static_cast<int>(slice.width);
+    for (int k = 0; k < width; ++k) values[first + std::int64_t{k} * slice_rows] = 0;
+    int length = 0, last = -1;
+    if (i < rows)
+      lower_first(source, i, [&](std::int64_t column, double value) {
+        last = kind == Columns::Shared
+                   ? Distances::find(arrays.numbers.data() + slice.columns, width, last,
+                                     static_cast<std::int32_t>(column - i))
+                   : length++;
+        values[first + std::int64_t{last} * slice_rows] += value;
+        put(slice, last, lane, column);
+      });
+    std::int64_t const own = i < cols ? i : cols - 1;
+    bool const in_reach = kind == Columns::Wide || (own >= slice.base && own - slice.base < 65536);
+    for (; kind != Columns::Shared && length < width; ++length)
+      put(slice, length, lane, in_reach ? own : slice.base);
+  }
+
+ private:
+  KOKKOS_FUNCTION void put(CompressedSlice const& slice, int k, std::int64_t lane,
+                           std::int64_t column) const {
+    std::int64_t const at = slice.columns + std::int64_t{k} * slice_rows + lane;
+    if (static_cast<Columns>(slice.kind) == Columns::Wide)
+      arrays.numbers(at) = static_cast<std::int32_t>(column);
+    if (static_cast<Columns>(slice.kind) == Columns::Narrow)
+      arrays.narrow(at) = static_cast<std::uint16_t>(column - slice.base);
+  }
+};
+
+}  // namespace detail
+
+/// The matrix whose rows `source` generates, in fp64; `least` is the most compact form of columns
+/// that is tried.
+///
+/// Shape    rows, cols >= 0; cols <= rows or more. Rows may be empty; entries of one row and column
+///          may be kept apart or added up.
+/// Sync     fences `exec` twice, to read what was measured.
+/// Memory   stored() fp64 values and column_bytes(); no more than sliced ELL with 32-bit columns
+///          and 32 bytes for each 32 rows.
+/// Throws   ShapeError if a number is negative or there are more than 2^31 - 1 columns; ValueError
+///          if the source gives a column outside the matrix; MemoryError with the bytes.
+template <class Exec, class Source>
+CompressedMatrix<double, typename Exec::memory_space> make_compressed_matrix(
+    Exec const& exec, std::int64_t rows, std::int64_t cols, Source const& source,
+    Columns least = Columns::Shared) {
+  using Space = typename Exec::memory_space;
+  using Matrix = CompressedMatrix<double, Space>;
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_compressed_matrix");
+  detail::check_ell_shape<std::int32_t>(rows, cols);
+  std::int64_t const count = (rows + Matrix::slice_rows - 1) / Matrix::slice_rows;
+  typename Matrix::Arrays arrays;
+  arrays.slices = detail::allocate<Kokkos::View<CompressedSlice*, Space>>(
+      exec, "strata::sparse::CompressedMatrix::slices", count);
+  detail::RowStatistics found;
+  Kokkos::parallel_reduce(
+      "strata::sparse::make_compressed_matrix::classify", Policy(exec, 0, count),
+      detail::ClassifySlices<Source, Space>{source, rows, cols, least, arrays.slices},
+      Kokkos::Sum<detail::RowStatistics>(found));
+  exec.fence("strata::sparse::make_compressed_matrix::classified");
+  detail::check_ell_columns(found, rows, cols);
+
+  auto const ends = strata::allocate_zeros<Kokkos::View<detail::CompressedPlaces, Space>>(
+      exec, "strata::sparse::make_compressed_matrix::ends");
+  Kokkos::parallel_scan("strata::sparse::make_compressed_matrix::place", Policy(exec, 0, count),
+                        detail::PlaceSlices<Space>{arrays.slices, ends});
+  detail::CompressedPlaces places;
+  Kokkos::View<detail::CompressedPlaces, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
+      &places);
+  Kokkos::deep_copy(exec, host, ends);
+  exec.fence("strata::sparse::make_compressed_matrix::placed");
+  arrays.numbers = detail::allocate<Kokkos::View<std::int32_t*, Space>>(
+      exec, "strata::sparse::CompressedMatrix::numbers", places.numbers);
+  arrays.narrow = detail::allocate<Kokkos::View<std::uint16_t*, Space>>(
+      exec, "strata::sparse::CompressedMatrix::narrow", places.narrow);
+  auto const values = detail::allocate<Kokkos::View<double*, Space>>(
+      exec, "strata::sparse::CompressedMatrix::values", places.values);
+  Kokkos::parallel_for("strata::sparse::make_compressed_matrix::distances", Policy(exec, 0, count),
+                       detail::FillDistances<Source, Space>{source, rows, arrays});
+  Kokkos::parallel_for(
+      "strata::sparse::make_compressed_matrix::fill", Policy(exec, 0, count * Matrix::slice_rows),
+      detail::FillCompressed<Source, Space>{source, rows, cols, arrays, values.data()});
+  return Matrix(rows, cols, found.entries, arrays, values);
+}
+
+}  // namespace strata::sparse
+
+#endif

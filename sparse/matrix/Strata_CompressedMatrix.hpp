@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_COMPRESSED_MATRIX_HPP
+#define STRATA_SPARSE_COMPRESSED_MATRIX_HPP
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <sparse/matrix/Strata_EllMatrix.hpp>
+
+namespace strata::sparse {
+
+/// How the columns of a slice of rows are stored, from the fewest bytes to the most.
+enum class Columns : std::uint8_t {
+  Shared,  ///< as distances from the diagonal that all rows of the slice share
+  Narrow,  ///< 16 bits for each entry, counted from the slice's first column
+  Wide,    ///< 32 bits for each entry
+};
+
+/// 32 rows of a CompressedMatrix.
+struct CompressedSlice {
+  std::int64_t values = 0;   ///< place of the first value; entry k of row r is 32 k + r further on
+  std::int64_t columns = 0;  ///< place of the first distance, 16-bit or 32-bit column
+  std::int32_t base = 0;     ///< what 16-bit columns are counted from
+  std::int32_t lower = 0;    ///< how many leading entries hold all up to the diagonal
+  std::uint32_t width : 30 = 0;
+  std::uint32_t kind : 2 = 0;  ///< Columns
+};
+
+/// A sparse matrix in slices of 32 rows, each as wide as it must be, whose columns take as few bytes
+/// as the slice allows: any matrix, without loss.
+///
+/// A copy is a reference to the same matrix. Where the rows of a slice have the same neighbours,
+/// relative to themselves, a slice stores each distance once, and a row that lacks one has the value
+/// 0 there; where columns lie close together they take 16 bits. Padded entries have the value 0 and
+/// some column of the matrix: x must be finite there for them to add nothing. In each row the entries up to
+/// the diagonal come first, so that a sweep from zero reads few others. Rows whose entries are none of the halo's, the
+/// columns from rows() on, have no padding there either: for them x may hold anything in its halo.
+///
+/// Source   sliced ELL, M. Kreutzer et al., SISC 36(5), 2014, doi:10.1137/130930352; columns as
+///          differences within a slice: X. Feng et al., ICPADS'11, doi:10.1109/ICPADS.2011.91;
+///          distances shared by neighbouring rows are the diagonal format, slice by slice.
+template <class ValueT, class MemorySpaceT>
+class CompressedMatrix {
+ public:
+  using Value = ValueT;
+  using MemorySpace = MemorySpaceT;
+  static constexpr int slice_rows = 32;
+
+  struct Arrays {
+    Kokkos::View<CompressedSlice*, MemorySpace> slices;
+    Kokkos::View<std::int32_t*, MemorySpace> numbers;  ///< distances and 32-bit columns
+    Kokkos::View<std::uint16_t*, MemorySpace> narrow;
+  };
+
+  CompressedMatrix() = default;
+  CompressedMatrix(std::int64_t rows, std::int64_t cols, std::int64_t entries, Arrays const& arrays,
+                   Kokkos::View<Value*, MemorySpace> const& values)
+      : rows_(rows), cols_(cols), entries_(entries), arrays_(arrays), values_(values) {}
+
+  KOKKOS_FUNCTION std::int64_t rows() const { return rows_; }
+  KOKKOS_FUNCTION std::int64_t cols() const { return cols_; }
+  /// Entries that were given, without the padding.
+  std::int64_t entries() const { return entries_; }
+  /// Places for entries, with the padding.
+  std::int64_t stored() const { return static_cast<std::int64_t>(values_.extent(0)); }
+  std::int64_t column_bytes() const {
+    return static_cast<std::int64_t>(arrays_.slices.extent(0) * sizeof(CompressedSlice) +
+                                     arrays_.numbers.extent(0) * sizeof(std::int32_t) +
+                                     arrays_.narrow.extent(0) * sizeof(std::uint16_t));
+  }
+  std::int64_t bytes() const {
+    return stored() * static_cast<std::int64_t>(sizeof(Value)) + column_bytes();
+  }
+  Arrays const& arrays() const { return arrays_; }
+
+  /// Where the values of one row are: first, first + stride, ... (width times).
+  struct Row {
+    std::int64_t first, stride;
+    int width;
+  };
+  KOKKOS_FUNCTION Row row(std::int64_t i) const {
+    CompressedSlice const& own = slice(i / slice_rows);
+    return {own.values + i % slice_rows, slice_rows, static_cast<int>(own.width)};
+  }
+  /// The column of entry k of row i.
+  KOKKOS_FUNCTION std::int64_t column(std::int64_t i, int k) const {
+    CompressedSlice const& own = slice(i / slice_rows);
+    if (static_cast<Columns>(own.kind) == Columns::Shared)
+      return i + arrays_.numbers(own.columns + k);
+    std::int64_t const at = own.columns + std::int64_t{k} * slice_rows + i % slice_rows;
+    return static_cast<Columns>(own.kind) == Columns::Narrow ? own.base + arrays_.narrow(at)
+                                                             : arrays_.numbers(at);
+  }
+
+  /// Whether an entry of row i in that column is padding if its value is 0.
+  KOKKOS_FUNCTION static bool pads(std::int64_t, std::int64_t) { return true; }
+
+  KOKKOS_FUNCTION CompressedSlice const& slice(std::int64_t number) const {
+    return arrays_.slices(number);
+  }
+  KOKKOS_FUNCTION Value const* values() const { return values_.data(); }
+  KOKKOS_FUNCTION std::int32_t const* numbers() const { return arrays_.numbers.data(); }
+  KOKKOS_FUNCTION std::uint16_t const* narrow() const { return arrays_.narrow.data(); }
+
+  /// The same places with other values.
+  template <class Other>
+  CompressedMatrix<Other, MemorySpace> with_values(
+      Kokkos::View<Other*, MemorySpace> const& values) const {
+    return {rows_, cols_, entries_, {arrays_.slices, arrays_.numbers, arrays_.narrow}, values};
+  }
+
+ private:
+  std::int64_t rows_ = 0, cols_ = 0, entries_ = 0;
+  Arrays arrays_;
+  Kokkos::View<Value*, MemorySpace> values_;
+};
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_DISTRIBUTED_MATRIX_HPP
+#define STRATA_SPARSE_DISTRIBUTED_MATRIX_HPP
+
+#include <core/Strata_Precision.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <sparse/comm/Strata_Communicator.hpp>
+#include <sparse/matrix/Strata_CompressedAssembly.hpp>
+#include <sparse/matrix/Strata_GaussSeidel.hpp>
+#include <sparse/matrix/Strata_Halo.hpp>
+#include <sparse/matrix/Strata_SweepOrder.hpp>
+#include <sparse/matrix/detail/Strata_LocalRows.hpp>
+#include <variant>
+#include <vector>
+
+namespace strata::sparse {
+
+struct MatrixOptions {
+  ColouringMethod colouring = ColouringMethod::JonesPlassmannLuby;
+  std::uint64_t seed = 0;
+  std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
+  /// How many colours' rows may be swept while the halo is under way; none: all on hosts, where a launch costs
+  /// nothing, on devices as many of large matrices as take longer than the halo does: two, or one where a
+  /// device enqueues the messages. 0 keeps a hierarchy's restrictions from starting before the halo is there, too.
+  std::optional<int> free_colours;
+  Columns columns = Columns::Shared;  ///< the most compact form of columns that is tried
+  Transport transport = Transport::Automatic;
+};
+
+/// A square matrix whose rows are spread over the ranks, in the order of its Gauss-Seidel sweep.
+///
+/// Each rank holds consecutive rows, any number of them, and orders them by itself. Vectors in the matrix' order
+/// are made by `allocate`; `gather` and `scatter` change between that and the caller's, the natural order, in
+/// which a vector has rows() entries. A copy refers to the same matrix; matrices that differ in precision alone share
+/// everything but their values. Members that take vectors are collective, enqueued on `exec`, and
+/// wait on the host for messages if there are other ranks and the transport is not Enqueued; they throw
+/// ShapeError, on the rank where it is so, for vectors that are too short.
+template <class Exec>
+class DistributedMatrix {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+  template <class Value>
+  using Stored = CompressedMatrix<Value, MemorySpace>;
+  using AnyStored =
+      std::variant<Stored<fp64>, Stored<fp32>, Stored<bf16>, Stored<fp16>, Stored<fp8_e4m3>>;
+
+  DistributedMatrix() = default;
+  /// The matrix of which `source` generates this rank's `rows` rows with global columns, in fp64.
+  ///
+  /// Rows are numbered rank by rank. If `source` has a member neighbourly_place(row), a permutation
+  /// of this rank's rows, the rows of a colour are ordered by it on a device. Collective; fences `exec`. Throws what `make_ell_matrix`,
+  /// `make_sweep_order`, `discover_halo` and `make_link` throw, on all ranks.
+  template <class Source>
+  DistributedMatrix(Exec const& exec, Communicator const& comm, std::int64_t rows,
+                    Source const& source, MatrixOptions const& options = {})
+      : DistributedMatrix(exec, comm, detail::localise(exec, comm, rows, source),
+                          detail::neighbourly_places(exec, comm, rows, source), options) {}
+
+  Communicator const& comm() const { return shared_->comm; }
+  std::int64_t rows() const { return shared_->order.rows(); }
+  std::int64_t halo() const { return shared_->halo_rows; }
+  /// Entries of a vector that `allocate` makes: those of the rows, of the halo, and one that nothing reads, by
+  /// which its length tells it from a vector in natural order, on one rank, too.
+  std::int64_t room() const { return rows() + halo() + 1; }
+  std::int64_t first_row() const { return shared_->first_row; }
+  std::int64_t global_rows() const { return shared_->global_rows; }
+  std::int64_t global_entries() const { return shared_->global_entries; }
+  /// Of this rank; bytes() with those of the columns, which matrices of other precision share.
+  std::int64_t entries() const;
+  std::int64_t bytes() const;
+  std::int64_t column_bytes() const;
+  SweepOrder<MemorySpace> const& order() const { return shared_->order; }
+  Halo<Exec> const& exchange() const { return shared_->exchange; }
+  /// How messages travel, the same on all ranks; one rank, which sends none, has Direct.
+  Link<Exec> const& link() const { return shared_->link; }
+  Transport transport() const { return link().transport; }
+  /// Whether members that take vectors wait on the host for nothing.
+  bool is_enqueued() const { return comm().size() == 1 || transport() == Transport::Enqueued; }
+  Precision precision() const;
+
+  /// The same matrix, whose products and sweeps through the result are told to `trace`.
+  DistributedMatrix traced(WorkTrace<Exec> const& trace) const {
+    DistributedMatrix result(*this);
+    result.trace_ = trace;
+    return result;
+  }
+  WorkTrace<Exec> const& trace() const { return trace_; }
+
+  /// Whether each value of all ranks is exact in `precision`. Collective; fences.
+  bool is_exact_in(Exec const& exec, Precision precision) const;
+  /// The same with values rounded to fp64, fp32, bf16 or fp16, or, where that loses nothing, in fp8_e4m3.
+  ///
+  /// Throws   ValueError for another precision, or for fp8_e4m3 if a value is not exact in it; MemoryError;
+  ///          on all ranks.
+  DistributedMatrix stored_in(Exec const& exec, Precision precision) const;
+
+  /// The same with values d_i a_ij d_j, and e_i added to the diagonal; from fp64 to fp64.
+  ///
+  /// `d` and `e` in the matrix' order, d with its halo filled; a row without a diagonal entry gets no e_i.
+  /// Throws   ValueError if the values are not fp64; MemoryError on all ranks.
+  DistributedMatrix modified(Exec const& exec, Vector<double, MemorySpace> const& d,
+                             Vector<double, MemorySpace> const& e) const;
+
+  /// This rank's rows, columns from rows() on being the halo's.
+  AnyStored const& stored() const { return stored_; }
+
+  /// A vector of zeros in the matrix' order, with room() entries.
+  template <class Scalar>
+  Vector<Scalar, MemorySpace> allocate(Exec const& exec, std::string const& label) const;
+  /// Throws   ShapeError unless a vector called `name`, of that many entries, is in the matrix' order, or is in
+  ///          natural order, by its length: as a solver does for the vectors that it is given.
+  void require_in_order(char const* name, std::size_t entries) const;
+  void require_natural(char const* name, std::size_t entries) const;
+
+  /// To the matrix' order, and back. Throws ShapeError unless `natural` has rows() entries and x that many or more.
+  template <class Scalar>
+  void gather(Exec const& exec, Vector<Scalar, MemorySpace> const& natural,
+              Vector<Scalar, MemorySpace> const& x) const;
+  template <class Scalar>
+  void scatter(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+               Vector<Scalar, MemorySpace> const& natural) const;
+
+  /// y = A x; the halo of x is filled meanwhile.
+  template <class Scalar>
+  void multiply(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
+                Vector<Scalar, MemorySpace> const& y) const;
+  /// r = b - A x; r may be b.
+  template <class Scalar>
+  void residual(Exec const& exec, Vector<Scalar, MemorySpace> const& b,
+                Vector<Scalar, MemorySpace> const& x, Vector<Scalar, MemorySpace> const& r) const;
+  /// coarse(c) = (b - A x)(injection.fine_row(c)); its free rows are made beside the exchange.
+  template <class Scalar>
+  void restrict_residual(Exec const& exec, Injection<MemorySpace> const& injection,
+                         Vector<Scalar, MemorySpace> const& b, Vector<Scalar, MemorySpace> const& x,
+                         Vector<Scalar, MemorySpace> const& coarse) const;
+  /// Gauss-Seidel for A x = r, other ranks' values as they were before the sweep (for Guess::Zero: 0, and
+  /// nothing is sent). A Backward sweep waits for the halo first; Forward has the free rows swept meanwhile.
+  template <class Scalar>
+  void gauss_seidel(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                    Vector<Scalar, MemorySpace> const& x, Sweep direction = Sweep::Forward,
+                    Guess guess = Guess::Given) const;
+  /// Fill the halo of x.
+  template <class Scalar>
+  void fill_halo(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
+    exchange().fill(exec, x, trace_);
+  }
+  /// Gauss-Seidel with the halo of x as it is. Sync: enqueued on `exec`.
+  template <class Scalar>
+  void sweep(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+             Vector<Scalar, MemorySpace> const& x, Sweep direction, Guess guess) const;
+
+ private:
+  struct Shared {
+    Communicator comm;
+    SweepOrder<MemorySpace> order;
+    Link<Exec> link;
+    Halo<Exec> exchange;
+    std::int64_t halo_rows = 0, first_row = 0, global_rows = 0, global_entries = 0;
+  };
+
+  DistributedMatrix(Exec const& exec, Communicator const& comm,
+                    detail::LocalMatrix<Exec> const& local,
+                    Vector<std::int32_t, MemorySpace> const& places, MatrixOptions const& options);
+
+  // Enqueue work(range) on rows [0, count), of which the first `free` do not need the halo of x.
+  template <class Scalar, class Work>
+  void beside_exchange(Exec const& exec, Vector<Scalar, MemorySpace> const& x, char const* name,
+                       std::int64_t free, std::int64_t count, Work const& work) const;
+  template <class Scalar>
+  void sweep_beside_exchange(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                             Vector<Scalar, MemorySpace> const& x) const;
+
+  AnyStored stored_;
+  std::shared_ptr<Shared const> shared_;
+  WorkTrace<Exec> trace_;
+};
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <numeric>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/matrix/detail/Strata_RowExchange.hpp>
+
+namespace strata::sparse {
+namespace {
+
+template <class Exec>
+using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+
+// The global number of each local column, as numbers: an exchange fills in the halo's.
+template <class Exec>
+Vector<double, typename Exec::memory_space> global_columns(Exec const& exec,
+                                                           DistributedMatrix<Exec> const& A) {
+  auto const global = A.comm().agree(
+      [&] { return A.template allocate<double>(exec, "strata::sparse::rows_of::global"); });
+  auto const old_row = A.order().old_row;
+  std::int64_t const first = A.first_row();
+  Kokkos::parallel_for(
+      "strata::sparse::rows_of::number", Policy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i) { global(i) = static_cast<double>(first + old_row(i)); });
+  A.fill_halo(exec, global);
+  return global;
+}
+
+// length(i + 1): the entries of row i of the caller's order.
+template <class Exec, class Matrix, class Rows>
+void count_entries(Exec const& exec, Matrix const& A, Rows const& old_row,
+                   Vector<std::int64_t, typename Exec::memory_space> const& length) {
+  Kokkos::parallel_for(
+      "strata::sparse::rows_of::count", Policy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        std::int64_t count = 0;
+        EllRows<Matrix>{A}(i, [&](std::int64_t, double) { ++count; });
+        length(old_row(i) + 1) = count;
+      });
+}
+
+template <class Exec, class Matrix, class Rows>
+void fill_entries(Exec const& exec, Matrix const& A, Rows const& old_row,
+                  Vector<double, typename Exec::memory_space> const& global,
+                  DeviceRows<Exec> const& rows) {
+  Kokkos::parallel_for(
+      "strata::sparse::rows_of::fill", Policy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        std::int64_t at = rows.begin(old_row(i));
+        EllRows<Matrix>{A}(i, [&](std::int64_t j, double a) {
+          rows.column(at) = static_cast<std::int64_t>(global(j));
+          rows.value(at++) = a;
+        });
+      });
+}
+
+void sort_rows(HostRows& rows) {
+  std::vector<std::pair<std::int64_t, double>> row;
+  for (std::size_t i = 0; i + 1 < rows.begin.size(); ++i) {
+    auto const first = static_cast<std::size_t>(rows.begin[i]),
+               end = static_cast<std::size_t>(rows.begin[i + 1]);
+    row.clear();
+    for (std::size_t k = first; k < end; ++k) row.emplace_back(rows.column[k], rows.value[k]);
+    std::stable_sort(row.begin(), row.end(),
+                     [](auto const& a, auto const& b) { return a.first < b.first; });
+    for (std::size_t k = first; k < end; ++k)
+      rows.column[k] = row[k - first].first, rows.value[k] = row[k - first].second;
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> even_partition(std::int64_t rows, int ranks) {
+  std::vector<std::int64_t> first;
+  for (std::int64_t rank = 0; rank <= ranks; ++rank)
+    first.push_back(rows / ranks * rank + std::min<std::int64_t>(rank, rows % ranks));
+  return first;
+}
+
+HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& first_row,
+                   HostRows const& whole) {
+  comm.agree([&] {
+    STRATA_REQUIRE(ValueError, comm.rank() != 0 || whole.rows() == first_row.back(),
+                   "scatter: ", whole.rows(), " rows, the ranks expect ", first_row.back());
+  });
+  if (comm.size() == 1) return whole;
+  std::vector<std::vector<double>> to(static_cast<std::size_t>(comm.size()));
+  if (comm.rank() == 0)
+    for (std::size_t rank = 0; rank < to.size(); ++rank)
+      for (auto row = first_row[rank]; row < first_row[rank + 1]; ++row)
+        detail::pack_row(whole, row, to[rank]);
+  HostRows mine;
+  detail::unpack_rows(comm.exchange(std::move(to)).front(), mine);
+  return mine;
+}
+
+template <class Exec>
+DeviceRows<Exec>::DeviceRows(Exec const& exec, HostRows const& rows)
+    : begin(detail::to_device(exec, "strata::sparse::DeviceRows::begin", rows.begin)),
+      column(detail::to_device(exec, "strata::sparse::DeviceRows::column", rows.column)),
+      value(detail::to_device(exec, "strata::sparse::DeviceRows::value", rows.value)) {}
+
+template <class Exec>
+HostRows rows_of(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::rows_of");
+  auto const global = global_columns(exec, A);
+  auto const& old_row = A.order().old_row;
+  HostRows rows;
+  A.comm().agree([&] {
+    std::visit(
+        [&](auto const& stored) {
+          DeviceRows<Exec> device;
+          std::vector<std::int64_t> length(static_cast<std::size_t>(A.rows() + 1), 0);
+          device.begin = detail::to_device(exec, "strata::sparse::rows_of::begin", length);
+          count_entries(exec, stored, old_row, device.begin);
+          length = detail::to_host(exec, device.begin);
+          rows.begin.resize(length.size());
+          std::partial_sum(length.begin(), length.end(), rows.begin.begin());
+          device.begin = detail::to_device(exec, "strata::sparse::rows_of::begin", rows.begin);
+          device.column = detail::allocate<Vector<std::int64_t, typename Exec::memory_space>>(
+              exec, "strata::sparse::rows_of::column", rows.begin.back());
+          device.value = detail::allocate<Vector<double, typename Exec::memory_space>>(
+              exec, "strata::sparse::rows_of::value", rows.begin.back());
+          fill_entries(exec, stored, old_row, global, device);
+          rows.column = detail::to_host(exec, device.column);
+          rows.value = detail::to_host(exec, device.value);
+        },
+        A.stored());
+    sort_rows(rows);
+  });
+  return rows;
+}
+
+#define STRATA_INSTANTIATE_HOST_ROWS(Space) \
+  template struct DeviceRows<Space>;        \
+  template HostRows rows_of(Space const&, DistributedMatrix<Space> const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_HOST_ROWS)
+
+}  // namespace strata::sparse

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_HOST_ROWS_HPP
+#define STRATA_SPARSE_HOST_ROWS_HPP
+
+#include <cstdint>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <string>
+#include <vector>
+
+namespace strata::sparse {
+
+/// Consecutive rows of a matrix in ordinary memory, with global columns: what files give and set-up works on.
+struct HostRows {
+  std::vector<std::int64_t> begin{0};  ///< of each row's entries, and the end
+  std::vector<std::int64_t> column;
+  std::vector<double> value;
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(begin.size()) - 1; }
+  std::int64_t entries() const { return static_cast<std::int64_t>(column.size()); }
+  void add(std::int64_t j, double a) {
+    column.push_back(j);
+    value.push_back(a);
+  }
+  void end_row() { begin.push_back(entries()); }
+};
+
+/// The first row of each rank, and the end, where `rows` rows are spread in consecutive blocks that differ by
+/// one row at most; ranks may be empty.
+std::vector<std::int64_t> even_partition(std::int64_t rows, int ranks);
+
+/// Each rank's block of rows that rank 0 has; `whole` is not looked at elsewhere. Collective.
+///
+/// Throws   ValueError on all ranks if rank 0 has not as many rows as `first_row` ends with.
+HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& first_row,
+                   HostRows const& whole);
+
+/// The rows of a HostRows in device memory (row source, global columns).
+template <class Exec>
+struct DeviceRows {
+  using Space = typename Exec::memory_space;
+  Vector<std::int64_t, Space> begin, column;
+  Vector<double, Space> value;
+
+  DeviceRows() = default;
+  /// Copies; fences `exec`. Throws MemoryError.
+  DeviceRows(Exec const& exec, HostRows const& rows);
+
+  template <class Emit>
+  KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
+    for (std::int64_t k = begin(row); k < begin(row + 1); ++k) emit(column(k), value(k));
+  }
+};
+
+/// The matrix with these rows on this rank. Collective; fences `exec`.
+///
+/// Throws   what DistributedMatrix throws, on all ranks.
+template <class Exec>
+DistributedMatrix<Exec> make_matrix(Exec const& exec, Communicator const& comm,
+                                    HostRows const& rows, MatrixOptions const& options = {}) {
+  auto const device = comm.agree([&] { return DeviceRows<Exec>(exec, rows); });
+  return DistributedMatrix<Exec>(exec, comm, rows.rows(), device, options);
+}
+
+/// The rows of this rank in the caller's order, columns ascending. Collective; fences `exec`.
+template <class Exec>
+HostRows rows_of(Exec const& exec, DistributedMatrix<Exec> const& A);
+
+/// The first row of each rank, and the end. Collective.
+template <class Exec>
+std::vector<std::int64_t> first_rows(DistributedMatrix<Exec> const& A) {
+  std::vector<std::int64_t> first{0};
+  for (auto const rows : A.comm().gather(A.rows())) first.push_back(first.back() + rows);
+  return first;
+}
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/problems/Strata_Random.hpp>
+#include <limits>
+#include <span>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+
+namespace strata::sparse {
+namespace {
+
+template <class Exec>
+using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+template <class Exec>
+using Wide = Vector<double, typename Exec::memory_space>;
+
+template <class Exec, class Matrix>
+void find_diagonal(Exec const& exec, Matrix const& A, Wide<Exec> const& d) {
+  Kokkos::parallel_for(
+      "strata::sparse::diagonal", Policy<Exec>(exec, 0, A.rows()), KOKKOS_LAMBDA(std::int64_t i) {
+        auto const row = A.row(i);
+        double sum = 0;
+        for (int k = 0; k < row.width; ++k) {
+          std::int64_t const at = row.first + k * row.stride;
+          if (A.column(i, k) == i) sum += static_cast<double>(A.values()[at]);
+        }
+        d(i) = sum;
+      });
+}
+
+// Zeros, negatives, the first of both and the first zero.
+template <class Exec, class Rows>
+std::array<std::int64_t, 4> count_diagonal(Exec const& exec, Wide<Exec> const& d,
+                                           Rows const& old_row, std::int64_t none) {
+  std::int64_t zero = 0, negative = 0, first = none, first_zero = none;
+  Kokkos::parallel_reduce(
+      "strata::sparse::kind_of_diagonal",
+      Policy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& zeros, std::int64_t& negatives,
+                    std::int64_t& least, std::int64_t& least_zero) {
+        if (d(i) > 0) return;
+        bool const is_zero = !(d(i) < 0);
+        ++(is_zero ? zeros : negatives);
+        if (old_row(i) < least) least = old_row(i);
+        if (is_zero && old_row(i) < least_zero) least_zero = old_row(i);
+      },
+      zero, negative, Kokkos::Min<std::int64_t>(first), Kokkos::Min<std::int64_t>(first_zero));
+  exec.fence("strata::sparse::kind_of_diagonal");
+  return {zero, negative, first, first_zero};
+}
+
+// Empty rows, the first of them, and others whose entries do not add up to 0.
+template <class Exec, class Matrix, class Rows>
+std::array<std::int64_t, 3> count_rows(Exec const& exec, Matrix const& A, Rows const& old_row,
+                                       std::int64_t none) {
+  std::int64_t empty = 0, first = none, others = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::kind_of_rows", Policy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& empties, std::int64_t& least,
+                    std::int64_t& unequal) {
+        auto const row = A.row(i);
+        double sum = 0, size = 0;
+        for (int k = 0; k < row.width; ++k) {
+          double const value = static_cast<double>(A.values()[row.first + k * row.stride]);
+          sum += value;
+          size += Kokkos::abs(value);
+        }
+        bool const is_empty = size == 0;
+        empties += is_empty;
+        if (is_empty && old_row(i) < least) least = old_row(i);
+        unequal += !(Kokkos::abs(sum) <= 1e-13 * size);
+      },
+      empty, Kokkos::Min<std::int64_t>(first), others);
+  exec.fence("strata::sparse::kind_of_rows");
+  return {empty, first, others};
+}
+
+// Over the ranks: the sum, and the first rank's row of those that have one.
+std::int64_t total(Communicator const& comm, std::int64_t mine) {
+  std::int64_t sum = 0;
+  for (auto const count : comm.gather(mine)) sum += count;
+  return sum;
+}
+std::int64_t first_of(Communicator const& comm, std::int64_t mine) {
+  for (auto const row : comm.gather(mine))
+    if (row >= 0) return row;
+  return -1;
+}
+
+// All, and those whose columns are Shared and Narrow.
+template <class Exec, class Slices>
+std::array<double, 3> count_slices(Exec const& exec, Slices const& slices) {
+  auto const all = static_cast<std::int64_t>(slices.extent(0));
+  std::int64_t shared = 0, narrow = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::column_forms", Policy<Exec>(exec, 0, all),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& shareds, std::int64_t& narrows) {
+        auto const kind = static_cast<Columns>(slices(i).kind);
+        shareds += kind == Columns::Shared;
+        narrows += kind == Columns::Narrow;
+      },
+      shared, narrow);
+  exec.fence("strata::sparse::column_forms");
+  return {static_cast<double>(all), static_cast<double>(shared), static_cast<double>(narrow)};
+}
+
+template <class Exec, class Matrix>
+double largest_row(Exec const& exec, Matrix const& A) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::norm_inf", Policy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i, double& most) {
+        auto const row = A.row(i);
+        double sum = 0;
+        for (int k = 0; k < row.width; ++k)
+          sum += Kokkos::abs(static_cast<double>(A.values()[row.first + k * row.stride]));
+        // a reduction's maximum may lose a NaN
+        most = sum != sum ? infinity : sum > most ? sum : most;
+      },
+      Kokkos::Max<double>(largest));
+  exec.fence("strata::sparse::norm_inf");
+  return A.rows() > 0 ? largest : 0;
+}
+
+// Random numbers over the square root of the diagonal's absolute value, by global row.
+template <class Exec, class Rows>
+void fill_scaled(Exec const& exec, Wide<Exec> const& d, Rows const& old_row, std::int64_t first,
+                 std::uint64_t seed, Wide<Exec> const& x) {
+  Kokkos::parallel_for(
+      "strata::sparse::is_symmetric::fill",
+      Policy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        double const size = Kokkos::sqrt(Kokkos::abs(d(i)));
+        x(i) = (2 * uniform(seed, first + old_row(i)) - 1) / (size > 0 ? size : 1);
+      });
+}
+
+// (x' Ay - y' Ax, sum of the terms' absolute values)
+template <class Exec>
+std::array<double, 2> difference(Exec const& exec, Wide<Exec> const& x, Wide<Exec> const& Ax,
+                                 Wide<Exec> const& y, Wide<Exec> const& Ay, std::int64_t rows) {
+  std::array<double, 2> sums{};
+  Kokkos::parallel_reduce(
+      "strata::sparse::is_symmetric::compare", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& apart, double& size) {
+        double const one = x(i) * Ay(i), other = y(i) * Ax(i);
+        apart += one - other;
+        size += Kokkos::abs(one) + Kokkos::abs(other);
+      },
+      sums[0], sums[1]);
+  exec.fence("strata::sparse::is_symmetric::compare");
+  return sums;
+}
+
+template <class Exec, class Matrix>
+void modify(Exec const& exec, Matrix const& A, Wide<Exec> const& d, Wide<Exec> const& e,
+            double* values) {
+  Kokkos::parallel_for(
+      "strata::sparse::modified", Policy<Exec>(exec, 0, A.rows()), KOKKOS_LAMBDA(std::int64_t i) {
+        auto const row = A.row(i);
+        bool added = false;
+        for (int k = 0; k < row.width; ++k) {
+          std::int64_t const at = row.first + k * row.stride, j = A.column(i, k);
+          double const value = static_cast<double>(A.values()[at]);
+          bool const here = j == i && value != 0 && !added;
+          values[at] = value == 0 ? 0 : d(i) * value * d(j) + (here ? e(i) : 0);
+          added = added || here;
+        }
+      });
+}
+
+}  // namespace
+
+template <class Exec>
+Vector<double, typename Exec::memory_space> diagonal(Exec const& exec,
+                                                     DistributedMatrix<Exec> const& A) {
+  auto const d =
+      A.comm().agree([&] { return A.template allocate<double>(exec, "strata::sparse::diagonal"); });
+  std::visit([&](auto const& stored) { find_diagonal(exec, stored, d); }, A.stored());
+  return d;
+}
+
+template <class Exec>
+DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  auto const d = diagonal(exec, A);
+  std::int64_t const none = A.rows();
+  auto const found = count_diagonal(exec, d, A.order().old_row, none);
+  auto const& comm = A.comm();
+  auto const global = [&](std::int64_t row) { return row < none ? A.first_row() + row : -1; };
+  return {total(comm, found[0]), total(comm, found[1]), first_of(comm, global(found[2])),
+          first_of(comm, global(found[3]))};
+}
+
+template <class Exec>
+RowKind kind_of_rows(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  auto const& comm = A.comm();
+  std::int64_t const none = A.rows();
+  auto const found = std::visit(
+      [&](auto const& stored) { return count_rows(exec, stored, A.order().old_row, none); },
+      A.stored());
+  RowKind kind;
+  kind.empty = total(comm, found[0]);
+  kind.first_empty = first_of(comm, found[1] < none ? A.first_row() + found[1] : -1);
+  kind.maps_constants_to_zero = total(comm, found[2]) == 0 && A.global_rows() > kind.empty;
+  return kind;
+}
+
+template <class Exec>
+ColumnForms column_forms(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  auto const [all, shared, narrow] = std::visit(
+      [&](auto const& stored) { return count_slices(exec, stored.arrays().slices); }, A.stored());
+  std::array<double, 5> sums{all, shared, narrow, static_cast<double>(A.column_bytes()),
+                             static_cast<double>(A.entries())};
+  A.comm().sum(sums);
+  double const slices = std::max(sums[0], 1.0);
+  return {sums[1] / slices, sums[2] / slices, (sums[0] - sums[1] - sums[2]) / slices,
+          sums[3] / std::max(sums[4], 1.0)};
+}
+
+template <class Exec>
+double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  return A.comm().max(
+      std::visit([&](auto const& stored) { return largest_row(exec, stored); }, A.stored()));
+}
+
+template <class Exec>
+bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::is_symmetric");
+  auto const vector = [&] {
+    return A.comm().agree(
+        [&] { return A.template allocate<double>(exec, "strata::sparse::is_symmetric"); });
+  };
+  auto const x = vector(), y = vector(), Ax = vector(), Ay = vector();
+  auto const d = diagonal(exec, A);
+  for (std::uint64_t pair = 0; pair < 2; ++pair) {
+    fill_scaled(exec, d, A.order().old_row, A.first_row(), 2 * pair + 1, x);
+    fill_scaled(exec, d, A.order().old_row, A.first_row(), 2 * pair + 2, y);
+    A.multiply(exec, x, Ax);
+    A.multiply(exec, y, Ay);
+    auto sums = difference(exec, x, Ax, y, Ay, A.rows());
+    A.comm().sum(sums);
+    if (!(std::abs(sums[0]) <= 1e-12 * sums[1])) return false;
+  }
+  return true;
+}
+
+template <class Exec>
+DistributedMatrix<Exec> DistributedMatrix<Exec>::modified(
+    Exec const& exec, Vector<double, MemorySpace> const& d,
+    Vector<double, MemorySpace> const& e) const {
+  DistributedMatrix result(*this);
+  comm().agree([&] {
+    auto const* const A = std::get_if<Stored<fp64>>(&stored_);
+    STRATA_REQUIRE(ValueError, A, "modified: values in ", traits(precision()).name,
+                   ", must be fp64");
+    auto const values = detail::allocate<Kokkos::View<double*, MemorySpace>>(
+        exec, "strata::sparse::EllMatrix::values", A->stored());
+    Kokkos::deep_copy(exec, values, 0.0);  // also below the last row
+    modify(exec, *A, d, e, values.data());
+    result.stored_ = A->with_values(values);
+  });
+  return result;
+}
+
+#define STRATA_INSTANTIATE_PROPERTIES(Space)                                              \
+  template Vector<double, Space::memory_space> diagonal(Space const&,                     \
+                                                        DistributedMatrix<Space> const&); \
+  template DiagonalKind kind_of_diagonal(Space const&, DistributedMatrix<Space> const&);  \
+  template ColumnForms column_forms(Space const&, DistributedMatrix<Space> const&);       \
+  template RowKind kind_of_rows(Space const&, DistributedMatrix<Space> const&);           \
+  template double norm_inf(Space const&, DistributedMatrix<Space> const&);                \
+  template bool is_symmetric(Space const&, DistributedMatrix<Space> const&);              \
+  template DistributedMatrix<Space> DistributedMatrix<Space>::modified(                   \
+      Space const&, Vector<double, Space::memory_space> const&,                           \
+      Vector<double, Space::memory_space> const&) const;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_PROPERTIES)
+
+}  // namespace strata::sparse

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_MODEL_PROBLEMS_HPP
+#define STRATA_SPARSE_MODEL_PROBLEMS_HPP
+
+#include <cstdint>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <string_view>
+
+namespace strata::sparse {
+
+/// Matrices of the kinds that users have, on nx x ny x nz points numbered with x fastest.
+enum class ModelProblem {
+  Poisson7,     ///< 6 and -1, values fixed outside; SPD
+  Poisson27,    ///< 26 and -1: the benchmark's matrix; SPD
+  Anisotropic,  ///< seven points, couplings 1, 0.01 and 0.0001 along x, y and z; SPD
+  Convection,  ///< seven points, diffusion 1, upwind convection of up to 20 in a vortex; not symmetric
+  Elasticity,  ///< trilinear finite elements, Poisson's ratio 0.3, held at x = 0; three unknowns a point; SPD
+  Graph,  ///< Laplacian of a random small-world graph of nx vertices, weights over 1 to 100, one grounded; SPD
+};
+
+struct ModelSize {
+  std::int64_t nx = 1, ny = 1, nz = 1;
+};
+
+/// "poisson7", "poisson27", "anisotropic", "convection", "elasticity", "graph", and the reverse.
+///
+/// Throws   ValueError with the list.
+std::string_view name_of(ModelProblem problem);
+ModelProblem model_from_name(std::string_view name);
+
+/// Unknowns of a point, one after the other: 3 for Elasticity, else 1.
+int unknowns_per_point(ModelProblem problem);
+
+/// Rows of the whole matrix.
+///
+/// Throws   ShapeError with the sizes if one is too small (1; Elasticity 2 in y and z; Graph ny = nz = 1), or
+///          if there are 2^40 points or more.
+std::int64_t model_rows(ModelProblem problem, ModelSize const& size);
+
+/// Rows [first, end), columns ascending but for Graph's. `seed` is Graph's. Throws as `model_rows`.
+HostRows make_model(ModelProblem problem, ModelSize const& size, std::int64_t first,
+                    std::int64_t end, std::uint64_t seed = 1);
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <Kokkos_Sort.hpp>
+#include <algorithm>
+#include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <numeric>
+#include <sparse/matrix/Strata_SweepOrder.hpp>
+#include <sparse/matrix/detail/Strata_Allocate.hpp>
+
+namespace strata::sparse {
+namespace {
+
+template <class Exec>
+using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+template <class Exec>
+using Rows = Vector<std::int32_t, typename Exec::memory_space>;
+
+// A permutation of the rows and its inverse; the identity without Views.
+template <class Exec>
+struct Ranks {
+  Rows<Exec> rank, row_of_rank;
+
+  KOKKOS_FUNCTION std::int64_t of(std::int64_t i) const { return rank.extent(0) > 0 ? rank(i) : i; }
+  KOKKOS_FUNCTION std::int32_t row(std::int64_t r) const {
+    return rank.extent(0) > 0 ? row_of_rank(r) : static_cast<std::int32_t>(r);
+  }
+};
+
+// The place of each row's colour in the order of sweeping.
+template <class Exec>
+void find_places(Exec const& exec, Rows<Exec> const& colour, Rows<Exec> const& place_of_colour,
+                 Rows<Exec> const& place) {
+  Kokkos::parallel_for(
+      "strata::sparse::make_sweep_order::places",
+      Policy<Exec>(exec, 0, static_cast<std::int64_t>(colour.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i) { place(i) = place_of_colour(colour(i)); });
+}
+
+// Sort the rows by `place`, and those of one place by `rank`: old_row is the permutation, the sizes of
+// the places are returned.
+template <class Exec>
+std::vector<std::int64_t> sort_rows(Exec const& exec, Rows<Exec> const& place, std::int64_t places,
+                                    Ranks<Exec> const& rank, Rows<Exec> const& old_row) {
+  using Space = typename Exec::memory_space;
+  auto const n = static_cast<std::int64_t>(place.extent(0));
+  auto const keys = detail::allocate<Vector<std::int64_t, Space>>(
+      exec, "strata::sparse::make_sweep_order::keys", n);
+  auto const sizes = strata::allocate_zeros<Vector<std::int64_t, Space>>(
+      exec, "strata::sparse::make_sweep_order::sizes", places);
+  Kokkos::parallel_for(
+      "strata::sparse::make_sweep_order::keys", Policy<Exec>(exec, 0, n),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        keys(i) = place(i) * n + rank.of(i);
+        Kokkos::atomic_inc(&sizes(place(i)));
+      });
+  Kokkos::sort(exec, keys);
+  Kokkos::parallel_for(
+      "strata::sparse::make_sweep_order::rows", Policy<Exec>(exec, 0, n),
+      KOKKOS_LAMBDA(std::int64_t i) { old_row(i) = rank.row(keys(i) % n); });
+  std::vector<std::int64_t> result(static_cast<std::size_t>(places));
+  Kokkos::View<std::int64_t*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(result.data(),
+                                                                                     places);
+  Kokkos::deep_copy(exec, host, sizes);
+  exec.fence("strata::sparse::make_sweep_order::sorted");
+  return result;
+}
+
+// dependent(i): row i reads the halo, or a dependent row that is swept before it.
+template <class Exec, class Matrix>
+void mark_dependent(Exec const& exec, Matrix const& graph, Rows<Exec> const& place,
+                    Rows<Exec> const& old_row, RowRange range, Rows<Exec> const& dependent) {
+  Kokkos::parallel_for(
+      "strata::sparse::make_sweep_order::dependent", Policy<Exec>(exec, range.begin, range.end),
+      KOKKOS_LAMBDA(std::int64_t item) {
+        std::int64_t const i = old_row(item);
+        auto const row = graph.row(i);
+        bool found = false;
+        for (int k = 0; k < row.width && !found; ++k) {
+          std::int64_t const j = graph.columns()[row.first + k * row.stride];
+          found = j >= graph.rows() || (place(j) < place(i) && dependent(j));
+        }
+        dependent(i) = found;
+      });
+}
+
+// Rows of places from `free_places` on count as dependent.
+template <class Exec>
+void put_dependent_last(Exec const& exec, Rows<Exec> const& dependent, std::int32_t places,
+                        std::int32_t free_places, Rows<Exec> const& place) {
+  Kokkos::parallel_for(
+      "strata::sparse::make_sweep_order::dependent_last",
+      Policy<Exec>(exec, 0, static_cast<std::int64_t>(place.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        place(i) += dependent(i) || place(i) >= free_places ? places : 0;
+      });
+}
+
+template <class Exec>
+void invert(Exec const& exec, Rows<Exec> const& old_row, Rows<Exec> const& new_row) {
+  Kokkos::parallel_for(
+      "strata::sparse::make_sweep_order::invert",
+      Policy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i) { new_row(old_row(i)) = static_cast<std::int32_t>(i); });
+}
+
+std::vector<RowRange> ranges_of(std::vector<std::int64_t> const& sizes) {
+  std::vector<RowRange> ranges;
+  std::int64_t begin = 0;
+  for (auto const size : sizes) {
+    if (size > 0) ranges.push_back({begin, begin + size});
+    begin += size;
+  }
+  return ranges;
+}
+
+// Place p holds rows of colour p modulo `colours`.
+std::vector<RowRange> united_ranges_of(std::vector<std::int64_t> const& sizes, int colours) {
+  std::vector<RowRange> ranges;
+  std::size_t before = 0, count = static_cast<std::size_t>(colours);
+  std::int64_t begin = 0;
+  for (std::size_t place = 0; place < sizes.size(); ++place) {
+    if (sizes[place] == 0) continue;
+    std::int64_t const end = begin + sizes[place];
+    if (!ranges.empty() && before % count == place % count)
+      ranges.back().end = end;
+    else
+      ranges.push_back({begin, end});
+    before = place;
+    begin = end;
+  }
+  return ranges;
+}
+
+template <class Exec>
+Rows<Exec> place_of_colour(Exec const& exec, std::vector<int> const& colour_order, int colours) {
+  std::vector<int> sorted(colour_order), all(static_cast<std::size_t>(colours));
+  std::sort(sorted.begin(), sorted.end());
+  std::iota(all.begin(), all.end(), 0);
+  STRATA_REQUIRE(ValueError, sorted == all, "colour order: ", colour_order.size(),
+                 " numbers, must be a permutation of the ", colours, " colours 0 to ", colours - 1);
+  std::vector<std::int32_t> place(all.size());
+  for (std::size_t p = 0; p < place.size(); ++p)
+    place[static_cast<std::size_t>(colour_order[p])] = static_cast<std::int32_t>(p);
+  auto const device = detail::allocate<Rows<Exec>>(
+      exec, "strata::sparse::make_sweep_order::place_of_colour", colours);
+  Kokkos::View<std::int32_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
+      place.data(), place.size());
+  Kokkos::deep_copy(exec, device, host);
+  exec.fence("strata::sparse::make_sweep_order::uploaded");
+  return device;
+}
+
+}  // namespace
+
+template <class Exec, class Value>
+SweepOrder<typename Exec::memory_space> make_sweep_order(
+    Exec const& exec, EllMatrix<Value, std::int32_t, typename Exec::memory_space> const& graph,
+    Colouring<typename Exec::memory_space> const& colouring, std::vector<int> const& colour_order,
+    Vector<std::int32_t, typename Exec::memory_space> const& places, int free_colours) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_sweep_order");
+  std::int64_t const n = graph.rows();
+  auto const rows = [&](char const* name) {
+    return detail::allocate<Rows<Exec>>(exec, std::string("strata::sparse::SweepOrder::") + name,
+                                        n);
+  };
+  SweepOrder<typename Exec::memory_space> order;
+  order.old_row = rows("old_row");
+  order.new_row = rows("new_row");
+  order.colours = colouring.count;
+  Ranks<Exec> ranks{places, {}};
+  if (places.extent(0) > 0) {
+    ranks.row_of_rank = rows("row_of_rank");
+    invert(exec, places, ranks.row_of_rank);
+  }
+  auto const place = rows("place");
+  find_places(exec, colouring.colour, place_of_colour(exec, colour_order, colouring.count), place);
+  auto sizes = sort_rows(exec, place, colouring.count, ranks, order.old_row);
+  order.free_rows = n;
+  if (graph.cols() > n) {
+    auto const dependent = rows("dependent");
+    for (auto const range : ranges_of(sizes))
+      mark_dependent(exec, graph, place, order.old_row, range, dependent);
+    put_dependent_last(exec, dependent, colouring.count, free_colours, place);
+    sizes = sort_rows(exec, place, 2 * std::int64_t(colouring.count), ranks, order.old_row);
+    order.free_rows =
+        std::accumulate(sizes.begin(), sizes.begin() + colouring.count, std::int64_t(0));
+  }
+  order.blocks = ranges_of(sizes);
+  order.united = united_ranges_of(sizes, colouring.count);
+  invert(exec, order.old_row, order.new_row);
+  return order;
+}
+
+#define STRATA_INSTANTIATE_ORDER(Space, Value)                                  \
+  template SweepOrder<Space::memory_space> make_sweep_order(                    \
+      Space const&, EllMatrix<Value, std::int32_t, Space::memory_space> const&, \
+      Colouring<Space::memory_space> const&, std::vector<int> const&,           \
+      Vector<std::int32_t, Space::memory_space> const&, int);
+#define STRATA_INSTANTIATE_SWEEP_ORDER(Space) \
+  STRATA_INSTANTIATE_ORDER(Space, fp64)       \
+  STRATA_INSTANTIATE_ORDER(Space, fp8_e4m3)
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SWEEP_ORDER)
+
+}  // namespace strata::sparse

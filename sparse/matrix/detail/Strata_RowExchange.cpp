@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <core/Strata_Errors.hpp>
+#include <sparse/matrix/detail/Strata_RowExchange.hpp>
+#include <utility>
+
+namespace strata::sparse::detail {
+
+void pack_row(HostRows const& rows, std::int64_t row, std::vector<double>& message) {
+  auto const begin = static_cast<std::size_t>(rows.begin[static_cast<std::size_t>(row)]),
+             end = static_cast<std::size_t>(rows.begin[static_cast<std::size_t>(row) + 1]);
+  message.push_back(static_cast<double>(end - begin));
+  for (std::size_t k = begin; k < end; ++k) {
+    message.push_back(static_cast<double>(rows.column[k]));
+    message.push_back(rows.value[k]);
+  }
+}
+
+void unpack_rows(std::vector<double> const& message, HostRows& rows) {
+  for (std::size_t at = 0; at < message.size();) {
+    auto const length = static_cast<std::size_t>(message[at++]);
+    for (std::size_t k = 0; k < length; ++k, at += 2)
+      rows.add(static_cast<std::int64_t>(message[at]), message[at + 1]);
+    rows.end_row();
+  }
+}
+
+std::vector<std::int64_t> columns_outside(HostRows const& rows, std::int64_t first,
+                                          std::int64_t end) {
+  std::vector<std::int64_t> outside;
+  for (auto const j : rows.column)
+    if (j < first || j >= end) outside.push_back(j);
+  std::sort(outside.begin(), outside.end());
+  outside.erase(std::unique(outside.begin(), outside.end()), outside.end());
+  return outside;
+}
+
+namespace {
+
+std::size_t owner_of(std::vector<std::int64_t> const& first_row, std::int64_t row) {
+  return static_cast<std::size_t>(std::upper_bound(first_row.begin(), first_row.end(), row) -
+                                  first_row.begin()) -
+         1;
+}
+
+}  // namespace
+
+HostRows fetched(Communicator const& comm, std::vector<std::int64_t> const& first_row,
+                 std::vector<std::int64_t> const& wanted, HostRows const& own) {
+  if (comm.size() == 1) return {};
+  std::vector<std::vector<double>> asked(static_cast<std::size_t>(comm.size()));
+  for (auto const row : wanted) asked[owner_of(first_row, row)].push_back(static_cast<double>(row));
+  auto const asking = comm.exchange(std::move(asked));
+  std::vector<std::vector<double>> answers(asking.size());
+  std::int64_t const first = first_row[static_cast<std::size_t>(comm.rank())];
+  for (std::size_t rank = 0; rank < asking.size(); ++rank)
+    for (auto const row : asking[rank])
+      pack_row(own, static_cast<std::int64_t>(row) - first, answers[rank]);
+  HostRows rows;
+  for (auto const& answer : comm.exchange(std::move(answers))) unpack_rows(answer, rows);
+  return rows;
+}
+
+HostRows transposed(Communicator const& comm, std::vector<std::int64_t> const& rows,
+                    std::vector<std::int64_t> const& cols, HostRows const& own) {
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  std::vector<std::vector<double>> to(static_cast<std::size_t>(comm.size()));
+  for (std::size_t i = 0; i + 1 < own.begin.size(); ++i)
+    for (auto k = static_cast<std::size_t>(own.begin[i]);
+         k < static_cast<std::size_t>(own.begin[i + 1]); ++k) {
+      auto& message = to[owner_of(cols, own.column[k])];
+      message.insert(message.end(),
+                     {static_cast<double>(own.column[k]),
+                      static_cast<double>(rows[rank]) + static_cast<double>(i), own.value[k]});
+    }
+  auto const parts = comm.exchange(std::move(to));
+  // Ranks, and rows within a rank, come in order: counting keeps the columns ascending.
+  std::int64_t const first = cols[rank], count = cols[rank + 1] - first;
+  HostRows result;
+  result.begin.assign(static_cast<std::size_t>(count) + 1, 0);
+  for (auto const& part : parts)
+    for (std::size_t at = 0; at < part.size(); at += 3)
+      ++result.begin[static_cast<std::size_t>(static_cast<std::int64_t>(part[at]) - first) + 1];
+  for (std::size_t i = 1; i < result.begin.size(); ++i) result.begin[i] += result.begin[i - 1];
+  result.column.resize(static_cast<std::size_t>(result.begin.back()));
+  result.value.resize(result.column.size());
+  auto next = result.begin;
+  for (auto const& part : parts)
+    for (std::size_t at = 0; at < part.size(); at += 3) {
+      auto const row = static_cast<std::size_t>(static_cast<std::int64_t>(part[at]) - first);
+      auto const place = static_cast<std::size_t>(next[row]++);
+      result.column[place] = static_cast<std::int64_t>(part[at + 1]);
+      result.value[place] = part[at + 2];
+    }
+  return result;
+}
+
+}  // namespace strata::sparse::detail

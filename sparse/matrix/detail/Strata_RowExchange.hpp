@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_DETAIL_ROW_EXCHANGE_HPP
+#define STRATA_SPARSE_DETAIL_ROW_EXCHANGE_HPP
+
+#include <cstdint>
+#include <sparse/comm/Strata_Communicator.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <vector>
+
+namespace strata::sparse::detail {
+
+/// Append row `row` to a message: its length, columns and values, all as fp64 (columns below 2^53).
+void pack_row(HostRows const& rows, std::int64_t row, std::vector<double>& message);
+/// Append the rows of a message.
+void unpack_rows(std::vector<double> const& message, HostRows& rows);
+
+/// The columns outside [first, end) that the rows have, ascending, each once.
+std::vector<std::int64_t> columns_outside(HostRows const& rows, std::int64_t first,
+                                          std::int64_t end);
+
+/// The rows `wanted` (global, ascending, none of them this rank's) of a matrix spread as `first_row` says,
+/// of which this rank has `own`. Collective.
+HostRows fetched(Communicator const& comm, std::vector<std::int64_t> const& first_row,
+                 std::vector<std::int64_t> const& wanted, HostRows const& own);
+
+/// The transpose of a matrix whose rows are spread as `rows` and whose columns are spread as `cols`; columns
+/// ascending. Collective.
+HostRows transposed(Communicator const& comm, std::vector<std::int64_t> const& rows,
+                    std::vector<std::int64_t> const& cols, HostRows const& own);
+
+/// A B, of which this rank has the same rows as of A; `inner` spreads A's columns and B's rows, `cols`
+/// B's columns. The rows of B that others have are fetched; Kokkos Kernels multiplies on `Exec`.
+/// Collective; fences `exec`.
+///
+/// Throws   ShapeError on all ranks for 2^31 rows or columns on a rank; MemoryError.
+template <class Exec>
+HostRows product(Exec const& exec, Communicator const& comm, std::vector<std::int64_t> const& inner,
+                 std::vector<std::int64_t> const& cols, HostRows const& A, HostRows const& B);
+
+}  // namespace strata::sparse::detail
+
+#endif

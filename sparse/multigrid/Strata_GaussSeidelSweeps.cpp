@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/matrix/detail/Strata_DiagonalScales.hpp>
+#include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
+
+namespace strata::sparse {
+
+template <class Exec, class Scalar>
+GaussSeidelSweeps<Exec, Scalar>::GaussSeidelSweeps(Exec const& exec,
+                                                   DistributedMatrix<Exec> const& A,
+                                                   Precision precision, int sweeps, Sweep sweep)
+    : sweeps_(sweeps), sweep_(sweep) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::GaussSeidelSweeps::set_up");
+  auto const& comm = A.comm();
+  comm.agree([&] {
+    STRATA_REQUIRE(ValueError, sweeps >= 1, "Gauss-Seidel: ", sweeps,
+                   " sweeps, must be at least 1");
+  });
+  detail::require_diagonal(exec, A);
+  Vector<double, MemorySpace> d, spare;
+  comm.agree([&] {
+    d = A.template allocate<double>(exec, "strata::sparse::GaussSeidelSweeps::d");
+    spare = A.template allocate<double>(exec, "strata::sparse::GaussSeidelSweeps::spare");
+    scale_ = A.template allocate<Scalar>(exec, "strata::sparse::GaussSeidelSweeps::scale");
+    r_ = A.template allocate<Scalar>(exec, "strata::sparse::GaussSeidelSweeps::r");
+  });
+  detail::find_power_scales(exec, diagonal(exec, A), A.rows(), d, spare);
+  A.fill_halo(exec, d);
+  Kokkos::deep_copy(exec, spare, 0.0);
+  Kokkos::deep_copy(exec, scale_, Scalar(1));
+  detail::scale_by(exec, d, scale_, scale_, A.rows());
+  A_ = A.modified(exec, d, spare).stored_in(exec, precision);
+  exec.fence("strata::sparse::GaussSeidelSweeps::set_up");
+}
+
+template <class Exec, class Scalar>
+std::int64_t GaussSeidelSweeps<Exec, Scalar>::bytes() const {
+  return A_.bytes() + static_cast<std::int64_t>((scale_.extent(0) + r_.extent(0)) * sizeof(Scalar));
+}
+
+template <class Exec, class Scalar>
+void GaussSeidelSweeps<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                                            Vector<Scalar, MemorySpace> const& z,
+                                            MotifTimes* times) const {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::GaussSeidelSweeps::apply");
+  MotifTimes::time(times, exec, Motif::GaussSeidel, [&] {
+    detail::scale_by(exec, scale_, r, r_, A_.rows());
+    for (int sweep = 0; sweep < sweeps_; ++sweep)
+      A_.gauss_seidel(exec, r_, z, sweep_, sweep == 0 ? Guess::Zero : Guess::Given);
+    detail::scale_by(exec, scale_, z, z, A_.rows());
+  });
+}
+
+#define STRATA_INSTANTIATE_SWEEPS(Space)         \
+  template class GaussSeidelSweeps<Space, fp64>; \
+  template class GaussSeidelSweeps<Space, fp32>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SWEEPS)
+
+}  // namespace strata::sparse

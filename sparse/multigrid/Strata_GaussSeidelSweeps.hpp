@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_GAUSS_SEIDEL_SWEEPS_HPP
+#define STRATA_SPARSE_GAUSS_SEIDEL_SWEEPS_HPP
+
+#include <cstdint>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/trace/Strata_MotifTimes.hpp>
+
+namespace strata::sparse {
+
+/// Sweeps of multicolour Gauss-Seidel from zero as a preconditioner: vectors in Scalar, the matrix in any
+/// precision.
+///
+/// Other ranks' values are those before the sweep, as in Ifpack2's and Kokkos Kernels' relaxation. The matrix is
+/// scaled to a diagonal near 1 by powers of two, which changes no sweep and lets 16 bits hold it. A copy refers to
+/// the same vectors: one `apply` at a time.
+template <class Exec, class Scalar>
+class GaussSeidelSweeps {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+
+  /// `sweep`: the direction of each, Symmetric being two. `precision`: see
+  /// `DistributedMatrix::stored_in`; the matrix is scaled by its diagonal first. Collective; fences.
+  ///
+  /// Throws   ValueError for sweeps < 1, another precision or a row whose diagonal entry is 0, with the row;
+  ///          MemoryError; on all ranks.
+  GaussSeidelSweeps(Exec const& exec, DistributedMatrix<Exec> const& A, Precision precision,
+                    int sweeps = 1, Sweep sweep = Sweep::Symmetric);
+
+  /// Bytes of this rank's matrix and vectors.
+  std::int64_t bytes() const;
+
+  bool is_enqueued() const { return A_.is_enqueued(); }  ///< see Preconditioner
+  /// z = M^-1 r; z needs no values, but room for the halo.
+  ///
+  /// Sync     enqueued on `exec`; waits for messages of other ranks on the way, unless they are too.
+  void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+             Vector<Scalar, MemorySpace> const& z, MotifTimes* times = nullptr) const;
+
+ private:
+  DistributedMatrix<Exec> A_;  // d_i a_ij d_j
+  int sweeps_;
+  Sweep sweep_;
+  Vector<Scalar, MemorySpace> scale_, r_;
+};
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/multigrid/Strata_Multigrid.hpp>
+#include <string>
+
+namespace strata::sparse {
+namespace {
+
+template <class Exec>
+using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+template <class Exec>
+using Rows = Vector<std::int32_t, typename Exec::memory_space>;
+
+// injection(c): the fine row, in the fine matrix' order, of row c of the coarse one.
+template <class Exec>
+void inject(Exec const& exec, StencilProblem const& fine, Rows<Exec> const& coarse_old,
+            Rows<Exec> const& fine_new, Rows<Exec> const& injection) {
+  Kokkos::parallel_for(
+      "strata::sparse::make_hierarchy::inject",
+      Policy<Exec>(exec, 0, static_cast<std::int64_t>(injection.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t c) { injection(c) = fine_new(fine.injected(coarse_old(c))); });
+}
+
+template <class Matrix>
+KOKKOS_FUNCTION bool reads_halo(Matrix const& A, std::int64_t i) {
+  auto const row = A.row(i);
+  for (int k = 0; k < row.width; ++k)
+    if (A.column(i, k) >= A.rows()) return true;
+  return false;
+}
+
+// Coarse rows whose fine row reads no halo come first.
+template <class Exec, class Matrix>
+void put_free_first(Exec const& exec, Matrix const& A,
+                    Injection<typename Exec::memory_space>& injection) {
+  auto const fine_row = injection.fine_row, order = injection.order;
+  std::int64_t free = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::make_hierarchy::free", Policy<Exec>(exec, 0, injection.rows()),
+      KOKKOS_LAMBDA(std::int64_t c, std::int64_t& sum) { sum += !reads_halo(A, fine_row(c)); },
+      free);
+  exec.fence("strata::sparse::make_hierarchy::counted");
+  Kokkos::parallel_scan(
+      "strata::sparse::make_hierarchy::free_first", Policy<Exec>(exec, 0, injection.rows()),
+      KOKKOS_LAMBDA(std::int64_t c, std::int64_t& before, bool final) {
+        bool const is_free = !reads_halo(A, fine_row(c));
+        if (final) order(is_free ? before : free + c - before) = static_cast<std::int32_t>(c);
+        before += is_free;
+      });
+  injection.free_rows = free;
+}
+
+// What is made beside an exchange is a launch more.
+template <class Exec>
+bool is_worth_a_launch(std::int64_t rows, MatrixOptions const& options) {
+  constexpr std::int64_t few = std::int64_t{1} << 17;
+  return options.free_colours ? *options.free_colours > 0
+                              : strata::runs_on_host<Exec> || rows >= few;
+}
+
+// Of the rows of `coarse` into those of `fine`.
+template <class Exec>
+Injection<typename Exec::memory_space> make_injection(Exec const& exec, StencilProblem const& grid,
+                                                      DistributedMatrix<Exec> const& fine,
+                                                      DistributedMatrix<Exec> const& coarse,
+                                                      bool beside_exchange) {
+  Injection<typename Exec::memory_space> injection;
+  auto const allocate = [&](char const* label) {
+    return detail::allocate<Rows<Exec>>(exec, std::string("strata::sparse::Injection::") + label,
+                                        coarse.rows());
+  };
+  injection.fine_row = allocate("fine_row");
+  inject(exec, grid, coarse.order().old_row, fine.order().new_row, injection.fine_row);
+  if (fine.halo() == 0) {
+    injection.free_rows = coarse.rows();
+  } else if (beside_exchange) {
+    injection.order = allocate("order");
+    std::visit([&](auto const& A) { put_free_first(exec, A, injection); }, fine.stored());
+  }
+  exec.fence("strata::sparse::make_hierarchy::injection");
+  return injection;
+}
+
+template <class Exec, class Scalar>
+void prolong(Exec const& exec, Rows<Exec> const& injection,
+             Vector<Scalar, typename Exec::memory_space> const& coarse,
+             Vector<Scalar, typename Exec::memory_space> const& fine) {
+  Kokkos::parallel_for(
+      "strata::sparse::prolong",
+      Policy<Exec>(exec, 0, static_cast<std::int64_t>(injection.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t c) { fine(injection(c)) += coarse(c); });
+}
+
+void check(StencilProblem const& problem, int levels, int ranks) {
+  STRATA_REQUIRE(ShapeError, levels >= 1 && levels < 31, "multigrid: ", levels, " levels");
+  std::int64_t const divisor = std::int64_t(1) << (levels - 1);
+  for (auto const points : {problem.nx, problem.ny, problem.nz})
+    STRATA_REQUIRE(ShapeError, points % divisor == 0 && points >= 2 * divisor,
+                   "multigrid: ", levels, " levels need a multiple of ", divisor, ", at least ",
+                   2 * divisor, ", points in each dimension, not ", problem.nx, " x ", problem.ny,
+                   " x ", problem.nz);
+  STRATA_REQUIRE(ShapeError, problem.ranks() == ranks, "process grid ", problem.grid_x, " x ",
+                 problem.grid_y, " x ", problem.grid_z, " for ", ranks, " ranks");
+}
+
+}  // namespace
+
+template <class Exec>
+std::int64_t Hierarchy<Exec>::bytes() const {
+  std::int64_t sum = 0;
+  for (auto const& level : levels)
+    sum += level.A.bytes() +
+           (level.injection.rows() + static_cast<std::int64_t>(level.injection.order.extent(0))) *
+               static_cast<std::int64_t>(sizeof(std::int32_t)) +
+           2 * level.A.rows() * static_cast<std::int64_t>(sizeof(std::int32_t));
+  return sum;
+}
+
+template <class Exec>
+Hierarchy<Exec> Hierarchy<Exec>::stored_in(Exec const& exec, Precision precision) const {
+  Hierarchy result(*this);
+  for (auto& level : result.levels) level.A = level.A.stored_in(exec, precision);
+  return result;
+}
+
+template <class Exec>
+Hierarchy<Exec> Hierarchy<Exec>::traced(WorkTrace<Exec> const& trace) const {
+  Hierarchy result(*this);
+  for (int l = 0; auto& level : result.levels)
+    level.A = level.A.traced(trace.labelled(strata::detail::message(", level ", l++)));
+  return result;
+}
+
+template <class Exec>
+Hierarchy<Exec> make_hierarchy(Exec const& exec, Communicator const& comm,
+                               StencilProblem const& problem, int levels,
+                               MatrixOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_hierarchy");
+  comm.agree([&] { check(problem, levels, comm.size()); });
+  Hierarchy<Exec> hierarchy;
+  StencilProblem grid = problem;
+  for (int l = 0; l < levels; ++l) {
+    hierarchy.levels.push_back(
+        {DistributedMatrix<Exec>(exec, comm, grid.rows(), grid, options), {}});
+    if (l + 1 < levels) grid = grid.coarsened();
+  }
+  grid = problem;
+  for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l, grid = grid.coarsened()) {
+    auto& fine = hierarchy.levels[l];
+    auto const& coarse = hierarchy.levels[l + 1].A;
+    comm.agree([&] {
+      fine.injection = make_injection(exec, grid, fine.A, coarse,
+                                      is_worth_a_launch<Exec>(coarse.rows(), options));
+    });
+  }
+  return hierarchy;
+}
+
+template <class Exec, class Scalar>
+Multigrid<Exec, Scalar>::Multigrid(Exec const& exec, Hierarchy<Exec> const& hierarchy)
+    : hierarchy_(hierarchy) {
+  matrix().comm().agree([&] {
+    for (std::size_t l = 1; l < hierarchy_.levels.size(); ++l) {
+      auto const& A = hierarchy_.levels[l].A;
+      work_.push_back({A.template allocate<Scalar>(exec, "strata::sparse::Multigrid::r"),
+                       A.template allocate<Scalar>(exec, "strata::sparse::Multigrid::x"),
+                       std::make_shared<Recording>(), std::make_shared<Recording>()});
+    }
+  });
+}
+
+template <class Exec, class Scalar>
+bool Multigrid<Exec, Scalar>::is_enqueued() const {
+  return std::all_of(hierarchy_.levels.begin(), hierarchy_.levels.end(),
+                     [](auto const& level) { return level.A.is_enqueued(); });
+}
+
+template <class Exec, class Scalar>
+void Multigrid<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                                    Vector<Scalar, MemorySpace> const& x, MotifTimes* times) const {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::Multigrid::apply");
+  cycle(exec, 0, r, x, times);
+}
+
+template <class Exec, class Scalar>
+void Multigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
+                                    Vector<Scalar, MemorySpace> const& r,
+                                    Vector<Scalar, MemorySpace> const& x, MotifTimes* times) const {
+  auto const& level = hierarchy_.levels[l];
+  auto const timed = [&](Motif motif, auto const& work) {
+    MotifTimes::time(times, exec, motif, work);
+  };
+  bool const records = l > 0 && !level.A.is_enqueued() && times == nullptr && !level.A.trace();
+  timed(Motif::GaussSeidel, [&] {
+    auto const work = [&] { level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero); };
+    records ? work_[l - 1].before->run(exec, work) : work();
+  });
+  if (l + 1 == hierarchy_.levels.size()) return;
+  auto const& coarse = work_[l];
+  timed(Motif::Restrict, [&] { level.A.restrict_residual(exec, level.injection, r, x, coarse.r); });
+  cycle(exec, l + 1, coarse.r, coarse.x, times);
+  timed(Motif::Prolong, [&] {
+    auto const work = [&] { prolong(exec, level.injection.fine_row, coarse.x, x); };
+    level.A.trace().enqueue(exec, TraceRow::Work, work, "prolongation");
+  });
+  timed(Motif::GaussSeidel, [&] {
+    if (!records || level.A.order().free_rows > 0)
+      return level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Given);
+    level.A.fill_halo(exec, x);
+    work_[l - 1].after->run(exec, [&] { level.A.sweep(exec, r, x, Sweep::Forward, Guess::Given); });
+  });
+}
+
+#define STRATA_INSTANTIATE_MULTIGRID(Space)                                                   \
+  template struct Hierarchy<Space>;                                                           \
+  template Hierarchy<Space> make_hierarchy(Space const&, Communicator const&,                 \
+                                           StencilProblem const&, int, MatrixOptions const&); \
+  template class Multigrid<Space, fp64>;                                                      \
+  template class Multigrid<Space, fp32>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_MULTIGRID)
+
+}  // namespace strata::sparse

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/matrix/detail/Strata_RowExchange.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
+#include <sparse/multigrid/detail/Strata_Aggregation.hpp>
+#include <utility>
+
+namespace strata::sparse {
+namespace {
+
+using Partition = std::vector<std::int64_t>;
+
+/// One level on the hosts.
+struct HostLevel {
+  HostRows rows;
+  Partition first_row;
+  std::vector<double> component;  // of each row's node
+};
+
+// One entry a row: its aggregate's global number.
+HostRows tentative(detail::Aggregates const& aggregates, std::int64_t first_coarse) {
+  HostRows T;
+  for (auto const aggregate : aggregates.of) {
+    if (aggregate >= 0) T.add(first_coarse + aggregate, 1);
+    T.end_row();
+  }
+  return T;
+}
+
+// A column of one entry a row, as rows: how numbers of other ranks' rows are fetched.
+HostRows as_column(std::vector<double> const& numbers) {
+  HostRows rows;
+  for (double const number : numbers) {
+    rows.add(0, number);
+    rows.end_row();
+  }
+  return rows;
+}
+
+/// P, smoothed and not, how its columns are spread, and which component each is.
+struct Prolongation {
+  HostRows P, T;
+  Partition first_coarse;
+  std::vector<double> component;
+};
+
+// The numbers of the rows, then of those outside.
+std::vector<double> with_outside(Communicator const& comm, HostLevel const& level,
+                                 std::vector<std::int64_t> const& outside,
+                                 std::vector<double> numbers) {
+  auto const theirs = detail::fetched(comm, level.first_row, outside, as_column(numbers)).value;
+  numbers.insert(numbers.end(), theirs.begin(), theirs.end());
+  return numbers;
+}
+
+template <class Exec>
+Prolongation prolongation(Exec const& exec, Communicator const& comm, HostLevel const& level,
+                          double strength) {
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  std::int64_t const first = level.first_row[rank];
+  auto const outside = detail::columns_outside(level.rows, first, level.first_row[rank + 1]);
+  detail::CouplingProblem const problem{
+      level.rows,
+      first,
+      outside,
+      with_outside(comm, level, outside, detail::largest_couplings(level.rows, first)),
+      with_outside(comm, level, outside, level.component),
+      strength};
+  auto const aggregates = comm.agree([&] { return detail::aggregate(problem); });
+  Prolongation result{{}, {}, {0}, aggregates.component};
+  for (auto const count : comm.gather(aggregates.count()))
+    result.first_coarse.push_back(result.first_coarse.back() + count);
+  result.T = tentative(aggregates, result.first_coarse[rank]);
+  result.P = detail::product(exec, comm, level.first_row, result.first_coarse,
+                             detail::smoother_of(problem), result.T);
+  return result;
+}
+
+std::int64_t sum_of(Communicator const& comm, std::int64_t mine) {
+  std::int64_t sum = 0;
+  for (auto const part : comm.gather(mine)) sum += part;
+  return sum;
+}
+
+/// R and R A P.
+struct Coarsened {
+  HostRows R, A;
+};
+
+template <class Exec>
+Coarsened coarsened(Exec const& exec, Communicator const& comm, HostLevel const& level,
+                    Partition const& first_coarse, HostRows const& P) {
+  auto R = detail::transposed(comm, level.first_row, first_coarse, P);
+  auto const AP = detail::product(exec, comm, level.first_row, first_coarse, level.rows, P);
+  auto A = detail::product(exec, comm, level.first_row, first_coarse, R, AP);
+  return {std::move(R), std::move(A)};
+}
+
+template <class Exec>
+HostLevel finest(Exec const& exec, DistributedMatrix<Exec> const& A, int block_size) {
+  HostLevel level{rows_of(exec, A), first_rows(A), {}};
+  for (std::int64_t row = 0; row < A.rows(); ++row)
+    level.component.push_back(static_cast<double>((A.first_row() + row) % block_size));
+  return level;
+}
+
+void check(AmgOptions const& options, std::int64_t rows) {
+  STRATA_REQUIRE(ValueError, options.max_levels >= 1, "AMG: ", options.max_levels, " levels");
+  STRATA_REQUIRE(ValueError, options.strength >= 0 && options.strength < 1, "AMG: strength ",
+                 options.strength, " must be in [0, 1)");
+  STRATA_REQUIRE(ValueError, options.block_size >= 1, "AMG: blocks of ", options.block_size);
+  STRATA_REQUIRE(ValueError, rows % options.block_size == 0, "AMG: ", rows,
+                 " rows are no whole number of blocks of ", options.block_size);
+  constexpr std::int64_t most = 10000;
+  STRATA_REQUIRE(ValueError, options.coarse_rows >= 0 && options.coarse_rows <= most,
+                 "AMG: ", options.coarse_rows, " rows to be solved directly, must be 0 to ", most);
+}
+
+}  // namespace
+
+template <class Exec>
+TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                                 AmgOptions const& options) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_algebraic_hierarchy");
+  auto const& comm = A.comm();
+  comm.agree([&] { check(options, A.global_rows()); });
+  constexpr double least_gain = 0.9;
+  constexpr std::int64_t largest_direct = 1000;
+  TransferHierarchy<Exec> hierarchy = single_level(A);
+  HostLevel level = finest(exec, A, options.block_size);
+  double strength = options.strength;
+  while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&
+         level.first_row.back() > options.coarse_rows) {
+    auto [P, T, first_coarse, component] = prolongation(exec, comm, level, strength);
+    double const rows = static_cast<double>(level.first_row.back());
+    if (first_coarse.back() == 0 || static_cast<double>(first_coarse.back()) > least_gain * rows)
+      break;
+    auto product = coarsened(exec, comm, level, first_coarse, P);
+    if (sum_of(comm, product.A.entries()) > sum_of(comm, level.rows.entries())) {
+      P = std::move(T);  // graphs without geometry: smoothing would fill the coarse levels
+      product = coarsened(exec, comm, level, first_coarse, P);
+    }
+    level = {std::move(product.A), first_coarse, component};
+    auto const coarse = make_matrix(exec, comm, level.rows, options.matrix);
+    auto& fine = hierarchy.levels.back();
+    fine.P = Transfer<Exec>(exec, fine.A, coarse, P);
+    fine.R = Transfer<Exec>(exec, coarse, fine.A, product.R);
+    hierarchy.levels.push_back({coarse, {}, {}});
+    strength *= 0.5;
+  }
+  if (level.first_row.back() <= std::max(options.coarse_rows, largest_direct))
+    hierarchy.coarse = CoarseSolve::Direct;
+  return hierarchy;
+}
+
+#define STRATA_INSTANTIATE_AMG(Space)                         \
+  template TransferHierarchy<Space> make_algebraic_hierarchy( \
+      Space const&, DistributedMatrix<Space> const&, AmgOptions const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_AMG)
+
+}  // namespace strata::sparse

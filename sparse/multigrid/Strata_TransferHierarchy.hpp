@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_TRANSFER_HIERARCHY_HPP
+#define STRATA_SPARSE_TRANSFER_HIERARCHY_HPP
+
+#include <cstdint>
+#include <sparse/multigrid/Strata_Transfer.hpp>
+#include <vector>
+
+namespace strata::sparse {
+
+/// How the coarsest level is solved.
+enum class CoarseSolve {
+  Sweep,   ///< one symmetric Gauss-Seidel sweep
+  Direct,  ///< by the inverse, or the generalised one where it is singular
+};
+
+/// A matrix and ever smaller ones, with the transfers between neighbours; fp64.
+template <class Exec>
+struct TransferHierarchy {
+  struct Level {
+    DistributedMatrix<Exec> A;
+    Transfer<Exec> P, R;  ///< from the next level, and to it; none on the last
+  };
+  std::vector<Level> levels;
+  CoarseSolve coarse = CoarseSolve::Sweep;
+
+  /// Entries of all matrices over those of the finest.
+  double operator_complexity() const {
+    double sum = 0;
+    for (auto const& level : levels) sum += static_cast<double>(level.A.global_entries());
+    double const finest = static_cast<double>(levels.front().A.global_entries());
+    return finest > 0 ? sum / finest : 1;
+  }
+};
+
+/// One level: what makes a VCycle a symmetric Gauss-Seidel sweep.
+template <class Exec>
+TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
+  return {{{A, {}, {}}}, CoarseSolve::Sweep};
+}
+
+struct AmgOptions {
+  /// i and j are coupled on the finest level if |a_ij| > strength sqrt(m_i m_j), m_i the largest of row i off
+  /// the diagonal; half as much on each coarser one.
+  double strength = 0.25;
+  int max_levels = 20;
+  std::int64_t coarse_rows = 300;  ///< solved directly from here on
+  int block_size =
+      1;  ///< unknowns of a node, one after the other, each aggregated by itself; divides n
+  MatrixOptions matrix;  ///< of the coarse levels
+};
+
+/// Smoothed aggregation for any square matrix: aggregates lie within a rank, P = (I - w D^-1 A_F) T with A_F
+/// the matrix without weak entries, which are added to its diagonal, D its rows' absolute sums and w = 4/3;
+/// R = P', coarse matrix R A P. Where that has more entries than A, as in graphs without geometry, P = T.
+///
+/// Result   the same for a given number of ranks, but for the order in which a parallel backend of Kokkos
+///          Kernels adds; rows without strong couplings take no part in coarse levels. Coarsening ends at
+///          `coarse_rows` rows, solved directly, or where it no longer makes the matrix smaller.
+/// Sync     set-up runs on the hosts, products by Kokkos Kernels on `exec`. Collective; fences.
+/// Throws   ValueError for options outside their ranges; also what DistributedMatrix throws; on all ranks.
+/// Source   P. Vanek, J. Mandel, M. Brezina, Algebraic multigrid by smoothed aggregation for second
+///          and fourth order elliptic problems, Computing 56, 1996, doi:10.1007/BF02238511; deviation: D.
+template <class Exec>
+TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                                 AmgOptions const& options = {});
+
+}  // namespace strata::sparse
+
+#endif

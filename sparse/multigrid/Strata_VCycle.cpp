@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <algorithm>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/matrix/detail/Strata_DiagonalScales.hpp>
+#include <sparse/multigrid/Strata_VCycle.hpp>
+
+namespace strata::sparse {
+namespace {
+
+template <class Exec>
+using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+template <class Exec>
+using WideVector = Vector<double, typename Exec::memory_space>;
+
+// e_i = half the sum of |d_i a_ij d_j| over the halo's columns, with a_ii's sign
+template <class Exec, class Matrix>
+void find_excess(Exec const& exec, Matrix const& A, WideVector<Exec> const& d,
+                 WideVector<Exec> const& diagonal, WideVector<Exec> const& e) {
+  Kokkos::parallel_for(
+      "strata::sparse::VCycle::excess", Policy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        auto const row = A.row(i);
+        double sum = 0;
+        for (int k = 0; k < row.width; ++k) {
+          std::int64_t const at = row.first + k * row.stride, j = A.column(i, k);
+          if (j >= A.rows()) sum += Kokkos::abs(d(i) * static_cast<double>(A.values()[at]) * d(j));
+        }
+        e(i) = diagonal(i) < 0 ? -0.5 * sum : 0.5 * sum;
+      });
+}
+
+template <class Exec, class From, class To>
+void convert(Exec const& exec, From const& from, To const& to, std::int64_t rows) {
+  Kokkos::parallel_for(
+      "strata::sparse::VCycle::convert", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        to(i) = static_cast<typename To::non_const_value_type>(from(i));
+      });
+}
+
+// y = b + a x, element by element
+template <class Exec, class Vec>
+void add_scaled(Exec const& exec, Vec const& a, Vec const& x, Vec const& b, Vec const& y,
+                std::int64_t rows) {
+  Kokkos::parallel_for(
+      "strata::sparse::VCycle::right_side", Policy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) { y(i) = b(i) + a(i) * x(i); });
+}
+
+template <class View, class Exec>
+View zeros(Exec const& exec, std::string const& name, std::int64_t n) {
+  auto const x = detail::allocate<View>(exec, "strata::sparse::VCycle::" + name, n);
+  Kokkos::deep_copy(exec, x, typename View::value_type(0));
+  return x;
+}
+
+}  // namespace
+
+template <class Exec, class Scalar>
+VCycle<Exec, Scalar>::VCycle(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
+                             Precision precision)
+    : coarse_(hierarchy.coarse) {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::VCycle::set_up");
+  auto const& comm = hierarchy.levels.front().A.comm();
+  std::vector<Wide> d, inverse;
+  std::int64_t above = 0;  // halo of the transfer from this level to the finer one
+  for (auto const& source : hierarchy.levels) {
+    bool const direct = coarse_ == CoarseSolve::Direct && &source == &hierarchy.levels.back();
+    if (!direct) detail::require_diagonal(exec, source.A);
+    std::int64_t const room = source.A.rows() + std::max({source.A.halo(), source.R.halo(), above});
+    comm.agree([&] {
+      d.push_back(zeros<Wide>(exec, "d", room));
+      inverse.push_back(zeros<Wide>(exec, "inverse", room));
+    });
+    detail::find_power_scales(exec, diagonal(exec, source.A), source.A.rows(), d.back(),
+                              inverse.back());
+    comm.agree([&] {
+      Level level;
+      level.r = zeros<Vec>(exec, "r", source.A.rows());
+      level.x = zeros<Vec>(exec, "x", levels_.empty() ? 0 : room);
+      level.residual = zeros<Vec>(exec, "residual", room);
+      levels_.push_back(level);
+    });
+    if (direct)
+      direct_ = detail::DirectSolver<Exec, Scalar>(exec, source.A, d.back());
+    else
+      add_level(exec, source, d.back(), precision);
+    above = source.P.halo();
+  }
+  add_transfers(exec, hierarchy, d, inverse, precision);
+  std::int64_t const rows = hierarchy.levels.front().A.rows();
+  comm.agree([&] { scale_ = zeros<Vec>(exec, "scale", rows); });
+  convert(exec, d.front(), scale_, rows);
+  exec.fence("strata::sparse::VCycle::set_up");
+}
+
+template <class Exec, class Scalar>
+void VCycle<Exec, Scalar>::add_level(Exec const& exec,
+                                     typename TransferHierarchy<Exec>::Level const& source,
+                                     Wide const& d, Precision precision) {
+  auto const& A = source.A;
+  auto& level = levels_.back();
+  Wide const excess = A.comm().agree([&] { return zeros<Wide>(exec, "excess", A.rows()); });
+  A.fill_halo(exec, d);
+  if (A.comm().size() > 1) {
+    auto const a = diagonal(exec, A);
+    std::visit([&](auto const& stored) { find_excess(exec, stored, d, a, excess); }, A.stored());
+    A.comm().agree([&] { level.excess = zeros<Vec>(exec, "excess", A.rows()); });
+    convert(exec, excess, level.excess, A.rows());
+  }
+  level.A = A.modified(exec, d, excess).stored_in(exec, precision);
+}
+
+template <class Exec, class Scalar>
+void VCycle<Exec, Scalar>::add_transfers(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
+                                         std::vector<Wide> const& d,
+                                         std::vector<Wide> const& inverse, Precision precision) {
+  for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l) {
+    auto const& source = hierarchy.levels[l];
+    levels_[l].P = source.P.scaled(exec, inverse[l], inverse[l + 1], precision);
+    levels_[l].R = source.R.scaled(exec, d[l + 1], d[l], precision);
+  }
+}
+
+template <class Exec, class Scalar>
+std::int64_t VCycle<Exec, Scalar>::bytes() const {
+  std::size_t numbers = scale_.extent(0);
+  std::int64_t sum = 0;
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    auto const& level = levels_[l];
+    numbers +=
+        level.r.extent(0) + level.x.extent(0) + level.residual.extent(0) + level.excess.extent(0);
+    bool const last = l + 1 == levels_.size();
+    if (!last) sum += level.P.bytes() + level.R.bytes();
+    if (!last || coarse_ == CoarseSolve::Sweep) sum += level.A.bytes();
+  }
+  return sum + static_cast<std::int64_t>(numbers * sizeof(Scalar));
+}
+
+template <class Exec, class Scalar>
+void VCycle<Exec, Scalar>::apply(Exec const& exec, Vec const& r, Vec const& z,
+                                 MotifTimes* times) const {
+  Kokkos::Profiling::ScopedRegion const region("strata::sparse::VCycle::apply");
+  auto const& finest = levels_.front();
+  auto const rows = static_cast<std::int64_t>(scale_.extent(0));
+  detail::scale_by(exec, scale_, r, finest.r, rows);
+  cycle(exec, 0, finest.r, z, times);
+  detail::scale_by(exec, scale_, z, z, rows);
+}
+
+template <class Exec, class Scalar>
+auto VCycle<Exec, Scalar>::right_side(Exec const& exec, Level const& level, Vec const& r,
+                                      Vec const& x) const -> Vec const& {
+  if (level.excess.extent(0) == 0) return r;
+  add_scaled(exec, level.excess, x, r, level.residual, level.A.rows());
+  return level.residual;
+}
+
+template <class Exec, class Scalar>
+void VCycle<Exec, Scalar>::cycle(Exec const& exec, std::size_t l, Vec const& r, Vec const& x,
+                                 MotifTimes* times) const {
+  auto const& level = levels_[l];
+  bool const last = l + 1 == levels_.size();
+  auto const timed = [&](Motif motif, auto const& work) {
+    MotifTimes::time(times, exec, motif, work);
+  };
+  if (last && coarse_ == CoarseSolve::Direct) return direct_.apply(exec, r, x);
+  timed(Motif::GaussSeidel, [&] { level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero); });
+  if (!last) {
+    auto const& coarse = levels_[l + 1];
+    timed(Motif::Restrict, [&] {  // r_c = R (r - A x)
+      level.A.residual(exec, right_side(exec, level, r, x), x, level.residual);
+      level.R.multiply(exec, level.residual, coarse.r);
+    });
+    cycle(exec, l + 1, coarse.r, coarse.x, times);
+    timed(Motif::Prolong, [&] { level.P.add_product(exec, coarse.x, x); });  // x += P x_c
+  }
+  timed(Motif::GaussSeidel, [&] {
+    level.A.gauss_seidel(exec, right_side(exec, level, r, x), x, Sweep::Backward, Guess::Given);
+  });
+}
+
+#define STRATA_INSTANTIATE_V_CYCLE(Space) \
+  template class VCycle<Space, fp64>;     \
+  template class VCycle<Space, fp32>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_V_CYCLE)
+
+}  // namespace strata::sparse

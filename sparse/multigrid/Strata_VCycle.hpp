@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_V_CYCLE_HPP
+#define STRATA_SPARSE_V_CYCLE_HPP
+
+#include <cstdint>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
+#include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
+#include <sparse/trace/Strata_MotifTimes.hpp>
+#include <vector>
+
+namespace strata::sparse {
+
+/// One V-cycle over a TransferHierarchy as a preconditioner: vectors in Scalar, matrices in any precision.
+///
+/// Forward Gauss-Seidel before and backward after the coarse correction, so that the cycle is symmetric
+/// where A is, and positive definite with it on any ranks: rows add half of what they have in other
+/// ranks' columns to their diagonal while they are swept. Every level is scaled to a diagonal near 1 by
+/// powers of two, which is exact: 16 bits hold any matrix whose diagonal is not far from
+/// dominant. A copy refers to the same vectors: one `apply` at a time.
+///
+/// Source   A. Baker, R. Falgout, T. Kolev, U. M. Yang, Multigrid smoothers for ultraparallel
+///          computing, SISC 33(5), 2011, doi:10.1137/100798806 (l1 Gauss-Seidel, with one half).
+template <class Exec, class Scalar>
+class VCycle {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+
+  /// Matrices and transfers are rounded to `precision`: fp64, fp32, bf16 or fp16. Collective; fences.
+  ///
+  /// Throws   ValueError for another precision or a row whose diagonal entry is 0, with the row;
+  ///          MemoryError; on all ranks.
+  VCycle(Exec const& exec, TransferHierarchy<Exec> const& hierarchy, Precision precision);
+
+  /// Bytes of this rank's matrices, transfers and vectors.
+  std::int64_t bytes() const;
+
+  /// z = M^-1 r: the cycle for A z = r from z = 0; z needs no values, but room for the halo.
+  ///
+  /// Sync     enqueued on `exec`; waits for messages of other ranks on the way.
+  void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+             Vector<Scalar, MemorySpace> const& z, MotifTimes* times = nullptr) const;
+
+ private:
+  using Wide = Vector<double, MemorySpace>;
+  using Vec = Vector<Scalar, MemorySpace>;
+  struct Level {
+    DistributedMatrix<Exec> A;  ///< d_i a_ij d_j, and `excess` on the diagonal
+    Transfer<Exec> P, R;
+    Vec excess;  ///< empty: one rank
+    Vec r, x, residual;
+  };
+
+  void add_level(Exec const& exec, typename TransferHierarchy<Exec>::Level const& source,
+                 Wide const& d, Precision precision);
+  void add_transfers(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
+                     std::vector<Wide> const& d, std::vector<Wide> const& inverse,
+                     Precision precision);
+  void cycle(Exec const& exec, std::size_t l, Vec const& r, Vec const& x, MotifTimes* times) const;
+  // r, or r + excess x in this level's `residual`
+  Vec const& right_side(Exec const& exec, Level const& level, Vec const& r, Vec const& x) const;
+
+  std::vector<Level> levels_;
+  Vec scale_;  // of the finest level
+  CoarseSolve coarse_ = CoarseSolve::Sweep;
+  detail::DirectSolver<Exec, Scalar> direct_;
+};
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/io/Strata_Csv.hpp>
+#include <core/io/detail/Strata_CsvStream.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "StrataTest_Files.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::test;
+
+using Values = std::vector<double>;
+
+Stations parse(std::string const& text, ReadOptions const& options = {}) {
+  strata::MemorySource source("s.csv", text.data(), text.size());
+  return detail::read_stations(source, options);
+}
+
+TEST(Csv, ReadsStationsInThePlane) {
+  auto const s = parse("x,y,value\n1,2,3\n-4.5,+5e1,.25");
+  EXPECT_FALSE(s.geographic);
+  EXPECT_EQ(s.x, (Values{1, -4.5}));
+  EXPECT_EQ(s.y, (Values{2, 50}));
+  EXPECT_EQ(s.value, (Values{3, 0.25}));
+}
+
+TEST(Csv, ReadsStationsOnTheGlobeUpToItsEdges) {
+  auto const s = parse("value,lat,lon\n1,-90,-180\n2,90,360\n");
+  EXPECT_TRUE(s.geographic);
+  EXPECT_EQ(s.x, (Values{-180, 360}));
+  EXPECT_EQ(s.y, (Values{-90, 90}));
+  EXPECT_EQ(s.value, (Values{1, 2}));
+}
+
+TEST(Csv, FindsItsColumnsAmongOthersAndTextInQuotes) {
+  auto const s = parse(
+      "\"name\", \"x\" ,note,\"y\",value,x2\n\"Saint-\"\"Denis\"\", Nord\", 1 ,,2,\t3 ,nan\nplain, "
+      "4,\"\", 5,6,\"a,b\" \n,7,\"\"\"\",8,9,\n");
+  EXPECT_EQ(s.x, (Values{1, 4, 7}));
+  EXPECT_EQ(s.y, (Values{2, 5, 8}));
+  EXPECT_EQ(s.value, (Values{3, 6, 9}));
+}
+
+TEST(Csv, AcceptsAByteOrderMarkCommentsBlankLinesAndCarriageReturns) {
+  auto const s = parse(
+      "\xEF\xBB\xBF# origin, \"licence\r\n\r\nx,y,value\r\n\r\n1,2,3\r\n# note\r\n4,5,6\r\n  \r\n");
+  EXPECT_EQ(s.value, (Values{3, 6}));
+}
+
+TEST(Csv, ReadsGzip) {
+  TemporaryFolder const folder;
+  EXPECT_EQ(read_stations(put(folder / "s.csv", gzip("x,y,value\n1,2,3\n"))).value, (Values{3}));
+}
+
+TEST(Csv, RefusesEachBreachWithItsLine) {
+  std::pair<std::string, std::string> const cases[] = {
+      {"", "s.csv: expected a line of column names; the file ends at line 0"},
+      {"# only\n", "s.csv: expected a line of column names; the file ends at line 1"},
+      {"x,y,value\n", "s.csv: expected at least one station; the file ends at line 1"},
+      {"1,2,3\n4,5,6\n", "s.csv:1: expected the columns x,y,value or lon,lat,value, found '1,2,3'"},
+      {"x,y\n1,2\n", "s.csv:1: expected the columns x,y,value or lon,lat,value, found 'x,y'"},
+      {"x,lat,value\n1,2,3\n", "s.csv:1: expected the columns"},
+      {"x;y;value\n1;2;3\n", "s.csv:1: expected the columns"},
+      {"x,y,value,x\n1,2,3,4\n", "s.csv:1: column 'x' twice, as 1 and 4"},
+      {"x,y,lon,lat,value\n1,2,3,4,5\n",
+       "s.csv:1: both x,y and lon,lat: which are the coordinates?"},
+      {"x,y,value\n1,2\n", "s.csv:2: expected 3 fields, found 2"},
+      {"x,y,value\n1,2,3,\n", "s.csv:2: expected 3 fields, found 4"},
+      {"x,y,value\n1,2,\n", "s.csv:2: column 'value' is empty, expected a number"},
+      {"x,y,value\n\n1,2,NA\n", "s.csv:3: column 'value': 'NA' is not a number"},
+      {"x,y,value\n1,2 3,4\n", "s.csv:2: column 'y': '2 3' is not a number"},
+      {"x,y,value\n\"1\",2,3\n", "s.csv:2: column 'x': '1' is in quotes, expected a number"},
+      {"x,y,value\n1,nan,3\n", "s.csv:2: column 'y': 'nan' is not finite"},
+      {"x,y,value\n1,2,-inf\n", "s.csv:2: column 'value': '-inf' is not finite"},
+      {"x,y,value\n1e400,2,3\n", "s.csv:2: column 'x': '1e400' is outside the range of fp64"},
+      {"x,y,value,t\n1,2,3,\"open\n\"\n", "s.csv:2: a quote is not closed: '\"open'"},
+      {"x,y,value,t\n1,2,3,\"a\"b\n", "s.csv:2: expected ',' after a quoted field, found 'b'"},
+      {"lon,lat,value\n361,2,3\n", "s.csv:2: lon 361 is outside -180 to 360"},
+      {"lon,lat,value\n-180.5,2,3\n", "s.csv:2: lon -180.5 is outside -180 to 360"},
+      {"lon,lat,value\n1,2,3\n1,90.5,3\n", "s.csv:3: lat 90.5 is outside -90 to 90"},
+      {"lon,lat,value\n1,-91,3\n", "s.csv:2: lat -91 is outside -90 to 90"},
+      {"x,y,value\n" + std::string(65537, '1') + ",2,3\n",
+       "s.csv:2: a line of more than 65536 bytes"},
+  };
+  for (auto const& [text, expected] : cases) {
+    auto const found = message_of<IoError>([&] { parse(text); });
+    EXPECT_EQ(found.find(expected), 0u) << found << "\ninstead of\n" << expected;
+    EXPECT_EQ(found.find('\n'), std::string::npos);
+  }
+}
+
+TEST(Csv, RefusesMoreThanTheMemoryLimit) {
+  std::string const text = "x,y,value\n1,2,3\n4,5,6\n";
+  EXPECT_NO_THROW(parse(text, {.max_bytes = 48}));
+  EXPECT_EQ(message_of<MemoryError>([&] { parse(text, {.max_bytes = 47}); }),
+            "s.csv: more than 1 stations of 24 bytes; the limit is 47 bytes");
+}
+
+TEST(Csv, RefusesHostileFilesCheaply) {
+  TemporaryFolder const folder;
+  std::string const block = gzip(std::string(1 << 24, '\n'));
+  std::string bomb = gzip("x,y,value\n1,2,3\n");
+  for (int k = 0; k < 64; ++k) bomb += block;
+  auto const path = put(folder / "s.csv", bomb);
+  expect_refused_cheaply(in_child([&] { read_stations(path); }),
+                         "the largest ratio allowed is 200");
+  put(path, std::string(60000, ',') + '\n');
+  expect_refused_cheaply(in_child([&] { read_stations(path); }), "expected the columns");
+}
+
+TEST(Csv, ReadsPlacesWithoutValues) {
+  TemporaryFolder const folder;
+  auto const path = put(folder / "s.csv", "name,lat,value,lon\na,10,,20\nb,-5,x,30\n");
+  auto const places = read_places(path);
+  EXPECT_TRUE(places.geographic);
+  EXPECT_EQ(places.x, (Values{20, 30}));
+  EXPECT_EQ(places.y, (Values{10, -5}));
+  EXPECT_TRUE(places.value.empty());
+  put(path, "lon,y\n1,2\n");
+  EXPECT_EQ(message_of<IoError>([&] { read_places(path); }),
+            std::string(path) + ":1: expected the columns x,y or lon,lat, found 'lon,y'");
+  put(path, "x,y\n1,nan\n");
+  EXPECT_NE(message_of<IoError>([&] { read_places(path); }).find(":2: column 'y'"),
+            std::string::npos);
+}
+
+TEST(CsvWriter, WritesColumnsUnderTheirNames) {
+  TemporaryFolder const folder;
+  std::string const path = folder / "t.csv";
+  write_columns(path, {{"x", {1, 2.5}}, {"y", {3, -4}}, {"value", {0.1, 1e300}}});
+  auto const t = read_stations(path);
+  EXPECT_EQ(t.x, (Values{1, 2.5}));
+  EXPECT_EQ(t.value, (Values{0.1, 1e300}));
+  EXPECT_EQ(message_of<ShapeError>([&] { write_columns(path, {{"x", {1, 2}}, {"y", {3}}}); }),
+            "write_columns: column 'y' has 1 numbers, 'x' 2");
+  EXPECT_EQ(message_of<ShapeError>([&] { write_columns(path, {}); }),
+            "write_columns: there is no column");
+}
+
+TEST(CsvWriter, ReadsBackEveryBit) {
+  using limits = std::numeric_limits<double>;
+  TemporaryFolder const folder;
+  for (bool const geographic : {false, true}) {
+    Stations const s{geographic,
+                     {0.1, -1.0 / 3, -0.0},
+                     {limits::denorm_min(), 1e-300, 89.999999999999},
+                     {limits::max(), -limits::min(), 1e22}};
+    write_stations(folder / "s.csv", s);
+    auto const t = read_stations(folder / "s.csv");
+    EXPECT_EQ(t.geographic, geographic);
+    EXPECT_EQ(t.x, s.x);
+    EXPECT_TRUE(std::signbit(t.x[2]));
+    EXPECT_EQ(t.y, s.y);
+    EXPECT_EQ(t.value, s.value);
+  }
+  EXPECT_EQ(folder.files(), 1u);
+}
+
+TEST(CsvWriter, RefusesWhatCouldNotBeReadBackBeforeThereIsAFile) {
+  TemporaryFolder const folder;
+  auto const refusal = [&](Stations const& s) {
+    return message_of<Error>([&] { write_stations(folder / "s.csv", s); });
+  };
+  EXPECT_EQ(refusal({}), "write_stations: 0 x, 0 y and 0 values");
+  EXPECT_EQ(refusal({false, {1}, {1, 2}, {1}}), "write_stations: 1 x, 2 y and 1 values");
+  EXPECT_EQ(refusal({false, {1}, {2}, {NAN}}),
+            "write_stations: station 0 is not finite: 1, 2, nan");
+  EXPECT_EQ(refusal({true, {1}, {91}, {1}}),
+            "write_stations: station 0 at lon 1, lat 91 is not on the globe");
+  EXPECT_EQ(folder.files(), 0u);
+}
+
+TEST(CsvWriter, SaysWhyAFileCannotBeWritten) {
+  Stations const s{false, {1}, {2}, {3}};
+  EXPECT_EQ(message_of<IoError>([&] { write_stations("/dev/full", s); }),
+            "/dev/full: wrote 0 of 16 bytes: No space left on device (errno 28)");
+}
+
+}  // namespace

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <Kokkos_Core.hpp>
+#include <core/kokkos_ext/Strata_Recording.hpp>
+#include <core/kokkos_ext/Strata_SecondInstance.hpp>
+#include <stdexcept>
+
+#include "StrataTest_Spaces.hpp"
+
+namespace {
+
+using namespace strata::test;
+
+template <class Exec>
+using Numbers = Kokkos::View<int*, typename Exec::memory_space>;
+
+// The last number becomes the sum of the others, which are counted up first: two kernels in order.
+template <class Exec>
+void count_and_add(Exec const& exec, Numbers<Exec> const& x) {
+  auto const last = static_cast<int>(x.extent(0)) - 1;
+  Kokkos::parallel_for(
+      "strata::test::count", Kokkos::RangePolicy<Exec>(exec, 0, last),
+      KOKKOS_LAMBDA(int i) { x(i) += i + 1; });
+  Kokkos::parallel_for(
+      "strata::test::add", Kokkos::RangePolicy<Exec>(exec, 0, 1), KOKKOS_LAMBDA(int) {
+        x(last) = 0;
+        for (int i = 0; i < last; ++i) x(last) += x(i);
+      });
+}
+
+template <class Exec>
+int last_of(Exec const& exec, Numbers<Exec> const& x) {
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), x);
+  exec.fence("strata::test::read");
+  return host(host.extent(0) - 1);
+}
+
+template <class Exec>
+struct Recording : testing::Test {};
+TYPED_TEST_SUITE(Recording, Spaces, SpaceNames);
+
+TYPED_TEST(Recording, EnqueuesTheSameWorkEachTime) {
+  TypeParam const exec;
+  Numbers<TypeParam> const x("strata::test::numbers", 11);
+  strata::Recording<TypeParam> recording;
+  for (int times = 1; times <= 6; ++times) {
+    recording.run(exec, [&] { count_and_add<TypeParam>(exec, x); });
+    EXPECT_EQ((last_of<TypeParam>(exec, x)), 55 * times);
+  }
+}
+
+// Each time a second instance takes over in between, beside work of the first.
+TYPED_TEST(Recording, EnqueuesOnInstancesThatWaitForEachOther) {
+  TypeParam const exec;
+  auto const second = strata::urgent_instance(exec);
+  Numbers<TypeParam> const x("strata::test::numbers", 11), y("strata::test::beside", 4);
+  strata::Recording<TypeParam> recording;
+  for (int times = 1; times <= 6; ++times) {
+    recording.run(exec, [&] {
+      count_and_add<TypeParam>(exec, x);
+      strata::enqueue_wait(*second, exec);
+      count_and_add<TypeParam>(*second, x);
+      count_and_add<TypeParam>(exec, y);
+      strata::enqueue_wait(exec, *second);
+      count_and_add<TypeParam>(exec, x);
+    });
+    EXPECT_EQ((last_of<TypeParam>(exec, x)), 55 * 3 * times);
+    EXPECT_EQ((last_of<TypeParam>(exec, y)), 6 * times);
+  }
+}
+
+TYPED_TEST(Recording, LetsErrorsThroughAndWorksAfterwards) {
+  TypeParam const exec;
+  auto const second = strata::urgent_instance(exec);
+  Numbers<TypeParam> const x("strata::test::numbers", 3);
+  strata::Recording<TypeParam> recording;
+  auto const run = [&](bool fails) {
+    recording.run(exec, [&] {
+      strata::enqueue_wait(*second, exec);
+      if (fails) throw std::runtime_error("the work failed");  // before the instances meet again
+      strata::enqueue_wait(exec, *second);
+      count_and_add<TypeParam>(exec, x);
+    });
+  };
+  run(false);
+  EXPECT_THROW(run(true), std::runtime_error);  // while it is recorded
+  run(false);
+  run(false);
+  EXPECT_EQ((last_of<TypeParam>(exec, x)), 3 * 3);
+}
+
+}  // namespace

@@ -1,0 +1,392 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dense/refine/detail/Strata_BlockVectors.hpp>
+#include <dense/refine/detail/Strata_LeastSquares.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_SpdSystem.hpp"
+
+// Every kernel against loops on the host, for rows below, at and above the chunk of a team.
+
+namespace {
+
+using namespace strata::test;
+using strata::dense::detail::BlockVectors;
+using strata::dense::detail::Chunk;
+using strata::dense::detail::HessenbergLeastSquares;
+using strata::dense::detail::Moments;
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t sizes[] = {
+    1, 7, Chunk::rows - 1, Chunk::rows, Chunk::rows + 1, 2 * Chunk::rows + 5};
+
+/// Three columns of data in the memory of Exec; the second coefficient is 0.
+template <class Exec>
+struct Fixture {
+  using Kernels = BlockVectors<Exec>;
+  using Device = OnDevice<Exec>;
+
+  std::size_t n;
+  HostMatrix X = random_matrix(n, 3, 1), Y = random_matrix(n, 3, 2), Z = random_matrix(n, 3, 3);
+  std::vector<double> s{2, 0, -0.75}, t{0.5, 3, 0};
+  Kernels kernels{Exec(), static_cast<std::int64_t>(n), 3, 4};
+
+  /// The same with NaN where a coefficient of 0 says that nothing is read.
+  static HostMatrix poisoned(HostMatrix A, std::size_t column) {
+    for (std::size_t i = 0; i < A.rows; ++i) A(i, column) = not_a_number;
+    return A;
+  }
+};
+
+void expect_equal(HostMatrix const& actual, HostMatrix const& expected) {
+  ASSERT_EQ(actual.data.size(), expected.data.size());
+  for (std::size_t k = 0; k < actual.data.size(); ++k)
+    ASSERT_NEAR(actual.data[k], expected.data[k], 1e-14 * (1 + std::abs(expected.data[k]))) << k;
+}
+
+void expect_close(double actual, double expected, std::size_t n) {
+  EXPECT_NEAR(actual, expected, 1e-15 * static_cast<double>(n + 10) * (1 + std::abs(expected)));
+}
+
+/// A new matrix with entries f(i, c).
+template <class Function>
+HostMatrix each(std::size_t rows, std::size_t cols, Function const& f) {
+  HostMatrix A(rows, cols);
+  for (std::size_t c = 0; c < cols; ++c)
+    for (std::size_t i = 0; i < rows; ++i) A(i, c) = f(i, c);
+  return A;
+}
+
+/// The sum over the rows of f(i).
+template <class Function>
+double sum(std::size_t rows, Function const& f) {
+  double total = 0;
+  for (std::size_t i = 0; i < rows; ++i) total += f(i);
+  return total;
+}
+
+template <class Function>
+double largest(std::size_t rows, Function const& f) {
+  double value = 0;
+  for (std::size_t i = 0; i < rows; ++i) value = std::max(value, std::abs(f(i)));
+  return value;
+}
+
+template <class Exec>
+class BlockVectorKernels : public testing::Test {};
+TYPED_TEST_SUITE(BlockVectorKernels, Spaces, SpaceNames);
+
+template <class Exec>
+void scale_and_add_follow_the_formulas(std::size_t n) {
+  Fixture<Exec> f{n};
+  using Device = OnDevice<Exec>;
+  auto const X = Device::copy(f.poisoned(f.X, 1)), Y = Device::copy(f.Y, 3), Z = Device::copy(f.Z);
+  f.kernels.scale(f.s, X, Y);
+  expect_equal(Device::read(Y), each(n, 3, [&](auto i, auto c) { return f.s[c] * f.X(i, c); }));
+  f.kernels.scale({1, 0, 2}, {0, 0, 4}, X, X, Y);
+  expect_equal(Device::read(X), each(n, 3, [&](auto i, auto c) {
+                 return c == 1 ? 0 : (c == 0 ? 1 : 2) * f.X(i, c);
+               }));
+  expect_equal(Device::read(Y),
+               each(n, 3, [&](auto i, auto c) { return c == 2 ? 4 * f.X(i, c) : 0; }));
+  f.kernels.correct(f.s, Device::copy(f.poisoned(f.Y, 1)), {1, 1, 1}, {}, Z);
+  expect_equal(Device::read(Z),
+               each(n, 3, [&](auto i, auto c) { return f.Z(i, c) + f.s[c] * f.Y(i, c); }));
+  f.kernels.fill(Z, 5);
+  expect_equal(Device::read(Z), each(n, 3, [](auto, auto) { return 5.0; }));
+  auto const P = Device::copy(f.poisoned(f.Y, 2));
+  f.kernels.direction(f.s, Device::copy(f.poisoned(f.X, 1)), f.t, P);
+  expect_equal(Device::read(P),
+               each(n, 3, [&](auto i, auto c) { return f.s[c] * f.X(i, c) + f.t[c] * f.Y(i, c); }));
+}
+TYPED_TEST(BlockVectorKernels, ScaleAndAddFollowTheFormulas) {
+  for (std::size_t const n : sizes) scale_and_add_follow_the_formulas<TypeParam>(n);
+}
+
+template <class Exec>
+void reductions_follow_the_formulas(std::size_t n) {
+  Fixture<Exec> f{n};
+  using Device = OnDevice<Exec>;
+  auto const X = Device::copy(f.X), Y = Device::copy(f.Y), Z = Device::copy(f.Z, 2);
+  auto const norms = f.kernels.norms(f.s, X);
+  auto const dots = f.kernels.dot(X, Y, Z);
+  ASSERT_EQ(norms.size(), 3u);
+  for (std::size_t c = 0; c < 3; ++c) {
+    auto const scaled = [&](std::size_t i) { return f.s[c] * f.X(i, c); };
+    expect_close(norms[c].sum[0], sum(n, [&](auto i) { return scaled(i) * scaled(i); }), n);
+    EXPECT_EQ(norms[c].max[0], largest(n, scaled));
+    expect_close(dots[c].sum[0], sum(n, [&](auto i) { return f.X(i, c) * f.Z(i, c); }), n);
+    expect_close(dots[c].sum[1], sum(n, [&](auto i) { return f.Y(i, c) * f.Z(i, c); }), n);
+  }
+  auto const D = Device::copy(f.X), R = Device::copy(f.Y);
+  auto const left = f.kernels.advance(f.s, Device::copy(f.poisoned(f.Z, 1)), Z, D, R);
+  HostMatrix const r = each(n, 3, [&](auto i, auto c) { return f.Y(i, c) - f.s[c] * f.Z(i, c); });
+  expect_equal(Device::read(R), r);
+  expect_equal(Device::read(D),
+               each(n, 3, [&](auto i, auto c) { return f.X(i, c) + f.s[c] * f.Z(i, c); }));
+  for (std::size_t c = 0; c < 3; ++c) {
+    expect_close(left[c].sum[0], sum(n, [&](auto i) { return r(i, c) * r(i, c); }), n);
+    expect_close(left[c].max[0], largest(n, [&](auto i) { return r(i, c); }), n);
+  }
+}
+TYPED_TEST(BlockVectorKernels, ReductionsFollowTheFormulas) {
+  for (std::size_t const n : sizes) reductions_follow_the_formulas<TypeParam>(n);
+}
+
+template <class Exec>
+void residual_and_lists_follow_the_formulas(std::size_t n) {
+  Fixture<Exec> f{n};
+  using Device = OnDevice<Exec>;
+  HostMatrix const whole = random_matrix(n, 5, 9);
+  auto const B = Device::copy(whole), W = Device::copy(f.X), R = Device::copy(f.Y);
+  std::vector<std::int64_t> const list{0, 2, 4};
+  auto const index = f.kernels.indices(list);
+  auto const plain = f.kernels.residual(f.t, B, index, W, R, {}, 1);
+  std::vector<Moments> moments;
+  for (auto const& both : plain) {
+    moments.push_back(both.refined);
+    EXPECT_EQ(both.given.sum[0], both.refined.sum[0]);
+    EXPECT_EQ(both.given.max[1], both.refined.max[1]);
+  }
+  HostMatrix const r =
+      each(n, 3, [&](auto i, auto c) { return f.t[c] * whole(i, list[c]) - f.Y(i, c); });
+  expect_equal(Device::read(R), r);
+  for (std::size_t c = 0; c < 3; ++c) {
+    expect_close(moments[c].sum[0], sum(n, [&](auto i) { return std::abs(r(i, c)); }), n);
+    expect_close(moments[c].max[0], largest(n, [&](auto i) { return r(i, c); }), n);
+    expect_close(moments[c].sum[1], sum(n, [&](auto i) { return std::abs(f.X(i, c)); }), n);
+    expect_close(moments[c].max[1], largest(n, [&](auto i) { return f.X(i, c); }), n);
+  }
+  f.kernels.scatter(f.s, W, B, index);
+  HostMatrix scattered = whole;
+  for (std::size_t i = 0; i < n; ++i) {
+    scattered(i, 0) = 2 * f.X(i, 0);
+    scattered(i, 4) = -0.75 * f.X(i, 2);
+  }
+  expect_equal(Device::read(B), scattered);
+  f.kernels.gather({1, 2, 4}, B, index, W);
+  expect_equal(Device::read(W),
+               each(n, 3, [&](auto i, auto c) { return (1 << c) * scattered(i, list[c]); }));
+  f.kernels.compact(f.kernels.indices({1, 3, 4}), B);
+  HostMatrix compacted = scattered;
+  for (std::size_t i = 0; i < n; ++i) {
+    compacted(i, 0) = scattered(i, 1);
+    compacted(i, 1) = scattered(i, 3);
+    compacted(i, 2) = scattered(i, 4);
+  }
+  expect_equal(Device::read(B), compacted);
+}
+TYPED_TEST(BlockVectorKernels, ResidualAndListsFollowTheFormulas) {
+  for (std::size_t const n : sizes) residual_and_lists_follow_the_formulas<TypeParam>(n);
+}
+
+// r and w as they are, and as u r / d and d w / u.
+template <class Exec>
+void moments_of_both_systems_follow_the_formulas(std::size_t n) {
+  Fixture<Exec> f{n};
+  using Device = OnDevice<Exec>;
+  double const u = 0.25;
+  Kokkos::View<double*, Exec> const scaling("strata::test::d", n);
+  auto const mirror = Kokkos::create_mirror_view(scaling);
+  for (std::size_t i = 0; i < n; ++i) mirror(i) = std::ldexp(1.0, static_cast<int>(i % 7) - 3);
+  Kokkos::deep_copy(scaling, mirror);
+  auto const d = [](std::size_t i) { return std::ldexp(1.0, static_cast<int>(i % 7) - 3); };
+  auto const B = Device::copy(f.Z), W = Device::copy(f.X), R = Device::copy(f.Y);
+  auto const sizes_of_b = f.kernels.magnitudes(B, scaling, u);
+  auto const both = f.kernels.residual(f.t, B, f.kernels.indices({0, 1, 2}), W, R, scaling, u);
+  HostMatrix const r = Device::read(R);
+  for (std::size_t c = 0; c < 3; ++c) {
+    auto const b_of = [&](auto i) { return f.Z(i, c); };
+    auto const r_of = [&](auto i) { return r(i, c) * u / d(i); };
+    auto const w_of = [&](auto i) { return f.X(i, c) * d(i) / u; };
+    EXPECT_EQ(r(0, c), f.t[c] * f.Z(0, c) - f.Y(0, c));
+    EXPECT_EQ(sizes_of_b[c].refined.max[0], largest(n, b_of));
+    EXPECT_EQ(sizes_of_b[c].given.max[0], largest(n, [&](auto i) { return b_of(i) * u / d(i); }));
+    EXPECT_EQ(sizes_of_b[c].given.max[1],
+              std::ldexp(sizes_of_b[c].given.max[0], f.kernels.lift_exponent));
+    EXPECT_EQ(both[c].refined.max[0], largest(n, [&](auto i) { return r(i, c); }));
+    EXPECT_EQ(both[c].refined.max[1], largest(n, [&](auto i) { return f.X(i, c); }));
+    EXPECT_EQ(both[c].given.max[0], largest(n, r_of));
+    EXPECT_EQ(both[c].given.max[1], largest(n, w_of));
+    expect_close(both[c].given.sum[0], sum(n, [&](auto i) { return std::abs(r_of(i)); }), n);
+    expect_close(both[c].given.sum[1], sum(n, [&](auto i) { return std::abs(w_of(i)); }), n);
+  }
+}
+TYPED_TEST(BlockVectorKernels, MomentsOfBothSystemsFollowTheFormulas) {
+  for (std::size_t const n : sizes) moments_of_both_systems_follow_the_formulas<TypeParam>(n);
+}
+
+template <class Exec>
+void basis_products_follow_the_formulas(std::size_t n) {
+  Fixture<Exec> f{n};
+  using Device = OnDevice<Exec>;
+  std::vector<HostMatrix> v;
+  auto const V = f.kernels.allocate("strata::test::V", 3, 4);
+  for (unsigned k = 0; k < 4; ++k) {
+    v.push_back(random_matrix(n, 3, 20 + k));
+    Device::write(Kokkos::subview(V, Kokkos::ALL, Kokkos::ALL, k), v[k]);
+  }
+  for (std::int64_t const steps : {1, 3, 4}) {
+    auto const W = Device::copy(f.X);
+    auto const h = f.kernels.project(V, steps, W);
+    std::vector<double> y(h);
+    y[0] = 0;
+    f.kernels.combine(-1, V, steps, y, W);
+    HostMatrix expected = f.X;
+    for (std::size_t c = 0; c < 3; ++c)
+      for (std::size_t k = 0; k < static_cast<std::size_t>(steps); ++k) {
+        std::size_t const place = k + c * static_cast<std::size_t>(steps);
+        expect_close(h[place], sum(n, [&](auto i) { return v[k](i, c) * f.X(i, c); }), n);
+        for (std::size_t i = 0; i < n; ++i) expected(i, c) -= y[place] * v[k](i, c);
+      }
+    HostMatrix const actual = Device::read(W);
+    for (std::size_t k = 0; k < actual.data.size(); ++k)
+      ASSERT_NEAR(actual.data[k], expected.data[k], 1e-11);
+  }
+}
+TYPED_TEST(BlockVectorKernels, BasisProductsFollowTheFormulas) {
+  for (std::size_t const n : sizes) basis_products_follow_the_formulas<TypeParam>(n);
+}
+
+// 1.25 2^-1074 is no number of fp64: the iterate is the one whose d (t w) is.
+template <class Exec>
+void corrections_are_rounded_as_what_leaves() {
+  using Device = OnDevice<Exec>;
+  BlockVectors<Exec> kernels(Exec(), 2, 3);
+  HostMatrix d(2, 1), D(2, 3);
+  d(0, 0) = 0x1p-500, d(1, 0) = 0x1p500;
+  for (std::size_t c = 0; c < 3; ++c) D(0, c) = D(1, c) = 1.25;
+  auto const W = Device::copy(HostMatrix(2, 3));
+  Kokkos::View<double const*, typename Exec::memory_space> const scaling =
+      Kokkos::subview(Device::copy(d), Kokkos::ALL, 0);
+  kernels.correct({1, 1, 0}, Device::copy(D), {0x1p-574, 0x1p900, 0x1p-574}, scaling, W);
+  HostMatrix const found = Device::read(W);
+  EXPECT_EQ(found(0, 0), 1);     // 1.25 2^-1074
+  EXPECT_EQ(found(1, 0), 1.25);  // 1.25 2^-74
+  EXPECT_EQ(found(0, 1), 1.25);
+  EXPECT_EQ(found(1, 1), 1.25);  // d (t w) overflows
+  EXPECT_EQ(found(0, 2), 0);
+  kernels.correct({1, 1, 1}, Device::copy(D), {0x1p-1000, 0x1p-1074, 1}, {}, W);
+  EXPECT_EQ(Device::read(W)(0, 0), 2.25);
+  EXPECT_EQ(Device::read(W)(0, 1), 2);  // 2.5 to even
+}
+TYPED_TEST(BlockVectorKernels, CorrectionsAreRoundedAsWhatLeaves) {
+  corrections_are_rounded_as_what_leaves<TypeParam>();
+}
+
+// More coefficients than the arena holds at once: the host's copies must not be overwritten in flight.
+template <class Exec>
+void many_uploads_keep_their_order() {
+  std::size_t const n = 100;
+  Fixture<Exec> f{n};
+  auto const X = OnDevice<Exec>::copy(f.X), Y = OnDevice<Exec>::copy(HostMatrix(n, 3));
+  for (int k = 1; k <= 200; ++k)
+    f.kernels.correct({k * 1.0, k * 2.0, k * 3.0}, X, {1, 1, 1}, {}, Y);
+  expect_equal(OnDevice<Exec>::read(Y), each(n, 3, [&](auto i, auto c) {
+                 return 20100.0 * static_cast<double>(c + 1) * f.X(i, c);
+               }));
+}
+TYPED_TEST(BlockVectorKernels, ManyUploadsKeepTheirOrder) {
+  many_uploads_keep_their_order<TypeParam>();
+}
+
+template <class Exec>
+void nan_stays_in_its_column() {
+  std::size_t const n = Chunk::rows + 3;
+  for (std::size_t const row : {std::size_t(0), std::size_t(Chunk::rows), n - 1}) {
+    Fixture<Exec> f{n};
+    f.X(row, 1) = not_a_number;
+    auto const norms = f.kernels.norms({1, 1, 1}, OnDevice<Exec>::copy(f.X));
+    EXPECT_TRUE(std::isnan(norms[1].max[0]));
+    EXPECT_TRUE(std::isnan(norms[1].sum[0]));
+    EXPECT_TRUE(
+        std::isfinite(norms[0].sum[0] + norms[2].sum[0] + norms[0].max[0] + norms[2].max[0]));
+  }
+}
+TYPED_TEST(BlockVectorKernels, NanStaysInItsColumn) { nan_stays_in_its_column<TypeParam>(); }
+
+template <class Exec>
+void probes_are_what_they_say() {
+  std::size_t const n = 5000;
+  Fixture<Exec> f{n};
+  auto const A = OnDevice<Exec>::copy(f.X);
+  f.kernels.unit_vectors(A);
+  expect_equal(OnDevice<Exec>::read(A),
+               each(n, 3, [](auto i, auto c) { return i == c ? 1.0 : 0.0; }));
+  f.kernels.random_signs(7, 0.5, A);
+  HostMatrix const signs = OnDevice<Exec>::read(A);
+  for (double const value : signs.data) ASSERT_EQ(std::abs(value), 0.5);
+  // A fair coin's mean of n throws is within 5 / sqrt(n); so are products of columns and of neighbours.
+  double const bound = 5 * std::sqrt(static_cast<double>(n)) / 4;
+  for (std::size_t c = 0; c < 3; ++c) {
+    EXPECT_LE(std::abs(sum(n, [&](auto i) { return signs(i, c) / 2; })), bound);
+    EXPECT_LE(std::abs(sum(n, [&](auto i) { return signs(i, c) * signs(i, (c + 1) % 3); })), bound);
+    EXPECT_LE(std::abs(sum(n - 1, [&](auto i) { return signs(i, c) * signs(i + 1, c); })), bound);
+  }
+  f.kernels.random_signs(8, 0.5, A);
+  EXPECT_NE(OnDevice<Exec>::read(A).data, signs.data);
+}
+TYPED_TEST(BlockVectorKernels, ProbesAreWhatTheySay) { probes_are_what_they_say<TypeParam>(); }
+
+// --- the host's part ------------------------------------------------------------------------------
+
+TEST(Moments, KeepNaNWhateverTheOrder) {
+  for (bool const first : {true, false}) {
+    Moments m;
+    for (double const value : {first ? not_a_number : 1.0, -3.0, first ? 1.0 : not_a_number})
+      m.see(0, value);
+    EXPECT_TRUE(std::isnan(m.max[0]));
+    Moments finite, both;
+    finite.see(0, 8);
+    both += first ? m : finite;
+    both += first ? finite : m;
+    EXPECT_TRUE(std::isnan(both.max[0]));
+  }
+}
+
+// Normal equations: the residual beta e1 - H y must be orthogonal to every column of H, and as long as said.
+TEST(HessenbergLeastSquares, MinimisesTheResidual) {
+  std::size_t const k = 6;
+  HostMatrix H = random_matrix(k + 1, k, 5);
+  for (std::size_t j = 0; j < k; ++j)
+    for (std::size_t i = j + 2; i <= k; ++i) H(i, j) = 0;
+  HessenbergLeastSquares problem(3);
+  EXPECT_EQ(problem.residual(), 3);
+  for (std::size_t j = 0; j < k; ++j) {
+    std::vector<double> column;
+    for (std::size_t i = 0; i <= j; ++i) column.push_back(H(i, j));
+    problem.append(column, H(j + 1, j));
+    auto const y = problem.solve(k);
+    std::vector<double> r(k + 1, 0.0);
+    r[0] = 3;
+    for (std::size_t c = 0; c < k; ++c)
+      for (std::size_t i = 0; i <= k; ++i) r[i] -= H(i, c) * y[c];
+    double length = 0;
+    for (double const entry : r) length = std::hypot(length, entry);
+    EXPECT_NEAR(length, problem.residual(), 1e-14);
+    for (std::size_t c = 0; c <= j; ++c)
+      EXPECT_NEAR(sum(k + 1, [&](auto i) { return H(i, c) * r[i]; }), 0, 1e-13);
+    for (std::size_t c = j + 1; c < k; ++c) EXPECT_EQ(y[c], 0);
+  }
+}
+
+TEST(HessenbergLeastSquares, LeavesOutAColumnOfZeros) {
+  HessenbergLeastSquares problem(1);
+  problem.append({2}, 1);
+  double const residual = problem.residual();
+  problem.append({4, 2}, 0);  // twice the first column
+  EXPECT_EQ(problem.residual(), residual);
+  auto const y = problem.solve(3);
+  EXPECT_NEAR(y[0], 0.4, 1e-15);
+  EXPECT_EQ(y[1], 0);
+  EXPECT_EQ(y[2], 0);
+}
+
+}  // namespace

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <dense/refine/detail/Strata_Equilibrate.hpp>
+
+#include "StrataTest_LeafBlas.hpp"
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+
+namespace strata::test {
+namespace {
+
+/// Entries of both signs whose rows differ by many orders of magnitude; NaN outside the triangle that is read.
+HostMatrix badly_scaled(Uplo uplo, std::int64_t n) {
+  HostMatrix const values = reference::random(n, n, 1);
+  return reference::generate(n, n, [&](auto i, auto j) {
+    if (!reference::in_triangle(uplo, i, j)) return nan_value;
+    auto const weight = [](auto k) { return std::exp2(static_cast<double>(k * 7 % 41) - 20); };
+    return weight(i) * weight(j) * (i == j ? 1 + std::abs(values(i, j)) : values(i, j));
+  });
+}
+
+template <class Space>
+void check(Uplo uplo, std::int64_t n, bool equilibrate) {
+  SCOPED_TRACE(testing::Message() << uplo << ", n = " << n << ", equilibrate " << equilibrate);
+  StoredMatrix<Space> const stored(badly_scaled(uplo, n), fp64, 3);
+  auto const A = reference::symmetric(uplo, stored.read());
+  Space const exec;
+  auto const found = dense::detail::analyse(exec, uplo, stored.ref(), equilibrate);
+  std::vector<double> scaling(static_cast<std::size_t>(n), 1.0);
+  if (equilibrate) {
+    auto const d = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found.d);
+    for (std::int64_t i = 0; i < n; ++i) {
+      double const unit = d(i) * A(i, i) * d(i);
+      ASSERT_TRUE(unit >= 0.5 && unit <= 2 && std::exp2(std::round(std::log2(d(i)))) == d(i));
+      scaling[static_cast<std::size_t>(i)] = d(i);
+    }
+  } else {
+    EXPECT_EQ(found.d.extent(0), 0);
+  }
+  double norm = 0, scaled_norm = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double sum = 0, scaled_sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      sum += std::abs(A(i, j));
+      scaled_sum += std::abs(A(i, j)) * scaling[static_cast<std::size_t>(i)] *
+                    scaling[static_cast<std::size_t>(j)];
+    }
+    norm = std::max(norm, sum);
+    scaled_norm = std::max(scaled_norm, scaled_sum);
+  }
+  double const error = static_cast<double>(n) * 0x1p-52;
+  EXPECT_NEAR(found.norm, norm, error * norm);
+  EXPECT_NEAR(found.scaled_norm, scaled_norm, error * scaled_norm);
+}
+
+template <class Space>
+class Equilibrate : public testing::Test {};
+TYPED_TEST_SUITE(Equilibrate, Spaces, SpaceNames);
+
+// Orders around the edges of a block, 64 and 512.
+TYPED_TEST(Equilibrate, MeasuresBothNormsOfBothTriangles) {
+  for (Uplo const uplo : both_uplos)
+    for (std::int64_t const n : {1, 2, 63, 64, 65, 511, 512, 513, 1100})
+      for (bool const equilibrate : {false, true}) check<TypeParam>(uplo, n, equilibrate);
+}
+
+// Beyond half the range of fp64 products leave it, and what is subnormal is rounded to few bits.
+template <class Space>
+void scales_as_a_whole(double size, double expected) {
+  std::int64_t const n = 3;
+  StoredMatrix<Space> const A(
+      reference::generate(n, n, [=](auto i, auto j) { return i >= j ? size : nan_value; }), fp64,
+      1);
+  auto const found = dense::detail::analyse(Space(), Uplo::Lower, A.ref(), false);
+  EXPECT_EQ(found.norm, 3 * size);
+  EXPECT_EQ(found.smallest_scaling, expected) << size;
+  EXPECT_EQ(found.largest_scaling, expected) << size;
+  EXPECT_EQ(found.scaled_norm, 3 * size * expected * expected);
+  ASSERT_EQ(found.d.extent(0), expected == 1 ? 0 : n);
+  auto const d = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found.d);
+  for (std::size_t i = 0; i < d.extent(0); ++i) EXPECT_EQ(d(i), expected);
+}
+TYPED_TEST(Equilibrate, ScalesAMatrixAsAWholeOnlyNearTheEndsOfTheRange) {
+  scales_as_a_whole<TypeParam>(0x1p-1074, 0x1p536);
+  scales_as_a_whole<TypeParam>(0x1p-602, 0x1p300);
+  scales_as_a_whole<TypeParam>(0x1p-600, 1);
+  scales_as_a_whole<TypeParam>(0, 1);
+  scales_as_a_whole<TypeParam>(0x1p598, 1);
+  scales_as_a_whole<TypeParam>(0x1p1020, 0x1p-511);
+}
+
+}  // namespace
+}  // namespace strata::test

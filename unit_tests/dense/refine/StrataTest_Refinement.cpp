@@ -1,0 +1,579 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_Errors.hpp>
+#include <dense/refine/Strata_Refinement.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_SpdSystem.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::dense;
+using namespace strata::test;
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+template <class Exec>
+using Block = typename OnDevice<Exec>::Block;
+
+/// M^-1 = L^-T L^-1 in the arithmetic of T, on the host; and how often it was called for a column.
+template <class Exec, class T>
+auto cholesky_solve(HostMatrix const& M) {
+  auto const L = std::make_shared<HostMatrix>(reference_cholesky<T>(M));
+  return [L](Block<Exec> const& R) {
+    HostMatrix X = OnDevice<Exec>::read(R);
+    for (std::size_t c = 0; c < X.cols; ++c) {
+      double* const x = X.data.data() + c * X.rows;
+      reference_forward<T>(*L, x);
+      reference_backward<T>(*L, x);
+    }
+    OnDevice<Exec>::write(R, X);
+  };
+}
+
+template <class Exec, class Solve>
+RefinementOperators<Exec> operators_of(Exec const& exec, HostMatrix const& A, Solve const& solve) {
+  auto const device = OnDevice<Exec>::copy(A);
+  RefinementOperators<Exec> result;
+  result.apply = [exec, device](Block<Exec> const& X, Block<Exec> const& Y) {
+    reference_product(exec, device, X, Y);
+  };
+  result.precondition = solve;
+  result.norm_inf = norm_inf(A);
+  return result;
+}
+
+/// max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), in extended precision.
+double reference_backward_error(HostMatrix const& A, HostMatrix const& B, HostMatrix const& X) {
+  long double worst = 0;
+  for (std::size_t j = 0; j < B.cols; ++j) {
+    long double r_max = 0, x_max = 0, b_max = 0;
+    for (std::size_t i = 0; i < B.rows; ++i) {
+      long double r = B(i, j);
+      for (std::size_t k = 0; k < A.cols; ++k)
+        r -= static_cast<long double>(A(i, k)) * static_cast<long double>(X(k, j));
+      if (std::isnan(r)) return not_a_number;
+      r_max = std::max(r_max, std::abs(r));
+      x_max = std::max(x_max, std::abs(static_cast<long double>(X(i, j))));
+      b_max = std::max(b_max, std::abs(static_cast<long double>(B(i, j))));
+    }
+    if (b_max == 0 && x_max == 0) continue;
+    worst = std::max(worst, r_max / (static_cast<long double>(norm_inf(A)) * x_max + b_max));
+  }
+  return static_cast<double>(worst);
+}
+
+bool finite(HostMatrix const& X) {
+  return std::ranges::all_of(X.data, [](double x) { return std::isfinite(x); });
+}
+
+struct Outcome {
+  RefinementReport report;
+  HostMatrix X;
+  double backward_error;  ///< by the reference
+};
+
+template <class Exec, class Solve>
+Outcome solve(HostMatrix const& A, Solve const& preconditioner, HostMatrix const& B,
+              RefinementOptions const& options = {}, std::size_t padding = 0) {
+  Exec const exec;
+  auto const operators = operators_of(exec, A, preconditioner);
+  auto const b = OnDevice<Exec>::copy(B, padding);
+  auto const x = OnDevice<Exec>::copy(HostMatrix(B.rows, B.cols), padding);
+  Outcome outcome{refine(exec, operators, b, x, options), OnDevice<Exec>::read(x), 0};
+  outcome.backward_error = reference_backward_error(A, B, outcome.X);
+  if (finite(B)) {
+    EXPECT_EQ(OnDevice<Exec>::read(b).data, B.data) << "B was written";
+  }
+  return outcome;
+}
+
+/// Converged, by the report and by the reference, and all the numbers of the report agree with it.
+void expect_solved(Outcome const& outcome, std::size_t n) {
+  auto const& report = outcome.report;
+  double const order = static_cast<double>(n);
+  EXPECT_TRUE(report.converged) << report.backward_error << " after " << report.iterations;
+  EXPECT_TRUE(finite(outcome.X));
+  EXPECT_EQ(report.unconverged_columns, 0);
+  EXPECT_LE(report.backward_error, std::sqrt(order) * 0x1p-52);
+  // The residual that was reported was rounded itself: n 2^-53 at worst.
+  EXPECT_NEAR(outcome.backward_error, report.backward_error, order * 0x1p-53 + 0x1p-52);
+  EXPECT_LE(report.hpl_scaled_residual, hpl_threshold);
+  EXPECT_LE(report.slate_error, slate_threshold);
+  ASSERT_FALSE(report.history.empty());
+  EXPECT_EQ(report.history.size(), static_cast<std::size_t>(report.outer_iterations) + 1);
+}
+
+/// Not converged, and it says so with a finite X.
+void expect_truthful_failure(Outcome const& outcome) {
+  EXPECT_FALSE(outcome.report.converged);
+  EXPECT_GE(outcome.report.unconverged_columns, 1);
+  EXPECT_TRUE(finite(outcome.X));
+}
+
+/// Q D Q^T and a matrix with the same eigenvectors and eigenvalues off by factors in [1, spread].
+struct Pair {
+  HostMatrix A, M;
+};
+Pair perturbed(std::vector<double> const& spectrum, double spread) {
+  std::vector<double> other = spectrum;
+  for (std::size_t i = 0; i < other.size(); ++i)
+    other[i] *= std::pow(spread, static_cast<double>((i * 37) % 101) / 100);
+  return {with_spectrum(spectrum), with_spectrum(other)};
+}
+
+template <class Exec>
+class Refinement : public testing::Test {};
+TYPED_TEST_SUITE(Refinement, Spaces, SpaceNames);
+
+// --- every method, where it must work -------------------------------------------------------------
+
+template <class Exec>
+void solves_with_a_single_precision_factor() {
+  std::size_t const n = 150;
+  for (double const kappa : {1e1, 1e3, 1e5}) {
+    for (auto const& spectrum : {geometric_spectrum(n, kappa), clustered_spectrum(n, kappa)}) {
+      HostMatrix const A = with_spectrum(spectrum);
+      auto const M = cholesky_solve<Exec, float>(A);
+      for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic})
+        for (std::size_t const columns : {1, 3, 17}) {
+          SCOPED_TRACE(std::string(name_of(refine)) + ", kappa " + std::to_string(kappa));
+          auto const outcome = solve<Exec>(A, M, random_matrix(n, columns), {.refine = refine});
+          expect_solved(outcome, n);
+          EXPECT_LE(outcome.report.iterations, 12);
+          if (refine != Refine::Automatic) {
+            EXPECT_EQ(outcome.report.method, refine);
+          }
+        }
+    }
+  }
+}
+TYPED_TEST(Refinement, SolvesWithASinglePrecisionFactor) {
+  solves_with_a_single_precision_factor<TypeParam>();
+}
+
+template <class Exec>
+void reaches_backward_error_at_the_hard_end() {
+  std::size_t const n = 200;
+  for (double const kappa : {1e6, 1e9, 1e12}) {
+    auto const [A, M] = perturbed(geometric_spectrum(n, kappa), 1e4);
+    auto const solver = cholesky_solve<Exec, double>(M);
+    for (Refine const refine : {Refine::Cg, Refine::Gmres, Refine::Automatic}) {
+      SCOPED_TRACE(std::string(name_of(refine)) + ", kappa " + std::to_string(kappa));
+      auto const outcome = solve<Exec>(A, solver, random_matrix(n, 3), {.refine = refine});
+      expect_solved(outcome, n);
+      if (refine == Refine::Automatic) {
+        EXPECT_EQ(outcome.report.method, Refine::Cg);
+      }
+    }
+  }
+}
+TYPED_TEST(Refinement, ReachesBackwardErrorAtTheHardEnd) {
+  reaches_backward_error_at_the_hard_end<TypeParam>();
+}
+
+template <class Exec>
+void takes_bad_diagonal_scaling() {
+  std::size_t const n = 120;
+  for (double const kappa : {1e2, 1e5}) {
+    HostMatrix const A = badly_scaled(with_spectrum(geometric_spectrum(n, kappa)), 6);
+    auto const M = cholesky_solve<Exec, float>(A);
+    for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic}) {
+      SCOPED_TRACE(name_of(refine));
+      expect_solved(solve<Exec>(A, M, random_matrix(n, 3), {.refine = refine}), n);
+    }
+  }
+}
+TYPED_TEST(Refinement, TakesBadDiagonalScaling) { takes_bad_diagonal_scaling<TypeParam>(); }
+
+template <class Exec>
+void refines_columns_of_any_size() {
+  std::size_t const n = 90;
+  auto const [A, M] = perturbed(geometric_spectrum(n, 1e6), 30);
+  auto const solver = cholesky_solve<Exec, float>(M);
+  HostMatrix B = random_matrix(n, 17);
+  for (std::size_t i = 0; i < n; ++i) {
+    B(i, 2) = 0;
+    B(i, 5) *= 1e200;
+    B(i, 6) *= 1e-200;
+    B(i, 9) = i == 4 ? 1 : 0;
+    B(i, 16) = A(i, 0);  // easy: x = e_1
+  }
+  for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic}) {
+    SCOPED_TRACE(name_of(refine));
+    auto const outcome = solve<Exec>(A, solver, B, {.refine = refine}, 7);
+    if (refine == Refine::Classical) {
+      expect_truthful_failure(outcome);  // the spectral radius of I - M^-1 A is 1 - 1/30
+    } else {
+      expect_solved(outcome, n);
+    }
+    for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(outcome.X(i, 2), 0);
+  }
+}
+TYPED_TEST(Refinement, RefinesColumnsOfAnySize) { refines_columns_of_any_size<TypeParam>(); }
+
+template <class Exec>
+void takes_matrices_of_any_size() {
+  std::size_t const n = 60;
+  for (double const size : {1e-250, 1e250}) {
+    HostMatrix A = with_spectrum(geometric_spectrum(n, 1e4));
+    auto const unscaled = cholesky_solve<Exec, float>(A);
+    auto const M = [unscaled, size](Block<Exec> const& R) {
+      unscaled(R);
+      HostMatrix X = OnDevice<Exec>::read(R);
+      for (double& x : X.data) x /= size;
+      OnDevice<Exec>::write(R, X);
+    };
+    for (double& a : A.data) a *= size;
+    for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres}) {
+      SCOPED_TRACE(name_of(refine));
+      expect_solved(solve<Exec>(A, M, random_matrix(n, 3), {.refine = refine}), n);
+    }
+  }
+}
+TYPED_TEST(Refinement, TakesMatricesOfAnySize) { takes_matrices_of_any_size<TypeParam>(); }
+
+template <class Exec>
+void solves_small_systems() {
+  for (std::size_t const n : {1, 2, 3, 5})
+    for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic}) {
+      SCOPED_TRACE(std::string(name_of(refine)) + " " + std::to_string(n));
+      HostMatrix const A = with_spectrum(geometric_spectrum(n, 10));
+      expect_solved(
+          solve<Exec>(A, cholesky_solve<Exec, float>(A), random_matrix(n, 3), {.refine = refine}),
+          n);
+    }
+}
+TYPED_TEST(Refinement, SolvesSmallSystems) { solves_small_systems<TypeParam>(); }
+
+template <class Exec>
+void returns_at_once_when_empty() {
+  Exec const exec;
+  for (auto const& [n, m] : {std::pair(0, 3), std::pair(4, 0), std::pair(0, 0)}) {
+    Block<Exec> const B("strata::test::B", n, m), X("strata::test::X", n, m);
+    auto const report = refine(exec, RefinementOperators<Exec>{}, B, X);
+    EXPECT_TRUE(report.converged);
+    EXPECT_EQ(report.iterations, 0);
+  }
+}
+TYPED_TEST(Refinement, ReturnsAtOnceWhenEmpty) { returns_at_once_when_empty<TypeParam>(); }
+
+template <class Exec>
+void solves_more_rows_than_a_chunk() {
+  // A = I + e e' / n with M = I: one eigenvalue is 2, the others 1.
+  std::size_t const n = 9001;
+  Exec const exec;
+  RefinementOperators<Exec> operators;
+  operators.apply = [exec](Block<Exec> const& X, Block<Exec> const& Y) {
+    HostMatrix x = OnDevice<Exec>::read(X);
+    for (std::size_t c = 0; c < x.cols; ++c) {
+      double sum = 0;
+      for (std::size_t i = 0; i < x.rows; ++i) sum += x(i, c);
+      for (std::size_t i = 0; i < x.rows; ++i) x(i, c) += sum / static_cast<double>(x.rows);
+    }
+    OnDevice<Exec>::write(Y, x);
+  };
+  operators.precondition = [](Block<Exec> const&) {};
+  operators.norm_inf = 2;
+  HostMatrix const B = random_matrix(n, 2);
+  for (Refine const method : {Refine::Cg, Refine::Gmres}) {
+    auto const X = OnDevice<Exec>::copy(HostMatrix(n, 2));
+    auto const report = refine(exec, operators, OnDevice<Exec>::copy(B), X, {.refine = method});
+    EXPECT_TRUE(report.converged);
+    EXPECT_LE(report.iterations, 8);
+    HostMatrix const x = OnDevice<Exec>::read(X);
+    for (std::size_t c = 0; c < 2; ++c) {  // x = b - e (e'b) / (2 n)
+      double sum = 0, worst = 0;
+      for (std::size_t i = 0; i < n; ++i) sum += B(i, c);
+      for (std::size_t i = 0; i < n; ++i)
+        worst = std::max(worst, std::abs(x(i, c) - B(i, c) + sum / static_cast<double>(2 * n)));
+      EXPECT_LE(worst, 1e-12);
+    }
+  }
+}
+TYPED_TEST(Refinement, SolvesMoreRowsThanAChunk) { solves_more_rows_than_a_chunk<TypeParam>(); }
+
+// --- what the report says -------------------------------------------------------------------------
+
+template <class Exec>
+void needs_no_method_with_an_exact_factor() {
+  std::size_t const n = 80;
+  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e3));
+  for (Refine const refine : all_refinements) {
+    SCOPED_TRACE(name_of(refine));
+    auto const outcome =
+        solve<Exec>(A, cholesky_solve<Exec, double>(A), random_matrix(n, 3), {.refine = refine});
+    expect_solved(outcome, n);
+    EXPECT_EQ(outcome.report.method, Refine::None);
+    EXPECT_EQ(outcome.report.iterations, 1);
+    EXPECT_EQ(outcome.report.outer_iterations, 0);
+  }
+}
+TYPED_TEST(Refinement, NeedsNoMethodWithAnExactFactor) {
+  needs_no_method_with_an_exact_factor<TypeParam>();
+}
+
+template <class Exec>
+void none_reports_the_error_of_the_first_solve() {
+  std::size_t const n = 80;
+  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e3));
+  auto const outcome =
+      solve<Exec>(A, cholesky_solve<Exec, float>(A), random_matrix(n, 2), {.refine = Refine::None});
+  expect_truthful_failure(outcome);
+  EXPECT_NEAR(outcome.report.backward_error, outcome.backward_error, 1e-3 * outcome.backward_error);
+  EXPECT_GT(outcome.report.backward_error, 1e-12);
+  EXPECT_EQ(outcome.report.iterations, 1);
+}
+TYPED_TEST(Refinement, NoneReportsTheErrorOfTheFirstSolve) {
+  none_reports_the_error_of_the_first_solve<TypeParam>();
+}
+
+template <class Exec>
+void stops_at_the_tolerance_asked_for() {
+  std::size_t const n = 100;
+  auto const [A, M] = perturbed(geometric_spectrum(n, 1e5), 2);
+  auto const solver = cholesky_solve<Exec, double>(M);
+  auto const loose = solve<Exec>(A, solver, random_matrix(n, 3), {.tolerance = 1e-6});
+  auto const tight = solve<Exec>(A, solver, random_matrix(n, 3));
+  EXPECT_TRUE(loose.report.converged);
+  EXPECT_EQ(loose.report.tolerance, 1e-6);
+  EXPECT_LE(loose.report.backward_error, 1e-6);
+  EXPECT_GT(loose.report.backward_error, 1e-14);
+  EXPECT_LT(loose.report.iterations, tight.report.iterations);
+}
+TYPED_TEST(Refinement, StopsAtTheToleranceAskedFor) {
+  stops_at_the_tolerance_asked_for<TypeParam>();
+}
+
+template <class Exec>
+void says_when_it_stagnates() {
+  std::size_t const n = 60;
+  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
+  for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic}) {
+    SCOPED_TRACE(name_of(refine));
+    auto const outcome = solve<Exec>(A, cholesky_solve<Exec, float>(A), random_matrix(n, 3),
+                                     {.refine = refine, .tolerance = 1e-25});
+    expect_truthful_failure(outcome);
+    EXPECT_TRUE(outcome.report.stagnated);
+    EXPECT_LE(outcome.backward_error, std::sqrt(60.0) * 0x1p-52) << "the best iterate was lost";
+  }
+}
+TYPED_TEST(Refinement, SaysWhenItStagnates) { says_when_it_stagnates<TypeParam>(); }
+
+template <class Exec>
+void keeps_to_max_iterations() {
+  std::size_t const n = 150;
+  auto const [A, M] = perturbed(geometric_spectrum(n, 1e8), 1e4);
+  auto const solver = cholesky_solve<Exec, double>(M);
+  for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic})
+    for (int const most : {1, 2, 7}) {
+      SCOPED_TRACE(name_of(refine));
+      auto const outcome =
+          solve<Exec>(A, solver, random_matrix(n, 2), {.refine = refine, .max_iterations = most});
+      expect_truthful_failure(outcome);
+      EXPECT_LE(outcome.report.iterations, most);
+    }
+}
+TYPED_TEST(Refinement, KeepsToMaxIterations) { keeps_to_max_iterations<TypeParam>(); }
+
+template <class Exec>
+void gmres_keeps_to_its_memory() {
+  std::size_t const n = 100;
+  auto const [A, M] = perturbed(geometric_spectrum(n, 1e6), 30);
+  auto const solver = cholesky_solve<Exec, double>(M);
+  HostMatrix const B = random_matrix(n, 5);
+  auto const all = solve<Exec>(A, solver, B, {.refine = Refine::Gmres});
+  std::size_t const two_columns = 2 * 61 * n * sizeof(double);
+  auto const chunked =
+      solve<Exec>(A, solver, B, {.refine = Refine::Gmres, .max_basis_bytes = two_columns});
+  auto const short_of =
+      solve<Exec>(A, solver, B, {.refine = Refine::Gmres, .max_basis_bytes = 31 * n * 8});
+  expect_solved(all, n);
+  expect_solved(chunked, n);
+  expect_solved(short_of, n);
+  EXPECT_EQ(all.report.iterations, chunked.report.iterations);
+  EXPECT_GT(short_of.report.iterations, all.report.iterations) << "restart 15 must cost more";
+}
+TYPED_TEST(Refinement, GmresKeepsToItsMemory) { gmres_keeps_to_its_memory<TypeParam>(); }
+
+// --- garbage --------------------------------------------------------------------------------------
+
+template <class Exec>
+void automatic_goes_on_to_gmres_when_m_is_negative() {
+  std::size_t const n = 70;
+  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e4));
+  auto const positive = cholesky_solve<Exec, float>(A);
+  auto const negative = [positive](Block<Exec> const& R) {
+    positive(R);
+    HostMatrix X = OnDevice<Exec>::read(R);
+    for (double& x : X.data) x = -x;
+    OnDevice<Exec>::write(R, X);
+  };
+  auto const automatic = solve<Exec>(A, negative, random_matrix(n, 3));
+  expect_solved(automatic, n);
+  EXPECT_EQ(automatic.report.method, Refine::Gmres);
+  expect_truthful_failure(solve<Exec>(A, negative, random_matrix(n, 3), {.refine = Refine::Cg}));
+  expect_truthful_failure(
+      solve<Exec>(A, negative, random_matrix(n, 3), {.refine = Refine::Classical}));
+}
+TYPED_TEST(Refinement, AutomaticGoesOnToGmresWhenMIsNegative) {
+  automatic_goes_on_to_gmres_when_m_is_negative<TypeParam>();
+}
+
+template <class Exec>
+void gmres_solves_an_indefinite_system() {
+  std::size_t const n = 80;
+  std::vector<double> spectrum = geometric_spectrum(n, 1e3), absolute = spectrum;
+  for (std::size_t i = 0; i < n; i += 3) spectrum[i] = -spectrum[i];
+  HostMatrix const A = with_spectrum(spectrum);
+  auto const M = cholesky_solve<Exec, float>(with_spectrum(absolute));
+  expect_solved(solve<Exec>(A, M, random_matrix(n, 3), {.refine = Refine::Gmres}), n);
+  auto const automatic = solve<Exec>(A, M, random_matrix(n, 3));
+  expect_solved(automatic, n);
+  EXPECT_EQ(automatic.report.method, Refine::Gmres);
+}
+TYPED_TEST(Refinement, GmresSolvesAnIndefiniteSystem) {
+  gmres_solves_an_indefinite_system<TypeParam>();
+}
+
+template <class Exec, class Change>
+void expect_failure_of_each_method(Change const& change) {
+  std::size_t const n = 40;
+  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
+  auto const garbage = [change](Block<Exec> const& R) {
+    HostMatrix X = OnDevice<Exec>::read(R);
+    for (std::size_t c = 0; c < X.cols; ++c)
+      for (std::size_t i = 0; i < X.rows; ++i) X(i, c) = change(i, X(i, c));
+    OnDevice<Exec>::write(R, X);
+  };
+  for (Refine const refine : all_refinements) {
+    SCOPED_TRACE(name_of(refine));
+    auto const outcome = solve<Exec>(A, garbage, random_matrix(n, 3), {.refine = refine});
+    expect_truthful_failure(outcome);
+    EXPECT_NEAR(outcome.report.backward_error, outcome.backward_error, 1e-10);
+  }
+}
+TYPED_TEST(Refinement, FailsTruthfullyWhenMIsZero) {
+  expect_failure_of_each_method<TypeParam>([](std::size_t, double) { return 0.0; });
+}
+TYPED_TEST(Refinement, FailsTruthfullyWhenMIsSingular) {
+  expect_failure_of_each_method<TypeParam>([](std::size_t i, double x) { return i % 2 ? x : 0.0; });
+}
+TYPED_TEST(Refinement, FailsTruthfullyWhenMIsNaN) {
+  expect_failure_of_each_method<TypeParam>(
+      [](std::size_t i, double x) { return i == 3 ? not_a_number : x; });
+}
+TYPED_TEST(Refinement, FailsTruthfullyWhenMOverflows) {
+  expect_failure_of_each_method<TypeParam>(
+      [](std::size_t i, double x) { return i == 3 ? INFINITY : 1e300 * x; });
+}
+
+template <class Exec>
+void never_takes_nan_for_success() {
+  std::size_t const n = 40;
+  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
+  auto const M = cholesky_solve<Exec, float>(A);
+  for (double const bad : {not_a_number, static_cast<double>(INFINITY)})
+    for (Refine const refine : all_refinements) {
+      SCOPED_TRACE(name_of(refine));
+      HostMatrix broken = A, B = random_matrix(n, 3);
+      broken(3, 5) = broken(5, 3) = bad;
+      expect_truthful_failure(solve<Exec>(broken, M, B, {.refine = refine}));
+      B(7, 1) = bad;
+      auto const outcome = solve<Exec>(A, M, B, {.refine = refine});
+      expect_truthful_failure(outcome);
+      if (refine != Refine::None) {
+        EXPECT_EQ(outcome.report.unconverged_columns, 1);
+      }
+      EXPECT_TRUE(std::isnan(outcome.report.backward_error));
+      EXPECT_FALSE(outcome.report.slate_error <= slate_threshold);
+    }
+}
+TYPED_TEST(Refinement, NeverTakesNanForSuccess) { never_takes_nan_for_success<TypeParam>(); }
+
+/// A that is finite by its norm but yields NaN from the k-th product on.
+template <class Exec>
+void survives_an_operator_that_breaks() {
+  std::size_t const n = 60;
+  Exec const exec;
+  auto const [A, M] = perturbed(geometric_spectrum(n, 1e6), 1e3);
+  HostMatrix const B = random_matrix(n, 3);
+  for (Refine const method : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic})
+    for (int const good : {0, 1, 2, 9}) {
+      SCOPED_TRACE(std::string(name_of(method)) + " " + std::to_string(good));
+      auto operators = operators_of(exec, A, cholesky_solve<Exec, double>(M));
+      int products = 0;
+      operators.apply = [apply = operators.apply, &products, good](Block<Exec> const& X,
+                                                                   Block<Exec> const& Y) {
+        apply(X, Y);
+        if (products++ < good) return;
+        HostMatrix y = OnDevice<Exec>::read(Y);
+        for (double& value : y.data) value = not_a_number;
+        OnDevice<Exec>::write(Y, y);
+      };
+      auto const b = OnDevice<Exec>::copy(B), x = OnDevice<Exec>::copy(HostMatrix(n, 3));
+      auto const report = refine(exec, operators, b, x, {.refine = method});
+      EXPECT_FALSE(report.converged);
+      HostMatrix const X = OnDevice<Exec>::read(x);
+      EXPECT_TRUE(finite(X));
+      EXPECT_NEAR(report.backward_error, reference_backward_error(A, B, X), 1e-10);
+    }
+}
+TYPED_TEST(Refinement, SurvivesAnOperatorThatBreaks) {
+  survives_an_operator_that_breaks<TypeParam>();
+}
+
+// --- mistakes of the caller -----------------------------------------------------------------------
+
+template <class Exception, class Function>
+void expect_message(Function const& function, std::string const& expected) {
+  try {
+    function();
+    FAIL() << "nothing was thrown";
+  } catch (Exception const& error) {
+    EXPECT_EQ(error.what(), expected);
+  }
+}
+
+template <class Exec>
+void throws_with_the_numbers() {
+  Exec const exec;
+  HostMatrix const A = with_spectrum(geometric_spectrum(4, 10));
+  auto const good = operators_of(exec, A, cholesky_solve<Exec, float>(A));
+  Block<Exec> const B("strata::test::B", 4, 2), X("strata::test::X", 4, 3),
+      Y("strata::test::Y", 4, 2);
+  expect_message<ShapeError>([&] { (void)refine(exec, good, B, X); },
+                             "refine: B is 4 x 2 and X is 4 x 3, must be the same");
+  auto const expect = [&](RefinementOptions const& options, std::string const& expected) {
+    expect_message<ValueError>([&] { (void)refine(exec, good, B, Y, options); }, expected);
+  };
+  expect({.tolerance = -1}, "refine: tolerance is -1, must be finite and >= 0");
+  expect({.tolerance = not_a_number}, "refine: tolerance is nan, must be finite and >= 0");
+  expect({.max_iterations = -3}, "refine: max_iterations is -3, must be >= 0");
+  expect({.restart = 0}, "refine: restart is 0, must be >= 1");
+  expect({.inner_tolerance = 1}, "refine: inner_tolerance is 1, must be in (0, 1)");
+  expect({.stagnation_steps = 0}, "refine: stagnation_steps is 0, must be >= 1");
+  auto negative = good;
+  negative.norm_inf = -2;
+  expect_message<ValueError>([&] { (void)refine(exec, negative, B, Y); },
+                             "refine: norm_inf is -2, must be >= 0");
+  expect_message<ValueError>([&] { (void)refine(exec, RefinementOperators<Exec>{}, B, Y); },
+                             "refine: the operators apply and precondition must both be given");
+}
+TYPED_TEST(Refinement, ThrowsWithTheNumbers) { throws_with_the_numbers<TypeParam>(); }
+
+TEST(RefineNames, GoBackAndForth) {
+  for (Refine const refine : all_refinements) EXPECT_EQ(refine_from_name(name_of(refine)), refine);
+  expect_message<ValueError>([] { (void)refine_from_name("bicg"); },
+                             "no refinement 'bicg'; there are none, classical, cg, gmres, auto");
+}
+
+}  // namespace

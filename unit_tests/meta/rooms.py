@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who includes whom, by rooms: the folders of sources, each with its detail/ and vendor/.
+
+Exit status 1 and one line for each offence: an include of another module's detail/ or vendor/, an arrow that
+runs up, a room without a place in the order. --draw FILE draws the rooms and their arrows (needs matplotlib).
+"""
+import argparse
+import collections
+import pathlib
+import re
+import sys
+
+# From the ground up: a room includes rooms before it in this list alone, so that there is no circle.
+ORDER = ("core", "core/kokkos_ext", "core/blas", "core/io", "core/problems", "core/info",
+         "dense/refine", "dense", "ooc", "geostat",
+         "sparse/comm", "sparse/trace", "sparse/matrix", "sparse/multigrid", "sparse/krylov", "sparse", "sparse/hpgmxp",
+         "c", "lapack", "trilinos", "apps/shared", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/info", "apps", "apps/trilinos")
+# The modules that a module may include; the program sees all of them.
+MODULES = {"core": (), "dense": ("core",), "ooc": ("core", "dense"), "geostat": ("core", "dense", "ooc"), "sparse": ("core",),
+           "c": ("core", "dense"), "lapack": ("c",), "trilinos": ("core", "sparse")}
+PROGRAMS = ("apps", "examples", "perf")  # they see public headers
+PRIVATE = ("detail", "vendor")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([\w/]+/[\w.]+)[>"]', re.M)
+
+
+def room_of(path):
+    """The folder of a source, without the private part of a room."""
+    folders = list(pathlib.PurePosixPath(path).parent.parts)
+    while folders and folders[-1] in PRIVATE:
+        folders.pop()
+    return "/".join(folders)
+
+
+def is_private(path):
+    return any(part in PRIVATE for part in pathlib.PurePosixPath(path).parts)
+
+
+def includes(top, folders):
+    """(source, header) of each include of one of Strata's headers."""
+    for folder in folders:
+        for source in sorted((top / folder).rglob("*")):
+            if source.suffix in (".hpp", ".cpp", ".h", ".c", ".inc"):
+                for header in INCLUDE.findall(source.read_text(encoding="utf-8")):
+                    if header.split("/")[0] in MODULES or header.split("/")[0] == "apps":
+                        yield source.relative_to(top).as_posix(), header
+
+
+def offence(source, header):
+    """What is wrong with an include, or None."""
+    module, other = source.split("/")[0], header.split("/")[0]
+    if module != other and is_private(header):
+        return f"includes the private {header} of another module"
+    if module in MODULES and module != other and other not in MODULES[module]:
+        return f"{module} does not build on {other}: {header}"
+    here, there = room_of(source), room_of(header)
+    for room in (here, there):
+        if room not in ORDER and room.split("/")[0] not in PROGRAMS:
+            return f"the room {room} has no place in the order"
+    if here in ORDER and there in ORDER and ORDER.index(there) > ORDER.index(here):
+        return f"an arrow that runs up, from {here} to {there}: {header}"
+    return None
+
+
+def self_test():
+    good = [("dense/detail/Strata_A.cpp", "core/blas/Strata_B.hpp"), ("core/blas/vendor/Strata_A.cpp", "core/blas/detail/Strata_B.hpp"),
+            ("sparse/krylov/Strata_A.hpp", "sparse/matrix/detail/Strata_B.hpp"), ("perf/ooc/Strata_A.cpp", "geostat/Strata_B.hpp")]
+    bad = [("dense/Strata_A.cpp", "core/blas/detail/Strata_B.hpp"), ("apps/Strata_A.cpp", "ooc/vendor/Strata_B.hpp"),
+           ("core/blas/Strata_A.hpp", "core/problems/Strata_B.hpp"), ("ooc/Strata_A.hpp", "geostat/Strata_B.hpp"),
+           ("sparse/Strata_A.hpp", "dense/Strata_B.hpp"), ("sparse/matrix/Strata_A.hpp", "sparse/krylov/Strata_B.hpp"),
+           ("core/attic/Strata_A.hpp", "core/Strata_B.hpp")]
+    for pair in good:
+        assert offence(*pair) is None, (pair, offence(*pair))
+    for pair in bad:
+        assert offence(*pair) is not None, pair
+
+
+def places(rooms, arrows):
+    """(column, row) of each room: as far up as the longest chain of rooms below it."""
+    rows = {}
+
+    def row(room, path=()):
+        if room not in rows:
+            below = [there for here, there in arrows if here == room and there not in (*path, room)]
+            rows[room] = 1 + max((row(there, (*path, room)) for there in below), default=-1)
+        return rows[room]
+
+    by_row = collections.defaultdict(list)
+    for room in rooms:
+        by_row[row(room)].append(room)
+    widest = max(map(len, by_row.values()))
+    return {room: ((k + 0.5) * widest / len(line), level) for level, line in by_row.items() for k, room in enumerate(line)}
+
+
+def is_implied(arrow, arrows):
+    """Whether other arrows lead from its beginning to its end."""
+    reached, todo = set(), [there for here, there in arrows if here == arrow[0] and there != arrow[1]]
+    while todo:
+        room = todo.pop()
+        if room not in reached:
+            reached.add(room)
+            todo += [there for here, there in arrows if here == room]
+    return arrow[1] in reached
+
+
+def draw(pairs, path):
+    """Boxes, and the arrows that no others imply; red: an arrow into another module's private part, or one of two that make a circle."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "strata"
+    from matplotlib import pyplot
+
+    arrows, private = collections.Counter(), collections.Counter()
+    for source, header in pairs:
+        here, there = room_of(source), room_of(header)
+        if here != there:
+            arrows[here, there] += 1
+            private[here, there] += source.split("/")[0] != header.split("/")[0] and is_private(header)
+    rooms = sorted({room for arrow in arrows for room in arrow}, key=lambda room: (ORDER.index(room) if room in ORDER else 99, room))
+    at = places(rooms, arrows)
+    figure, axes = pyplot.subplots(figsize=(11, 9))
+    for (here, there), count in sorted(arrows.items()):
+        is_red = private[here, there] > 0 or (there, here) in arrows
+        if not is_red and is_implied((here, there), arrows):
+            continue
+        axes.annotate("", at[there], at[here], arrowprops={
+            "arrowstyle": "-|>", "color": "#c0392b" if is_red else "#7f8c8d", "alpha": 0.75, "lw": 0.6 + min(count, 30) / 15,
+            "shrinkA": 18, "shrinkB": 18, "connectionstyle": "arc3,rad=0.08"})
+    for room, (x, y) in at.items():
+        axes.text(x, y, room, ha="center", va="center", fontsize=11, bbox={"boxstyle": "round,pad=0.4", "fc": "#eaf2f8", "ec": "#2c3e50"})
+    axes.set_xlim(0, max(x for x, _ in at.values()) + 1)
+    axes.set_ylim(-0.6, max(y for _, y in at.values()) + 0.6)
+    axes.axis("off")
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("top", type=pathlib.Path)
+    parser.add_argument("--draw", metavar="FILE", help="an .svg of the library's rooms")
+    arguments = parser.parse_args()
+    self_test()
+    modules = [module for module in MODULES if (arguments.top / module).is_dir()]
+    if arguments.draw:
+        return draw(list(includes(arguments.top, modules)), arguments.draw)
+    found = 0
+    for source, header in includes(arguments.top, [*modules, *PROGRAMS]):
+        what = offence(source, header)
+        if what:
+            found += 1
+            print(f"{source}: {what}")
+    total = len(list(includes(arguments.top, [*modules, *PROGRAMS])))
+    print(f"{total} includes, {found} offences")
+    return 1 if found or not total else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

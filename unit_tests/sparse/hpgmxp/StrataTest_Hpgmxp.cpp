@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "sparse/StrataTest_Ranks.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::sparse;
+using namespace strata::test;
+
+std::vector<LevelSize> cube_levels(std::int64_t n) {
+  std::vector<LevelSize> levels;
+  for (int l = 0; l < 4; ++l, n /= 2)
+    levels.push_back({n * n * n, (3 * n - 2) * (3 * n - 2) * (3 * n - 2)});
+  return levels;
+}
+
+// What the public codes print for 8 solves of 11 cycles, and per application at 320^3.
+TEST(HpgmxpModel, CountsAsThePublicCodes) {
+  auto const flops = cycle_flops(cube_levels(16), 30, FlopCount::Ornl);
+  double const cycles = 8 * 11;
+  EXPECT_NEAR(cycles * flops[Motif::Orthogonalise], 1.37331e9, 1e4);
+  EXPECT_NEAR(cycles * flops[Motif::Multiply], 5.31065e8, 1e3);
+  EXPECT_NEAR(
+      cycles * (flops[Motif::Orthogonalise] + flops[Motif::Multiply] + flops[Motif::Update]),
+      1.92852e9, 1e4);
+  EXPECT_NEAR(multigrid_flops(cube_levels(320), FlopCount::Ornl).total(), 3.262e9, 1e6);
+  EXPECT_NEAR(multigrid_flops(cube_levels(320), FlopCount::Reference).total(), 6.021e9, 1e6);
+}
+
+TEST(HpgmxpModel, BytesOfARowAtSize) {
+  auto const levels = cube_levels(320);
+  double const n = static_cast<double>(levels[0].rows), iterations = 30;
+  auto const per_row = [&](StorageBytes const& storage) {
+    return cycle_bytes(levels, 30, storage).total() / n / iterations;
+  };
+  double const wide = per_row({8, 4, 8, 8, 8}), single = per_row({4, 4, 4, 4, 8}),
+               half = per_row({2, 4, 4, 4, 8}), half_basis = per_row({2, 4, 4, 2, 8});
+  // An independent model's numbers with three passes over the basis.
+  EXPECT_NEAR(wide, 1637 - 142, 30);
+  EXPECT_NEAR(single, 909, 20);
+  EXPECT_NEAR(half, 752, 20);
+  EXPECT_NEAR(half - half_basis, 3 * 31.0 - 2,
+              3);  // half of the columns' bytes, less what is written twice
+}
+
+TEST(Hpgmxp, RefusesIllegalSizesWithTheNearestLegal) {
+  auto const refused = [](auto change, char const* text, int ranks = 1) {
+    HpgmxpOptions options;
+    change(options);
+    return throws_with<Error>(text, [&] { check(options, ranks); });
+  };
+  EXPECT_TRUE(refused([](auto& o) { o.basis = Precision::bf16; }, "basis in bf16: must be fp32"));
+  EXPECT_TRUE(refused([](auto& o) { o.nx = 50; }, "the nearest is 48 or 56"));
+  EXPECT_TRUE(
+      refused([](auto& o) { o.ny = 7; },
+              "ny = 7: four grid levels need a multiple of 8, at least 16; the nearest is 16"));
+  EXPECT_TRUE(refused([](auto& o) { o.nz = -8; }, "nz = -8"));
+  EXPECT_TRUE(refused([](auto& o) { o.nx = o.ny = o.nz = 1280; }, "2^31"));
+  EXPECT_TRUE(refused([](auto& o) { o.grid = {2, 1, 1}; }, "process grid 2 x 1 x 1 for 1 ranks"));
+  EXPECT_TRUE(refused([](auto&) {}, "ratio of 1 to 8", 11));
+  EXPECT_TRUE(refused([](auto& o) { o.beta = 2; }, "beta = 2"));
+  EXPECT_TRUE(refused([](auto& o) { o.restart = 0; }, "restart = 0"));
+  EXPECT_TRUE(refused([](auto& o) { o.seconds = -1; }, "run time of -1"));
+  EXPECT_TRUE(refused([](auto& o) { o.traced_iterations = -1; }, "iterations to trace: -1"));
+  EXPECT_TRUE(refused(
+      [](auto& o) {
+        o.traced_iterations = 1;
+        o.run = RunType::Validation;
+      },
+      "a trace is of a timed phase"));
+  EXPECT_NO_THROW(check(HpgmxpOptions{}, 8));
+}
+
+TEST(Hpgmxp, EstimatesMoreThanTheMatrices) {
+  HpgmxpOptions options;
+  options.nx = options.ny = options.nz = 320;
+  double const rows = 320.0 * 320 * 320;
+  EXPECT_GT(static_cast<double>(estimate_bytes(options, 1)), 750 * rows);
+  EXPECT_LT(static_cast<double>(estimate_bytes(options, 1)), 1250 * rows);
+}
+
+template <class Exec>
+void expect_run(std::optional<Precision> basis) {
+  auto const comm = test_ranks();
+  if (comm.size() > 4) GTEST_SKIP() << "more ranks than a test machine has cores: minutes";
+  HpgmxpOptions options;
+  options.nx = options.ny = options.nz = 16;
+  options.seconds = 0;
+  options.validation_ranks = 3;
+  options.matrix.colouring = ColouringMethod::Greedy;
+  options.basis = basis;
+  int phases = 0;
+  options.progress = [&](std::string const&) { ++phases; };
+  auto const result = run_hpgmxp(Exec(), comm, options);
+  EXPECT_GE(phases, 5);
+  EXPECT_EQ(result.colours, 8);
+  ASSERT_EQ(result.levels.size(), 4u);
+  EXPECT_EQ(result.levels[3].rows, 8 * comm.size());
+  if (comm.rank() < 3) {
+    ASSERT_TRUE(result.validation);
+    EXPECT_TRUE(result.validation->passed());
+    EXPECT_EQ(result.validation->ranks, std::min(3, comm.size()));
+    EXPECT_LE(result.validation->penalty(), 1);
+  }
+  ASSERT_TRUE(result.mixed && result.fp64);
+  EXPECT_EQ(result.fp64->values, Precision::fp64);
+  EXPECT_EQ(result.mixed->scalars, Precision::fp32);
+  EXPECT_EQ(result.mixed->basis, basis.value_or(Precision::fp32));
+  EXPECT_LE(result.mixed->iterations, 330);
+  EXPECT_GT(result.mixed->times.seconds(Motif::GaussSeidel), 0);
+  EXPECT_GT(result.flop_per_second(*result.mixed, FlopCount::Ornl), 0);
+  EXPECT_LT(result.flop_per_second(*result.mixed, FlopCount::Ornl),
+            result.flop_per_second(*result.mixed, FlopCount::Reference));
+  EXPECT_GT(result.copy_bytes_per_second, 0);
+  EXPECT_TRUE(result.speedup().has_value());
+}
+
+TEST(Hpgmxp, IsInvalidIfATimedSolveBreaksOff) {
+  HpgmxpResult result;
+  result.mixed.emplace();
+  result.mixed->solves = 2;
+  result.mixed->solve_iterations = 330;
+  result.mixed->iterations = 660;
+  EXPECT_TRUE(result.mixed->completed());
+  EXPECT_TRUE(result.passed());
+  result.mixed->iterations = 500;
+  EXPECT_FALSE(result.mixed->completed());
+  EXPECT_FALSE(result.passed());
+  result.mixed->iterations = 660;
+  result.mixed->is_finite = false;
+  EXPECT_FALSE(result.passed());
+}
+
+/// However fast the solve that warms up was.
+template <class Exec>
+void expect_timed_for(double seconds) {
+  auto const comm = test_ranks();
+  if (comm.size() > 4) GTEST_SKIP() << "more ranks than a test machine has cores: minutes";
+  HpgmxpOptions options;
+  options.nx = options.ny = options.nz = 16;
+  options.run = RunType::StandaloneMixed;
+  options.seconds = seconds;
+  auto const result = run_hpgmxp(Exec(), comm, options);
+  EXPECT_GE(result.mixed->least_seconds, seconds);
+  EXPECT_GE(result.mixed->seconds, result.mixed->least_seconds);
+  EXPECT_EQ(result.mixed->iterations, 330 * result.mixed->solves);
+  EXPECT_EQ(comm.max(static_cast<double>(result.mixed->solves)), result.mixed->solves);
+  EXPECT_GT(result.held_bytes, result.matrix_bytes);
+  EXPECT_NEAR(result.columns.shared + result.columns.narrow + result.columns.wide, 1, 1e-12);
+}
+
+template <class Exec>
+void expect_fullscale_takes_what_fp64_reached() {
+  auto const comm = test_ranks();
+  HpgmxpOptions options;
+  options.nx = options.ny = options.nz = 16;
+  options.run = RunType::Validation;
+  options.validation = ValidationType::FullScale;
+  options.max_iterations = 5;
+  auto const result = run_hpgmxp(Exec(), comm, options);
+  ASSERT_TRUE(result.validation);
+  EXPECT_EQ(result.validation->ranks, comm.size());
+  EXPECT_EQ(result.validation->fp64.iterations, 5);
+  EXPECT_EQ(result.validation->tolerance, result.validation->fp64.relative_residual);
+  EXPECT_LE(result.validation->mixed.relative_residual, result.validation->tolerance);
+  EXPECT_FALSE(result.mixed || result.fp64);
+}
+
+template <class Space>
+struct HpgmxpRun : testing::Test {};
+TYPED_TEST_SUITE(HpgmxpRun, Spaces, SpaceNames);
+TYPED_TEST(HpgmxpRun, ValidatesAndTimesBothSolvers) {
+  expect_run<TypeParam>(std::nullopt);
+  expect_run<TypeParam>(Precision::fp16);
+}
+TYPED_TEST(HpgmxpRun, TimesSolvesUntilTheTimeIsOver) { expect_timed_for<TypeParam>(0.4); }
+TYPED_TEST(HpgmxpRun, FullScaleTakesWhatFp64Reached) {
+  expect_fullscale_takes_what_fp64_reached<TypeParam>();
+}
+
+}  // namespace
