@@ -155,8 +155,9 @@ void add_method_options(CLI::App& command, MleOptions& options) {
 void fix(geostat::FitOptions& fit, std::string const& text) {
   auto const equals = std::min(text.find('='), text.size());
   auto const name = std::string_view(text).substr(0, equals);
-  auto const place = std::find(geostat::parameter_names.begin(), ooc::parameter_names.end(), name) -
-                     geostat::parameter_names.begin();
+  auto const place =
+      std::find(geostat::parameter_names.begin(), geostat::parameter_names.end(), name) -
+      geostat::parameter_names.begin();
   STRATA_REQUIRE(apps::UsageError, place < 4, "--fix: '", text,
                  "' must be sigma2, range, nu or nugget, with or without =VALUE");
   auto const k = static_cast<std::size_t>(place);

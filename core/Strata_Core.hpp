@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_CORE_HPP
+#define STRATA_CORE_HPP
+
+// All of Strata::core: number formats, leaf BLAS, files, test matrices and what this build has.
+#include <core/Strata_Backends.hpp>
+#include <core/Strata_Config.hpp>
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_Float.hpp>
+#include <core/Strata_MatrixRef.hpp>
+#include <core/Strata_Precision.hpp>
+#include <core/blas/Strata_FlopCount.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <core/info/Strata_Version.hpp>
+#include <core/io/Strata_Csv.hpp>
+#include <core/io/Strata_HostMatrix.hpp>
+#include <core/io/Strata_MatrixBlocks.hpp>
+#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/Strata_MatrixMarket.hpp>
+#include <core/io/Strata_Npy.hpp>
+#include <core/io/Strata_TextFile.hpp>
+#include <core/io/Strata_Trace.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/problems/Strata_Generators.hpp>
+#include <core/problems/Strata_Random.hpp>
+
+#endif

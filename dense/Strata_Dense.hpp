@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DENSE_HPP
+#define STRATA_DENSE_HPP
+
+// All of Strata::dense: Cholesky factorisations in layers of precision, refined solves, log-determinants.
+#include <dense/Strata_Automatic.hpp>
+#include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_Cholesky.hpp>
+#include <dense/Strata_KokkosNames.hpp>
+#include <dense/Strata_Layers.hpp>
+#include <dense/Strata_LeafSizes.hpp>
+#include <dense/Strata_Quantise.hpp>
+#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/refine/Strata_Condition.hpp>
+#include <dense/refine/Strata_LogDeterminant.hpp>
+#include <dense/refine/Strata_Refinement.hpp>
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_GEOSTAT_HPP
+#define STRATA_GEOSTAT_HPP
+
+// All of Strata::geostat: Matern covariances, likelihoods, fits and kriging.
+#include <geostat/Strata_CovarianceFactor.hpp>
+#include <geostat/Strata_Divergence.hpp>
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_Likelihood.hpp>
+#include <geostat/Strata_Locations.hpp>
+#include <geostat/Strata_Matern.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
+#include <geostat/Strata_Prediction.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
+
+#endif

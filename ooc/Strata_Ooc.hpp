@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_OOC_HPP
+#define STRATA_OOC_HPP
+
+// All of Strata::ooc: tiles in host memory, factored by one or several devices.
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_PrecisionMap.hpp>
+#include <ooc/Strata_Schedule.hpp>
+#include <ooc/Strata_Simulate.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/Strata_TileSources.hpp>
+
+#endif

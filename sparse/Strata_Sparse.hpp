@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_HPP
+#define STRATA_SPARSE_HPP
+
+// All of Strata::sparse: sparse matrices over ranks, Krylov methods, multigrid, HPG-MxP.
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/comm/Strata_Communicator.hpp>
+#include <sparse/comm/Strata_HaloPattern.hpp>
+#include <sparse/comm/Strata_Transport.hpp>
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+#include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
+#include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
+#include <sparse/krylov/Strata_ConjugateGradients.hpp>
+#include <sparse/krylov/Strata_Fgmres.hpp>
+#include <sparse/krylov/Strata_GmresIr.hpp>
+#include <sparse/krylov/Strata_Jacobi.hpp>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <sparse/krylov/Strata_KrylovReport.hpp>
+#include <sparse/krylov/Strata_Preconditioner.hpp>
+#include <sparse/matrix/Strata_Colouring.hpp>
+#include <sparse/matrix/Strata_CompressedAssembly.hpp>
+#include <sparse/matrix/Strata_CompressedMatrix.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/matrix/Strata_EllAssembly.hpp>
+#include <sparse/matrix/Strata_EllKernels.hpp>
+#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/matrix/Strata_GaussSeidel.hpp>
+#include <sparse/matrix/Strata_Halo.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_KernelsMatrix.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+#include <sparse/matrix/Strata_StencilProblem.hpp>
+#include <sparse/matrix/Strata_SweepOrder.hpp>
+#include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
+#include <sparse/multigrid/Strata_Multigrid.hpp>
+#include <sparse/multigrid/Strata_Transfer.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
+#include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
+#include <sparse/multigrid/Strata_VCycle.hpp>
+#include <sparse/trace/Strata_MotifTimes.hpp>
+#include <sparse/trace/Strata_WorkTrace.hpp>
+
+#endif
