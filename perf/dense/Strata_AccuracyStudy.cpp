@@ -5,6 +5,8 @@
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
+#include <functional>
+#include <geostat/Strata_Matern.hpp>
 
 #include <CLI/CLI.hpp>
 #include <Kokkos_Core.hpp>
@@ -46,7 +48,7 @@ std::vector<Case> cases() {
     }
     for (double const range : {0.026, 0.079, 0.21})
       all.push_back({"matern " + std::to_string(range).substr(0, 5) + scaled, [=](std::int64_t n) {
-                       auto const A = geostat::covariance_matrix({.range = range, .nu = 0.5},
+                       HostMatrix A = geostat::covariance_matrix({.range = range, .nu = 0.5},
                                                                  geostat::synthetic_locations(n));
                        spread_diagonal(A, spread);
                        return A;
@@ -228,7 +230,7 @@ int run(std::int64_t n, std::int64_t leaf, std::int64_t figure8_n, std::string c
   std::vector<Json> rows;
   auto const all = cases();
   for (Case const& one : all) {
-    HostMatrix const A = generate(one.kind, n, one.options);
+    HostMatrix const A = one.matrix(n);
     DeviceMatrix const device = to_device(A);
     for (LayerList const& layers : studied_layer_lists())
       rows.push_back(solve_case(one, A, device, layers, leaf));
