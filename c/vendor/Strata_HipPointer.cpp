@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <hip/hip_runtime_api.h>
-
 #include <c/vendor/Strata_Pointer.hpp>
-#include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 
 namespace strata::c::vendor {
 
@@ -15,8 +13,7 @@ bool is_device_pointer(void const* pointer) {
     (void)hipGetLastError();
     return false;
   }
-  STRATA_REQUIRE(VendorError, status == hipSuccess,
-                 "hipPointerGetAttributes: ", hipGetErrorName(status));
+  runtime::check(status, "hipPointerGetAttributes");
   return attributes.type == hipMemoryTypeDevice || attributes.type == hipMemoryTypeManaged;
 }
 

@@ -12,7 +12,7 @@
 // What Kokkos' graphs, whose nodes are given one by one, don't do: record work of any code.
 namespace strata::vendor {
 
-// Each device's are defined in the file of its name. A recording belongs to `exec`'s device.
+// Defined in `vendor/`, for the GPU that Kokkos has. A recording belongs to `exec`'s device.
 template <class Exec>
 void begin_recording(Exec const& exec);
 template <class Exec>

@@ -10,7 +10,7 @@
 // A second instance of a device, and the order of work between two: what Kokkos has no words for.
 namespace strata::vendor {
 
-// As in strata::detail; each device's are defined in the file of its name.
+// As in strata; defined in `vendor/`, for the GPU that Kokkos has.
 template <class Exec>
 std::shared_ptr<Exec const> urgent_instance(Exec const& exec);
 template <class Exec>

@@ -14,7 +14,7 @@ namespace strata::vendor {
 
 /// Points in the work that was enqueued on a device's instances, and when it got there: events.
 ///
-/// Each device's are defined in the file of its name. Throws VendorError.
+/// Defined in `vendor/`, for the GPU that Kokkos has. Throws VendorError.
 template <class Exec>
 class EventClock {
  public:

@@ -12,7 +12,7 @@ namespace strata::ooc::vendor {
 
 /// A stream of any GPU with an instance on it, and events; the members of `detail::HostLane`.
 ///
-/// Each device's are defined in the file of its name. Throws VendorError.
+/// Defined in `vendor/Strata_DeviceLane.cpp`, for the GPU that Kokkos has. Throws VendorError.
 template <class ExecutionSpace>
 class DeviceLane {
  public:

@@ -28,10 +28,10 @@ MODULES = ("sparse", "core", "dense", "ooc", "geostat", "c", "apps")
 OTHERS = ("perf", "unit_tests")
 # Sources with local names that another of their module has, too, are groups of their own, or go before another module's:
 # that saves the search.
-APART = ({"MatrixFile", "MatrixMarket", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
+APART = ({"MatrixFile", "MatrixMarket", "HostBlas", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
           "Likelihood", "ExecutorStream", "OutOfCore", "OutOfCoreTable"},
-         {"SolveCompare", "SolveTable", "CholeskyCondition"}, {"SolveRun", "SparseTable"}, {"SparseSolve", "SparseExplain"}, {"CholeskySolve", "HostBlas"})
-BEFORE = {"Instance": "dense", "Recording": "ooc", "StampClock": "c"}
+         {"SolveCompare", "SolveTable"}, {"SolveRun", "SparseTable"}, {"SparseSolve"}, {"CholeskySolve"})
+BEFORE = {"DeviceInstance": "dense", "DeviceRecording": "ooc", "DeviceStampClock": "c"}
 DEVICE_CODE = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b|\bKOKKOS_(INLINE_|FORCEINLINE_)?FUNCTION\b")
 
 
@@ -144,7 +144,7 @@ def in_groups(top, backend, libraries):
         vendors += [file for file in files if "vendor" in file.parts]
         groups[module] = [file for file in files if "vendor" not in file.parts]
     for file in list(vendors):
-        module = BEFORE.get(re.sub("^Strata_(Cuda|Hip)", "", file.stem))
+        module = BEFORE.get(file.stem.removeprefix("Strata_"))
         if module:
             vendors.remove(file)
             groups[module].insert(0, file)

@@ -40,7 +40,7 @@ using Region = Kokkos::Profiling::ScopedRegion;
 }  // namespace
 
 CudaBlas::CudaBlas(Kokkos::Cuda const& exec)
-    : exec_(activate(exec)), workspace_(exec), scalars_(exec), handle_("cublasCreate") {
+    : exec_(runtime::select(exec)), workspace_(exec), scalars_(exec), handle_("cublasCreate") {
   check(cublasSetStream(handle_, exec_.cuda_stream()), "cublasSetStream");
   check(cublasSetWorkspace(handle_, workspace_.reserve(workspace_bytes), workspace_bytes),
         "cublasSetWorkspace");  // after the stream, which resets it
@@ -59,7 +59,7 @@ bool CudaBlas::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix cons
                     Matrix const& C) {
   Precision const sums = sum_type(A.precision);
   if (!fit(sums, alpha, beta)) return false;
-  activate(exec_);
+  runtime::select(exec_);
   if (traits(A.precision).bytes == 1 && traits(B.precision).bytes == 1) {
     if (!fp8_gemm_) fp8_gemm_.emplace(exec_, workspace_.reserve(workspace_bytes), workspace_bytes);
     return fp8_gemm_->takes(A.precision, B.precision) &&
@@ -74,7 +74,7 @@ bool CudaBlas::gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, Mat
   bool const has_product =
       has_gemm(A.precision, B.precision, C.precision) || is_tf32_product(A, B, C);
   if (!fit(sums, alpha, beta) || !has_product) return false;
-  activate(exec_);
+  runtime::select(exec_);
   if (sums == Precision::fp64)
     gemm_as<double>(op_a, op_b, alpha, A, B, beta, C, batch);
   else
@@ -106,7 +106,7 @@ void CudaBlas::gemm_as(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix c
 bool CudaBlas::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C) {
   if (!in_one_type(A.precision, C.precision, alpha, beta)) return false;
   Region const region("strata::core::syrk[cublas]");
-  activate(exec_);
+  runtime::select(exec_);
   std::int64_t const k = op == Op::NoTrans ? A.cols : A.rows;
   with_arithmetic_type(C.precision, [&]<class T>(std::type_identity<T>) {
     auto const s = set_mode(scalars_.product<T>(alpha, A.scale, A.scale, beta));
@@ -123,7 +123,7 @@ bool CudaBlas::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix
   bool const half_scaled = A.scale && diag == Diag::Unit;
   if (half_scaled || !in_one_type(A.precision, B.precision, alpha, 0)) return false;
   Region const region("strata::core::trsm[cublas]");
-  activate(exec_);
+  runtime::select(exec_);
   with_arithmetic_type(B.precision, [&]<class T>(std::type_identity<T>) {
     auto const s = set_mode(scalars_.quotient<T>(alpha, A.scale));
     check(Routines<T>::trsm(handle_, cublas(side), cublas(uplo), cublas(op), cublas(diag), B.rows,
@@ -138,7 +138,7 @@ bool CudaBlas::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, d
   if (B.precision != C.precision || !in_one_type(A.precision, C.precision, alpha, beta))
     return false;
   Region const region("strata::core::symm[cublas]");
-  activate(exec_);
+  runtime::select(exec_);
   if (C.precision == Precision::fp64)
     symm_as<double>(uplo, alpha, A, B, beta, C);
   else

@@ -32,11 +32,6 @@ char const* name_of(cusolverStatus_t status) {
 
 }  // namespace
 
-void check(cudaError_t status, char const* call) {
-  STRATA_REQUIRE(VendorError, status == cudaSuccess, call, ": ", cudaGetErrorName(status), " (",
-                 cudaGetErrorString(status), ")");
-}
-
 void check(cublasStatus_t status, char const* call) {
   STRATA_REQUIRE(VendorError, status == CUBLAS_STATUS_SUCCESS, call, ": ",
                  cublasGetStatusName(status), " (", cublasGetStatusString(status), ")");

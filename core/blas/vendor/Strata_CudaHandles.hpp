@@ -5,17 +5,15 @@
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
-#include <cuda_runtime_api.h>
 #include <cusolverDn.h>
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 
 // The CUDA libraries' statuses, handles and enumerations.
 namespace strata::vendor {
 
 /// Throw VendorError with the status's name and the call unless it is success.
-void check(cudaError_t status, char const* call);
 void check(cublasStatus_t status, char const* call);
 void check(cusolverStatus_t status, char const* call);
 
@@ -35,12 +33,6 @@ class CudaHandle {
  private:
   Resource resource_ = nullptr;
 };
-
-/// Make the instance's device the thread's current one, as the libraries demand.
-inline Kokkos::Cuda const& activate(Kokkos::Cuda const& exec) {
-  check(cudaSetDevice(exec.cuda_device()), "cudaSetDevice");
-  return exec;
-}
 
 constexpr cublasOperation_t cublas(Op op) { return op == Op::NoTrans ? CUBLAS_OP_N : CUBLAS_OP_T; }
 constexpr cublasFillMode_t cublas(Uplo uplo) {

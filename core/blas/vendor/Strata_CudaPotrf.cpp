@@ -6,7 +6,7 @@
 namespace strata::vendor {
 
 CudaPotrf::CudaPotrf(Kokkos::Cuda const& exec)
-    : exec_(activate(exec)),
+    : exec_(runtime::select(exec)),
       device_workspace_(exec),
       status_(exec),
       handle_("cusolverDnCreate"),
@@ -17,7 +17,7 @@ CudaPotrf::CudaPotrf(Kokkos::Cuda const& exec)
 bool CudaPotrf::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info) {
   if (!is_arithmetic(A.precision)) return false;
   Kokkos::Profiling::ScopedRegion const region("strata::core::potrf[cusolver]");
-  activate(exec_);
+  runtime::select(exec_);
   cudaDataType_t const type = cuda_type(A.precision);
   std::size_t device_bytes = 0, host_bytes = 0;
   check(cusolverDnXpotrf_bufferSize(handle_, params_, cublas(uplo), A.rows, type, A.data, A.ld,

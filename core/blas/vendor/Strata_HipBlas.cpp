@@ -43,7 +43,7 @@ bool HipBlas::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const
 #ifdef STRATA_ENABLE_TPL_HIPBLASLT
   if (traits(A.precision).bytes == 1 && traits(B.precision).bytes == 1) {
     if (!fit(Precision::fp32, alpha, beta)) return false;
-    if (!fp8_gemm_) fp8_gemm_.emplace(activate(exec_));
+    if (!fp8_gemm_) fp8_gemm_.emplace(runtime::select(exec_));
     return fp8_gemm_->takes(A.precision, B.precision) &&
            (*fp8_gemm_)(op_a, op_b, alpha, A, B, beta, C, scalars_);
   }
@@ -55,7 +55,7 @@ bool HipBlas::gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, Matr
                            double beta, Matrix const& C, Batch const& batch) {
   Precision const sums = sum_type(A.precision);
   if (!has_gemm(A.precision, B.precision, C.precision) || !fit(sums, alpha, beta)) return false;
-  activate(exec_);
+  runtime::select(exec_);
   if (sums == Precision::fp64)
     gemm_as<double>(op_a, op_b, alpha, A, B, beta, C, batch);
   else
@@ -89,7 +89,7 @@ void HipBlas::gemm_as(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix co
 bool HipBlas::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C) {
   if (!in_one_type(A.precision, C.precision, alpha, beta)) return false;
   Region const region("strata::core::syrk[rocblas]");
-  activate(exec_);
+  runtime::select(exec_);
   std::int64_t const k = op == Op::NoTrans ? A.cols : A.rows;
   with_arithmetic_type(C.precision, [&]<class T>(std::type_identity<T>) {
     auto const s = set_mode(scalars_.product<T>(alpha, A.scale, A.scale, beta));
@@ -106,7 +106,7 @@ bool HipBlas::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix 
   bool const half_scaled = A.scale && diag == Diag::Unit;
   if (half_scaled || !in_one_type(A.precision, B.precision, alpha, 0)) return false;
   Region const region("strata::core::trsm[rocblas]");
-  activate(exec_);
+  runtime::select(exec_);
   with_arithmetic_type(B.precision, [&]<class T>(std::type_identity<T>) {
     auto const s = set_mode(scalars_.quotient<T>(alpha, A.scale));
     check(
@@ -122,7 +122,7 @@ bool HipBlas::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, do
   if (B.precision != C.precision || !in_one_type(A.precision, C.precision, alpha, beta))
     return false;
   Region const region("strata::core::symm[rocblas]");
-  activate(exec_);
+  runtime::select(exec_);
   if (C.precision == Precision::fp64)
     symm_as<double>(uplo, alpha, A, B, beta, C);
   else

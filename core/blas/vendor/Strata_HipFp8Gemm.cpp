@@ -54,7 +54,7 @@ void check(hipblasStatus_t status, char const* call) {
 }
 
 HipFp8Gemm::HipFp8Gemm(Kokkos::HIP const& exec)
-    : exec_(activate(exec)), handle_("hipblasLtCreate"), workspace_(exec), packed_(exec) {
+    : exec_(runtime::select(exec)), handle_("hipblasLtCreate"), workspace_(exec), packed_(exec) {
   std::string_view const name = exec.hip_device_prop().gcnArchName;
   if (name.starts_with("gfx942")) units_ = Units::Fnuz;
   if (name.starts_with("gfx950") || name.starts_with("gfx12")) units_ = Units::Ocp;

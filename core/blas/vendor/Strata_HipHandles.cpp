@@ -5,11 +5,6 @@
 
 namespace strata::vendor {
 
-void check(hipError_t status, char const* call) {
-  STRATA_REQUIRE(VendorError, status == hipSuccess, call, ": ", hipGetErrorName(status), " (",
-                 hipGetErrorString(status), ")");
-}
-
 void check(rocblas_status status, char const* call) {
   // perf_degraded: the work was done, in less memory than would be best.
   STRATA_REQUIRE(VendorError,
@@ -18,7 +13,7 @@ void check(rocblas_status status, char const* call) {
 }
 
 RocblasHandle::RocblasHandle(Kokkos::HIP const& exec) {
-  activate(exec);
+  runtime::select(exec);
   check(rocblas_create_handle(&handle_), "rocblas_create_handle");
   try {
     check(rocblas_set_stream(handle_, exec.hip_stream()), "rocblas_set_stream");

@@ -3,17 +3,15 @@
 #ifndef STRATA_HIP_HANDLES_HPP
 #define STRATA_HIP_HANDLES_HPP
 
-#include <hip/hip_runtime_api.h>
 #include <rocblas/rocblas.h>
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 
 // The statuses, the handle and the enumerations of the ROCm libraries.
 namespace strata::vendor {
 
 /// Throw VendorError with the status's name and the call unless it is success.
-void check(hipError_t status, char const* call);
 void check(rocblas_status status, char const* call);  // rocSOLVER's too
 
 /// A rocBLAS handle of one instance's stream; results repeat bit by bit (no atomic additions).
@@ -28,12 +26,6 @@ class RocblasHandle {
  private:
   rocblas_handle handle_ = nullptr;
 };
-
-/// Make the instance's device the thread's current one, as the libraries demand.
-inline Kokkos::HIP const& activate(Kokkos::HIP const& exec) {
-  check(hipSetDevice(exec.hip_device()), "hipSetDevice");
-  return exec;
-}
 
 constexpr rocblas_operation rocblas(Op op) {
   return op == Op::NoTrans ? rocblas_operation_none : rocblas_operation_transpose;

@@ -11,7 +11,7 @@ namespace strata::vendor {
 bool HipPotrf::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info) {
   if (!is_arithmetic(A.precision)) return false;
   Kokkos::Profiling::ScopedRegion const region("strata::core::potrf[rocsolver]");
-  activate(exec_);
+  runtime::select(exec_);
   rocblas_fill const fill = rocblas(uplo);
   if (A.precision == Precision::fp64) {
     check(rocsolver_dpotrf_64(handle_, fill, A.rows, A.as<double>(), A.ld, status_.data()),

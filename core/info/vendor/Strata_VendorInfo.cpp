@@ -45,21 +45,6 @@ Library onednn() {
 }
 #endif
 
-// Of the messages between devices, which the sparse module sends, where it is built in: 2.28.9 is 22809.
-[[maybe_unused]] void add_messages(std::vector<Library>& found, char const* name) {
-  int version = 0;
-  auto* const get_version = symbol<int(int*)>("ncclGetVersion");
-  if (get_version && get_version(&version) == 0)
-    found.push_back({name, std::to_string(version / 10000) + '.' +
-                               std::to_string(version / 100 % 100) + '.' +
-                               std::to_string(version % 100)});
-}
-
-template <class Item>
-[[maybe_unused]] void append(std::vector<Item>& items, std::vector<Item> const& more) {
-  items.insert(items.end(), more.begin(), more.end());
-}
-
 }  // namespace
 
 std::vector<Library> libraries() {
@@ -70,26 +55,8 @@ std::vector<Library> libraries() {
 #ifdef STRATA_ENABLE_TPL_ONEDNN
   found.push_back(onednn());
 #endif
-#ifdef KOKKOS_ENABLE_CUDA
-  append(found, cuda_libraries());
-  add_messages(found, "NCCL");
-#endif
-#ifdef KOKKOS_ENABLE_HIP
-  append(found, hip_libraries());
-  add_messages(found, "RCCL");
-#endif
+  for (auto const& library : device_libraries()) found.push_back(library);
   found.push_back({"zlib", zlibVersion()});
-  return found;
-}
-
-std::vector<Accelerator> accelerators() {
-  std::vector<Accelerator> found;
-#ifdef KOKKOS_ENABLE_CUDA
-  append(found, cuda_devices());
-#endif
-#ifdef KOKKOS_ENABLE_HIP
-  append(found, hip_devices());
-#endif
   return found;
 }
 

@@ -12,16 +12,13 @@ namespace strata::vendor {
 /// The libraries in use with their versions at run time, BLAS first.
 std::vector<Library> libraries();
 
-/// The GPUs that the enabled backend can see.
+/// Those of the enabled GPU backend among them, and the GPUs that it can see. Throws VendorError.
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
+std::vector<Library> device_libraries();
 std::vector<Accelerator> accelerators();
-
-#ifdef KOKKOS_ENABLE_CUDA
-std::vector<Library> cuda_libraries();
-std::vector<Accelerator> cuda_devices();
-#endif
-#ifdef KOKKOS_ENABLE_HIP
-std::vector<Library> hip_libraries();
-std::vector<Accelerator> hip_devices();
+#else
+inline std::vector<Library> device_libraries() { return {}; }
+inline std::vector<Accelerator> accelerators() { return {}; }
 #endif
 
 }  // namespace strata::vendor

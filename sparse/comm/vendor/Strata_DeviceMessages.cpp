@@ -1,16 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #if defined(STRATA_ENABLE_TPL_NCCL)
-#include <cuda_runtime_api.h>
 #include <nccl.h>
 #elif defined(STRATA_ENABLE_TPL_RCCL)
-#include <hip/hip_runtime_api.h>
 #include <rccl/rccl.h>
 #endif
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <exception>
 #include <fstream>
@@ -35,37 +34,8 @@ std::string shared_device(std::vector<DeviceIdentity> const& of_ranks) {
 
 namespace {
 
-// What CUDA and HIP have under two names.
-#ifdef STRATA_ENABLE_TPL_NCCL
-using Device = Kokkos::Cuda;
-
-auto stream_of(Device const& exec) { return exec.cuda_stream(); }
-
-void require(cudaError_t status, char const* call) {
-  STRATA_REQUIRE(VendorError, status == cudaSuccess, call, ": ", cudaGetErrorName(status));
-}
-void select(Device const& exec) { require(cudaSetDevice(exec.cuda_device()), "cudaSetDevice"); }
-auto properties_of(Device const& exec) {
-  cudaDeviceProp properties{};
-  require(cudaGetDeviceProperties(&properties, exec.cuda_device()), "cudaGetDeviceProperties");
-  return properties;
-}
-#else
-using Device = Kokkos::HIP;
-
-auto stream_of(Device const& exec) { return exec.hip_stream(); }
-
-void require(hipError_t status, char const* call) {
-  STRATA_REQUIRE(VendorError, status == hipSuccess, call, ": ", hipGetErrorName(status));
-}
-void select(Device const& exec) { require(hipSetDevice(exec.hip_device()), "hipSetDevice"); }
-auto properties_of(Device const& exec) {
-  hipDeviceProp_t properties{};
-  require(hipGetDeviceProperties(&properties, exec.hip_device()), "hipGetDeviceProperties");
-  return properties;
-}
-#endif
-
+using Device = runtime::Exec;
+using runtime::stream_of;
 using sparse::detail::check_mpi;
 
 void check(ncclResult_t status, char const* call) {
@@ -125,7 +95,7 @@ std::string host_name() {
 // The device of each rank, by what NCCL knows it by; parts of one are one.
 std::vector<DeviceIdentity> devices_of(Device const& exec, Communicator const& comm) {
   DeviceIdentity const own = comm.agree([&] {
-    auto const properties = properties_of(exec);
+    auto const properties = runtime::properties_of(runtime::device_of(exec));
     std::int64_t const bus = std::int64_t{properties.pciDomainID} << 32 | properties.pciBusID << 8 |
                              properties.pciDeviceID;
     return DeviceIdentity{static_cast<std::int64_t>(std::hash<std::string>{}(host_name())), bus};
@@ -140,7 +110,7 @@ std::vector<DeviceIdentity> devices_of(Device const& exec, Communicator const& c
 Handle made(Device const& exec, Communicator const& comm) {
   ncclUniqueId id{};
   comm.agree([&] {
-    select(exec);
+    runtime::select(exec);
     if (comm.rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   });
   check_mpi(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm.mpi()), "MPI_Bcast");

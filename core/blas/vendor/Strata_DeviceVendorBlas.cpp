@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_Config.hpp>
 #include <core/blas/vendor/Strata_VendorBlasImpl.hpp>
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <optional>
 
-#ifdef STRATA_ENABLE_TPL_ROCBLAS
+#if defined(STRATA_ENABLE_TPL_CUBLAS)
+#include <core/blas/vendor/Strata_CudaBlas.hpp>
+#elif defined(STRATA_ENABLE_TPL_ROCBLAS)
 #include <core/blas/vendor/Strata_HipBlas.hpp>
 #endif
-#ifdef STRATA_ENABLE_TPL_ROCSOLVER
+#if defined(STRATA_ENABLE_TPL_CUSOLVER)
+#include <core/blas/vendor/Strata_CudaPotrf.hpp>
+#elif defined(STRATA_ENABLE_TPL_ROCSOLVER)
 #include <core/blas/vendor/Strata_HipPotrf.hpp>
 #endif
 
@@ -15,22 +20,28 @@ namespace strata::vendor {
 
 namespace {
 
-#ifdef STRATA_ENABLE_TPL_ROCBLAS
+using runtime::Exec;
+
+#if defined(STRATA_ENABLE_TPL_CUBLAS)
+using Products = CudaBlas;
+#elif defined(STRATA_ENABLE_TPL_ROCBLAS)
 using Products = HipBlas;
 #else
-using Products = NoLibrary<Kokkos::HIP>;
+using Products = NoLibrary<Exec>;
 #endif
-#ifdef STRATA_ENABLE_TPL_ROCSOLVER
+#if defined(STRATA_ENABLE_TPL_CUSOLVER)
+using Factorisation = CudaPotrf;
+#elif defined(STRATA_ENABLE_TPL_ROCSOLVER)
 using Factorisation = HipPotrf;
 #else
-using Factorisation = NoLibrary<Kokkos::HIP>;
+using Factorisation = NoLibrary<Exec>;
 #endif
 
 }  // namespace
 
 template <>
-struct Blas<Kokkos::HIP>::Impl : Products {
-  explicit Impl(Kokkos::HIP const& exec) : Products(exec), exec_(exec) {}
+struct Blas<Exec>::Impl : Products {
+  explicit Impl(Exec const& exec) : Products(exec), exec_(exec) {}
 
   bool potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info) {
     if (!factorisation_) factorisation_.emplace(exec_);
@@ -38,10 +49,10 @@ struct Blas<Kokkos::HIP>::Impl : Products {
   }
 
  private:
-  Kokkos::HIP exec_;
+  Exec exec_;
   std::optional<Factorisation> factorisation_;  // made at the first factorisation
 };
 
-template class Blas<Kokkos::HIP>;
+template class Blas<Exec>;
 
 }  // namespace strata::vendor

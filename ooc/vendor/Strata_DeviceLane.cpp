@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <hip/hip_runtime_api.h>
-
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <atomic>
-#include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_StampClock.hpp>
 #include <ooc/vendor/Strata_DeviceLane.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
@@ -16,71 +14,38 @@ namespace strata::ooc::vendor {
 
 namespace {
 
-using Exec = Kokkos::HIP;
-
-void check(hipError_t status, char const* call) {
-  STRATA_REQUIRE(VendorError, status == hipSuccess, call, ": ", hipGetErrorName(status), " (",
-                 hipGetErrorString(status), ")");
-}
-
-void use(int device) { check(hipSetDevice(device), "hipSetDevice"); }
-
-class Event {
- public:
-  explicit Event(unsigned flags) {
-    check(hipEventCreateWithFlags(&event_, flags), "hipEventCreateWithFlags");
-  }
-  ~Event() { (void)hipEventDestroy(event_); }
-  Event(Event const&) = delete;
-  Event& operator=(Event const&) = delete;
-  operator hipEvent_t() const { return event_; }
-
- private:
-  hipEvent_t event_ = nullptr;
-};
-
-// A stream that dies after its instance.
-struct Stream {
-  explicit Stream(int device, bool urgent) {
-    int least = 0, greatest = 0;
-    use(device);
-    check(hipDeviceGetStreamPriorityRange(&least, &greatest), "hipDeviceGetStreamPriorityRange");
-    check(hipStreamCreateWithPriority(&handle, hipStreamNonBlocking, urgent ? greatest : least),
-          "hipStreamCreateWithPriority");
-  }
-  ~Stream() { (void)hipStreamDestroy(handle); }
-  Stream(Stream const&) = delete;
-  Stream& operator=(Stream const&) = delete;
-  hipStream_t handle = nullptr;
-};
+using Exec = runtime::Exec;
 
 }  // namespace
 
 template <>
 struct DeviceLane<Exec>::Impl {
   Impl(int which, bool urgent)
-      : device(which), owned(std::make_unique<Stream>(which, urgent)), exec(owned->handle) {
+      : device(which), owned(std::make_unique<runtime::Stream>(which, urgent)), exec(*owned) {
     prepare();
   }
-  explicit Impl(Exec const& instance) : device(instance.hip_device()), exec(instance) { prepare(); }
+  explicit Impl(Exec const& instance) : device(runtime::device_of(instance)), exec(instance) {
+    prepare();
+  }
   ~Impl() { exec.fence("strata::ooc::lane::release"); }
 
   // Marks are many and their events are used in turn. The host waits before it takes one again, so
   // that a mark whose event is another's by now has been reached.
   void prepare() {
-    use(device);
-    for (auto& event : ring) event = std::make_unique<Event>(hipEventDisableTiming);
+    runtime::select(device);
+    for (auto& event : ring)
+      event = std::make_unique<runtime::Event>(STRATA_RUNTIME(EventDisableTiming));
   }
 
   bool is_reached(std::uint64_t number) const {
     return count.load(std::memory_order_acquire) > number + ring.size();
   }
-  hipEvent_t event(std::uint64_t number) const { return *ring[number % ring.size()]; }
+  runtime::EventHandle event(std::uint64_t number) const { return *ring[number % ring.size()]; }
 
   int device;
-  std::unique_ptr<Stream> owned;
+  std::unique_ptr<runtime::Stream> owned;
   Exec exec;
-  std::array<std::unique_ptr<Event>, 512> ring;
+  std::array<std::unique_ptr<runtime::Event>, 512> ring;
   std::atomic<std::uint64_t> count{0};
   // Another lane's marks come in its order: one that was waited for answers for all before it. Lanes
   // are known by numbers of their own, as addresses are used again.
@@ -105,18 +70,18 @@ Exec const& DeviceLane<Exec>::exec() const {
 
 template <>
 void DeviceLane<Exec>::copy(void* to, void const* from, std::size_t bytes) {
-  use(impl_->device);
-  check(hipMemcpyAsync(to, from, bytes, hipMemcpyDefault, impl_->exec.hip_stream()),
-        "hipMemcpyAsync");
+  runtime::select(impl_->device);
+  STRATA_RUNTIME_CALL(MemcpyAsync, to, from, bytes, STRATA_RUNTIME(MemcpyDefault),
+                      runtime::stream_of(impl_->exec));
 }
 
 template <>
 auto DeviceLane<Exec>::record() -> Mark {
   std::uint64_t const number = impl_->count.load(std::memory_order_relaxed);
-  hipEvent_t const event = *impl_->ring[number % impl_->ring.size()];
-  use(impl_->device);
-  if (number >= impl_->ring.size()) check(hipEventSynchronize(event), "hipEventSynchronize");
-  check(hipEventRecord(event, impl_->exec.hip_stream()), "hipEventRecord");
+  runtime::EventHandle const event = *impl_->ring[number % impl_->ring.size()];
+  runtime::select(impl_->device);
+  if (number >= impl_->ring.size()) STRATA_RUNTIME_CALL(EventSynchronize, event);
+  STRATA_RUNTIME_CALL(EventRecord, event, runtime::stream_of(impl_->exec));
   impl_->count.store(number + 1, std::memory_order_release);
   return {this, number};
 }
@@ -128,16 +93,16 @@ void DeviceLane<Exec>::wait(Mark const& mark) {
   if (other.is_reached(mark.number)) return;
   std::uint64_t& waited = impl_->waited[other.serial];
   if (mark.number < waited) return;
-  use(impl_->device);
-  check(hipStreamWaitEvent(impl_->exec.hip_stream(), other.event(mark.number), 0),
-        "hipStreamWaitEvent");
+  runtime::select(impl_->device);
+  STRATA_RUNTIME_CALL(StreamWaitEvent, runtime::stream_of(impl_->exec), other.event(mark.number),
+                      0);
   waited = mark.number + 1;
 }
 
 template <>
 void DeviceLane<Exec>::sync(Mark const& mark) {
   if (!mark.lane || mark.lane->impl_->is_reached(mark.number)) return;
-  check(hipEventSynchronize(mark.lane->impl_->event(mark.number)), "hipEventSynchronize");
+  STRATA_RUNTIME_CALL(EventSynchronize, mark.lane->impl_->event(mark.number));
 }
 
 template <>
@@ -160,8 +125,8 @@ Trace::Clock::time_point DeviceLane<Exec>::time_of(Stamp stamp) const {
 template <>
 std::size_t DeviceLane<Exec>::free_bytes(int device) {
   std::size_t free = 0, total = 0;
-  use(device);
-  check(hipMemGetInfo(&free, &total), "hipMemGetInfo");
+  runtime::select(device);
+  STRATA_RUNTIME_CALL(MemGetInfo, &free, &total);
   return free;
 }
 
@@ -169,32 +134,32 @@ template <>
 bool DeviceLane<Exec>::link(int device, int other) {
   if (device == other) return true;
   int can = 0;
-  check(hipDeviceCanAccessPeer(&can, device, other), "hipDeviceCanAccessPeer");
+  STRATA_RUNTIME_CALL(DeviceCanAccessPeer, &can, device, other);
   if (can == 0) return false;
-  use(device);
-  hipError_t const status = hipDeviceEnablePeerAccess(other, 0);
-  if (status == hipErrorPeerAccessAlreadyEnabled)
-    (void)hipGetLastError();  // no error of ours
+  runtime::select(device);
+  runtime::Status const status = STRATA_RUNTIME(DeviceEnablePeerAccess)(other, 0);
+  if (status == STRATA_RUNTIME(ErrorPeerAccessAlreadyEnabled))
+    (void)STRATA_RUNTIME(GetLastError)();  // no error of ours
   else
-    check(status, "hipDeviceEnablePeerAccess");
+    runtime::check(status, STRATA_RUNTIME_TEXT(DeviceEnablePeerAccess));
   return true;
 }
 
 template <>
 int DeviceLane<Exec>::device_of(Exec const& exec) {
-  return exec.hip_device();
+  return runtime::device_of(exec);
 }
 
 template <>
 int DeviceLane<Exec>::node_of(int device) {
   char bus[32] = {};
-  check(hipDeviceGetPCIBusId(bus, sizeof bus, device), "hipDeviceGetPCIBusId");
+  STRATA_RUNTIME_CALL(DeviceGetPCIBusId, bus, sizeof bus, device);
   return numa_node_of_pci(bus);
 }
 
 template <>
 void DeviceLane<Exec>::enter(int device) {
-  use(device);
+  runtime::select(device);
 }
 
 template class DeviceLane<Exec>;
