@@ -10,28 +10,14 @@
 // in a `vendor/` folder that includes it serves both. Without such a GPU there is nothing here.
 #if defined(KOKKOS_ENABLE_CUDA)
 #include <cuda_runtime_api.h>
-/// cuda<name>, as cudaEventRecord is STRATA_RUNTIME(EventRecord)
 #define STRATA_RUNTIME(name) cuda##name
 #define STRATA_RUNTIME_TEXT(name) "cuda" #name
-
-namespace strata::runtime {
-using Exec = Kokkos::Cuda;
-inline cudaStream_t stream_of(Exec const& exec) { return exec.cuda_stream(); }
-inline int device_of(Exec const& exec) { return exec.cuda_device(); }
-using Properties = cudaDeviceProp;
-}  // namespace strata::runtime
+#define STRATA_CUDA_OR_HIP(cuda, hip) cuda
 #elif defined(KOKKOS_ENABLE_HIP)
 #include <hip/hip_runtime_api.h>
-/// hip<name>, as hipEventRecord is STRATA_RUNTIME(EventRecord)
-#define STRATA_RUNTIME(name) hip##name
+#define STRATA_RUNTIME(name) hip##name  // hipEventRecord is STRATA_RUNTIME(EventRecord)
 #define STRATA_RUNTIME_TEXT(name) "hip" #name
-
-namespace strata::runtime {
-using Exec = Kokkos::HIP;
-inline hipStream_t stream_of(Exec const& exec) { return exec.hip_stream(); }
-inline int device_of(Exec const& exec) { return exec.hip_device(); }
-using Properties = hipDeviceProp_t;
-}  // namespace strata::runtime
+#define STRATA_CUDA_OR_HIP(cuda, hip) hip
 #endif
 
 #ifdef STRATA_RUNTIME
@@ -42,11 +28,20 @@ using Properties = hipDeviceProp_t;
 
 namespace strata::runtime {
 
+using Exec = STRATA_CUDA_OR_HIP(Kokkos::Cuda, Kokkos::HIP);
+using Properties = STRATA_CUDA_OR_HIP(cudaDeviceProp, hipDeviceProp_t);
 using Status = STRATA_RUNTIME(Error_t);
 using StreamHandle = STRATA_RUNTIME(Stream_t);
 using EventHandle = STRATA_RUNTIME(Event_t);
 using Graph = STRATA_RUNTIME(Graph_t);
 using GraphExec = STRATA_RUNTIME(GraphExec_t);
+
+inline StreamHandle stream_of(Exec const& exec) {
+  return exec.STRATA_CUDA_OR_HIP(cuda_stream, hip_stream)();
+}
+inline int device_of(Exec const& exec) {
+  return exec.STRATA_CUDA_OR_HIP(cuda_device, hip_device)();
+}
 
 /// Throw VendorError with the call and the status's name and meaning unless it is success.
 inline void check(Status status, char const* call) {

@@ -77,8 +77,8 @@ class Cuda:
 
 
 # What a library's absence leaves out: the sources of core that CMake then leaves out.
-SOURCES_OF = {"CUBLAS": ("CudaBlas", "CudaFp8Gemm"), "CUSOLVER": ("CudaPotrf",), "ROCBLAS": ("HipBlas", "HipFp8Gemm"),
-              "ROCSOLVER": ("HipPotrf",), "HIPBLASLT": ("HipFp8Gemm",)}
+SOURCES_OF = {"CUBLAS": ("DeviceBlas", "DeviceFp8Gemm"), "CUSOLVER": ("DevicePotrf",), "ROCBLAS": ("DeviceBlas", "DeviceFp8Gemm", "DeviceHandles"),
+              "ROCSOLVER": ("DevicePotrf",), "HIPBLASLT": ("DeviceFp8Gemm",)}
 
 
 def options_of(build):

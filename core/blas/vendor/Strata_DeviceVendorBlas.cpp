@@ -5,15 +5,11 @@
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <optional>
 
-#if defined(STRATA_ENABLE_TPL_CUBLAS)
-#include <core/blas/vendor/Strata_CudaBlas.hpp>
-#elif defined(STRATA_ENABLE_TPL_ROCBLAS)
-#include <core/blas/vendor/Strata_HipBlas.hpp>
+#if defined(STRATA_ENABLE_TPL_CUBLAS) || defined(STRATA_ENABLE_TPL_ROCBLAS)
+#include <core/blas/vendor/Strata_DeviceBlas.hpp>
 #endif
-#if defined(STRATA_ENABLE_TPL_CUSOLVER)
-#include <core/blas/vendor/Strata_CudaPotrf.hpp>
-#elif defined(STRATA_ENABLE_TPL_ROCSOLVER)
-#include <core/blas/vendor/Strata_HipPotrf.hpp>
+#if defined(STRATA_ENABLE_TPL_CUSOLVER) || defined(STRATA_ENABLE_TPL_ROCSOLVER)
+#include <core/blas/vendor/Strata_DevicePotrf.hpp>
 #endif
 
 namespace strata::vendor {
@@ -22,17 +18,13 @@ namespace {
 
 using runtime::Exec;
 
-#if defined(STRATA_ENABLE_TPL_CUBLAS)
-using Products = CudaBlas;
-#elif defined(STRATA_ENABLE_TPL_ROCBLAS)
-using Products = HipBlas;
+#if defined(STRATA_ENABLE_TPL_CUBLAS) || defined(STRATA_ENABLE_TPL_ROCBLAS)
+using Products = DeviceBlas;
 #else
 using Products = NoLibrary<Exec>;
 #endif
-#if defined(STRATA_ENABLE_TPL_CUSOLVER)
-using Factorisation = CudaPotrf;
-#elif defined(STRATA_ENABLE_TPL_ROCSOLVER)
-using Factorisation = HipPotrf;
+#if defined(STRATA_ENABLE_TPL_CUSOLVER) || defined(STRATA_ENABLE_TPL_ROCSOLVER)
+using Factorisation = DevicePotrf;
 #else
 using Factorisation = NoLibrary<Exec>;
 #endif

@@ -1,30 +1,34 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_HIP_BLAS_HPP
-#define STRATA_HIP_BLAS_HPP
+#ifndef STRATA_DEVICE_BLAS_HPP
+#define STRATA_DEVICE_BLAS_HPP
 
 #include <Kokkos_Core.hpp>
-#include <core/Strata_Config.hpp>
+#include <core/blas/vendor/Strata_DeviceBuffer.hpp>
+#include <core/blas/vendor/Strata_DeviceHandles.hpp>
 #include <core/blas/vendor/Strata_DeviceScalars.hpp>
-#include <core/blas/vendor/Strata_HipHandles.hpp>
 #include <cstdint>
 #include <optional>
 
-#ifdef STRATA_ENABLE_TPL_HIPBLASLT
-#include <core/blas/vendor/Strata_HipFp8Gemm.hpp>
+#if defined(STRATA_ENABLE_TPL_CUBLAS) || defined(STRATA_ENABLE_TPL_HIPBLASLT)
+#define STRATA_HAS_FP8_GEMM
+#include <core/blas/vendor/Strata_DeviceFp8Gemm.hpp>
 #endif
 
 namespace strata::vendor {
 
-/// BLAS of one instance by rocBLAS's 64-bit interface, and by hipBLASLt for FP8: the members of
-/// `Blas`, but for POTRF.
+/// BLAS of one instance by cuBLAS and cublasLt, or rocBLAS's 64-bit interface and hipBLASLt: the
+/// members of `Blas`, but for POTRF.
 ///
-/// Arithmetic is IEEE fp64 and fp32; products of fp16, bf16 and FP8 are summed in fp32.
-class HipBlas {
+/// Arithmetic is IEEE fp64 and fp32, TF32 only for operands that say so; products of fp16, bf16 and
+/// FP8 are summed in fp32. cuBLAS's workspace is the object's own, so that results repeat bit by bit
+/// whatever other streams do. C++20 implies CUDA 12, whose interface is of 64 bits.
+class DeviceBlas {
  public:
-  using Matrix = MatrixRef<Kokkos::HIPSpace>;
+  using Exec = runtime::Exec;
+  using Matrix = MatrixRef<Exec::memory_space>;
 
-  explicit HipBlas(Kokkos::HIP const& exec) : exec_(exec), scalars_(exec), handle_(exec) {}
+  explicit DeviceBlas(Exec const& exec);
 
   bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
             Matrix const& C);
@@ -45,11 +49,12 @@ class HipBlas {
   void symm_as(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
                Matrix const& C);
 
-  Kokkos::HIP exec_;
-  DeviceScalars<Kokkos::HIP> scalars_;
-  RocblasHandle handle_;
-#ifdef STRATA_ENABLE_TPL_HIPBLASLT
-  std::optional<HipFp8Gemm> fp8_gemm_;  // made at the first FP8 product
+  Exec exec_;
+  DeviceBuffer<Exec> workspace_;
+  DeviceScalars<Exec> scalars_;
+  BlasHandle handle_;
+#ifdef STRATA_HAS_FP8_GEMM
+  std::optional<DeviceFp8Gemm> fp8_gemm_;  // made at the first FP8 product
 #endif
 };
 

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DEVICE_FP8_GEMM_HPP
+#define STRATA_DEVICE_FP8_GEMM_HPP
+
+#include <Kokkos_Core.hpp>
+#include <compare>
+#include <core/blas/vendor/Strata_DeviceBuffer.hpp>
+#include <core/blas/vendor/Strata_DeviceHandles.hpp>
+#include <core/blas/vendor/Strata_DeviceScalars.hpp>
+#include <core/blas/vendor/Strata_PackOperand.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+/// cublasLt<name> or hipblasLt<name>
+#define STRATA_LT(name) STRATA_CUDA_OR_HIP(cublasLt##name, hipblasLt##name)
+#define STRATA_LT_TEXT(name) STRATA_CUDA_OR_HIP("cublasLt" #name, "hipblasLt" #name)
+
+namespace strata::vendor {
+
+/// GEMM of two FP8 operands on the matrix units, by cublasLt or hipBLASLt, into any type.
+///
+/// The libraries take A^T B only, with all pointers, leading dimensions and columns a multiple of 16
+/// bytes, and FP32 results among others: operands that are otherwise are packed first, results
+/// stored by a second kernel. gfx942 multiplies the FNUZ kinds: OCP's are recoded while they are
+/// packed, at half their value, which alpha makes good. All others multiply OCP's, as they are.
+///
+/// Memory   packed copies and an FP32 product where needed, kept.
+/// Error    Hopper's matrix unit aligns the products within one instruction to about 14 bits before
+///          it adds, so a sum is that of fp32 to about 2^-12 sum |a b|, far below the operands' own
+///          roundoff of 2^-4.
+class DeviceFp8Gemm {
+ public:
+  using Exec = runtime::Exec;
+  using Matrix = MatrixRef<Exec::memory_space>;
+
+  /// `workspace` is the library's own, shared with the instance's other calls; it outlives this.
+  DeviceFp8Gemm(Exec const& exec, DeviceBuffer<Exec>& workspace);
+
+  /// Whether the device multiplies these types, two of OCP's (on NVIDIA's from compute capability
+  /// 8.9) or two of FNUZ, not both E5M2.
+  bool takes(Precision a, Precision b) const;
+
+  /// C = alpha op(A) op(B) + beta C, or false, with nothing done, if the library has no algorithm
+  /// for it.
+  bool operator()(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+                  Matrix const& C, DeviceScalars<Exec>& scalars);
+
+ private:
+  using DataType = STRATA_CUDA_OR_HIP(cudaDataType_t, hipDataType);
+  using Algorithm = STRATA_LT(MatmulAlgo_t);
+  using Description =
+      Handle<STRATA_LT(MatmulDesc_t), STRATA_LT(MatmulDescCreate), STRATA_LT(MatmulDescDestroy)>;
+  using Layout = Handle<STRATA_LT(MatrixLayout_t), STRATA_LT(MatrixLayoutCreate),
+                        STRATA_LT(MatrixLayoutDestroy)>;
+  using Preference = Handle<STRATA_LT(MatmulPreference_t), STRATA_LT(MatmulPreferenceCreate),
+                            STRATA_LT(MatmulPreferenceDestroy)>;
+  enum class Units { None, Fnuz, Ocp };
+
+  /// What one call depends on.
+  struct Shape {
+    DataType a, b;
+    float const* scale;  ///< of A B, on the device; or null
+    std::int64_t m, n, k, lda, ldb, ldc;
+    auto operator<=>(Shape const&) const = default;
+  };
+  /// The library's descriptors of a shape and its choice of algorithm, if it has one.
+  struct Plan {
+    explicit Plan(Shape const& shape);
+    Description description;
+    Layout a, b, c;
+    std::optional<Algorithm> algorithm;
+  };
+  static Units units_of(Exec const& exec);
+  Plan const& plan(Shape const& shape);
+  std::optional<Algorithm> choose(Plan const& plan) const;
+  Recoding recoding_of(Precision precision) const;
+  DataType type_of(Precision precision) const;
+
+  Exec exec_;
+  Units units_;
+  Handle<STRATA_LT(Handle_t), STRATA_LT(Create), STRATA_LT(Destroy)> handle_;
+  DeviceBuffer<Exec>& workspace_;
+  DeviceBuffer<Exec> packed_;
+  std::map<Shape, Plan> plans_;
+};
+
+}  // namespace strata::vendor
+
+#endif
