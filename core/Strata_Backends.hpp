@@ -7,9 +7,8 @@
 #include <core/Strata_Config.hpp>
 #include <string_view>
 
-// What a build has: Kokkos' backends and the vendors' libraries. The one header whose #ifdefs name a
-// vendor, `vendor/` folders and the Strata_DeviceRuntime.hpp of theirs excepted; all else asks it
-// (`ctest -R strata.meta.rules`).
+// What a build has: Kokkos' backends and the vendors' libraries. Only here, in `vendor/` and in the
+// Strata_DeviceRuntime.hpp of those may #ifdefs name a vendor (`ctest -R strata.meta.rules`).
 
 /// STRATA_FOR_<BACKEND>(f) is f(Kokkos::<Space>) if the backend is enabled, else nothing.
 #ifdef KOKKOS_ENABLE_SERIAL

@@ -8,6 +8,9 @@
 
 // The runtime of the GPU that this Kokkos is built for, CUDA or HIP, by what their names share: a source
 // in a `vendor/` folder that includes it serves both. Without such a GPU there is nothing here.
+
+/// STRATA_RUNTIME(EventRecord) is cudaEventRecord or hipEventRecord, STRATA_RUNTIME_TEXT(EventRecord)
+/// its name as a string; STRATA_CUDA_OR_HIP(a, b) is a or b, for what is called otherwise.
 #if defined(KOKKOS_ENABLE_CUDA)
 #include <cuda_runtime_api.h>
 #define STRATA_RUNTIME(name) cuda##name
@@ -15,7 +18,7 @@
 #define STRATA_CUDA_OR_HIP(cuda, hip) cuda
 #elif defined(KOKKOS_ENABLE_HIP)
 #include <hip/hip_runtime_api.h>
-#define STRATA_RUNTIME(name) hip##name  // hipEventRecord is STRATA_RUNTIME(EventRecord)
+#define STRATA_RUNTIME(name) hip##name
 #define STRATA_RUNTIME_TEXT(name) "hip" #name
 #define STRATA_CUDA_OR_HIP(cuda, hip) hip
 #endif

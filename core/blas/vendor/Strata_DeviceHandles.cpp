@@ -3,6 +3,10 @@
 #define ROCBLAS_NO_DEPRECATED_WARNINGS  // of the atomics mode, whose default is to change
 #include <core/blas/vendor/Strata_DeviceHandles.hpp>
 
+#define STRATA_NAME(status) \
+  case status:              \
+    return #status
+
 namespace strata::vendor {
 
 #ifdef KOKKOS_ENABLE_CUDA
@@ -10,9 +14,6 @@ namespace strata::vendor {
 namespace {
 
 char const* name_of(cusolverStatus_t status) {
-#define STRATA_NAME(status) \
-  case status:              \
-    return #status
   switch (status) {
     STRATA_NAME(CUSOLVER_STATUS_SUCCESS);
     STRATA_NAME(CUSOLVER_STATUS_NOT_INITIALIZED);
@@ -30,7 +31,6 @@ char const* name_of(cusolverStatus_t status) {
     default:
       return "CUSOLVER_STATUS of an iterative solver";  // IRS_*: no such call is made
   }
-#undef STRATA_NAME
 }
 
 }  // namespace
@@ -67,22 +67,14 @@ namespace {
 // hipBLASLt, unlike hipBLAS, has no function for it.
 char const* name_of(hipblasStatus_t status) {
   switch (status) {
-    case HIPBLAS_STATUS_NOT_INITIALIZED:
-      return "HIPBLAS_STATUS_NOT_INITIALIZED";
-    case HIPBLAS_STATUS_ALLOC_FAILED:
-      return "HIPBLAS_STATUS_ALLOC_FAILED";
-    case HIPBLAS_STATUS_INVALID_VALUE:
-      return "HIPBLAS_STATUS_INVALID_VALUE";
-    case HIPBLAS_STATUS_EXECUTION_FAILED:
-      return "HIPBLAS_STATUS_EXECUTION_FAILED";
-    case HIPBLAS_STATUS_INTERNAL_ERROR:
-      return "HIPBLAS_STATUS_INTERNAL_ERROR";
-    case HIPBLAS_STATUS_NOT_SUPPORTED:
-      return "HIPBLAS_STATUS_NOT_SUPPORTED";
-    case HIPBLAS_STATUS_ARCH_MISMATCH:
-      return "HIPBLAS_STATUS_ARCH_MISMATCH";
-    case HIPBLAS_STATUS_INVALID_ENUM:
-      return "HIPBLAS_STATUS_INVALID_ENUM";
+    STRATA_NAME(HIPBLAS_STATUS_NOT_INITIALIZED);
+    STRATA_NAME(HIPBLAS_STATUS_ALLOC_FAILED);
+    STRATA_NAME(HIPBLAS_STATUS_INVALID_VALUE);
+    STRATA_NAME(HIPBLAS_STATUS_EXECUTION_FAILED);
+    STRATA_NAME(HIPBLAS_STATUS_INTERNAL_ERROR);
+    STRATA_NAME(HIPBLAS_STATUS_NOT_SUPPORTED);
+    STRATA_NAME(HIPBLAS_STATUS_ARCH_MISMATCH);
+    STRATA_NAME(HIPBLAS_STATUS_INVALID_ENUM);
     default:
       return "an unknown status";
   }
@@ -98,3 +90,5 @@ void check(hipblasStatus_t status, char const* call) {
 #endif
 
 }  // namespace strata::vendor
+
+#undef STRATA_NAME
