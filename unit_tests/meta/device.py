@@ -28,9 +28,9 @@ MODULES = ("sparse", "core", "dense", "ooc", "geostat", "c", "apps")
 OTHERS = ("perf", "unit_tests")
 # Sources with local names that another of their module has, too, are groups of their own, or go before another module's:
 # that saves the search.
-APART = ({"MatrixFile", "MatrixMarket", "HostBlas", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
+APART = ({"MatrixFile", "MatrixMarket", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
           "Likelihood", "ExecutorStream", "OutOfCore", "OutOfCoreTable"},
-         {"SolveCompare", "SolveTable"}, {"SolveRun", "SparseTable"}, {"SparseSolve"}, {"CholeskySolve"})
+         {"SolveCompare", "SolveTable", "CholeskyCondition"}, {"SolveRun", "SparseTable"}, {"SparseSolve", "SparseExplain"}, {"CholeskySolve", "HostBlas"})
 BEFORE = {"DeviceInstance": "dense", "DeviceRecording": "ooc", "DeviceStampClock": "c"}
 DEVICE_CODE = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b|\bKOKKOS_(INLINE_|FORCEINLINE_)?FUNCTION\b")
 

@@ -4,7 +4,7 @@
 """Who includes whom, by rooms: the folders of sources, each with its detail/ and vendor/.
 
 Exit status 1 and one line for each offence: an include of another module's detail/ or vendor/, an arrow that
-runs up, a room without a place in the order. --draw FILE draws the rooms and their arrows (needs matplotlib).
+runs up, a room without a place in the order, a public header that the header of its whole module lacks. --draw FILE draws the rooms and their arrows (needs matplotlib).
 """
 import argparse
 import collections
@@ -20,8 +20,11 @@ ORDER = ("core", "core/kokkos_ext", "core/blas", "core/io", "core/problems", "co
 # The modules that a module may include; the program sees all of them.
 MODULES = {"core": (), "dense": ("core",), "ooc": ("core", "dense"), "geostat": ("core", "dense", "ooc"), "sparse": ("core",),
            "c": ("core", "dense"), "lapack": ("c",), "trilinos": ("core", "sparse")}
+WHOLE = ("core", "dense", "ooc", "geostat", "sparse")  # these have a header of the whole module
 PROGRAMS = ("apps", "examples", "perf")  # they see public headers
 PRIVATE = ("detail", "vendor")
+# Headers that modules share and users do not need: not in the header of a whole module.
+SHARED = re.compile(r"core/kokkos_ext/(?!Strata_Allocate)|Strata_(SetIdentity|LargestMagnitude|Pack|ByteSink|ByteSource|FileDescriptor|ParseNumber)\.hpp")
 FOR_VENDORS = "core/kokkos_ext/Strata_DeviceRuntime.hpp"  # it includes a vendor's header
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([\w/]+/[\w.]+)[>"]', re.M)
 
@@ -48,6 +51,18 @@ def includes(top, folders):
                         yield source.relative_to(top).as_posix(), header
 
 
+def umbrella(module):
+    """The header of all of a module."""
+    return f"{module}/Strata_{module.capitalize()}.hpp"
+
+
+def missing(top, module):
+    """The public headers that the header of the whole module lacks."""
+    whole = set(INCLUDE.findall((top / umbrella(module)).read_text(encoding="utf-8")))
+    headers = (path.relative_to(top).as_posix() for path in sorted((top / module).rglob("*.hpp")))
+    return [h for h in headers if not is_private(h) and not SHARED.search(h) and h != umbrella(module) and h not in whole]
+
+
 def offence(source, header):
     """What is wrong with an include, or None."""
     module, other = source.split("/")[0], header.split("/")[0]
@@ -61,6 +76,8 @@ def offence(source, header):
     for room in (here, there):
         if room not in ORDER and room.split("/")[0] not in PROGRAMS:
             return f"the room {room} has no place in the order"
+    if source == umbrella(module):
+        return None
     if here in ORDER and there in ORDER and ORDER.index(there) > ORDER.index(here):
         return f"an arrow that runs up, from {here} to {there}: {header}"
     return None
@@ -118,6 +135,8 @@ def draw(pairs, path):
 
     arrows, private = collections.Counter(), collections.Counter()
     for source, header in pairs:
+        if source == umbrella(source.split("/")[0]):
+            continue
         here, there = room_of(source), room_of(header)
         if here != there:
             arrows[here, there] += 1
@@ -155,6 +174,10 @@ def main():
         if what:
             found += 1
             print(f"{source}: {what}")
+    for module in WHOLE:
+        for header in missing(arguments.top, module):
+            found += 1
+            print(f"{umbrella(module)}: lacks {header}")
     total = len(list(includes(arguments.top, [*modules, *PROGRAMS])))
     print(f"{total} includes, {found} offences")
     return 1 if found or not total else 0
