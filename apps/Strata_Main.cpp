@@ -12,8 +12,10 @@
 #include <apps/solve/Strata_SparseSolve.hpp>
 #include <core/Strata_Config.hpp>
 
-#include <CLI/CLI.hpp>
 #include <Kokkos_Core.hpp>
+
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <iostream>
 #include <optional>

@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // LAPACK's dsposv: the factorisation in layers, and in fp64 where that fails.
-#include <c/strata.h>
-
-#include <algorithm>
 #include <c/detail/Strata_Dsposv.hpp>
+
 #include <c/detail/Strata_LapackCall.hpp>
 #include <c/detail/Strata_Operand.hpp>
 #include <c/detail/Strata_Options.hpp>
-#include <cmath>
+#include <c/strata.h>
 #include <core/info/Strata_Version.hpp>
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_Cholesky.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>

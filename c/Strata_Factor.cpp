@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The handle: a factorisation in layers, refined solves, the report.
-#include <c/strata.h>
-
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_Operand.hpp>
 #include <c/detail/Strata_Options.hpp>
 #include <c/detail/Strata_Runtime.hpp>
+#include <c/strata.h>
 #include <dense/Strata_Cholesky.hpp>
+
 #include <functional>
 #include <memory>
 #include <string>

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // LAPACK's potrf, potrs and posv in place, in the matrix' own precision.
-#include <c/strata.h>
-
 #include <c/detail/Strata_LapackCall.hpp>
 #include <c/detail/Strata_Operand.hpp>
 #include <c/detail/Strata_Options.hpp>
+#include <c/strata.h>
 
 using namespace strata::c::detail;
 using strata::Uplo;

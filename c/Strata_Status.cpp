@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Statuses and messages, the version, the life of Kokkos.
-#include <c/strata.h>
-
-#include <algorithm>
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_Options.hpp>
 #include <c/detail/Strata_Runtime.hpp>
+#include <c/strata.h>
 #include <c/vendor/Strata_Pointer.hpp>
 #include <core/Strata_Config.hpp>
 #include <core/info/Strata_Version.hpp>
+
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <initializer_list>

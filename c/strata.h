@@ -57,7 +57,7 @@ STRATA_API const char* strata_status_name(int status);
 STRATA_API const char* strata_message(void);
 
 /* For libraries that build on this one: make `message` this thread's; returns `status`. */
-STRATA_API strata_status strata_report_status(strata_status status, const char* message);
+STRATA_API strata_status strata_report_status(strata_status status, char const* message);
 
 /* "major.minor.patch" */
 STRATA_API const char* strata_version(void);
@@ -72,7 +72,7 @@ STRATA_API strata_status strata_initialize(void);
 STRATA_API strata_status strata_finalize(void);
 
 /* 1 if `pointer` is to memory that the GPU uses without a copy, in a build for GPUs; else 0. */
-STRATA_API int strata_is_device_pointer(const void* pointer);
+STRATA_API int strata_is_device_pointer(void const* pointer);
 
 typedef enum strata_refinement {
   STRATA_REFINE_AUTOMATIC = 0, /* classical while it gains, then CG, then GMRES */
@@ -84,7 +84,7 @@ typedef enum strata_refinement {
 
 typedef struct strata_options {
   size_t struct_size;
-  const char* layers; /* "fp16,fp16,fp32", farthest from the diagonal first; NULL: automatic */
+  char const* layers; /* "fp16,fp16,fp32", farthest from the diagonal first; NULL: automatic */
   int64_t leaf_size;  /* columns of a diagonal leaf */
   double shift;       /* the diagonal is multiplied by 1 + shift at first; in [0, 1] */
   int no_equilibration;
@@ -97,7 +97,7 @@ typedef struct strata_options {
 
 /* STRATA_INVALID_ARGUMENT if a member of `options` is out of range, which every function that takes
  * them says too. */
-STRATA_API strata_status strata_check_options(const strata_options* options);
+STRATA_API strata_status strata_check_options(strata_options const* options);
 
 /* Which rung of the ladder held. */
 typedef enum strata_rung {
@@ -139,20 +139,20 @@ typedef struct strata_factor strata_factor;
  *           it is not copied either, so it must stay as it is until the factor is destroyed.
  * Result    *factor, to be destroyed; also with STRATA_NOT_POSITIVE_DEFINITE, when only
  *           strata_factor_describe and strata_factor_destroy take it. Otherwise *factor is NULL. */
-STRATA_API strata_status strata_cholesky(char uplo, int64_t n, const double* A, int64_t lda,
-                                         const strata_options* options, strata_factor** factor);
+STRATA_API strata_status strata_cholesky(char uplo, int64_t n, double const* A, int64_t lda,
+                                         strata_options const* options, strata_factor** factor);
 
 /* Solve A X = B, refined to fp64 backward error.
  *
  * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must not overlap B.
  * Result    X. Of `options` those of the refinement are used, in this call alone; NULL: those of
  *           strata_cholesky. report may be NULL. */
-STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, const double* B,
+STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
                                       int64_t ldb, double* X, int64_t ldx,
-                                      const strata_options* options, strata_solve_report* report);
+                                      strata_options const* options, strata_solve_report* report);
 
 /* What was done to the matrix. */
-STRATA_API strata_status strata_factor_describe(const strata_factor* factor,
+STRATA_API strata_status strata_factor_describe(strata_factor const* factor,
                                                 strata_factor_report* report);
 
 /* log det A, and the standard error of its estimate: 0 for a factor in fp64. */
@@ -160,7 +160,7 @@ STRATA_API strata_status strata_log_determinant(strata_factor* factor, double* v
                                                 double* standard_error);
 
 /* The lower triangle of L, A ~ L L^T; what is above it in `L` is not touched. ldl >= max(1, n). */
-STRATA_API strata_status strata_factor_copy(const strata_factor* factor, double* L, int64_t ldl);
+STRATA_API strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t ldl);
 
 /* NULL is no error. The message stays as it is. */
 STRATA_API void strata_factor_destroy(strata_factor* factor);
@@ -172,18 +172,18 @@ STRATA_API void strata_factor_destroy(strata_factor* factor);
  * as they were unless the status is STRATA_SUCCESS, STRATA_NOT_POSITIVE_DEFINITE or
  * STRATA_INCOMPLETE. */
 STRATA_API strata_status strata_dpotrf(char uplo, int64_t n, double* A, int64_t lda,
-                                       const strata_options* options, int64_t* info);
+                                       strata_options const* options, int64_t* info);
 STRATA_API strata_status strata_spotrf(char uplo, int64_t n, float* A, int64_t lda,
-                                       const strata_options* options, int64_t* info);
-STRATA_API strata_status strata_dpotrs(char uplo, int64_t n, int64_t nrhs, const double* A,
+                                       strata_options const* options, int64_t* info);
+STRATA_API strata_status strata_dpotrs(char uplo, int64_t n, int64_t nrhs, double const* A,
                                        int64_t lda, double* B, int64_t ldb, int64_t* info);
-STRATA_API strata_status strata_spotrs(char uplo, int64_t n, int64_t nrhs, const float* A,
+STRATA_API strata_status strata_spotrs(char uplo, int64_t n, int64_t nrhs, float const* A,
                                        int64_t lda, float* B, int64_t ldb, int64_t* info);
 STRATA_API strata_status strata_dposv(char uplo, int64_t n, int64_t nrhs, double* A, int64_t lda,
-                                      double* B, int64_t ldb, const strata_options* options,
+                                      double* B, int64_t ldb, strata_options const* options,
                                       int64_t* info);
 STRATA_API strata_status strata_sposv(char uplo, int64_t n, int64_t nrhs, float* A, int64_t lda,
-                                      float* B, int64_t ldb, const strata_options* options,
+                                      float* B, int64_t ldb, strata_options const* options,
                                       int64_t* info);
 
 /* LAPACK's dsposv: factor in lower precision, refine, and if that fails do all in fp64.
@@ -200,8 +200,8 @@ STRATA_API strata_status strata_sposv(char uplo, int64_t n, int64_t nrhs, float*
  *           default layers of bf16 over fp32 (processors with matrix units for it, n >= 4096) or
  *           fp16 over fp32 (GPUs) are tried, then fp32. */
 STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, double* A, int64_t lda,
-                                       const double* B, int64_t ldb, double* X, int64_t ldx,
-                                       const strata_options* options, int64_t* iter, int64_t* info);
+                                       double const* B, int64_t ldb, double* X, int64_t ldx,
+                                       strata_options const* options, int64_t* iter, int64_t* info);
 
 /* The rest is in libstrata_lapack alone, the drop-in for LAPACK. */
 
@@ -215,12 +215,12 @@ STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, doubl
  *   lapack     path of the system's LAPACK, from the next call on; empty: the next in the
  *              process's order, or liblapack.so.3
  * Text that is not understood changes nothing and is STRATA_INVALID_ARGUMENT. */
-STRATA_API strata_status strata_lapack_configure(const char* text);
+STRATA_API strata_status strata_lapack_configure(char const* text);
 
 /* How many calls of `routine` ("dpotrf") Strata has done and how many the system's LAPACK. Calls
  * of both integer sizes count; calls with invalid arguments, of order 0 and by LAPACK itself do
  * not. A forked process begins at 0. */
-STRATA_API strata_status strata_lapack_calls(const char* routine, int64_t* by_strata,
+STRATA_API strata_status strata_lapack_calls(char const* routine, int64_t* by_strata,
                                              int64_t* by_system);
 
 #ifdef __cplusplus

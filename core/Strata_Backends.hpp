@@ -3,8 +3,10 @@
 #ifndef STRATA_BACKENDS_HPP
 #define STRATA_BACKENDS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Config.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <string_view>
 
 // What a build has: Kokkos' backends and the vendors' libraries. Only here, in `vendor/` and in the

@@ -4,6 +4,7 @@
 #define STRATA_FLOAT_HPP
 
 #include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <type_traits>
 

@@ -5,6 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Precision.hpp>
+
 #include <cstdint>
 
 namespace strata {

@@ -5,6 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Float.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

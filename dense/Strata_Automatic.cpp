@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What a caller who says nothing gets; measured on the machines that the README names.
-#include <algorithm>
+#include <dense/detail/Strata_Automatic.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
-#include <dense/detail/Strata_Automatic.hpp>
+
+#include <algorithm>
 #include <vector>
 
 namespace strata::dense {

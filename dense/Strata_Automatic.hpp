@@ -3,9 +3,10 @@
 #ifndef STRATA_AUTOMATIC_HPP
 #define STRATA_AUTOMATIC_HPP
 
-#include <cstdint>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_Layers.hpp>
+
+#include <cstdint>
 
 namespace strata::dense {
 

@@ -1,16 +1,19 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
-#include <array>
+#include <dense/Strata_BlockTree.hpp>
+
 #include <core/blas/Strata_SetIdentity.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <dense/Strata_BlockTree.hpp>
 #include <dense/detail/Strata_Automatic.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>

@@ -3,13 +3,15 @@
 #ifndef STRATA_BLOCK_TREE_HPP
 #define STRATA_BLOCK_TREE_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <dense/Strata_Layers.hpp>
 #include <dense/Strata_Quantise.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
 #include <tuple>
 #include <vector>
 

@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <dense/Strata_Cholesky.hpp>
+
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
 #include <dense/detail/Strata_TreeCholeskyViews.hpp>
+
+#include <algorithm>
 #include <utility>
 
 namespace strata::dense {

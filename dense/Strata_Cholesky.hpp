@@ -3,18 +3,20 @@
 #ifndef STRATA_CHOLESKY_HPP
 #define STRATA_CHOLESKY_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/io/Strata_Trace.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <dense/detail/Strata_StridedMatrix.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/refine/detail/Strata_NormEstimate.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
 #include <vector>
 
 namespace strata::dense {

@@ -7,6 +7,7 @@
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
+
 #include <initializer_list>
 #include <string_view>
 

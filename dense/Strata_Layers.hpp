@@ -4,6 +4,7 @@
 #define STRATA_LAYERS_HPP
 
 #include <core/Strata_Precision.hpp>
+
 #include <cstddef>
 #include <initializer_list>
 #include <string>

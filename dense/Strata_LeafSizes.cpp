@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <dense/Strata_LeafSizes.hpp>
+
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <dense/Strata_LeafSizes.hpp>
 
 namespace strata::dense {
 

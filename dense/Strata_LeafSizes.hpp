@@ -3,9 +3,10 @@
 #ifndef STRATA_LEAF_SIZES_HPP
 #define STRATA_LEAF_SIZES_HPP
 
+#include <dense/Strata_Layers.hpp>
+
 #include <algorithm>
 #include <cstdint>
-#include <dense/Strata_Layers.hpp>
 #include <string>
 #include <string_view>
 

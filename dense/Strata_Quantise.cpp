@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <dense/Strata_Quantise.hpp>
+
 #include <core/blas/Strata_LargestMagnitude.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <dense/Strata_Quantise.hpp>
 
 namespace strata::dense {
 

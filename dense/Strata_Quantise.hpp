@@ -3,9 +3,11 @@
 #ifndef STRATA_QUANTISE_HPP
 #define STRATA_QUANTISE_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/blas/Strata_LargestMagnitude.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
 namespace strata::dense {

@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <dense/Strata_TreeCholesky.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recording.hpp>
-#include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_LayeredSyrk.hpp>
 #include <dense/detail/Strata_TreePotrf.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <utility>
 #include <vector>
 

@@ -3,12 +3,14 @@
 #ifndef STRATA_TREE_CHOLESKY_HPP
 #define STRATA_TREE_CHOLESKY_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Layers.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
 #include <memory>
 
 namespace strata::dense {

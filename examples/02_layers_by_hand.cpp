@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Chooses the layers of precision by hand, in the type: fp16 far from the diagonal, fp32 near and on it. Prints what the
 // factorisation and the refined solve report.
-#include <Kokkos_Core.hpp>
-#include <algorithm>
-#include <cmath>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_KokkosNames.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 
 int main(int argc, char** argv) {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The logarithm of a determinant, once from a factor in fp64 and once from one in fp16 and fp32, each with the error that
 // it may have. The exact value is known, as the matrix is the covariance of a Markov process.
-#include <Kokkos_Core.hpp>
-#include <cmath>
 #include <dense/Strata_Cholesky.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
 #include <iostream>
 
 using Exec = Kokkos::DefaultExecutionSpace;

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A matrix larger than the memory that its factorisation may use on the device: it is made tile by tile by a function of
 // one's own, and kept in the host's memory in up to four precisions.
+#include <ooc/Strata_Cholesky.hpp>
+
 #include <Kokkos_Core.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iostream>
-#include <ooc/Strata_Cholesky.hpp>
 
 using namespace strata;
 using Exec = Kokkos::DefaultExecutionSpace;

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fits a Matern covariance to observations by maximum likelihood and predicts the field, by kriging, at places that were
 // held back. The observations are drawn from a known covariance, so that fit and predictions can be judged.
-#include <Kokkos_Core.hpp>
-#include <cmath>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
 #include <iostream>
 #include <vector>
 

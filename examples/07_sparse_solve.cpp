@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Solves a sparse system whose matrix is a KokkosSparse::CrsMatrix: Poisson's equation on a grid, by five points. The
 // solver sees that the matrix is symmetric and takes conjugate gradients with algebraic multigrid.
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_KernelsMatrix.hpp>
+
 #include <KokkosSparse_CrsMatrix.hpp>
 #include <Kokkos_Core.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <sparse/Strata_SparseSolver.hpp>
-#include <sparse/matrix/Strata_KernelsMatrix.hpp>
 #include <vector>
 
 using Exec = Kokkos::DefaultExecutionSpace;

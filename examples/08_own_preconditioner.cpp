@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A preconditioner of one's own under conjugate gradients. Couplings along x are a hundred times stronger than those along
 // y, so each line along x is solved exactly, in fp32, and the iteration does the rest.
+#include <sparse/krylov/Strata_ConjugateGradients.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+
 #include <Kokkos_Core.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iostream>
-#include <sparse/krylov/Strata_ConjugateGradients.hpp>
-#include <sparse/matrix/Strata_HostRows.hpp>
-#include <sparse/matrix/Strata_ModelProblems.hpp>
 
 using namespace strata;
 using Exec = Kokkos::DefaultExecutionSpace;

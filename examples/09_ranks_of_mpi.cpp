@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The same solver on the ranks of MPI: each makes its own rows of the matrix of a heated rod, with columns numbered over
 // all ranks, and gets its own part of the solution. Start it with `mpirun -np 3`.
-#include <mpi.h>
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
 
 #include <Kokkos_Core.hpp>
+
+#include <mpi.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iostream>
-#include <sparse/Strata_SparseSolver.hpp>
-#include <sparse/matrix/Strata_HostRows.hpp>
 
 using namespace strata;
 using Exec = Kokkos::DefaultExecutionSpace;

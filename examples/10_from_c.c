@@ -8,9 +8,9 @@
 #include <strata.h>
 
 int main(void) {
-  const int64_t n = 500;
-  const double rho = 0.9, log_det_known = (double)(n - 1) * log(1 - rho * rho);
-  const size_t size = (size_t)n;
+  int64_t const n = 500;
+  double const rho = 0.9, log_det_known = (double)(n - 1) * log(1 - rho * rho);
+  size_t const size = (size_t)n;
   double *A = malloc(sizeof(double) * size * size), *b = malloc(sizeof(double) * size),
          *x = malloc(sizeof(double) * size);
   strata_options options = {.struct_size = sizeof options, .layers = "fp16,fp32"};

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An application with Tpetra's matrices and Belos' solvers takes Strata's preconditioner, algebraic multigrid in fp32, as a
 // Tpetra::Operator. The rest is as it would be with any other.
+#include <trilinos/Strata_TpetraPreconditioner.hpp>
+
 #include <BelosSolverFactory_Tpetra.hpp>
 #include <Tpetra_Core.hpp>
 #include <Tpetra_CrsMatrix.hpp>
+
 #include <iostream>
-#include <trilinos/Strata_TpetraPreconditioner.hpp>
 
 using Matrix = Tpetra::CrsMatrix<double>;
 using Vectors = Tpetra::MultiVector<double>;

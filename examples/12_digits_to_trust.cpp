@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is a solution worth? A small backward error is no small error where A is ill-conditioned: the condition number, which
 // the factor estimates, tells how many digits of x to trust.
-#include <Kokkos_Core.hpp>
-#include <algorithm>
-#include <cmath>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_KokkosNames.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 
 int main(int argc, char** argv) {

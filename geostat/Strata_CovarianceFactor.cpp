@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <geostat/Strata_CovarianceFactor.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <limits>
 
 namespace strata::geostat {

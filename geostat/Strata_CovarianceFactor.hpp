@@ -3,17 +3,19 @@
 #ifndef STRATA_COVARIANCE_FACTOR_HPP
 #define STRATA_COVARIANCE_FACTOR_HPP
 
-#include <Kokkos_Core.hpp>
-#include <array>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <geostat/Strata_Matern.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -3,8 +3,9 @@
 #ifndef STRATA_DIVERGENCE_HPP
 #define STRATA_DIVERGENCE_HPP
 
-#include <cstdint>
 #include <geostat/Strata_CovarianceFactor.hpp>
+
+#include <cstdint>
 
 namespace strata::geostat {
 

@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <geostat/Strata_Fit.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <deque>
 #include <functional>
-#include <geostat/Strata_Fit.hpp>
 #include <limits>
 #include <optional>
 

@@ -3,10 +3,11 @@
 #ifndef STRATA_FIT_HPP
 #define STRATA_FIT_HPP
 
+#include <geostat/Strata_Likelihood.hpp>
+
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <geostat/Strata_Likelihood.hpp>
 #include <optional>
 #include <span>
 #include <string>

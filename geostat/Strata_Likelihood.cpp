@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <geostat/Strata_Likelihood.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <chrono>
 #include <cmath>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <geostat/Strata_Likelihood.hpp>
 #include <limits>
 #include <numbers>
 #include <string>

@@ -3,8 +3,9 @@
 #ifndef STRATA_LIKELIHOOD_HPP
 #define STRATA_LIKELIHOOD_HPP
 
-#include <cstdint>
 #include <geostat/Strata_CovarianceFactor.hpp>
+
+#include <cstdint>
 #include <span>
 
 namespace strata::geostat {

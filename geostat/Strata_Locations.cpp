@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <geostat/Strata_Locations.hpp>
+
+#include <core/Strata_Errors.hpp>
+#include <core/problems/Strata_Random.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <core/Strata_Errors.hpp>
-#include <core/problems/Strata_Random.hpp>
-#include <geostat/Strata_Locations.hpp>
 #include <iterator>
 #include <numeric>
 #include <utility>

@@ -4,6 +4,7 @@
 #define STRATA_LOCATIONS_HPP
 
 #include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string_view>

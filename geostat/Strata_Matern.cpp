@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <geostat/Strata_Matern.hpp>
+
+#include <core/io/Strata_ParseNumber.hpp>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <core/io/Strata_ParseNumber.hpp>
-#include <geostat/Strata_Matern.hpp>
 #include <optional>
 
 namespace strata::geostat {

@@ -3,12 +3,14 @@
 #ifndef STRATA_MATERN_HPP
 #define STRATA_MATERN_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
-#include <cstdint>
 #include <geostat/Strata_Locations.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

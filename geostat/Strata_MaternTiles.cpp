@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+
 #include <map>
 #include <memory>
 #include <mutex>

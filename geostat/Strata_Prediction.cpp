@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <geostat/Strata_Prediction.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
 #include <string>
 
 namespace strata::geostat {

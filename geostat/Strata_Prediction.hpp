@@ -3,8 +3,9 @@
 #ifndef STRATA_PREDICTION_HPP
 #define STRATA_PREDICTION_HPP
 
-#include <cstdint>
 #include <geostat/Strata_Likelihood.hpp>
+
+#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <cmath>
+#include <geostat/Strata_SyntheticField.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/problems/Strata_Random.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <cmath>
 #include <numbers>
 #include <string>
 

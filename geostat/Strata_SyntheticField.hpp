@@ -3,8 +3,9 @@
 #ifndef STRATA_SYNTHETIC_FIELD_HPP
 #define STRATA_SYNTHETIC_FIELD_HPP
 
-#include <cstdint>
 #include <geostat/Strata_Matern.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::geostat {

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of strata.h that is about the drop-in.
 #include <c/strata.h>
-
-#include <cstdint>
-#include <exception>
 #include <lapack/detail/Strata_Library.hpp>
 #include <lapack/detail/Strata_Report.hpp>
 #include <lapack/detail/Strata_Settings.hpp>
+
+#include <cstdint>
+#include <exception>
 #include <new>
 #include <string_view>
 

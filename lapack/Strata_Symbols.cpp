@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Fortran symbols that this library stands in for, of both integer widths.
 #include <c/strata.h>
+#include <lapack/detail/Strata_Problem.hpp>
 
 #include <cstdint>
-#include <lapack/detail/Strata_Problem.hpp>
 
 using namespace strata::lapack::detail;
 

@@ -1,17 +1,20 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
-#include <cmath>
+#include <ooc/Strata_Cholesky.hpp>
+
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <map>
-#include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_MapLadder.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <string>
 #include <utility>
 

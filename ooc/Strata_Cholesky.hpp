@@ -3,19 +3,21 @@
 #ifndef STRATA_OOC_CHOLESKY_HPP
 #define STRATA_OOC_CHOLESKY_HPP
 
-#include <Kokkos_Core.hpp>
-#include <array>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
-#include <functional>
-#include <memory>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ooc/Strata_PrecisionMap.hpp>
+
+#include <core/Strata_Errors.hpp>
+
 #include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
-#include <core/Strata_Errors.hpp>
-#include <ooc/Strata_PrecisionMap.hpp>
 
 namespace strata::ooc {
 

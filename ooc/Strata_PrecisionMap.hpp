@@ -3,8 +3,9 @@
 #ifndef STRATA_PRECISION_MAP_HPP
 #define STRATA_PRECISION_MAP_HPP
 
-#include <array>
 #include <core/Strata_Precision.hpp>
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>

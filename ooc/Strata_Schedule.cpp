@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <ooc/Strata_Schedule.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
-#include <ooc/Strata_Schedule.hpp>
+
+#include <algorithm>
 
 namespace strata::ooc {
 

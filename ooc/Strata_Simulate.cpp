@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <ooc/Strata_Simulate.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
-#include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_TileCache.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
 #include <ooc/detail/Strata_VariantRules.hpp>
+
+#include <algorithm>
 #include <queue>
 
 namespace strata::ooc {

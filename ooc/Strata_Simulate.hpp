@@ -3,12 +3,13 @@
 #ifndef STRATA_SIMULATE_HPP
 #define STRATA_SIMULATE_HPP
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <ooc/Strata_Schedule.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace strata::ooc {

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <cmath>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <memory>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <cmath>
+#include <memory>
 #include <utility>
 
 namespace strata::ooc {

@@ -1,16 +1,19 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
-#include <bit>
-#include <cmath>
+#include <ooc/Strata_TileMatrix.hpp>
+
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <utility>
 
 namespace strata::ooc {

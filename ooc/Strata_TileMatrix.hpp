@@ -3,17 +3,19 @@
 #ifndef STRATA_TILE_MATRIX_HPP
 #define STRATA_TILE_MATRIX_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
+#include <ooc/Strata_PrecisionMap.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <ooc/Strata_PrecisionMap.hpp>
 #include <vector>
 
 namespace strata::ooc {

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ooc/Strata_TileSources.hpp>
+
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/problems/Strata_Random.hpp>
+
 #include <mutex>
-#include <ooc/Strata_TileSources.hpp>
 #include <utility>
 #include <vector>
 

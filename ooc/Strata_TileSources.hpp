@@ -4,9 +4,10 @@
 #define STRATA_TILE_SOURCES_HPP
 
 #include <core/io/Strata_MatrixBlocks.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
+
 #include <cstdint>
 #include <memory>
-#include <ooc/Strata_TileMatrix.hpp>
 
 namespace strata::ooc {
 

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <StrataPerf_Harness.hpp>
+
+#include <core/Strata_Backends.hpp>
+#include <core/blas/Strata_FlopCount.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <core/Strata_Backends.hpp>
-#include <core/blas/Strata_FlopCount.hpp>
 #include <cstdio>
 #include <ctime>
 #include <map>

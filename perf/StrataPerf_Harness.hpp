@@ -3,14 +3,16 @@
 #ifndef STRATAPERF_HARNESS_HPP
 #define STRATAPERF_HARNESS_HPP
 
-#include <benchmark/benchmark.h>
+#include <core/Strata_Precision.hpp>
+#include <dense/Strata_Layers.hpp>
 
 #include <Kokkos_Core.hpp>
+
 #include <StrataPerf_Matrices.hpp>
-#include <core/Strata_Precision.hpp>
+#include <benchmark/benchmark.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <dense/Strata_Layers.hpp>
 #include <functional>
 #include <sstream>
 #include <string>

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/info/Strata_Version.hpp>
+
 #include <CLI/CLI.hpp>
 #include <StrataPerf_Harness.hpp>
 #include <StrataPerf_Reporters.hpp>
-#include <core/info/Strata_Version.hpp>
+
 #include <cstdio>
 
 namespace strata::perf {

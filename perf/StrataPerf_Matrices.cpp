@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <StrataPerf_Matrices.hpp>
-#include <algorithm>
-#include <cmath>
+
 #include <core/problems/Strata_Generators.hpp>
 #include <core/problems/Strata_Random.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 

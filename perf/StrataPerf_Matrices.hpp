@@ -3,9 +3,11 @@
 #ifndef STRATAPERF_MATRICES_HPP
 #define STRATAPERF_MATRICES_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Precision.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <StrataPerf_Reporters.hpp>
+
 #include <cstdio>
 #include <cstdlib>
 #include <ostream>

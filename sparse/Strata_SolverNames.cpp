@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <array>
 #include <core/Strata_Errors.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+
+#include <array>
 #include <string>
 #include <utility>
 

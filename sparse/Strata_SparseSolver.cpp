@@ -1,12 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <array>
-#include <chrono>
-#include <cmath>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <optional>
 #include <sparse/Strata_SparseSolver.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
@@ -17,6 +13,13 @@
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 #include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
 #include <sparse/multigrid/Strata_VCycle.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <optional>
 
 namespace strata::sparse {
 namespace {

@@ -3,12 +3,13 @@
 #ifndef STRATA_SPARSE_SPARSE_SOLVER_HPP
 #define STRATA_SPARSE_SPARSE_SOLVER_HPP
 
-#include <cstdint>
-#include <memory>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
+
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

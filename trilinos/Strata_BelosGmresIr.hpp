@@ -3,18 +3,20 @@
 #ifndef STRATA_TRILINOS_BELOS_GMRES_IR_HPP
 #define STRATA_TRILINOS_BELOS_GMRES_IR_HPP
 
+#include <trilinos/Strata_RefinedGmres.hpp>
+#include <trilinos/Strata_TpetraMatrix.hpp>
+
 #include <BelosCustomSolverFactory.hpp>
 #include <BelosLinearProblem.hpp>
 #include <BelosSolverFactory_Tpetra.hpp>
 #include <BelosSolverManager.hpp>
 #include <BelosTpetraAdapter.hpp>
 #include <Tpetra_Operator.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
-#include <trilinos/Strata_RefinedGmres.hpp>
-#include <trilinos/Strata_TpetraMatrix.hpp>
 #include <vector>
 
 namespace strata::trilinos {

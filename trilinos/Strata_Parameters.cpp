@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <trilinos/Strata_Parameters.hpp>
+
+#include <core/Strata_Errors.hpp>
+
 #include <BelosTypes.hpp>
 #include <Teuchos_VerboseObject.hpp>
+
 #include <array>
 #include <cmath>
-#include <core/Strata_Errors.hpp>
 #include <ostream>
 #include <string_view>
-#include <trilinos/Strata_Parameters.hpp>
 #include <utility>
 
 namespace strata::trilinos {

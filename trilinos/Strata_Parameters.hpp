@@ -3,13 +3,15 @@
 #ifndef STRATA_TRILINOS_PARAMETERS_HPP
 #define STRATA_TRILINOS_PARAMETERS_HPP
 
-#include <Teuchos_ParameterList.hpp>
-#include <Teuchos_RCP.hpp>
 #include <core/Strata_Precision.hpp>
-#include <iosfwd>
-#include <optional>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_GaussSeidel.hpp>
+
+#include <Teuchos_ParameterList.hpp>
+#include <Teuchos_RCP.hpp>
+
+#include <iosfwd>
+#include <optional>
 #include <string>
 
 namespace strata::trilinos {

@@ -1,19 +1,23 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <BelosTypes.hpp>
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
-#include <chrono>
-#include <cmath>
+#include <trilinos/Strata_RefinedGmres.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <ostream>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
 #include <sparse/multigrid/Strata_VCycle.hpp>
-#include <trilinos/Strata_RefinedGmres.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <BelosTypes.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ostream>
 
 namespace strata::trilinos {
 namespace {

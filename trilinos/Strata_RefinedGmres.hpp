@@ -3,11 +3,12 @@
 #ifndef STRATA_TRILINOS_REFINED_GMRES_HPP
 #define STRATA_TRILINOS_REFINED_GMRES_HPP
 
-#include <cstdint>
-#include <optional>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <trilinos/Strata_Parameters.hpp>
+
+#include <cstdint>
+#include <optional>
 
 namespace strata::trilinos {
 

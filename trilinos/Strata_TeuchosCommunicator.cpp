@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <trilinos/Strata_TeuchosCommunicator.hpp>
+
+#include <core/Strata_Errors.hpp>
+
 #include <Teuchos_DefaultMpiComm.hpp>
 #include <Teuchos_DefaultSerialComm.hpp>
-#include <core/Strata_Errors.hpp>
-#include <trilinos/Strata_TeuchosCommunicator.hpp>
 
 namespace strata::trilinos {
 

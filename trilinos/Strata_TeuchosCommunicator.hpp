@@ -3,8 +3,9 @@
 #ifndef STRATA_TRILINOS_TEUCHOS_COMMUNICATOR_HPP
 #define STRATA_TRILINOS_TEUCHOS_COMMUNICATOR_HPP
 
-#include <Teuchos_Comm.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
+
+#include <Teuchos_Comm.hpp>
 
 namespace strata::trilinos {
 

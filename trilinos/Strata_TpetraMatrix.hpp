@@ -3,11 +3,14 @@
 #ifndef STRATA_TRILINOS_TPETRA_MATRIX_HPP
 #define STRATA_TRILINOS_TPETRA_MATRIX_HPP
 
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <Tpetra_CrsMatrix.hpp>
-#include <cstdint>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <trilinos/Strata_TeuchosCommunicator.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <Tpetra_CrsMatrix.hpp>
+
+#include <cstdint>
 #include <type_traits>
 #include <vector>
 

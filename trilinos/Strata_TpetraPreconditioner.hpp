@@ -3,10 +3,12 @@
 #ifndef STRATA_TRILINOS_TPETRA_PRECONDITIONER_HPP
 #define STRATA_TRILINOS_TPETRA_PRECONDITIONER_HPP
 
-#include <Tpetra_Operator.hpp>
-#include <string>
 #include <trilinos/Strata_RefinedGmres.hpp>
 #include <trilinos/Strata_TpetraMatrix.hpp>
+
+#include <Tpetra_Operator.hpp>
+
+#include <string>
 
 namespace strata::trilinos {
 

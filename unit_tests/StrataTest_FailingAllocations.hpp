@@ -4,6 +4,7 @@
 #define STRATATEST_FAILING_ALLOCATIONS_HPP
 
 #include <Kokkos_Core.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -4,6 +4,7 @@
 #define STRATATEST_INSTANCE_RECORDER_HPP
 
 #include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <string>
 #include <vector>

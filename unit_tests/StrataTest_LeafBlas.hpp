@@ -3,14 +3,14 @@
 #ifndef STRATATEST_LEAF_BLAS_HPP
 #define STRATATEST_LEAF_BLAS_HPP
 
+#include "StrataTest_Reference.hpp"
+#include "StrataTest_StoredMatrix.hpp"
 #include <core/Strata_Backends.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+
 #include <limits>
 #include <optional>
 #include <ostream>
-
-#include "StrataTest_Reference.hpp"
-#include "StrataTest_StoredMatrix.hpp"
 
 // What the tests of the leaf operations share.
 namespace strata {

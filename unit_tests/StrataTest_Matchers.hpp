@@ -3,11 +3,12 @@
 #ifndef STRATATEST_MATCHERS_HPP
 #define STRATATEST_MATCHERS_HPP
 
+#include <core/Strata_Precision.hpp>
+#include <core/io/Strata_HostMatrix.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <core/Strata_Precision.hpp>
-#include <core/io/Strata_HostMatrix.hpp>
 #include <cstdint>
 #include <exception>
 #include <string>

@@ -3,9 +3,10 @@
 #ifndef STRATATEST_REFERENCE_HPP
 #define STRATATEST_REFERENCE_HPP
 
-#include <cmath>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
+
+#include <cmath>
 #include <cstdint>
 #include <random>
 

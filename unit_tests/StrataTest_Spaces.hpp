@@ -3,10 +3,12 @@
 #ifndef STRATATEST_SPACES_HPP
 #define STRATATEST_SPACES_HPP
 
-#include <gtest/gtest.h>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
+
+#include <gtest/gtest.h>
+
 #include <string>
 #include <tuple>
 

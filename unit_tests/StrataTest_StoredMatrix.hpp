@@ -3,11 +3,13 @@
 #ifndef STRATATEST_STORED_MATRIX_HPP
 #define STRATATEST_STORED_MATRIX_HPP
 
-#include <Kokkos_Core.hpp>
-#include <cmath>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Precision.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <optional>

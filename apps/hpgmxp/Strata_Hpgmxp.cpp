@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/hpgmxp/Strata_Hpgmxp.hpp>
+
 #include <apps/hpgmxp/Strata_HpgmxpReport.hpp>
 #include <apps/shared/Strata_OptionTools.hpp>
 #include <apps/shared/Strata_Progress.hpp>
@@ -11,8 +12,10 @@
 #include <core/io/Strata_Trace.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <iostream>
+
 #include <nlohmann/json.hpp>
+
+#include <iostream>
 #include <optional>
 #include <sstream>
 #include <string>

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/hpgmxp/Strata_HpgmxpOptions.hpp>
+
 #include <apps/shared/Strata_Exit.hpp>
 
 #include <CLI/CLI.hpp>
+
 #include <fstream>
 #include <map>
 #include <string>

@@ -3,8 +3,9 @@
 #ifndef STRATA_APPS_HPGMXP_OPTIONS_HPP
 #define STRATA_APPS_HPGMXP_OPTIONS_HPP
 
-#include <cstdint>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -3,11 +3,13 @@
 #ifndef STRATA_APPS_HPGMXP_REPORT_HPP
 #define STRATA_APPS_HPGMXP_REPORT_HPP
 
-#include <iosfwd>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 

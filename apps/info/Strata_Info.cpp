@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/info/Strata_Info.hpp>
+
 #include <apps/shared/Strata_InfoJson.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveCompare.hpp>
 #include <core/info/Strata_Version.hpp>
 
 #include <Kokkos_Core.hpp>
+
 #include <iostream>
 #include <string>
 #include <vector>

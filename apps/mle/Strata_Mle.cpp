@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/mle/Strata_Mle.hpp>
+
 #include <apps/mle/Strata_MleReport.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Stopwatch.hpp>
@@ -8,12 +9,13 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/io/Strata_TextFile.hpp>
-
-#include <Kokkos_Core.hpp>
-#include <algorithm>
-#include <cmath>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <numeric>
 #include <vector>

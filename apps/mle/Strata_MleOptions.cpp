@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/mle/Strata_MleOptions.hpp>
+
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_OptionTools.hpp>
 
 #include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

@@ -4,11 +4,12 @@
 #define STRATA_APPS_MLE_OPTIONS_HPP
 
 #include <apps/shared/Strata_TileOptions.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Locations.hpp>
 #include <geostat/Strata_Matern.hpp>
+
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

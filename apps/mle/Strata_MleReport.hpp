@@ -5,13 +5,15 @@
 
 #include <apps/mle/Strata_MleOptions.hpp>
 #include <apps/shared/Strata_Exit.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Likelihood.hpp>
-#include <iosfwd>
+
 #include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>

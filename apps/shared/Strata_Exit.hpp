@@ -4,6 +4,7 @@
 #define STRATA_APPS_EXIT_HPP
 
 #include <core/Strata_Errors.hpp>
+
 #include <utility>
 
 namespace strata::apps {

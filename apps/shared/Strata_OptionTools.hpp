@@ -6,6 +6,7 @@
 #include <core/Strata_Errors.hpp>
 
 #include <CLI/CLI.hpp>
+
 #include <limits>
 #include <string>
 

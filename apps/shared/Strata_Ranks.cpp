@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Ranks.hpp>
+
 #include <apps/shared/Strata_Text.hpp>
 #include <core/info/Strata_Version.hpp>
 
 #include <Kokkos_Core.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <functional>

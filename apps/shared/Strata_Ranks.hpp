@@ -4,8 +4,9 @@
 #define STRATA_APPS_RANKS_HPP
 
 #include <apps/shared/Strata_Exit.hpp>
-#include <exception>
 #include <sparse/comm/Strata_Communicator.hpp>
+
+#include <exception>
 #include <string_view>
 #include <utility>
 

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/shared/Strata_Exit.hpp>
-#include <apps/shared/Strata_OptionTools.hpp>
 #include <apps/shared/Strata_TileOptions.hpp>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
+#include <apps/shared/Strata_Exit.hpp>
+#include <apps/shared/Strata_OptionTools.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
 
 namespace strata::apps {
 

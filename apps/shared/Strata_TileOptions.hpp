@@ -4,9 +4,10 @@
 #define STRATA_APPS_TILE_OPTIONS_HPP
 
 #include <core/Strata_Precision.hpp>
+#include <ooc/Strata_PrecisionMap.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <ooc/Strata_PrecisionMap.hpp>
 #include <string>
 #include <vector>
 

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/solve/Strata_OutOfCore.hpp>
+
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Stopwatch.hpp>
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_OutOfCore.hpp>
 #include <apps/solve/Strata_SolveMemory.hpp>
 #include <apps/solve/Strata_SolveOutput.hpp>
 #include <apps/solve/Strata_SolveVectors.hpp>
 #include <core/io/Strata_Trace.hpp>
 
 #include <Kokkos_Core.hpp>
+
 #include <iostream>
 #include <optional>
 #include <utility>

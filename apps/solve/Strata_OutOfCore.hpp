@@ -7,14 +7,16 @@
 #include <apps/solve/Strata_SolveOptions.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
 #include <core/Strata_Precision.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <ooc/Strata_Cholesky.hpp>
 #include <optional>
 #include <string>
 #include <vector>

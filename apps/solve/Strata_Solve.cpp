@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/solve/Strata_Solve.hpp>
+
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Stopwatch.hpp>
-#include <apps/solve/Strata_Solve.hpp>
 #include <apps/solve/Strata_SolveOutput.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
 #include <apps/solve/Strata_SolveReport.hpp>

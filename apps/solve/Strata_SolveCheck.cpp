@@ -3,11 +3,11 @@
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_OptionTools.hpp>
 #include <apps/solve/Strata_SolveOptions.hpp>
+#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/Strata_MatrixMarket.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <core/io/Strata_MatrixFile.hpp>
-#include <core/io/Strata_MatrixMarket.hpp>
 #include <string>
 #include <string_view>
 

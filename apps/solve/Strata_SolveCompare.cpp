@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/shared/Strata_Stopwatch.hpp>
 #include <apps/solve/Strata_SolveCompare.hpp>
+
+#include <apps/shared/Strata_Stopwatch.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>

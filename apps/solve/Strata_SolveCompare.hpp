@@ -6,6 +6,7 @@
 #include <apps/solve/Strata_SolveResult.hpp>
 
 #include <Kokkos_Core.hpp>
+
 #include <string_view>
 
 namespace strata::apps {

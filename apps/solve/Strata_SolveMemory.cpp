@@ -1,18 +1,20 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveMemory.hpp>
+
+#include <apps/shared/Strata_Text.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
-
-#include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
 
 namespace strata::apps {
 

@@ -5,6 +5,7 @@
 
 #include <apps/solve/Strata_SolveOptions.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>

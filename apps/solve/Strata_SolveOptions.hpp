@@ -5,14 +5,15 @@
 
 #include <apps/shared/Strata_TileOptions.hpp>
 #include <core/problems/Strata_Generators.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <dense/Strata_Layers.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <geostat/Strata_Matern.hpp>
-#include <optional>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -10,8 +10,9 @@
 #include <core/io/Strata_Trace.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 
-#include <iostream>
 #include <nlohmann/json.hpp>
+
+#include <iostream>
 #include <optional>
 
 // What `strata solve` writes and says at the end, whether a dense matrix was in memory or in tiles.

@@ -1,20 +1,22 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/solve/Strata_SolveProblem.hpp>
+
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveMemory.hpp>
-#include <apps/solve/Strata_SolveProblem.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_TileSources.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <geostat/Strata_MaternTiles.hpp>
+
 #include <memory>
 #include <numeric>
-#include <ooc/Strata_TileSources.hpp>
 #include <string_view>
 
 namespace strata::apps {

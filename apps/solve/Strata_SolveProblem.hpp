@@ -7,9 +7,10 @@
 #include <apps/solve/Strata_SolveOptions.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <ooc/Strata_TileMatrix.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -4,8 +4,10 @@
 #define STRATA_APPS_SOLVE_REPORT_HPP
 
 #include <apps/solve/Strata_SolveResult.hpp>
-#include <iosfwd>
+
 #include <nlohmann/json.hpp>
+
+#include <iosfwd>
 
 namespace strata::apps {
 

@@ -5,9 +5,10 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
-#include <cstdint>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
+
+#include <cstdint>
 #include <optional>
 #include <string>
 

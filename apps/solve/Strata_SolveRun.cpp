@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/solve/Strata_SolveRun.hpp>
+
 #include <apps/shared/Strata_Stopwatch.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveCompare.hpp>
-#include <apps/solve/Strata_SolveRun.hpp>
 #include <apps/solve/Strata_SolveVectors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Automatic.hpp>
 
 #include <Kokkos_Core.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>

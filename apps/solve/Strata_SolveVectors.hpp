@@ -3,8 +3,10 @@
 #ifndef STRATA_APPS_SOLVE_VECTORS_HPP
 #define STRATA_APPS_SOLVE_VECTORS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <vector>
 

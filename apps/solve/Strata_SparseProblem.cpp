@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/solve/Strata_SparseProblem.hpp>
+
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveMemory.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
-#include <apps/solve/Strata_SparseProblem.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 

@@ -5,9 +5,10 @@
 
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/solve/Strata_SolveOptions.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <sparse/matrix/Strata_HostRows.hpp>
 #include <string>
 #include <vector>
 

@@ -5,13 +5,15 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/solve/Strata_SolveOptions.hpp>
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <sparse/Strata_SparseSolver.hpp>
-#include <sparse/matrix/Strata_HostRows.hpp>
 #include <string>
 
 namespace strata::apps {

@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/solve/Strata_SparseSolve.hpp>
+
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Stopwatch.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SparseProblem.hpp>
 #include <apps/solve/Strata_SparseReport.hpp>
-#include <apps/solve/Strata_SparseSolve.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 #include <core/io/Strata_TextFile.hpp>
 
 #include <Kokkos_Core.hpp>
+
 #include <cmath>
 #include <iostream>
 #include <optional>

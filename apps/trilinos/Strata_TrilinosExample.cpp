@@ -1,9 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Tpetra and Belos with several preconditioners, side by side: how an application that has them takes Strata's.
+#include "Strata_TrilinosMatrices.hpp"
+#include <trilinos/Strata_BelosGmresIr.hpp>
+#include <trilinos/Strata_TpetraPreconditioner.hpp>
+
 #include <CLI/CLI.hpp>
 #include <Ifpack2_Relaxation.hpp>
 #include <Tpetra_Core.hpp>
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -11,11 +17,6 @@
 #include <functional>
 #include <iostream>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <trilinos/Strata_BelosGmresIr.hpp>
-#include <trilinos/Strata_TpetraPreconditioner.hpp>
-
-#include "Strata_TrilinosMatrices.hpp"
 
 namespace {
 

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "Strata_TrilinosMatrices.hpp"
 
+#include <core/Strata_Errors.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+
 #include <MatrixMarket_Tpetra.hpp>
 #include <Tpetra_CrsMatrix.hpp>
+
 #include <algorithm>
-#include <core/Strata_Errors.hpp>
 #include <filesystem>
-#include <sparse/matrix/Strata_ModelProblems.hpp>
 
 namespace strata::apps {
 

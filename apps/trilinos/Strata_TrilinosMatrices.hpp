@@ -5,6 +5,7 @@
 
 #include <Teuchos_Comm.hpp>
 #include <Tpetra_CrsMatrix_fwd.hpp>
+
 #include <cstdint>
 #include <string>
 #include <vector>

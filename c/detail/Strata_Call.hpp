@@ -4,8 +4,8 @@
 #define STRATA_C_CALL_HPP
 
 #include <c/strata.h>
-
 #include <core/Strata_Errors.hpp>
+
 #include <cstdint>
 #include <exception>
 #include <string>

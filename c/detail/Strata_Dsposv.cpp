@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Core.hpp>
 #include <c/detail/Strata_Dsposv.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
 namespace strata::c::detail {

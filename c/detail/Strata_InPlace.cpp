@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
 #include <c/detail/Strata_InPlace.hpp>
+
 #include <core/Strata_Backends.hpp>
 #include <dense/Strata_BlockTree.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
 
 namespace strata::c::detail {
 

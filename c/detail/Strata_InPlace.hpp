@@ -5,6 +5,7 @@
 
 #include <c/detail/Strata_Workbench.hpp>
 #include <core/Strata_MatrixRef.hpp>
+
 #include <cstdint>
 
 namespace strata::c::detail {

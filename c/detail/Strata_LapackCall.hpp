@@ -3,11 +3,11 @@
 #ifndef STRATA_C_LAPACK_CALL_HPP
 #define STRATA_C_LAPACK_CALL_HPP
 
-#include <c/strata.h>
-
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_InPlace.hpp>
 #include <c/detail/Strata_Options.hpp>
+#include <c/strata.h>
+
 #include <cstdint>
 
 namespace strata::c::detail {

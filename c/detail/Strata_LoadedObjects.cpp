@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <c/detail/Strata_LoadedObjects.hpp>
+
 #include <link.h>
 
 #include <algorithm>
 #include <bit>
-#include <c/detail/Strata_LoadedObjects.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <new>

@@ -3,11 +3,13 @@
 #ifndef STRATA_C_OPERAND_HPP
 #define STRATA_C_OPERAND_HPP
 
-#include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <c/detail/Strata_Runtime.hpp>
 #include <c/vendor/Strata_Pointer.hpp>
 #include <core/Strata_MatrixRef.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
 #include <cstdint>
 
 namespace strata::c::detail {

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_Options.hpp>
+
+#include <c/detail/Strata_Call.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -4,10 +4,10 @@
 #define STRATA_C_OPTIONS_HPP
 
 #include <c/strata.h>
+#include <dense/Strata_Cholesky.hpp>
 
 #include <cstdint>
 #include <cstring>
-#include <dense/Strata_Cholesky.hpp>
 #include <optional>
 
 namespace strata::c::detail {

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <c/detail/Strata_Runtime.hpp>
+
+#include <c/detail/Strata_LoadedObjects.hpp>
+
 #include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <c/detail/Strata_LoadedObjects.hpp>
-#include <c/detail/Strata_Runtime.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>

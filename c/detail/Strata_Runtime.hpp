@@ -3,8 +3,10 @@
 #ifndef STRATA_C_RUNTIME_HPP
 #define STRATA_C_RUNTIME_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <exception>
 #include <functional>
 

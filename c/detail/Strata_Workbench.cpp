@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <c/detail/Strata_Workbench.hpp>
+
 #include <exception>
 #include <mutex>
 #include <utility>

@@ -5,6 +5,7 @@
 
 #include <c/detail/Strata_Runtime.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+
 #include <memory>
 
 namespace strata::c::detail {

@@ -3,8 +3,10 @@
 #ifndef STRATA_LARGEST_MAGNITUDE_HPP
 #define STRATA_LARGEST_MAGNITUDE_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <limits>
 #include <string>

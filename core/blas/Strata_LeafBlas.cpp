@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <array>
-#include <core/Strata_Backends.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+
+#include <core/Strata_Backends.hpp>
 #include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/blas/detail/Strata_FormattedProduct.hpp>
 #include <core/blas/detail/Strata_KernelsBlas.hpp>
@@ -18,6 +17,9 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <string>
 

@@ -3,8 +3,10 @@
 #ifndef STRATA_LEAF_BLAS_HPP
 #define STRATA_LEAF_BLAS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>

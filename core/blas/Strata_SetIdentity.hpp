@@ -3,9 +3,11 @@
 #ifndef STRATA_SET_IDENTITY_HPP
 #define STRATA_SET_IDENTITY_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Precision.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <type_traits>
 

@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <KokkosKernels_config.h>
+#include <core/info/Strata_Version.hpp>
 
-#include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <core/Strata_Config.hpp>
 #include <core/blas/vendor/Strata_HostOnednn.hpp>
-#include <core/info/Strata_Version.hpp>
 #include <core/info/detail/Strata_BuildInfo.hpp>
 #include <core/info/detail/Strata_HostInfo.hpp>
 #include <core/info/vendor/Strata_VendorInfo.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+
+#include <KokkosKernels_config.h>
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
 
 // The build type is a bare word, as quotes in definitions do not survive every compiler wrapper.
 #define STRATA_QUOTE_WORD(word) #word

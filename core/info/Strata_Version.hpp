@@ -4,6 +4,7 @@
 #define STRATA_VERSION_HPP
 
 #include <core/Strata_Precision.hpp>
+
 #include <cstddef>
 #include <string>
 #include <vector>

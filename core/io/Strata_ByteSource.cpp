@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/io/Strata_ByteSource.hpp>
+
 #include <core/io/detail/Strata_ScratchFile.hpp>
 
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/Strata_Errors.hpp>
 #include <core/io/Strata_Csv.hpp>
+
+#include <core/Strata_Errors.hpp>
 #include <core/io/Strata_ParseNumber.hpp>
 #include <core/io/detail/Strata_CsvStream.hpp>
 #include <core/io/detail/Strata_LineReader.hpp>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/Strata_Errors.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
+
+#include <core/Strata_Errors.hpp>
 
 #include <unistd.h>
 

@@ -4,6 +4,7 @@
 #define STRATA_HOST_MATRIX_HPP
 
 #include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -1,19 +1,21 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <fcntl.h>
-#include <zlib.h>
+#include <core/io/Strata_MatrixBlocks.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_ByteSource.hpp>
-#include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/detail/Strata_MatrixMarketStream.hpp>
 #include <core/io/detail/Strata_NumberLayout.hpp>
 #include <core/io/detail/Strata_RawSidecar.hpp>
 #include <core/io/detail/Strata_ScratchFile.hpp>
+
+#include <fcntl.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>

@@ -3,8 +3,10 @@
 #ifndef STRATA_MATRIX_BLOCKS_HPP
 #define STRATA_MATRIX_BLOCKS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>

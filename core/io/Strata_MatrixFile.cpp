@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/io/Strata_MatrixFile.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_ByteSource.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
-#include <core/io/Strata_MatrixFile.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/detail/Strata_ColumnsStream.hpp>
+
 #include <filesystem>
 #include <optional>
 #include <string_view>

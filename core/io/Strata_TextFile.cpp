@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/io/Strata_ByteSink.hpp>
 #include <core/io/Strata_TextFile.hpp>
+
+#include <core/io/Strata_ByteSink.hpp>
 
 namespace strata {
 

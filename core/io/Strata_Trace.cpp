@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <cmath>
+#include <core/io/Strata_Trace.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_TextFile.hpp>
-#include <core/io/Strata_Trace.hpp>
-#include <exception>
+
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
 #include <numeric>
 #include <sstream>
 #include <utility>

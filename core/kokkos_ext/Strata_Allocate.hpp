@@ -3,8 +3,10 @@
 #ifndef STRATA_ALLOCATE_HPP
 #define STRATA_ALLOCATE_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <exception>
 #include <new>

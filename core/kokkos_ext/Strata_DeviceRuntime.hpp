@@ -3,8 +3,9 @@
 #ifndef STRATA_DEVICE_RUNTIME_HPP
 #define STRATA_DEVICE_RUNTIME_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
+
+#include <Kokkos_Core.hpp>
 
 // The runtime of the GPU that this Kokkos is built for, CUDA or HIP, by what their names share: a source
 // in a `vendor/` folder that includes it serves both. Without such a GPU there is nothing here.

@@ -4,6 +4,7 @@
 #define STRATA_FOR_EACH_ELEMENT_HPP
 
 #include <Kokkos_Core.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -3,9 +3,11 @@
 #ifndef STRATA_RECORDING_HPP
 #define STRATA_RECORDING_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <exception>
 #include <memory>
 

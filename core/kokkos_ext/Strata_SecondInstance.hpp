@@ -3,8 +3,10 @@
 #ifndef STRATA_SECOND_INSTANCE_HPP
 #define STRATA_SECOND_INSTANCE_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <memory>
 
 // A second instance of a device, and the order of work between two: what Kokkos has no words for.

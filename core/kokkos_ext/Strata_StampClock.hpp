@@ -3,9 +3,11 @@
 #ifndef STRATA_STAMP_CLOCK_HPP
 #define STRATA_STAMP_CLOCK_HPP
 
-#include <Kokkos_Core.hpp>
-#include <chrono>
 #include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <type_traits>

@@ -3,9 +3,11 @@
 #ifndef STRATA_TEAM_HPP
 #define STRATA_TEAM_HPP
 
-#include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <core/Strata_MatrixRef.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>

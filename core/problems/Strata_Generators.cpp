@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/problems/Strata_Generators.hpp>
+
+#include <core/kokkos_ext/detail/Strata_HostThreads.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <core/kokkos_ext/detail/Strata_HostThreads.hpp>
-#include <core/problems/Strata_Generators.hpp>
 #include <functional>
 #include <limits>
 #include <string>

@@ -3,10 +3,12 @@
 #ifndef STRATA_GENERATORS_HPP
 #define STRATA_GENERATORS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <core/problems/Strata_Random.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <string_view>
 #include <vector>

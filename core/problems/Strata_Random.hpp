@@ -4,6 +4,7 @@
 #define STRATA_RANDOM_HPP
 
 #include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
 namespace strata {

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/detail/Strata_BandedCopy.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 

@@ -3,11 +3,13 @@
 #ifndef STRATA_DETAIL_BANDED_COPY_HPP
 #define STRATA_DETAIL_BANDED_COPY_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <dense/Strata_Quantise.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <dense/Strata_Quantise.hpp>
 
 namespace strata::dense::detail {
 

@@ -3,12 +3,13 @@
 #ifndef STRATA_DETAIL_CHOLESKY_STATE_HPP
 #define STRATA_DETAIL_CHOLESKY_STATE_HPP
 
-#include <cstddef>
-#include <cstdint>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 #include <dense/detail/Strata_LowSolve.hpp>
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
+
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>

@@ -3,9 +3,11 @@
 #ifndef STRATA_DETAIL_FACTOR_KERNELS_HPP
 #define STRATA_DETAIL_FACTOR_KERNELS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
 namespace strata::dense::detail {

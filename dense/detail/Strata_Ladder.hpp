@@ -3,11 +3,12 @@
 #ifndef STRATA_DETAIL_LADDER_HPP
 #define STRATA_DETAIL_LADDER_HPP
 
-#include <cmath>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <dense/Strata_Cholesky.hpp>
+
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <dense/Strata_Cholesky.hpp>
 #include <vector>
 
 namespace strata::dense::detail {

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <dense/detail/Strata_LayeredSyrk.hpp>
+
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <cstddef>
 #include <dense/Strata_BlockTree.hpp>
-#include <dense/detail/Strata_LayeredSyrk.hpp>
+
+#include <algorithm>
+#include <cstddef>
 
 namespace strata::dense::detail {
 

@@ -4,10 +4,11 @@
 #define STRATA_DETAIL_LAYERED_SYRK_HPP
 
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <cstdint>
 #include <dense/Strata_Layers.hpp>
 #include <dense/detail/Strata_BandedCopy.hpp>
 #include <dense/detail/Strata_ProductBatch.hpp>
+
+#include <cstdint>
 #include <optional>
 #include <vector>
 

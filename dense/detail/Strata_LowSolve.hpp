@@ -3,15 +3,17 @@
 #ifndef STRATA_DETAIL_LOW_SOLVE_HPP
 #define STRATA_DETAIL_LOW_SOLVE_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Recording.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_ThinSolve.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace strata::dense::detail {

@@ -3,9 +3,10 @@
 #ifndef STRATA_DETAIL_PRODUCT_BATCH_HPP
 #define STRATA_DETAIL_PRODUCT_BATCH_HPP
 
+#include <core/Strata_MatrixRef.hpp>
+
 #include <algorithm>
 #include <array>
-#include <core/Strata_MatrixRef.hpp>
 #include <cstdint>
 #include <utility>
 #include <vector>

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <dense/detail/Strata_ThinSolve.hpp>
+
 #include <core/blas/Strata_Pack.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_BatchedSum.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <dense/detail/Strata_ThinSolve.hpp>
+
+#include <algorithm>
 #include <utility>
 
 namespace strata::dense::detail {

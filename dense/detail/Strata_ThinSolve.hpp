@@ -3,9 +3,11 @@
 #ifndef STRATA_DETAIL_THIN_SOLVE_HPP
 #define STRATA_DETAIL_THIN_SOLVE_HPP
 
-#include <Kokkos_Core.hpp>
-#include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::dense::detail {

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <dense/detail/Strata_TreePotrf.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
-#include <dense/detail/Strata_TreePotrf.hpp>
+
+#include <algorithm>
 
 namespace strata::dense::detail {
 

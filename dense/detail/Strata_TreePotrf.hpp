@@ -3,8 +3,9 @@
 #ifndef STRATA_DETAIL_TREE_POTRF_HPP
 #define STRATA_DETAIL_TREE_POTRF_HPP
 
-#include <cstdint>
 #include <dense/detail/Strata_TreeRecursion.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::dense::detail {

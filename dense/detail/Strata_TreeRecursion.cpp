@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <dense/detail/Strata_TreeRecursion.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Quantise.hpp>
 #include <dense/detail/Strata_ProductBatch.hpp>
-#include <dense/detail/Strata_TreeRecursion.hpp>
+
+#include <algorithm>
 
 namespace strata::dense::detail {
 

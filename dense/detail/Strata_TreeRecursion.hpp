@@ -3,14 +3,16 @@
 #ifndef STRATA_DETAIL_TREE_RECURSION_HPP
 #define STRATA_DETAIL_TREE_RECURSION_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_BandedCopy.hpp>
 #include <dense/detail/Strata_ProductBatch.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace strata::dense::detail {

@@ -3,10 +3,11 @@
 #ifndef STRATA_CONDITION_HPP
 #define STRATA_CONDITION_HPP
 
+#include <dense/refine/Strata_Refinement.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <dense/refine/Strata_Refinement.hpp>
 
 namespace strata::dense {
 

@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
-#include <cmath>
+#include <dense/refine/Strata_LogDeterminant.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_Tridiagonal.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace strata::dense {

@@ -4,6 +4,7 @@
 #define STRATA_LOG_DETERMINANT_HPP
 
 #include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <functional>
 

@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
-#include <cmath>
+#include <dense/refine/Strata_Refinement.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_Convergence.hpp>
 #include <dense/refine/detail/Strata_CorrectionSolvers.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>

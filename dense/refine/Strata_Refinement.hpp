@@ -4,6 +4,7 @@
 #define STRATA_REFINEMENT_HPP
 
 #include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>

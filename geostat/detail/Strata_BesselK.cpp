@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <array>
-#include <boost/math/special_functions/gamma.hpp>
-#include <cmath>
-#include <core/Strata_Errors.hpp>
 #include <geostat/detail/Strata_BesselK.hpp>
+
+#include <core/Strata_Errors.hpp>
+
+#include <boost/math/special_functions/gamma.hpp>
+
+#include <array>
+#include <cmath>
 #include <numbers>
 
 namespace strata::geostat::detail {

@@ -3,10 +3,12 @@
 #ifndef STRATA_MATERN_KERNEL_HPP
 #define STRATA_MATERN_KERNEL_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
-#include <cstdint>
 #include <geostat/detail/Strata_BesselK.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <lapack/detail/Strata_DeviceDriver.hpp>
+
 #include <link.h>
 
 #include <atomic>
 #include <cstddef>
-#include <lapack/detail/Strata_DeviceDriver.hpp>
 #include <string_view>
 
 namespace strata::lapack::detail {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <lapack/detail/Strata_Library.hpp>
+
 #include <dlfcn.h>
 
-#include <lapack/detail/Strata_Library.hpp>
 #include <stdexcept>
 #include <string>
 

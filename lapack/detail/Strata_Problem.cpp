@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <lapack/detail/Strata_Problem.hpp>
+
 #include <c/strata.h>
+#include <lapack/detail/Strata_DeviceDriver.hpp>
+#include <lapack/detail/Strata_Library.hpp>
+#include <lapack/detail/Strata_Settings.hpp>
+#include <lapack/detail/Strata_SystemCall.hpp>
 
 #include <algorithm>
 #include <cctype>
-#include <lapack/detail/Strata_DeviceDriver.hpp>
-#include <lapack/detail/Strata_Library.hpp>
-#include <lapack/detail/Strata_Problem.hpp>
-#include <lapack/detail/Strata_Settings.hpp>
-#include <lapack/detail/Strata_SystemCall.hpp>
 #include <string>
 #include <type_traits>
 

@@ -3,9 +3,10 @@
 #ifndef STRATA_LAPACK_PROBLEM_HPP
 #define STRATA_LAPACK_PROBLEM_HPP
 
-#include <cstdint>
 #include <lapack/detail/Strata_Report.hpp>
 #include <lapack/detail/Strata_System.hpp>
+
+#include <cstdint>
 
 namespace strata::lapack::detail {
 

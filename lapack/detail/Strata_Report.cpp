@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The only part of the library that writes to stderr: a trace that was asked for, and failures
 // that LAPACK's interface has no place for.
+#include <lapack/detail/Strata_Report.hpp>
+
+#include <lapack/detail/Strata_Settings.hpp>
+
 #include <pthread.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -9,8 +13,6 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <lapack/detail/Strata_Report.hpp>
-#include <lapack/detail/Strata_Settings.hpp>
 #include <string>
 
 namespace strata::lapack::detail {

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <lapack/detail/Strata_Settings.hpp>
+
+#include <lapack/detail/Strata_Library.hpp>
+#include <lapack/detail/Strata_Report.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
-#include <lapack/detail/Strata_Library.hpp>
-#include <lapack/detail/Strata_Report.hpp>
-#include <lapack/detail/Strata_Settings.hpp>
 #include <list>
 #include <map>
 #include <mutex>

@@ -3,8 +3,9 @@
 #ifndef STRATA_LAPACK_SETTINGS_HPP
 #define STRATA_LAPACK_SETTINGS_HPP
 
-#include <cstdint>
 #include <lapack/detail/Strata_System.hpp>
+
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>

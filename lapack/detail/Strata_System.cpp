@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <lapack/detail/Strata_System.hpp>
+
 #include <dlfcn.h>
 
-#include <lapack/detail/Strata_System.hpp>
 #include <string_view>
 #include <utility>
 

@@ -3,9 +3,10 @@
 #ifndef STRATA_LAPACK_SYSTEM_HPP
 #define STRATA_LAPACK_SYSTEM_HPP
 
+#include <lapack/detail/Strata_Report.hpp>
+
 #include <array>
 #include <atomic>
-#include <lapack/detail/Strata_Report.hpp>
 #include <string>
 
 namespace strata::lapack::detail {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <lapack/detail/Strata_SystemCall.hpp>
+
 #include <algorithm>
 #include <cstddef>
-#include <lapack/detail/Strata_SystemCall.hpp>
 #include <limits>
 #include <type_traits>
 

@@ -1,17 +1,19 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ooc/detail/Strata_Checkpoint.hpp>
+
+#include <core/Strata_Errors.hpp>
+#include <core/io/Strata_ByteSink.hpp>
+#include <core/io/Strata_ByteSource.hpp>
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <zlib.h>
 
 #include <array>
 #include <charconv>
-#include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ByteSink.hpp>
-#include <core/io/Strata_ByteSource.hpp>
 #include <cstring>
 #include <filesystem>
-#include <ooc/detail/Strata_Checkpoint.hpp>
 
 namespace strata::ooc::detail {
 

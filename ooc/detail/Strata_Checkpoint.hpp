@@ -3,9 +3,10 @@
 #ifndef STRATA_CHECKPOINT_HPP
 #define STRATA_CHECKPOINT_HPP
 
+#include <core/io/Strata_FileDescriptor.hpp>
+
 #include <array>
 #include <condition_variable>
-#include <core/io/Strata_FileDescriptor.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>

@@ -3,18 +3,20 @@
 #ifndef STRATA_DEVICE_MEMORY_HPP
 #define STRATA_DEVICE_MEMORY_HPP
 
-#include <Kokkos_Core.hpp>
-#include <condition_variable>
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <mutex>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_Progress.hpp>
 #include <ooc/detail/Strata_TileCache.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>

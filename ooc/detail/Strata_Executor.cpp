@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <latch>
 #include <ooc/detail/Strata_ExecutorStream.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
+
+#include <algorithm>
+#include <latch>
 #include <string>
 #include <thread>
 

@@ -3,13 +3,14 @@
 #ifndef STRATA_EXECUTOR_HPP
 #define STRATA_EXECUTOR_HPP
 
-#include <atomic>
-#include <memory>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_DeviceMemory.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_VariantRules.hpp>
+
+#include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 

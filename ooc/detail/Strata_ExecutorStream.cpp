@@ -3,6 +3,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_ExecutorOperands.hpp>
+
 #include <optional>
 
 namespace strata::ooc::detail {

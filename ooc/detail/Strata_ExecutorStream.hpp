@@ -4,11 +4,12 @@
 #define STRATA_EXECUTOR_STREAM_HPP
 
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <initializer_list>
-#include <latch>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_StreamTrace.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
+
+#include <initializer_list>
+#include <latch>
 
 namespace strata::ooc::detail {
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/info/Strata_Version.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
+
+#include <core/info/Strata_Version.hpp>
 
 namespace strata::ooc::detail {
 

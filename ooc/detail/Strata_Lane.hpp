@@ -3,15 +3,17 @@
 #ifndef STRATA_LANE_HPP
 #define STRATA_LANE_HPP
 
-#include <Kokkos_Core.hpp>
-#include <atomic>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <ooc/vendor/Strata_DeviceLane.hpp>
+#include <ooc/vendor/Strata_Numa.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <ooc/vendor/Strata_DeviceLane.hpp>
-#include <ooc/vendor/Strata_Numa.hpp>
 #include <type_traits>
 
 namespace strata::ooc::detail {

@@ -5,6 +5,7 @@
 
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
+
 #include <vector>
 
 namespace strata::ooc::detail {

@@ -3,10 +3,11 @@
 #ifndef STRATA_STREAM_TRACE_HPP
 #define STRATA_STREAM_TRACE_HPP
 
-#include <algorithm>
 #include <core/io/Strata_Trace.hpp>
-#include <cstdint>
 #include <ooc/detail/Strata_Lane.hpp>
+
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -3,12 +3,14 @@
 #ifndef STRATA_TILE_FEED_HPP
 #define STRATA_TILE_FEED_HPP
 
-#include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
 #include <vector>
 
 namespace strata::ooc::detail {

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ooc/detail/Strata_TileKernels.hpp>
+
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/Strata_Quantise.hpp>
-#include <ooc/detail/Strata_TileKernels.hpp>
 
 namespace strata::ooc::detail {
 

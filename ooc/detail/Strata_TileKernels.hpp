@@ -3,8 +3,10 @@
 #ifndef STRATA_OOC_TILE_KERNELS_HPP
 #define STRATA_OOC_TILE_KERNELS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 

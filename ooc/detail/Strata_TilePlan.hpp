@@ -3,12 +3,13 @@
 #ifndef STRATA_TILE_PLAN_HPP
 #define STRATA_TILE_PLAN_HPP
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace strata::ooc::detail {

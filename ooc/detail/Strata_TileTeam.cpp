@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <ooc/detail/Strata_TileTeam.hpp>
+
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_TileFeed.hpp>
-#include <ooc/detail/Strata_TileTeam.hpp>
+
+#include <algorithm>
 #include <thread>
 
 namespace strata::ooc::detail {

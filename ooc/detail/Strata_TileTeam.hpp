@@ -3,13 +3,15 @@
 #ifndef STRATA_TILE_TEAM_HPP
 #define STRATA_TILE_TEAM_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <functional>
-#include <memory>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_Progress.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <functional>
+#include <memory>
 #include <vector>
 
 namespace strata::ooc::detail {

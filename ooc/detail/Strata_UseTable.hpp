@@ -3,11 +3,12 @@
 #ifndef STRATA_USE_TABLE_HPP
 #define STRATA_USE_TABLE_HPP
 
+#include <ooc/Strata_Schedule.hpp>
+#include <ooc/detail/Strata_TilePlan.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/detail/Strata_TilePlan.hpp>
 #include <vector>
 
 namespace strata::ooc::detail {

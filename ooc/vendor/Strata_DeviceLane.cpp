@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Core.hpp>
-#include <array>
-#include <atomic>
+#include <ooc/vendor/Strata_DeviceLane.hpp>
+
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_StampClock.hpp>
-#include <ooc/vendor/Strata_DeviceLane.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <array>
+#include <atomic>
 #include <optional>
 #include <unordered_map>
 

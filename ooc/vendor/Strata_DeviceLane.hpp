@@ -4,6 +4,7 @@
 #define STRATA_DEVICE_LANE_HPP
 
 #include <core/io/Strata_Trace.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // One dense and one sparse system with what is installed, and a matrix of Kokkos Kernels'; exit status 0 if all is well.
-#include <KokkosSparse_CrsMatrix.hpp>
-#include <Kokkos_Core.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <iostream>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/Strata_KernelsMatrix.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
+
+#include <KokkosSparse_CrsMatrix.hpp>
+#include <Kokkos_Core.hpp>
+
+#include <iostream>
 
 namespace {
 

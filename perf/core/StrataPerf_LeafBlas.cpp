@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <StrataPerf_Harness.hpp>
-#include <algorithm>
-#include <cmath>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+
+#include <StrataPerf_Harness.hpp>
+
+#include <algorithm>
+#include <cmath>
 
 namespace strata::perf {
 

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <StrataPerf_Harness.hpp>
-#include <cmath>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Quantise.hpp>
+
+#include <StrataPerf_Harness.hpp>
+
+#include <cmath>
 
 namespace strata::perf {
 

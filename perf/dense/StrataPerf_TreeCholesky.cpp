@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <StrataPerf_Harness.hpp>
-#include <algorithm>
-#include <cmath>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
+
+#include <StrataPerf_Harness.hpp>
+
+#include <algorithm>
+#include <cmath>
 
 namespace strata::perf {
 

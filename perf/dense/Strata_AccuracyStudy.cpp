@@ -5,16 +5,18 @@
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
-#include <functional>
 #include <geostat/Strata_Matern.hpp>
 
-#include <CLI/CLI.hpp>
 #include <Kokkos_Core.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 

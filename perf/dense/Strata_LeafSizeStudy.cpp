@@ -7,15 +7,17 @@
 #include <dense/Strata_LeafSizes.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 
-#include <CLI/CLI.hpp>
 #include <Kokkos_Core.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>

@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The out-of-core study: variants, budgets, devices and precisions on Matern matrices (nu = 1/2), as
 // paper B has them, to a table and JSON for perf/figures/paper_b.py.
-#include <CLI/CLI.hpp>
-#include <Kokkos_Core.hpp>
+#include "Strata_OocStudy.hpp"
+
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_TextFile.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <CLI/CLI.hpp>
+
 #include <cstdio>
 #include <string>
-
-#include "Strata_OocStudy.hpp"
 
 namespace {
 

@@ -4,9 +4,11 @@
 #define STRATA_OOC_STUDY_HPP
 
 #include <core/io/Strata_Trace.hpp>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>

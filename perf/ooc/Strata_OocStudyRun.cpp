@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include "Strata_OocStudy.hpp"
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/io/Strata_TextFile.hpp>
@@ -10,7 +10,7 @@
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
-#include "Strata_OocStudy.hpp"
+#include <algorithm>
 
 namespace strata::study {
 

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <StrataPerf_Harness.hpp>
-#include <StrataPerf_KernelsSystem.hpp>
-#include <cmath>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/multigrid/Strata_Multigrid.hpp>
+
+#include <StrataPerf_Harness.hpp>
+#include <StrataPerf_KernelsSystem.hpp>
+
+#include <cmath>
 
 // The kernels of sparse solvers on the 27-point matrix of a cube, and Kokkos Kernels' beside them. Bytes are
 // those that have to be moved once: entries, and vectors without what a cache would save or lose.

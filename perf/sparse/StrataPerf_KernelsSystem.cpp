@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <StrataPerf_KernelsSystem.hpp>
+
 #include <KokkosBlas1_axpby.hpp>
 #include <KokkosBlas1_dot.hpp>
 #include <KokkosBlas1_nrm2.hpp>
 #include <KokkosSparse_gauss_seidel.hpp>
 #include <KokkosSparse_gmres.hpp>
 #include <KokkosSparse_spmv.hpp>
-#include <StrataPerf_KernelsSystem.hpp>
+
 #include <vector>
 
 namespace strata::perf {

@@ -3,11 +3,13 @@
 #ifndef STRATAPERF_KERNELS_SYSTEM_HPP
 #define STRATAPERF_KERNELS_SYSTEM_HPP
 
+#include <sparse/matrix/Strata_HostRows.hpp>
+
 #include <KokkosKernels_Handle.hpp>
 #include <KokkosSparse_CrsMatrix.hpp>
 #include <Kokkos_Core.hpp>
+
 #include <cstdint>
-#include <sparse/matrix/Strata_HostRows.hpp>
 
 namespace strata::perf {
 

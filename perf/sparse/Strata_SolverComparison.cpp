@@ -2,17 +2,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Strata's sparse solver beside solvers of Kokkos Kernels' parts on the same matrices: a table of
 // iterations and seconds, by the clock and of processor time, which a busy machine changes less.
-#include <CLI/CLI.hpp>
-#include <StrataPerf_KernelsSystem.hpp>
-#include <algorithm>
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/problems/Strata_Random.hpp>
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+
+#include <CLI/CLI.hpp>
+#include <StrataPerf_KernelsSystem.hpp>
+
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <sparse/Strata_SparseSolver.hpp>
-#include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <string>
 #include <utility>
 #include <vector>

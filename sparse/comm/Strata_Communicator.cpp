@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/comm/Strata_Communicator.hpp>
+
+#include <core/Strata_Errors.hpp>
+#include <sparse/comm/detail/Strata_Mpi.hpp>
+
 #include <algorithm>
 #include <cmath>
-#include <core/Strata_Errors.hpp>
 #include <exception>
 #include <numeric>
-#include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/comm/detail/Strata_Mpi.hpp>
 #include <string>
 
 namespace strata::sparse {

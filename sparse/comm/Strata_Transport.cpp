@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/comm/Strata_Transport.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/comm/Strata_Transport.hpp>
 #include <sparse/comm/vendor/Strata_DeviceAwareMpi.hpp>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 

@@ -3,8 +3,9 @@
 #ifndef STRATA_SPARSE_TRANSPORT_HPP
 #define STRATA_SPARSE_TRANSPORT_HPP
 
-#include <memory>
 #include <sparse/comm/Strata_Communicator.hpp>
+
+#include <memory>
 #include <string_view>
 
 namespace strata::sparse {

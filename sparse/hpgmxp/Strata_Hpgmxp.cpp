@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <core/kokkos_ext/Strata_Team.hpp>
 #include <limits>
-#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
-#include <sparse/matrix/Strata_MatrixProperties.hpp>
 
 namespace strata::sparse {
 namespace {

@@ -3,13 +3,14 @@
 #ifndef STRATA_SPARSE_HPGMXP_HPP
 #define STRATA_SPARSE_HPGMXP_HPP
 
+#include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
+#include <sparse/krylov/Strata_GmresIr.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
-#include <sparse/krylov/Strata_GmresIr.hpp>
-#include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <string>
 #include <vector>
 

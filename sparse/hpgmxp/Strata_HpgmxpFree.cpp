@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <chrono>
+#include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
 #include <sparse/multigrid/Strata_VCycle.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <chrono>
 
 namespace strata::sparse {
 

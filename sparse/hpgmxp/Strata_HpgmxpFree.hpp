@@ -3,8 +3,9 @@
 #ifndef STRATA_SPARSE_HPGMXP_FREE_HPP
 #define STRATA_SPARSE_HPGMXP_FREE_HPP
 
-#include <cstdint>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::sparse {

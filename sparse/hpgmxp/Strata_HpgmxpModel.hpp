@@ -3,10 +3,11 @@
 #ifndef STRATA_SPARSE_HPGMXP_MODEL_HPP
 #define STRATA_SPARSE_HPGMXP_MODEL_HPP
 
+#include <sparse/trace/Strata_MotifTimes.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <sparse/trace/Strata_MotifTimes.hpp>
 #include <vector>
 
 // The operations that the benchmark's two public codes credit, and the least memory traffic of

@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/krylov/Strata_ConjugateGradients.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
+
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <span>
-#include <sparse/krylov/Strata_ConjugateGradients.hpp>
-#include <sparse/krylov/Strata_KrylovBasis.hpp>
 
 namespace strata::sparse {
 namespace {

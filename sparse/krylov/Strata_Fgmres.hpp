@@ -3,12 +3,13 @@
 #ifndef STRATA_SPARSE_FGMRES_HPP
 #define STRATA_SPARSE_FGMRES_HPP
 
-#include <cstdint>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
+
+#include <cstdint>
 
 namespace strata::sparse {
 

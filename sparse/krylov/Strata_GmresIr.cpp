@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <cmath>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/krylov/detail/Strata_Givens.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <cmath>
 
 namespace strata::sparse {
 

@@ -4,7 +4,6 @@
 #define STRATA_SPARSE_GMRES_IR_HPP
 
 #include <core/kokkos_ext/Strata_Recording.hpp>
-#include <cstdint>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
@@ -12,6 +11,8 @@
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/multigrid/Strata_Multigrid.hpp>
 #include <sparse/trace/Strata_MotifTimes.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::sparse {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
 

@@ -1,16 +1,19 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
-#include <cmath>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
+
 #include <core/Strata_Float.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <span>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
-#include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/detail/Strata_KrylovPass.hpp>
 #include <sparse/matrix/detail/Strata_Allocate.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
 #include <string>
 #include <type_traits>
 

@@ -3,14 +3,16 @@
 #ifndef STRATA_SPARSE_KRYLOV_BASIS_HPP
 #define STRATA_SPARSE_KRYLOV_BASIS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_Errors.hpp>
-#include <cstdint>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/comm/Strata_Transport.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
 #include <type_traits>
 #include <vector>
 

@@ -3,10 +3,11 @@
 #ifndef STRATA_SPARSE_PRECONDITIONER_HPP
 #define STRATA_SPARSE_PRECONDITIONER_HPP
 
-#include <concepts>
-#include <memory>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
 #include <sparse/trace/Strata_MotifTimes.hpp>
+
+#include <concepts>
+#include <memory>
 #include <type_traits>
 #include <utility>
 

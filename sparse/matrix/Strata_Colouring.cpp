@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <sparse/matrix/Strata_Colouring.hpp>
+
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/problems/Strata_Random.hpp>
-#include <sparse/matrix/Strata_Colouring.hpp>
 #include <sparse/matrix/Strata_EllAssembly.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 namespace strata::sparse {
 namespace {

@@ -3,8 +3,9 @@
 #ifndef STRATA_SPARSE_COLOURING_HPP
 #define STRATA_SPARSE_COLOURING_HPP
 
-#include <cstdint>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::sparse {

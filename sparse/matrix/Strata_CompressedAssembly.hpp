@@ -3,11 +3,12 @@
 #ifndef STRATA_SPARSE_COMPRESSED_ASSEMBLY_HPP
 #define STRATA_SPARSE_COMPRESSED_ASSEMBLY_HPP
 
-#include <Kokkos_Core.hpp>
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <sparse/matrix/Strata_CompressedMatrix.hpp>
 #include <sparse/matrix/Strata_EllAssembly.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 namespace strata::sparse {
 namespace detail {

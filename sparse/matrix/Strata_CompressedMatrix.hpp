@@ -3,9 +3,11 @@
 #ifndef STRATA_SPARSE_COMPRESSED_MATRIX_HPP
 #define STRATA_SPARSE_COMPRESSED_MATRIX_HPP
 
-#include <Kokkos_Core.hpp>
-#include <cstdint>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
 
 namespace strata::sparse {
 

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <limits>
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
+
+#include <algorithm>
+#include <limits>
 #include <type_traits>
 
 namespace strata::sparse {

@@ -4,16 +4,17 @@
 #define STRATA_SPARSE_DISTRIBUTED_MATRIX_HPP
 
 #include <core/Strata_Precision.hpp>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/matrix/Strata_CompressedAssembly.hpp>
 #include <sparse/matrix/Strata_GaussSeidel.hpp>
 #include <sparse/matrix/Strata_Halo.hpp>
 #include <sparse/matrix/Strata_SweepOrder.hpp>
 #include <sparse/matrix/detail/Strata_LocalRows.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 

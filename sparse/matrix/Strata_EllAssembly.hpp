@@ -3,14 +3,16 @@
 #ifndef STRATA_SPARSE_ELL_ASSEMBLY_HPP
 #define STRATA_SPARSE_ELL_ASSEMBLY_HPP
 
-#include <Kokkos_Core.hpp>
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
-#include <cstdint>
-#include <limits>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
 #include <sparse/matrix/detail/Strata_Allocate.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <cstdint>
+#include <limits>
 
 namespace strata::sparse {
 

@@ -4,9 +4,10 @@
 #define STRATA_SPARSE_ELL_KERNELS_HPP
 
 #include <core/Strata_Precision.hpp>
-#include <cstdint>
 #include <sparse/matrix/Strata_CompressedMatrix.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
+
+#include <cstdint>
 #include <type_traits>
 
 namespace strata::sparse {

@@ -3,8 +3,10 @@
 #ifndef STRATA_SPARSE_ELL_MATRIX_HPP
 #define STRATA_SPARSE_ELL_MATRIX_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Float.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <limits>
 

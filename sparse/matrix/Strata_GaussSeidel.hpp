@@ -3,10 +3,12 @@
 #ifndef STRATA_SPARSE_GAUSS_SEIDEL_HPP
 #define STRATA_SPARSE_GAUSS_SEIDEL_HPP
 
-#include <Kokkos_Core.hpp>
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/matrix/Strata_EllKernels.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <vector>
 
 namespace strata::sparse {

@@ -1,17 +1,19 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <sparse/matrix/Strata_Halo.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <limits>
-#include <numeric>
 #include <sparse/comm/detail/Strata_Mpi.hpp>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
-#include <sparse/matrix/Strata_Halo.hpp>
 #include <sparse/matrix/detail/Strata_Allocate.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
 
 namespace strata::sparse {
 

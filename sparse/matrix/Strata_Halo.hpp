@@ -3,13 +3,14 @@
 #ifndef STRATA_SPARSE_HALO_HPP
 #define STRATA_SPARSE_HALO_HPP
 
-#include <cstdint>
-#include <memory>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/comm/Strata_HaloPattern.hpp>
 #include <sparse/comm/Strata_Transport.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
 #include <sparse/trace/Strata_WorkTrace.hpp>
+
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace strata::sparse {

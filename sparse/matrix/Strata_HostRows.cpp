@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <numeric>
 #include <sparse/matrix/Strata_HostRows.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
+#include <numeric>
 
 namespace strata::sparse {
 namespace {

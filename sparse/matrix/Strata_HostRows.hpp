@@ -3,8 +3,9 @@
 #ifndef STRATA_SPARSE_HOST_ROWS_HPP
 #define STRATA_SPARSE_HOST_ROWS_HPP
 
-#include <cstdint>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
+
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -3,10 +3,11 @@
 #ifndef STRATA_SPARSE_KERNELS_MATRIX_HPP
 #define STRATA_SPARSE_KERNELS_MATRIX_HPP
 
-#include <cstdint>
-#include <limits>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
+
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>

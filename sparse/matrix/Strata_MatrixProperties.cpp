@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/problems/Strata_Random.hpp>
+
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <core/problems/Strata_Random.hpp>
 #include <limits>
 #include <span>
-#include <sparse/matrix/Strata_MatrixProperties.hpp>
 
 namespace strata::sparse {
 namespace {

@@ -3,8 +3,9 @@
 #ifndef STRATA_SPARSE_MATRIX_PROPERTIES_HPP
 #define STRATA_SPARSE_MATRIX_PROPERTIES_HPP
 
-#include <cstdint>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
+
+#include <cstdint>
 
 namespace strata::sparse {
 

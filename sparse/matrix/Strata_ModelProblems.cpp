@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+
+#include <core/Strata_Errors.hpp>
+#include <core/problems/Strata_Random.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <core/Strata_Errors.hpp>
-#include <core/problems/Strata_Random.hpp>
-#include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <string>
 #include <utility>
 

@@ -3,8 +3,9 @@
 #ifndef STRATA_SPARSE_MODEL_PROBLEMS_HPP
 #define STRATA_SPARSE_MODEL_PROBLEMS_HPP
 
-#include <cstdint>
 #include <sparse/matrix/Strata_HostRows.hpp>
+
+#include <cstdint>
 #include <string_view>
 
 namespace strata::sparse {

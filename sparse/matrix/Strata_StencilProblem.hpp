@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_STENCIL_PROBLEM_HPP
 
 #include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
 namespace strata::sparse {

@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <Kokkos_Sort.hpp>
-#include <algorithm>
+#include <sparse/matrix/Strata_SweepOrder.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <numeric>
-#include <sparse/matrix/Strata_SweepOrder.hpp>
 #include <sparse/matrix/detail/Strata_Allocate.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <Kokkos_Sort.hpp>
+
+#include <algorithm>
+#include <numeric>
 
 namespace strata::sparse {
 namespace {

@@ -3,10 +3,11 @@
 #ifndef STRATA_SPARSE_SWEEP_ORDER_HPP
 #define STRATA_SPARSE_SWEEP_ORDER_HPP
 
-#include <cstdint>
-#include <limits>
 #include <sparse/matrix/Strata_Colouring.hpp>
 #include <sparse/matrix/Strata_EllKernels.hpp>
+
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace strata::sparse {

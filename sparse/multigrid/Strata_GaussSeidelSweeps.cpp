@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/detail/Strata_DiagonalScales.hpp>
-#include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 namespace strata::sparse {
 

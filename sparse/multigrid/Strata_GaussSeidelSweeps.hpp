@@ -3,9 +3,10 @@
 #ifndef STRATA_SPARSE_GAUSS_SEIDEL_SWEEPS_HPP
 #define STRATA_SPARSE_GAUSS_SEIDEL_SWEEPS_HPP
 
-#include <cstdint>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/trace/Strata_MotifTimes.hpp>
+
+#include <cstdint>
 
 namespace strata::sparse {
 

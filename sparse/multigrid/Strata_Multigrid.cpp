@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
+#include <sparse/multigrid/Strata_Multigrid.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/multigrid/Strata_Multigrid.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
 #include <string>
 
 namespace strata::sparse {

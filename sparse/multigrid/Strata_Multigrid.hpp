@@ -4,10 +4,11 @@
 #define STRATA_SPARSE_MULTIGRID_HPP
 
 #include <core/kokkos_ext/Strata_Recording.hpp>
-#include <cstdint>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
 #include <sparse/trace/Strata_MotifTimes.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::sparse {

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
+#include <sparse/multigrid/Strata_Transfer.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
-#include <sparse/multigrid/Strata_Transfer.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
 
 namespace strata::sparse {
 namespace {

@@ -3,8 +3,9 @@
 #ifndef STRATA_SPARSE_TRANSFER_HPP
 #define STRATA_SPARSE_TRANSFER_HPP
 
-#include <cstdint>
 #include <sparse/matrix/Strata_HostRows.hpp>
+
+#include <cstdint>
 #include <variant>
 
 namespace strata::sparse {

@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
-#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/multigrid/detail/Strata_Aggregation.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
 #include <utility>
 
 namespace strata::sparse {

@@ -3,8 +3,9 @@
 #ifndef STRATA_SPARSE_TRANSFER_HIERARCHY_HPP
 #define STRATA_SPARSE_TRANSFER_HIERARCHY_HPP
 
-#include <cstdint>
 #include <sparse/multigrid/Strata_Transfer.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::sparse {

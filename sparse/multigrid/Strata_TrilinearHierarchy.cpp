@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <algorithm>
+#include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
-#include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
 #include <utility>
 #include <vector>
 

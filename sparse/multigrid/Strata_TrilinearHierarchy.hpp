@@ -3,9 +3,10 @@
 #ifndef STRATA_SPARSE_TRILINEAR_HIERARCHY_HPP
 #define STRATA_SPARSE_TRILINEAR_HIERARCHY_HPP
 
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
+
 #include <array>
 #include <cstdint>
-#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 namespace strata::sparse {
 

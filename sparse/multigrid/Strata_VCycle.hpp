@@ -3,10 +3,11 @@
 #ifndef STRATA_SPARSE_V_CYCLE_HPP
 #define STRATA_SPARSE_V_CYCLE_HPP
 
-#include <cstdint>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
 #include <sparse/trace/Strata_MotifTimes.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::sparse {

@@ -3,12 +3,13 @@
 #ifndef STRATA_SPARSE_WORK_TRACE_HPP
 #define STRATA_SPARSE_WORK_TRACE_HPP
 
-#include <chrono>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_StampClock.hpp>
-#include <memory>
 #include <sparse/comm/Strata_Communicator.hpp>
+
+#include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

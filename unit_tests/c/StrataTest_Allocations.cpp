@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Each allocation fails once: the status for memory or the best result, and afterwards all works.
+#include <c/StrataTest_Systems.hpp>
+
+#include <StrataTest_FailingAllocations.hpp>
 #include <gtest/gtest.h>
 #include <strata.h>
 
-#include <StrataTest_FailingAllocations.hpp>
-#include <c/StrataTest_Systems.hpp>
 #include <cmath>
 #include <string>
 #include <vector>

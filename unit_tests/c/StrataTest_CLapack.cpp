@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // LAPACK's operations in strata.h.
+#include <c/StrataTest_Systems.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <gtest/gtest.h>
 #include <strata.h>
 
-#include <Kokkos_Core.hpp>
-#include <c/StrataTest_Systems.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>

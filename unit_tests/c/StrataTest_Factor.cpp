@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The handle of strata.h.
+#include <c/StrataTest_Systems.hpp>
+
 #include <gtest/gtest.h>
 #include <strata.h>
 
-#include <c/StrataTest_Systems.hpp>
 #include <cmath>
 #include <limits>
 #include <memory>

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs that use Kokkos themselves, and static objects: what outlives what. One scenario a process.
+#include <StrataTest_Life.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <strata.h>
 #include <unistd.h>
 
-#include <Kokkos_Core.hpp>
-#include <StrataTest_Life.hpp>
 #include <cstdint>
 #include <string>
 #include <thread>

@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What the C interface is to the process: statuses, threads, memory, forks, Kokkos.
+#include <c/StrataTest_Systems.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <StrataTest_Child.hpp>
 #include <gtest/gtest.h>
 #include <strata.h>
 
-#include <Kokkos_Core.hpp>
-#include <StrataTest_Child.hpp>
 #include <algorithm>
 #include <array>
-#include <c/StrataTest_Systems.hpp>
 #include <cfenv>
 #include <clocale>
 #include <cmath>

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Spaces.hpp"
 #include <core/Strata_Float.hpp>
 #include <core/Strata_Precision.hpp>
 
@@ -10,8 +11,6 @@
 #include <limits>
 #include <string>
 #include <vector>
-
-#include "StrataTest_Spaces.hpp"
 
 namespace {
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // cholesky, solve and log_determinant of random systems, easy ones and hostile ones, against long double.
+#include "StrataFuzz_Dense.hpp"
 #include <dense/Strata_Cholesky.hpp>
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "StrataFuzz_Dense.hpp"
 
 namespace {
 

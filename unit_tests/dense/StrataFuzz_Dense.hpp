@@ -3,20 +3,21 @@
 #ifndef STRATAFUZZ_DENSE_HPP
 #define STRATAFUZZ_DENSE_HPP
 
-#include <Kokkos_Core.hpp>
-#include <cmath>
+#include "StrataTest_Fuzz.hpp"
 #include <core/Strata_Float.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_Layers.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <dense/Strata_BlockTree.hpp>
-#include <dense/Strata_Layers.hpp>
 #include <limits>
 #include <string>
 #include <vector>
-
-#include "StrataTest_Fuzz.hpp"
 
 // Matrices of fuzzers: stored in any of the ways that a caller may, filled on the host.
 namespace strata::test {

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // tree_trsm and tree_syrk over all arguments, held to an error bound of each element in long double.
+#include "StrataFuzz_Dense.hpp"
 #include <dense/Strata_TreeCholesky.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <tuple>
-
-#include "StrataFuzz_Dense.hpp"
 
 namespace {
 

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <dense/Strata_Quantise.hpp>
 #include <dense/detail/Strata_BandedCopy.hpp>
 
-#include "StrataTest_Dense.hpp"
-#include "StrataTest_Spaces.hpp"
+#include <gtest/gtest.h>
 
 namespace strata::test {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <core/info/Strata_Version.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Quantise.hpp>
 
-#include <string>
+#include <gtest/gtest.h>
 
-#include "StrataTest_Dense.hpp"
-#include "StrataTest_Spaces.hpp"
+#include <string>
 
 namespace {
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 
-#include <string>
+#include <gtest/gtest.h>
 
-#include "StrataTest_Dense.hpp"
-#include "StrataTest_Spaces.hpp"
+#include <string>
 
 namespace {
 

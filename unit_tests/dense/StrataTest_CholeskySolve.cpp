@@ -1,7 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_FailingAllocations.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <dense/Strata_Cholesky.hpp>
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +14,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "StrataTest_Dense.hpp"
-#include "StrataTest_FailingAllocations.hpp"
-#include "StrataTest_Spaces.hpp"
 
 // What becomes of X, of the factor and of the report when a solve meets obstacles.
 

@@ -3,10 +3,12 @@
 #ifndef STRATATEST_DENSE_HPP
 #define STRATATEST_DENSE_HPP
 
+#include <core/problems/Strata_Generators.hpp>
+
 #include <Kokkos_Core.hpp>
+
 #include <algorithm>
 #include <cmath>
-#include <core/problems/Strata_Generators.hpp>
 #include <cstdint>
 #include <limits>
 #include <random>

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers in tf32 and fp16_split: stored as fp32, with the error of their products.
-#include <gtest/gtest.h>
-
-#include <array>
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <core/Strata_Backends.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <geostat/Strata_Matern.hpp>
-#include <vector>
 
-#include "StrataTest_Dense.hpp"
-#include "StrataTest_Spaces.hpp"
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
 
 namespace strata::test {
 namespace {

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The instance rule of the whole dense pipeline, seen from outside.
-#include <gtest/gtest.h>
-
+#include "StrataTest_InstanceRecorder.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 
-#include "StrataTest_InstanceRecorder.hpp"
-#include "StrataTest_Spaces.hpp"
+#include <gtest/gtest.h>
 
 namespace {
 

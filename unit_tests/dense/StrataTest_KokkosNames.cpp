@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <KokkosBlas3_gemm.hpp>
-#include <KokkosBlas3_trsm.hpp>
-#include <dense/Strata_KokkosNames.hpp>
-
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <dense/Strata_KokkosNames.hpp>
+
+#include <KokkosBlas3_gemm.hpp>
+#include <KokkosBlas3_trsm.hpp>
+
+#include <gtest/gtest.h>
 
 // The same arguments to KokkosBlas' function and to Strata's give the same result.
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // tree_syrk beyond one leaf's cut and one batch; small shapes are in StrataTest_TreeCholesky.
-#include <gtest/gtest.h>
-
-#include <dense/Strata_TreeCholesky.hpp>
-#include <vector>
-
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <dense/Strata_TreeCholesky.hpp>
+
+#include <gtest/gtest.h>
+
+#include <vector>
 
 namespace strata::test {
 namespace {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
 #include <dense/Strata_Layers.hpp>
+
+#include <gtest/gtest.h>
 
 namespace {
 

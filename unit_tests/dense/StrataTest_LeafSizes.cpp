@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
+#include "StrataTest_Spaces.hpp"
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
 
-#include "StrataTest_Spaces.hpp"
+#include <gtest/gtest.h>
 
 namespace strata::test {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The factorisation panel by panel, leaves solved by substitution and by their inverses.
-#include <gtest/gtest.h>
-#include <dense/Strata_TreeCholesky.hpp>
-
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <dense/Strata_TreeCholesky.hpp>
+
+#include <gtest/gtest.h>
 
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

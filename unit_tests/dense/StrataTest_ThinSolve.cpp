@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_LowSolve.hpp>
 #include <dense/detail/Strata_ThinSolve.hpp>
-#include <vector>
 
-#include "StrataTest_Dense.hpp"
-#include "StrataTest_Spaces.hpp"
+#include <gtest/gtest.h>
+
+#include <vector>
 
 namespace strata::test {
 namespace {

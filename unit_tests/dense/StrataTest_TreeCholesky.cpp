@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <dense/Strata_TreeCholesky.hpp>
+
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <string>
-
-#include "StrataTest_Dense.hpp"
-#include "StrataTest_Spaces.hpp"
 
 namespace {
 

@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-#include <Kokkos_Core.hpp>
+#include "StrataTest_Spaces.hpp"
 #include <core/Strata_Errors.hpp>
 #include <geostat/detail/Strata_BesselK.hpp>
 
+#include <Kokkos_Core.hpp>
+
 #include <boost/math/special_functions/bessel.hpp>
 #include <boost/multiprecision/cpp_dec_float.hpp>
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 #include <vector>
-
-#include "StrataTest_Spaces.hpp"
 
 namespace {
 

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
+#include "StrataTest_Field.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-
-#include "StrataTest_Field.hpp"
-#include "StrataTest_Spaces.hpp"
 
 namespace {
 

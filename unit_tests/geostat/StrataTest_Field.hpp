@@ -3,9 +3,10 @@
 #ifndef STRATATEST_FIELD_HPP
 #define STRATATEST_FIELD_HPP
 
+#include <geostat/Strata_Matern.hpp>
+
 #include <cmath>
 #include <cstdint>
-#include <geostat/Strata_Matern.hpp>
 #include <numbers>
 #include <vector>
 

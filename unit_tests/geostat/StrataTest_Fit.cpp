@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-#include <geostat/Strata_Fit.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
-
-#include <cmath>
-
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
 
 namespace {
 

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-#include <geostat/Strata_Divergence.hpp>
-#include <geostat/Strata_Likelihood.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
-
-#include <cmath>
-#include <numeric>
-
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <geostat/Strata_Divergence.hpp>
+#include <geostat/Strata_Likelihood.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
 
 namespace {
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
 #include <core/Strata_Errors.hpp>
 #include <geostat/Strata_Locations.hpp>
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
+#include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_Matern.hpp>
+
+#include <boost/math/special_functions/bessel.hpp>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <boost/math/special_functions/bessel.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
-
-#include "StrataTest_Spaces.hpp"
 
 namespace {
 

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The drop-in, linked directly: LAPACK's symbols, XERBLA, settings and counts.
+#include <c/StrataTest_Systems.hpp>
+
 #include <gtest/gtest.h>
 #include <strata.h>
 #include <unistd.h>
 
-#include <c/StrataTest_Systems.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs that use Kokkos themselves and call LAPACK before, while and after it runs; static objects. One
 // scenario a process.
-#include <strata.h>
+#include <StrataTest_Life.hpp>
 
 #include <Kokkos_Core.hpp>
+
 #include <StrataTest_Child.hpp>
-#include <StrataTest_Life.hpp>
+#include <strata.h>
+
 #include <cmath>
 #include <cstdint>
 #include <string>

@@ -3,6 +3,7 @@
 // Breaks the label rule or the instance rule, as its argument says: the test of strata.meta.labels.
 #include <Kokkos_Core.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <string>
 
 namespace {

@@ -1,6 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What is taken up from a folder, and what is refused.
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "ooc/StrataTest_PlainTiles.hpp"
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/detail/Strata_Checkpoint.hpp>
+#include <ooc/detail/Strata_Executor.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,17 +18,10 @@
 #include <fstream>
 #include <functional>
 #include <limits>
-#include <ooc/Strata_Cholesky.hpp>
-#include <ooc/detail/Strata_Checkpoint.hpp>
-#include <ooc/detail/Strata_Executor.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "ooc/StrataTest_PlainTiles.hpp"
 
 namespace {
 

@@ -1,22 +1,22 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What surrounds the factorisation: budgets, errors that end all streams, bytes counted, traces.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <ooc/Strata_Cholesky.hpp>
-#include <ooc/detail/Strata_Lane.hpp>
-#include <set>
-#include <sstream>
-#include <stdexcept>
-#include <thread>
-
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/detail/Strata_Lane.hpp>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <map>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
 
 namespace {
 

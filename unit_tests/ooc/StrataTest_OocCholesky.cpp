@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <geostat/Strata_MaternTiles.hpp>
-#include <limits>
-#include <ooc/Strata_Cholesky.hpp>
-
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
+#include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
 
 namespace {
 

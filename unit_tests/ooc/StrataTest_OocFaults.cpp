@@ -2,23 +2,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that can't be had and kernels that fail, wherever that is: an error with its cause, all threads
 // ended, and objects that work or refuse in words.
+#include "StrataTest_FailingAllocations.hpp"
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "ooc/StrataTest_PlainTiles.hpp"
+#include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
-#include <geostat/Strata_MaternTiles.hpp>
 #include <new>
-#include <ooc/Strata_Cholesky.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-
-#include "StrataTest_FailingAllocations.hpp"
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "ooc/StrataTest_PlainTiles.hpp"
 
 namespace {
 

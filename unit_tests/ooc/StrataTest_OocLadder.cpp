@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What follows a breakdown that only the rounding of tiles has caused.
-#include <gtest/gtest.h>
-
-#include <filesystem>
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "ooc/StrataTest_PlainTiles.hpp"
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/detail/Strata_MapLadder.hpp>
 
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "ooc/StrataTest_PlainTiles.hpp"
+#include <gtest/gtest.h>
+
+#include <filesystem>
 
 namespace {
 

@@ -3,16 +3,16 @@
 #ifndef STRATATEST_PLAIN_TILES_HPP
 #define STRATATEST_PLAIN_TILES_HPP
 
+#include "ooc/StrataTest_Tiles.hpp"
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <dense/Strata_Quantise.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
+
 #include <algorithm>
 #include <cmath>
-#include <core/blas/Strata_LeafBlas.hpp>
 #include <cstring>
-#include <dense/Strata_Quantise.hpp>
 #include <memory>
-#include <ooc/Strata_TileMatrix.hpp>
 #include <vector>
-
-#include "ooc/StrataTest_Tiles.hpp"
 
 // The oracle: a tile factorisation that has everything in memory and does one thing after another.
 namespace strata::test {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Matchers.hpp"
+#include <core/Strata_Errors.hpp>
+#include <ooc/Strata_PrecisionMap.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <core/Strata_Errors.hpp>
-#include <ooc/Strata_PrecisionMap.hpp>
 #include <string>
-
-#include "StrataTest_Matchers.hpp"
 
 namespace {
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <algorithm>
+#include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <ooc/Strata_Schedule.hpp>
 
-#include "StrataTest_Matchers.hpp"
+#include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace {
 

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
+#include "StrataTest_Matchers.hpp"
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
-#include "StrataTest_Matchers.hpp"
+#include <gtest/gtest.h>
 
 namespace {
 

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ooc/detail/Strata_TileCache.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
-#include <ooc/detail/Strata_TileCache.hpp>
 #include <random>
 #include <vector>
 

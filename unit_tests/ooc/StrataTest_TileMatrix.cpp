@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "ooc/StrataTest_Tiles.hpp"
+#include <core/problems/Strata_Generators.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/vendor/Strata_Numa.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <core/problems/Strata_Generators.hpp>
-#include <geostat/Strata_MaternTiles.hpp>
 #include <limits>
 #include <map>
-#include <ooc/Strata_TileMatrix.hpp>
-#include <ooc/vendor/Strata_Numa.hpp>
-
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "ooc/StrataTest_Tiles.hpp"
 
 namespace {
 

@@ -1,23 +1,23 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "ooc/StrataTest_PlainTiles.hpp"
+#include <core/io/Strata_MatrixMarket.hpp>
+#include <core/io/Strata_Npy.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_TileSources.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <core/io/Strata_MatrixMarket.hpp>
-#include <core/io/Strata_Npy.hpp>
 #include <filesystem>
-#include <geostat/Strata_MaternTiles.hpp>
 #include <memory>
-#include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileSources.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
-
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "ooc/StrataTest_PlainTiles.hpp"
 
 namespace {
 

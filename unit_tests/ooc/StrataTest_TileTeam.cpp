@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Substitutions and residuals on several devices.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <geostat/Strata_MaternTiles.hpp>
-#include <mutex>
-#include <ooc/Strata_Cholesky.hpp>
-#include <set>
-#include <thread>
-
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
+#include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+#include <set>
+#include <thread>
 
 namespace {
 

@@ -3,14 +3,16 @@
 #ifndef STRATATEST_TILES_HPP
 #define STRATATEST_TILES_HPP
 
-#include <Kokkos_Core.hpp>
-#include <cmath>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/problems/Strata_Generators.hpp>
-#include <cstdint>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
+#include <cstdint>
 #include <type_traits>
 
 namespace strata::test {

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ooc/Strata_Schedule.hpp>
+#include <ooc/detail/Strata_TilePlan.hpp>
+#include <ooc/detail/Strata_UseTable.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/detail/Strata_TilePlan.hpp>
-#include <ooc/detail/Strata_UseTable.hpp>
 #include <random>
 #include <vector>
 

@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Core.hpp>
-#include <algorithm>
-#include <cmath>
+#include "StrataTest_Fuzz.hpp"
 #include <core/Strata_Config.hpp>
-#include <cstdint>
-#include <optional>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
-
-#include "StrataTest_Fuzz.hpp"
 
 // Small sparse systems of all kinds on 1 to 4 ranks, against elimination with complete pivoting in long double: no
 // "converged" that is none, no number in the report that is not so, no x worse than the guess, the same on all ranks.

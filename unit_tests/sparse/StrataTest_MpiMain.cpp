@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-#include <mpi.h>
+#include "StrataTest_Ranks.hpp"
 
 #include <Kokkos_Core.hpp>
 
-#include "StrataTest_Ranks.hpp"
+#include <gtest/gtest.h>
+#include <mpi.h>
 
 strata::sparse::Communicator strata::test::test_ranks() {
   return sparse::Communicator(MPI_COMM_WORLD);

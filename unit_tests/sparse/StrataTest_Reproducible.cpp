@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
+#include "StrataTest_Ranks.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "StrataTest_Sparse.hpp"
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 
-#include "StrataTest_Ranks.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "StrataTest_Sparse.hpp"
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
 
 // The same bits from run to run, and the same numbers to rounding as on the first of the backends.
 

@@ -3,10 +3,12 @@
 #ifndef STRATATEST_SPARSE_HPP
 #define STRATATEST_SPARSE_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/problems/Strata_Random.hpp>
-#include <cstdint>
 #include <sparse/matrix/Strata_EllAssembly.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>

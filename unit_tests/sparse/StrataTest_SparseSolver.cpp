@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
-#include <numeric>
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "StrataTest_SparseSystem.hpp"
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
@@ -13,9 +11,11 @@
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/multigrid/Strata_VCycle.hpp>
 
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "StrataTest_SparseSystem.hpp"
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
 
 // Solvers, preconditioners and the ladder, on any number of ranks.
 

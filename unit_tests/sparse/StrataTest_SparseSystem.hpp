@@ -3,16 +3,16 @@
 #ifndef STRATATEST_SPARSE_SYSTEM_HPP
 #define STRATATEST_SPARSE_SYSTEM_HPP
 
-#include <cmath>
-#include <cstdint>
-#include <span>
+#include "StrataTest_Ranks.hpp"
+#include "StrataTest_Sparse.hpp"
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
-#include <vector>
 
-#include "StrataTest_Ranks.hpp"
-#include "StrataTest_Sparse.hpp"
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 namespace strata::test {
 

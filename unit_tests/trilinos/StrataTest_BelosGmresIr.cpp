@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <sstream>
+#include "StrataTest_Tpetra.hpp"
 #include <trilinos/Strata_BelosGmresIr.hpp>
 #include <trilinos/Strata_TpetraPreconditioner.hpp>
 
-#include "StrataTest_Tpetra.hpp"
+#include <sstream>
 
 // "Strata GMRES-IR" as Belos' users meet it: by name, with a list, on a LinearProblem.
 

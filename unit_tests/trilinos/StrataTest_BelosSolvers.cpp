@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Tpetra.hpp"
+#include <trilinos/Strata_BelosGmresIr.hpp>
+#include <trilinos/Strata_TpetraPreconditioner.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <stdexcept>
 #include <string>
-#include <trilinos/Strata_BelosGmresIr.hpp>
-#include <trilinos/Strata_TpetraPreconditioner.hpp>
 #include <vector>
-
-#include "StrataTest_Tpetra.hpp"
 
 // setRightPrec(M) for every solver of Belos' with its own default tolerance: what it calls converged is.
 

@@ -3,19 +3,19 @@
 #ifndef STRATATEST_TPETRA_HPP
 #define STRATATEST_TPETRA_HPP
 
-#include <gtest/gtest.h>
-#include <mpi.h>
+#include "StrataTest_Matchers.hpp"
+#include "sparse/StrataTest_Sparse.hpp"
 
 #include <Teuchos_DefaultMpiComm.hpp>
 #include <Tpetra_CrsMatrix.hpp>
+#include <gtest/gtest.h>
+#include <mpi.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "StrataTest_Matchers.hpp"
-#include "sparse/StrataTest_Sparse.hpp"
 
 namespace strata::test {
 

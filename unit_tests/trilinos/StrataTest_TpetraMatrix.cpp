@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Teuchos_DefaultSerialComm.hpp>
+#include "StrataTest_Tpetra.hpp"
 #include <trilinos/Strata_TpetraMatrix.hpp>
 
-#include "StrataTest_Tpetra.hpp"
+#include <Teuchos_DefaultSerialComm.hpp>
 
 // The distributed matrix of the sparse module against Tpetra's own product, on maps of every kind.
 

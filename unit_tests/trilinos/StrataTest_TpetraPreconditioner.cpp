@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <trilinos/Strata_TpetraPreconditioner.hpp>
-
 #include "StrataTest_Tpetra.hpp"
+#include <trilinos/Strata_TpetraPreconditioner.hpp>
 
 // Strata's preconditioners as Tpetra operators: against loops on the host, and Tpetra's rules of apply.
 

@@ -1,14 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The C++ interface in forks, in many threads, and in static objects. One scenario a process.
-#include <Kokkos_Core.hpp>
-#include <StrataTest_Child.hpp>
 #include <StrataTest_Life.hpp>
+
+#include <core/problems/Strata_Generators.hpp>
+#include <dense/Strata_Cholesky.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <StrataTest_Child.hpp>
+
 #include <atomic>
 #include <cmath>
-#include <core/problems/Strata_Generators.hpp>
 #include <cstdint>
-#include <dense/Strata_Cholesky.hpp>
 #include <memory>
 #include <string>
 #include <thread>

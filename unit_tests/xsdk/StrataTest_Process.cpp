@@ -2,6 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // xSDK policies M3, M6, M11 and R4: a solve leaves the process as it found it, prints nothing and
 // uses the ranks it was given only.
+#include <core/info/Strata_Version.hpp>
+#include <core/io/Strata_MatrixMarket.hpp>
+#include <core/problems/Strata_Generators.hpp>
+#include <dense/Strata_Cholesky.hpp>
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,21 +19,14 @@
 #include <array>
 #include <cfenv>
 #include <clocale>
-#include <core/info/Strata_Version.hpp>
-#include <core/io/Strata_MatrixMarket.hpp>
-#include <core/problems/Strata_Generators.hpp>
 #include <cstdio>
 #include <cstring>
-#include <dense/Strata_Cholesky.hpp>
 #include <filesystem>
 #include <iostream>
 #include <limits>
 #include <locale>
 #include <map>
 #include <span>
-#include <sparse/Strata_SparseSolver.hpp>
-#include <sparse/matrix/Strata_HostRows.hpp>
-#include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sstream>
 #include <string>
 #include <vector>

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/detail/Strata_DiagonalBlock.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+
 #include <utility>
 
 namespace strata::detail {

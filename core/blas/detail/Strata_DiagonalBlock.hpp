@@ -3,8 +3,10 @@
 #ifndef STRATA_DIAGONAL_BLOCK_HPP
 #define STRATA_DIAGONAL_BLOCK_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
 namespace strata::detail {

@@ -3,9 +3,11 @@
 #ifndef STRATA_ELEMENTWISE_HPP
 #define STRATA_ELEMENTWISE_HPP
 
-#include <Kokkos_Core.hpp>
-#include <cmath>
 #include <core/Strata_MatrixRef.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cmath>
 #include <cstdint>
 
 namespace strata::detail {

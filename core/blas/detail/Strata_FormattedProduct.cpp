@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <core/blas/detail/Strata_FormattedProduct.hpp>
+
 #include <core/blas/Strata_LargestMagnitude.hpp>
 #include <core/blas/detail/Strata_Elementwise.hpp>
-#include <core/blas/detail/Strata_FormattedProduct.hpp>
 #include <core/blas/detail/Strata_TrsmByHalves.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+
+#include <algorithm>
 
 namespace strata::detail {
 namespace {

@@ -3,9 +3,11 @@
 #ifndef STRATA_DETAIL_FORMATTED_PRODUCT_HPP
 #define STRATA_DETAIL_FORMATTED_PRODUCT_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/detail/Strata_Workspace.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 

@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <KokkosBlas3_gemm.hpp>
-#include <KokkosBlas3_trsm.hpp>
 #include <core/blas/detail/Strata_KernelsBlas.hpp>
+
 #include <core/blas/vendor/Strata_KernelsVendor.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <KokkosBlas3_gemm.hpp>
+#include <KokkosBlas3_trsm.hpp>
+
 #include <limits>
 
 namespace strata::detail {

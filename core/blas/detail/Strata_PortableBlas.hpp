@@ -3,9 +3,11 @@
 #ifndef STRATA_PORTABLE_BLAS_HPP
 #define STRATA_PORTABLE_BLAS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/detail/Strata_Elementwise.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
 namespace strata::detail {

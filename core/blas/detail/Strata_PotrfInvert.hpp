@@ -3,12 +3,14 @@
 #ifndef STRATA_POTRF_INVERT_HPP
 #define STRATA_POTRF_INVERT_HPP
 
-#include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <core/blas/Strata_SetIdentity.hpp>
 #include <core/blas/detail/Strata_DiagonalBlock.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/detail/Strata_Workspace.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
 #include <cstdint>
 
 namespace strata::detail {

@@ -4,6 +4,7 @@
 #define STRATA_SYMMETRIC_BLOCKS_HPP
 
 #include <core/Strata_MatrixRef.hpp>
+
 #include <cstdint>
 
 namespace strata::detail {

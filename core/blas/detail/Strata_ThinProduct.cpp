@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <core/blas/Strata_Pack.hpp>
 #include <core/blas/detail/Strata_ThinProduct.hpp>
+
+#include <core/blas/Strata_Pack.hpp>
 #include <core/kokkos_ext/Strata_BatchedSum.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <algorithm>
 
 namespace strata::detail {
 namespace {

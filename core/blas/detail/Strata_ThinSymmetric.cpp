@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
 #include <core/blas/detail/Strata_ThinSymmetric.hpp>
+
 #include <core/kokkos_ext/Strata_BatchedSum.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <algorithm>
 #include <optional>
 
 namespace strata::detail {

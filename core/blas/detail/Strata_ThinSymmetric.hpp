@@ -3,9 +3,10 @@
 #ifndef STRATA_THIN_SYMMETRIC_HPP
 #define STRATA_THIN_SYMMETRIC_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/detail/Strata_Workspace.hpp>
+
+#include <Kokkos_Core.hpp>
 
 namespace strata::detail {
 

@@ -4,6 +4,7 @@
 #define STRATA_TRSM_BY_HALVES_HPP
 
 #include <core/Strata_MatrixRef.hpp>
+
 #include <cstdint>
 
 namespace strata::detail {

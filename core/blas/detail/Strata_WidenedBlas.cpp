@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <core/blas/detail/Strata_WidenedBlas.hpp>
+
 #include <core/blas/detail/Strata_PortableBlas.hpp>
 #include <core/blas/detail/Strata_TrsmByHalves.hpp>
-#include <core/blas/detail/Strata_WidenedBlas.hpp>
 #include <core/blas/vendor/Strata_VendorBlas.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <algorithm>
 
 namespace strata::detail {
 namespace {

@@ -3,10 +3,12 @@
 #ifndef STRATA_WIDENED_BLAS_HPP
 #define STRATA_WIDENED_BLAS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/kokkos_ext/detail/Strata_Workspace.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
 namespace strata::detail {

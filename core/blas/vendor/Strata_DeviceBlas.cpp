@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <core/Strata_Backends.hpp>
 #include <core/blas/vendor/Strata_DeviceBlas.hpp>
+
+#include <core/Strata_Backends.hpp>
 #include <core/blas/vendor/Strata_VendorTypes.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 namespace strata::vendor {
 

@@ -3,10 +3,12 @@
 #ifndef STRATA_DEVICE_BLAS_HPP
 #define STRATA_DEVICE_BLAS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/blas/vendor/Strata_DeviceBuffer.hpp>
 #include <core/blas/vendor/Strata_DeviceHandles.hpp>
 #include <core/blas/vendor/Strata_DeviceScalars.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <optional>
 

@@ -3,8 +3,10 @@
 #ifndef STRATA_DEVICE_BUFFER_HPP
 #define STRATA_DEVICE_BUFFER_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <exception>

@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/blas/vendor/Strata_DeviceFp8Gemm.hpp>
+
+#include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/blas/vendor/Strata_Fp8Operand.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <string_view>
 
 namespace strata::vendor {

@@ -3,12 +3,14 @@
 #ifndef STRATA_DEVICE_FP8_GEMM_HPP
 #define STRATA_DEVICE_FP8_GEMM_HPP
 
-#include <Kokkos_Core.hpp>
-#include <compare>
 #include <core/blas/vendor/Strata_DeviceBuffer.hpp>
 #include <core/blas/vendor/Strata_DeviceHandles.hpp>
 #include <core/blas/vendor/Strata_DeviceScalars.hpp>
 #include <core/blas/vendor/Strata_PackOperand.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -6,6 +6,7 @@
 #include <core/Strata_Config.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
+
 #include <cstddef>
 
 #ifdef KOKKOS_ENABLE_CUDA

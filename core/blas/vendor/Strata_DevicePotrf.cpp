@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/blas/vendor/Strata_DevicePotrf.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <type_traits>
 
 #ifdef KOKKOS_ENABLE_HIP

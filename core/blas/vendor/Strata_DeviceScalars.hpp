@@ -3,9 +3,11 @@
 #ifndef STRATA_DEVICE_SCALARS_HPP
 #define STRATA_DEVICE_SCALARS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 

@@ -3,6 +3,7 @@
 #include <core/Strata_Config.hpp>
 #include <core/blas/vendor/Strata_VendorBlasImpl.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
+
 #include <optional>
 
 #if defined(STRATA_ENABLE_TPL_CUBLAS) || defined(STRATA_ENABLE_TPL_ROCBLAS)

@@ -3,9 +3,11 @@
 #ifndef STRATA_FP8_OPERAND_HPP
 #define STRATA_FP8_OPERAND_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/blas/vendor/Strata_DeviceBuffer.hpp>
 #include <core/blas/vendor/Strata_PackOperand.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 

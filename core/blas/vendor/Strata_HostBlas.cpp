@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The vendor library of the host spaces: BLAS and LAPACK for fp32 and fp64, oneDNN for bf16 and fp16.
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <core/Strata_Config.hpp>
 #include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/blas/vendor/Strata_HostLapack.hpp>
 #include <core/blas/vendor/Strata_HostOnednn.hpp>
 #include <core/blas/vendor/Strata_VendorBlas.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <limits>
 
 namespace strata::vendor {

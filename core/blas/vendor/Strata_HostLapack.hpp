@@ -5,6 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
+
 #include <cstdint>
 #include <limits>
 

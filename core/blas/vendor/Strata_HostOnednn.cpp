@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/blas/vendor/Strata_HostOnednn.hpp>
+
 #include <core/Strata_Config.hpp>
 #include <core/Strata_Errors.hpp>
-#include <core/blas/vendor/Strata_HostOnednn.hpp>
+
 #include <map>
 #include <tuple>
 #ifdef STRATA_ENABLE_TPL_ONEDNN
+#include <oneapi/dnnl/dnnl.hpp>
 #include <pthread.h>
 
 #include <atomic>
-#include <oneapi/dnnl/dnnl.hpp>
 #endif
 
 namespace strata::vendor {

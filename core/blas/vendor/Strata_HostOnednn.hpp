@@ -3,8 +3,10 @@
 #ifndef STRATA_HOST_ONEDNN_HPP
 #define STRATA_HOST_ONEDNN_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <memory>
 
 namespace strata::vendor {

@@ -3,9 +3,11 @@
 #ifndef STRATA_PACK_OPERAND_HPP
 #define STRATA_PACK_OPERAND_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/vendor/Strata_DeviceBuffer.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <type_traits>
 

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/info/detail/Strata_HostInfo.hpp>
+
+#include <core/io/Strata_HostMatrix.hpp>
+#include <core/kokkos_ext/detail/Strata_HostThreads.hpp>
+
 #include <sys/utsname.h>
 
 #include <algorithm>
 #include <charconv>
-#include <core/info/detail/Strata_HostInfo.hpp>
-#include <core/io/Strata_HostMatrix.hpp>
-#include <core/kokkos_ext/detail/Strata_HostThreads.hpp>
 #include <cstdint>
 #include <fstream>
 #include <optional>

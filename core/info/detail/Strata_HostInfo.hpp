@@ -4,6 +4,7 @@
 #define STRATA_HOST_INFO_HPP
 
 #include <core/info/Strata_Version.hpp>
+
 #include <cstddef>
 #include <string>
 #include <vector>

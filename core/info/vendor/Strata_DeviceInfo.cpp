@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <dlfcn.h>
-
 #include <core/Strata_Config.hpp>
 #include <core/info/vendor/Strata_VendorInfo.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
+
+#include <dlfcn.h>
+
 #include <string>
 
 #ifdef STRATA_ENABLE_TPL_CUBLAS

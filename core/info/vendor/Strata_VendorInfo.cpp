@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/info/vendor/Strata_VendorInfo.hpp>
+
+#include <core/Strata_Config.hpp>
+
 #include <dlfcn.h>
 #include <zlib.h>
 
 #include <array>
-#include <core/Strata_Config.hpp>
-#include <core/info/vendor/Strata_VendorInfo.hpp>
 #include <string>
 
 #ifdef STRATA_ENABLE_TPL_ONEDNN

@@ -3,8 +3,10 @@
 #ifndef STRATA_VENDOR_INFO_HPP
 #define STRATA_VENDOR_INFO_HPP
 
-#include <Kokkos_Macros.hpp>
 #include <core/info/Strata_Version.hpp>
+
+#include <Kokkos_Macros.hpp>
+
 #include <vector>
 
 namespace strata::vendor {

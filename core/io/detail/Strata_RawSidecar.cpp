@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <array>
-#include <charconv>
+#include <core/io/detail/Strata_RawSidecar.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_ByteSource.hpp>
 #include <core/io/detail/Strata_LineReader.hpp>
-#include <core/io/detail/Strata_RawSidecar.hpp>
+
 #include <nlohmann/json.hpp>
+
+#include <array>
+#include <charconv>
 #include <string_view>
 
 namespace strata::detail {

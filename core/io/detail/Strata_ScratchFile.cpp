@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/io/detail/Strata_ScratchFile.hpp>
+
 #include <fcntl.h>
 
 #include <algorithm>
-#include <core/io/detail/Strata_ScratchFile.hpp>
 #include <cstdlib>
 #include <filesystem>
 

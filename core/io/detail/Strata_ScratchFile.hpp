@@ -4,6 +4,7 @@
 #define STRATA_SCRATCH_FILE_HPP
 
 #include <core/io/Strata_FileDescriptor.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>

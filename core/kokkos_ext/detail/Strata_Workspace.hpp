@@ -3,9 +3,11 @@
 #ifndef STRATA_WORKSPACE_HPP
 #define STRATA_WORKSPACE_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <exception>

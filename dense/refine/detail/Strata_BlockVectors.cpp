@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cmath>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace strata::dense::detail {

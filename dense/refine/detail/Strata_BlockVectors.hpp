@@ -3,9 +3,11 @@
 #ifndef STRATA_DENSE_DETAIL_BLOCK_VECTORS_HPP
 #define STRATA_DENSE_DETAIL_BLOCK_VECTORS_HPP
 
-#include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <type_traits>

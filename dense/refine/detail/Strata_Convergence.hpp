@@ -3,11 +3,12 @@
 #ifndef STRATA_DETAIL_CONVERGENCE_HPP
 #define STRATA_DETAIL_CONVERGENCE_HPP
 
+#include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/detail/Strata_BlockVectors.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <dense/refine/Strata_Refinement.hpp>
-#include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <limits>
 
 namespace strata::dense::detail {

@@ -3,14 +3,16 @@
 #ifndef STRATA_DENSE_DETAIL_CORRECTION_SOLVERS_HPP
 #define STRATA_DENSE_DETAIL_CORRECTION_SOLVERS_HPP
 
+#include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/detail/Strata_BlockVectors.hpp>
+#include <dense/refine/detail/Strata_LeastSquares.hpp>
+
 #include <Kokkos_Core.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <dense/refine/Strata_Refinement.hpp>
-#include <dense/refine/detail/Strata_BlockVectors.hpp>
-#include <dense/refine/detail/Strata_LeastSquares.hpp>
 #include <limits>
 #include <utility>
 #include <vector>

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <cmath>
+#include <dense/refine/detail/Strata_Equilibrate.hpp>
+
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <dense/refine/detail/Strata_Equilibrate.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace strata::dense::detail {

@@ -3,8 +3,10 @@
 #ifndef STRATA_DETAIL_EQUILIBRATE_HPP
 #define STRATA_DETAIL_EQUILIBRATE_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_MatrixRef.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
 namespace strata::dense::detail {

@@ -3,8 +3,10 @@
 #ifndef STRATA_DEVICE_AWARE_MPI_HPP
 #define STRATA_DEVICE_AWARE_MPI_HPP
 
-#include <Kokkos_Core.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <type_traits>
 
 #if defined(STRATA_ENABLE_MPI) && defined(OPEN_MPI)

@@ -6,16 +6,18 @@
 #include <rccl/rccl.h>
 #endif
 
-#include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/comm/detail/Strata_Mpi.hpp>
+#include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
 #include <exception>
 #include <fstream>
 #include <functional>
-#include <sparse/comm/detail/Strata_Mpi.hpp>
-#include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 #include <type_traits>
 
 namespace strata::sparse::vendor {

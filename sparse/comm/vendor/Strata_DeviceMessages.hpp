@@ -3,11 +3,12 @@
 #ifndef STRATA_DEVICE_MESSAGES_HPP
 #define STRATA_DEVICE_MESSAGES_HPP
 
+#include <sparse/comm/Strata_Communicator.hpp>
+#include <sparse/comm/Strata_HaloPattern.hpp>
+
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/comm/Strata_HaloPattern.hpp>
 #include <string>
 #include <vector>
 

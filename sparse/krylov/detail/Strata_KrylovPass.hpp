@@ -3,9 +3,11 @@
 #ifndef STRATA_SPARSE_DETAIL_KRYLOV_PASS_HPP
 #define STRATA_SPARSE_DETAIL_KRYLOV_PASS_HPP
 
-#include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 

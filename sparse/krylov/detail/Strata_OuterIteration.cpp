@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <cmath>
+#include <sparse/krylov/detail/Strata_OuterIteration.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
-#include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
+
+#include <algorithm>
+#include <cmath>
 
 namespace strata::sparse::detail {
 

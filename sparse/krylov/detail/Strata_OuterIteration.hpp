@@ -3,13 +3,14 @@
 #ifndef STRATA_SPARSE_DETAIL_OUTER_ITERATION_HPP
 #define STRATA_SPARSE_DETAIL_OUTER_ITERATION_HPP
 
+#include <sparse/krylov/Strata_KrylovReport.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/trace/Strata_MotifTimes.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <sparse/krylov/Strata_KrylovReport.hpp>
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/trace/Strata_MotifTimes.hpp>
 
 namespace strata::sparse::detail {
 

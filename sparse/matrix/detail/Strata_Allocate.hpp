@@ -3,10 +3,12 @@
 #ifndef STRATA_SPARSE_DETAIL_ALLOCATE_HPP
 #define STRATA_SPARSE_DETAIL_ALLOCATE_HPP
 
-#include <sys/mman.h>
+#include <core/Strata_Errors.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <core/Strata_Errors.hpp>
+
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <exception>

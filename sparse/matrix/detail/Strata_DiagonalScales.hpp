@@ -3,10 +3,12 @@
 #ifndef STRATA_SPARSE_DETAIL_DIAGONAL_SCALES_HPP
 #define STRATA_SPARSE_DETAIL_DIAGONAL_SCALES_HPP
 
-#include <Kokkos_Core.hpp>
-#include <cstdint>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
 
 namespace strata::sparse::detail {
 

@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_DETAIL_EXTENTS_HPP
 
 #include <core/Strata_Errors.hpp>
+
 #include <cstdint>
 
 namespace strata::sparse::detail {

@@ -3,9 +3,10 @@
 #ifndef STRATA_SPARSE_DETAIL_HOST_COPY_HPP
 #define STRATA_SPARSE_DETAIL_HOST_COPY_HPP
 
-#include <cstdint>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
 #include <sparse/matrix/detail/Strata_Allocate.hpp>
+
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -3,13 +3,14 @@
 #ifndef STRATA_SPARSE_DETAIL_LOCAL_ROWS_HPP
 #define STRATA_SPARSE_DETAIL_LOCAL_ROWS_HPP
 
-#include <algorithm>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <cstdint>
-#include <numeric>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/matrix/Strata_EllAssembly.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace strata::sparse::detail {

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/matrix/detail/Strata_Norms.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+
 #include <algorithm>
 #include <cmath>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <limits>
 #include <span>
-#include <sparse/matrix/detail/Strata_Norms.hpp>
 
 namespace strata::sparse::detail {
 namespace {

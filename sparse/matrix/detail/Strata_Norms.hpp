@@ -3,9 +3,10 @@
 #ifndef STRATA_SPARSE_DETAIL_NORMS_HPP
 #define STRATA_SPARSE_DETAIL_NORMS_HPP
 
-#include <cstdint>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
+
+#include <cstdint>
 
 namespace strata::sparse::detail {
 

@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/matrix/Strata_EllKernels.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
+
 #include <string>
 #include <type_traits>
 

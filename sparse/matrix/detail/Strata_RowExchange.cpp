@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/matrix/detail/Strata_RowExchange.hpp>
+
+#include <core/Strata_Errors.hpp>
+
 #include <algorithm>
 #include <array>
-#include <core/Strata_Errors.hpp>
-#include <sparse/matrix/detail/Strata_RowExchange.hpp>
 #include <utility>
 
 namespace strata::sparse::detail {

@@ -3,9 +3,10 @@
 #ifndef STRATA_SPARSE_DETAIL_ROW_EXCHANGE_HPP
 #define STRATA_SPARSE_DETAIL_ROW_EXCHANGE_HPP
 
-#include <cstdint>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::sparse::detail {

@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/matrix/detail/Strata_RowExchange.hpp>
+
 #include <KokkosSparse_CrsMatrix.hpp>
 #include <KokkosSparse_spgemm.hpp>
 #include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <algorithm>
-#include <core/Strata_Errors.hpp>
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <limits>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
-#include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
 namespace strata::sparse::detail {
 namespace {

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cmath>
+#include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <cstdlib>
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/detail/Strata_Allocate.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
-#include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
+
+#include <cmath>
+#include <cstdlib>
 
 namespace strata::sparse::detail {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/multigrid/detail/Strata_Aggregation.hpp>
+
 #include <algorithm>
 #include <cmath>
-#include <sparse/multigrid/detail/Strata_Aggregation.hpp>
 
 namespace strata::sparse::detail {
 

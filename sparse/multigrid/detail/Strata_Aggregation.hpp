@@ -3,8 +3,9 @@
 #ifndef STRATA_SPARSE_DETAIL_AGGREGATION_HPP
 #define STRATA_SPARSE_DETAIL_AGGREGATION_HPP
 
-#include <cstdint>
 #include <sparse/matrix/Strata_HostRows.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace strata::sparse::detail {

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
-#include <cmath>
+#include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
+
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <numeric>
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
-#include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 
 namespace strata::sparse::detail {
 namespace {

@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_DETAIL_DIRECT_SOLVER_HPP
 
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
+
 #include <vector>
 
 namespace strata::sparse::detail {

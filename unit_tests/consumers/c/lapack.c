@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <strata.h>
 
-void dpotrf_(const char* uplo, const int* n, double* A, const int* lda, int* info);
+void dpotrf_(char const* uplo, int const* n, double* A, int const* lda, int* info);
 
 int main(void) {
-  const int n = 600;
+  int const n = 600;
   int info = -1;
   int64_t by_strata = 0, by_system = 0;
   double* A = malloc(sizeof(double) * (size_t)n * (size_t)n);

@@ -9,14 +9,14 @@
 
 static int failures = 0;
 
-static void expect(int holds, const char* what) {
+static void expect(int holds, char const* what) {
   if (!holds) {
     printf("not so: %s (%s)\n", what, strata_message());
     ++failures;
   }
 }
 
-static double residual(int64_t n, const double* A, const double* b, const double* x) {
+static double residual(int64_t n, double const* A, double const* b, double const* x) {
   double worst = 0;
   for (int64_t i = 0; i < n; ++i) {
     double r = b[i];

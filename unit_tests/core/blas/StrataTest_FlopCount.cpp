@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
 #include <core/blas/Strata_FlopCount.hpp>
+
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What LeafBlas promises beside the numbers: errors, instances, workspace.
-#include <gtest/gtest.h>
-
-#include <utility>
-
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
 
 namespace strata::test {
 namespace {

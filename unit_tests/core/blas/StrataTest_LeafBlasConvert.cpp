@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // convert between all pairs of types, against the types' own conversions.
-#include <gtest/gtest.h>
-
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+
+#include <gtest/gtest.h>
 
 namespace strata::test {
 namespace {

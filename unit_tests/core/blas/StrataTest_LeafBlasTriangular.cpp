@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // trsm and potrf on every path, by their residuals.
-#include <gtest/gtest.h>
-
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+
+#include <gtest/gtest.h>
 
 namespace strata::test {
 namespace {

@@ -3,11 +3,13 @@
 #ifndef STRATATEST_PADDED_MATRIX_HPP
 #define STRATATEST_PADDED_MATRIX_HPP
 
-#include <gtest/gtest.h>
+#include <core/Strata_MatrixRef.hpp>
 
 #include <Kokkos_Core.hpp>
+
+#include <gtest/gtest.h>
+
 #include <cmath>
-#include <core/Strata_MatrixRef.hpp>
 #include <cstring>
 #include <functional>
 #include <limits>

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Leaves with their inverse, batches, scaled results and products with few columns.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <core/blas/Strata_LeafBlas.hpp>
-
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_PaddedMatrix.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/blas/Strata_LeafBlas.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
 
 namespace strata::test {
 namespace {

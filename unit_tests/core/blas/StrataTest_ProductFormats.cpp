@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of fp32 matrices in tf32 and fp16_split against fp64.
-#include <gtest/gtest.h>
-
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+
+#include <gtest/gtest.h>
 
 namespace strata::test {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <core/blas/detail/Strata_SymmetricBlocks.hpp>
-#include <limits>
-
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/blas/detail/Strata_SymmetricBlocks.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
 
 namespace strata::test {
 namespace {

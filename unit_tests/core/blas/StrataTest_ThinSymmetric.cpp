@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <core/blas/detail/Strata_ThinSymmetric.hpp>
-#include <core/kokkos_ext/Strata_Team.hpp>
-
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/blas/detail/Strata_ThinSymmetric.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <gtest/gtest.h>
 
 namespace strata::test {
 namespace {

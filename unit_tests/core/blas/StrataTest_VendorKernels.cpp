@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernels around the vendors' calls, which need no vendor.
+#include "StrataTest_PaddedMatrix.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <core/blas/vendor/Strata_DeviceScalars.hpp>
 #include <core/blas/vendor/Strata_PackOperand.hpp>
 
@@ -10,9 +12,6 @@
 #include <cstdint>
 #include <utility>
 #include <vector>
-
-#include "StrataTest_PaddedMatrix.hpp"
-#include "StrataTest_Spaces.hpp"
 
 namespace {
 

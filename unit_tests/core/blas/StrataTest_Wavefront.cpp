@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Teams and vectors of every size up to 64 threads that run in step, where the backend has them:
 // what kernels are made of must not count on 32.
+#include "StrataTest_PaddedMatrix.hpp"
+#include "StrataTest_Spaces.hpp"
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 
@@ -10,9 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <vector>
-
-#include "StrataTest_PaddedMatrix.hpp"
-#include "StrataTest_Spaces.hpp"
 
 namespace {
 

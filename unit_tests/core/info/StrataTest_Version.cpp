@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-#include <zlib.h>
 #include <core/Strata_Backends.hpp>
 #include <core/blas/vendor/Strata_HostOnednn.hpp>
 #include <core/info/Strata_Version.hpp>
@@ -9,6 +7,10 @@
 #include <core/io/Strata_HostMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

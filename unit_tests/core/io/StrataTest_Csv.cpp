@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Files.hpp"
 #include <core/io/Strata_Csv.hpp>
 #include <core/io/detail/Strata_CsvStream.hpp>
 
@@ -10,8 +11,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "StrataTest_Files.hpp"
 
 namespace {
 

@@ -3,6 +3,7 @@
 #ifndef STRATATEST_FILES_HPP
 #define STRATATEST_FILES_HPP
 
+#include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_ByteSink.hpp>
 
@@ -18,8 +19,6 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-
-#include "StrataTest_Matchers.hpp"
 
 namespace strata::test {
 

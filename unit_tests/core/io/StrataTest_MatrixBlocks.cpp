@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Files.hpp"
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
@@ -14,8 +15,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "StrataTest_Files.hpp"
 
 namespace {
 

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
+#include "StrataTest_Files.hpp"
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Reference.hpp"
 #include <core/io/Strata_MatrixFile.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
+
+#include <gtest/gtest.h>
+
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
-
-#include "StrataTest_Files.hpp"
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Reference.hpp"
 
 namespace {
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <core/kokkos_ext/Strata_Allocate.hpp>
-#include <cstdint>
-#include <new>
-
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <new>
 
 namespace {
 

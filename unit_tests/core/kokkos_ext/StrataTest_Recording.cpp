@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <Kokkos_Core.hpp>
+#include "StrataTest_Spaces.hpp"
 #include <core/kokkos_ext/Strata_Recording.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
-#include <stdexcept>
 
-#include "StrataTest_Spaces.hpp"
+#include <Kokkos_Core.hpp>
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
 
 namespace {
 

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-#include <sched.h>
+#include "StrataTest_Spaces.hpp"
 #include <core/Strata_Config.hpp>
 #include <core/kokkos_ext/detail/Strata_HostThreads.hpp>
 #include <core/problems/Strata_Generators.hpp>
+
+#include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +17,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "StrataTest_Spaces.hpp"
 
 #ifdef STRATA_ENABLE_TPL_LAPACK
 extern "C" {

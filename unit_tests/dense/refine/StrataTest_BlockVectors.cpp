@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_SpdSystem.hpp"
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_LeastSquares.hpp>
 
@@ -9,9 +11,6 @@
 #include <limits>
 #include <string>
 #include <vector>
-
-#include "StrataTest_Spaces.hpp"
-#include "dense/StrataTest_SpdSystem.hpp"
 
 // Every kernel against loops on the host, for rows below, at and above the chunk of a team.
 

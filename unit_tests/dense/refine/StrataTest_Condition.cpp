@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
+#include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_Dense.hpp"
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/refine/detail/Strata_NormEstimate.hpp>
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
-
-#include "StrataTest_Spaces.hpp"
-#include "dense/StrataTest_Dense.hpp"
 
 namespace {
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <dense/refine/detail/Strata_Equilibrate.hpp>
-
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <dense/refine/detail/Strata_Equilibrate.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
 
 namespace strata::test {
 namespace {

@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
+#include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_Dense.hpp"
 #include <dense/Strata_Cholesky.hpp>
 #include <geostat/Strata_Locations.hpp>
 #include <geostat/Strata_Matern.hpp>
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +14,6 @@
 #include <cstdlib>
 #include <random>
 #include <string>
-
-#include "StrataTest_Spaces.hpp"
-#include "dense/StrataTest_Dense.hpp"
 
 // The stated error of log-determinants against the true one, over covariance matrices drawn at random.
 // STRATA_TEST_CASES=300 and STRATA_TEST_ORDER=2000 are the long run, which prints a line for each case.

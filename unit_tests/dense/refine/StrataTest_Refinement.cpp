@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_SpdSystem.hpp"
 #include <core/Strata_Errors.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 
@@ -9,9 +11,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-
-#include "StrataTest_Spaces.hpp"
-#include "dense/StrataTest_SpdSystem.hpp"
 
 namespace {
 

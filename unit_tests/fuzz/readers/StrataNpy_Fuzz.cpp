@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/io/detail/Strata_NpyStream.hpp>
-
 #include "Strata_Fuzz.hpp"
+#include <core/io/detail/Strata_NpyStream.hpp>
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <core/io/Strata_HostMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
+
 #include <bit>
 #include <cstdint>
 #include <cstdio>

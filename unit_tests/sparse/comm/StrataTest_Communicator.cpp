@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-#include <mpi.h>
-
 #include <core/Strata_Errors.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
+
+#include <gtest/gtest.h>
+#include <mpi.h>
 
 namespace {
 

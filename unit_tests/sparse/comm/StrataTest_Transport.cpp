@@ -1,20 +1,20 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "sparse/StrataTest_Ranks.hpp"
+#include "sparse/StrataTest_Sparse.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <limits>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
 
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "sparse/StrataTest_Ranks.hpp"
-#include "sparse/StrataTest_Sparse.hpp"
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 // Messages that a device enqueues against MPI's. Hosts have none of their own: there MPI stands in for NCCL, so
 // that what the module does around the calls is tested on any machine with MPI.

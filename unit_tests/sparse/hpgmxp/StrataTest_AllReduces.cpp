@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Spaces.hpp"
+#include "sparse/StrataTest_Ranks.hpp"
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <algorithm>
-#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 #include <vector>
-
-#include "StrataTest_Spaces.hpp"
-#include "sparse/StrataTest_Ranks.hpp"
 
 // What is summed over the ranks: this program's MPI_Allreduce comes before the library's (MPI's profiling interface).
 

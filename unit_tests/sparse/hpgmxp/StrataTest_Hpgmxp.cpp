@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
-
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+
+#include <gtest/gtest.h>
 
 namespace {
 

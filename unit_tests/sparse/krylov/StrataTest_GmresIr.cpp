@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "sparse/StrataTest_Ranks.hpp"
+#include "sparse/StrataTest_Sparse.hpp"
+#include <sparse/krylov/Strata_GmresIr.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <map>
-#include <sparse/krylov/Strata_GmresIr.hpp>
-
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "sparse/StrataTest_Ranks.hpp"
-#include "sparse/StrataTest_Sparse.hpp"
 
 // The counts and residuals that two public codes of HPG-MxP and an independent simulation give.
 

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <core/Strata_Precision.hpp>
-#include <limits>
-#include <sparse/krylov/Strata_KrylovBasis.hpp>
-#include <sparse/krylov/detail/Strata_Givens.hpp>
-#include <vector>
-
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <core/Strata_Precision.hpp>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <sparse/krylov/detail/Strata_Givens.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
 
 namespace {
 

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
+#include "StrataTest_FailingAllocations.hpp"
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "sparse/StrataTest_SparseSystem.hpp"
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 
-#include "StrataTest_FailingAllocations.hpp"
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "sparse/StrataTest_SparseSystem.hpp"
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
 
 // When a sparse solve ends, what it then says, and which x it leaves: whatever the size of the numbers.
 

@@ -1,5 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "sparse/StrataTest_Sparse.hpp"
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/matrix/Strata_StencilProblem.hpp>
+#include <sparse/multigrid/Strata_Multigrid.hpp>
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -9,14 +16,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/matrix/Strata_StencilProblem.hpp>
-#include <sparse/multigrid/Strata_Multigrid.hpp>
 #include <tuple>
-
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "sparse/StrataTest_Sparse.hpp"
 
 // Matrices over any number of ranks against sequential loops over the whole matrix on each rank.
 

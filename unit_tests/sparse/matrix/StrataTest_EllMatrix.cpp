@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <KokkosSparse_CrsMatrix.hpp>
-#include <cmath>
-#include <core/Strata_Errors.hpp>
-#include <limits>
-#include <sparse/matrix/Strata_CompressedAssembly.hpp>
-#include <sparse/matrix/Strata_EllKernels.hpp>
-
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <core/Strata_Errors.hpp>
+#include <sparse/matrix/Strata_CompressedAssembly.hpp>
+#include <sparse/matrix/Strata_EllKernels.hpp>
+
+#include <KokkosSparse_CrsMatrix.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
 
 // Every kernel against lists of rows on the host, for slices that are full, begun and empty.
 

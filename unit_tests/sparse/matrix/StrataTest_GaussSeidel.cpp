@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "sparse/StrataTest_Sparse.hpp"
+#include <sparse/matrix/Strata_CompressedAssembly.hpp>
+#include <sparse/matrix/Strata_GaussSeidel.hpp>
+#include <sparse/matrix/Strata_StencilProblem.hpp>
+#include <sparse/matrix/Strata_SweepOrder.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <sparse/matrix/Strata_CompressedAssembly.hpp>
-#include <sparse/matrix/Strata_GaussSeidel.hpp>
-#include <sparse/matrix/Strata_StencilProblem.hpp>
-#include <sparse/matrix/Strata_SweepOrder.hpp>
-
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "sparse/StrataTest_Sparse.hpp"
 
 // Colourings and sweeps against sequential loops over lists of rows.
 

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <KokkosSparse_CrsMatrix.hpp>
-#include <map>
-#include <sparse/matrix/Strata_KernelsMatrix.hpp>
-
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <sparse/matrix/Strata_KernelsMatrix.hpp>
+
+#include <KokkosSparse_CrsMatrix.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
 
 // Matrices of Kokkos Kernels in and out, in every type of ordinal and offset that programs use.
 

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <map>
-#include <sparse/matrix/Strata_HostRows.hpp>
-#include <sparse/matrix/detail/Strata_RowExchange.hpp>
-
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/detail/Strata_RowExchange.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
 
 // Rows on the host, over any ranks, against the same on whole matrices on each rank.
 

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <sparse/matrix/Strata_HostRows.hpp>
-#include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
-
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
 
 // Sweeps as a preconditioner against the sweeps of the matrix itself, in every precision.
 

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <map>
-#include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
-#include <sparse/matrix/Strata_ModelProblems.hpp>
-#include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
-
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+#include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
 
 namespace {
 

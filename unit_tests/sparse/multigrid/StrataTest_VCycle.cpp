@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <cmath>
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "sparse/StrataTest_Ranks.hpp"
+#include "sparse/StrataTest_Sparse.hpp"
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
 #include <sparse/multigrid/Strata_VCycle.hpp>
 
-#include "StrataTest_Matchers.hpp"
-#include "StrataTest_Spaces.hpp"
-#include "sparse/StrataTest_Ranks.hpp"
-#include "sparse/StrataTest_Sparse.hpp"
+#include <gtest/gtest.h>
+
+#include <cmath>
 
 // The coarse matrices are R A P, and the cycle is symmetric, positive definite and a contraction.
 

@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <core/kokkos_ext/Strata_Team.hpp>
-#include <map>
-#include <set>
-#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
-#include <string>
-#include <vector>
-
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace {
 

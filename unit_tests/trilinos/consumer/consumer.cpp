@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <Tpetra_Core.hpp>
 #include <trilinos/Strata_BelosGmresIr.hpp>
+
+#include <Tpetra_Core.hpp>
 
 int main(int argc, char** argv) {
   Tpetra::ScopeGuard const scope(&argc, &argv);

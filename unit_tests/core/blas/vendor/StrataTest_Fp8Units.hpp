@@ -3,9 +3,11 @@
 #ifndef STRATATEST_FP8UNITS_HPP
 #define STRATATEST_FP8UNITS_HPP
 
-#include <Kokkos_Core.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_Precision.hpp>
+
+#include <Kokkos_Core.hpp>
+
 #include <string_view>
 
 namespace strata::test {

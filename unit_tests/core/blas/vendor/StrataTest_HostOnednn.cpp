@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // oneDNN's products, whatever the strides.
-#include <gtest/gtest.h>
-
-#include <core/blas/vendor/Strata_HostOnednn.hpp>
-#include <core/info/Strata_Version.hpp>
-#include <string>
-
 #include "StrataTest_Child.hpp"
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
+#include <core/blas/vendor/Strata_HostOnednn.hpp>
+#include <core/info/Strata_Version.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
 
 namespace strata::test {
 namespace {
