@@ -289,6 +289,7 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
   }
   bool const zero = guess == Guess::Zero;
   detail::require_entries("Gauss-Seidel", "r", r, rows());
+  detail::require_entries("Gauss-Seidel", "x", x, rows() + halo());  // before a block is swept
   auto const work = [&] {
     if (!zero && direction == Sweep::Forward && order().free_rows > 0)
       return sweep_beside_exchange(exec, r, x);

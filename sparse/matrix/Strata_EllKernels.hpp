@@ -75,6 +75,8 @@ void restrict_residual(
 /// With Guess::Zero only columns below range.begin count, which then must be the rows swept so far, and of a
 /// CompressedMatrix about the entries up to the diagonal are read. The diagonal is read on the way: one pass over
 /// the matrix and no second vector.
+///
+/// Shape    x has an entry for each column of A, also from zero.
 template <class Exec, class Matrix, class Scalar>
 void relax(Exec const& exec, Matrix const& A,
            std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,

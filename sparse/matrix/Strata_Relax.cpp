@@ -6,11 +6,11 @@
 namespace strata::sparse {
 namespace {
 
-// From zero a sweep reads no x but what it has written.
+// From zero a sweep uses no x but what it has written, but loads the others.
 template <class Matrix, class R, class X>
-void require_vectors(Matrix const& A, R const& r, X const& x, std::int64_t end, Guess guess) {
+void require_vectors(Matrix const& A, R const& r, X const& x, std::int64_t end) {
   detail::require_entries("Gauss-Seidel", "r", r, end);
-  detail::require_entries("Gauss-Seidel", "x", x, guess == Guess::Zero ? end : A.cols());
+  detail::require_entries("Gauss-Seidel", "x", x, A.cols());
 }
 
 using namespace detail;
@@ -94,7 +94,7 @@ template <class Exec, class Matrix, class Scalar>
 void relax(Exec const& exec, Matrix const& A,
            std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
            Vector<Scalar, typename Exec::memory_space> const& x, RowRange range, Guess guess) {
-  require_vectors(A, r, x, range.end, guess);
+  require_vectors(A, r, x, range.end);
   constexpr int rows = item_rows<Exec>;
   auto const run = [&]<int Ahead, Guess Initial>() {
     using Kernel = Relax<rows, Ahead, Matrix, Scalar, Initial>;
@@ -123,7 +123,7 @@ void relax_in_order(Exec const& exec, Matrix const& A,
   } else {
     using Kernel = RelaxInOrder<Exec, Matrix, Scalar>;
     static_assert(sizeof(Kernel) < 512, "a larger one would not be passed as an argument");
-    require_vectors(A, r, x, A.rows(), guess);
+    require_vectors(A, r, x, A.rows());
     auto const entries = static_cast<std::int64_t>(x.extent(0));
     Kokkos::parallel_for("strata::sparse::relax_in_order",
                          typename Kernel::Policy(exec, 1, Kernel::threads),

@@ -355,7 +355,10 @@ TYPED_TEST(OuterIterationTest, RefusesVectorsOfOtherLengths) {
   refused("r has", [&] { A.residual(exec, full, full, small); });
   refused("x has", [&] { A.gauss_seidel(exec, full, small); });
   refused("r has", [&] { A.gauss_seidel(exec, small, full); });
+  Kokkos::deep_copy(exec, small, 7.0);
   refused("x has", [&] { A.gauss_seidel(exec, full, small, Sweep::Forward, Guess::Zero); });
+  auto const kept = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), small);
+  for (std::size_t i = 0; i < kept.extent(0); ++i) EXPECT_EQ(kept(i), 7) << i;
   if (A.halo() > 0) refused("halo: x has", [&] { A.fill_halo(exec, enough); });
   Kokkos::deep_copy(exec, full, 1.0);
   A.multiply(exec, full, enough);  // all messages are still paired
