@@ -25,12 +25,6 @@ inline void end_if_failed() {
   if (failures > 0) _exit(1);
 }
 
-#ifdef STRATA_H
-inline bool says(char const* part) {
-  return std::string(strata_message()).find(part) != std::string::npos;
-}
-#endif
-
 /// Run the scenario that the first argument names; the status to end with.
 inline int run_scenario(int argc, char** argv, std::map<std::string, void (*)()> const& scenarios) {
   auto const found = argc == 2 ? scenarios.find(argv[1]) : scenarios.end();

@@ -24,6 +24,10 @@ std::vector<double> const A = [] {
 }();
 std::vector<double> const ones(n, 1.0);
 
+bool says(char const* part) {
+  return std::string(strata_message()).find(part) != std::string::npos;
+}
+
 strata_status solve(strata_factor* factor) {
   std::vector<double> x(n);
   auto const status = strata_solve(factor, 1, ones.data(), n, x.data(), n, nullptr, nullptr);
