@@ -168,9 +168,9 @@ Exec const& LeafBlas<Exec>::exec() const {
 
 template <class Exec>
 LeafBlas<Exec>& LeafBlas<Exec>::urgent() {
-  if constexpr (strata::runs_on_host<Exec>) return *this;
+  if constexpr (runs_on_host<Exec>) return *this;
   if (!impl_->urgent) {
-    impl_->urgent_exec = strata::urgent_instance(impl_->exec);
+    impl_->urgent_exec = urgent_instance(impl_->exec);
     impl_->urgent = std::make_unique<LeafBlas>(*impl_->urgent_exec, impl_->path);
   }
   return *impl_->urgent;
@@ -189,7 +189,7 @@ void LeafBlas<Exec>::reserve_product(Precision format, std::int64_t m, std::int6
   bool const by_vendor = vendor_libraries<Exec>.tf32 && format == Precision::tf32;
   if (!is_product_format(format) || by_vendor) return;
   impl_->formatted.reserve(m, n, k);
-  if constexpr (strata::runs_on_host<Exec>) {  // whose library may want fp16 widened
+  if constexpr (runs_on_host<Exec>) {  // whose library may want fp16 widened
     constexpr std::int64_t most = 4096;
     auto const bytes = [&](std::int64_t extent) {
       return impl_->workspace.bytes(Precision::fp32, std::min(extent, most),
@@ -313,7 +313,7 @@ void LeafBlas<Exec>::potrf_invert(Matrix const& A, Matrix const& inverse, std::i
   if (A.rows == 0) return;
   if (is_product_format(A.precision))
     return potrf_invert(A.as_stored(), inverse.as_stored(), offset, info);
-  if constexpr (strata::runs_on_host<Exec>) {
+  if constexpr (runs_on_host<Exec>) {
     potrf(Uplo::Lower, A, offset, info);
     set_identity(impl_->exec, inverse);
     trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, inverse);
@@ -338,7 +338,7 @@ void LeafBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const
   if (is_large && detail::thin_symmetric(impl_->exec, impl_->workspace, uplo, alpha, A, B, beta, C))
     return;
   constexpr std::int64_t far = std::int64_t{1} << 31;
-  if (!strata::runs_on_host<Exec> && A.rows > 1 && A.rows * A.ld >= far)
+  if (!runs_on_host<Exec> && A.rows > 1 && A.rows * A.ld >= far)
     return detail::symm_by_blocks(*this, far, uplo, alpha, A, B, beta, C);
   impl_->run("symm", [&](auto& blas) -> decltype(blas.symm(uplo, alpha, A, B, beta, C)) {
     return blas.symm(uplo, alpha, A, B, beta, C);

@@ -188,12 +188,12 @@ void write_stations(ByteSink& sink, Stations const& stations) {
 }  // namespace detail
 
 Stations read_stations(std::string const& path, ReadOptions const& options) {
-  auto const source = strata::open_source(path, options);
+  auto const source = open_source(path, options);
   return detail::read_stations(*source, options);
 }
 
 Stations read_places(std::string const& path, ReadOptions const& options) {
-  auto const source = strata::open_source(path, options);
+  auto const source = open_source(path, options);
   return detail::read_places(*source, options);
 }
 
@@ -203,8 +203,8 @@ void write_columns(std::string const& path, std::vector<Column> const& columns) 
   for (auto const& column : columns)
     STRATA_REQUIRE(ShapeError, column.values.size() == rows, "write_columns: column '", column.name,
                    "' has ", column.values.size(), " numbers, '", columns.front().name, "' ", rows);
-  strata::AtomicFile file(path);
-  strata::TextWriter text(file);
+  AtomicFile file(path);
+  TextWriter text(file);
   for (std::size_t k = 0; k < columns.size(); ++k) text << (k > 0 ? "," : "") << columns[k].name;
   text << '\n';
   for (std::size_t i = 0; i < rows; ++i) {
@@ -217,7 +217,7 @@ void write_columns(std::string const& path, std::vector<Column> const& columns) 
 
 void write_stations(std::string const& path, Stations const& stations) {
   detail::require_writable(stations);
-  strata::AtomicFile file(path);
+  AtomicFile file(path);
   detail::write_lines(file, stations);
 }
 

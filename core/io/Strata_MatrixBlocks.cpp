@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 4 << 20;
 
-void verify_checksum(strata::FileSource const& file, std::uint32_t expected) {
+void verify_checksum(FileSource const& file, std::uint32_t expected) {
   std::vector<char> buffer(buffer_bytes);
   uLong crc = 0;
   std::uint64_t offset = 0;
@@ -41,7 +41,7 @@ void verify_checksum(strata::FileSource const& file, std::uint32_t expected) {
 }  // namespace
 
 struct MatrixBlocks::State {
-  std::unique_ptr<strata::FileSource> file;  // none: all is in the scratch file
+  std::unique_ptr<FileSource> file;  // none: all is in the scratch file
   std::unique_ptr<detail::ScratchFile> scratch;
   std::string path, format;
   std::int64_t n = 0, ld = 0;
@@ -66,14 +66,14 @@ void MatrixBlocks::State::open_npy() {
   n = ld = header.rows;
   by_rows = !header.fortran_order;
   numbers = detail::NumberLayout(header.dtype[2] == '4', header.dtype[0] == '<');
-  file = std::make_unique<strata::FileSource>(path);
+  file = std::make_unique<FileSource>(path);
   offset = file->size_limit() - static_cast<std::uint64_t>(n * n) * numbers.bytes();
   format = "NumPy " + header.dtype + (by_rows ? ", C order" : ", Fortran order");
 }
 
 void MatrixBlocks::State::open_raw() {
   auto const sidecar = detail::read_raw_sidecar(path + ".json");
-  file = std::make_unique<strata::FileSource>(path);
+  file = std::make_unique<FileSource>(path);
   n = sidecar.n;
   ld = sidecar.ld;
   by_rows = sidecar.by_rows;
@@ -95,7 +95,7 @@ void MatrixBlocks::State::open_raw() {
 }
 
 void MatrixBlocks::State::open_text(MatrixBlocksOptions const& options) {
-  auto const source = strata::open_source(path, {.max_gz_ratio = options.max_gz_ratio});
+  auto const source = open_source(path, {.max_gz_ratio = options.max_gz_ratio});
   std::int64_t i = 0, j = 0;
   auto const begin = [&](MatrixMarketHeader const& header) {
     STRATA_REQUIRE(IoError, header.format == MatrixMarketFormat::Array, path,
@@ -148,7 +148,7 @@ void MatrixBlocks::State::open(MatrixBlocksOptions const& options) {
 MatrixBlocks::MatrixBlocks(std::string const& path, MatrixBlocksOptions const& options)
     : state_(std::make_unique<State>()) {
   state_->path = path;
-  state_->size = strata::FileSource(path).size_limit();
+  state_->size = FileSource(path).size_limit();
   state_->open(options);
 }
 MatrixBlocks::~MatrixBlocks() = default;

@@ -42,12 +42,12 @@ char const* name_of(MatrixFileFormat format) {
 // What the first bytes tell; text that is not Matrix Market can be anything.
 std::optional<MatrixFileFormat> shown(std::string const& path) {
   char bytes[4] = {};
-  std::size_t const got = strata::FileSource(path).read_at(0, bytes, sizeof bytes);
+  std::size_t const got = FileSource(path).read_at(0, bytes, sizeof bytes);
   std::string_view const first(bytes, got);
   if (first.starts_with('\x93')) return MatrixFileFormat::Npy;
   STRATA_REQUIRE(IoError, !first.starts_with("PK\x03\x04"), path,
                  ": an archive (.npz, .zip); write the one array in it with numpy.save as .npy");
-  bool const is_market = strata::is_gzip(bytes, got) || first.starts_with("%%");
+  bool const is_market = is_gzip(bytes, got) || first.starts_with("%%");
   if (is_market) return MatrixFileFormat::MatrixMarket;
   std::error_code error;
   if (std::filesystem::exists(path + ".json", error)) return MatrixFileFormat::Raw;
@@ -81,7 +81,7 @@ HostMatrix read(std::string const& path, MatrixFileFormat format, ReadOptions co
     case MatrixFileFormat::Raw:
       return read_raw(path, options);
     case MatrixFileFormat::Columns:
-      return detail::read_columns(*strata::open_source(path, options), options);
+      return detail::read_columns(*open_source(path, options), options);
     case MatrixFileFormat::MatrixMarket:
       break;
   }
@@ -135,7 +135,7 @@ void write_matrix(std::string const& path, ConstHostMatrix const& A) {
     default:
       break;
   }
-  strata::AtomicFile file(path);
+  AtomicFile file(path);
   detail::write_columns(file, A, path.ends_with(".csv") ? ',' : ' ');
 }
 

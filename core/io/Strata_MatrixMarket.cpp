@@ -263,13 +263,13 @@ MatrixMarketMatrix read_matrix_market(ByteSource& source, ReadOptions const& opt
 }  // namespace detail
 
 MatrixMarketHeader read_matrix_market_header(std::string const& path, ReadOptions const& options) {
-  auto const source = strata::open_source(path, options);
+  auto const source = open_source(path, options);
   detail::LineReader lines(*source);
   return detail::read_header(lines);
 }
 
 MatrixMarketMatrix read_matrix_market(std::string const& path, ReadOptions const& options) {
-  auto const source = strata::open_source(path, options);
+  auto const source = open_source(path, options);
   return detail::read_matrix_market(*source, options);
 }
 

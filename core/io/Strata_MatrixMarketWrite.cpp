@@ -97,14 +97,13 @@ void write_matrix_market(std::string const& path, ConstHostMatrix const& A,
                          MatrixMarketWriteOptions const& options) {
   detail::require_writable(A, options.symmetry);
   detail::to_file(path, options.compression,
-                  [&](strata::ByteSink& sink) { detail::write_array(sink, A, options.symmetry); });
+                  [&](ByteSink& sink) { detail::write_array(sink, A, options.symmetry); });
 }
 
 void write_matrix_market(std::string const& path, CoordinateMatrix const& A,
                          Compression compression) {
   detail::require_writable(A);
-  detail::to_file(path, compression,
-                  [&](strata::ByteSink& sink) { detail::write_coordinates(sink, A); });
+  detail::to_file(path, compression, [&](ByteSink& sink) { detail::write_coordinates(sink, A); });
 }
 
 }  // namespace strata

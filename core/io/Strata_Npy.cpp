@@ -216,18 +216,18 @@ void write_npy(ByteSink& sink, ConstHostMatrix const& A, NpyWriteOptions const& 
 }  // namespace detail
 
 NpyHeader read_npy_header(std::string const& path) {
-  strata::FileSource source(path);
+  FileSource source(path);
   return detail::read_header(source);
 }
 
 NpyMatrix read_npy(std::string const& path, ReadOptions const& options) {
-  strata::FileSource source(path);
+  FileSource source(path);
   return detail::read_npy(source, options);
 }
 
 void write_npy(std::string const& path, ConstHostMatrix const& A, NpyWriteOptions const& options) {
   detail::header_text(A, options);  // refuse before there is a file
-  strata::AtomicFile file(path);
+  AtomicFile file(path);
   detail::write_npy(file, A, options);
 }
 

@@ -7,7 +7,7 @@
 namespace strata {
 
 void write_text_file(std::string const& path, std::string_view text) {
-  strata::AtomicFile file(path);
+  AtomicFile file(path);
   file.write(text.data(), text.size());
   file.finish();
 }

@@ -239,10 +239,12 @@ HostMatrix generate(MatrixKind kind, std::int64_t n, GeneratorOptions const& opt
 
 void spread_diagonal(HostMatrix const& A, double spread, std::uint64_t seed) {
   check_spread("spread_diagonal", spread);
+  STRATA_REQUIRE(ShapeError, A.extent(0) == A.extent(1), "spread_diagonal: A is ", A.extent(0),
+                 " x ", A.extent(1), ", must be square");
+  std::uint64_t const scaling = stream_seed(seed, Scaling);
   std::vector<double> d(A.extent(0));  // d_i = s^(u_i - 1/2)
   for (std::size_t i = 0; i < d.size(); ++i)
-    d[i] =
-        std::pow(spread, uniform(stream_seed(seed, Scaling), static_cast<std::int64_t>(i)) - 0.5);
+    d[i] = std::pow(spread, uniform(scaling, static_cast<std::int64_t>(i)) - 0.5);
   fill_lower(A, [&](auto i, auto j) { return d[i] * d[j] * A(i, j); });
   mirror_lower(A);
 }

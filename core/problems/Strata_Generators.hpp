@@ -80,7 +80,7 @@ std::vector<double> spectrum(MatrixKind kind, std::int64_t n, GeneratorOptions c
 /// A = D A D with d_i^2 log-uniform in [1/spread, spread]: the same matrix in bad units.
 ///
 /// Shape    A: n x n, both triangles stored.
-/// Throws   ValueError if `spread` is not finite or less than 1.
+/// Throws   ValueError if `spread` is not finite or less than 1; ShapeError if A is not square.
 void spread_diagonal(HostMatrix const& A, double spread, std::uint64_t seed = 1);
 
 /// A known solution for right-hand sides B = A X: n x nrhs numbers, uniform in (-1, 1).

@@ -129,7 +129,6 @@ TYPED_TEST(CholeskyOn, ChoosesTheLayersThatAreNotGiven) {
 }
 
 TYPED_TEST(CholeskyOn, LayersAreChosenForTheRightHandSidesToo) {
-  // A step of the refinement of k columns costs 4 n^2 k flops, a factor in fp32 saves n^3 / 6 or so.
   for (std::int64_t const n : {1024, 4096, 100'000}) {
     EXPECT_FALSE(fp64_is_faster(n, n / 64)) << n;
     EXPECT_TRUE(fp64_is_faster(n, n / 64 + 1)) << n;

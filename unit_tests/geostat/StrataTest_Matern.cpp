@@ -149,6 +149,25 @@ TEST(MaternCovariance, CoincidingLocationsNeedANugget) {
   EXPECT_NO_THROW(check_covariance(plain, Locations{{-180, 180}, {5, 5}}));
 }
 
+TEST(MaternCovariance, MatrixInHostMemoryHasTheEntriesOfTheCovariance) {
+  MaternCovariance const c{.sigma2 = 2, .range = 0.2, .nu = 0.8, .nugget = 0.25};
+  for (std::int64_t const n : {0, 1, 30}) {
+    auto const at = synthetic_locations(n);
+    HostMatrix const A = covariance_matrix(c, at);
+    ASSERT_EQ(A.extent_int(0), n);
+    ASSERT_EQ(A.extent_int(1), n);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i) {
+        EXPECT_NEAR(A(i, j), c(at.distance(i, j)) + (i == j ? c.nugget : 0), 1e-12)
+            << i << " " << j;
+        EXPECT_EQ(A(i, j), A(j, i)) << i << " " << j;
+      }
+  }
+  EXPECT_EQ(
+      text_of<ValueError>([] { (void)covariance_matrix({.range = 0}, synthetic_locations(3)); }),
+      "Matern covariance: range is 0, must be finite and positive");
+}
+
 TEST(MaternCovariance, BadCoordinatesAreNamed) {
   MaternCovariance const c{};
   EXPECT_EQ(text_of<ValueError>([&] { check_covariance(c, {{1, NAN}, {2, 3}}); }),

@@ -11,6 +11,7 @@ import collections
 import pathlib
 import re
 import sys
+import tempfile
 
 # From the ground up: a room includes rooms before it in this list alone, so that there is no circle.
 ORDER = ("core", "core/kokkos_ext", "core/blas", "core/io", "core/problems", "core/info",
@@ -95,6 +96,14 @@ def self_test():
         assert offence(*pair) is None, (pair, offence(*pair))
     for pair in bad:
         assert offence(*pair) is not None, pair
+    assert offence(umbrella("core"), "core/info/Strata_A.hpp") is None
+    with tempfile.TemporaryDirectory() as folder:
+        top = pathlib.Path(folder)
+        for path, text in ((umbrella("core"), "#include <core/io/Strata_A.hpp>\n"), ("core/io/Strata_A.hpp", ""), ("core/io/Strata_B.hpp", ""),
+                           ("core/io/detail/Strata_C.hpp", ""), ("core/kokkos_ext/Strata_Team.hpp", "")):
+            (top / path).parent.mkdir(parents=True, exist_ok=True)
+            (top / path).write_text(text)
+        assert missing(top, "core") == ["core/io/Strata_B.hpp"], missing(top, "core")
 
 
 def places(rooms, arrows):

@@ -255,6 +255,8 @@ TEST(Generators, WrongArgumentsAreRefusedWithTheirNumbers) {
             "generate: correlation is 1, must lie between 0 and 1");
   EXPECT_EQ(text_of<ValueError>([] { spread_diagonal(generate(MatrixKind::Kms, 3), 0.5); }),
             "spread_diagonal: diagonal_spread is 0.5, must be finite and at least 1");
+  EXPECT_EQ(text_of<ShapeError>([] { spread_diagonal(HostMatrix("strata::test::A", 3, 2), 10); }),
+            "spread_diagonal: A is 3 x 2, must be square");
   EXPECT_EQ(text_of<ValueError>([] { (void)spectrum(MatrixKind::MinIJ, 3); }),
             "spectrum: the kind 'minij' has no prescribed spectrum");
   EXPECT_THROW((void)generate(MatrixKind::MinIJ, -1), ShapeError);
