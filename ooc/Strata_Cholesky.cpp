@@ -7,6 +7,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
+#include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_MapLadder.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 
@@ -59,20 +60,6 @@ std::string_view name_of(Rung rung) {
   return "fp64";
 }
 
-Devices make_devices(int count, std::size_t budget_bytes) {
-  STRATA_REQUIRE(ValueError, count >= 1, "devices: ", count, ", must be at least 1");
-  Devices devices;
-  for (int id = 0; id < count; ++id) devices.push_back({id, budget_bytes});
-  return devices;
-}
-
-template <class Exec>
-std::vector<int> numa_nodes(Devices const& devices) {
-  std::vector<int> nodes;
-  for (Device const& device : devices) nodes.push_back(detail::Lane<Exec>::node_of(device.id));
-  return nodes;
-}
-
 namespace {
 
 template <auto member>
@@ -112,15 +99,20 @@ int streams_of(CholeskyOptions const& options) {
 }
 
 // The devices with the bytes that they may take, each at least the smallest budget: where the user
-// left it open, 9/10 of what is free, in equal parts for those that share a memory.
+// left it open, 9/10 of what is free, the machine's pools too, in equal parts for those that share a
+// memory.
 template <class Exec>
-Devices with_budgets(Devices devices, CholeskyReport const& report) {
+Devices with_budgets(detail::Machine<Exec>& machine, CholeskyReport const& report) {
   using Lane = detail::Lane<Exec>;
+  Devices devices = machine.devices();
   std::map<int, std::size_t> open;  // devices of each memory
   std::map<int, std::size_t> free;
-  for (Device const& device : devices)
-    if (device.budget_bytes == 0 && ++open[Lane::memory_of(device.id)] == 1)
-      free[Lane::memory_of(device.id)] = Lane::free_bytes(device.id);
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    if (devices[d].budget_bytes > 0) continue;
+    int const memory = Lane::memory_of(devices[d].id);
+    if (++open[memory] == 1) free[memory] = Lane::free_bytes(devices[d].id);
+    free[memory] += machine.pool(d).bytes();
+  }
   for (Device& device : devices) {
     int const memory = Lane::memory_of(device.id);
     bool const asked = device.budget_bytes > 0;
@@ -203,12 +195,12 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
 
 // Factor the matrix as it is; what the report says of this attempt.
 template <class Exec>
-Info attempt(Devices const& asked, TileMatrix<Exec>& matrix, CholeskyOptions const& options,
-             std::string const& folder, CholeskyReport& report) {
+Info attempt(detail::Machine<Exec>& machine, TileMatrix<Exec>& matrix,
+             CholeskyOptions const& options, std::string const& folder, CholeskyReport& report) {
   report.histogram = matrix.map().histogram();
   report.smallest_budget_bytes =
       smallest_budget_bytes(report.n, report.tile_size, matrix.map(), report.streams);
-  Devices const devices = with_budgets<Exec>(asked, report);
+  Devices const devices = with_budgets(machine, report);
   report.column_block = column_block_of(devices, matrix, options, report.streams);
   detail::CheckpointFolder const checkpoint(folder);
   report.first_column = resume(matrix, folder);
@@ -217,7 +209,8 @@ Info attempt(Devices const& asked, TileMatrix<Exec>& matrix, CholeskyOptions con
       cholesky_schedule(report.tiles, static_cast<int>(devices.size()), report.streams,
                         report.column_block, report.first_column);
   matrix.overwrite();
-  Info const info = detail::Executor<Exec>(devices, matrix, schedule, folder, options).run(report);
+  Info const info =
+      detail::Executor<Exec>(machine, devices, matrix, schedule, folder, options).run(report);
   report.operand_excess = info.ok() ? operand_excess(matrix) : 0;
   report.attempts.push_back({.rung = report.rung,
                              .accuracy = matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
@@ -247,46 +240,57 @@ std::string folder_of(std::string const& folder, std::size_t rung) {
 
 // Rung after rung, from the matrix as it is.
 template <class Exec>
-TileFactor<Exec> climb_until_it_holds(Devices const& devices, TileMatrix<Exec>& matrix,
+TileFactor<Exec> climb_until_it_holds(DeviceTeam<Exec> const& team, TileMatrix<Exec>& matrix,
                                       CholeskyOptions const& options) {
+  detail::Loan<Exec> const loan(team);
   CholeskyReport report;
   report.n = matrix.order();
   report.tile_size = matrix.tile_size();
   report.tiles = matrix.tiles();
   report.variant = options.variant;
   report.streams = streams_of<Exec>(options);
-  if (report.n == 0) return {std::move(matrix), Info::success(), std::move(report)};
+  if (report.n == 0) return {std::move(matrix), Info::success(), std::move(report), team};
   std::string const& folder = options.checkpoint.folder;
-  Info info = attempt(devices, matrix, options, folder, report);
-  if (info.ok() || !options.ladder) return {std::move(matrix), info, std::move(report)};
+  Info info = attempt(loan.machine(), matrix, options, folder, report);
+  if (info.ok() || !options.ladder) return {std::move(matrix), info, std::move(report), team};
   auto const steps = detail::map_ladder(matrix.norms(), matrix.rule());
   for (std::size_t k = 0; k < steps.size() && !info.ok(); ++k) {
     double const seconds = climb(matrix, steps[k].rule, info);
     report.rung = steps[k].rung;
-    info = attempt(devices, matrix, options, folder_of(folder, k + 1), report);
+    info = attempt(loan.machine(), matrix, options, folder_of(folder, k + 1), report);
     report.attempts.back().fill_seconds = seconds;
   }
-  return {std::move(matrix), info, std::move(report)};
+  return {std::move(matrix), info, std::move(report), team};
 }
 
 }  // namespace
 
 template <class Exec>
-TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
+TileFactor<Exec> cholesky(DeviceTeam<Exec> const& team, TileMatrix<Exec>&& matrix,
                           CholeskyOptions const& options) {
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::cholesky");
-  STRATA_REQUIRE(ValueError, !devices.empty(), "cholesky: there is no device");
   STRATA_REQUIRE(ValueError, options.lookahead >= 0, "cholesky: the lookahead is ",
                  options.lookahead, ", must not be negative");
   STRATA_REQUIRE(ValueError, matrix.is_filled(),
                  "cholesky: the tiles are not the matrix's any more: a factorisation or an "
                  "exception has left others; fill it again");
-  return name_bad_alloc("cholesky", [&] { return climb_until_it_holds(devices, matrix, options); });
+  return name_bad_alloc("cholesky", [&] { return climb_until_it_holds(team, matrix, options); });
 }
 
-#define STRATA_INSTANTIATE(Exec)                                               \
-  template std::vector<int> numa_nodes<Exec>(Devices const&);                  \
-  template TileFactor<Exec> cholesky<Exec>(Devices const&, TileMatrix<Exec>&&, \
+template <class Exec>
+TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
+                          CholeskyOptions const& options) {
+  STRATA_REQUIRE(ValueError, !devices.empty(), "cholesky: there is no device");
+  auto team = name_bad_alloc("cholesky", [&] { return DeviceTeam<Exec>(devices); });
+  auto factor = cholesky(team, std::move(matrix), options);
+  team.release();
+  return factor;
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                        \
+  template TileFactor<Exec> cholesky<Exec>(DeviceTeam<Exec> const&, TileMatrix<Exec>&&, \
+                                           CholeskyOptions const&);                     \
+  template TileFactor<Exec> cholesky<Exec>(Devices const&, TileMatrix<Exec>&&,          \
                                            CholeskyOptions const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -8,6 +8,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
+#include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
@@ -41,23 +42,6 @@ inline constexpr Variant all_variants[] = {Variant::Sync, Variant::Async, Varian
 std::string_view name_of(Variant variant);
 /// Throws   ValueError that lists the valid names.
 Variant variant_from_name(std::string_view name);
-
-/// A device that takes part: a GPU by its number, or on a host a worker with memory of its own.
-struct Device {
-  int id = 0;
-  /// For tiles; the libraries' workspaces come on top. 0: what the matrix can use, but at most 9/10 of
-  /// what is free, in equal parts where devices share a memory, as workers on a host do.
-  std::size_t budget_bytes = 0;
-};
-using Devices = std::vector<Device>;
-
-/// `count` devices, numbered from 0.
-Devices make_devices(int count, std::size_t budget_bytes = 0);
-
-/// The NUMA node next to each device, for `TileMatrixOptions::nodes`. Workers on a host go round its
-/// nodes. All the same where there is one, or in a build without libnuma.
-template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
-std::vector<int> numa_nodes(Devices const& devices);
 
 /// Where finished columns are kept, and taken up from.
 struct CheckpointOptions {
@@ -127,7 +111,7 @@ struct CholeskyReport {
   std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
   std::vector<DeviceReport> devices;
   std::size_t smallest_budget_bytes = 0;  ///< of a device for these streams and precisions
-  double setup_seconds = 0;               ///< to allocate the pools and start the streams
+  double setup_seconds = 0;               ///< for what the team has not: pools, queues, threads
   double factor_seconds = 0;
   double flop_per_s = 0;                  ///< n^3/3 flops over factor_seconds
   Rung rung = Rung::AsAsked;              ///< that held, or was the last
@@ -194,7 +178,7 @@ dense::RefinementReport solve_copies(Factor const& factor, ExecutionSpace const&
 
 }  // namespace detail
 
-/// A = D^-1 L L^T D^-1 in tiles in host memory.
+/// A = D^-1 L L^T D^-1 in tiles in host memory, and the team that solves with it.
 ///
 /// Not to be used by two threads at once.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
@@ -203,21 +187,23 @@ class TileFactor {
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
 
   /// Prefer `cholesky`.
-  TileFactor(TileMatrix<ExecutionSpace>&& matrix, Info info, CholeskyReport report);
+  TileFactor(TileMatrix<ExecutionSpace>&& matrix, Info info, CholeskyReport report,
+             DeviceTeam<ExecutionSpace> team);
 
   /// Whether there is a factor, else the first minor of A that is not positive.
   Info info() const { return info_; }
   CholeskyReport const& report() const { return report_; }
   /// The tiles of L, and what D A D was.
   TileMatrix<ExecutionSpace> const& matrix() const { return matrix_; }
-  /// Use these devices from now on, instead of those that factored the matrix, for everything below.
+  /// Use this team from now on, instead of the one that factored the matrix, for everything below.
   ///
   /// Rows of tiles go round them; budgets do not count. Residuals use them as well where the
   /// generator may run anywhere (see TileMatrixOptions), else the device of `exec` alone. Half solves
   /// have the same bits on any devices; products with A, and with them refined solutions, have the
   /// same bits from run to run on the same number of devices.
   ///
-  /// Throws   ValueError if there is no device.
+  void solve_on(DeviceTeam<ExecutionSpace> const& team) { team_ = team; }
+  /// The same with a team of the factor's own. Throws ValueError if there is no device.
   void solve_on(Devices const& devices);
   /// Give up the factor for its memory, to be filled again.
   TileMatrix<ExecutionSpace> take() && { return std::move(matrix_); }
@@ -247,8 +233,8 @@ class TileFactor {
   ///
   /// Shape    V: n x m. Arithmetic in fp64; each tile passes through one of the devices once.
   /// Sync     fences `exec`.
-  /// Memory   four tiles on each device and n m numbers on `exec`'s; where there are several, n m also
-  ///          on each and on the host. Throws as `solve`.
+  /// Memory   of the team: four tiles and n m numbers on each device; where there are several, n m also
+  ///          on the host. Throws as `solve`.
   /// Throws   ShapeError if V has another number of rows; ValueError if there is no factor.
   void half_solve(ExecutionSpace const& exec, Op op, Block const& V) const;
 
@@ -260,9 +246,9 @@ class TileFactor {
   /// Shape    B, X: n x m; X must not overlap B.
   /// Result   X; the report's errors are those of the equilibrated system.
   /// Sync     fences `exec`.
-  /// Memory   on the devices a few tiles and 3 n m numbers, on `exec`'s also what `dense::refine`
-  ///          needs, and with D devices (D + 1) n m numbers on the host. What can't be had is a
-  ///          MemoryError, after which the factor is as it was.
+  /// Memory   of the team on each device a few tiles and 3 n m numbers, and with D > 1 devices
+  ///          (D + 1) n m numbers on the host; on `exec`'s device what `dense::refine` needs. What
+  ///          can't be had is a MemoryError, after which the factor is as it was.
   /// I/O      reads the tiles twice and evaluates the generator once for each step; each tile on one
   ///          of the devices.
   /// Throws   ShapeError if B or X has another shape; ValueError if there is no factor.
@@ -284,9 +270,8 @@ class TileFactor {
 
  private:
   void require_factor(char const* what, std::size_t rows) const;
-  std::vector<int> residual_devices() const;
 
-  std::vector<int> devices_;  // their numbers
+  DeviceTeam<ExecutionSpace> team_;
   TileMatrix<ExecutionSpace> matrix_;
   Info info_;
   CholeskyReport report_;
@@ -306,7 +291,8 @@ class TileFactor {
 ///          none did, info() of the factor holds the first minor of A, found in fp64, that is not
 ///          positive (without the ladder: of A as it was rounded); the tiles are then undefined.
 /// Sync     returns when all is done. One thread for each stream, with instances of its own.
-/// Memory   the budgets; each stream's libraries on top, which may take some 100 MB on a GPU.
+/// Memory   of the team: the budgets; each stream's libraries on top, which may take some 100 MB on a
+///          GPU. Nothing where the team has factored such a matrix before.
 /// I/O      the report counts the bytes. A checkpoint writes each column's tiles once.
 /// Throws   ValueError for options out of range, no device, or a matrix that is not filled;
 ///          MemoryError that says the smallest budget, before anything is written, that a higher rung
@@ -315,6 +301,12 @@ class TileFactor {
 ///          filled.
 /// Source   Ren et al. (paper B), algorithms 2 and 3; deviation: V4, no allocation in the loop, and
 ///          the ladder, after Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), without shifts.
+template <class ExecutionSpace>
+[[nodiscard]] TileFactor<ExecutionSpace> cholesky(DeviceTeam<ExecutionSpace> const& team,
+                                                  TileMatrix<ExecutionSpace>&& matrix,
+                                                  CholeskyOptions const& options = {});
+
+/// The same with a team of its own, which is released at the end; what solves take stays with the factor.
 template <class ExecutionSpace>
 [[nodiscard]] TileFactor<ExecutionSpace> cholesky(Devices const& devices,
                                                   TileMatrix<ExecutionSpace>&& matrix,

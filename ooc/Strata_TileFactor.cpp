@@ -4,6 +4,7 @@
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
@@ -41,32 +42,27 @@ BlockOf<Exec> allocate_like(Exec const& exec, char const* label, BlockOf<Exec> c
 template <class Exec>
 struct Teams {
   using Team = detail::TileTeam<Exec>;
-  Teams(Exec const& exec, TileMatrix<Exec> const& matrix, std::vector<int> const& devices,
-        std::vector<int> const& of_residual)
-      : factor(std::make_shared<Team>(exec, matrix, devices)),
-        residual(devices == of_residual ? factor
-                                        : std::make_shared<Team>(exec, matrix, of_residual)) {}
+  Teams(DeviceTeam<Exec> const& team, Exec const& exec, TileMatrix<Exec> const& matrix)
+      : loan(team),
+        factor(std::make_shared<Team>(loan.machine(), exec, matrix, true)),
+        residual(matrix.is_anywhere()
+                     ? factor
+                     : std::make_shared<Team>(loan.machine(), exec, matrix, false)) {}
+  detail::Loan<Exec> loan;
   std::shared_ptr<Team> factor, residual;
 };
 
 }  // namespace
 
 template <class Exec>
-TileFactor<Exec>::TileFactor(TileMatrix<Exec>&& matrix, Info info, CholeskyReport report)
-    : matrix_(std::move(matrix)), info_(info), report_(std::move(report)) {
-  for (DeviceReport const& device : report_.devices) devices_.push_back(device.id);
-}
+TileFactor<Exec>::TileFactor(TileMatrix<Exec>&& matrix, Info info, CholeskyReport report,
+                             DeviceTeam<Exec> team)
+    : team_(std::move(team)), matrix_(std::move(matrix)), info_(info), report_(std::move(report)) {}
 
 template <class Exec>
 void TileFactor<Exec>::solve_on(Devices const& devices) {
   STRATA_REQUIRE(ValueError, !devices.empty(), "solve_on: there is no device");
-  devices_.clear();
-  for (Device const& device : devices) devices_.push_back(device.id);
-}
-
-template <class Exec>
-std::vector<int> TileFactor<Exec>::residual_devices() const {
-  return matrix_.is_anywhere() ? devices_ : std::vector<int>();
+  team_ = DeviceTeam<Exec>(devices);
 }
 
 template <class Exec>
@@ -110,7 +106,7 @@ dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
   double const of_factor = log_determinant();
   return name_bad_alloc("log_determinant", [&] {
     dense::LogDeterminantOperators<Exec> operators;
-    Teams<Exec> const team(exec, matrix_, devices_, residual_devices());
+    Teams<Exec> const team(team_, exec, matrix_);
     operators.apply = [&](Block const& X, Block const& Y) { team.residual->apply(X, Y); };
     operators.forward = [&](Block const& V) { team.factor->forward(V); };
     operators.backward = [&](Block const& V) { team.factor->backward(V); };
@@ -126,7 +122,8 @@ void TileFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const
   require_factor("half_solve", V.extent(0));
   if (V.size() == 0) return;
   name_bad_alloc("half_solve", [&] {
-    detail::TileTeam<Exec> team(exec, matrix_, devices_);
+    detail::Loan<Exec> const loan(team_);
+    detail::TileTeam<Exec> team(loan.machine(), exec, matrix_, true);
     if (op == Op::NoTrans) {
       scale_rows(exec, matrix_.device_scaling(), V, V);
       team.forward(V);
@@ -151,7 +148,8 @@ void TileFactor<Exec>::apply(Exec const& exec, Block const& X, Block const& Y) c
   name_bad_alloc("apply", [&] {
     Block const scaled = allocate_like<Exec>(exec, "strata::ooc::apply::X", X);
     scale_rows(exec, matrix_.device_scaling(), X, scaled, true);
-    detail::TileTeam<Exec>(exec, matrix_, residual_devices()).apply(scaled, Y);
+    detail::Loan<Exec> const loan(team_);
+    detail::TileTeam<Exec>(loan.machine(), exec, matrix_, matrix_.is_anywhere()).apply(scaled, Y);
     scale_rows(exec, matrix_.device_scaling(), Y, Y, true);
     exec.fence("strata::ooc::apply");
   });
@@ -166,7 +164,7 @@ dense::RefinementReport TileFactor<Exec>::solve(Exec const& exec, Block const& B
                  "solve: B is ", B.extent(0), " x ", B.extent(1), " and X is ", X.extent(0), " x ",
                  X.extent(1), ", must be the same");
   return name_bad_alloc("solve", [&] {
-    Teams<Exec> const team(exec, matrix_, devices_, residual_devices());
+    Teams<Exec> const team(team_, exec, matrix_);
     dense::RefinementOperators<Exec> operators;
     operators.norm_inf = matrix_.norm_inf();
     operators.apply = [&](Block const& U, Block const& V) { team.residual->apply(U, V); };

@@ -3,8 +3,6 @@
 #ifndef STRATA_DEVICE_MEMORY_HPP
 #define STRATA_DEVICE_MEMORY_HPP
 
-#include <core/Strata_Errors.hpp>
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_Progress.hpp>
 #include <ooc/detail/Strata_TileCache.hpp>
@@ -38,19 +36,19 @@ class DeviceMemory {
     std::vector<Mark> before;  ///< what used the place, or what fills the tile
   };
 
-  DeviceMemory(ExecutionSpace const& exec, std::int64_t blocks, int units, std::size_t unit_bytes,
+  using Pool = Kokkos::View<std::byte*, typename ExecutionSpace::memory_space>;
+
+  /// Of `blocks` blocks in a pool that holds as many or more, and that nothing uses.
+  DeviceMemory(Pool const& pool, std::int64_t blocks, int units, std::size_t unit_bytes,
                std::size_t keys, Eviction eviction, UseTable uses)
-      : pool_(allocate<decltype(pool_)>(exec, "strata::ooc::device::pool",
-                                        static_cast<std::size_t>(blocks * units) * unit_bytes)),
+      : pool_(pool),
         unit_bytes_(unit_bytes),
         eviction_(eviction),
         uses_(std::move(uses)),
         cache_(blocks, units, keys),
-        places_(cache_.size()) {
-    exec.fence("strata::ooc::device::pool");
-  }
+        places_(cache_.size()) {}
 
-  std::size_t bytes() const { return pool_.size(); }
+  std::size_t bytes() const { return cache_.size() * unit_bytes_; }
 
   /// Pin the tile, or a place for it; waits until there is one. `planned`: a use that the table has.
   ///
@@ -188,7 +186,7 @@ class DeviceMemory {
     place.used.push_back(used);
   }
 
-  Kokkos::View<std::byte*, typename ExecutionSpace::memory_space> pool_;
+  Pool pool_;
   std::size_t unit_bytes_;
   Eviction eviction_;
   UseTable uses_;

@@ -8,14 +8,15 @@
 #include <algorithm>
 #include <latch>
 #include <string>
-#include <thread>
 
 namespace strata::ooc::detail {
 
 template <class Exec>
-Executor<Exec>::Executor(Devices const& devices, TileMatrix<Exec>& matrix, Schedule const& schedule,
-                         std::string checkpoint, CholeskyOptions const& options)
-    : devices_(devices),
+Executor<Exec>::Executor(Machine<Exec>& machine, Devices const& devices, TileMatrix<Exec>& matrix,
+                         Schedule const& schedule, std::string checkpoint,
+                         CholeskyOptions const& options)
+    : machine_(machine),
+      devices_(devices),
       matrix_(matrix),
       schedule_(schedule),
       folder_(std::move(checkpoint)),
@@ -55,25 +56,29 @@ void Executor<Exec>::make_memories() {
     auto const blocks = static_cast<std::int64_t>(std::min<std::size_t>(
         device.budget_bytes / plan_.block_bytes(), static_cast<std::size_t>(useful)));
     bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
-    Lane<Exec> const lane(device.id);
-    try {
-      memories_.push_back(std::make_unique<Memory>(
-          lane.exec(), blocks, plan_.units_per_block(), plan_.unit_bytes(), plan_.keys(),
-          rules_.eviction,
-          looks_ahead ? UseTable(plan_, schedule_, static_cast<int>(d)) : UseTable()));
-    } catch (MemoryError const& failure) {
-      throw MemoryError(strata::detail::message(
-          "cholesky: can't allocate ", static_cast<std::size_t>(blocks) * plan_.block_bytes(),
-          " bytes of tiles on device ", device.id, ": ", failure.what()));
-    }
+    memories_.push_back(std::make_unique<Memory>(
+        pool_of(d, static_cast<std::size_t>(blocks) * plan_.block_bytes()), blocks,
+        plan_.units_per_block(), plan_.unit_bytes(), plan_.keys(), rules_.eviction,
+        looks_ahead ? UseTable(plan_, schedule_, static_cast<int>(d)) : UseTable()));
   }
   for (std::size_t d = 0; d < count; ++d) {
     linked_.emplace_back(count, false);
     for (std::size_t other = 0; other < count; ++other)
-      linked_[d][other] = d != other && options_.peer_copies &&
-                          Lane<Exec>::link(devices_[d].id, devices_[other].id);
+      linked_[d][other] = d != other && options_.peer_copies && machine_.link(d, other);
   }
   for (auto const& memory : memories_) progress_.on_stop([&memory = *memory] { memory.wake(); });
+}
+
+template <class Exec>
+auto Executor<Exec>::pool_of(std::size_t device, std::size_t bytes) -> typename Memory::Pool {
+  try {
+    return machine_.pool(device).need(machine_.worker(device).exec(), "strata::ooc::device::pool",
+                                      bytes);
+  } catch (MemoryError const& failure) {
+    throw MemoryError(strata::detail::message("cholesky: can't allocate ", bytes,
+                                              " bytes of tiles on device ", devices_[device].id,
+                                              ": ", failure.what()));
+  }
 }
 
 template <class Exec>
@@ -88,18 +93,19 @@ Info Executor<Exec>::run(CholeskyReport& report) {
     streams.push_back(std::make_unique<Stream>(*this, schedule_.device_of(lane),
                                                static_cast<int>(lane) % schedule_.streams));
   std::latch ready(static_cast<std::ptrdiff_t>(streams.size()) + 1);
-  std::vector<std::thread> threads;
+  std::size_t started = 0;
   try {
-    for (std::size_t lane = 0; lane < streams.size(); ++lane)
-      threads.emplace_back([&, lane] { streams[lane]->run(schedule_.tasks[lane], ready); });
+    for (; started < streams.size(); ++started)
+      streams[started]->thread().start(
+          [&, lane = started] { streams[lane]->run(schedule_.tasks[lane], ready); });
   } catch (...) {
     progress_.stop(std::current_exception());
-    ready.count_down(static_cast<std::ptrdiff_t>(streams.size() - threads.size()));
+    ready.count_down(static_cast<std::ptrdiff_t>(streams.size() - started));
   }
   ready.arrive_and_wait();
   report.setup_seconds = setup.seconds();
   Kokkos::Timer const timer;
-  for (auto& thread : threads) thread.join();
+  for (std::size_t lane = 0; lane < started; ++lane) streams[lane]->thread().wait();
   report.factor_seconds = timer.seconds();
   if (checkpoint_) checkpoint_->finish();
   Lane<Exec>::enter(devices_.front().id);

@@ -6,6 +6,7 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_DeviceMemory.hpp>
+#include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_VariantRules.hpp>
 
@@ -16,18 +17,18 @@
 
 namespace strata::ooc::detail {
 
-/// Runs a schedule: one thread for each stream, each with a lane for copies in, for work and for
-/// copies out.
+/// Runs a schedule on a machine: one worker for each stream.
 template <class ExecutionSpace>
 class Executor {
  public:
   using Mark = typename Lane<ExecutionSpace>::Mark;
   using Memory = DeviceMemory<ExecutionSpace>;
 
-  /// Every device has a budget, of at least the smallest. `checkpoint`: the folder for finished
-  /// columns, or "".
-  Executor(Devices const& devices, TileMatrix<ExecutionSpace>& matrix, Schedule const& schedule,
-           std::string checkpoint, CholeskyOptions const& options);
+  /// `devices`: those of the machine, each with a budget of at least the smallest. `checkpoint`: the
+  /// folder for finished columns, or "".
+  Executor(Machine<ExecutionSpace>& machine, Devices const& devices,
+           TileMatrix<ExecutionSpace>& matrix, Schedule const& schedule, std::string checkpoint,
+           CholeskyOptions const& options);
 
   /// Run all tasks; the report's times, bytes and counts.
   Info run(CholeskyReport& report);
@@ -36,10 +37,12 @@ class Executor {
   class Stream;
 
   void make_memories();
+  typename Memory::Pool pool_of(std::size_t device, std::size_t bytes);
   void count_uses();
   void write_checkpoint(std::int64_t j);
   void report_on(CholeskyReport& report, std::vector<std::unique_ptr<Stream>> const& streams);
 
+  Machine<ExecutionSpace>& machine_;
   Devices devices_;
   TileMatrix<ExecutionSpace>& matrix_;
   Schedule const& schedule_;

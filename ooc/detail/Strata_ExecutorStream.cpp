@@ -4,6 +4,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_ExecutorOperands.hpp>
 
+#include <algorithm>
 #include <optional>
 
 namespace strata::ooc::detail {
@@ -12,7 +13,7 @@ template <class Exec>
 void Executor<Exec>::Stream::run(std::vector<Task> const& tasks, std::latch& ready) {
   std::optional<vendor::OnNode> near_device;
   try {
-    near_device.emplace(Lane<Exec>::node_of(id_));
+    near_device.emplace(worker_.node);
     prepare();
   } catch (...) {
     executor_.progress_.stop(std::current_exception());
@@ -26,9 +27,7 @@ void Executor<Exec>::Stream::run(std::vector<Task> const& tasks, std::latch& rea
     executor_.progress_.stop(std::current_exception());
   }
   try {  // nothing of this stream may run once its thread has ended
-    in_.fence();
-    work_.fence();
-    out_.fence();
+    worker_.fence();
   } catch (...) {
     executor_.progress_.stop(std::current_exception());
   }
@@ -36,41 +35,45 @@ void Executor<Exec>::Stream::run(std::vector<Task> const& tasks, std::latch& rea
 
 template <class Exec>
 void Executor<Exec>::Stream::prepare() {
-  Lane<Exec>::enter(id_);
-  Exec const& exec = work_.exec();
-  blas_ = std::make_unique<LeafBlas<Exec>>(exec);
-  meter_ = std::make_unique<TileMeter<Exec>>(exec, plan_.rows(0));
-  measure_ = allocate<decltype(measure_)>(exec, "strata::ooc::stream::measure");
-  info_ = allocate_zeros<decltype(info_)>(exec, "strata::ooc::stream::info");
-  host_info_ = allocate_on_host<decltype(host_info_)>("strata::ooc::stream::HostInfo");
+  Lane<Exec>::enter(worker_.id);
+  blas_ = &worker_.blas();
+  meter_ = &worker_.meter(plan_.rows(0));
+  worker_.make_results();
+  Kokkos::deep_copy(work_.exec(), worker_.info, 0);
   if (!rules_.keeps_sums)
-    scratch_ = allocate_on_host<decltype(scratch_)>(
-        "strata::ooc::stream::HostScratch",
-        tile_bytes(Precision::fp64, plan_.rows(0), plan_.rows(0)));
+    worker_.scratch.need(work_.exec(), "strata::ooc::stream::HostScratch",
+                         tile_bytes(Precision::fp64, plan_.rows(0), plan_.rows(0)));
   if constexpr (!strata::runs_on_host<Exec>) warm_up();
   work_.fence();
 }
 
 // One of each operation, so that libraries make their handles and workspaces, and kernels are
-// loaded, before the first tile waits for them.
+// loaded, before the first tile waits for them; unless the worker has done so for such tiles.
 template <class Exec>
 void Executor<Exec>::Stream::warm_up() {
   std::int64_t const edge = plan_.rows(0);
+  auto const histogram = map().histogram();
+  std::vector<Precision> forms;
+  unsigned bits = 0;
+  for (Precision const form : {Precision::fp64, Precision::fp32, Precision::fp16_split,
+                               Precision::fp16, Precision::fp8_e4m3}) {
+    if (is_product_format(form) && !map().holds(form)) continue;
+    if (histogram[static_cast<std::size_t>(precision_rank(form))] == 0) continue;
+    forms.push_back(form);
+    bits |= 1U << static_cast<unsigned>(form);
+  }
+  if (edge <= worker_.warm_edge && (bits & ~worker_.warm_forms) == 0) return;
   std::size_t const bytes = tile_bytes(Precision::fp64, edge, edge);
   Exec const& exec = work_.exec();
   using Buffer = Kokkos::View<std::byte*, Space>;
   auto const a = allocate_zeros<Buffer>(exec, "strata::ooc::warm_up", bytes);
   auto const c = allocate_zeros<Buffer>(exec, "strata::ooc::warm_up", bytes);
-  auto const info = allocate_zeros<decltype(info_)>(exec, "strata::ooc::warm_up");
-  auto const histogram = map().histogram();
+  auto const info = allocate_zeros<decltype(worker_.info)>(exec, "strata::ooc::warm_up");
   auto const at = [&](auto const& buffer, Precision form) {
     return stored_tile<Space>(buffer.data(), form, edge, edge);
   };
   Matrix const C = at(c, Precision::fp64);
-  for (Precision const form : {Precision::fp64, Precision::fp32, Precision::fp16_split,
-                               Precision::fp16, Precision::fp8_e4m3}) {
-    if (is_product_format(form) && !map().holds(form)) continue;
-    if (histogram[static_cast<std::size_t>(precision_rank(form))] == 0) continue;
+  for (Precision const form : forms) {
     Precision const working = form == Precision::fp64 ? form : Precision::fp32;
     Op const op = is_transposed(form) ? Op::Trans : Op::NoTrans;
     blas_->gemm(op, transposed(op), -1, at(a, form), at(a, form), 1, at(c, working));
@@ -78,10 +81,12 @@ void Executor<Exec>::Stream::warm_up() {
     blas_->trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, at(a, working),
                 at(c, working));
     blas_->convert(op, at(c, working), at(a, form));
-    (*meter_)(at(c, working), false, measure_.data());
+    (*meter_)(at(c, working), false, worker_.measure.data());
   }
   blas_->potrf(Uplo::Lower, C, 0, info);
   exec.fence("strata::ooc::warm_up");
+  worker_.warm_edge = std::max(edge, worker_.warm_edge);
+  worker_.warm_forms |= bits;
 }
 
 // Algorithm 2: C -= L_ik L_jk^T for all k < j, then POTRF or TRSM.
@@ -152,12 +157,13 @@ template <class Exec>
 void Executor<Exec>::Stream::factor_diagonal(Sums const& C, std::int64_t j) {
   std::int64_t const offset = j * executor_.matrix_.tile_size();
   trace_.span(StreamTrace<Exec>::Work, "potrf", j, j, work_,
-              [&] { blas_->potrf(Uplo::Lower, C.matrix, offset, info_); });
-  Kokkos::deep_copy(work_.exec(), host_info_, info_);
+              [&] { blas_->potrf(Uplo::Lower, C.matrix, offset, worker_.info); });
+  Kokkos::deep_copy(work_.exec(), worker_.host_info, worker_.info);
   work_.fence();
-  if (host_info_() == 0) return;
-  STRATA_REQUIRE(VendorError, host_info_() > 0, "potrf: status ", host_info_(), " of tile ", j);
-  executor_.breakdown_.store(host_info_());
+  std::int64_t const info = worker_.host_info();
+  if (info == 0) return;
+  STRATA_REQUIRE(VendorError, info > 0, "potrf: status ", info, " of tile ", j);
+  executor_.breakdown_.store(info);
   executor_.progress_.stop();
   throw Stopped();
 }
@@ -184,8 +190,8 @@ void Executor<Exec>::Stream::close(Sums const& C, std::int64_t i, std::int64_t j
   Precision const precision = map().at(i, j);
   double* const behind = trailer(C.stored.data, precision, i, j);
   trace_.span(StreamTrace<Exec>::Work, "round", i, j, work_, [&] {
-    (*meter_)(C.matrix, i == j, measure_.data());
-    write_trailer<Exec>(work_.exec(), precision, measure_.data(), behind);
+    (*meter_)(C.matrix, i == j, worker_.measure.data());
+    write_trailer<Exec>(work_.exec(), precision, worker_.measure.data(), behind);
     if (!C.in_place)
       blas_->convert(is_transposed(precision) ? Op::Trans : Op::NoTrans, C.matrix,
                      stored_tile<Space>(C.stored.data, precision, plan_.rows(i), plan_.rows(j)));
@@ -216,11 +222,11 @@ void Executor<Exec>::Stream::bounce(Sums const& C) {
   if (rules_.keeps_sums) return;
   out_.wait(work_.record());
   trace_.span(StreamTrace<Exec>::CopyOut, "out", 0, 0, out_,
-              [&] { out_.copy(scratch_.data(), C.matrix.data, C.bytes); });
+              [&] { out_.copy(worker_.scratch.view().data(), C.matrix.data, C.bytes); });
   in_.wait(out_.record());
   step();
   trace_.span(StreamTrace<Exec>::CopyIn, "in", 0, 0, in_,
-              [&] { in_.copy(C.matrix.data, scratch_.data(), C.bytes); });
+              [&] { in_.copy(C.matrix.data, worker_.scratch.view().data(), C.bytes); });
   work_.wait(in_.record());
   bytes_out += C.bytes;
   bytes_in += C.bytes;

@@ -13,7 +13,7 @@
 
 namespace strata::ooc::detail {
 
-/// One stream of one device: its lanes, and what its thread does to the tiles of its tasks.
+/// One stream of one device: what its worker does to the tiles of its tasks.
 template <class ExecutionSpace>
 class Executor<ExecutionSpace>::Stream {
  public:
@@ -26,14 +26,13 @@ class Executor<ExecutionSpace>::Stream {
         plan_(executor.plan_),
         rules_(executor.rules_),
         device_(device),
-        number_(stream),
-        id_(executor.devices_[static_cast<std::size_t>(device)].id),
-        in_(id_),
-        work_(id_),
-        out_(id_),
+        worker_(executor.machine_.worker(static_cast<std::size_t>(device), stream)),
+        in_(worker_.in),
+        work_(worker_.work),
+        out_(worker_.out),
         trace_(executor.options_.trace, device, stream) {}
 
-  Lane<ExecutionSpace> const& work() const { return work_; }
+  JobThread& thread() { return worker_.thread; }
 
   /// All tasks of the stream; what goes wrong stops all streams. The thread's function; no stream
   /// begins before all have told `ready`.
@@ -44,9 +43,6 @@ class Executor<ExecutionSpace>::Stream {
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
 
  private:
-  using HostMemory = std::conditional_t<strata::runs_on_host<ExecutionSpace>, Kokkos::HostSpace,
-                                        Kokkos::SharedHostPinnedSpace>;
-
   // A tile as an operand: pinned, final, visible to the work lane.
   struct Operand {
     Hold hold;
@@ -93,24 +89,18 @@ class Executor<ExecutionSpace>::Stream {
     return reinterpret_cast<double*>(data + number_bytes(precision, plan_.rows(i), plan_.rows(j)));
   }
   void step() {
-    if (!rules_.fences) return;
-    in_.fence();
-    work_.fence();
-    out_.fence();
+    if (rules_.fences) worker_.fence();
   }
 
   Executor& executor_;
   TilePlan const& plan_;
   VariantRules const& rules_;
-  int device_, number_, id_;
-  Lane<ExecutionSpace> in_, work_, out_;
+  int device_;
+  Worker<ExecutionSpace>& worker_;
+  Lane<ExecutionSpace>&in_, &work_, &out_;  // the worker's
+  LeafBlas<ExecutionSpace>* blas_ = nullptr;
+  TileMeter<ExecutionSpace>* meter_ = nullptr;
   StreamTrace<ExecutionSpace> trace_;
-  std::unique_ptr<LeafBlas<ExecutionSpace>> blas_;
-  std::unique_ptr<TileMeter<ExecutionSpace>> meter_;
-  Kokkos::View<TileMeasure, Space> measure_;
-  Kokkos::View<std::int64_t, Space> info_;
-  Kokkos::View<std::int64_t, HostMemory> host_info_;
-  Kokkos::View<std::byte*, HostMemory> scratch_;  // sums that leave the device between two updates
 };
 
 }  // namespace strata::ooc::detail

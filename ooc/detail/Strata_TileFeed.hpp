@@ -3,19 +3,17 @@
 #ifndef STRATA_TILE_FEED_HPP
 #define STRATA_TILE_FEED_HPP
 
-#include <core/blas/Strata_LeafBlas.hpp>
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
-#include <ooc/detail/Strata_Lane.hpp>
-
-#include <Kokkos_Core.hpp>
+#include <ooc/detail/Strata_Machine.hpp>
 
 #include <algorithm>
-#include <vector>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 
 namespace strata::ooc::detail {
 
-/// Brings tiles from the host to the device of an instance, ahead of the work on them.
+/// Brings tiles from the host to a worker, ahead of its work on them.
 template <class ExecutionSpace>
 class TileFeed {
  public:
@@ -25,23 +23,21 @@ class TileFeed {
     Op op;
   };
 
-  TileFeed(ExecutionSpace const& exec, TileMatrix<ExecutionSpace> const& matrix, int slots = 4)
-      : matrix_(matrix), in_(device_of(exec)), work_(exec), used_(static_cast<std::size_t>(slots)) {
+  /// The worker does nothing yet.
+  TileFeed(Worker<ExecutionSpace>& worker, TileMatrix<ExecutionSpace> const& matrix)
+      : matrix_(matrix), in_(worker.feed()), work_(worker.work) {
     std::int64_t const edge = std::min(matrix.order(), matrix.tile_size());
     slot_bytes_ = tile_bytes(Precision::fp64, edge, edge);
-    slots_ = allocate<Buffer>(exec, "strata::ooc::solve::slots",
-                              slot_bytes_ * static_cast<std::size_t>(slots));
-    in_.wait(work_.record());  // the slots are there
+    slots_ =
+        worker.slots.need(worker.exec(), "strata::ooc::solve::slots", slot_bytes_ * used_.size())
+            .data();
   }
-  ~TileFeed() { in_.fence(); }
-  TileFeed(TileFeed const&) = delete;
-  TileFeed& operator=(TileFeed const&) = delete;
 
-  /// The tile, for what is enqueued on the instance until the next call.
+  /// The tile, for what is enqueued on the worker's work lane until the next call.
   Tile next(std::int64_t i, std::int64_t j) {
     if (taken_ > 0) used_[(taken_ - 1) % used_.size()] = work_.record();
     std::size_t const slot = taken_++ % used_.size();
-    std::byte* const data = slots_.data() + slot * slot_bytes_;
+    std::byte* const data = slots_ + slot * slot_bytes_;
     in_.wait(used_[slot]);
     in_.copy(data, matrix_.data(i, j), matrix_.copy_bytes(i, j));
     work_.wait(in_.record());
@@ -50,15 +46,11 @@ class TileFeed {
   }
 
  private:
-  using Buffer = Kokkos::View<std::byte*, Space>;
-
-  static int device_of(ExecutionSpace const& exec) { return Lane<ExecutionSpace>::device_of(exec); }
-
   TileMatrix<ExecutionSpace> const& matrix_;
-  Lane<ExecutionSpace> in_, work_;
-  std::vector<typename Lane<ExecutionSpace>::Mark> used_;
+  Lane<ExecutionSpace>&in_, &work_;
+  std::array<typename Lane<ExecutionSpace>::Mark, 4> used_;  // the last use of each slot
   std::size_t slot_bytes_ = 0, taken_ = 0;
-  Buffer slots_;
+  std::byte* slots_ = nullptr;
 };
 
 }  // namespace strata::ooc::detail

@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_TileTeam.hpp>
 
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <ooc/detail/Strata_TileFeed.hpp>
 
 #include <algorithm>
-#include <thread>
+#include <utility>
 
 namespace strata::ooc::detail {
 
@@ -24,79 +22,40 @@ struct BlockedIndex {
 
 namespace {
 
-template <class Exec, class Block, class Vector>
-void pack_blocks(Exec const& exec, BlockedIndex const& index, Block const& V,
-                 Vector const& values) {
+template <class Exec, class Block>
+void pack_blocks(Exec const& exec, BlockedIndex const& index, Block const& V, double* values) {
   strata::for_each_element(
       "strata::ooc::team::pack", exec, index.n, index.cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { values(index(i, j)) = V(i, j); });
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { values[index(i, j)] = V(i, j); });
 }
 
-template <class Exec, class Block, class Vector>
-void unpack_blocks(Exec const& exec, BlockedIndex const& index, Vector const& values,
+template <class Exec, class Block>
+void unpack_blocks(Exec const& exec, BlockedIndex const& index, double const* values,
                    Block const& V, bool add) {
   strata::for_each_element(
       "strata::ooc::team::unpack", exec, index.n, index.cols,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        V(i, j) = (add ? V(i, j) : 0) + values(index(i, j));
+        V(i, j) = (add ? V(i, j) : 0) + values[index(i, j)];
       });
 }
 
 }  // namespace
 
-/// What one device has: its lanes, its blocks of the vectors, and the tiles that pass.
 template <class Exec>
-struct TileTeam<Exec>::Member {
-  Member(Exec const& exec, int position)
-      : id(Lane<Exec>::device_of(exec)),
-        position(position),
-        work(std::make_unique<Lane<Exec>>(exec)),
-        blas(exec) {}
-  Member(int device, int position)
-      : id(device),
-        position(position),
-        work(std::make_unique<Lane<Exec>>(device)),
-        in(std::make_unique<Lane<Exec>>(device)),
-        out(std::make_unique<Lane<Exec>>(device)),
-        blas(work->exec()) {}
-
-  Exec const& exec() const { return work->exec(); }
-  TileFeed<Exec>& tiles(TileMatrix<Exec> const& matrix) {
-    if (!feed) feed = std::make_unique<TileFeed<Exec>>(exec(), matrix);
-    return *feed;
-  }
-  void need(Vector& values, char const* label, std::size_t size) const {
-    if (values.extent(0) < size) values = allocate<Vector>(exec(), label, size);
-  }
-  void fence() {
-    for (auto const* lane : {&in, &work, &out})
-      if (*lane) (*lane)->fence();
-  }
-
-  int id, position;
-  std::unique_ptr<Lane<Exec>> work, in, out;
-  LeafBlas<Exec> blas;
-  std::unique_ptr<TileFeed<Exec>> feed;
-  Vector values, sums, tile, scaling;
-};
-
-template <class Exec>
-TileTeam<Exec>::TileTeam(Exec const& exec, TileMatrix<Exec> const& matrix, std::vector<int> devices)
-    : exec_(exec),
+TileTeam<Exec>::TileTeam(Machine<Exec>& machine, Exec const& exec, TileMatrix<Exec> const& matrix,
+                         bool all)
+    : machine_(machine),
+      exec_(exec),
+      home_(machine.near(exec)),
       matrix_(matrix),
-      alone_(devices.empty() ||
-             (devices.size() == 1 && devices.front() == Lane<Exec>::device_of(exec))),
-      is_scaled_(matrix.device_scaling().extent(0) > 0) {
-  if (alone_) {
-    members_.push_back(std::make_unique<Member>(exec, 0));
-    return;
-  }
-  for (std::size_t d = 0; d < devices.size(); ++d)
-    members_.push_back(std::make_unique<Member>(devices[d], static_cast<int>(d)));
-  Lane<Exec>::enter(Lane<Exec>::device_of(exec));
+      alone_(!all || (machine.size() == 1 && machine.devices().front().id == home_.id)) {
+  if (alone_)
+    members_.push_back({home_, 0, {}});
+  else
+    for (std::size_t d = 0; d < machine.size(); ++d)
+      members_.push_back({machine.worker(d), static_cast<int>(d), {}});
+  Lane<Exec>::enter(home_.id);
 }
-template <class Exec>
-TileTeam<Exec>::~TileTeam() = default;
 
 template <class Exec>
 bool TileTeam<Exec>::owns(Member const& member, std::int64_t i) const {
@@ -114,112 +73,116 @@ std::size_t TileTeam<Exec>::block_bytes(std::int64_t i) const {
 }
 
 template <class Exec>
-auto TileTeam<Exec>::block(Vector const& values, std::int64_t i) const -> Matrix {
-  return {values.data() + place(i), matrix_.rows(i), cols_,
-          matrix_.rows(i),          Precision::fp64, nullptr};
+auto TileTeam<Exec>::block(double* values, std::int64_t i) const -> Matrix {
+  return {values + place(i), matrix_.rows(i), cols_, matrix_.rows(i), Precision::fp64, nullptr};
 }
 
 // Block i of what is substituted, or multiplied.
 template <class Exec>
 auto TileTeam<Exec>::block(Member const& member, std::int64_t i) const -> Matrix {
-  return block(alone_ ? stage_ : member.values, i);
+  return block(alone_ ? stage_ : member.worker.values.view().data(), i);
 }
 
-// Buffers for these vectors, V in the stage and, if there are several devices, in the exchange, with room for `sums`
-// results behind it.
+// V in the stage and, if there are several devices, in the exchange, with room for `sums` results behind it.
 template <class Exec>
 void TileTeam<Exec>::begin(Block const& V, std::size_t sums) {
   cols_ = static_cast<std::int64_t>(V.extent(1));
   std::size_t const size = V.extent(0) * V.extent(1);
-  if (stage_.extent(0) < size) stage_ = allocate<Vector>(exec_, "strata::ooc::team::stage", size);
-  pack_blocks(exec_, BlockedIndex{matrix_.order(), matrix_.tile_size(), cols_}, V, stage_);
-  if (alone_) return;
-  if (exchange_.extent(0) < (1 + sums) * size)
-    exchange_ =
-        allocate_on_host<decltype(exchange_)>("strata::ooc::team::HostExchange", (1 + sums) * size);
+  exec_.fence("strata::ooc::team::begin");  // V is there
+  auto const& stage = home_.stage.need(home_.exec(), "strata::ooc::team::stage", size);
+  stage_ = stage.data();
+  pack_blocks(home_.exec(), BlockedIndex{matrix_.order(), matrix_.tile_size(), cols_}, V, stage_);
   progress_ = std::make_unique<Progress<Mark>>(static_cast<std::size_t>(matrix_.tiles()));
-  Kokkos::deep_copy(exec_, Kokkos::subview(exchange_, std::pair(std::size_t(0), size)),
-                    Kokkos::subview(stage_, std::pair(std::size_t(0), size)));
-  exec_.fence("strata::ooc::team::pack");
+  if (alone_) return;
+  exchange_ =
+      machine_.exchange.need(home_.exec(), "strata::ooc::team::HostExchange", (1 + sums) * size)
+          .data();
+  home_.work.copy(exchange_, stage_, size * sizeof(double));
+  home_.work.fence();
 }
 
 template <class Exec>
 void TileTeam<Exec>::unpack(std::size_t from, Block const& V, bool add) {
   std::size_t const size = V.extent(0) * V.extent(1);
   BlockedIndex const index{matrix_.order(), matrix_.tile_size(), cols_};
-  if (!alone_)
-    Kokkos::deep_copy(exec_, Kokkos::subview(stage_, std::pair(std::size_t(0), size)),
-                      Kokkos::subview(exchange_, std::pair(from * size, (from + 1) * size)));
-  unpack_blocks(exec_, index, stage_, V, add);
-  exec_.fence("strata::ooc::team::unpack");
+  if (!alone_) home_.work.copy(stage_, exchange_ + from * size, size * sizeof(double));
+  unpack_blocks(home_.exec(), index, stage_, V, add);
+  home_.work.fence();
 }
 
-// The pass of each member in its thread; what one throws ends them all.
+// The pass of each member, where there are several in their threads; what one throws ends them all.
 template <class Exec>
 void TileTeam<Exec>::run(std::function<void(Member&)> const& pass) {
-  if (alone_) {
-    pass(*members_.front());
-    members_.front()->fence();
-    return;
-  }
   auto const body = [&](Member& member) {
     try {
-      vendor::OnNode const near_device(Lane<Exec>::node_of(member.id));
-      Lane<Exec>::enter(member.id);
+      std::optional<vendor::OnNode> near_device;
+      if (!alone_) near_device.emplace(member.worker.node);
+      Lane<Exec>::enter(member.worker.id);
       pass(member);
     } catch (Stopped const&) {
     } catch (...) {
       progress_->stop(std::current_exception());
     }
-    try {  // nothing of this member may run once its thread has ended
-      member.fence();
+    try {  // nothing of this member may run once its pass has ended
+      member.worker.fence();
     } catch (...) {
       progress_->stop(std::current_exception());
     }
   };
-  std::vector<std::thread> threads;
+  if (alone_) {
+    body(members_.front());
+    return progress_->rethrow();
+  }
+  std::size_t started = 0;
   try {
-    for (auto const& member : members_) threads.emplace_back(body, std::ref(*member));
+    for (; started < members_.size(); ++started)
+      members_[started].worker.thread.start([&, d = started] { body(members_[d]); });
   } catch (...) {
     progress_->stop(std::current_exception());
   }
-  for (auto& thread : threads) thread.join();
-  Lane<Exec>::enter(Lane<Exec>::device_of(exec_));
+  for (std::size_t d = 0; d < started; ++d) members_[d].worker.thread.wait();
+  Lane<Exec>::enter(home_.id);
   progress_->rethrow();
 }
 
 template <class Exec>
 void TileTeam<Exec>::take_own(Member& member) {
   if (alone_) return;
-  member.need(member.values, "strata::ooc::team::values",
-              static_cast<std::size_t>(matrix_.order() * cols_));
-  member.in->wait(member.work->record());  // the memory is there
+  auto& worker = member.worker;
+  double* const values = worker.values
+                             .need(worker.exec(), "strata::ooc::team::values",
+                                   static_cast<std::size_t>(matrix_.order() * cols_))
+                             .data();
   for (std::int64_t i = member.position; i < matrix_.tiles();
        i += static_cast<std::int64_t>(members_.size()))
-    member.in->copy(member.values.data() + place(i), exchange_.data() + place(i), block_bytes(i));
-  member.work->wait(member.in->record());
+    worker.in.copy(values + place(i), exchange_ + place(i), block_bytes(i));
+  worker.work.wait(worker.in.record());
 }
 
 // Block k, once it is final, for the member's work.
 template <class Exec>
 auto TileTeam<Exec>::arrive(Member& member, std::int64_t k) -> Matrix {
+  Matrix const V = block(member, k);
   if (!alone_ && !owns(member, k)) {
-    member.in->wait(progress_->wait(static_cast<std::size_t>(k)));
-    member.in->copy(member.values.data() + place(k), exchange_.data() + place(k), block_bytes(k));
-    member.work->wait(member.in->record());
+    auto& worker = member.worker;
+    worker.in.wait(progress_->wait(static_cast<std::size_t>(k)));
+    worker.in.copy(V.data, exchange_ + place(k), block_bytes(k));
+    worker.work.wait(worker.in.record());
   }
-  return block(member, k);
+  return V;
 }
 
 // V_k = L_kk^-1 V_k, or with L_kk^T, which all others may have then.
 template <class Exec>
 void TileTeam<Exec>::finish(Member& member, std::int64_t k, Op op) {
-  member.blas.trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1,
-                   member.tiles(matrix_).next(k, k).matrix, block(member, k));
+  auto& worker = member.worker;
+  Matrix const V = block(member, k);
+  worker.blas().trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1,
+                     member.tiles(matrix_).next(k, k).matrix, V);
   if (alone_) return;
-  member.out->wait(member.work->record());
-  member.out->copy(exchange_.data() + place(k), member.values.data() + place(k), block_bytes(k));
-  progress_->set(static_cast<std::size_t>(k), member.out->record());
+  worker.out.wait(worker.work.record());
+  worker.out.copy(exchange_ + place(k), V.data, block_bytes(k));
+  progress_->set(static_cast<std::size_t>(k), worker.out.record());
 }
 
 // Forwards  V_i -= L_ik V_k for i > k, backwards  V_i -= L_ki^T V_k for i < k,  the next V_i first.
@@ -237,66 +200,72 @@ void TileTeam<Exec>::substitute(Member& member, Op op) {
     for (std::int64_t i = next; i != end; i += step) {
       if (!owns(member, i)) continue;
       auto const L = step > 0 ? member.tiles(matrix_).next(i, k) : member.tiles(matrix_).next(k, i);
-      member.blas.gemm(step > 0 ? L.op : transposed(L.op), Op::NoTrans, -1, L.matrix, X, 1,
-                       block(member, i));
+      member.worker.blas().gemm(step > 0 ? L.op : transposed(L.op), Op::NoTrans, -1, L.matrix, X, 1,
+                                block(member, i));
       if (i == k + step) finish(member, i, op);
     }
   }
 }
 
+// All of X and Y = 0 on the device of a member, whose D it returns.
+template <class Exec>
+auto TileTeam<Exec>::take_all(Member& member) -> Scaling {
+  auto const size = static_cast<std::size_t>(matrix_.order() * cols_);
+  auto& worker = member.worker;
+  Exec const& exec = worker.exec();
+  using Numbers = Kokkos::View<double*, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  double* const values = worker.values.need(exec, "strata::ooc::team::values", size).data();
+  worker.in.copy(values, exchange_, size * sizeof(double));
+  worker.work.wait(worker.in.record());
+  Kokkos::deep_copy(
+      exec, Numbers(worker.sums.need(exec, "strata::ooc::team::sums", size).data(), size), 0.0);
+  if (matrix_.device_scaling().extent(0) == 0) return {};
+  auto const& d = matrix_.scaling();
+  auto const scaling =
+      Kokkos::subview(worker.scaling.need(exec, "strata::ooc::team::scaling", d.size()),
+                      std::pair(std::size_t(0), d.size()));
+  using Host =
+      Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  Kokkos::deep_copy(exec, scaling, Host(d.data(), d.size()));
+  return scaling;
+}
+
 // Y = H X, each tile for both triangles, of the rows of tiles that are the member's.
 template <class Exec>
 void TileTeam<Exec>::multiply(Member& member) {
-  Exec const& exec = member.exec();
-  auto const size = static_cast<std::size_t>(matrix_.order() * cols_);
+  auto& worker = member.worker;
+  Exec const& exec = worker.exec();
   std::int64_t const edge = std::min(matrix_.order(), matrix_.tile_size());
-  member.need(member.tile, "strata::ooc::apply::tile", static_cast<std::size_t>(edge * edge));
-  Kokkos::View<double const*, typename Exec::memory_space> scaling;
-  if (alone_) {
-    scaling = matrix_.device_scaling();
-  } else {
-    member.need(member.values, "strata::ooc::team::values", size);
-    member.need(member.sums, "strata::ooc::team::sums", size);
-    if (is_scaled_ && member.scaling.extent(0) == 0) {
-      member.need(member.scaling, "strata::ooc::team::scaling", matrix_.scaling().size());
-      using Host =
-          Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-      Kokkos::deep_copy(exec, member.scaling,
-                        Host(matrix_.scaling().data(), matrix_.scaling().size()));
-    }
-    if (is_scaled_) scaling = member.scaling;
-    member.in->wait(member.work->record());
-    member.in->copy(member.values.data(), exchange_.data(), size * sizeof(double));
-    member.work->wait(member.in->record());
-  }
+  double* const buffer =
+      worker.tile.need(exec, "strata::ooc::apply::tile", static_cast<std::size_t>(edge * edge))
+          .data();
+  if (alone_) Kokkos::deep_copy(exec, result_, 0.0);
+  Scaling const scaling = alone_ ? matrix_.device_scaling() : take_all(member);
   auto const Y = [&](std::int64_t i) {
-    if (!alone_) return block(member.sums, i);
+    if (!alone_) return block(worker.sums.view().data(), i);
     return matrix_ref(result_).block(i * matrix_.tile_size(), 0, matrix_.rows(i), cols_);
   };
-  if (alone_)
-    Kokkos::deep_copy(exec, result_, 0.0);
-  else
-    Kokkos::deep_copy(exec, member.sums, 0.0);
   for (std::int64_t j = 0; j < matrix_.tiles(); ++j) {
     for (std::int64_t i = j; i < matrix_.tiles(); ++i) {
       if (!owns(member, i)) continue;
-      if (!alone_ && progress_->stopped()) throw Stopped();
-      TileView<Exec> const tile(member.tile.data(), static_cast<std::size_t>(matrix_.rows(i)),
+      if (progress_->stopped()) throw Stopped();
+      TileView<Exec> const tile(buffer, static_cast<std::size_t>(matrix_.rows(i)),
                                 static_cast<std::size_t>(matrix_.rows(j)));
       matrix_.generate_tile(exec, i, j, tile, scaling);
       auto const A = matrix_ref(tile);
       if (i == j) {
-        member.blas.symm(Uplo::Lower, 1, A, block(member, i), 1, Y(i));
+        worker.blas().symm(Uplo::Lower, 1, A, block(member, i), 1, Y(i));
         continue;
       }
-      member.blas.gemm(Op::NoTrans, Op::NoTrans, 1, A, block(member, j), 1, Y(i));
-      member.blas.gemm(Op::Trans, Op::NoTrans, 1, A, block(member, i), 1, Y(j));
+      worker.blas().gemm(Op::NoTrans, Op::NoTrans, 1, A, block(member, j), 1, Y(i));
+      worker.blas().gemm(Op::Trans, Op::NoTrans, 1, A, block(member, i), 1, Y(j));
     }
   }
   if (alone_) return;
-  member.out->wait(member.work->record());
-  member.out->copy(exchange_.data() + (1 + static_cast<std::size_t>(member.position)) * size,
-                   member.sums.data(), size * sizeof(double));
+  auto const size = static_cast<std::size_t>(matrix_.order() * cols_);
+  worker.out.wait(worker.work.record());
+  worker.out.copy(exchange_ + (1 + static_cast<std::size_t>(member.position)) * size,
+                  worker.sums.view().data(), size * sizeof(double));
 }
 
 template <class Exec>

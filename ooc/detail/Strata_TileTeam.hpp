@@ -3,20 +3,21 @@
 #ifndef STRATA_TILE_TEAM_HPP
 #define STRATA_TILE_TEAM_HPP
 
-#include <core/blas/Strata_LeafBlas.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
-#include <ooc/detail/Strata_Lane.hpp>
+#include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_Progress.hpp>
+#include <ooc/detail/Strata_TileFeed.hpp>
 
 #include <Kokkos_Core.hpp>
 
+#include <deque>
 #include <functional>
 #include <memory>
-#include <vector>
+#include <optional>
 
 namespace strata::ooc::detail {
 
-/// Devices that pass together over the tiles of a factor or of its matrix, a thread each.
+/// Devices of a machine that pass together over the tiles of a factor or of its matrix, a thread each.
 ///
 /// Rows of tiles, backwards columns, go round the devices, so that each tile is copied to one of them
 /// only; blocks of vectors pass between them through host memory. Every block gets its updates in
@@ -27,12 +28,9 @@ class TileTeam {
   using Space = typename ExecutionSpace::memory_space;
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
 
-  /// The device of `exec` alone, or none at all, works on `exec`.
-  TileTeam(ExecutionSpace const& exec, TileMatrix<ExecutionSpace> const& matrix,
-           std::vector<int> devices);
-  ~TileTeam();
-  TileTeam(TileTeam const&) = delete;
-  TileTeam& operator=(TileTeam const&) = delete;
+  /// Of vectors on `exec`'s device: with all devices, or with that one alone, in the caller's thread.
+  TileTeam(Machine<ExecutionSpace>& machine, ExecutionSpace const& exec,
+           TileMatrix<ExecutionSpace> const& matrix, bool all);
 
   /// V = L^-1 V. Fences `exec`.
   void forward(Block const& V);
@@ -42,38 +40,46 @@ class TileTeam {
   void apply(Block const& X, Block const& Y);
 
  private:
-  struct Member;
+  /// One device: its worker, and the tiles that pass.
+  struct Member {
+    TileFeed<ExecutionSpace>& tiles(TileMatrix<ExecutionSpace> const& matrix) {
+      return feed ? *feed : feed.emplace(worker, matrix);
+    }
+    Worker<ExecutionSpace>& worker;
+    int position;
+    std::optional<TileFeed<ExecutionSpace>> feed;
+  };
   using Mark = typename Lane<ExecutionSpace>::Mark;
   using Matrix = MatrixRef<Space>;
-  using Vector = Kokkos::View<double*, Space>;
-  using HostMemory = std::conditional_t<strata::runs_on_host<ExecutionSpace>, Kokkos::HostSpace,
-                                        Kokkos::SharedHostPinnedSpace>;
+  using Scaling = Kokkos::View<double const*, Space>;
 
-  bool alone() const { return alone_; }
   bool owns(Member const& member, std::int64_t i) const;
   std::size_t place(std::int64_t i) const;
   std::size_t block_bytes(std::int64_t i) const;
-  Matrix block(Vector const& values, std::int64_t i) const;
+  Matrix block(double* values, std::int64_t i) const;
   Matrix block(Member const& member, std::int64_t i) const;
 
   void begin(Block const& V, std::size_t sums);
   void unpack(std::size_t from, Block const& V, bool add);
   void run(std::function<void(Member&)> const& pass);
   void take_own(Member& member);
+  Scaling take_all(Member& member);
   Matrix arrive(Member& member, std::int64_t k);
   void finish(Member& member, std::int64_t k, Op op);
   void substitute(Member& member, Op op);
   void multiply(Member& member);
 
+  Machine<ExecutionSpace>& machine_;
   ExecutionSpace exec_;
+  Worker<ExecutionSpace>& home_;  // on the device of `exec`: packs and unpacks its vectors
   TileMatrix<ExecutionSpace> const& matrix_;
-  bool alone_, is_scaled_;
-  std::vector<std::unique_ptr<Member>> members_;
+  bool alone_;  // home is the only member
+  std::deque<Member> members_;
   std::unique_ptr<Progress<Mark>> progress_;
   std::int64_t cols_ = 0;
-  Block result_;                                // of a product where there is one device
-  Kokkos::View<double*, HostMemory> exchange_;  // V, block by block, and the devices' sums
-  Vector stage_;                                // V, block by block, on the device of `exec`
+  Block result_;                // of a product where there is one device
+  double* exchange_ = nullptr;  // V, block by block, and the devices' sums, on the host
+  double* stage_ = nullptr;     // V, block by block, at home
 };
 
 }  // namespace strata::ooc::detail
