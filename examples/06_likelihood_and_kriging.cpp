@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <utility>
 #include <vector>
 
 int main(int argc, char** argv) {
@@ -31,13 +32,14 @@ int main(int argc, char** argv) {
   }
 
   auto theta = truth;
-  auto const at_truth =
-      geostat::log_likelihood(exec, truth, known, values, geostat::Mean::Constant);
+  geostat::CovarianceFactor<Kokkos::DefaultExecutionSpace> factor(exec, truth, known);
+  auto const at_truth = geostat::log_likelihood(exec, factor, values, geostat::Mean::Constant);
   double log_likelihood = at_truth.log_likelihood;
   if (geostat::can_fit()) {  // this Strata was built with the optimiser
     auto options = geostat::default_fit_options(known, values);
     options.fixed[2] = true;  // nu stays 1/2
-    auto const fit = geostat::fit(exec, known, values, options);
+    auto fit = geostat::fit(exec, factor.team(), known, values, options);
+    factor = std::move(*fit.factor);  // of the covariance matrix at the estimate
     theta = fit.theta;
     log_likelihood = fit.likelihood.log_likelihood;
     std::cout << fit.evaluations << " evaluations: " << fit.reason << '\n';
@@ -45,7 +47,6 @@ int main(int argc, char** argv) {
   std::cout << "sigma2, range, nu, nugget: " << to_string(theta) << "\nlog-likelihood "
             << log_likelihood << ", of the true parameters " << at_truth.log_likelihood << '\n';
 
-  geostat::CovarianceFactor<Kokkos::DefaultExecutionSpace> factor(exec, theta, known);
   auto const kriged = geostat::predict(exec, factor, values, held_back, geostat::Mean::Constant);
   double misfit = 0;  // squared errors over the variances that were predicted for them: about 1
   for (std::size_t i = 0; i < values_held_back.size(); ++i) {

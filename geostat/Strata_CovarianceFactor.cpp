@@ -14,18 +14,19 @@ namespace strata::geostat {
 namespace {
 
 template <class Exec>
-std::int64_t chosen_tile_size(std::int64_t n, CovarianceFactorOptions const& options) {
+std::int64_t chosen_tile_size(std::int64_t n, ooc::Devices const& devices,
+                              CovarianceFactorOptions const& options) {
   if (options.tile_size > 0) return options.tile_size;
-  return ooc::TileMatrix<Exec>::automatic_tile_size(
-      n, options.devices.empty() ? 0 : options.devices.front().budget_bytes);
+  return ooc::TileMatrix<Exec>::automatic_tile_size(n, devices.front().budget_bytes);
 }
 
 template <class Exec>
-ooc::TileMatrixOptions matrix_options(CovarianceFactorOptions const& options) {
+ooc::TileMatrixOptions matrix_options(ooc::Devices const& devices,
+                                      CovarianceFactorOptions const& options) {
   ooc::TileMatrixOptions result(options.rule);
   result.max_bytes = options.max_bytes;
   result.anywhere = true;
-  result.nodes = ooc::numa_nodes<Exec>(options.devices);
+  result.nodes = ooc::numa_nodes<Exec>(devices);
   return result;
 }
 
@@ -38,10 +39,11 @@ std::size_t CovarianceFactor<Exec>::bytes_needed(std::int64_t n, std::int64_t ti
 }
 
 template <class Exec>
-CovarianceFactor<Exec>::CovarianceFactor(Exec const& exec, MaternCovariance const& covariance,
+CovarianceFactor<Exec>::CovarianceFactor(Exec const& exec, Team const& team,
+                                         MaternCovariance const& covariance,
                                          Locations const& locations,
                                          CovarianceFactorOptions const& options)
-    : locations_(locations), options_(options) {
+    : team_(team), locations_(locations), options_(options) {
   refactor(exec, covariance);
 }
 
@@ -50,17 +52,17 @@ void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& 
   Kokkos::Profiling::ScopedRegion const region("strata::geostat::CovarianceFactor");
   auto const tiles = matern_tiles(exec, covariance, locations_);
   covariance_ = covariance;
-  std::int64_t const n = order(), tile = chosen_tile_size<Exec>(n, options_);
+  std::int64_t const n = order(), tile = chosen_tile_size<Exec>(n, team_.devices(), options_);
+  auto const filled = matrix_options<Exec>(team_.devices(), options_);
   auto matrix = [&] {
-    if (!factor_)
-      return ooc::TileMatrix<Exec>::generate(exec, n, tile, tiles, matrix_options<Exec>(options_));
+    if (!factor_) return ooc::TileMatrix<Exec>::generate(exec, n, tile, tiles, filled);
     auto old = std::move(*factor_).take();
     factor_.reset();
-    old.refill(exec, tiles, matrix_options<Exec>(options_));
+    old.refill(exec, tiles, filled);
     return old;
   }();
   double fill = matrix.report().pin_seconds + matrix.report().generate_seconds;
-  factor_.emplace(ooc::cholesky(options_.devices, std::move(matrix)));
+  factor_.emplace(ooc::cholesky(team_, std::move(matrix)));
   auto const& report = factor_->report();
   double seconds = report.setup_seconds;
   for (auto const& attempt : report.attempts) {

@@ -9,6 +9,7 @@
 #include <dense/refine/Strata_Refinement.hpp>
 #include <geostat/Strata_Matern.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -33,7 +34,7 @@ struct CovarianceFactorOptions {
   CovarianceFactorOptions(ooc::PrecisionRule how = {}) : rule(std::move(how)) {}
   ooc::PrecisionRule rule;                          ///< rule.accuracy 0: fp64 throughout
   std::int64_t tile_size = 0;                       ///< 0: chosen for the order
-  ooc::Devices devices = ooc::make_devices(1);      ///< with their budgets
+  ooc::Devices devices = ooc::make_devices(1);      ///< of a team of its own, with their budgets
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
   LogDet log_det = LogDet::Corrected;
 };
@@ -60,15 +61,21 @@ class CovarianceFactor {
  public:
   using Block = typename ooc::TileFactor<ExecutionSpace>::Block;
 
+  using Team = ooc::DeviceTeam<ExecutionSpace>;
+
   /// Fill the covariance matrix of observations at `locations`, and factor it.
   ///
   /// Sync     runs on `exec` and the devices, and returns when all is done.
   /// Memory   `bytes_needed` on the host, the devices' budgets.
   /// Throws   what `check_covariance`, `TileMatrix::generate` and `cholesky` throw.
   CovarianceFactor(ExecutionSpace const& exec, MaternCovariance const& covariance,
+                   Locations const& locations, CovarianceFactorOptions const& options = {})
+      : CovarianceFactor(exec, Team(options.devices), covariance, locations, options) {}
+  /// The same on a team that is there; its devices count, not those of the options.
+  CovarianceFactor(ExecutionSpace const& exec, Team const& team, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {});
 
-  /// Another covariance at the same locations, in the memory that is there. Contract as above; after
+  /// Another covariance at the same locations, by the team and in the memory that is there. Contract as above; after
   /// an exception there is no factor.
   void refactor(ExecutionSpace const& exec, MaternCovariance const& covariance);
 
@@ -77,6 +84,8 @@ class CovarianceFactor {
 
   MaternCovariance const& covariance() const { return covariance_; }
   Locations const& locations() const { return locations_; }
+  /// What factors and solves, for others to share.
+  Team const& team() const { return team_; }
   std::int64_t order() const { return locations_.size(); }
 
   /// Whether there is a factor, else the leading minor that is not positive. Without one the calls
@@ -102,6 +111,7 @@ class CovarianceFactor {
   void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
 
  private:
+  Team team_;
   MaternCovariance covariance_;
   Locations locations_;
   CovarianceFactorOptions options_;

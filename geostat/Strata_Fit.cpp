@@ -144,9 +144,11 @@ bool has_low_tiles(CovarianceFactorReport const& report) {
 template <class Exec>
 class Objective {
  public:
-  Objective(Exec const& exec, Locations const& locations, std::span<double const> values,
-            FitOptions const& options, FreeParameters const& free, Fit& result)
+  Objective(Exec const& exec, ooc::DeviceTeam<Exec> const& team, Locations const& locations,
+            std::span<double const> values, FitOptions const& options, FreeParameters const& free,
+            Fit& result)
       : exec_(exec),
+        team_(team),
         locations_(locations),
         values_(values),
         options_(options),
@@ -157,8 +159,11 @@ class Objective {
 
   // Forget what was seen, and evaluate with these tiles from now on.
   void begin(CovarianceFactorOptions const& factor) {
-    factor_.reset();
+    now_.reset();
+    best_.reset();
     factor_options_ = factor;
+    keeps_best_ = CovarianceFactor<Exec>::bytes_needed(locations_.size(), factor.tile_size) <=
+                  factor.max_bytes / 4;
     evaluations_ = undefined_ = 0;
     recent_.clear();
     worst_.reset();
@@ -191,18 +196,30 @@ class Objective {
   }
 
   double operator()(std::span<double const> logarithms) {
+    auto const begin = std::chrono::steady_clock::now();
     MaternCovariance const theta = free_.covariance(logarithms);
-    if (factor_)
-      factor_->refactor(exec_, theta);
-    else
-      factor_.emplace(exec_, theta, locations_, factor_options_);
-    Likelihood const now = log_likelihood(exec_, *factor_, values_, options_.mean);
+    factor(theta);
+    Likelihood const now = log_likelihood(exec_, *now_, values_, options_.mean);
     see(theta, now);
+    seconds_.push_back(seconds_since(begin));
     if (options_.on_step)
       options_.on_step({result_.evaluations, theta, now, result_.likelihood.log_likelihood});
     // Below all that was seen, but not so far that a quadratic model sees nothing else.
     return is_defined(now) ? now.log_likelihood
                            : worst_.value_or(-1e6) - std::max(1.0, std::abs(worst_.value_or(0.0)));
+  }
+
+  // The factor at the estimate.
+  CovarianceFactor<Exec> take_factor() {
+    if (keeps_best_ && best_) return std::move(*best_);
+    if (!now_ || parameters_of(now_->covariance()) != parameters_of(result_.theta))
+      factor(result_.theta);
+    return std::move(*now_);
+  }
+  double median_seconds() {
+    auto const middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
+    std::nth_element(seconds_.begin(), middle, seconds_.end());
+    return *middle;
   }
 
  private:
@@ -215,6 +232,13 @@ class Objective {
 
   static bool is_defined(Likelihood const& now) {
     return now.info == 0 && std::isfinite(now.log_likelihood) && !std::isinf(now.log_det_error);
+  }
+
+  void factor(MaternCovariance const& theta) {
+    if (now_)
+      now_->refactor(exec_, theta);
+    else
+      now_.emplace(exec_, team_, theta, locations_, factor_options_);
   }
 
   void see(MaternCovariance const& theta, Likelihood const& now) {
@@ -230,6 +254,7 @@ class Objective {
     if (first || (defined && now.log_likelihood > result_.likelihood.log_likelihood)) {
       result_.theta = theta;
       result_.likelihood = now;
+      if (keeps_best_) std::swap(now_, best_);
     }
     if (!defined) return recent_.clear();
     recent_.push_back({now.log_likelihood, noise_of(now), result_.likelihood.log_likelihood});
@@ -238,13 +263,16 @@ class Objective {
   }
 
   Exec const& exec_;
+  ooc::DeviceTeam<Exec> team_;
   Locations const& locations_;
   std::span<double const> values_;
   FitOptions const& options_;
   FreeParameters const& free_;
   Fit& result_;
   CovarianceFactorOptions factor_options_;
-  std::optional<CovarianceFactor<Exec>> factor_;
+  std::optional<CovarianceFactor<Exec>> now_, best_;
+  bool keeps_best_ = false;
+  std::vector<double> seconds_;  // of each evaluation
   std::optional<double> worst_;
   std::deque<Recent> recent_;
   std::int64_t evaluations_ = 0, undefined_ = 0;
@@ -327,6 +355,7 @@ void finish_in_fp64(Objective<Exec>& objective, FreeParameters const& free,
     result.in_low_precision = low;
   } catch (MemoryError const& memory) {
     if (objective.evaluations() > 0) throw;
+    objective.begin(options.factor);
     result.theta = low.theta;
     result.likelihood = low.likelihood;
     result.reason = reason + "; not evaluated in fp64: " + memory.what();
@@ -337,28 +366,41 @@ void finish_in_fp64(Objective<Exec>& objective, FreeParameters const& free,
 }  // namespace
 
 template <class Exec>
-Fit fit(Exec const& exec, Locations const& locations, std::span<double const> values,
-        FitOptions const& options) {
+FactoredFit<Exec> fit(Exec const& exec, Locations const& locations, std::span<double const> values,
+                      FitOptions const& options) {
+  return fit(exec, ooc::DeviceTeam<Exec>(options.factor.devices), locations, values, options);
+}
+
+template <class Exec>
+FactoredFit<Exec> fit(Exec const& exec, ooc::DeviceTeam<Exec> const& team,
+                      Locations const& locations, std::span<double const> values,
+                      FitOptions const& options) {
   Kokkos::Profiling::ScopedRegion const region("strata::geostat::fit");
   STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.max_evaluations > 0,
                  "fit: the tolerance is ", options.tolerance, " and the evaluations are ",
                  options.max_evaluations, ", must be positive");
   auto const begin = std::chrono::steady_clock::now();
   FreeParameters const free(options);
-  Fit result;
-  Objective<Exec> objective(exec, locations, values, options, free, result);
+  FactoredFit<Exec> result;
+  Objective<Exec> objective(exec, team, locations, values, options, free, result);
   search(objective, free, options, options.start, first_step, result);
   if (options.finish_in_fp64 && objective.had_low_tiles() &&
       (result.converged || objective.nowhere_defined()))
     finish_in_fp64(objective, free, options, result);
+  result.factor = objective.take_factor();
   result.noise = result.likelihood.log_det_error / 2;
+  result.evaluation_seconds = objective.median_seconds();
   mark_bounds(free, options.tolerance, result);
   result.seconds = seconds_since(begin);
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec) \
-  template Fit fit<Exec>(Exec const&, Locations const&, std::span<double const>, FitOptions const&);
+#define STRATA_INSTANTIATE(Exec)                                                               \
+  template FactoredFit<Exec> fit<Exec>(Exec const&, Locations const&, std::span<double const>, \
+                                       FitOptions const&);                                     \
+  template FactoredFit<Exec> fit<Exec>(Exec const&, ooc::DeviceTeam<Exec> const&,              \
+                                       Locations const&, std::span<double const>,              \
+                                       FitOptions const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -70,7 +70,14 @@ struct Fit {
   std::int64_t not_positive_definite = 0;   ///< evaluations at parameters without a factor
   std::int64_t not_known = 0;      ///< evaluations whose log-determinant has an infinite error
   std::array<bool, 4> at_bound{};  ///< parameters within the tolerance of one of their bounds
-  double seconds = 0;
+  double evaluation_seconds = 0;   ///< the median evaluation
+  double seconds = 0;              ///< of all
+};
+
+/// The same with the factor of the covariance matrix there, by which `predict` and `divergence` go on.
+template <class ExecutionSpace>
+struct FactoredFit : Fit {
+  std::optional<CovarianceFactor<ExecutionSpace>> factor;  ///< always one; see its `info`
 };
 
 /// A guess for observations of which nothing is known, and bounds about it.
@@ -96,16 +103,29 @@ bool can_fit();
 /// With tiles below fp64 it goes on in fp64 from there, in a tenth of the first step, or, if the error is below
 /// 1e-3, evaluates the likelihood there once in fp64. Without the memory for that the result says so.
 ///
+/// One team makes all factors. The best one is kept beside the next, where `options.factor.max_bytes` holds both and
+/// the tiles of as many workers on the host; else it is made once more at the end.
+///
 /// Shape    as for `log_likelihood`.
-/// Result   the best that was found; with its `info` if the matrix was nowhere positive definite.
+/// Result   the best that was found, and its factor; with its `info` if the matrix was nowhere positive definite.
 /// Sync     fences `exec`.
+/// Memory   as for CovarianceFactor, on the host twice that where max_bytes is at least four times as much.
 /// Throws   ValueError naming the parameter whose start is not inside its bounds or not positive;
 ///          Error if the build has no optimiser; what `log_likelihood` and `on_step` throw.
 /// Source   BOBYQA: Powell, report DAMTP 2009/NA06; Nelder and Mead, Computer Journal 7 (1965), with the bounds of
 ///          Richardson and Kuester, Commun. ACM 16 (1973); both by Johnson, The NLopt package.
 template <class ExecutionSpace>
-[[nodiscard]] Fit fit(ExecutionSpace const& exec, Locations const& locations,
-                      std::span<double const> values, FitOptions const& options);
+[[nodiscard]] FactoredFit<ExecutionSpace> fit(ExecutionSpace const& exec,
+                                              Locations const& locations,
+                                              std::span<double const> values,
+                                              FitOptions const& options);
+/// The same on a team that is there; its devices count, not those of `options.factor`.
+template <class ExecutionSpace>
+[[nodiscard]] FactoredFit<ExecutionSpace> fit(ExecutionSpace const& exec,
+                                              ooc::DeviceTeam<ExecutionSpace> const& team,
+                                              Locations const& locations,
+                                              std::span<double const> values,
+                                              FitOptions const& options);
 
 namespace detail {
 

@@ -18,6 +18,8 @@
 #include <cmath>
 #include <iostream>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace strata::apps {
@@ -110,8 +112,9 @@ void generate(Exec const& exec, MleOptions const& options, Progress& progress, M
   write_stations(options.output, {false, locations.x, locations.y, values});
 }
 
-void search(Exec const& exec, MleOptions const& options, Observations const& data,
-            geostat::CovarianceFactorOptions const& factor, Progress& progress, MleResult& result) {
+std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observations const& data,
+                             geostat::CovarianceFactorOptions const& factor, Progress& progress,
+                             MleResult& result) {
   geostat::FitOptions fit = fit_options(options, data.locations, data.values);
   fit.factor = factor;
   fit.on_step = [&progress](geostat::FitStep const& step) {
@@ -122,10 +125,12 @@ void search(Exec const& exec, MleOptions const& options, Observations const& dat
                         theta.sigma2, theta.range, theta.nu, theta.nugget));
   };
   progress.phase("evaluation 1");
-  result.fit = geostat::fit(exec, data.locations, data.values, fit);
+  auto fitted = geostat::fit(exec, data.locations, data.values, fit);
+  result.fit = static_cast<geostat::Fit const&>(fitted);
   result.asked = fit;
-  result.theta = result.fit->theta;
-  result.likelihood = result.fit->likelihood;
+  result.theta = fitted.theta;
+  result.likelihood = fitted.likelihood;
+  return std::move(fitted.factor);
 }
 
 void predict(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
@@ -168,8 +173,7 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
   {
     geostat::CovarianceFactorOptions fp64;
     fp64.tile_size = options.tiles.tile;
-    fp64.devices = factor_options(options).devices;
-    Factor const exact(exec, result.theta, data.locations, fp64);
+    Factor const exact(exec, factor.team(), result.theta, data.locations, fp64);
     if (!exact.info().ok()) return;  // the report has no divergence
     summary.log_det_fp64 = exact.factor_log_determinant();
   }
@@ -179,15 +183,19 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
   result.divergence = summary;
 }
 
-// What needs a factor at the parameters given or fitted.
-void at_theta(Exec const& exec, MleOptions const& options, Observations const& data,
-              geostat::CovarianceFactorOptions const& factor_options, Progress& progress,
-              MleResult& result) {
+Factor evaluate(Exec const& exec, Observations const& data,
+                geostat::CovarianceFactorOptions const& factor_options, Progress& progress,
+                MleResult& result) {
   progress.phase(text("factoring, n = %lld", static_cast<long long>(result.n)));
   Factor factor(exec, result.theta, data.locations, factor_options);
   progress.phase("the log-likelihood");
-  if (!result.likelihood)
-    result.likelihood = geostat::log_likelihood(exec, factor, data.values, result.mean);
+  result.likelihood = geostat::log_likelihood(exec, factor, data.values, result.mean);
+  return factor;
+}
+
+// What needs a factor at the parameters given or fitted.
+void at_theta(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
+              Progress& progress, MleResult& result) {
   if (!factor.info().ok()) return;
   if (options.kl) diverge(exec, options, data, factor, progress, result);
   if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
@@ -203,11 +211,15 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.read_seconds = watch.lap();
   require_memory(options, result,
                  Factor::bytes_needed(result.n, options.tiles.tile) * (options.kl ? 2 : 1));
-  auto factor = factor_options(options);
-  factor.max_bytes = memory_limit(options);
-  if (options.fits()) search(exec, options, data, factor, progress, result);
-  if (!options.fits() || options.kl || !options.predict.empty())
-    at_theta(exec, options, data, factor, progress, result);
+  auto how = factor_options(options);
+  how.max_bytes = memory_limit(options);
+  auto factor = options.fits() ? search(exec, options, data, how, progress, result)
+                               : evaluate(exec, data, how, progress, result);
+  if (options.kl && result.fit && result.fit->evaluations_in_fp64 > 0) {
+    auto const team = factor->team();  // the divergence is that of the tiles that were asked for
+    factor.emplace(exec, team, result.theta, data.locations, how);
+  }
+  at_theta(exec, options, data, *factor, progress, result);
   warn(result, data.locations);
 }
 

@@ -55,6 +55,7 @@ Json fit(MleResult const& result) {
           {"not_known", fit.not_known},
           {"evaluations_in_fp64", fit.evaluations_in_fp64},
           {"in_low_precision", low_precision(fit)},
+          {"evaluation_seconds", fit.evaluation_seconds},
           {"seconds", fit.seconds}};
 }
 

@@ -33,9 +33,8 @@ class HostLane {
   };
   using Stamp = Trace::Clock::time_point;
 
-  explicit HostLane(int /*device*/, bool /*urgent*/ = false)
+  explicit HostLane(int /*device*/)
       : exec_(Kokkos::Experimental::partition_space(ExecutionSpace(), 1)[0]) {}
-  explicit HostLane(ExecutionSpace const& exec) : exec_(exec) {}
 
   ExecutionSpace const& exec() const { return exec_; }
   void copy(void* to, void const* from, std::size_t bytes) { std::memcpy(to, from, bytes); }

@@ -23,21 +23,18 @@ using Exec = runtime::Exec;
 
 template <>
 struct DeviceLane<Exec>::Impl {
-  Impl(int which, bool urgent)
-      : device(which), owned(std::make_unique<runtime::Stream>(which, urgent)), exec(*owned) {
-    prepare();
-  }
-  explicit Impl(Exec const& instance) : device(runtime::device_of(instance)), exec(instance) {
-    prepare();
-  }
+  explicit Impl(int which) : device(which), stream(which, false), exec(stream) {}
   ~Impl() { exec.fence("strata::ooc::lane::release"); }
 
-  // Marks are many and their events are used in turn. The host waits before it takes one again, so
-  // that a mark whose event is another's by now has been reached.
-  void prepare() {
-    runtime::select(device);
-    for (auto& event : ring)
+  // Marks are many and their events are used in turn, each made at its first use. The host waits before
+  // it takes one again, so that a mark whose event is another's by now has been reached.
+  runtime::EventHandle take(std::uint64_t number) {
+    auto& event = ring[number % ring.size()];
+    if (event)
+      STRATA_RUNTIME_CALL(EventSynchronize, *event);
+    else
       event = std::make_unique<runtime::Event>(STRATA_RUNTIME(EventDisableTiming));
+    return *event;
   }
 
   bool is_reached(std::uint64_t number) const {
@@ -46,7 +43,7 @@ struct DeviceLane<Exec>::Impl {
   runtime::EventHandle event(std::uint64_t number) const { return *ring[number % ring.size()]; }
 
   int device;
-  std::unique_ptr<runtime::Stream> owned;
+  runtime::Stream stream;
   Exec exec;
   std::array<std::unique_ptr<runtime::Event>, 512> ring;
   std::atomic<std::uint64_t> count{0};
@@ -59,10 +56,7 @@ struct DeviceLane<Exec>::Impl {
 };
 
 template <>
-DeviceLane<Exec>::DeviceLane(int device, bool urgent)
-    : impl_(std::make_unique<Impl>(device, urgent)) {}
-template <>
-DeviceLane<Exec>::DeviceLane(Exec const& exec) : impl_(std::make_unique<Impl>(exec)) {}
+DeviceLane<Exec>::DeviceLane(int device) : impl_(std::make_unique<Impl>(device)) {}
 template <>
 DeviceLane<Exec>::~DeviceLane() = default;
 
@@ -81,9 +75,8 @@ void DeviceLane<Exec>::copy(void* to, void const* from, std::size_t bytes) {
 template <>
 auto DeviceLane<Exec>::record() -> Mark {
   std::uint64_t const number = impl_->count.load(std::memory_order_relaxed);
-  runtime::EventHandle const event = *impl_->ring[number % impl_->ring.size()];
   runtime::select(impl_->device);
-  if (number >= impl_->ring.size()) STRATA_RUNTIME_CALL(EventSynchronize, event);
+  runtime::EventHandle const event = impl_->take(number);
   STRATA_RUNTIME_CALL(EventRecord, event, runtime::stream_of(impl_->exec));
   impl_->count.store(number + 1, std::memory_order_release);
   return {this, number};

@@ -23,10 +23,8 @@ class DeviceLane {
   };
   using Stamp = std::size_t;
 
-  /// A new stream of the device; an urgent one's kernels go first.
-  explicit DeviceLane(int device, bool urgent = false);
-  /// The stream of an instance that is there.
-  explicit DeviceLane(ExecutionSpace const& exec);
+  /// A new stream of the device.
+  explicit DeviceLane(int device);
   ~DeviceLane();
   DeviceLane(DeviceLane const&) = delete;
   DeviceLane& operator=(DeviceLane const&) = delete;

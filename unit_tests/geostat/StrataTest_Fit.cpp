@@ -9,6 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <string_view>
 
 namespace {
 
@@ -297,6 +301,59 @@ TEST(FitOptions, SearchesHaveNames) {
     EXPECT_EQ(search_from_name(name_of(search)), search);
   EXPECT_EQ(message_of<ValueError>([] { (void)search_from_name("newton"); }),
             "search 'newton' must be bobyqa or nelder-mead");
+}
+
+// While it lives, the factorisations that begin are counted.
+class Factorisations {
+ public:
+  Factorisations() : saved_(Kokkos::Tools::Experimental::get_callbacks()) {
+    count_ = 0;
+    Kokkos::Tools::Experimental::set_push_region_callback(
+        [](char const* name) { count_ += std::string_view(name) == "strata::ooc::cholesky"; });
+  }
+  ~Factorisations() { Kokkos::Tools::Experimental::set_callbacks(saved_); }
+  Factorisations(Factorisations const&) = delete;
+  Factorisations& operator=(Factorisations const&) = delete;
+  std::int64_t count() const { return count_; }
+
+ private:
+  inline static std::int64_t count_ = 0;
+  Kokkos::Tools::Experimental::EventSet saved_;
+};
+
+// Each evaluation factors once, by the same threads, and nothing does after it; without the memory for two matrices
+// once more at the end.
+TYPED_TEST(FitTest, ReturnsTheFactorAtTheEstimate) {
+  TypeParam const exec;
+  std::int64_t const n = 100;
+  Locations const at = synthetic_locations(n);
+  auto const y = synthetic_field(exec, MaternCovariance{2, 0.1, 0.5}, at, 3);
+  std::size_t const one = CovarianceFactor<TypeParam>::bytes_needed(n, 32);
+  for (bool const keeps_two : {true, false}) {
+    FitOptions options = around({1, 0.3, 0.5, 0});
+    options.fixed[2] = true;
+    options.factor.tile_size = 32;
+    options.factor.max_bytes = keeps_two ? 4 * one : 4 * one - 1;
+    std::set<std::int64_t> threads;
+    options.on_step = [&](FitStep const&) {
+      threads.insert(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+    };
+    DeviceTeam<TypeParam> const team(make_devices(1));
+    Factorisations const factorisations;
+    auto result = fit(exec, team, at, y, options);
+    EXPECT_EQ(factorisations.count(), result.evaluations + (keeps_two ? 0 : 1));
+    EXPECT_EQ(threads.size(), 1U);
+    EXPECT_GT(team.threads(), 0);
+    EXPECT_GT(result.evaluation_seconds, 0);
+    ASSERT_TRUE(result.factor);
+    CovarianceFactor<TypeParam> factor = std::move(*result.factor);
+    EXPECT_EQ(parameters_of(factor.covariance()), parameters_of(result.theta));
+    auto const again = log_likelihood(exec, factor, y, options.mean);
+    EXPECT_EQ(again.log_likelihood, result.likelihood.log_likelihood);
+    EXPECT_EQ(again.quadratic_form, result.likelihood.quadratic_form);
+    factor.refactor(exec, {1, 0.2, 0.5, 0});
+    EXPECT_TRUE(factor.info().ok());
+  }
 }
 
 }  // namespace
