@@ -4,6 +4,7 @@
 #define STRATA_CHOLESKY_HPP
 
 #include <core/Strata_Errors.hpp>
+#include <core/Strata_Ladder.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <dense/Strata_BlockTree.hpp>
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace strata::dense {
@@ -37,22 +37,12 @@ struct CholeskyOptions {
   Trace* trace = nullptr;  ///< record the phases here
 };
 
-/// The rungs of the ladder, in the order they are tried.
-enum class Rung {
-  AsAsked,  ///< the layers and the shift that were asked for
-  Shifted,  ///< the same layers, with a shift of 2, 8, 32 and 128 unit roundoffs of the lowest layer
-  HigherLayers,  ///< each layer promoted, until all are fp64; again without and with shifts
-  Fp64,          ///< one fp64 layer, no shift: what breaks down here is not positive definite
-};
-std::string_view name_of(Rung rung);
-
-/// One factorisation that was tried.
-struct CholeskyAttempt {
-  Rung rung;
-  LayerList layers;
-  double shift;
-  std::int64_t info;  ///< 0, or the order of the minor it broke down at
-  double seconds;     ///< to load and factor
+/// One factorisation that was tried: with the layers and the shift that were asked for, on a breakdown with a shift of
+/// 2, 8, 32 and 128 unit roundoffs of the lowest layer, then with each layer promoted, again without and with shifts,
+/// until all are fp64; there without a shift.
+struct CholeskyAttempt : Attempt {
+  LayerList layers{Precision::fp64};
+  double shift = 0;
 };
 
 /// What was done to the matrix.

@@ -40,6 +40,7 @@ struct CholeskyFactor<ExecutionSpace>::State {
   /// Factor on one rung; an exception leaves no factor.
   Info attempt(detail::Step const& step);
   Info load_and_factor(Tree& into, double shift);
+  Info note_attempt(detail::Step const& step, std::function<Info()> const& work);
   void find_minor(std::int64_t order);
   void give_up(detail::Step const& step, Info found);
   void describe(detail::Step const& step);
