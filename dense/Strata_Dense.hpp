@@ -17,5 +17,7 @@
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/Strata_SpdSolve.hpp>
+#include <dense/refine/Strata_StridedMatrix.hpp>
 
 #endif
