@@ -38,7 +38,7 @@ constexpr std::string_view name_of(Outcome outcome) {
   return names[static_cast<int>(outcome)];
 }
 
-/// One try on a ladder of precisions, and why it was left; each ladder adds in what it was made.
+/// One factorisation on a ladder, and why it was left; each ladder adds what it was made in.
 struct Attempt {
   Rung rung = Rung::AsAsked;
   Outcome outcome = Outcome::Held;

@@ -44,7 +44,8 @@ void CholeskyFactor<ExecutionSpace>::State::half_solve(Op op, Block const& V) {
 
 // The matrix and the factor that `refine` gets.
 template <class ExecutionSpace>
-RefinementOperators<ExecutionSpace> CholeskyFactor<ExecutionSpace>::State::operators() {
+RefinementOperators<ExecutionSpace> CholeskyFactor<ExecutionSpace>::State::operators(
+    ExecutionSpace const&) {
   need_factor("solve");
   RefinementOperators<ExecutionSpace> operators;
   operators.apply = [this](Block const& X, Block const& Z) { apply_scaled(X, Z); };
@@ -120,7 +121,7 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::block(    \
       std::int64_t, char const*) const;                                              \
   template void CholeskyFactor<Exec>::State::half_solve(Op, Block const&);           \
-  template RefinementOperators<Exec> CholeskyFactor<Exec>::State::operators();
+  template RefinementOperators<Exec> CholeskyFactor<Exec>::State::operators(Exec const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -7,7 +7,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
-#include <ooc/detail/Strata_MapLadder.hpp>
+#include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -45,18 +46,6 @@ Variant variant_from_name(std::string_view name) {
     valid.append(valid.empty() ? "" : ", ").append(name_of(variant));
   }
   throw ValueError(strata::detail::message("no variant '", name, "'; there are ", valid));
-}
-
-std::string_view name_of(Rung rung) {
-  switch (rung) {
-    case Rung::AsAsked:
-      return "as asked";
-    case Rung::Stricter:
-      return "stricter accuracy";
-    case Rung::Fp64:
-      break;
-  }
-  return "fp64";
 }
 
 Devices make_devices(int count, std::size_t budget_bytes) {
@@ -114,7 +103,7 @@ int streams_of(CholeskyOptions const& options) {
 // The devices with the bytes that they may take, each at least the smallest budget: where the user
 // left it open, 9/10 of what is free, in equal parts for those that share a memory.
 template <class Exec>
-Devices with_budgets(Devices devices, CholeskyReport const& report) {
+Devices with_budgets(Devices devices, CholeskyReport const& report, std::size_t least) {
   using Lane = detail::Lane<Exec>;
   std::map<int, std::size_t> open;  // devices of each memory
   std::map<int, std::size_t> free;
@@ -128,10 +117,9 @@ Devices with_budgets(Devices devices, CholeskyReport const& report) {
     std::string const source = asked ? ""
                                      : strata::detail::message(" (its part of the ", free[memory],
                                                                " bytes that are free)");
-    STRATA_REQUIRE(MemoryError, device.budget_bytes >= report.smallest_budget_bytes,
-                   "cholesky: device ", device.id, " has a budget of ", device.budget_bytes,
-                   " bytes", source, "; ", report.streams, " streams with tiles of ",
-                   report.tile_size, " need at least ", report.smallest_budget_bytes);
+    STRATA_REQUIRE(MemoryError, device.budget_bytes >= least, "cholesky: device ", device.id,
+                   " has a budget of ", device.budget_bytes, " bytes", source, "; ", report.streams,
+                   " streams with tiles of ", report.tile_size, " need at least ", least);
   }
   return devices;
 }
@@ -201,79 +189,131 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
   return worst;
 }
 
-// Factor the matrix as it is; what the report says of this attempt.
-template <class Exec>
-Info attempt(Devices const& asked, TileMatrix<Exec>& matrix, CholeskyOptions const& options,
-             std::string const& folder, CholeskyReport& report) {
-  report.histogram = matrix.map().histogram();
-  report.smallest_budget_bytes =
-      smallest_budget_bytes(report.n, report.tile_size, matrix.map(), report.streams);
-  Devices const devices = with_budgets<Exec>(asked, report);
-  report.column_block = column_block_of(devices, matrix, options, report.streams);
-  detail::CheckpointFolder const checkpoint(folder);
-  report.first_column = resume(matrix, folder);
-  report.devices.clear();
-  Schedule const schedule =
-      cholesky_schedule(report.tiles, static_cast<int>(devices.size()), report.streams,
-                        report.column_block, report.first_column);
-  matrix.overwrite();
-  Info const info = detail::Executor<Exec>(devices, matrix, schedule, folder, options).run(report);
-  report.operand_excess = info.ok() ? operand_excess(matrix) : 0;
-  report.attempts.push_back({.rung = report.rung,
-                             .accuracy = matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
-                             .histogram = report.histogram,
-                             .info = info.order(),
-                             .factor_seconds = report.factor_seconds});
-  return info;
-}
-
-// The matrix on its next rung; the seconds that it took.
-template <class Exec>
-double climb(TileMatrix<Exec>& matrix, PrecisionRule const& rule, Info broken) {
-  try {
-    matrix.round_anew(rule);
-  } catch (MemoryError const& error) {
-    throw MemoryError(strata::detail::message(
-        "cholesky: broke down at the minor of order ", broken.order(),
-        " with tiles below fp64, and the next rung of the ladder can't be had: ", error.what()));
-  }
-  return matrix.report().pin_seconds + matrix.report().generate_seconds;
-}
-
 // Rungs that the first would be mistaken for keep their columns apart.
 std::string folder_of(std::string const& folder, std::size_t rung) {
   return folder.empty() || rung == 0 ? folder : folder + "/rung_" + std::to_string(rung);
 }
 
-// Rung after rung, from the matrix as it is.
+// Why a ladder goes on from here, for the reader of a message.
+std::string reason(CholeskyAttempt const& left) {
+  if (left.outcome == Outcome::NotConverged) return "the refinement did not converge";
+  return strata::detail::message("broke down at the minor of order ", left.info);
+}
+
 template <class Exec>
-TileFactor<Exec> climb_until_it_holds(Devices const& devices, TileMatrix<Exec>& matrix,
-                                      CholeskyOptions const& options) {
+CholeskyReport report_of(TileMatrix<Exec> const& matrix, CholeskyOptions const& options) {
   CholeskyReport report;
   report.n = matrix.order();
   report.tile_size = matrix.tile_size();
   report.tiles = matrix.tiles();
   report.variant = options.variant;
   report.streams = streams_of<Exec>(options);
-  if (report.n == 0) return {std::move(matrix), Info::success(), std::move(report)};
-  std::string const& folder = options.checkpoint.folder;
-  Info info = attempt(devices, matrix, options, folder, report);
-  if (info.ok() || !options.ladder) return {std::move(matrix), info, std::move(report)};
-  auto const steps = detail::map_ladder(matrix.norms(), matrix.rule());
-  for (std::size_t k = 0; k < steps.size() && !info.ok(); ++k) {
-    double const seconds = climb(matrix, steps[k].rule, info);
-    report.rung = steps[k].rung;
-    info = attempt(devices, matrix, options, folder_of(folder, k + 1), report);
-    report.attempts.back().fill_seconds = seconds;
-  }
-  return {std::move(matrix), info, std::move(report)};
+  return report;
+}
+
+// The first alone without a ladder; of a matrix without rows none.
+template <class Exec>
+std::vector<detail::LadderStep> steps_of(TileMatrix<Exec> const& matrix,
+                                         CholeskyOptions const& options) {
+  if (matrix.order() == 0) return {};
+  if (!options.ladder) return {{Rung::AsAsked, matrix.rule()}};
+  return detail::map_ladder(matrix.norms(), matrix.rule());
 }
 
 }  // namespace
 
 template <class Exec>
-TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
-                          CholeskyOptions const& options) {
+TileFactor<Exec>::State::State(Devices const& asked, TileMatrix<Exec>&& filled,
+                               CholeskyOptions const& choices)
+    : devices(asked),
+      options(choices),
+      steps(steps_of(filled, choices)),
+      factored(filled.order() == 0),
+      report(report_of(filled, choices)),
+      matrix(std::move(filled)) {}
+
+template <class Exec>
+bool TileFactor<Exec>::State::climb() {
+  Info found = Info::success();
+  while (!at_the_top()) {
+    std::size_t const number = next_step++;
+    try {
+      found = attempt(number);
+    } catch (MemoryError const& error) {
+      if (report.attempts.empty()) throw;
+      throw MemoryError(strata::detail::message(
+          "cholesky: ", reason(report.attempts.back()),
+          " with tiles below fp64, and the next rung of the ladder can't be had: ", error.what()));
+    }
+    auto const outcome = found.ok() ? Outcome::Held : Outcome::BrokeDown;
+    report.attempts.push_back(
+        {{report.rung, outcome, found.order(), fill_seconds, report.factor_seconds},
+         matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
+         report.histogram});
+    if (!found.ok()) continue;
+    held = number;
+    return true;
+  }
+  info = found;
+  return found.ok();
+}
+
+// What can be refused is, before the tiles there are given up.
+template <class Exec>
+Info TileFactor<Exec>::State::attempt(std::size_t number) {
+  detail::LadderStep const& step = steps[number];
+  bool const is_first = report.attempts.empty();
+  PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
+  std::size_t const least =
+      ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
+  Devices const ready = with_budgets<Exec>(devices, report, least);
+  matrix.require_memory(map);
+  factored = false;
+  fill_seconds = 0;
+  if (!is_first) {
+    matrix.round_anew(step.rule);
+    fill_seconds = matrix.report().pin_seconds + matrix.report().generate_seconds;
+  }
+  report.rung = step.rung;
+  report.histogram = map.histogram();
+  report.smallest_budget_bytes = least;
+  report.column_block = column_block_of(ready, matrix, options, report.streams);
+  std::string const folder = folder_of(options.checkpoint.folder, number);
+  detail::CheckpointFolder const checkpoint(folder);
+  report.first_column = resume(matrix, folder);
+  report.devices.clear();
+  Schedule const schedule =
+      cholesky_schedule(report.tiles, static_cast<int>(ready.size()), report.streams,
+                        report.column_block, report.first_column);
+  matrix.overwrite();
+  Info const found = detail::Executor<Exec>(ready, matrix, schedule, folder, options).run(report);
+  factored = found.ok();
+  report.operand_excess = factored ? operand_excess(matrix) : 0;
+  return found;
+}
+
+template <class Exec>
+void TileFactor<Exec>::State::need_factor(char const* function) {
+  STRATA_REQUIRE(ValueError, info.ok(), function, ": there is no factor; the minor of order ",
+                 info.order(), " is not positive");
+  if (factored) return;
+  Info const found = attempt(held);
+  STRATA_REQUIRE(ValueError, found.ok(), function,
+                 ": there is no factor; factored again, the minor of order ", found.order(),
+                 " is not positive: A has changed");
+}
+
+template <class Exec>
+void TileFactor<Exec>::State::need_factor(char const* function, std::size_t rows) {
+  STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(rows) == report.n, function, ": ", rows,
+                 " rows, the matrix has ", report.n);
+  need_factor(function);
+}
+
+// What throws leaves the caller's matrix to the caller.
+template <class Exec>
+TileFactor<Exec>::TileFactor(Devices const& devices, TileMatrix<Exec>&& matrix,
+                             CholeskyOptions const& options) {
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::cholesky");
   STRATA_REQUIRE(ValueError, !devices.empty(), "cholesky: there is no device");
   STRATA_REQUIRE(ValueError, options.lookahead >= 0, "cholesky: the lookahead is ",
@@ -281,12 +321,33 @@ TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
   STRATA_REQUIRE(ValueError, matrix.is_filled(),
                  "cholesky: the tiles are not the matrix's any more: a factorisation or an "
                  "exception has left others; fill it again");
-  return name_bad_alloc("cholesky", [&] { return climb_until_it_holds(devices, matrix, options); });
+  name_bad_alloc("cholesky", [&] {
+    state_ = std::make_unique<State>(devices, std::move(matrix), options);
+    try {
+      (void)state_->climb();
+      for (DeviceReport const& device : state_->report.devices)
+        state_->solving.push_back(device.id);
+    } catch (...) {
+      matrix = std::move(state_->matrix);
+      throw;
+    }
+  });
 }
 
-#define STRATA_INSTANTIATE(Exec)                                               \
-  template std::vector<int> numa_nodes<Exec>(Devices const&);                  \
-  template TileFactor<Exec> cholesky<Exec>(Devices const&, TileMatrix<Exec>&&, \
+template <class Exec>
+TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
+                          CholeskyOptions const& options) {
+  return TileFactor<Exec>(devices, std::move(matrix), options);
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                \
+  template std::vector<int> numa_nodes<Exec>(Devices const&);                   \
+  template bool TileFactor<Exec>::State::climb();                               \
+  template void TileFactor<Exec>::State::need_factor(char const*);              \
+  template void TileFactor<Exec>::State::need_factor(char const*, std::size_t); \
+  template TileFactor<Exec>::TileFactor(Devices const&, TileMatrix<Exec>&&,     \
+                                        CholeskyOptions const&);                \
+  template TileFactor<Exec> cholesky<Exec>(Devices const&, TileMatrix<Exec>&&,  \
                                            CholeskyOptions const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

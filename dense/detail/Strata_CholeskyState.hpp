@@ -63,7 +63,9 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// V = L^-1 V or L^-T V in fp64 arithmetic.
   void half_solve(Op op, Block const& V);
   std::int64_t order() const override { return n; }
-  RefinementOperators<ExecutionSpace> operators() override;
+  Kokkos::View<double const*, memory_space> scaling() const override { return analysis.d; }
+  /// On the instance of `use`, which the argument is.
+  RefinementOperators<ExecutionSpace> operators(ExecutionSpace const&) override;
   int patience() const override { return detail::patience(n); }
   double log_determinant_of_factor() const;
 

@@ -48,7 +48,7 @@ class SpdSolve {
         factor_(factor),
         X_(X),
         asked_(asked),
-        d_(factor.operators().scaling),
+        d_(factor.scaling()),
         right_(strata::allocate<Block>(exec, "strata::dense::solve::B", B.rows, B.cols)),
         solution_(strata::allocate<Block>(exec, "strata::dense::solve::X", B.rows, B.cols)) {
     detail::scale_rows(exec, d_, B, right_, B.rows, B.cols);
@@ -128,7 +128,7 @@ RefinementReport refine(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& f
   RefinementOptions limited = options;
   if (!factor.at_the_top() && limited.max_iterations == 0)
     limited.max_iterations = factor.patience();
-  return refine(exec, factor.operators(), B, Y, limited);
+  return refine(exec, factor.operators(exec), B, Y, limited);
 }
 
 template <class ExecutionSpace>

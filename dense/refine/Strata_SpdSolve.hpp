@@ -40,10 +40,13 @@ class SpdFactor {
   virtual ~SpdFactor() = default;
 
   virtual std::int64_t order() const = 0;
-  /// H, M^-1 and D of the rung that holds; its factor is made again if it was given up for a rung that then failed.
+  /// D, the same on all rungs; empty: 1.
+  virtual Kokkos::View<double const*, typename ExecutionSpace::memory_space> scaling() const = 0;
+  /// H, M^-1, D and the norms, on `exec`, of the rung that holds; its factor is made again if it was given up for a
+  /// rung that then failed.
   ///
   /// Throws   MemoryError.
-  virtual RefinementOperators<ExecutionSpace> operators() = 0;
+  virtual RefinementOperators<ExecutionSpace> operators(ExecutionSpace const& exec) = 0;
   /// Whether there is no rung above.
   virtual bool at_the_top() const = 0;
   /// Iterations of a refinement that cost more than a factorisation on the next rung.
