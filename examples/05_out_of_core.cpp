@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   std::size_t const budget = 4'000'000;  // bytes, for tiles on the device
   auto matrix = ooc::TileMatrix<Exec>::generate(exec, n, tile_size, fill_tile,
                                                 ooc::PrecisionRule{.accuracy = 1e-6});
-  auto const factor = ooc::cholesky(ooc::make_devices(1, budget), std::move(matrix));
+  auto factor = ooc::cholesky(ooc::make_devices(1, budget), std::move(matrix));
   if (!factor.info().ok()) {
     std::cerr << "the matrix is not positive definite\n";
     return 1;

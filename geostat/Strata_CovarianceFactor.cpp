@@ -61,16 +61,21 @@ void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& 
     old.refill(exec, tiles, filled);
     return old;
   }();
-  double fill = matrix.report().pin_seconds + matrix.report().generate_seconds;
+  first_fill_seconds_ = matrix.report().pin_seconds + matrix.report().generate_seconds;
   factor_.emplace(ooc::cholesky(team_, std::move(matrix)));
+  describe();
+}
+
+template <class Exec>
+void CovarianceFactor<Exec>::describe() {
   auto const& report = factor_->report();
-  double seconds = report.setup_seconds;
+  double fill = first_fill_seconds_, seconds = report.setup_seconds;
   for (auto const& attempt : report.attempts) {
     fill += attempt.fill_seconds;
     seconds += attempt.factor_seconds;
   }
-  report_ = {.n = n,
-             .tile_size = tile,
+  report_ = {.n = report.n,
+             .tile_size = report.tile_size,
              .tiles = report.histogram,
              .bytes = factor_->matrix().report().bytes,
              .bytes_in = report.bytes_in(),
@@ -102,9 +107,11 @@ dense::LogDeterminantEstimate CovarianceFactor<Exec>::log_determinant(Exec const
 }
 
 template <class Exec>
-dense::RefinementReport CovarianceFactor<Exec>::solve(Exec const& exec, Block const& B,
-                                                      Block const& X) const {
-  return factor().solve(exec, B, X);
+dense::SolveReport CovarianceFactor<Exec>::solve(Exec const& exec, Block const& B, Block const& X) {
+  (void)factor();  // or throws
+  auto report = factor_->solve(exec, B, X);
+  if (report.climbs > 0 || !info().ok()) describe();
+  return report;
 }
 
 template <class Exec>

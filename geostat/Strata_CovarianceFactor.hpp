@@ -6,7 +6,7 @@
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
-#include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/Strata_SpdSolve.hpp>
 #include <geostat/Strata_Matern.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
@@ -45,7 +45,7 @@ struct CovarianceFactorReport {
   std::array<std::int64_t, 4> tiles{};          ///< in fp64, fp32, fp16 and fp8_e4m3
   std::size_t bytes = 0;                        ///< of the tiles
   std::uint64_t bytes_in = 0, bytes_out = 0;    ///< between host and devices, of the factorisation
-  ooc::Rung rung = ooc::Rung::AsAsked;          ///< of the ladder that held, or was the last
+  Rung rung = Rung::AsAsked;                    ///< of the ladder that held, or was the last
   std::vector<ooc::CholeskyAttempt> attempts;   ///< each rung that was tried
   double fill_seconds = 0, factor_seconds = 0;  ///< of all of them
 };
@@ -102,20 +102,23 @@ class CovarianceFactor {
   /// NaN: LogDet::Factor with such tiles, not known. The probes are the same for every covariance.
   [[nodiscard]] dense::LogDeterminantEstimate log_determinant(ExecutionSpace const& exec) const;
 
-  /// X = S^-1 B, refined. Shape: n x m. Fences `exec`.
-  [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, Block const& B,
-                                              Block const& X) const;
+  /// X = S^-1 B, as `TileFactor::solve`, which may make a more accurate factor. Shape: n x m. Fences `exec`.
+  [[nodiscard]] dense::SolveReport solve(ExecutionSpace const& exec, Block const& B,
+                                         Block const& X);
   /// V = L^-1 V (NoTrans) or V = L^-T V (Trans). Shape: n x m. Fences `exec`.
   void half_solve(ExecutionSpace const& exec, Op op, Block const& V) const;
   /// Y = S X in fp64. Shape: n x m. Fences `exec`.
   void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
 
  private:
+  void describe();
+
   Team team_;
   MaternCovariance covariance_;
   Locations locations_;
   CovarianceFactorOptions options_;
   CovarianceFactorReport report_;
+  double first_fill_seconds_ = 0;
   std::optional<ooc::TileFactor<ExecutionSpace>> factor_;
 };
 

@@ -70,7 +70,7 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
                columns);
   Kokkos::deep_copy(exec, device_B, B);
   Weights<Exec> result;
-  result.refinement = factor.solve(exec, device_B, device_X);
+  result.solve = factor.solve(exec, device_B, device_X);
   Kokkos::deep_copy(exec, X, device_X);
   exec.fence("strata::geostat::weights::solved");
   if (mean == Mean::Constant) {
@@ -102,14 +102,16 @@ Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
   Likelihood result{.n = n, .factor = factor.report()};
   if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
   auto const weights = detail::weights(exec, factor, values, mean);
+  result.factor = factor.report();
+  if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
   auto const log_det = factor.log_determinant(exec);
   result.log_det = log_det.value;
   result.log_det_error = log_det.error();
   result.quadratic_form = weights.quadratic_form;
   result.mean = weights.mean;
-  result.backward_error = weights.refinement.backward_error;
-  result.solve_converged = weights.refinement.converged;
-  result.solve_iterations = weights.refinement.iterations;
+  result.backward_error = weights.solve.backward_error;
+  result.solve_converged = weights.solve.converged;
+  result.solve_iterations = weights.solve.iterations;
   result.log_likelihood = -0.5 * (static_cast<double>(n) * std::log(2 * std::numbers::pi) +
                                   result.log_det + result.quadratic_form);
   result.seconds = seconds_since(start);

@@ -71,7 +71,7 @@ struct Weights {
   double mean = 0;
   double ones_form = 0;  ///< 1' S^-1 1
   double quadratic_form = 0;
-  dense::RefinementReport refinement;
+  dense::SolveReport solve;
 };
 
 template <class ExecutionSpace>

@@ -65,8 +65,8 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
               forms = allocate(width, 3, "strata::geostat::predict::forms");
   HostMatrix const host = allocate_host_matrix("strata::geostat::predict::host", width, 3);
   Prediction result{std::vector<double>(static_cast<std::size_t>(m)),
-                    std::vector<double>(static_cast<std::size_t>(m)),
-                    weights.refinement.backward_error, weights.refinement.converged};
+                    std::vector<double>(static_cast<std::size_t>(m)), weights.solve.backward_error,
+                    weights.solve.converged};
   for (std::int64_t first = 0; first < m; first += width) {
     std::int64_t const columns = std::min(width, m - first);
     auto const now = std::pair(std::int64_t{0}, columns);

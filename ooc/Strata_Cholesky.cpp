@@ -8,7 +8,7 @@
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
-#include <ooc/detail/Strata_MapLadder.hpp>
+#include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -46,18 +47,6 @@ Variant variant_from_name(std::string_view name) {
     valid.append(valid.empty() ? "" : ", ").append(name_of(variant));
   }
   throw ValueError(strata::detail::message("no variant '", name, "'; there are ", valid));
-}
-
-std::string_view name_of(Rung rung) {
-  switch (rung) {
-    case Rung::AsAsked:
-      return "as asked";
-    case Rung::Stricter:
-      return "stricter accuracy";
-    case Rung::Fp64:
-      break;
-  }
-  return "fp64";
 }
 
 namespace {
@@ -102,7 +91,8 @@ int streams_of(CholeskyOptions const& options) {
 // left it open, 9/10 of what is free, the machine's pools too, in equal parts for those that share a
 // memory.
 template <class Exec>
-Devices with_budgets(detail::Machine<Exec>& machine, CholeskyReport const& report) {
+Devices with_budgets(detail::Machine<Exec>& machine, CholeskyReport const& report,
+                     std::size_t least) {
   using Lane = detail::Lane<Exec>;
   Devices devices = machine.devices();
   std::map<int, std::size_t> open;  // devices of each memory
@@ -120,10 +110,9 @@ Devices with_budgets(detail::Machine<Exec>& machine, CholeskyReport const& repor
     std::string const source = asked ? ""
                                      : strata::detail::message(" (its part of the ", free[memory],
                                                                " bytes that are free)");
-    STRATA_REQUIRE(MemoryError, device.budget_bytes >= report.smallest_budget_bytes,
-                   "cholesky: device ", device.id, " has a budget of ", device.budget_bytes,
-                   " bytes", source, "; ", report.streams, " streams with tiles of ",
-                   report.tile_size, " need at least ", report.smallest_budget_bytes);
+    STRATA_REQUIRE(MemoryError, device.budget_bytes >= least, "cholesky: device ", device.id,
+                   " has a budget of ", device.budget_bytes, " bytes", source, "; ", report.streams,
+                   " streams with tiles of ", report.tile_size, " need at least ", least);
   }
   return devices;
 }
@@ -193,88 +182,155 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
   return worst;
 }
 
-// Factor the matrix as it is; what the report says of this attempt.
-template <class Exec>
-Info attempt(detail::Machine<Exec>& machine, TileMatrix<Exec>& matrix,
-             CholeskyOptions const& options, std::string const& folder, CholeskyReport& report) {
-  report.histogram = matrix.map().histogram();
-  report.smallest_budget_bytes =
-      smallest_budget_bytes(report.n, report.tile_size, matrix.map(), report.streams);
-  Devices const devices = with_budgets(machine, report);
-  report.column_block = column_block_of(devices, matrix, options, report.streams);
-  detail::CheckpointFolder const checkpoint(folder);
-  report.first_column = resume(matrix, folder);
-  report.devices.clear();
-  Schedule const schedule =
-      cholesky_schedule(report.tiles, static_cast<int>(devices.size()), report.streams,
-                        report.column_block, report.first_column);
-  matrix.overwrite();
-  Info const info =
-      detail::Executor<Exec>(machine, devices, matrix, schedule, folder, options).run(report);
-  report.operand_excess = info.ok() ? operand_excess(matrix) : 0;
-  report.attempts.push_back({.rung = report.rung,
-                             .accuracy = matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
-                             .histogram = report.histogram,
-                             .info = info.order(),
-                             .factor_seconds = report.factor_seconds});
-  return info;
-}
-
-// The matrix on its next rung; the seconds that it took.
-template <class Exec>
-double climb(TileMatrix<Exec>& matrix, PrecisionRule const& rule, Info broken) {
-  try {
-    matrix.round_anew(rule);
-  } catch (MemoryError const& error) {
-    throw MemoryError(strata::detail::message(
-        "cholesky: broke down at the minor of order ", broken.order(),
-        " with tiles below fp64, and the next rung of the ladder can't be had: ", error.what()));
-  }
-  return matrix.report().pin_seconds + matrix.report().generate_seconds;
-}
-
 // Rungs that the first would be mistaken for keep their columns apart.
 std::string folder_of(std::string const& folder, std::size_t rung) {
   return folder.empty() || rung == 0 ? folder : folder + "/rung_" + std::to_string(rung);
 }
 
-// Rung after rung, from the matrix as it is.
+// Why a ladder goes on from here, for the reader of a message.
+std::string reason(CholeskyAttempt const& left) {
+  if (left.outcome == Outcome::NotConverged) return "the refinement did not converge";
+  return strata::detail::message("broke down at the minor of order ", left.info);
+}
+
 template <class Exec>
-TileFactor<Exec> climb_until_it_holds(DeviceTeam<Exec> const& team, TileMatrix<Exec>& matrix,
-                                      CholeskyOptions const& options) {
-  detail::Loan<Exec> const loan(team);
+CholeskyReport report_of(TileMatrix<Exec> const& matrix, CholeskyOptions const& options) {
   CholeskyReport report;
   report.n = matrix.order();
   report.tile_size = matrix.tile_size();
   report.tiles = matrix.tiles();
   report.variant = options.variant;
   report.streams = streams_of<Exec>(options);
-  if (report.n == 0) return {std::move(matrix), Info::success(), std::move(report), team};
-  std::string const& folder = options.checkpoint.folder;
-  Info info = attempt(loan.machine(), matrix, options, folder, report);
-  if (info.ok() || !options.ladder) return {std::move(matrix), info, std::move(report), team};
-  auto const steps = detail::map_ladder(matrix.norms(), matrix.rule());
-  for (std::size_t k = 0; k < steps.size() && !info.ok(); ++k) {
-    double const seconds = climb(matrix, steps[k].rule, info);
-    report.rung = steps[k].rung;
-    info = attempt(loan.machine(), matrix, options, folder_of(folder, k + 1), report);
-    report.attempts.back().fill_seconds = seconds;
-  }
-  return {std::move(matrix), info, std::move(report), team};
+  return report;
+}
+
+// The first alone without a ladder; of a matrix without rows none.
+template <class Exec>
+std::vector<detail::LadderStep> steps_of(TileMatrix<Exec> const& matrix,
+                                         CholeskyOptions const& options) {
+  if (matrix.order() == 0) return {};
+  if (!options.ladder) return {{Rung::AsAsked, matrix.rule()}};
+  return detail::map_ladder(matrix.norms(), matrix.rule());
 }
 
 }  // namespace
 
 template <class Exec>
-TileFactor<Exec> cholesky(DeviceTeam<Exec> const& team, TileMatrix<Exec>&& matrix,
-                          CholeskyOptions const& options) {
+TileFactor<Exec>::State::State(DeviceTeam<Exec> const& given, TileMatrix<Exec>&& filled,
+                               CholeskyOptions const& choices)
+    : team(given),
+      solving(given),
+      options(choices),
+      steps(steps_of(filled, choices)),
+      factored(filled.order() == 0),
+      report(report_of(filled, choices)),
+      matrix(std::move(filled)) {}
+
+template <class Exec>
+bool TileFactor<Exec>::State::climb() {
+  Info found = Info::success();
+  while (!at_the_top()) {
+    std::size_t const number = next_step++;
+    try {
+      found = attempt(number);
+    } catch (MemoryError const& error) {
+      if (report.attempts.empty()) throw;
+      throw MemoryError(strata::detail::message(
+          "cholesky: ", reason(report.attempts.back()),
+          " with tiles below fp64, and the next rung of the ladder can't be had: ", error.what()));
+    }
+    auto const outcome = found.ok() ? Outcome::Held : Outcome::BrokeDown;
+    report.attempts.push_back(
+        {{report.rung, outcome, found.order(), fill_seconds, report.factor_seconds},
+         matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
+         report.histogram});
+    if (!found.ok()) continue;
+    held = number;
+    return true;
+  }
+  info = found;
+  return found.ok();
+}
+
+// What can be refused is, before the tiles there are given up.
+template <class Exec>
+Info TileFactor<Exec>::State::attempt(std::size_t number) {
+  detail::Loan<Exec> const loan(team);
+  detail::LadderStep const& step = steps[number];
+  bool const is_first = report.attempts.empty();
+  PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
+  std::size_t const least =
+      ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
+  Devices const ready = with_budgets(loan.machine(), report, least);
+  matrix.require_memory(map);
+  factored = false;
+  fill_seconds = 0;
+  if (!is_first) {
+    matrix.round_anew(step.rule);
+    fill_seconds = matrix.report().pin_seconds + matrix.report().generate_seconds;
+  }
+  report.rung = step.rung;
+  report.histogram = map.histogram();
+  report.smallest_budget_bytes = least;
+  report.column_block = column_block_of(ready, matrix, options, report.streams);
+  std::string const folder = folder_of(options.checkpoint.folder, number);
+  detail::CheckpointFolder const checkpoint(folder);
+  report.first_column = resume(matrix, folder);
+  report.devices.clear();
+  Schedule const schedule =
+      cholesky_schedule(report.tiles, static_cast<int>(ready.size()), report.streams,
+                        report.column_block, report.first_column);
+  matrix.overwrite();
+  Info const found =
+      detail::Executor<Exec>(loan.machine(), ready, matrix, schedule, folder, options).run(report);
+  factored = found.ok();
+  report.operand_excess = factored ? operand_excess(matrix) : 0;
+  return found;
+}
+
+template <class Exec>
+void TileFactor<Exec>::State::need_factor(char const* function) {
+  STRATA_REQUIRE(ValueError, info.ok(), function, ": there is no factor; the minor of order ",
+                 info.order(), " is not positive");
+  if (factored) return;
+  Info const found = attempt(held);
+  STRATA_REQUIRE(ValueError, found.ok(), function,
+                 ": there is no factor; factored again, the minor of order ", found.order(),
+                 " is not positive: A has changed");
+}
+
+template <class Exec>
+void TileFactor<Exec>::State::need_factor(char const* function, std::size_t rows) {
+  STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(rows) == report.n, function, ": ", rows,
+                 " rows, the matrix has ", report.n);
+  need_factor(function);
+}
+
+// What throws leaves the caller's matrix to the caller.
+template <class Exec>
+TileFactor<Exec>::TileFactor(DeviceTeam<Exec> const& team, TileMatrix<Exec>&& matrix,
+                             CholeskyOptions const& options) {
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::cholesky");
   STRATA_REQUIRE(ValueError, options.lookahead >= 0, "cholesky: the lookahead is ",
                  options.lookahead, ", must not be negative");
   STRATA_REQUIRE(ValueError, matrix.is_filled(),
                  "cholesky: the tiles are not the matrix's any more: a factorisation or an "
                  "exception has left others; fill it again");
-  return name_bad_alloc("cholesky", [&] { return climb_until_it_holds(team, matrix, options); });
+  name_bad_alloc("cholesky", [&] {
+    state_ = std::make_unique<State>(team, std::move(matrix), options);
+    try {
+      (void)state_->climb();
+    } catch (...) {
+      matrix = std::move(state_->matrix);
+      throw;
+    }
+  });
+}
+
+template <class Exec>
+TileFactor<Exec> cholesky(DeviceTeam<Exec> const& team, TileMatrix<Exec>&& matrix,
+                          CholeskyOptions const& options) {
+  return TileFactor<Exec>(team, std::move(matrix), options);
 }
 
 template <class Exec>
@@ -288,6 +344,11 @@ TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                        \
+  template bool TileFactor<Exec>::State::climb();                                       \
+  template void TileFactor<Exec>::State::need_factor(char const*);                      \
+  template void TileFactor<Exec>::State::need_factor(char const*, std::size_t);         \
+  template TileFactor<Exec>::TileFactor(DeviceTeam<Exec> const&, TileMatrix<Exec>&&,    \
+                                        CholeskyOptions const&);                        \
   template TileFactor<Exec> cholesky<Exec>(DeviceTeam<Exec> const&, TileMatrix<Exec>&&, \
                                            CholeskyOptions const&);                     \
   template TileFactor<Exec> cholesky<Exec>(Devices const&, TileMatrix<Exec>&&,          \

@@ -4,10 +4,11 @@
 #define STRATA_OOC_CHOLESKY_HPP
 
 #include <core/Strata_Errors.hpp>
+#include <core/Strata_Ladder.hpp>
 #include <core/io/Strata_Trace.hpp>
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/Strata_SpdSolve.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
@@ -21,7 +22,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 namespace strata::ooc {
@@ -59,15 +59,6 @@ struct CheckpointOptions {
   std::string folder;
 };
 
-/// The rungs of the ladder, in the order they are tried.
-enum class Rung : std::uint8_t {
-  AsAsked,  ///< the precisions of the matrix as it came
-  Stricter,  ///< the accuracy of its rule divided by 100, and once more; what changes no tile is left out
-  Fp64,  ///< every tile in fp64: what breaks down here is not positive definite
-};
-/// "as asked", "stricter accuracy", "fp64".
-std::string_view name_of(Rung rung);
-
 /// Choices of an out-of-core factorisation.
 struct CholeskyOptions {
   Variant variant = Variant::V4;
@@ -76,9 +67,10 @@ struct CholeskyOptions {
   std::int64_t column_block = 0;
   bool peer_copies = true;  ///< fetch finished tiles from the device that has them
   int lookahead = 2;        ///< updates ahead of which V4 fetches
-  bool ladder = true;       ///< on a breakdown with tiles below fp64, go on with the next rung
+  bool ladder = true;       ///< on breakdown or without convergence, go on with the next rung
   CheckpointOptions checkpoint;
-  Trace* trace = nullptr;  ///< record each stream's copies and work here
+  Trace* trace =
+      nullptr;  ///< record each stream's copies and work here, as long as the factor lives
   /// Called by a stream's thread before each task; what it throws ends the factorisation.
   std::function<void(Task const&)> on_task;
 };
@@ -92,14 +84,11 @@ struct DeviceReport {
   std::int64_t hits = 0, misses = 0, evictions = 0;  ///< of tiles looked for
 };
 
-/// One factorisation that was tried.
-struct CholeskyAttempt {
-  Rung rung = Rung::AsAsked;
+/// One factorisation that was tried: as the matrix came, then with the accuracy of its rule divided by 100, and once
+/// more, where that changes a tile, then in fp64.
+struct CholeskyAttempt : Attempt {
   double accuracy = 0;                      ///< of the precision rule; 0: fp64
   std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
-  std::int64_t info = 0;                    ///< 0, or the order of the minor it broke down at
-  double fill_seconds = 0;                  ///< to round the matrix anew; 0 for the first
-  double factor_seconds = 0;
 };
 
 /// What was done. Columns, bytes and rates are those of the last attempt.
@@ -131,82 +120,39 @@ struct CholeskyReport {
 std::size_t smallest_budget_bytes(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map,
                                   int streams);
 
-/// How a solve is refined, and with what residual.
-struct SolveOptions {
-  dense::RefinementOptions refinement;
-};
-
-namespace detail {
-
-/// Whether a View can be taken as a block of right-hand sides as it is.
-template <class View>
-inline constexpr bool is_column_major =
-    std::is_same_v<typename View::data_type, double**> &&
-    std::is_same_v<typename View::array_layout, Kokkos::LayoutLeft>;
-
-// factor.solve with column-major copies of B and X.
-template <class Factor, class ExecutionSpace, class BView, class XView>
-dense::RefinementReport solve_copies(Factor const& factor, ExecutionSpace const& exec,
-                                     BView const& B, XView const& X, SolveOptions const& options) {
-  static_assert((BView::rank() == 1 || BView::rank() == 2) && BView::rank() == XView::rank(),
-                "B and X are both Views of rank 1, or both of rank 2");
-  static_assert(std::is_same_v<typename BView::non_const_value_type, double> &&
-                    std::is_same_v<typename XView::value_type, double>,
-                "B and X are Views of double, and that of X is not const");
-  static_assert(
-      Kokkos::SpaceAccessibility<ExecutionSpace, typename BView::memory_space>::accessible &&
-          Kokkos::SpaceAccessibility<ExecutionSpace, typename XView::memory_space>::accessible,
-      "the execution space cannot access the memory of B or of X");
-  using Block = typename Factor::Block;
-  auto const block = [&exec](char const* label, auto const& V) {
-    return strata::allocate<Block>(exec, label, V.extent(0), V.extent(1));
-  };
-  auto const columns = [](Block const& V) {  // with the rank of B and X
-    if constexpr (BView::rank() == 1)
-      return Kokkos::subview(V, Kokkos::ALL, 0);
-    else
-      return V;
-  };
-  Block const right = block("strata::ooc::solve::B", B),
-              solution = block("strata::ooc::solve::X", X);
-  Kokkos::deep_copy(exec, columns(right), B);
-  auto const report = factor.solve(exec, right, solution, options);
-  Kokkos::deep_copy(exec, X, columns(solution));
-  exec.fence("strata::ooc::solve: X is written");
-  return report;
-}
-
-}  // namespace detail
-
-/// A = D^-1 L L^T D^-1 in tiles in host memory, and the team that solves with it.
+/// A = D^-1 L L^T D^-1 in tiles in host memory, and the teams that factor and solve with it.
 ///
-/// Not to be used by two threads at once.
+/// Not to be used by two threads at once. A factor that was given up for a rung which then had no memory is made again
+/// when it is next needed; whatever needs it throws MemoryError while it can't be.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileFactor {
  public:
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
 
-  /// Prefer `cholesky`.
-  TileFactor(TileMatrix<ExecutionSpace>&& matrix, Info info, CholeskyReport report,
-             DeviceTeam<ExecutionSpace> team);
+  /// Prefer `cholesky`. Contract as there.
+  TileFactor(DeviceTeam<ExecutionSpace> const& team, TileMatrix<ExecutionSpace>&& matrix,
+             CholeskyOptions const& options);
+  ~TileFactor();
+  TileFactor(TileFactor&&) noexcept;
+  TileFactor& operator=(TileFactor&&) noexcept;
 
   /// Whether there is a factor, else the first minor of A that is not positive.
-  Info info() const { return info_; }
-  CholeskyReport const& report() const { return report_; }
+  Info info() const;
+  CholeskyReport const& report() const;
   /// The tiles of L, and what D A D was.
-  TileMatrix<ExecutionSpace> const& matrix() const { return matrix_; }
+  TileMatrix<ExecutionSpace> const& matrix() const;
   /// Use this team from now on, instead of the one that factored the matrix, for everything below.
   ///
-  /// Rows of tiles go round them; budgets do not count. Residuals use them as well where the
+  /// Rows of tiles go round its devices; budgets do not count. Residuals use them as well where the
   /// generator may run anywhere (see TileMatrixOptions), else the device of `exec` alone. Half solves
   /// have the same bits on any devices; products with A, and with them refined solutions, have the
-  /// same bits from run to run on the same number of devices.
-  ///
-  void solve_on(DeviceTeam<ExecutionSpace> const& team) { team_ = team; }
+  /// same bits from run to run on the same number of devices. A solve that climbs factors with the
+  /// team that factored before.
+  void solve_on(DeviceTeam<ExecutionSpace> const& team);
   /// The same with a team of the factor's own. Throws ValueError if there is no device.
   void solve_on(Devices const& devices);
   /// Give up the factor for its memory, to be filled again.
-  TileMatrix<ExecutionSpace> take() && { return std::move(matrix_); }
+  TileMatrix<ExecutionSpace> take() &&;
 
   /// log det A of the factor: 2 sum (log l_ii - log d_i).
   ///
@@ -243,38 +189,33 @@ class TileFactor {
 
   /// Solve A X = B, refined in fp64 with residuals by the generator.
   ///
-  /// Shape    B, X: n x m; X must not overlap B.
-  /// Result   X; the report's errors are those of the equilibrated system.
+  /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1, of any layout and padding. X may be B, or overlap it
+  ///          in any way.
+  /// Result   as of `dense::solve`, with the ladder of `cholesky`: where the refinement does not converge, the matrix is
+  ///          rounded anew, more accurately, and factored again. If info() is not ok afterwards, A turned out to be
+  ///          indefinite by less than the first tiles could tell.
   /// Sync     fences `exec`.
-  /// Memory   of the team on each device a few tiles and 3 n m numbers, and with D > 1 devices
-  ///          (D + 1) n m numbers on the host; on `exec`'s device what `dense::refine` needs. What
-  ///          can't be had is a MemoryError, after which the factor is as it was.
+  /// Memory   of the team on each device a few tiles and 3 n m numbers, and with D > 1 devices (D + 1) n m
+  ///          numbers on the host; on `exec`'s device 2 n m and what `dense::refine` needs. What can't be had
+  ///          is a MemoryError, after which the factor is as it was; of a rung, the report's obstacle.
   /// I/O      reads the tiles twice and evaluates the generator once for each step; each tile on one
   ///          of the devices.
-  /// Throws   ShapeError if B or X has another shape; ValueError if there is no factor.
-  [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, Block const& B,
-                                              Block const& X,
-                                              SolveOptions const& options = {}) const;
-
-  /// The same for Views of double of rank 1 or 2 and of any layout, which are copied.
-  ///
-  /// Shape    B, X: n x m, or n; X may be B.
-  /// Memory   2 n m numbers more on `exec`'s device.
-  template <class BView, class XView>
-    requires(!detail::is_column_major<BView> || !detail::is_column_major<XView>)
-  [[nodiscard]] dense::RefinementReport solve(ExecutionSpace const& exec, BView const& B,
-                                              XView const& X,
-                                              SolveOptions const& options = {}) const {
-    return detail::solve_copies(*this, exec, B, X, options);
+  /// Throws   ShapeError if B or X has another shape; ValueError if there is no factor or B holds a non-finite number.
+  template <class InView, class OutView>
+  [[nodiscard]] dense::SolveReport solve(ExecutionSpace const& exec, InView const& B,
+                                         OutView const& X,
+                                         dense::RefinementOptions const& options = {}) {
+    return solve_strided(exec, dense::strided_matrix<ExecutionSpace, double const>(B),
+                         dense::strided_matrix<ExecutionSpace, double>(X), options);
   }
 
  private:
-  void require_factor(char const* what, std::size_t rows) const;
-
-  DeviceTeam<ExecutionSpace> team_;
-  TileMatrix<ExecutionSpace> matrix_;
-  Info info_;
-  CholeskyReport report_;
+  dense::SolveReport solve_strided(ExecutionSpace const& exec,
+                                   dense::StridedMatrix<double const> const& B,
+                                   dense::StridedMatrix<double> const& X,
+                                   dense::RefinementOptions const& options);
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Factor a symmetric positive definite matrix in tiles that may be larger than the devices.
@@ -283,9 +224,10 @@ class TileFactor {
 /// for every variant, number of devices and streams, and budget. A product of two tiles is made in
 /// the lower of their precisions, and is added up in fp32, or in fp64 for tiles in fp64.
 ///
-/// Rounding may make a positive definite matrix indefinite. A breakdown with tiles below fp64 is
-/// therefore followed by the next rung of the ladder: the matrix is rounded anew by its generator,
-/// more accurately, and factored again. No rung shifts the diagonal, by which a likelihood changes.
+/// Rounding may make a positive definite matrix indefinite, or too coarse for a solve. A breakdown with
+/// tiles below fp64, or a refinement that does not converge, is therefore followed by the next rung of the
+/// ladder: the matrix is rounded anew by its generator, more accurately, and factored again. No rung shifts
+/// the diagonal, by which a likelihood changes.
 ///
 /// Result   takes the matrix over: its tiles become L's, and its rule the rung's that held. Where
 ///          none did, info() of the factor holds the first minor of A, found in fp64, that is not

@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
+#include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
@@ -55,43 +56,61 @@ struct Teams {
 }  // namespace
 
 template <class Exec>
-TileFactor<Exec>::TileFactor(TileMatrix<Exec>&& matrix, Info info, CholeskyReport report,
-                             DeviceTeam<Exec> team)
-    : team_(std::move(team)), matrix_(std::move(matrix)), info_(info), report_(std::move(report)) {}
+TileFactor<Exec>::~TileFactor() = default;
+template <class Exec>
+TileFactor<Exec>::TileFactor(TileFactor&&) noexcept = default;
+template <class Exec>
+TileFactor<Exec>& TileFactor<Exec>::operator=(TileFactor&&) noexcept = default;
+
+template <class Exec>
+Info TileFactor<Exec>::info() const {
+  return state_->info;
+}
+template <class Exec>
+CholeskyReport const& TileFactor<Exec>::report() const {
+  return state_->report;
+}
+template <class Exec>
+TileMatrix<Exec> const& TileFactor<Exec>::matrix() const {
+  if (state_->info.ok()) state_->need_factor("matrix");
+  return state_->matrix;
+}
+template <class Exec>
+TileMatrix<Exec> TileFactor<Exec>::take() && {
+  return std::move(state_->matrix);
+}
 
 template <class Exec>
 void TileFactor<Exec>::solve_on(Devices const& devices) {
   STRATA_REQUIRE(ValueError, !devices.empty(), "solve_on: there is no device");
-  team_ = DeviceTeam<Exec>(devices);
+  solve_on(DeviceTeam<Exec>(devices));
 }
-
 template <class Exec>
-void TileFactor<Exec>::require_factor(char const* what, std::size_t rows) const {
-  STRATA_REQUIRE(ValueError, info_.ok(), what, ": there is no factor; the minor of order ",
-                 info_.order(), " is not positive");
-  STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(rows) == matrix_.order(), what, ": ", rows,
-                 " rows, the matrix has ", matrix_.order());
+void TileFactor<Exec>::solve_on(DeviceTeam<Exec> const& team) {
+  state_->solving = team;
 }
 
 template <class Exec>
 double TileFactor<Exec>::log_determinant() const {
-  require_factor("log_determinant", static_cast<std::size_t>(matrix_.order()));
+  state_->need_factor("log_determinant");
+  auto const& matrix = state_->matrix;
   double sum = 0;
-  for (std::int64_t k = 0; k < matrix_.tiles(); ++k) {
-    auto const L = matrix_.tile(k, k);
+  for (std::int64_t k = 0; k < matrix.tiles(); ++k) {
+    auto const L = matrix.tile(k, k);
     for (std::int64_t i = 0; i < L.rows; ++i)
       sum += 2 * std::log(L.template as<double>()[i * (L.ld + 1)]);
   }
-  for (double const d : matrix_.scaling()) sum -= 2 * std::log(d);
+  for (double const d : matrix.scaling()) sum -= 2 * std::log(d);
   return sum;
 }
 
 template <class Exec>
 double TileFactor<Exec>::rounding_error() const {
-  require_factor("rounding_error", static_cast<std::size_t>(matrix_.order()));
+  state_->need_factor("rounding_error");
+  auto const& matrix = state_->matrix;
   double sum = 0;
-  for (std::int64_t k = 0; k < matrix_.tiles(); ++k) {
-    auto const L = matrix_.tile(k, k);
+  for (std::int64_t k = 0; k < matrix.tiles(); ++k) {
+    auto const L = matrix.tile(k, k);
     for (std::int64_t i = 0; i < L.rows; ++i) {
       double const l = L.template as<double>()[i * (L.ld + 1)];
       sum += 2 / (l * l);
@@ -104,13 +123,14 @@ template <class Exec>
 dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
     Exec const& exec, dense::LogDeterminantOptions const& options) const {
   double const of_factor = log_determinant();
+  auto const& matrix = state_->matrix;
   return name_bad_alloc("log_determinant", [&] {
     dense::LogDeterminantOperators<Exec> operators;
-    Teams<Exec> const team(team_, exec, matrix_);
+    Teams<Exec> const team(state_->solving, exec, matrix);
     operators.apply = [&](Block const& X, Block const& Y) { team.residual->apply(X, Y); };
     operators.forward = [&](Block const& V) { team.factor->forward(V); };
     operators.backward = [&](Block const& V) { team.factor->backward(V); };
-    auto estimate = dense::log_determinant(exec, matrix_.order(), of_factor, operators, options);
+    auto estimate = dense::log_determinant(exec, matrix.order(), of_factor, operators, options);
     estimate.rounding_error = rounding_error();
     return estimate;
   });
@@ -119,17 +139,18 @@ dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
 template <class Exec>
 void TileFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const {
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::half_solve");
-  require_factor("half_solve", V.extent(0));
+  state_->need_factor("half_solve", V.extent(0));
+  auto const& matrix = state_->matrix;
   if (V.size() == 0) return;
   name_bad_alloc("half_solve", [&] {
-    detail::Loan<Exec> const loan(team_);
-    detail::TileTeam<Exec> team(loan.machine(), exec, matrix_, true);
+    detail::Loan<Exec> const loan(state_->solving);
+    detail::TileTeam<Exec> team(loan.machine(), exec, matrix, true);
     if (op == Op::NoTrans) {
-      scale_rows(exec, matrix_.device_scaling(), V, V);
+      scale_rows(exec, matrix.device_scaling(), V, V);
       team.forward(V);
     } else {
       team.backward(V);
-      scale_rows(exec, matrix_.device_scaling(), V, V);
+      scale_rows(exec, matrix.device_scaling(), V, V);
       exec.fence("strata::ooc::half_solve");
     }
   });
@@ -139,46 +160,47 @@ void TileFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const
 template <class Exec>
 void TileFactor<Exec>::apply(Exec const& exec, Block const& X, Block const& Y) const {
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::apply");
+  auto const& matrix = state_->matrix;
   STRATA_REQUIRE(ShapeError,
-                 static_cast<std::int64_t>(X.extent(0)) == matrix_.order() &&
+                 static_cast<std::int64_t>(X.extent(0)) == matrix.order() &&
                      X.extent(0) == Y.extent(0) && X.extent(1) == Y.extent(1),
                  "apply: X is ", X.extent(0), " x ", X.extent(1), ", Y is ", Y.extent(0), " x ",
-                 Y.extent(1), ", the matrix has order ", matrix_.order());
+                 Y.extent(1), ", the matrix has order ", matrix.order());
   if (X.size() == 0) return;
   name_bad_alloc("apply", [&] {
     Block const scaled = allocate_like<Exec>(exec, "strata::ooc::apply::X", X);
-    scale_rows(exec, matrix_.device_scaling(), X, scaled, true);
-    detail::Loan<Exec> const loan(team_);
-    detail::TileTeam<Exec>(loan.machine(), exec, matrix_, matrix_.is_anywhere()).apply(scaled, Y);
-    scale_rows(exec, matrix_.device_scaling(), Y, Y, true);
+    scale_rows(exec, matrix.device_scaling(), X, scaled, true);
+    detail::Loan<Exec> const loan(state_->solving);
+    detail::TileTeam<Exec>(loan.machine(), exec, matrix, matrix.is_anywhere()).apply(scaled, Y);
+    scale_rows(exec, matrix.device_scaling(), Y, Y, true);
     exec.fence("strata::ooc::apply");
   });
 }
 
 template <class Exec>
-dense::RefinementReport TileFactor<Exec>::solve(Exec const& exec, Block const& B, Block const& X,
-                                                SolveOptions const& options) const {
+dense::RefinementOperators<Exec> TileFactor<Exec>::State::operators(Exec const& exec) {
+  need_factor("solve");
+  auto const team = std::make_shared<Teams<Exec>>(solving, exec, matrix);
+  dense::RefinementOperators<Exec> result;
+  result.apply = [team](Block const& U, Block const& V) { team->residual->apply(U, V); };
+  result.precondition = [team](Block const& R) {
+    team->factor->forward(R);
+    team->factor->backward(R);
+  };
+  result.norm_inf = matrix.norm_inf();
+  result.scaling = matrix.device_scaling();
+  result.given_norm_inf = matrix.given_norm_inf();
+  return result;
+}
+
+template <class Exec>
+dense::SolveReport TileFactor<Exec>::solve_strided(Exec const& exec,
+                                                   dense::StridedMatrix<double const> const& B,
+                                                   dense::StridedMatrix<double> const& X,
+                                                   dense::RefinementOptions const& options) {
   Kokkos::Profiling::ScopedRegion const region("strata::ooc::solve");
-  require_factor("solve", B.extent(0));
-  STRATA_REQUIRE(ShapeError, B.extent(0) == X.extent(0) && B.extent(1) == X.extent(1),
-                 "solve: B is ", B.extent(0), " x ", B.extent(1), " and X is ", X.extent(0), " x ",
-                 X.extent(1), ", must be the same");
-  return name_bad_alloc("solve", [&] {
-    Teams<Exec> const team(team_, exec, matrix_);
-    dense::RefinementOperators<Exec> operators;
-    operators.norm_inf = matrix_.norm_inf();
-    operators.apply = [&](Block const& U, Block const& V) { team.residual->apply(U, V); };
-    operators.precondition = [&](Block const& R) {
-      team.factor->forward(R);
-      team.factor->backward(R);
-    };
-    Block const scaled = allocate_like<Exec>(exec, "strata::ooc::solve::B", B);
-    scale_rows(exec, matrix_.device_scaling(), B, scaled);  // H (D^-1 X) = D B
-    auto const report = dense::refine(exec, operators, scaled, X, options.refinement);
-    scale_rows(exec, matrix_.device_scaling(), X, X);
-    exec.fence("strata::ooc::solve");
-    return report;
-  });
+  state_->need_factor("solve");
+  return name_bad_alloc("solve", [&] { return dense::solve(exec, *state_, B, X, options); });
 }
 
 #define STRATA_INSTANTIATE(Exec) template class TileFactor<Exec>;

@@ -31,14 +31,6 @@ std::int64_t rows_of(std::int64_t n, std::int64_t tile_size, std::int64_t i) {
   return std::min(tile_size, n - i * tile_size);
 }
 
-// The power of two next to a^-1/2, so that d^2 a lies in [1/2, 2]; 1 where a has no root.
-double balance(double a) {
-  if (!(a > 0) || !std::isfinite(a)) return 1;
-  int exponent = 0;
-  (void)std::frexp(a, &exponent);  // a in [2^(e-1), 2^e)
-  return std::ldexp(1.0, -(exponent >= 0 ? exponent / 2 : (exponent - 1) / 2));
-}
-
 // Host memory of a View, for copies.
 template <class T>
 using HostView = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -216,7 +208,8 @@ void TileMatrix<Exec>::equilibrate(Exec const& exec) {
   }
   Kokkos::deep_copy(exec, HostView<double>(scaling_.data(), size), diagonal);
   exec.fence("strata::ooc::tile_matrix::equilibrate");
-  std::ranges::transform(scaling_, scaling_.begin(), balance);
+  std::ranges::transform(scaling_, scaling_.begin(), detail::balance);
+  if (std::ranges::all_of(scaling_, [](double d) { return d == 1; })) return;
   Kokkos::deep_copy(exec, diagonal, HostView<double>(scaling_.data(), size));
   exec.fence("strata::ooc::tile_matrix::equilibrate");
   device_scaling_ = diagonal;
@@ -230,6 +223,9 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   auto const buffer = allocate<Kokkos::View<std::byte*, typename Exec::memory_space>>(
       exec, "strata::ooc::tile_matrix::tile", bytes);
   auto const sums = allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::sums", n_);
+  bool const is_even = std::ranges::all_of(scaling_, [&](double d) { return d == scaling_[0]; });
+  auto const given_sums =  // of A
+      allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::given_sums", is_even ? 0 : n_);
   std::vector<detail::TileMeasure> host(tile_count(tiles()));
   auto const measures = allocate<Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>>(
       exec, "strata::ooc::tile_matrix::norms", host.size());
@@ -241,10 +237,14 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
       TileView<Exec> const tile(static_cast<double*>(stored.data),
                                 static_cast<std::size_t>(rows(i)),
                                 static_cast<std::size_t>(rows(j)));
-      generate_tile(exec, i, j, tile);
       auto* const measure = measures.data() + tile_number(i, j, tiles());
+      std::int64_t const row = i * tile_size_, col = j * tile_size_;
+      generator_(exec, row, col, tile);
+      if (!is_even) meter(stored, i == j, measure);
+      if (!is_even) meter.add_absolute_sums(row, col, stored, given_sums);
+      detail::scale_tile<Exec>(exec, device_scaling_, row, col, stored);
       meter(stored, i == j, measure);
-      meter.add_absolute_sums(i * tile_size_, j * tile_size_, stored, sums);
+      meter.add_absolute_sums(row, col, stored, sums);
       if (!keep) continue;
       auto* const trailer = reinterpret_cast<double*>(
           buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
@@ -252,12 +252,14 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
       copy_out(exec, buffer.data(), i, j);
     }
   }
-  std::vector<double> row_sums(static_cast<std::size_t>(n_));
   Kokkos::deep_copy(exec, HostView<detail::TileMeasure>(host.data(), host.size()), measures);
-  Kokkos::deep_copy(exec, HostView<double>(row_sums.data(), row_sums.size()), sums);
   exec.fence("strata::ooc::tile_matrix::measure");
-  norm_inf_ = *std::ranges::max_element(row_sums);
   take_norms(host);
+  norm_inf_ = detail::largest(exec, sums);
+  given_norm_inf_ =
+      is_even ? norm_inf_ / scaling_[0] / scaling_[0] : detail::largest(exec, given_sums);
+  STRATA_REQUIRE(ValueError, std::isfinite(given_norm_inf_),
+                 "tile matrix: the sum of a row of A overflows; scale A down");
 }
 
 template <class Exec>

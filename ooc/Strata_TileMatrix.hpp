@@ -99,7 +99,7 @@ class TileMatrix {
   /// Sync     runs on `exec` and fences it.
   /// Memory   on the device two tiles.
   /// Throws   ShapeError if n < 0 or tile_size < 1; ValueError with the place of a tile that holds
-  ///          a number that is not finite, or for options out of range; MemoryError with the bytes
+  ///          a number that is not finite, for a row whose sum overflows, or for options out of range; MemoryError with the bytes
   ///          needed and allowed, or of what can't be had.
   static TileMatrix generate(ExecutionSpace const& exec, std::int64_t n, std::int64_t tile_size,
                              Generator const& generator, TileMatrixOptions const& options = {});
@@ -126,6 +126,9 @@ class TileMatrix {
   ///          both leave the matrix as it is; ValueError if `refill` has left no matrix; what the
   ///          generator throws, and MemoryError for what can't be had: the tiles are then undefined.
   void round_anew(PrecisionRule const& rule);
+
+  /// Throws   MemoryError if tiles of this map need more than max_bytes.
+  void require_memory(PrecisionMap const& map) const;
 
   /// Whether the tiles hold H: no more once they are overwritten, by a factorisation, or undefined by
   /// an exception, until `refill` or `round_anew` has filled them.
@@ -159,7 +162,7 @@ class TileMatrix {
 
   /// D, n powers of two.
   std::vector<double> const& scaling() const { return scaling_; }
-  /// The same where `generate` ran; empty if the matrix was not equilibrated.
+  /// The same where `generate` ran; empty if D is 1.
   Kokkos::View<double const*, typename ExecutionSpace::memory_space> device_scaling() const {
     return device_scaling_;
   }
@@ -185,8 +188,9 @@ class TileMatrix {
   std::uint64_t digest() const { return digest_; }
   /// The same of the tiles: of the digest and the precisions.
   std::uint64_t hash() const;
-  double norm_inf() const { return norm_inf_; }      ///< ||H||_inf
-  TileNorms const& norms() const { return norms_; }  ///< of H
+  double norm_inf() const { return norm_inf_; }              ///< ||H||_inf
+  double given_norm_inf() const { return given_norm_inf_; }  ///< ||A||_inf
+  TileNorms const& norms() const { return norms_; }          ///< of H
   TileMatrixReport const& report() const { return report_; }
 
  private:
@@ -202,7 +206,6 @@ class TileMatrix {
   void evaluate();
   void equilibrate(ExecutionSpace const& exec);
   void measure(ExecutionSpace const& exec, bool keep);
-  void require_memory(PrecisionMap const& map) const;
   void place();
   void allocate_chunks(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes);
   void fill(ExecutionSpace const& exec);
@@ -217,7 +220,7 @@ class TileMatrix {
   std::vector<double> scaling_;
   Vector device_scaling_;
   TileNorms norms_;
-  double norm_inf_ = 0;
+  double norm_inf_ = 0, given_norm_inf_ = 0;
   std::uint64_t digest_ = 0;
   State state_ = State::None;
   std::vector<HostChunk> chunks_;

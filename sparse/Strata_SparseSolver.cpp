@@ -31,6 +31,20 @@ double since(Clock::time_point start) {
 
 bool is_16_bit(Precision precision) { return traits(precision).bytes == 2; }
 
+Outcome outcome_of(KrylovStatus status) {
+  switch (status) {
+    case KrylovStatus::Converged:
+    case KrylovStatus::RoundingLimit:
+      return Outcome::Held;
+    case KrylovStatus::NotPositiveDefinite:
+      return Outcome::BrokeDown;
+    case KrylovStatus::Breakdown:
+      return Outcome::Overflowed;
+    default:
+      return Outcome::NotConverged;
+  }
+}
+
 Precision next_higher(Precision precision) {
   return is_16_bit(precision) ? Precision::fp32 : Precision::fp64;
 }
@@ -173,12 +187,15 @@ void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const
       krylov = run(exec, solver, precision, report.iterations, b, x);
     } catch (MemoryError const& error) {  // the same on all ranks
       if (report.attempts.empty()) throw;
-      report.out_of_memory = error.what();
+      report.obstacle = error.what();
       return;
     }
     report.solver = solver;
     report.precision = precision;
-    report.attempts.push_back({solver, precision, krylov});
+    Rung const rung = report.attempts.empty()        ? Rung::AsAsked
+                      : precision == Precision::fp64 ? Rung::Fp64
+                                                     : Rung::HigherPrecision;
+    report.attempts.push_back({rung, outcome_of(krylov.status), solver, precision, krylov});
     report.status = krylov.status;
     report.iterations += krylov.iterations;
     going = !report.solved() && krylov.status != KrylovStatus::IterationLimit &&

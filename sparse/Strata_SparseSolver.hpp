@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_SPARSE_SOLVER_HPP
 #define STRATA_SPARSE_SPARSE_SOLVER_HPP
 
+#include <core/Strata_Ladder.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
@@ -42,6 +43,8 @@ struct SparseOptions {
 
 /// One run of one method.
 struct SparseAttempt {
+  Rung rung = Rung::AsAsked;
+  Outcome outcome = Outcome::Held;  ///< BrokeDown: not positive definite; Overflowed: not finite
   SolverKind solver = SolverKind::Automatic;
   Precision precision = Precision::fp64;
   KrylovReport krylov;
@@ -62,9 +65,8 @@ struct SparseReport {
       0;         ///< 1-based: the first whose diagonal is 0; of rows that are not empty
   RowKind rows;  ///< what may make A singular
   bool contradicts_empty_row =
-      false;  ///< b is not 0 where a row of A is empty: there is no solution
-  std::string
-      out_of_memory;  ///< why the ladder could not go on to a higher precision; empty: it could
+      false;             ///< b is not 0 where a row of A is empty: there is no solution
+  std::string obstacle;  ///< to climbing on: the text of a MemoryError; empty: there was none
   std::int64_t iterations = 0;   ///< of all attempts
   double relative_residual = 0;  ///< ||b - A x|| / ||b||, fp64
   double backward_error = 0;     ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)

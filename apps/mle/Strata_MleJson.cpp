@@ -102,9 +102,9 @@ Json precisions(MleResult const& result) {
                    {"fp32", factor.tiles[1]},
                    {"fp16", factor.tiles[2]},
                    {"fp8_e4m3", factor.tiles[3]}};
-  json["rung"] = ooc::name_of(factor.rung);
+  json["rung"] = name_of(factor.rung);
   for (auto const& attempt : factor.attempts)
-    json["attempts"].push_back({{"rung", ooc::name_of(attempt.rung)},
+    json["attempts"].push_back({{"rung", name_of(attempt.rung)},
                                 {"epsilon", attempt.accuracy},
                                 {"info", attempt.info},
                                 {"seconds", attempt.factor_seconds}});

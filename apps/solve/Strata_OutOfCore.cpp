@@ -36,6 +36,13 @@ Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& option
   return as_usage([&] { return Matrix::generate(exec, n, tile, problem.tiles, choices); });
 }
 
+void describe(Factor const& made, OutOfCoreResult& result) {
+  result.factor = made.report();
+  result.info = made.info().order();
+  result.tile_bytes = made.matrix().report().bytes;
+  result.node_bytes = made.matrix().report().node_bytes;
+}
+
 Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& options, Trace* trace,
               Progress& progress, OutOfCoreResult& result) {
   Stopwatch watch;
@@ -52,10 +59,7 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
     return ooc::cholesky(tile_devices(options.tiles), std::move(matrix), choices);
   });
   result.factor_seconds = watch.lap();
-  result.factor = made.report();
-  result.info = made.info().order();
-  result.tile_bytes = made.matrix().report().bytes;
-  result.node_bytes = made.matrix().report().node_bytes;
+  describe(made, result);
   return made;
 }
 
@@ -68,16 +72,17 @@ DeviceMatrix right_hand_side(Exec const& exec, Problem const& problem, Factor co
 }
 
 HostMatrix solve(Exec const& exec, Problem const& problem, SolveOptions const& options,
-                 Factor const& factor, Progress& progress, OutOfCoreResult& result) {
+                 Factor& factor, Progress& progress, OutOfCoreResult& result) {
   progress.phase(text("solving, n = %lld", static_cast<long long>(problem.summary.n)));
   Stopwatch watch;
   DeviceMatrix const B = right_hand_side(exec, problem, factor);
   DeviceMatrix const X("strata::solve::X", B.extent(0), B.extent(1));
-  result.solve = as_usage([&] { return factor.solve(exec, B, X, {options.refinement}); });
+  result.solve = as_usage([&] { return factor.solve(exec, B, X, options.refinement); });
+  describe(factor, result);
   result.solve_seconds = watch.lap();
   HostMatrix const host = on_host(exec, X);
   if (problem.knows_solution) result.forward_error = forward_error(host, problem.X);
-  if (options.log_determinant) {
+  if (options.log_determinant && result.info == 0) {
     progress.phase("estimating the log-determinant");
     watch.lap();
     if (factor.matrix().map().is_mixed())
@@ -111,7 +116,7 @@ Exit solve_out_of_core(SolveOptions const& options) {
     if (result.epsilon > 0 || precision == Precision::fp64) result.allowed.push_back(precision);
   HostMatrix X;
   {
-    Factor const made = factor(exec, problem, options, recorder, progress, result);
+    Factor made = factor(exec, problem, options, recorder, progress, result);
     if (result.info == 0) X = solve(exec, problem, options, made, progress, result);
   }
   result.total_seconds = total.lap();

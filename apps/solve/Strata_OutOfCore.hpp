@@ -8,7 +8,7 @@
 #include <apps/solve/Strata_SolveProblem.hpp>
 #include <core/Strata_Precision.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
-#include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/Strata_SpdSolve.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 
 #include <nlohmann/json.hpp>
@@ -37,10 +37,10 @@ struct OutOfCoreResult {
   double epsilon = 0;              ///< asked for
   std::int64_t info = 0;           ///< 0, or the order of the leading minor that is not positive
   ooc::CholeskyReport factor;
-  std::map<int, std::size_t> node_bytes;         ///< of tiles, by NUMA node
-  std::size_t tile_bytes = 0;                    ///< in host memory
-  std::optional<dense::RefinementReport> solve;  ///< none without a factor
-  std::optional<double> forward_error;           ///< max_j ||x_j - known_j||_inf / ||known_j||_inf
+  std::map<int, std::size_t> node_bytes;    ///< of tiles, by NUMA node
+  std::size_t tile_bytes = 0;               ///< in host memory
+  std::optional<dense::SolveReport> solve;  ///< none without a factor
+  std::optional<double> forward_error;      ///< max_j ||x_j - known_j||_inf / ||known_j||_inf
   std::optional<dense::LogDeterminantEstimate> log_determinant;
   double read_seconds = 0, fill_seconds = 0, factor_seconds = 0, solve_seconds = 0,
          log_determinant_seconds = 0, total_seconds = 0;

@@ -22,7 +22,7 @@ Json tiles(std::array<std::int64_t, 4> const& histogram) {
 Json attempts(ooc::CholeskyReport const& factor) {
   Json list = Json::array();
   for (auto const& attempt : factor.attempts)
-    list.push_back({{"rung", ooc::name_of(attempt.rung)},
+    list.push_back({{"rung", name_of(attempt.rung)},
                     {"epsilon", attempt.accuracy},
                     {"tiles", tiles(attempt.histogram)},
                     {"info", attempt.info},
@@ -51,11 +51,14 @@ void add_solution(Json& json, OutOfCoreResult const& result) {
   json["backward_error"] = of([](auto const& s) { return s.backward_error; });
   json["forward_error"] = result.forward_error ? Json(*result.forward_error) : Json(nullptr);
   json["iterations"] = of([](auto const& s) { return s.iterations; });
-  json["refine"] = {{"asked", result.refine_asked},
-                    {"method", of([](auto const& s) { return dense::name_of(s.method); })},
-                    {"tolerance", of([](auto const& s) { return s.tolerance; })},
-                    {"stagnated", of([](auto const& s) { return s.stagnated; })},
-                    {"history", of([](auto const& s) { return s.history; })}};
+  json["refine"] = {
+      {"asked", result.refine_asked},
+      {"method", of([](auto const& s) { return dense::name_of(s.refinement.method); })},
+      {"tolerance", of([](auto const& s) { return s.refinement.tolerance; })},
+      {"stagnated", of([](auto const& s) { return s.refinement.stagnated; })},
+      {"climbs", of([](auto const& s) { return s.climbs; })},
+      {"obstacle", of([](auto const& s) { return s.obstacle; })},
+      {"history", of([](auto const& s) { return s.refinement.history; })}};
   json["log_determinant"] = to_json(result.log_determinant);
 }
 
@@ -79,7 +82,7 @@ Json to_json(OutOfCoreResult const& result) {
   json["precisions"] = allowed;
   json["tile_size"] = factor.tile_size;
   json["tiles"] = tiles(factor.histogram);
-  json["rung"] = ooc::name_of(factor.rung);
+  json["rung"] = name_of(factor.rung);
   json["attempts"] = attempts(factor);
   json["schedule"] = {{"variant", ooc::name_of(factor.variant)},
                       {"streams", factor.streams},

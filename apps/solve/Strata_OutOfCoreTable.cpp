@@ -71,15 +71,20 @@ void print_factor(std::ostream& out, OutOfCoreResult const& result) {
 
 void print_solve(std::ostream& out, OutOfCoreResult const& result) {
   if (!result.solve) return;
-  auto const& solve = *result.solve;
+  auto const& solve = result.solve->refinement;
   out << "\nSolution\n";
   row(out, "refinement",
       text("%s, %lld iterations, %lld fp64 residuals  (asked for: %s)",
            std::string(dense::name_of(solve.method)).c_str(), wide(solve.iterations),
            wide(solve.outer_iterations + 1), result.refine_asked.c_str()));
+  if (result.solve->climbs > 0)
+    row(out, "climbs",
+        text("%d, the refinement did not converge before; %lld iterations in all",
+             result.solve->climbs, wide(result.solve->iterations)));
+  if (!result.solve->obstacle.empty()) row(out, "not climbed on", result.solve->obstacle);
   row(out, "backward error",
-      text("%.2e  (normwise, of the equilibrated system; limit %.2e)  %s", solve.backward_error,
-           solve.tolerance, solve.converged ? "PASSED" : "FAILED"));
+      text("%.2e  (normwise; tolerance %.2e)  %s", solve.backward_error, solve.tolerance,
+           solve.converged ? "PASSED" : "FAILED"));
   if (result.forward_error)
     row(out, "forward error", text("%.2e  (the solution is known)", *result.forward_error));
   if (result.log_determinant)

@@ -36,8 +36,8 @@ void explain_failure(std::ostream& out, SparseOutcome const& outcome) {
   else
     out << "strata: not converged: relative residual " << report.relative_residual << " after "
         << report.iterations << " iterations (" << name_of(report.status) << ")\n";
-  if (!report.out_of_memory.empty())
-    out << "strata: there was no memory for a higher precision: " << report.out_of_memory << '\n';
+  if (!report.obstacle.empty())
+    out << "strata: there was no memory for a higher precision: " << report.obstacle << '\n';
 }
 
 // What may be the cause, for those who did not expect it.

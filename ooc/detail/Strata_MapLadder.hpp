@@ -3,7 +3,7 @@
 #ifndef STRATA_MAP_LADDER_HPP
 #define STRATA_MAP_LADDER_HPP
 
-#include <ooc/Strata_Cholesky.hpp>
+#include <core/Strata_Ladder.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 
 #include <vector>
@@ -16,11 +16,11 @@ struct LadderStep {
   PrecisionRule rule;
 };
 
-/// All rungs above a matrix that was rounded by `rule`: none if that left every tile in fp64.
+/// All rungs of a matrix that was rounded by `rule`: the first alone if that left every tile in fp64.
 inline std::vector<LadderStep> map_ladder(TileNorms const& norms, PrecisionRule const& rule) {
   constexpr int stricter_rungs = 2;
   constexpr double ratio = 100;
-  std::vector<LadderStep> steps;
+  std::vector<LadderStep> steps{{Rung::AsAsked, rule}};
   PrecisionMap last = precision_map(norms, rule);
   if (!last.is_mixed()) return steps;
   PrecisionRule next = rule;
@@ -29,7 +29,7 @@ inline std::vector<LadderStep> map_ladder(TileNorms const& norms, PrecisionRule 
     PrecisionMap map = precision_map(norms, next);
     if (!map.is_mixed()) break;
     if (map == last) continue;
-    steps.push_back({Rung::Stricter, next});
+    steps.push_back({Rung::StricterAccuracy, next});
     last = std::move(map);
   }
   next.accuracy = 0;

@@ -163,7 +163,10 @@ void scale_tile(Exec const& exec, Kokkos::View<double const*, typename Exec::mem
   std::int64_t const ld = A.ld;
   strata::for_each_element(
       "strata::ooc::scale_tile", exec, A.rows, A.cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { a[i + j * ld] *= d(row + i) * d(col + j); });
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {  // the larger first: nothing leaves the range
+        double const d_i = d(row + i), d_j = d(col + j);
+        a[i + j * ld] = a[i + j * ld] * Kokkos::fmax(d_i, d_j) * Kokkos::fmin(d_i, d_j);
+      });
 }
 
 template <class Exec>
@@ -173,6 +176,20 @@ void TileMeter<Exec>::add_absolute_sums(
   bool const diagonal = row == col;
   sum_slabs(exec_, A, diagonal, slabs, rows_);
   add_sums(exec_, row, A.rows, col, A.cols, slabs, rows_, columns_, sums);
+}
+
+template <class Exec>
+double largest(Exec const& exec, Kokkos::View<double*, typename Exec::memory_space> const& values) {
+  double found = 0;
+  Kokkos::parallel_reduce(
+      "strata::ooc::largest", Kokkos::RangePolicy<Exec>(exec, 0, values.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t i, double& most) {
+        double const value =
+            Kokkos::isnan(values(i)) ? Kokkos::Experimental::infinity_v<double> : values(i);
+        most = Kokkos::fmax(most, value);
+      },
+      Kokkos::Max<double>(found));
+  return found;
 }
 
 template <class Exec>
@@ -187,15 +204,16 @@ void read_diagonal(Exec const& exec, std::int64_t row,
       KOKKOS_LAMBDA(std::int64_t i) { diagonal(row + i) = a[i * (ld + 1)]; });
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                          \
-  template class TileMeter<Exec>;                                                         \
-  template void write_trailer<Exec>(Exec const&, Precision, TileMeasure const*, double*); \
-  template void copy_trailer<Exec>(Exec const&, Precision, double const*, double*);       \
-  template void scale_tile<Exec>(                                                         \
-      Exec const&, Kokkos::View<double const*, Exec::memory_space> const&, std::int64_t,  \
-      std::int64_t, MatrixRef<Exec::memory_space> const&);                                \
-  template void read_diagonal<Exec>(Exec const&, std::int64_t,                            \
-                                    MatrixRef<Exec::memory_space> const&,                 \
+#define STRATA_INSTANTIATE(Exec)                                                                \
+  template class TileMeter<Exec>;                                                               \
+  template void write_trailer<Exec>(Exec const&, Precision, TileMeasure const*, double*);       \
+  template void copy_trailer<Exec>(Exec const&, Precision, double const*, double*);             \
+  template void scale_tile<Exec>(                                                               \
+      Exec const&, Kokkos::View<double const*, Exec::memory_space> const&, std::int64_t,        \
+      std::int64_t, MatrixRef<Exec::memory_space> const&);                                      \
+  template double largest<Exec>(Exec const&, Kokkos::View<double*, Exec::memory_space> const&); \
+  template void read_diagonal<Exec>(Exec const&, std::int64_t,                                  \
+                                    MatrixRef<Exec::memory_space> const&,                       \
                                     Kokkos::View<double*, Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -7,10 +7,11 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
-// Element by element, what the executor and the tile matrix do to one tile; all enqueued.
+// Element by element, what the executor and the tile matrix do to one tile; enqueued.
 namespace strata::ooc::detail {
 
 /// What one look at a tile tells, in device memory.
@@ -85,6 +86,19 @@ void scale_tile(ExecutionSpace const& exec,
                 Kokkos::View<double const*, typename ExecutionSpace::memory_space> const& d,
                 std::int64_t row, std::int64_t col,
                 MatrixRef<typename ExecutionSpace::memory_space> const& A);
+
+/// The largest of values that are not negative; infinite where one is NaN. Fences.
+template <class ExecutionSpace>
+double largest(ExecutionSpace const& exec,
+               Kokkos::View<double*, typename ExecutionSpace::memory_space> const& values);
+
+/// The power of two next to a^-1/2, so that d^2 a lies in [1/2, 2]; 1 where a has no root.
+inline double balance(double a) {
+  if (!(a > 0) || !std::isfinite(a)) return 1;
+  int exponent = 0;
+  (void)std::frexp(a, &exponent);  // a in [2^(e-1), 2^e)
+  return std::ldexp(1.0, -(exponent >= 0 ? exponent / 2 : (exponent - 1) / 2));
+}
 
 /// diagonal(row + i) = A(i, i).
 template <class ExecutionSpace>

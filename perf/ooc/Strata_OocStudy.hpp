@@ -71,7 +71,7 @@ class Runner {
  private:
   ooc::Devices devices_of(Case const& one) const;
   void fill(Case const& one);
-  void refine(ooc::TileFactor<Exec> const& factor, nlohmann::json& row) const;
+  void refine(ooc::TileFactor<Exec>& factor, nlohmann::json& row) const;
   void diverge(Case const& one, ooc::TileFactor<Exec> const& factor, nlohmann::json& row);
 
   Request const& request_;

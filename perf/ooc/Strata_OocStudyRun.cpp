@@ -82,7 +82,7 @@ void Runner::fill(Case const& one) {
     matrix_ = ooc::TileMatrix<Exec>::generate(exec, one.n, one.tile, tiles, options);
 }
 
-void Runner::refine(ooc::TileFactor<Exec> const& factor, Json& row) const {
+void Runner::refine(ooc::TileFactor<Exec>& factor, Json& row) const {
   Exec const exec;
   using Block = ooc::TileFactor<Exec>::Block;
   auto const n = static_cast<std::size_t>(factor.matrix().order());
@@ -212,9 +212,9 @@ Json Runner::run(Case const& one) {
                 {"smallest_budget_bytes", report.smallest_budget_bytes},
                 {"operand_excess", report.operand_excess},
                 {"first_column", report.first_column},
-                {"rung", ooc::name_of(report.rung)}});
+                {"rung", name_of(report.rung)}});
     for (auto const& attempt : report.attempts)
-      row["attempts"].push_back({{"rung", ooc::name_of(attempt.rung)},
+      row["attempts"].push_back({{"rung", name_of(attempt.rung)},
                                  {"accuracy", attempt.accuracy},
                                  {"histogram", attempt.histogram},
                                  {"info", attempt.info},

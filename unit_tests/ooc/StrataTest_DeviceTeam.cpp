@@ -65,7 +65,7 @@ TYPED_TEST(DeviceTeamOn, FactorsASecondTimeWithoutANewThreadOrAllocation) {
        {std::tuple(1000, 128, PrecisionRule{}), std::tuple(200, 16, PrecisionRule{1e-5})}) {
     DeviceTeam<TypeParam> const team(devices_of<TypeParam>(2));
     CholeskyOptions options;
-    options.streams = 3;
+    options.streams = 2;
     auto const first = [&] {
       auto matrix = field<TypeParam>(n, nb, rule);
       Allocations const allocations;
@@ -73,7 +73,7 @@ TYPED_TEST(DeviceTeamOn, FactorsASecondTimeWithoutANewThreadOrAllocation) {
       EXPECT_EQ(allocations.labels().count("strata::ooc::device::pool"), 2U);
       return factor;
     }();
-    EXPECT_EQ(team.threads(), 6);
+    EXPECT_EQ(team.threads(), 4);
     auto matrix = field<TypeParam>(n, nb, rule);
     std::int64_t const threads = threads_of_the_process();
     std::set<std::thread::id> workers;
@@ -86,8 +86,8 @@ TYPED_TEST(DeviceTeamOn, FactorsASecondTimeWithoutANewThreadOrAllocation) {
     };
     auto const second = cholesky(team, std::move(matrix), options);
     EXPECT_EQ(allocations.labels(), none);
-    EXPECT_EQ(team.threads(), 6);
-    EXPECT_EQ(workers.size(), 6U);
+    EXPECT_EQ(team.threads(), 4);
+    EXPECT_EQ(workers.size(), 4U);
     EXPECT_TRUE(same_bits(stored_matrix(second.matrix()), stored_matrix(first.matrix())));
   }
 }
@@ -99,7 +99,7 @@ TYPED_TEST(DeviceTeamOn, SolvesASecondTimeInTheMemoryOfTheFirst) {
   using Block = typename TileFactor<TypeParam>::Block;
   for (int const count : {1, 3}) {
     DeviceTeam<TypeParam> const team(devices_of<TypeParam>(count));
-    auto const factor = cholesky(team, field<TypeParam>(n, 16));
+    auto factor = cholesky(team, field<TypeParam>(n, 16));
     Block const V("strata::test::V", n, 4), X("strata::test::X", n, 4),
         B = on_space<TypeParam>(known_solution(n, 4, 3));
     auto const solve = [&] {
@@ -116,8 +116,7 @@ TYPED_TEST(DeviceTeamOn, SolvesASecondTimeInTheMemoryOfTheFirst) {
     Allocations const allocations;
     auto const second = solve();
     for (auto const& label : allocations.labels())
-      EXPECT_TRUE(label.starts_with("strata::test::") || label.starts_with("strata::dense::") ||
-                  label == "strata::ooc::solve::B")
+      EXPECT_TRUE(label.starts_with("strata::test::") || label.starts_with("strata::dense::"))
           << label;
     EXPECT_EQ(threads_of_the_process(), threads);
     EXPECT_TRUE(same_bits(second.first, first.first));

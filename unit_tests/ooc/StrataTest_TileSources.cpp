@@ -52,8 +52,8 @@ void holds_the_file(std::string const& path, HostMatrix const& A, PrecisionRule 
   EXPECT_EQ(of_file.hash(), of_view.hash());
   EXPECT_EQ(of_file.norm_inf(), of_view.norm_inf());
   ASSERT_TRUE(same_bits(stored_matrix(of_file), stored_matrix(of_view)));
-  auto const factor = cholesky(make_devices(1), std::move(of_file)),
-             expected = cholesky(make_devices(1), std::move(of_view));
+  auto factor = cholesky(make_devices(1), std::move(of_file)),
+       expected = cholesky(make_devices(1), std::move(of_view));
   ASSERT_TRUE(same_bits(stored_matrix(factor.matrix()), stored_matrix(expected.matrix())));
   using Block = typename TileFactor<Exec>::Block;
   HostMatrix const X = known_solution(n, 2);

@@ -128,15 +128,13 @@ void solves(PrecisionRule const& rule, dense::Refine refine) {
   std::int64_t const n = 200, m = 7;
   HostMatrix const X = known_solution(n, m, 3);
   for (int count = 1; count <= 4; ++count) {
-    auto const factor = factor_of<Exec>(n, 16, rule, count);  // solves on what factored it
+    auto factor = factor_of<Exec>(n, 16, rule, count);  // solves on what factored it
     Block<Exec> const B("strata::test::B", n, m);
     factor.apply(exec, on_space<Exec>(X), B);
     HostMatrix first;
     for (int repetition = 0; repetition < 3; ++repetition) {
       Block<Exec> const Y("strata::test::Y", n, m);
-      SolveOptions options;
-      options.refinement.refine = refine;
-      auto const report = factor.solve(exec, B, Y, options);
+      auto const report = factor.solve(exec, B, Y, {.refine = refine});
       EXPECT_TRUE(report.converged);
       EXPECT_LE(report.backward_error, std::sqrt(200.0) * 0x1p-52);
       HostMatrix const y = on_host<Exec>(Y);

@@ -140,6 +140,9 @@ TYPED_TEST(SparseSolverTest, ClimbsFromAPrecisionThatDoesNotDo) {
   ASSERT_GE(report.attempts.size(), 2u);
   EXPECT_EQ(report.attempts[0].precision, Precision::bf16);
   EXPECT_EQ(report.attempts[0].krylov.status, KrylovStatus::Stalled);
+  EXPECT_EQ(report.attempts[0].rung, Rung::AsAsked);
+  EXPECT_EQ(report.attempts[0].outcome, Outcome::NotConverged);
+  EXPECT_EQ(report.attempts[1].rung, Rung::HigherPrecision);
   EXPECT_EQ(report.attempts[1].precision, Precision::fp32);
   EXPECT_LE(report.iterations, 40);
 }
@@ -166,6 +169,9 @@ TYPED_TEST(SparseSolverTest, FindsOutThatAMatrixIsNotPositiveDefinite) {
   EXPECT_EQ(report.status, KrylovStatus::Converged);
   EXPECT_EQ(report.solver, SolverKind::Gmres);
   EXPECT_EQ(report.attempts.front().solver, SolverKind::ConjugateGradients);
+  EXPECT_EQ(report.attempts.front().outcome, Outcome::BrokeDown);
+  EXPECT_EQ(report.attempts.back().rung, Rung::Fp64);
+  EXPECT_EQ(report.attempts.back().outcome, Outcome::Held);
 }
 
 TYPED_TEST(SparseSolverTest, GoesOnFromAGuessAndTakesZeroAndNotANumber) {
