@@ -15,20 +15,6 @@
 
 namespace strata::dense {
 
-std::string_view name_of(Rung rung) {
-  switch (rung) {
-    case Rung::AsAsked:
-      return "as asked";
-    case Rung::Shifted:
-      return "shifted";
-    case Rung::HigherLayers:
-      return "higher layers";
-    case Rung::Fp64:
-      break;
-  }
-  return "fp64";
-}
-
 template <class ExecutionSpace>
 CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, MatrixView const& matrix,
                                              LayerList const& layers,

@@ -3,6 +3,7 @@
 #ifndef STRATA_CHOLESKY_HPP
 #define STRATA_CHOLESKY_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/io/Strata_Trace.hpp>
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace strata::dense {
@@ -44,7 +44,13 @@ enum class Rung {
   HigherLayers,  ///< each layer promoted, until all are fp64; again without and with shifts
   Fp64,          ///< one fp64 layer, no shift: what breaks down here is not positive definite
 };
-std::string_view name_of(Rung rung);
+constexpr auto names_of(Rung) {
+  return enum_names<Rung>("rung", {{Rung::AsAsked, "as asked"},
+                                   {Rung::Shifted, "shifted"},
+                                   {Rung::HigherLayers, "higher layers"},
+                                   {Rung::Fp64, "fp64"}});
+}
+using strata::name_of;
 
 /// One factorisation that was tried.
 struct CholeskyAttempt {

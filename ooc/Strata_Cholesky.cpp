@@ -20,45 +20,6 @@
 
 namespace strata::ooc {
 
-std::string_view name_of(Variant variant) {
-  switch (variant) {
-    case Variant::Sync:
-      return "sync";
-    case Variant::Async:
-      return "async";
-    case Variant::V1:
-      return "v1";
-    case Variant::V2:
-      return "v2";
-    case Variant::V3:
-      return "v3";
-    case Variant::V4:
-      break;
-  }
-  return "v4";
-}
-
-Variant variant_from_name(std::string_view name) {
-  std::string valid;
-  for (Variant const variant : all_variants) {
-    if (name == name_of(variant)) return variant;
-    valid.append(valid.empty() ? "" : ", ").append(name_of(variant));
-  }
-  throw ValueError(strata::detail::message("no variant '", name, "'; there are ", valid));
-}
-
-std::string_view name_of(Rung rung) {
-  switch (rung) {
-    case Rung::AsAsked:
-      return "as asked";
-    case Rung::Stricter:
-      return "stricter accuracy";
-    case Rung::Fp64:
-      break;
-  }
-  return "fp64";
-}
-
 Devices make_devices(int count, std::size_t budget_bytes) {
   STRATA_REQUIRE(ValueError, count >= 1, "devices: ", count, ", must be at least 1");
   Devices devices;

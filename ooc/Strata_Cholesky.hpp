@@ -3,6 +3,7 @@
 #ifndef STRATA_OOC_CHOLESKY_HPP
 #define STRATA_OOC_CHOLESKY_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
@@ -19,7 +20,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -34,13 +34,15 @@ enum class Variant : std::uint8_t {
   V3,     ///< diagonal tiles stay until their column is done
   V4,     ///< the tile whose next use is furthest goes first; tiles are fetched ahead of their use
 };
-inline constexpr Variant all_variants[] = {Variant::Sync, Variant::Async, Variant::V1,
-                                           Variant::V2,   Variant::V3,    Variant::V4};
-
-/// "sync", "async", "v1", "v2", "v3", "v4".
-std::string_view name_of(Variant variant);
-/// Throws   ValueError that lists the valid names.
-Variant variant_from_name(std::string_view name);
+constexpr auto names_of(Variant) {
+  return enum_names<Variant>("variant", {{Variant::Sync, "sync"},
+                                         {Variant::Async, "async"},
+                                         {Variant::V1, "v1"},
+                                         {Variant::V2, "v2"},
+                                         {Variant::V3, "v3"},
+                                         {Variant::V4, "v4"}});
+}
+using strata::name_of;
 
 /// A device that takes part: a GPU by its number, or on a host a worker with memory of its own.
 struct Device {
@@ -81,8 +83,11 @@ enum class Rung : std::uint8_t {
   Stricter,  ///< the accuracy of its rule divided by 100, and once more; what changes no tile is left out
   Fp64,  ///< every tile in fp64: what breaks down here is not positive definite
 };
-/// "as asked", "stricter accuracy", "fp64".
-std::string_view name_of(Rung rung);
+constexpr auto names_of(Rung) {
+  return enum_names<Rung>(
+      "rung",
+      {{Rung::AsAsked, "as asked"}, {Rung::Stricter, "stricter accuracy"}, {Rung::Fp64, "fp64"}});
+}
 
 /// Choices of an out-of-core factorisation.
 struct CholeskyOptions {

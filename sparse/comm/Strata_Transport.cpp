@@ -10,20 +10,6 @@
 
 namespace strata::sparse {
 
-std::string_view name_of(Transport transport) {
-  switch (transport) {
-    case Transport::Automatic:
-      return "automatic";
-    case Transport::Direct:
-      return "direct";
-    case Transport::Staged:
-      return "staged";
-    case Transport::Enqueued:
-      break;
-  }
-  return "enqueued";
-}
-
 template <class Exec>
 Link<Exec> make_link(Exec const& exec, Communicator const& comm, Transport asked) {
   auto const refuse_unless = [&](bool possible, auto const&... why) {  // the same on all ranks
