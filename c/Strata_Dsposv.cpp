@@ -59,17 +59,18 @@ std::vector<LayerList> low_layers(std::int64_t n, std::int64_t nrhs,
 }
 
 using Matrix = strata::MatrixRef<Memory>;
+using ConstMatrix = strata::ConstMatrixRef<Memory>;
 using strata::dense::CholeskyFactor;
 
-using StridedView = Kokkos::View<double**, Kokkos::LayoutStride, Memory>;
-
-StridedView view_of(Matrix const& a, bool transposed) {
+template <class Data>
+auto view_of(strata::MatrixRef<Memory, Data> const& a, bool transposed) {
+  using Scalar = strata::ConstLike<double, Data>;
   auto const extent = [](std::int64_t value) { return static_cast<std::size_t>(value); };
   std::size_t const rows = extent(transposed ? a.cols : a.rows),
                     cols = extent(transposed ? a.rows : a.cols);
   Kokkos::LayoutStride const layout(rows, transposed ? extent(a.ld) : 1, cols,
                                     transposed ? 1 : extent(a.ld));
-  return StridedView(static_cast<double*>(a.data), layout);
+  return Kokkos::View<Scalar**, Kokkos::LayoutStride, Memory>(a.template as<double>(), layout);
 }
 
 // A refinement costs two or three readings of the matrix: so many cost less than the next factorisation.
@@ -78,7 +79,7 @@ int patience(std::int64_t n, bool last) {
 }
 
 // X = A^-1 B from a factor in `layers`; the number of refinements, or why there is no X.
-std::int64_t solve_low(Exec const& exec, Uplo uplo, Matrix const& A, Matrix const& B,
+std::int64_t solve_low(Exec const& exec, Uplo uplo, ConstMatrix const& A, ConstMatrix const& B,
                        Matrix const& X, LayerList const& layers, Choices const& options,
                        bool last) {
   strata::dense::CholeskyOptions factor_options;

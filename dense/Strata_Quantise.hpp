@@ -61,7 +61,7 @@ KOKKOS_INLINE_FUNCTION double block_scale(Precision precision, double amax,
 /// Source   Paper A, section III-D; deviation: alpha is a power of two and may be below 1.
 template <class ExecutionSpace>
 void quantise(LeafBlas<ExecutionSpace>& blas,
-              MatrixRef<typename ExecutionSpace::memory_space> const& source,
+              ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
               MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
               BlockScaling scaling = BlockScaling::TwoWay);
 

@@ -78,7 +78,7 @@ class TileMatrix {
  public:
   using execution_space = ExecutionSpace;
   using Generator = TileGenerator<ExecutionSpace>;
-  using HostTile = MatrixRef<Kokkos::HostSpace>;
+  using HostTile = ConstMatrixRef<Kokkos::HostSpace>;
 
   /// Host bytes of a matrix with this map.
   ///

@@ -8,7 +8,7 @@
 
 namespace strata::c::detail {
 
-Range range_of(Exec const& exec, Uplo uplo, MatrixRef<Memory> const& A) {
+Range range_of(Exec const& exec, Uplo uplo, ConstMatrixRef<Memory> const& A) {
   double const* const a = A.as<double>();
   std::int64_t const n = A.rows, ld = A.ld;
   bool const lower = uplo == Uplo::Lower;

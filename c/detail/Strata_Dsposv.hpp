@@ -16,7 +16,7 @@ enum class Range {
 };
 
 /// Look at the triangle `uplo` of A. Fences `exec`.
-Range range_of(Exec const& exec, Uplo uplo, MatrixRef<Memory> const& A);
+Range range_of(Exec const& exec, Uplo uplo, ConstMatrixRef<Memory> const& A);
 
 }  // namespace strata::c::detail
 

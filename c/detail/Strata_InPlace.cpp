@@ -61,7 +61,7 @@ std::int64_t potrf_in_place(Workbench const& bench, Uplo uplo, MatrixRef<Memory>
   return order;
 }
 
-void potrs_in_place(Workbench const& bench, Uplo uplo, MatrixRef<Memory> const& factor,
+void potrs_in_place(Workbench const& bench, Uplo uplo, ConstMatrixRef<Memory> const& factor,
                     MatrixRef<Memory> const& B) {
   if (B.rows == 0 || B.cols == 0) return;
   Kokkos::Profiling::ScopedRegion const region("strata::c::potrs");

@@ -21,7 +21,7 @@ std::int64_t potrf_in_place(Workbench const& bench, Uplo uplo, MatrixRef<Memory>
                             std::int64_t leaf_size);
 
 /// B = A^-1 B with the factor that `potrf_in_place` leaves. Enqueued.
-void potrs_in_place(Workbench const& bench, Uplo uplo, MatrixRef<Memory> const& factor,
+void potrs_in_place(Workbench const& bench, Uplo uplo, ConstMatrixRef<Memory> const& factor,
                     MatrixRef<Memory> const& B);
 
 }  // namespace strata::c::detail

@@ -69,7 +69,7 @@ struct CholeskyFactor<ExecutionSpace>::State {
 
   ExecutionSpace exec;
   MatrixView view;  // keeps A alive
-  MatrixRef<memory_space> A;
+  ConstMatrixRef<memory_space> A;
   Uplo uplo;
   CholeskyOptions options;
   std::int64_t n;
