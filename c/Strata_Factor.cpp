@@ -104,8 +104,8 @@ Outcome outcome_of(Work const& work, strata::dense::SolveReport const& report,
   return {STRATA_NOT_CONVERGED, text};
 }
 
-strata_rung rung_of(strata::dense::Rung rung) {
-  using enum strata::dense::Rung;
+strata_rung rung_of(strata::Rung rung) {
+  using enum strata::Rung;
   return rung == AsAsked        ? STRATA_RUNG_AS_ASKED
          : rung == Shifted      ? STRATA_RUNG_SHIFTED
          : rung == HigherLayers ? STRATA_RUNG_HIGHER_LAYERS

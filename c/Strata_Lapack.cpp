@@ -4,10 +4,13 @@
 #include <c/detail/Strata_LapackCall.hpp>
 #include <c/detail/Strata_Operand.hpp>
 #include <c/detail/Strata_Options.hpp>
+#include <c/detail/Strata_Workbench.hpp>
 #include <c/strata.h>
+#include <dense/Strata_InPlace.hpp>
 
 using namespace strata::c::detail;
 using strata::Uplo;
+using strata::dense::potrf_in_place, strata::dense::potrs_in_place;
 
 namespace {
 
@@ -24,7 +27,8 @@ strata_status potrf(char const* name, char uplo, std::int64_t n, T* A, std::int6
     Workbench const bench;
     Exec const& exec = bench.exec();
     Operand<T> const a(exec, A, n, n, lda, part_of(triangle));
-    overwrite(a.in_place(), [&] { order = potrf_in_place(bench, triangle, a.matrix(), leaf); });
+    overwrite(a.in_place(),
+              [&] { order = potrf_in_place(bench.blas(), triangle, a.matrix(), leaf).order(); });
     overwrite(true, [&] {
       a.write_back(exec, part_of(triangle));
       exec.fence("strata::c::potrf: A is written");
@@ -44,7 +48,8 @@ strata_status potrs(char const* name, char uplo, std::int64_t n, std::int64_t nr
     Exec const& exec = bench.exec();
     Operand<T const> const a(exec, A, n, n, lda, part_of(triangle));
     Operand<T> const b(exec, B, n, nrhs, ldb, Part::All);
-    overwrite(b.in_place(), [&] { potrs_in_place(bench, triangle, a.matrix(), b.matrix()); });
+    overwrite(b.in_place(),
+              [&] { potrs_in_place(bench.blas(), triangle, a.matrix(), b.matrix()); });
     overwrite(true, [&] {
       b.write_back(exec, Part::All);
       exec.fence("strata::c::potrs: B is written");
@@ -67,8 +72,8 @@ strata_status posv(char const* name, char uplo, std::int64_t n, std::int64_t nrh
     Operand<T> const a(exec, A, n, n, lda, part_of(triangle));
     Operand<T> const b(exec, B, n, nrhs, ldb, Part::All);
     overwrite(a.in_place() || (nrhs > 0 && b.in_place()), [&] {
-      order = potrf_in_place(bench, triangle, a.matrix(), leaf);
-      if (order == 0) potrs_in_place(bench, triangle, a.matrix(), b.matrix());
+      order = potrf_in_place(bench.blas(), triangle, a.matrix(), leaf).order();
+      if (order == 0) potrs_in_place(bench.blas(), triangle, a.matrix(), b.matrix());
     });
     overwrite(true, [&] {
       a.write_back(exec, part_of(triangle));

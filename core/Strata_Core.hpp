@@ -9,6 +9,7 @@
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Float.hpp>
+#include <core/Strata_Ladder.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Precision.hpp>
 #include <core/blas/Strata_FlopCount.hpp>

@@ -67,9 +67,7 @@ bool CholeskyFactor<ExecutionSpace>::State::climb() {
   while (!at_the_top()) {
     std::size_t const number = next_step++;
     detail::Step const& step = steps[number];
-    Kokkos::Timer const timer;
-    Info const found = attempt(step);
-    report.attempts.push_back({step.rung, step.layers, step.shift, found.order(), timer.seconds()});
+    Info const found = note_attempt(step, [&] { return attempt(step); });
     if (found.ok()) {
       held = number;
       factored = true;
@@ -89,6 +87,21 @@ bool CholeskyFactor<ExecutionSpace>::State::climb() {
   return false;
 }
 
+// What work() found, which is an attempt at a step.
+template <class ExecutionSpace>
+Info CholeskyFactor<ExecutionSpace>::State::note_attempt(detail::Step const& step,
+                                                         std::function<Info()> const& work) {
+  Kokkos::Timer const timer;
+  double const before = report.factor_seconds;
+  Info const found = work();
+  double const seconds = timer.seconds(), factoring = report.factor_seconds - before;
+  auto const outcome = found.ok() ? Outcome::Held : Outcome::BrokeDown;
+  report.attempts.push_back({{step.rung, outcome, found.order(), seconds - factoring, factoring},
+                             step.layers,
+                             step.shift});
+  return found;
+}
+
 // A is not positive definite, by this step.
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::give_up(detail::Step const& step, Info found) {
@@ -103,15 +116,16 @@ void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
   detail::Step const fp64{Rung::Fp64, LayerList{Precision::fp64}, 0};
   low_solve.reset();
   tree.reset();  // of a rung that broke down
-  Kokkos::Timer const timer;
-  Tree block(exec, order, fp64.layers, automatic_leaf_size<ExecutionSpace>(order, fp64.layers),
-             options.block_scaling);
-  Info const found = load_and_factor(block, 0);
+  Info const found = note_attempt(fp64, [&] {
+    Tree block(exec, order, fp64.layers, automatic_leaf_size<ExecutionSpace>(order, fp64.layers),
+               options.block_scaling);
+    return load_and_factor(block, 0);
+  });
   if (found.ok()) {
+    report.attempts.pop_back();  // it was of a part
     minors = order;
     return;
   }
-  report.attempts.push_back({fp64.rung, fp64.layers, 0, found.order(), timer.seconds()});
   end_ladder();
   give_up(fp64, found);
 }

@@ -3,16 +3,14 @@
 #ifndef STRATA_CHOLESKY_HPP
 #define STRATA_CHOLESKY_HPP
 
-#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
-#include <core/blas/Strata_LeafBlas.hpp>
-#include <core/io/Strata_Trace.hpp>
-#include <dense/Strata_BlockTree.hpp>
+#include <core/Strata_Ladder.hpp>
+#include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Layers.hpp>
-#include <dense/detail/Strata_StridedMatrix.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/Strata_SpdSolve.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -21,6 +19,10 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace strata {
+class Trace;
+}
 
 namespace strata::dense {
 
@@ -37,28 +39,12 @@ struct CholeskyOptions {
   Trace* trace = nullptr;  ///< record the phases here
 };
 
-/// The rungs of the ladder, in the order they are tried.
-enum class Rung {
-  AsAsked,  ///< the layers and the shift that were asked for
-  Shifted,  ///< the same layers, with a shift of 2, 8, 32 and 128 unit roundoffs of the lowest layer
-  HigherLayers,  ///< each layer promoted, until all are fp64; again without and with shifts
-  Fp64,          ///< one fp64 layer, no shift: what breaks down here is not positive definite
-};
-constexpr auto names_of(Rung) {
-  return enum_names<Rung>("rung", {{Rung::AsAsked, "as asked"},
-                                   {Rung::Shifted, "shifted"},
-                                   {Rung::HigherLayers, "higher layers"},
-                                   {Rung::Fp64, "fp64"}});
-}
-using strata::name_of;
-
-/// One factorisation that was tried.
-struct CholeskyAttempt {
-  Rung rung;
-  LayerList layers;
-  double shift;
-  std::int64_t info;  ///< 0, or the order of the minor it broke down at
-  double seconds;     ///< to load and factor
+/// One factorisation that was tried: with the layers and the shift that were asked for, on a breakdown with a shift of
+/// 2, 8, 32 and 128 unit roundoffs of the lowest layer, then with each layer promoted, again without and with shifts,
+/// until all are fp64; there without a shift.
+struct CholeskyAttempt : Attempt {
+  LayerList layers{Precision::fp64};
+  double shift = 0;
 };
 
 /// What was done to the matrix.
@@ -79,18 +65,28 @@ struct CholeskyReport {
       condition;  ///< as `CholeskyFactor::condition` found it; its value is 0 until then
 };
 
-/// What a solve did. Errors are those of X for A X = B as given.
-struct SolveReport {
-  RefinementReport refinement;     ///< of the X that is returned
-  bool converged = false;          ///< as the refinement says
-  double backward_error = 0;       ///< max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf)
-  double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
-  double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
-  std::int64_t iterations = 0;     ///< over all rungs
-  int climbs = 0;        ///< times the ladder was climbed because a refinement did not converge
-  std::string obstacle;  ///< to climbing on: the text of a MemoryError; empty: there was none
-  double seconds = 0;    ///< without the factorisations of climbs, which the CholeskyReport counts
-};
+namespace detail {
+
+/// A as the View that `cholesky` takes, Target; a sentence for the compiler to say where it is none.
+template <class Target, class ViewType>
+Target fp64_view(ViewType const& A) {
+  static_assert(Kokkos::is_view_v<ViewType>, "cholesky: the matrix must be a Kokkos::View");
+  if constexpr (Kokkos::is_view_v<ViewType>) {
+    constexpr bool is_double = std::is_same_v<typename ViewType::non_const_value_type, double>;
+    static_assert(ViewType::rank() == 2, "cholesky: the matrix must be a View of rank 2");
+    static_assert(is_double,
+                  "cholesky: the matrix must be a View of double, real and in fp64: the layers say "
+                  "what it is rounded to");
+    if constexpr (ViewType::rank() == 2 && is_double) {
+      constexpr bool fits = std::is_convertible_v<ViewType, Target>;
+      static_assert(fits, "cholesky: the execution space cannot access the View's memory");
+      if constexpr (fits) return A;
+    }
+  }
+  return Target();
+}
+
+}  // namespace detail
 
 /// A Cholesky factorisation in layers of an SPD matrix, which it solves with to fp64 accuracy.
 ///
@@ -118,11 +114,8 @@ class CholeskyFactor {
   ///
   /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1; LayoutLeft or LayoutRight, any padding. X may be B,
   ///          or overlap it in any way.
-  /// Result   X; the report says whether it converged. If info() is not ok afterwards, A turned out to be indefinite
-  ///          by less than the first layers could tell. Where it did not, and the ladder is on, the matrix is
-  ///          factored on the next higher rung and the solve done again; the best X found is returned. Where there is no
-  ///          memory for that rung, the report says so, and this object keeps the factor that it had. A column of X that
-  ///          is beyond the range of fp64, or whose D B is, is 0: its backward error is 1.
+  /// Result   as of `dense::solve`, with the ladder of `cholesky`. If info() is not ok afterwards, A turned out to be
+  ///          indefinite by less than the first layers could tell.
   /// Sync     fences `exec`.
   /// Memory   3 n m numbers of fp64, those of `refine`, and on devices the partial sums of products with the
   ///          matrix and the factor: about n^2 / 100 numbers.
@@ -131,8 +124,8 @@ class CholeskyFactor {
   template <class InView, class OutView>
   [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, InView const& B, OutView const& X,
                                   RefinementOptions const& options = {}) {
-    return solve_strided(exec, detail::strided_matrix<ExecutionSpace, double const>(B),
-                         detail::strided_matrix<ExecutionSpace, double>(X), options);
+    return solve_strided(exec, strided_matrix<ExecutionSpace, double const>(B),
+                         strided_matrix<ExecutionSpace, double>(X), options);
   }
 
   /// Estimate the condition number; `forward_error` tells from it what a solution is worth.
@@ -156,10 +149,8 @@ class CholeskyFactor {
   void factor(ExecutionSpace const& exec, MatrixRef<memory_space> const& L) const;
 
  private:
-  SolveReport solve_strided(ExecutionSpace const& exec,
-                            detail::StridedMatrix<double const> const& B,
-                            detail::StridedMatrix<double> const& X,
-                            RefinementOptions const& options);
+  SolveReport solve_strided(ExecutionSpace const& exec, StridedMatrix<double const> const& B,
+                            StridedMatrix<double> const& X, RefinementOptions const& options);
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -46,7 +46,7 @@ ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition() {
   auto const solve = [&](Block const& V) {
     Block const Y =
         block(static_cast<std::int64_t>(V.extent(1)), "strata::dense::condition::solution");
-    result.converged &= refined(V, Y, {}).converged;
+    result.converged &= refine(exec, *this, V, Y, {}).converged;
     Kokkos::deep_copy(exec, V, Y);
   };
   found = detail::estimate_norm(n, [&](std::vector<double>& V) { apply_to_host(V, solve); });

@@ -42,121 +42,32 @@ void CholeskyFactor<ExecutionSpace>::State::half_solve(Op op, Block const& V) {
   tree_trsm(*blas, Side::Left, op, Diag::NonUnit, 1, *tree, matrix_ref(V), Products::AsStored);
 }
 
-// Below the last rung a slow refinement costs more than the next rung: it is cut short.
+// The matrix and the factor that `refine` gets.
 template <class ExecutionSpace>
-RefinementReport CholeskyFactor<ExecutionSpace>::State::refined(Block const& B, Block const& Y,
-                                                                RefinementOptions const& asked) {
+RefinementOperators<ExecutionSpace> CholeskyFactor<ExecutionSpace>::State::operators() {
+  need_factor("solve");
   RefinementOperators<ExecutionSpace> operators;
   operators.apply = [this](Block const& X, Block const& Z) { apply_scaled(X, Z); };
-  if (!low_solve) low_solve = std::make_unique<detail::LowSolve<ExecutionSpace>>(exec, *tree);
-  operators.precondition = [this](Block const& R) { (*low_solve)(matrix_ref(R)); };
+  operators.precondition = [this](Block const& R) {
+    if (!low_solve) low_solve = std::make_unique<detail::LowSolve<ExecutionSpace>>(exec, *tree);
+    (*low_solve)(matrix_ref(R));
+  };
   operators.norm_inf = analysis.scaled_norm;
   operators.scaling = analysis.d;
   operators.given_norm_inf = analysis.norm;
-  RefinementOptions limited = asked;
-  if (!at_the_top() && limited.max_iterations == 0) limited.max_iterations = detail::patience(n);
-  return refine(exec, operators, B, Y, limited);
-}
-
-namespace {
-
-SolveReport report_of(RefinementReport&& refinement) {
-  SolveReport report;
-  report.converged = refinement.converged;
-  report.backward_error = refinement.backward_error;
-  report.hpl_scaled_residual = refinement.hpl_scaled_residual;
-  report.slate_error = refinement.slate_error;
-  report.refinement = std::move(refinement);
-  return report;
-}
-
-// Columns whose solution is beyond the range of fp64, or D B, are 0, whose backward error is 1.
-void note_lost_columns(std::int64_t lost, std::int64_t n, SolveReport& report) {
-  if (lost == 0) return;
-  report.converged = report.refinement.converged = false;
-  report.refinement.unconverged_columns = std::max(report.refinement.unconverged_columns, lost);
-  report.backward_error = report.refinement.backward_error = 1;
-  report.refinement.equilibrated_error = 1;
-  report.hpl_scaled_residual = report.refinement.hpl_scaled_residual =
-      1 / (static_cast<double>(n) * 0x1p-52);
-}
-
-}  // namespace
-
-// H Y = D B, X = D Y. Nothing of B is read after its first copy, so that X may lie on it.
-template <class ExecutionSpace>
-SolveReport CholeskyFactor<ExecutionSpace>::State::solve(
-    detail::StridedMatrix<double const> const& B, detail::StridedMatrix<double> const& X,
-    RefinementOptions const& asked) {
-  Block const right = block(B.cols, "strata::dense::solve::B"),
-              solution = block(B.cols, "strata::dense::solve::X");
-  detail::scale_rows(exec, analysis.d, B, right, n, B.cols);
-  std::int64_t const lost = detail::drop_lost_columns(exec, B, right);
-  SolveReport best;
-  std::int64_t iterations = 0;
-  int solves = 0;
-  double seconds = 0;
-  // Keeps the solution if it is the best one; returns whether A was seen to be indefinite.
-  auto const solve_on_this_rung = [&] {
-    Span const span(options.trace, "solve", "cholesky");
-    Kokkos::Timer const timer;
-    SolveReport now = report_of(refined(right, solution, asked));
-    bool const indefinite = now.refinement.indefinite;
-    note_lost_columns(lost + detail::drop_overflow(exec, analysis.d, solution), n, now);
-    iterations += now.refinement.iterations;
-    if (solves++ == 0 || now.converged || now.backward_error < best.backward_error) {
-      detail::scale_rows(exec, analysis.d, solution, X, n, B.cols);
-      best = std::move(now);
-    }
-    exec.fence("strata::dense::solve: X is ready");
-    seconds += timer.seconds();
-    return indefinite;
-  };
-  int climbs = 0;
-  std::string obstacle;
-  bool doubtful = solve_on_this_rung();
-  while (asked.refine != Refine::None && !at_the_top() && (!best.converged || doubtful)) {
-    try {  // where A is indefinite by less than the layers resolve, fp64 finds the minor
-      next_step = doubtful ? steps.size() - 1 : detail::next_layers(steps, next_step);
-      if (!climb()) {
-        best.converged = false;
-        break;
-      }
-      ++climbs;
-      doubtful = solve_on_this_rung();
-    } catch (MemoryError const& error) {
-      end_ladder();
-      obstacle = error.what();
-    }
-  }
-  if (!obstacle.empty() && !best.converged && asked.max_iterations == 0) {
-    try {  // with the factor that there was, which need not be cut short any more
-      need_factor("solve");
-      (void)solve_on_this_rung();
-    } catch (MemoryError const&) {  // the obstacle is told already
-    }
-  }
-  best.climbs = climbs;
-  best.obstacle = std::move(obstacle);
-  best.iterations = iterations;
-  best.seconds = seconds;
-  return best;
+  return operators;
 }
 
 template <class ExecutionSpace>
-SolveReport CholeskyFactor<ExecutionSpace>::solve_strided(
-    ExecutionSpace const& exec, detail::StridedMatrix<double const> const& B,
-    detail::StridedMatrix<double> const& X, RefinementOptions const& options) {
+SolveReport CholeskyFactor<ExecutionSpace>::solve_strided(ExecutionSpace const& exec,
+                                                          StridedMatrix<double const> const& B,
+                                                          StridedMatrix<double> const& X,
+                                                          RefinementOptions const& options) {
   State& s = *state_;
-  STRATA_REQUIRE(ShapeError, B.rows == s.n && X.rows == s.n && B.cols == X.cols, "solve: B is ",
-                 B.rows, " x ", B.cols, ", X ", X.rows, " x ", X.cols, ", A of order ", s.n);
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::solve");
   s.use(exec);
   s.need_factor("solve");
-  if (s.n > 0 && B.cols > 0) return s.solve(B, X, options);
-  SolveReport nothing;
-  nothing.converged = true;
-  return nothing;
+  Span const span(s.options.trace, "solve", "cholesky");
+  return dense::solve(exec, s, B, X, options);
 }
 
 template <class ExecutionSpace>
@@ -200,17 +111,16 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   return estimate;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                             \
-  template SolveReport CholeskyFactor<Exec>::solve_strided(                                  \
-      Exec const&, detail::StridedMatrix<double const> const&,                               \
-      detail::StridedMatrix<double> const&, RefinementOptions const&);                       \
-  template LogDeterminantEstimate CholeskyFactor<Exec>::log_determinant(                     \
-      Exec const&, LogDeterminantOptions const&);                                            \
-  template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::block(            \
-      std::int64_t, char const*) const;                                                      \
-  template void CholeskyFactor<Exec>::State::half_solve(Op, Block const&);                   \
-  template RefinementReport CholeskyFactor<Exec>::State::refined(Block const&, Block const&, \
-                                                                 RefinementOptions const&);
+#define STRATA_INSTANTIATE(Exec)                                                     \
+  template SolveReport CholeskyFactor<Exec>::solve_strided(                          \
+      Exec const&, StridedMatrix<double const> const&, StridedMatrix<double> const&, \
+      RefinementOptions const&);                                                     \
+  template LogDeterminantEstimate CholeskyFactor<Exec>::log_determinant(             \
+      Exec const&, LogDeterminantOptions const&);                                    \
+  template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::block(    \
+      std::int64_t, char const*) const;                                              \
+  template void CholeskyFactor<Exec>::State::half_solve(Op, Block const&);           \
+  template RefinementOperators<Exec> CholeskyFactor<Exec>::State::operators();
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -7,13 +7,17 @@
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/Strata_InPlace.hpp>
 #include <dense/Strata_KokkosNames.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <dense/Strata_LeafSizes.hpp>
+#include <dense/Strata_PosvMixed.hpp>
 #include <dense/Strata_Quantise.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/Strata_SpdSolve.hpp>
+#include <dense/refine/Strata_StridedMatrix.hpp>
 
 #endif

@@ -9,7 +9,6 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
-#include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -24,6 +23,8 @@
 #include <vector>
 
 namespace strata::ooc {
+
+struct Task;
 
 /// What is kept on a device, and when it is given up; one executor, six policies.
 enum class Variant : std::uint8_t {

@@ -5,7 +5,6 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
-#include <core/io/Strata_HostMatrix.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 

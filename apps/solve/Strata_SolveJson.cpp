@@ -20,11 +20,11 @@ Json or_null(std::optional<Number> const& value) {
 Json attempts(dense::CholeskyReport const& factor) {
   Json list = Json::array();
   for (auto const& attempt : factor.attempts)
-    list.push_back({{"rung", dense::name_of(attempt.rung)},
+    list.push_back({{"rung", name_of(attempt.rung)},
                     {"layers", attempt.layers.name()},
                     {"shift", attempt.shift},
                     {"info", attempt.info},
-                    {"seconds", attempt.seconds}});
+                    {"seconds", attempt.seconds()}});
   return list;
 }
 
@@ -104,7 +104,7 @@ void add_factor(Json& json, SolveResult const& result) {
   json["layers"] = factor.layers.name();
   json["layers_asked"] = result.layers_asked;
   json["leaf"] = factor.leaf_size;
-  json["rung"] = dense::name_of(factor.rung);
+  json["rung"] = name_of(factor.rung);
   json["shift"] = factor.shift;
   json["scaling"] = {{"equilibrated", factor.equilibrated},
                      {"smallest", factor.smallest_scaling},

@@ -73,13 +73,13 @@ void print_factor(Table& table, SolveResult const& result) {
             text("%.3g to %.3g", factor.smallest_block_scale, factor.largest_block_scale));
   table.row("shift", text("%.3g", factor.shift));
   table.row("rung of the ladder",
-            text("%s, after %zu attempt%s", std::string(dense::name_of(factor.rung)).c_str(),
+            text("%s, after %zu attempt%s", std::string(name_of(factor.rung)).c_str(),
                  factor.attempts.size(), factor.attempts.size() == 1 ? "" : "s"));
   int number = 0;
   for (auto const& attempt : factor.attempts)
     table.row(text("  attempt %d", ++number),
               text("%s, shift %.3g: %s, %.3f s", attempt.layers.name().c_str(), attempt.shift,
-                   outcome(attempt.info).c_str(), attempt.seconds));
+                   outcome(attempt.info).c_str(), attempt.seconds()));
   table.row("bytes of the factor",
             text("%s, %.1f %% of 8 n^2  (%s while factoring)", in_bytes(stored).c_str(),
                  full > 0 ? 100 * stored / full : 0,

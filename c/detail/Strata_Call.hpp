@@ -55,11 +55,11 @@ struct Incomplete {
   std::exception_ptr cause;
 };
 
-/// Run f(), which overwrites a caller's matrix if `writes`.
+/// Run f(), which overwrites a caller's matrix if `writes`, which f may set.
 ///
 /// Throws   Incomplete for all that f throws then.
 template <class Function>
-void overwrite(bool writes, Function&& f) {
+void overwrite(bool const& writes, Function&& f) {
   try {
     std::forward<Function>(f)();
   } catch (...) {

@@ -4,7 +4,6 @@
 #define STRATA_C_LAPACK_CALL_HPP
 
 #include <c/detail/Strata_Call.hpp>
-#include <c/detail/Strata_InPlace.hpp>
 #include <c/detail/Strata_Options.hpp>
 #include <c/strata.h>
 

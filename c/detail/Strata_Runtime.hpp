@@ -7,7 +7,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <exception>
 #include <functional>
 
 namespace strata::c::detail {
@@ -61,18 +60,6 @@ class AtKokkosEnd {
 
 /// An instance of its own for each call, so that threads do not wait for one another.
 Exec new_instance();
-
-/// The View that f() allocates.
-///
-/// Throws   MemoryError for what it throws.
-template <class Function>
-auto allocated(Function const& f) {
-  try {
-    return f();
-  } catch (std::exception const& failure) {
-    throw MemoryError(failure.what());
-  }
-}
 
 }  // namespace strata::c::detail
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <c/detail/Strata_Workbench.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -10,12 +11,11 @@
 namespace strata::c::detail {
 
 struct Workbench::Parts {
-  using InfoView = LeafBlas<Exec>::InfoView;
-
   Exec exec = new_instance();
   LeafBlas<Exec> blas{exec};
-  InfoView info = allocated(
-      [this] { return InfoView(Kokkos::view_alloc(exec, "strata::c::workbench::info")); });
+
+  // The pivot status has its memory before a caller's matrix is overwritten.
+  Parts() { (void)blas.scratch(0, sizeof(std::int64_t)); }
 };
 
 // A thread that finds the lock taken goes without: so a child can't wait for a thread that a fork has left behind.
@@ -52,6 +52,5 @@ Workbench::~Workbench() {
 
 Exec const& Workbench::exec() const { return parts_->exec; }
 LeafBlas<Exec>& Workbench::blas() const { return parts_->blas; }
-LeafBlas<Exec>::InfoView const& Workbench::info() const { return parts_->info; }
 
 }  // namespace strata::c::detail

@@ -10,7 +10,7 @@
 
 namespace strata::c::detail {
 
-/// An instance, its operations and a pivot status, lent to one call: on a device a stream, a vendor's handles and
+/// An instance and its operations, lent to one call: on a device a stream, a vendor's handles and
 /// their workspace cost more than a small matrix does.
 ///
 /// Memory   a few that earlier calls have left are kept until Kokkos ends. One whose call failed is not.
@@ -26,7 +26,6 @@ class Workbench {
 
   Exec const& exec() const;
   LeafBlas<Exec>& blas() const;
-  LeafBlas<Exec>::InfoView const& info() const;
 
  private:
   struct Parts;

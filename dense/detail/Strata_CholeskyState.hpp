@@ -3,6 +3,9 @@
 #ifndef STRATA_DETAIL_CHOLESKY_STATE_HPP
 #define STRATA_DETAIL_CHOLESKY_STATE_HPP
 
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <core/io/Strata_Trace.hpp>
+#include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 #include <dense/detail/Strata_LowSolve.hpp>
@@ -20,7 +23,7 @@ namespace strata::dense {
 ///
 /// H = D A D is the matrix that is factored.
 template <class ExecutionSpace>
-struct CholeskyFactor<ExecutionSpace>::State {
+struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   using Tree = BlockTree<LayerList, ExecutionSpace>;
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, memory_space>;
   using Info64 = typename LeafBlas<ExecutionSpace>::InfoView;
@@ -34,12 +37,18 @@ struct CholeskyFactor<ExecutionSpace>::State {
   /// Factor on the next rung that holds; false if none does. An exception leaves the rung that held, whose factor
   /// `need_factor` makes again.
   bool climb();
-  /// Nothing above this rung is tried any more.
-  void end_ladder() { next_step = steps.size(); }
-  bool at_the_top() const { return next_step >= steps.size(); }
+  /// From the factor that there is.
+  bool climb(Climb how) override {
+    report.attempts.back().outcome = Outcome::NotConverged;
+    next_step = how == Climb::ToTheTop ? steps.size() - 1 : detail::next_layers(steps, next_step);
+    return climb();
+  }
+  void end_ladder() override { next_step = steps.size(); }
+  bool at_the_top() const override { return next_step >= steps.size(); }
   /// Factor on one rung; an exception leaves no factor.
   Info attempt(detail::Step const& step);
   Info load_and_factor(Tree& into, double shift);
+  Info note_attempt(detail::Step const& step, std::function<Info()> const& work);
   void find_minor(std::int64_t order);
   void give_up(detail::Step const& step, Info found);
   void describe(detail::Step const& step);
@@ -56,9 +65,9 @@ struct CholeskyFactor<ExecutionSpace>::State {
   void apply_scaled(Block const& X, Block const& Y);
   /// V = L^-1 V or L^-T V in fp64 arithmetic.
   void half_solve(Op op, Block const& V);
-  RefinementReport refined(Block const& B, Block const& Y, RefinementOptions const& asked);
-  SolveReport solve(detail::StridedMatrix<double const> const& B,
-                    detail::StridedMatrix<double> const& X, RefinementOptions const& asked);
+  std::int64_t order() const override { return n; }
+  RefinementOperators<ExecutionSpace> operators() override;
+  int patience() const override { return detail::patience(n); }
   double log_determinant_of_factor() const;
 
   // --- the condition (Strata_CholeskyCondition.cpp) ---

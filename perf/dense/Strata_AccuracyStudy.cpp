@@ -193,7 +193,8 @@ void print_summary(std::vector<Json> const& rows, std::size_t case_count) {
       if (row["layers"] != layers.name()) continue;
       solved += row["converged"].get<bool>();
       if (!row.contains("rung")) continue;
-      for (int r = 0; r < 4; ++r) rungs[r] += row["rung"] == name_of(static_cast<Rung>(r));
+      constexpr Rung all[] = {Rung::AsAsked, Rung::Shifted, Rung::HigherLayers, Rung::Fp64};
+      for (int r = 0; r < 4; ++r) rungs[r] += row["rung"] == name_of(all[r]);
       if (row["backward_error"].is_number())
         worst = std::max(worst, row["backward_error"].get<double>());
       iterations = std::max(iterations, row["iterations"].get<std::int64_t>());

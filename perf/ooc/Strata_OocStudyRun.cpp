@@ -8,6 +8,7 @@
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
 #include <algorithm>

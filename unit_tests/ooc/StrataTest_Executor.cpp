@@ -6,6 +6,7 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_Schedule.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 
 #include <gtest/gtest.h>

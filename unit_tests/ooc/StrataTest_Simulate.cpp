@@ -4,6 +4,7 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
 #include <gtest/gtest.h>

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_DETAIL_STRIDED_MATRIX_HPP
-#define STRATA_DETAIL_STRIDED_MATRIX_HPP
+#ifndef STRATA_STRIDED_MATRIX_HPP
+#define STRATA_STRIDED_MATRIX_HPP
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
 #include <type_traits>
 
-namespace strata::dense::detail {
+namespace strata::dense {
 
 /// A matrix of any layout: element (i, j) is data[i * row_stride + j * col_stride].
 template <class Scalar>
@@ -21,7 +21,7 @@ struct StridedMatrix {
   }
 };
 
-/// A View of rank 1 (one column) or 2 as a strided matrix.
+/// A View of rank 1 (one column) or 2 as a strided matrix; what it can't be is said by the compiler.
 template <class ExecutionSpace, class Scalar, class ViewType>
 StridedMatrix<Scalar> strided_matrix(ViewType const& A) {
   static_assert(ViewType::rank() == 1 || ViewType::rank() == 2,
@@ -44,25 +44,6 @@ StridedMatrix<Scalar> strided_matrix(ViewType const& A) {
   }
 }
 
-/// A as the View that `cholesky` takes, Target; a sentence for the compiler to say where it is none.
-template <class Target, class ViewType>
-Target fp64_view(ViewType const& A) {
-  static_assert(Kokkos::is_view_v<ViewType>, "cholesky: the matrix must be a Kokkos::View");
-  if constexpr (Kokkos::is_view_v<ViewType>) {
-    constexpr bool is_double = std::is_same_v<typename ViewType::non_const_value_type, double>;
-    static_assert(ViewType::rank() == 2, "cholesky: the matrix must be a View of rank 2");
-    static_assert(is_double,
-                  "cholesky: the matrix must be a View of double, real and in fp64: the layers say "
-                  "what it is rounded to");
-    if constexpr (ViewType::rank() == 2 && is_double) {
-      constexpr bool fits = std::is_convertible_v<ViewType, Target>;
-      static_assert(fits, "cholesky: the execution space cannot access the View's memory");
-      if constexpr (fits) return A;
-    }
-  }
-  return Target();
-}
-
-}  // namespace strata::dense::detail
+}  // namespace strata::dense
 
 #endif

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_LADDER_HPP
+#define STRATA_LADDER_HPP
+
+#include <core/Strata_EnumNames.hpp>
+
+#include <cstdint>
+
+namespace strata {
+
+/// The rungs of the ladders, in the order they are tried; no ladder has all of them.
+enum class Rung : std::uint8_t {
+  AsAsked,           ///< the precisions and the shift that were asked for
+  Shifted,           ///< these precisions, with a larger shift of the diagonal
+  HigherLayers,      ///< of `dense`: each layer promoted, again without and with shifts
+  StricterAccuracy,  ///< of `ooc`: the accuracy of the matrix's rule divided by 100, and once more
+  HigherPrecision,   ///< of `sparse`: the next precision of the preconditioner
+  Fp64,              ///< all in fp64: what breaks down here is not positive definite
+};
+constexpr auto names_of(Rung) {
+  return enum_names<Rung>("rung", {{Rung::AsAsked, "as asked"},
+                                   {Rung::Shifted, "shifted"},
+                                   {Rung::HigherLayers, "higher layers"},
+                                   {Rung::StricterAccuracy, "stricter accuracy"},
+                                   {Rung::HigherPrecision, "higher precision"},
+                                   {Rung::Fp64, "fp64"}});
+}
+
+/// What became of an attempt.
+enum class Outcome : std::uint8_t {
+  Held,          ///< it served
+  BrokeDown,     ///< a pivot was not positive
+  Overflowed,    ///< a number was beyond the range of its precision
+  NotConverged,  ///< a solve with it did not converge
+};
+constexpr auto names_of(Outcome) {
+  return enum_names<Outcome>("outcome", {{Outcome::Held, "held"},
+                                         {Outcome::BrokeDown, "broke down"},
+                                         {Outcome::Overflowed, "overflowed"},
+                                         {Outcome::NotConverged, "not converged"}});
+}
+
+/// One try on a ladder of precisions, and why it was left; each ladder adds in what it was made.
+struct Attempt {
+  Rung rung = Rung::AsAsked;
+  Outcome outcome = Outcome::Held;
+  std::int64_t info = 0;      ///< 0, or the order of the minor that was not positive
+  double fill_seconds = 0;    ///< to round the matrix
+  double factor_seconds = 0;  ///< to factor it
+
+  double seconds() const { return fill_seconds + factor_seconds; }
+};
+
+}  // namespace strata
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dense/refine/Strata_SpdSolve.hpp>
+
+#include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <dense/refine/detail/Strata_Equilibrate.hpp>
+#include <dense/refine/detail/Strata_LostColumns.hpp>
+
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace strata::dense {
+
+namespace {
+
+SolveReport report_of(RefinementReport&& refinement) {
+  SolveReport report;
+  report.converged = refinement.converged;
+  report.backward_error = refinement.backward_error;
+  report.hpl_scaled_residual = refinement.hpl_scaled_residual;
+  report.slate_error = refinement.slate_error;
+  report.refinement = std::move(refinement);
+  return report;
+}
+
+// Columns whose solution is beyond the range of fp64, or D B, are 0, whose backward error is 1.
+void note_lost_columns(std::int64_t lost, std::int64_t n, SolveReport& report) {
+  if (lost == 0) return;
+  report.converged = report.refinement.converged = false;
+  report.refinement.unconverged_columns = std::max(report.refinement.unconverged_columns, lost);
+  report.backward_error = report.refinement.backward_error = 1;
+  report.refinement.equilibrated_error = 1;
+  report.hpl_scaled_residual = report.refinement.hpl_scaled_residual =
+      1 / (static_cast<double>(n) * 0x1p-52);
+}
+
+// Nothing of B is read after its first copy, so that X may lie on it.
+template <class Exec>
+class SpdSolve {
+ public:
+  SpdSolve(Exec const& exec, SpdFactor<Exec>& factor, StridedMatrix<double const> const& B,
+           StridedMatrix<double> const& X, RefinementOptions const& asked)
+      : exec_(exec),
+        factor_(factor),
+        X_(X),
+        asked_(asked),
+        d_(factor.operators().scaling),
+        right_(strata::allocate<Block>(exec, "strata::dense::solve::B", B.rows, B.cols)),
+        solution_(strata::allocate<Block>(exec, "strata::dense::solve::X", B.rows, B.cols)) {
+    detail::scale_rows(exec, d_, B, right_, B.rows, B.cols);
+    lost_ = detail::drop_lost_columns(exec, B, right_);
+  }
+
+  SolveReport run() {
+    int climbs = 0;
+    std::string obstacle;
+    bool doubtful = solve_on_this_rung();
+    while (asked_.refine != Refine::None && !factor_.at_the_top() &&
+           (!best_.converged || doubtful)) {
+      try {
+        if (!factor_.climb(doubtful ? Climb::ToTheTop : Climb::Higher)) {
+          best_.converged = false;
+          break;
+        }
+        ++climbs;
+        doubtful = solve_on_this_rung();
+      } catch (MemoryError const& error) {
+        factor_.end_ladder();
+        obstacle = error.what();
+      }
+    }
+    if (!obstacle.empty() && !best_.converged && asked_.max_iterations == 0) {
+      try {  // with the factor that there was, which need not be cut short any more
+        (void)solve_on_this_rung();
+      } catch (MemoryError const&) {  // the obstacle is told already
+      }
+    }
+    best_.climbs = climbs;
+    best_.obstacle = std::move(obstacle);
+    best_.iterations = iterations_;
+    best_.seconds = seconds_;
+    return std::move(best_);
+  }
+
+ private:
+  using Block = typename RefinementOperators<Exec>::Block;
+
+  // Keeps the solution if it is the best one; returns whether A was seen to be indefinite.
+  bool solve_on_this_rung() {
+    Kokkos::Timer const timer;
+    SolveReport now = report_of(refine(exec_, factor_, right_, solution_, asked_));
+    bool const indefinite = now.refinement.indefinite;
+    note_lost_columns(lost_ + detail::drop_overflow(exec_, d_, solution_), X_.rows, now);
+    iterations_ += now.refinement.iterations;
+    if (solves_++ == 0 || now.converged || now.backward_error < best_.backward_error) {
+      detail::scale_rows(exec_, d_, solution_, X_, X_.rows, X_.cols);  // X = D Y
+      best_ = std::move(now);
+    }
+    exec_.fence("strata::dense::solve: X is ready");
+    seconds_ += timer.seconds();
+    return indefinite;
+  }
+
+  Exec const& exec_;
+  SpdFactor<Exec>& factor_;
+  StridedMatrix<double> const& X_;
+  RefinementOptions const& asked_;
+  Kokkos::View<double const*, typename Exec::memory_space> d_;
+  Block right_, solution_;  // D B and Y
+  std::int64_t lost_ = 0;   // columns of D B
+  SolveReport best_;
+  std::int64_t iterations_ = 0;
+  int solves_ = 0;
+  double seconds_ = 0;
+};
+
+}  // namespace
+
+template <class ExecutionSpace>
+RefinementReport refine(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,
+                        typename RefinementOperators<ExecutionSpace>::Block const& B,
+                        typename RefinementOperators<ExecutionSpace>::Block const& Y,
+                        RefinementOptions const& options) {
+  RefinementOptions limited = options;
+  if (!factor.at_the_top() && limited.max_iterations == 0)
+    limited.max_iterations = factor.patience();
+  return refine(exec, factor.operators(), B, Y, limited);
+}
+
+template <class ExecutionSpace>
+SolveReport solve(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,
+                  StridedMatrix<double const> const& B, StridedMatrix<double> const& X,
+                  RefinementOptions const& options) {
+  std::int64_t const n = factor.order();
+  STRATA_REQUIRE(ShapeError, B.rows == n && X.rows == n && B.cols == X.cols, "solve: B is ", B.rows,
+                 " x ", B.cols, ", X ", X.rows, " x ", X.cols, ", A of order ", n);
+  Kokkos::Profiling::ScopedRegion const region("strata::dense::solve");
+  if (n > 0 && B.cols > 0) return SpdSolve<ExecutionSpace>(exec, factor, B, X, options).run();
+  SolveReport nothing;
+  nothing.converged = true;
+  return nothing;
+}
+
+#define STRATA_INSTANTIATE(Exec)                                              \
+  template RefinementReport refine<Exec>(                                     \
+      Exec const&, SpdFactor<Exec>&, RefinementOperators<Exec>::Block const&, \
+      RefinementOperators<Exec>::Block const&, RefinementOptions const&);     \
+  template SolveReport solve<Exec>(Exec const&, SpdFactor<Exec>&,             \
+                                   StridedMatrix<double const> const&,        \
+                                   StridedMatrix<double> const&, RefinementOptions const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::dense

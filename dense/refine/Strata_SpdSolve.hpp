@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPD_SOLVE_HPP
+#define STRATA_SPD_SOLVE_HPP
+
+#include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/Strata_StridedMatrix.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace strata::dense {
+
+/// What a solve did. Errors are those of X for A X = B as given.
+struct SolveReport {
+  RefinementReport refinement;     ///< of the X that is returned
+  bool converged = false;          ///< as the refinement says
+  double backward_error = 0;       ///< max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf)
+  double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
+  double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
+  std::int64_t iterations = 0;     ///< over all rungs
+  int climbs = 0;        ///< times the ladder was climbed because a refinement did not converge
+  std::string obstacle;  ///< to climbing on: the text of a MemoryError; empty: there was none
+  double seconds = 0;    ///< without the factorisations of climbs, which the factor's report counts
+};
+
+/// How far to climb.
+enum class Climb {
+  Higher,    ///< to the next rung of more accuracy that holds
+  ToTheTop,  ///< to the last: A seems to be indefinite, by less than the others can tell
+};
+
+/// A factor of a symmetric positive definite matrix on a rung of a ladder of precisions: all that a refined solve
+/// knows of it. H = D A D is what is factored.
+template <class ExecutionSpace>
+class SpdFactor {
+ public:
+  virtual ~SpdFactor() = default;
+
+  virtual std::int64_t order() const = 0;
+  /// H, M^-1 and D of the rung that holds; its factor is made again if it was given up for a rung that then failed.
+  ///
+  /// Throws   MemoryError.
+  virtual RefinementOperators<ExecutionSpace> operators() = 0;
+  /// Whether there is no rung above.
+  virtual bool at_the_top() const = 0;
+  /// Iterations of a refinement that cost more than a factorisation on the next rung.
+  virtual int patience() const = 0;
+  /// Factor on a higher rung; false if A turns out not to be positive definite.
+  ///
+  /// Throws   MemoryError, which leaves the rung that held.
+  virtual bool climb(Climb how) = 0;
+  /// No rung above is tried any more.
+  virtual void end_ladder() = 0;
+};
+
+/// Refine H Y = D B, X = D Y, with the factor of the rung that holds, cut short where the next rung costs less.
+///
+/// Shape, Throws   as `refine`, whose B and X are D B and Y.
+template <class ExecutionSpace>
+[[nodiscard]] RefinementReport refine(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,
+                                      typename RefinementOperators<ExecutionSpace>::Block const& B,
+                                      typename RefinementOperators<ExecutionSpace>::Block const& Y,
+                                      RefinementOptions const& options);
+
+/// Solve A X = B: scale, refine, judge for A as given, and where that does not converge climb and do it again.
+///
+/// Shape    B, X: n x m; X may be B, or overlap it in any way.
+/// Result   the best X found; the report says whether it converged. Without Refine::None the ladder is climbed until one
+///          does. Where there is no memory for a rung, the report says so, and the factor stays as it was. A column of X
+///          that is beyond the range of fp64, or whose D B is, is 0: its backward error is 1.
+/// Sync     fences `exec`.
+/// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes.
+/// Throws   ShapeError if B or X do not fit; ValueError if B holds a non-finite number; MemoryError where there is no
+///          memory for a first X.
+template <class ExecutionSpace>
+[[nodiscard]] SolveReport solve(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,
+                                StridedMatrix<double const> const& B,
+                                StridedMatrix<double> const& X, RefinementOptions const& options);
+
+}  // namespace strata::dense
+
+#endif
