@@ -74,7 +74,7 @@ def pulled(top, header, seen=()):
     path = top / header
     found = INCLUDE.findall(path.read_text(encoding="utf-8")) if path.exists() else []
     for other in found:
-        if other not in seen:
+        if other.split("/")[0] in MODULES and other not in seen:
             seen = pulled(top, other, (*seen, other))
     return seen
 
