@@ -17,6 +17,10 @@
 #include <memory>
 #include <vector>
 
+namespace strata {
+std::size_t physical_memory_bytes();
+}
+
 namespace strata::ooc {
 
 namespace detail {
