@@ -4,10 +4,10 @@
 #define STRATA_SPARSE_SPARSE_SOLVER_HPP
 
 #include <core/Strata_EnumNames.hpp>
+#include <core/Strata_Precision.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
+#include <sparse/multigrid/Strata_AmgOptions.hpp>
 
 #include <cstdint>
 #include <memory>

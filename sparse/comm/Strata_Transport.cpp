@@ -5,6 +5,7 @@
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/comm/vendor/Strata_DeviceAwareMpi.hpp>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 

@@ -4,11 +4,12 @@
 #define STRATA_SPARSE_TRANSPORT_HPP
 
 #include <core/Strata_EnumNames.hpp>
-#include <sparse/comm/Strata_Communicator.hpp>
 
 #include <memory>
 
 namespace strata::sparse {
+
+class Communicator;
 
 /// How values travel between ranks.
 enum class Transport {

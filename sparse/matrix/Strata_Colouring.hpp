@@ -3,26 +3,13 @@
 #ifndef STRATA_SPARSE_COLOURING_HPP
 #define STRATA_SPARSE_COLOURING_HPP
 
-#include <core/Strata_EnumNames.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/matrix/Strata_MatrixOptions.hpp>
 
 #include <cstdint>
 #include <vector>
 
 namespace strata::sparse {
-
-/// Which rows may be swept at once.
-enum class ColouringMethod {
-  JonesPlassmannLuby,  ///< smallest free colour, rows in random order: few rounds
-  Greedy,  ///< smallest free colour in row order: the eight parities of a 27-point stencil
-  Levels,  ///< the wavefronts of the row order: a sweep is the sequential one's, to the bit
-};
-constexpr auto names_of(ColouringMethod) {
-  return enum_names<ColouringMethod>("colouring", {{ColouringMethod::JonesPlassmannLuby, "jpl"},
-                                                   {ColouringMethod::Greedy, "greedy"},
-                                                   {ColouringMethod::Levels, "lexicographic"}});
-}
-using strata::name_of;
 
 /// The colour of each row, 0 to count - 1; rows that share an entry differ.
 template <class MemorySpace>
