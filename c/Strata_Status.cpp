@@ -7,6 +7,7 @@
 #include <c/strata.h>
 #include <c/vendor/Strata_Pointer.hpp>
 #include <core/Strata_Config.hpp>
+#include <core/Strata_EnumNames.hpp>
 #include <core/info/Strata_Version.hpp>
 
 #include <algorithm>
@@ -111,30 +112,18 @@ Outcome not_positive_definite(std::int64_t info) {
 using namespace strata::c::detail;
 
 char const* strata_status_name(int status) {
-  switch (status) {
-    case STRATA_SUCCESS:
-      return "success";
-    case STRATA_NOT_POSITIVE_DEFINITE:
-      return "not positive definite";
-    case STRATA_NOT_CONVERGED:
-      return "not converged";
-    case STRATA_INVALID_ARGUMENT:
-      return "invalid argument";
-    case STRATA_NOT_FINITE:
-      return "not finite";
-    case STRATA_OUT_OF_MEMORY:
-      return "out of memory";
-    case STRATA_VENDOR_ERROR:
-      return "error of a vendor's library";
-    case STRATA_NOT_READY:
-      return "not ready";
-    case STRATA_INTERNAL_ERROR:
-      return "internal error";
-    case STRATA_INCOMPLETE:
-      return "incomplete";
-    default:
-      return "unknown status";
-  }
+  static constexpr auto table =
+      strata::enum_names<int>("status", {{STRATA_SUCCESS, "success"},
+                                         {STRATA_NOT_POSITIVE_DEFINITE, "not positive definite"},
+                                         {STRATA_NOT_CONVERGED, "not converged"},
+                                         {STRATA_INVALID_ARGUMENT, "invalid argument"},
+                                         {STRATA_NOT_FINITE, "not finite"},
+                                         {STRATA_OUT_OF_MEMORY, "out of memory"},
+                                         {STRATA_VENDOR_ERROR, "error of a vendor's library"},
+                                         {STRATA_NOT_READY, "not ready"},
+                                         {STRATA_INTERNAL_ERROR, "internal error"},
+                                         {STRATA_INCOMPLETE, "incomplete"}});
+  return strata::detail::name_in(table, status, "unknown status").data();
 }
 
 char const* strata_message(void) {

@@ -6,6 +6,7 @@
 // All of Strata::core: number formats, leaf BLAS, files, test matrices and what this build has.
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_Config.hpp>
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Float.hpp>
 #include <core/Strata_Ladder.hpp>

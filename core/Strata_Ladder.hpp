@@ -3,8 +3,9 @@
 #ifndef STRATA_LADDER_HPP
 #define STRATA_LADDER_HPP
 
+#include <core/Strata_EnumNames.hpp>
+
 #include <cstdint>
-#include <string_view>
 
 namespace strata {
 
@@ -17,6 +18,14 @@ enum class Rung : std::uint8_t {
   HigherPrecision,   ///< of `sparse`: the next precision of the preconditioner
   Fp64,              ///< all in fp64: what breaks down here is not positive definite
 };
+constexpr auto names_of(Rung) {
+  return enum_names<Rung>("rung", {{Rung::AsAsked, "as asked"},
+                                   {Rung::Shifted, "shifted"},
+                                   {Rung::HigherLayers, "higher layers"},
+                                   {Rung::StricterAccuracy, "stricter accuracy"},
+                                   {Rung::HigherPrecision, "higher precision"},
+                                   {Rung::Fp64, "fp64"}});
+}
 
 /// What became of an attempt.
 enum class Outcome : std::uint8_t {
@@ -25,17 +34,11 @@ enum class Outcome : std::uint8_t {
   Overflowed,    ///< a number was beyond the range of its precision
   NotConverged,  ///< a solve with it did not converge
 };
-
-/// "as asked", "shifted", "higher layers", "stricter accuracy", "higher precision", "fp64".
-constexpr std::string_view name_of(Rung rung) {
-  constexpr std::string_view names[] = {"as asked",          "shifted",          "higher layers",
-                                        "stricter accuracy", "higher precision", "fp64"};
-  return names[static_cast<int>(rung)];
-}
-/// "held", "broke down", "overflowed", "not converged".
-constexpr std::string_view name_of(Outcome outcome) {
-  constexpr std::string_view names[] = {"held", "broke down", "overflowed", "not converged"};
-  return names[static_cast<int>(outcome)];
+constexpr auto names_of(Outcome) {
+  return enum_names<Outcome>("outcome", {{Outcome::Held, "held"},
+                                         {Outcome::BrokeDown, "broke down"},
+                                         {Outcome::Overflowed, "overflowed"},
+                                         {Outcome::NotConverged, "not converged"}});
 }
 
 /// One factorisation on a ladder, and why it was left; each ladder adds what it was made in.

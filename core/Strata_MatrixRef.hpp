@@ -7,6 +7,7 @@
 #include <core/Strata_Precision.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace strata {
 
@@ -19,28 +20,38 @@ constexpr Op transposed(Op op) { return op == Op::NoTrans ? Op::Trans : Op::NoTr
 constexpr Uplo transposed(Uplo uplo) { return uplo == Uplo::Lower ? Uplo::Upper : Uplo::Lower; }
 constexpr Side transposed(Side side) { return side == Side::Left ? Side::Right : Side::Left; }
 
+/// T, const where `Like` is.
+template <class T, class Like>
+using ConstLike = std::conditional_t<std::is_const_v<Like>, T const, T>;
+
 /// A column-major matrix of run-time precision in `MemorySpace`: what the leaf operations take.
 ///
 /// It owns nothing. The matrix it stands for is `*scale` times the stored numbers, where `scale` is
 /// a power of two that lies in the same memory space (nullptr means 1), so that a block can be
 /// scaled without a host round trip. Element (i, j) is stored at data[i + j * ld].
-template <class MemorySpace>
+/// `Data` is void, or void const for a matrix that is only read: a `ConstMatrixRef`, which each
+/// `MatrixRef` converts to.
+template <class MemorySpace, class Data = void>
 struct MatrixRef {
-  void* data = nullptr;
+  Data* data = nullptr;
   std::int64_t rows = 0, cols = 0;
   std::int64_t ld = 1;  ///< leading dimension, >= max(1, rows)
   Precision precision = Precision::fp64;
   double const* scale = nullptr;
 
+  operator MatrixRef<MemorySpace, void const>() const
+    requires(!std::is_const_v<Data>)
+  {
+    return {data, rows, cols, ld, precision, scale};
+  }
+
   /// The m x n block whose top left element is (i, j); it shares the scale.
   MatrixRef block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
-    auto const offset = static_cast<std::size_t>(i + j * ld) * traits(precision).bytes;
-    return {static_cast<char*>(data) + offset, m, n, ld, precision, scale};
+    return {after(i + j * ld), m, n, ld, precision, scale};
   }
   /// A matrix of the same shape whose first element is stored `elements` after this one's.
   MatrixRef shifted(std::int64_t elements) const {
-    auto const bytes = elements * static_cast<std::int64_t>(traits(precision).bytes);
-    return {static_cast<char*>(data) + bytes, rows, cols, ld, precision, scale};
+    return {after(elements), rows, cols, ld, precision, scale};
   }
   /// The same numbers as products in another format take them, or as they are stored.
   ///
@@ -51,14 +62,25 @@ struct MatrixRef {
     return {data, rows, cols, ld, format, scale};
   }
   MatrixRef as_stored() const { return in_format(storage(precision)); }
+  MatrixRef without_scale() const { return {data, rows, cols, ld, precision}; }
   /// The stored numbers, typed.
   template <class T>
-  T* as() const {
+  ConstLike<T, Data>* as() const {
     STRATA_REQUIRE(ValueError, storage(precision) == precision_of<T>, "a matrix of ",
                    traits(precision).name, " was asked for as ", traits(precision_of<T>).name);
-    return static_cast<T*>(data);
+    return static_cast<ConstLike<T, Data>*>(data);
+  }
+
+ private:
+  Data* after(std::int64_t elements) const {
+    auto const bytes = elements * static_cast<std::int64_t>(traits(precision).bytes);
+    return static_cast<ConstLike<char, Data>*>(data) + bytes;
   }
 };
+
+/// A matrix that is read: no output takes it.
+template <class MemorySpace>
+using ConstMatrixRef = MatrixRef<MemorySpace, void const>;
 
 /// Operands of `count` products of one shape: each operand's matrix number i starts i times its
 /// stride, in elements, after the first.
@@ -66,20 +88,21 @@ struct Batch {
   std::int64_t count = 1, stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
-/// View a rank-2 Kokkos View as a column-major matrix; its rows must be contiguous in memory.
+/// View a rank-2 Kokkos View as a column-major matrix; its rows must be contiguous in memory. Of a
+/// View of const numbers it is a `ConstMatrixRef`.
 ///
 /// Throws   ShapeError if the first stride is not 1 (LayoutRight: transpose the problem instead).
 template <class ViewType>
 auto matrix_ref(ViewType const& A) {
   static_assert(ViewType::rank() == 2, "a matrix is a View of rank 2");
-  using Scalar = typename ViewType::non_const_value_type;
+  using Scalar = typename ViewType::value_type;
   auto const rows = static_cast<std::int64_t>(A.extent(0)),
              cols = static_cast<std::int64_t>(A.extent(1));
   STRATA_REQUIRE(ShapeError, A.stride(0) == 1 || rows <= 1, "matrix_ref: the view's row stride is ",
                  A.stride(0), ", must be 1");
   auto const ld = cols > 1 ? static_cast<std::int64_t>(A.stride(1)) : (rows > 1 ? rows : 1);
-  return MatrixRef<typename ViewType::memory_space>{const_cast<Scalar*>(A.data()), rows, cols, ld,
-                                                    precision_of<Scalar>};
+  return MatrixRef<typename ViewType::memory_space, ConstLike<void, Scalar>>{
+      A.data(), rows, cols, ld, precision_of<Scalar>};
 }
 
 }  // namespace strata

@@ -3,11 +3,13 @@
 #ifndef STRATA_PRECISION_HPP
 #define STRATA_PRECISION_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Float.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -71,6 +73,15 @@ inline constexpr Precision all_precisions[] = {
     Precision::fp64,     Precision::fp32,      Precision::fp16,         Precision::bf16,
     Precision::fp8_e4m3, Precision::fp8_e5m2,  Precision::fp8_e4m3fnuz, Precision::fp8_e5m2fnuz,
     Precision::tf32,     Precision::fp16_split};
+
+constexpr auto names_of(Precision) {
+  EnumNames<Precision, std::size(all_precisions)> table{"precision", {}, {}};
+  for (std::size_t i = 0; i < table.values.size(); ++i) {
+    table.values[i] = all_precisions[i];
+    table.names[i] = traits(all_precisions[i]).name;
+  }
+  return table;
+}
 
 /// The storage type of numbers in `precision`.
 KOKKOS_FORCEINLINE_FUNCTION constexpr Precision storage(Precision precision) {
@@ -165,11 +176,6 @@ decltype(auto) with_arithmetic_type(Precision precision, Function&& f) {
   if (precision == Precision::fp64) return f(std::type_identity<fp64>{});
   return f(std::type_identity<fp32>{});
 }
-
-/// The precision called `name`, as in `PrecisionTraits::name`.
-///
-/// Throws   ValueError that lists the valid names.
-Precision precision_from_name(std::string_view name);
 
 }  // namespace strata
 

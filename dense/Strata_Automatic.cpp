@@ -4,6 +4,7 @@
 #include <dense/detail/Strata_Automatic.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
 

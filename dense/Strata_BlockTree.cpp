@@ -393,7 +393,7 @@ void bound_scales(ExecutionSpace const& exec, Bounds const& bounds, From const* 
 
 template <class To, class From, class ExecutionSpace>
 void store_block(ExecutionSpace const& exec,
-                 MatrixRef<typename ExecutionSpace::memory_space> const& S, To* a,
+                 ConstMatrixRef<typename ExecutionSpace::memory_space> const& S, To* a,
                  std::int64_t row_stride, std::int64_t col_stride, std::int64_t row,
                  std::int64_t col) {
   From const* const s = S.template as<From>();
@@ -418,7 +418,7 @@ std::int64_t first_row(Node const& node) {
 
 template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo uplo,
-                                                Matrix const& A,
+                                                ConstMatrix const& A,
                                                 Kokkos::View<double const*, memory_space> const& d,
                                                 double shift, Diag diag) {
   STRATA_REQUIRE(ShapeError, A.rows == n_ && A.cols == n_, "BlockTree::load: A is ", A.rows, " x ",

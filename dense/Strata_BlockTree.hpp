@@ -76,6 +76,7 @@ class BlockTree<LayerList, ExecutionSpace> {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
   using Matrix = MatrixRef<memory_space>;
+  using ConstMatrix = ConstMatrixRef<memory_space>;
 
   struct Node {
     std::int64_t begin = 0, size = 0;  ///< rows and columns [begin, begin + size)
@@ -130,7 +131,7 @@ class BlockTree<LayerList, ExecutionSpace> {
   /// diagonal), the other never. d: n or empty (D = I). Sync     enqueued on `exec`. Memory:
   /// allocates the working blocks unless they are there. Throws   ShapeError if A is not n x n or d
   /// has another length.
-  void load(ExecutionSpace const& exec, Uplo uplo, Matrix const& A,
+  void load(ExecutionSpace const& exec, Uplo uplo, ConstMatrix const& A,
             Kokkos::View<double const*, memory_space> const& d = {}, double shift = 0,
             Diag diag = Diag::NonUnit);
 

@@ -5,9 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Ladder.hpp>
-#include <core/blas/Strata_LeafBlas.hpp>
-#include <core/io/Strata_Trace.hpp>
-#include <dense/Strata_BlockTree.hpp>
+#include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
@@ -21,6 +19,10 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace strata {
+class Trace;
+}
 
 namespace strata::dense {
 

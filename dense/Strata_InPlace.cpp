@@ -70,7 +70,7 @@ Info potrf_in_place(LeafBlas<Exec>& blas, Uplo uplo,
 
 template <class Exec>
 void potrs_in_place(LeafBlas<Exec>& blas, Uplo uplo,
-                    MatrixRef<typename Exec::memory_space> const& factor,
+                    ConstMatrixRef<typename Exec::memory_space> const& factor,
                     MatrixRef<typename Exec::memory_space> const& B) {
   STRATA_REQUIRE(ShapeError, factor.rows == factor.cols && B.rows == factor.rows,
                  "potrs_in_place: the factor is ", factor.rows, " x ", factor.cols, ", B ", B.rows,
@@ -85,7 +85,8 @@ void potrs_in_place(LeafBlas<Exec>& blas, Uplo uplo,
 #define STRATA_INSTANTIATE(Exec)                                                                  \
   template Info potrf_in_place<Exec>(LeafBlas<Exec>&, Uplo, MatrixRef<Exec::memory_space> const&, \
                                      std::int64_t);                                               \
-  template void potrs_in_place<Exec>(LeafBlas<Exec>&, Uplo, MatrixRef<Exec::memory_space> const&, \
+  template void potrs_in_place<Exec>(LeafBlas<Exec>&, Uplo,                                       \
+                                     ConstMatrixRef<Exec::memory_space> const&,                   \
                                      MatrixRef<Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

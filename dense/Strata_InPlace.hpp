@@ -34,7 +34,7 @@ template <class ExecutionSpace>
 /// Throws   ShapeError if B does not fit.
 template <class ExecutionSpace>
 void potrs_in_place(LeafBlas<ExecutionSpace>& blas, Uplo uplo,
-                    MatrixRef<typename ExecutionSpace::memory_space> const& factor,
+                    ConstMatrixRef<typename ExecutionSpace::memory_space> const& factor,
                     MatrixRef<typename ExecutionSpace::memory_space> const& B);
 
 /// `potrf_in_place` of a View of double or float, LayoutLeft or LayoutRight.

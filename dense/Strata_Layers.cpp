@@ -43,7 +43,7 @@ LayerList LayerList::parse(std::string_view text) {
     std::size_t const end = std::min(text.find(',', begin), text.size());
     auto const part = trimmed(text.substr(begin, end - begin));
     auto const x = part.find_first_of("xX");
-    layers.insert(layers.end(), repetitions(part, x), precision_from_name(part.substr(0, x)));
+    layers.insert(layers.end(), repetitions(part, x), from_name<Precision>(part.substr(0, x)));
     begin = end + 1;
   }
   return LayerList(std::move(layers));

@@ -14,6 +14,13 @@
 
 namespace strata::dense {
 
+/// How a block is brought into the range of its storage type.
+enum class BlockScaling {
+  TwoWay,    ///< by a power of two, up as well as down
+  DownOnly,  ///< only blocks that would overflow, as paper A does
+  None,      ///< not at all
+};
+
 /// The precisions of a block tree by depth: the off-diagonal block at depth d has the d-th, from
 /// the last one on the last, which the diagonal leaves have too (paper A, section III-C and figure
 /// 2).

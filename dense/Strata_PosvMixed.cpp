@@ -19,6 +19,8 @@ namespace {
 
 template <class Exec>
 using Matrix = MatrixRef<typename Exec::memory_space>;
+template <class Exec>
+using ConstMatrix = ConstMatrixRef<typename Exec::memory_space>;
 
 // All but the leaves in `low`.
 template <class Exec>
@@ -51,21 +53,21 @@ int patience(std::int64_t n, bool last) {
   return last ? static_cast<int>(std::max<std::int64_t>(30, n / 64)) : 30;
 }
 
-template <class Exec>
-auto view_of(Matrix<Exec> const& A, bool transposed) {
+template <class Memory, class Data>
+auto view_of(MatrixRef<Memory, Data> const& A, bool transposed) {
   auto const extent = [](std::int64_t value) { return static_cast<std::size_t>(value); };
   std::size_t const rows = extent(transposed ? A.cols : A.rows),
                     cols = extent(transposed ? A.rows : A.cols);
   Kokkos::LayoutStride const layout(rows, transposed ? extent(A.ld) : 1, cols,
                                     transposed ? 1 : extent(A.ld));
-  return Kokkos::View<double**, Kokkos::LayoutStride, typename Exec::memory_space>(
+  return Kokkos::View<ConstLike<double, Data>**, Kokkos::LayoutStride, Memory>(
       A.template as<double>(), layout);
 }
 
 // The worst of a symmetric matrix once its diagonal is scaled to 1: 2 where a number is beyond fp32, or infinite; 1
 // where one is NaN.
 template <class Exec>
-int worst_of(Exec const& exec, Uplo uplo, Matrix<Exec> const& A) {
+int worst_of(Exec const& exec, Uplo uplo, ConstMatrix<Exec> const& A) {
   double const* const a = A.template as<double>();
   std::int64_t const n = A.rows, ld = A.ld;
   bool const lower = uplo == Uplo::Lower;
@@ -94,9 +96,10 @@ int worst_of(Exec const& exec, Uplo uplo, Matrix<Exec> const& A) {
 
 // X = A^-1 B from a factor in `layers`; what became of it.
 template <class Exec>
-CholeskyAttempt try_layers(Exec const& exec, Uplo uplo, Matrix<Exec> const& A,
-                           Matrix<Exec> const& B, Matrix<Exec> const& X, LayerList const& layers,
-                           MixedOptions const& options, bool last, MixedReport& report) {
+CholeskyAttempt try_layers(Exec const& exec, Uplo uplo, ConstMatrix<Exec> const& A,
+                           ConstMatrix<Exec> const& B, Matrix<Exec> const& X,
+                           LayerList const& layers, MixedOptions const& options, bool last,
+                           MixedReport& report) {
   bool const first = report.attempts.empty();
   CholeskyAttempt attempt{{first ? Rung::AsAsked : Rung::HigherLayers}, layers, 0};
   RefinementOptions refinement;
@@ -105,7 +108,7 @@ CholeskyAttempt try_layers(Exec const& exec, Uplo uplo, Matrix<Exec> const& A,
   refinement.max_iterations =
       options.max_iterations > 0 ? options.max_iterations : patience(A.rows, last);
   try {
-    CholeskyFactor<Exec> factor(exec, view_of<Exec>(A, uplo == Uplo::Upper), layers,
+    CholeskyFactor<Exec> factor(exec, view_of(A, uplo == Uplo::Upper), layers,
                                 {.leaf_size = options.leaf_size, .ladder = false});
     attempt = factor.report().attempts.front();
     attempt.rung = first ? Rung::AsAsked : Rung::HigherLayers;
@@ -114,8 +117,7 @@ CholeskyAttempt try_layers(Exec const& exec, Uplo uplo, Matrix<Exec> const& A,
       attempt.outcome = fits ? Outcome::BrokeDown : Outcome::Overflowed;
       return attempt;
     }
-    auto const solve =
-        factor.solve(exec, view_of<Exec>(B, false), view_of<Exec>(X, false), refinement);
+    auto const solve = factor.solve(exec, view_of(B, false), view_of(X, false), refinement);
     bool const held = solve.converged && solve.backward_error <= refinement.tolerance;
     attempt.outcome = held ? Outcome::Held : Outcome::NotConverged;
     report.iterations = held ? std::max<std::int64_t>(0, solve.iterations - 1) : 0;
@@ -128,7 +130,7 @@ CholeskyAttempt try_layers(Exec const& exec, Uplo uplo, Matrix<Exec> const& A,
 // X = A^-1 B from the factor of A in its place.
 template <class Exec>
 CholeskyAttempt solve_in_place(LeafBlas<Exec>& blas, Uplo uplo, Matrix<Exec> const& A,
-                               Matrix<Exec> const& B, Matrix<Exec> const& X) {
+                               ConstMatrix<Exec> const& B, Matrix<Exec> const& X) {
   CholeskyAttempt attempt{{Rung::Fp64}, LayerList{Precision::fp64}, 0};
   Kokkos::Timer const timer;
   Info const info = potrf_in_place(blas, uplo, A);
@@ -145,7 +147,8 @@ CholeskyAttempt solve_in_place(LeafBlas<Exec>& blas, Uplo uplo, Matrix<Exec> con
 
 template <class Exec>
 MixedReport posv_mixed(LeafBlas<Exec>& blas, Uplo uplo, Matrix<Exec> const& A,
-                       Matrix<Exec> const& B, Matrix<Exec> const& X, MixedOptions const& options) {
+                       ConstMatrix<Exec> const& B, Matrix<Exec> const& X,
+                       MixedOptions const& options) {
   Kokkos::Profiling::ScopedRegion const region("strata::dense::posv_mixed");
   std::int64_t const n = A.rows;
   STRATA_REQUIRE(ShapeError, A.cols == n && B.rows == n && X.rows == n && B.cols == X.cols,
@@ -169,9 +172,9 @@ MixedReport posv_mixed(LeafBlas<Exec>& blas, Uplo uplo, Matrix<Exec> const& A,
   return report;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                    \
-  template MixedReport posv_mixed<Exec>(LeafBlas<Exec>&, Uplo, Matrix<Exec> const&, \
-                                        Matrix<Exec> const&, Matrix<Exec> const&,   \
+#define STRATA_INSTANTIATE(Exec)                                                       \
+  template MixedReport posv_mixed<Exec>(LeafBlas<Exec>&, Uplo, Matrix<Exec> const&,    \
+                                        ConstMatrix<Exec> const&, Matrix<Exec> const&, \
                                         MixedOptions const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

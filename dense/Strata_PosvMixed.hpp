@@ -3,6 +3,7 @@
 #ifndef STRATA_POSV_MIXED_HPP
 #define STRATA_POSV_MIXED_HPP
 
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_InPlace.hpp>
 
@@ -46,7 +47,7 @@ struct MixedReport {
 template <class ExecutionSpace>
 [[nodiscard]] MixedReport posv_mixed(LeafBlas<ExecutionSpace>& blas, Uplo uplo,
                                      MatrixRef<typename ExecutionSpace::memory_space> const& A,
-                                     MatrixRef<typename ExecutionSpace::memory_space> const& B,
+                                     ConstMatrixRef<typename ExecutionSpace::memory_space> const& B,
                                      MatrixRef<typename ExecutionSpace::memory_space> const& X,
                                      MixedOptions const& options = {});
 

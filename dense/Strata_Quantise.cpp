@@ -9,7 +9,7 @@ namespace strata::dense {
 
 template <class ExecutionSpace>
 void quantise(LeafBlas<ExecutionSpace>& blas,
-              MatrixRef<typename ExecutionSpace::memory_space> const& source,
+              ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
               MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
               BlockScaling scaling) {
   STRATA_REQUIRE(ShapeError, source.rows == stored.rows && source.cols == stored.cols,
@@ -36,8 +36,8 @@ void quantise(LeafBlas<ExecutionSpace>& blas,
   blas.convert(Op::NoTrans, source, stored);
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                      \
-  template void quantise<Exec>(LeafBlas<Exec>&, MatrixRef<Exec::memory_space> const&, \
+#define STRATA_INSTANTIATE(Exec)                                                           \
+  template void quantise<Exec>(LeafBlas<Exec>&, ConstMatrixRef<Exec::memory_space> const&, \
                                MatrixRef<Exec::memory_space> const&, double*, BlockScaling);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -5,19 +5,13 @@
 
 #include <core/blas/Strata_LargestMagnitude.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <dense/Strata_Layers.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
 
 namespace strata::dense {
-
-/// How a block is brought into the range of its storage type.
-enum class BlockScaling {
-  TwoWay,    ///< by a power of two, up as well as down
-  DownOnly,  ///< only blocks that would overflow, as paper A does
-  None,      ///< not at all
-};
 
 /// The power of two that a block with largest magnitude `amax` is divided by before it is rounded to
 /// `precision`.
@@ -61,7 +55,7 @@ KOKKOS_INLINE_FUNCTION double block_scale(Precision precision, double amax,
 /// Source   Paper A, section III-D; deviation: alpha is a power of two and may be below 1.
 template <class ExecutionSpace>
 void quantise(LeafBlas<ExecutionSpace>& blas,
-              MatrixRef<typename ExecutionSpace::memory_space> const& source,
+              ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
               MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
               BlockScaling scaling = BlockScaling::TwoWay);
 

@@ -92,7 +92,7 @@ void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, doub
 template <class ExecutionSpace>
 void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int64_t leaf_size,
                Uplo uplo, Op op, double alpha,
-               MatrixRef<typename ExecutionSpace::memory_space> const& A, double beta,
+               ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, double beta,
                MatrixRef<typename ExecutionSpace::memory_space> const& C) {
   std::int64_t const n = op == Op::NoTrans ? A.rows : A.cols,
                      k = op == Op::NoTrans ? A.cols : A.rows;
@@ -100,7 +100,8 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
                  ", op(A) is ", n, " x ", k);
   STRATA_REQUIRE(ValueError, leaf_size >= 1, "tree_syrk: the leaf size is ", leaf_size,
                  ", must be >= 1");
-  for (auto const& [name, matrix] : {std::pair('A', A), std::pair('C', C)})
+  using ConstMatrix = ConstMatrixRef<typename ExecutionSpace::memory_space>;
+  for (auto const& [name, matrix] : {std::pair('A', A), std::pair('C', ConstMatrix(C))})
     STRATA_REQUIRE(ValueError, is_arithmetic(matrix.precision) && matrix.scale == nullptr,
                    "tree_syrk: ", name, " is in ", traits(matrix.precision).name,
                    ", must be unscaled fp64 or fp32");
@@ -121,7 +122,7 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
                                 BlockTree<LayerList, Exec> const&,                                 \
                                 MatrixRef<Exec::memory_space> const&, Products);                   \
   template void tree_syrk<Exec>(LeafBlas<Exec>&, LayerList const&, std::int64_t, Uplo, Op, double, \
-                                MatrixRef<Exec::memory_space> const&, double,                      \
+                                ConstMatrixRef<Exec::memory_space> const&, double,                 \
                                 MatrixRef<Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -95,7 +95,7 @@ void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, doub
 template <class ExecutionSpace>
 void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int64_t leaf_size,
                Uplo uplo, Op op, double alpha,
-               MatrixRef<typename ExecutionSpace::memory_space> const& A, double beta,
+               ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, double beta,
                MatrixRef<typename ExecutionSpace::memory_space> const& C);
 
 // The same on Kokkos Views of fp64 or fp32 in LayoutLeft or LayoutRight, with the layers in the

@@ -3,6 +3,7 @@
 #ifndef STRATA_COVARIANCE_FACTOR_HPP
 #define STRATA_COVARIANCE_FACTOR_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
@@ -28,6 +29,11 @@ enum class LogDet : std::uint8_t {
   Corrected,  ///< the factor's and an estimate of its error; as many passes over S as Lanczos steps
   Factor,     ///< the factor's alone, as paper B does
 };
+constexpr auto names_of(LogDet) {
+  return enum_names<LogDet>("log-determinant",
+                            {{LogDet::Corrected, "corrected"}, {LogDet::Factor, "factor"}});
+}
+using strata::name_of;
 
 /// How a covariance matrix is factored.
 struct CovarianceFactorOptions {

@@ -91,16 +91,6 @@ Parameters parameters_of(MaternCovariance const& c) { return {c.sigma2, c.range,
 
 MaternCovariance covariance_of(Parameters const& p) { return {p[0], p[1], p[2], p[3]}; }
 
-std::string_view name_of(Search search) {
-  return search == Search::Bobyqa ? "bobyqa" : "nelder-mead";
-}
-
-Search search_from_name(std::string_view name) {
-  for (auto const search : {Search::Bobyqa, Search::NelderMead})
-    if (name == name_of(search)) return search;
-  throw ValueError(strata::detail::message("search '", name, "' must be bobyqa or nelder-mead"));
-}
-
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values) {
   check_locations(locations);
   STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(values.size()) == locations.size(),

@@ -3,6 +3,7 @@
 #ifndef STRATA_FIT_HPP
 #define STRATA_FIT_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 
 #include <array>
@@ -28,10 +29,11 @@ enum class Search : std::uint8_t {
   Bobyqa,  ///< quadratic models in a trust region, few evaluations; for one parameter Nelder-Mead
   NelderMead,  ///< a simplex; asks less of the function
 };
-/// "bobyqa", "nelder-mead".
-std::string_view name_of(Search search);
-/// Throws   ValueError that lists the valid names.
-Search search_from_name(std::string_view name);
+constexpr auto names_of(Search) {
+  return enum_names<Search>("search",
+                            {{Search::Bobyqa, "bobyqa"}, {Search::NelderMead, "nelder-mead"}});
+}
+using strata::name_of;
 
 /// One evaluation of the likelihood.
 struct FitStep {

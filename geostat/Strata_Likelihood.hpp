@@ -3,6 +3,7 @@
 #ifndef STRATA_LIKELIHOOD_HPP
 #define STRATA_LIKELIHOOD_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <geostat/Strata_CovarianceFactor.hpp>
 
 #include <cstdint>
@@ -15,6 +16,10 @@ enum class Mean : std::uint8_t {
   None,      ///< it is zero
   Constant,  ///< it is one number, estimated with the covariance: (1' S^-1 y) / (1' S^-1 1)
 };
+constexpr auto names_of(Mean) {
+  return enum_names<Mean>("mean", {{Mean::None, "none"}, {Mean::Constant, "constant"}});
+}
+using strata::name_of;
 
 /// A Gaussian log-likelihood and its parts.
 struct Likelihood {

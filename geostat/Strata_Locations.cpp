@@ -94,9 +94,6 @@ std::vector<std::int64_t> order_along(std::span<double const> x, std::span<doubl
   return order;
 }
 
-constexpr std::array<std::pair<Ordering, std::string_view>, 3> ordering_names = {
-    {{Ordering::Given, "given"}, {Ordering::Morton, "morton"}, {Ordering::Hilbert, "hilbert"}}};
-
 }  // namespace
 
 double Locations::distance(std::int64_t i, std::int64_t j) const {
@@ -147,17 +144,6 @@ std::vector<std::int64_t> morton_order(std::span<double const> x, std::span<doub
 
 std::vector<std::int64_t> hilbert_order(std::span<double const> x, std::span<double const> y) {
   return order_along(x, y, hilbert_code);
-}
-
-std::string_view name_of(Ordering ordering) {
-  return ordering_names[static_cast<std::size_t>(ordering)].second;
-}
-
-Ordering parse_ordering(std::string_view text) {
-  for (auto const& [ordering, name] : ordering_names)
-    if (text == name) return ordering;
-  throw ValueError(
-      strata::detail::message("ordering '", text, "' must be one of given, morton and hilbert"));
 }
 
 std::vector<std::int64_t> order_of(Ordering ordering, Locations const& locations) {

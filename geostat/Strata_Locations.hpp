@@ -3,11 +3,12 @@
 #ifndef STRATA_LOCATIONS_HPP
 #define STRATA_LOCATIONS_HPP
 
+#include <core/Strata_EnumNames.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace strata::geostat {
@@ -95,11 +96,12 @@ enum class Ordering : std::uint8_t {
   Hilbert,  ///< `hilbert_order`
 };
 
-/// "given", "morton", "hilbert".
-std::string_view name_of(Ordering ordering);
-
-/// Throws   ValueError with the text and the valid names.
-Ordering parse_ordering(std::string_view text);
+constexpr auto names_of(Ordering) {
+  return enum_names<Ordering>(
+      "ordering",
+      {{Ordering::Given, "given"}, {Ordering::Morton, "morton"}, {Ordering::Hilbert, "hilbert"}});
+}
+using strata::name_of;
 
 /// The permutation of `locations`, as of `morton_order`.
 std::vector<std::int64_t> order_of(Ordering ordering, Locations const& locations);

@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
@@ -21,33 +22,6 @@
 #include <utility>
 
 namespace strata::ooc {
-
-std::string_view name_of(Variant variant) {
-  switch (variant) {
-    case Variant::Sync:
-      return "sync";
-    case Variant::Async:
-      return "async";
-    case Variant::V1:
-      return "v1";
-    case Variant::V2:
-      return "v2";
-    case Variant::V3:
-      return "v3";
-    case Variant::V4:
-      break;
-  }
-  return "v4";
-}
-
-Variant variant_from_name(std::string_view name) {
-  std::string valid;
-  for (Variant const variant : all_variants) {
-    if (name == name_of(variant)) return variant;
-    valid.append(valid.empty() ? "" : ", ").append(name_of(variant));
-  }
-  throw ValueError(strata::detail::message("no variant '", name, "'; there are ", valid));
-}
 
 namespace {
 

@@ -3,6 +3,7 @@
 #ifndef STRATA_OOC_CHOLESKY_HPP
 #define STRATA_OOC_CHOLESKY_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Ladder.hpp>
 #include <core/io/Strata_Trace.hpp>
@@ -10,7 +11,6 @@
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
-#include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -21,10 +21,11 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace strata::ooc {
+
+struct Task;
 
 /// What is kept on a device, and when it is given up; one executor, six policies.
 enum class Variant : std::uint8_t {
@@ -35,13 +36,15 @@ enum class Variant : std::uint8_t {
   V3,     ///< diagonal tiles stay until their column is done
   V4,     ///< the tile whose next use is furthest goes first; tiles are fetched ahead of their use
 };
-inline constexpr Variant all_variants[] = {Variant::Sync, Variant::Async, Variant::V1,
-                                           Variant::V2,   Variant::V3,    Variant::V4};
-
-/// "sync", "async", "v1", "v2", "v3", "v4".
-std::string_view name_of(Variant variant);
-/// Throws   ValueError that lists the valid names.
-Variant variant_from_name(std::string_view name);
+constexpr auto names_of(Variant) {
+  return enum_names<Variant>("variant", {{Variant::Sync, "sync"},
+                                         {Variant::Async, "async"},
+                                         {Variant::V1, "v1"},
+                                         {Variant::V2, "v2"},
+                                         {Variant::V3, "v3"},
+                                         {Variant::V4, "v4"}});
+}
+using strata::name_of;
 
 /// Where finished columns are kept, and taken up from.
 struct CheckpointOptions {

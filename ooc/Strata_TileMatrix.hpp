@@ -5,7 +5,6 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
-#include <core/io/Strata_HostMatrix.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 
@@ -17,6 +16,10 @@
 #include <map>
 #include <memory>
 #include <vector>
+
+namespace strata {
+std::size_t physical_memory_bytes();
+}
 
 namespace strata::ooc {
 
@@ -78,7 +81,7 @@ class TileMatrix {
  public:
   using execution_space = ExecutionSpace;
   using Generator = TileGenerator<ExecutionSpace>;
-  using HostTile = MatrixRef<Kokkos::HostSpace>;
+  using HostTile = ConstMatrixRef<Kokkos::HostSpace>;
 
   /// Host bytes of a matrix with this map.
   ///

@@ -29,10 +29,12 @@
 #include <sparse/matrix/Strata_Halo.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/Strata_KernelsMatrix.hpp>
+#include <sparse/matrix/Strata_MatrixOptions.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
 #include <sparse/matrix/Strata_SweepOrder.hpp>
+#include <sparse/multigrid/Strata_AmgOptions.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
 #include <sparse/multigrid/Strata_Multigrid.hpp>
 #include <sparse/multigrid/Strata_Transfer.hpp>

@@ -3,16 +3,16 @@
 #ifndef STRATA_SPARSE_SPARSE_SOLVER_HPP
 #define STRATA_SPARSE_SPARSE_SOLVER_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Ladder.hpp>
+#include <core/Strata_Precision.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
+#include <sparse/multigrid/Strata_AmgOptions.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace strata::sparse {
@@ -20,14 +20,20 @@ namespace strata::sparse {
 enum class SolverKind { Automatic, ConjugateGradients, Gmres, Fgmres };
 enum class PreconditionerKind { Automatic, None, Jacobi, GaussSeidel, Amg };
 
-/// "auto", "cg", "gmres", "fgmres", and the reverse. Throws ValueError with the list.
-std::string_view name_of(SolverKind kind);
-SolverKind solver_from_name(std::string_view name);
-/// "auto", "none", "jacobi", "gs", "amg", and the reverse. Throws ValueError with the list.
-std::string_view name_of(PreconditionerKind kind);
-PreconditionerKind preconditioner_from_name(std::string_view name);
-/// "converged", "rounding_limit", ...: as reports write it.
-std::string_view name_of(KrylovStatus status);
+constexpr auto names_of(SolverKind) {
+  return enum_names<SolverKind>("solver", {{SolverKind::Automatic, "auto"},
+                                           {SolverKind::ConjugateGradients, "cg"},
+                                           {SolverKind::Gmres, "gmres"},
+                                           {SolverKind::Fgmres, "fgmres"}});
+}
+constexpr auto names_of(PreconditionerKind) {
+  return enum_names<PreconditionerKind>("preconditioner", {{PreconditionerKind::Automatic, "auto"},
+                                                           {PreconditionerKind::None, "none"},
+                                                           {PreconditionerKind::Jacobi, "jacobi"},
+                                                           {PreconditionerKind::GaussSeidel, "gs"},
+                                                           {PreconditionerKind::Amg, "amg"}});
+}
+using strata::name_of;
 
 struct SparseOptions {
   SolverKind solver = SolverKind::Automatic;

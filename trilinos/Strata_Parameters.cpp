@@ -119,7 +119,7 @@ PreconditionerOptions preconditioner_options(ParameterList const& parameters) {
     return at_least(1, owner, name, value_of<int>(owner, parameters, valid, name));
   };
   PreconditionerOptions options;
-  options.kind = sparse::preconditioner_from_name(text("Type"));
+  options.kind = from_name<sparse::PreconditionerKind>(text("Type"));
   options.precision = named(precision_names, owner, "Precision", text("Precision"));
   options.sweep = named(sweep_names, owner, "Sweep Direction", text("Sweep Direction"));
   options.sweeps = number("Sweeps");

@@ -12,34 +12,6 @@ using sparse::FlopCount;
 using sparse::HpgmxpPhase;
 using sparse::HpgmxpResult;
 
-char const* name_of(sparse::RunType run) {
-  switch (run) {
-    case sparse::RunType::Benchmark:
-      return "benchmark";
-    case sparse::RunType::BenchmarkNoRef:
-      return "benchmark_no_ref";
-    case sparse::RunType::StandaloneMixed:
-      return "standalone_mxp";
-    case sparse::RunType::StandaloneRef:
-      return "standalone_ref";
-    case sparse::RunType::Validation:
-      break;
-  }
-  return "validation";
-}
-
-char const* name_of(sparse::ColouringMethod method) {
-  switch (method) {
-    case sparse::ColouringMethod::Levels:
-      return "lexicographic";
-    case sparse::ColouringMethod::Greedy:
-      return "greedy";
-    case sparse::ColouringMethod::JonesPlassmannLuby:
-      break;
-  }
-  return "jpl";
-}
-
 Json problem(HpgmxpOutcome const& outcome) {
   auto const& box = outcome.result.problem;
   Json levels = Json::array();

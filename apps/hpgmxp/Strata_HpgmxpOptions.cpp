@@ -206,8 +206,8 @@ sparse::HpgmxpOptions resolved(HpgmxpRequest const& request) {
                                  ? sparse::ColouringMethod::JonesPlassmannLuby
                                  : sparse::ColouringMethod::Greedy;
   if (!request.trace.empty()) options.traced_iterations = 4;
-  if (request.values != "auto") options.values = precision_from_name(request.values);
-  if (request.basis != "auto") options.basis = precision_from_name(request.basis);
+  if (request.values != "auto") options.values = from_name<Precision>(request.values);
+  if (request.basis != "auto") options.basis = from_name<Precision>(request.basis);
   return options;
 }
 

@@ -119,8 +119,7 @@ void add_likelihood(Json& json, MleResult const& result) {
   json["log_det"] = number(likelihood.log_det);
   json["log_det_error"] = number(likelihood.log_det_error);
   json["quadratic_form"] = number(likelihood.quadratic_form);
-  json["mean"] = {{"model", result.mean == geostat::Mean::None ? "none" : "constant"},
-                  {"value", number(likelihood.mean)}};
+  json["mean"] = {{"model", name_of(result.mean)}, {"value", number(likelihood.mean)}};
   json["backward_error"] = number(likelihood.backward_error);
 }
 

@@ -26,22 +26,10 @@ geostat::MaternCovariance parse_theta(std::string const& text) {
   return geostat::MaternCovariance::parse("matern:" + text);
 }
 
-geostat::Mean parse_mean(std::string const& text) {
-  if (text == "none") return geostat::Mean::None;
-  if (text == "constant") return geostat::Mean::Constant;
-  throw ValueError("mean '" + text + "' must be none or constant");
-}
-
 bool parse_finish(std::string const& text) {
   if (text == "fp64") return true;
   if (text == "tiles") return false;
   throw ValueError("finish '" + text + "' must be fp64 or tiles");
-}
-
-geostat::LogDet parse_log_det(std::string const& text) {
-  if (text == "corrected") return geostat::LogDet::Corrected;
-  if (text == "factor") return geostat::LogDet::Factor;
-  throw ValueError("log-determinant '" + text + "' must be corrected or factor");
 }
 
 void add_data_options(CLI::App& command, MleOptions& options) {
@@ -62,11 +50,12 @@ void add_data_options(CLI::App& command, MleOptions& options) {
   command.add_option("--seed", options.seed, "of the synthetic field [1]")
       ->type_name("S")
       ->group(group);
-  add_parsed(command, "--ordering", options.ordering, geostat::parse_ordering,
+  add_parsed(command, "--ordering", options.ordering, from_name<geostat::Ordering>,
              "of the places in the matrix: hilbert, morton or given [hilbert]")
       ->type_name("ORDER")
       ->group(group);
-  add_parsed(command, "--mean", options.mean, parse_mean, "none or constant (estimated) [constant]")
+  add_parsed(command, "--mean", options.mean, from_name<geostat::Mean>,
+             "none or constant (estimated) [constant]")
       ->type_name("MEAN")
       ->group(group);
 }
@@ -108,7 +97,7 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
       ->delimiter(',')
       ->type_name("NAME[=VALUE],...")
       ->group(group);
-  add_parsed(command, "--search", options.search, geostat::search_from_name,
+  add_parsed(command, "--search", options.search, from_name<geostat::Search>,
              "bobyqa or nelder-mead [bobyqa]")
       ->type_name("METHOD")
       ->group(group);
@@ -135,7 +124,7 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
 void add_method_options(CLI::App& command, MleOptions& options) {
   std::string const group = "The factorisation";
   add_tile_options(command, options.tiles, group);
-  add_parsed(command, "--log-det", options.log_det, parse_log_det,
+  add_parsed(command, "--log-det", options.log_det, from_name<geostat::LogDet>,
              "with tiles below fp64: corrected by an estimate, or the factor's [corrected]")
       ->type_name("HOW")
       ->group(group);

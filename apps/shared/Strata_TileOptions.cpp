@@ -19,7 +19,7 @@ std::vector<Precision> parse_precisions(std::string const& text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     auto const end = std::min(text.find(',', begin), text.size());
     auto const name = text.substr(begin, end - begin);
-    list.push_back(name == "fp8" ? Precision::fp8_e4m3 : precision_from_name(name));
+    list.push_back(name == "fp8" ? Precision::fp8_e4m3 : from_name<Precision>(name));
     begin = end + 1;
   }
   ooc::PrecisionRule{.accuracy = 0.5, .precisions = list}.check();

@@ -39,7 +39,7 @@ void refuse(SolveOptions const& options, Names const& names, char const* solver,
 void check_out_of_core(SolveOptions const& options) {
   refuse(options, of_core, "--out-of-core", "leave one of them out");
   STRATA_REQUIRE(apps::UsageError, !options.kind || options.kind == MatrixKind::Dominant,
-                 "--out-of-core: the kind ", name(*options.kind),
+                 "--out-of-core: the kind ", name_of(*options.kind),
                  " of --generate can't be made tile by tile; matern and dominant can");
   check(options.tiles);
 }

@@ -15,27 +15,10 @@ namespace strata::apps {
 namespace {
 
 using sparse::ModelProblem;
-constexpr ModelProblem all_models[] = {ModelProblem::Poisson7,    ModelProblem::Poisson27,
-                                       ModelProblem::Anisotropic, ModelProblem::Convection,
-                                       ModelProblem::Elasticity,  ModelProblem::Graph};
-
-std::string models() {
-  std::string list;
-  for (auto const model : all_models)
-    list += (list.empty() ? "" : ", ") + std::string(sparse::name_of(model));
-  return list;
-}
-
-std::string kinds() {
-  std::string list;
-  for (auto const kind : all_matrix_kinds()) list += std::string(name(kind)) + ", ";
-  return list + "matern";
-}
-
 // A dense kind or a sparse model; the message lists both.
 void set_kind(SolveOptions& options, std::string const& text) {
-  for (auto const model : all_models)
-    if (text == sparse::name_of(model)) {
+  for (auto const model : enum_values<ModelProblem>)
+    if (text == name_of(model)) {
       options.sparse.model = model;
       return;
     }
@@ -44,10 +27,10 @@ void set_kind(SolveOptions& options, std::string const& text) {
     return;
   }
   try {
-    options.kind = matrix_kind_from_name(text);
+    options.kind = from_name<MatrixKind>(text);
   } catch (ValueError const& error) {
-    throw CLI::ValidationError("--generate",
-                               std::string(error.what()) + ", matern; sparse: " + models());
+    throw CLI::ValidationError("--generate", std::string(error.what()) + ", matern; sparse: " +
+                                                 list_of_names<ModelProblem>());
   }
 }
 
@@ -76,7 +59,8 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
       command
           .add_option_function<std::string>(
               "--generate", [&options](std::string const& text) { set_kind(options, text); },
-              "a test matrix: " + kinds() + "; sparse: " + models())
+              "a test matrix: " + list_of_names<MatrixKind>() +
+                  ", matern; sparse: " + list_of_names<ModelProblem>())
           ->type_name("KIND")
           ->group(group);
   matrix->excludes(locations, generate);
@@ -122,7 +106,7 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
       ->type_name("N")
       ->check(at_least<std::int64_t>(1))
       ->group(group);
-  add_parsed(command, "--refine", options.refinement.refine, dense::refine_from_name,
+  add_parsed(command, "--refine", options.refinement.refine, from_name<dense::Refine>,
              "auto, none, classical, cg or gmres [auto]")
       ->type_name("METHOD")
       ->group(group);
@@ -219,12 +203,12 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
       .add_flag("--sparse", options.force_sparse, "solve as sparse; with mpirun on all its ranks")
       ->excludes(dense)
       ->group(group);
-  add_parsed(command, "--solver", solver.solver, sparse::solver_from_name,
+  add_parsed(command, "--solver", solver.solver, from_name<sparse::SolverKind>,
              "auto, cg, gmres or fgmres [auto]")
       ->type_name("METHOD")
       ->group(group);
-  add_parsed(command, "--preconditioner", solver.preconditioner, sparse::preconditioner_from_name,
-             "auto, none, jacobi, gs or amg [auto]")
+  add_parsed(command, "--preconditioner", solver.preconditioner,
+             from_name<sparse::PreconditionerKind>, "auto, none, jacobi, gs or amg [auto]")
       ->type_name("NAME")
       ->group(group);
   add_parsed(command, "--precision", solver.precision, stored_precision,

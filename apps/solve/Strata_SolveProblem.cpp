@@ -164,7 +164,7 @@ Problem generate_matern(SolveOptions const& options) {
 
 Problem generate_matrix(SolveOptions const& options, MatrixKind kind) {
   auto const& generator = options.generator;
-  Problem problem = generated(options, std::string(name(kind)));
+  Problem problem = generated(options, std::string(name_of(kind)));
   auto& summary = problem.summary;
   if (has_spectrum(kind)) summary.condition = generator.condition;
   require_memory(summary, options);

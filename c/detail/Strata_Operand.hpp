@@ -50,9 +50,9 @@ class Operand {
   /// Whether `matrix` is the caller's own memory.
   bool in_place() const { return copy_.size() == 0; }
 
-  MatrixRef<Memory> matrix() const {
+  MatrixRef<Memory, ConstLike<void, T>> matrix() const {
     if (copy_.size() > 0) return {copy_.data(), rows_, cols_, rows_, precision_of<T>};
-    return {const_cast<Value*>(data_), rows_, cols_, ld_, precision_of<T>};
+    return {data_, rows_, cols_, ld_, precision_of<T>};
   }
 
   /// The caller's matrix = the copy; enqueued.

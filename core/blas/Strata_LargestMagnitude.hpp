@@ -19,7 +19,7 @@ namespace strata {
 /// finite does not count: it stays so under any scale, and the numbers beside it need theirs.
 template <class T, class ExecutionSpace>
 void largest_magnitude(std::string const& label, ExecutionSpace const& exec,
-                       MatrixRef<typename ExecutionSpace::memory_space> const& A,
+                       ConstMatrixRef<typename ExecutionSpace::memory_space> const& A,
                        std::int64_t count, std::int64_t stride, double* largest) {
   constexpr std::int64_t most_teams = 1024, chunk = 4096;
   std::int64_t const chunks = (A.rows + chunk - 1) / chunk, rows = A.rows, cols = A.cols, ld = A.ld;

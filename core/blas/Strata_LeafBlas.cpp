@@ -93,7 +93,7 @@ struct LeafBlas<Exec>::Impl {
         widened_portable(space, portable, workspace),
         formatted(space) {}
 
-  // A place in device memory that holds a / b until the next call; null is 1.
+  // Where a / b lies in device memory until the next call; null is 1.
   double const* quotient(double const* a, double const* b) {
     if (ratio.data() == nullptr)
       ratio = allocate_zeros<decltype(ratio)>(exec, "strata::core::gemm::scale");
@@ -102,8 +102,8 @@ struct LeafBlas<Exec>::Impl {
   }
 
   // A product of A and B in their format.
-  void run(LeafBlas& blas, Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-           double beta, Matrix const& C, Batch const& batch) {
+  void run(LeafBlas& blas, Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+           ConstMatrix const& B, double beta, Matrix const& C, Batch const& batch) {
     require_format();
     bool const asks_vendor = path == BlasPath::Automatic || path == BlasPath::Vendor;
     if (asks_vendor &&
@@ -131,8 +131,7 @@ struct LeafBlas<Exec>::Impl {
     }
     if ((automatic || path == BlasPath::Portable) && (call(portable) || call(widened_portable)))
       return;
-    throw ValueError(detail::message(operation, ": the ",
-                                     path == BlasPath::Vendor ? "vendor" : "Kokkos Kernels",
+    throw ValueError(detail::message(operation, ": the ", name_of(path),
                                      " path has no such operation for these types"));
   }
 
@@ -216,21 +215,21 @@ void LeafBlas<Exec>::release_scratch() {
 }
 
 template <class Exec>
-void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-                          double beta, Matrix const& C) {
+void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+                          ConstMatrix const& B, double beta, Matrix const& C) {
   bool const fits = rows_of(op_a, A) == C.rows && cols_of(op_b, B) == C.cols &&
                     cols_of(op_a, A) == rows_of(op_b, B);
-  require_shapes<Matrix>("gemm", fits, {A, B, C});
+  require_shapes<ConstMatrix>("gemm", fits, {A, B, C});
   if (C.rows == 0 || C.cols == 0) return;
   if (C.scale) {  // stored C = alpha op(A / scale) op(B) + beta stored C
-    Matrix scaled = A, stored = C;
+    ConstMatrix scaled = A;
     scaled.scale = impl_->quotient(A.scale, C.scale);
-    stored.scale = nullptr;
-    return gemm(op_a, op_b, alpha, scaled, B, beta, stored);
+    return gemm(op_a, op_b, alpha, scaled, B, beta, C.without_scale());
   }
-  Matrix const stored_a = A.as_stored(), stored_b = B.as_stored(), stored_c = C.as_stored();
+  ConstMatrix const stored_a = A.as_stored(), stored_b = B.as_stored();
+  Matrix const stored_c = C.as_stored();
   if (alpha == 0 || cols_of(op_a, A) == 0)
-    return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, stored_c);
+    return detail::combine(impl_->exec, detail::Part::Full, {}, {}, beta, stored_c);
   bool const is_thin = impl_->path == BlasPath::Automatic && op_b == Op::NoTrans;
   if (is_thin && detail::thin_product(impl_->exec, impl_->workspace, op_a, alpha, stored_a,
                                       stored_b, beta, stored_c))
@@ -244,8 +243,8 @@ void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matri
 }
 
 template <class Exec>
-void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-                          double beta, Matrix const& C, Batch const& batch) {
+void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+                          ConstMatrix const& B, double beta, Matrix const& C, Batch const& batch) {
   STRATA_REQUIRE(ShapeError, batch.count >= 0, "gemm: a batch of ", batch.count, " products");
   bool const vendor = impl_->path == BlasPath::Automatic || impl_->path == BlasPath::Vendor;
   bool const is_empty = C.rows == 0 || C.cols == 0 || cols_of(op_a, A) == 0 || alpha == 0;
@@ -253,7 +252,7 @@ void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matri
   if (batch.count > 1 && (vendor || formatted) && !C.scale && !is_empty) {
     bool const fits = rows_of(op_a, A) == C.rows && cols_of(op_b, B) == C.cols &&
                       cols_of(op_a, A) == rows_of(op_b, B);
-    require_result<Matrix>("gemm", fits, {A, B, C});
+    require_result<ConstMatrix>("gemm", fits, {A, B, C});
     if (formatted) return impl_->run(*this, op_a, op_b, alpha, A, B, beta, C.as_stored(), batch);
     if (impl_->vendor.gemm_batched(op_a, op_b, alpha, A.as_stored(), B.as_stored(), beta,
                                    C.as_stored(), batch))
@@ -265,13 +264,13 @@ void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matri
 }
 
 template <class Exec>
-void LeafBlas<Exec>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
+void LeafBlas<Exec>::syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta,
                           Matrix const& C) {
-  require_result<Matrix>("syrk", C.rows == C.cols && rows_of(op, A) == C.rows, {A, C});
+  require_result<ConstMatrix>("syrk", C.rows == C.cols && rows_of(op, A) == C.rows, {A, C});
   Matrix const stored = C.as_stored();
   if (C.rows == 0) return;
   if (alpha == 0 || cols_of(op, A) == 0)
-    return detail::combine(impl_->exec, detail::part_of(uplo), {}, Matrix{}, beta, stored);
+    return detail::combine(impl_->exec, detail::part_of(uplo), {}, {}, beta, stored);
   if (is_product_format(A.precision))
     return impl_->formatted.syrk(*this, uplo, op, alpha, A, beta, stored);
   impl_->run("syrk", [&](auto& blas) -> decltype(blas.syrk(uplo, op, alpha, A, beta, stored)) {
@@ -280,13 +279,14 @@ void LeafBlas<Exec>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, doubl
 }
 
 template <class Exec>
-void LeafBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A,
-                          Matrix const& B) {
+void LeafBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha,
+                          ConstMatrix const& A, Matrix const& B) {
   bool const fits = A.rows == A.cols && A.rows == (side == Side::Left ? B.rows : B.cols);
-  require_result<Matrix>("trsm", fits, {A, B});
+  require_result<ConstMatrix>("trsm", fits, {A, B});
   if (B.rows == 0 || B.cols == 0) return;
-  Matrix const L = A.as_stored(), X = B.as_stored();
-  if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, 0, X);
+  ConstMatrix const L = A.as_stored();
+  Matrix const X = B.as_stored();
+  if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, {}, 0, X);
   impl_->run("trsm", [&](auto& blas) -> decltype(blas.trsm(side, uplo, op, diag, alpha, L, X)) {
     return blas.trsm(side, uplo, op, diag, alpha, L, X);
   });
@@ -294,7 +294,7 @@ void LeafBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, 
 
 template <class Exec>
 void LeafBlas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info) {
-  require_result<Matrix>("potrf", A.rows == A.cols, {A});
+  require_result<ConstMatrix>("potrf", A.rows == A.cols, {A});
   if (A.rows == 0) return;
   Matrix const stored = A.as_stored();
   impl_->run("potrf", [&](auto& blas) -> decltype(blas.potrf(uplo, stored, offset, info)) {
@@ -306,10 +306,10 @@ template <class Exec>
 void LeafBlas<Exec>::potrf_invert(Matrix const& A, Matrix const& inverse, std::int64_t offset,
                                   InfoView const& info) {
   bool const fits = A.rows == A.cols && inverse.rows == A.rows && inverse.cols == A.cols;
-  require_result<Matrix>("potrf_invert", fits, {A, inverse});
-  STRATA_REQUIRE(ValueError,
-                 is_arithmetic(A.precision) && A.precision == inverse.precision && !A.scale,
-                 "potrf_invert: takes fp64 or fp32 without scale:", shapes<Matrix>({A, inverse}));
+  require_result<ConstMatrix>("potrf_invert", fits, {A, inverse});
+  STRATA_REQUIRE(
+      ValueError, is_arithmetic(A.precision) && A.precision == inverse.precision && !A.scale,
+      "potrf_invert: takes fp64 or fp32 without scale:", shapes<ConstMatrix>({A, inverse}));
   if (A.rows == 0) return;
   if (is_product_format(A.precision))
     return potrf_invert(A.as_stored(), inverse.as_stored(), offset, info);
@@ -324,12 +324,12 @@ void LeafBlas<Exec>::potrf_invert(Matrix const& A, Matrix const& inverse, std::i
 }
 
 template <class Exec>
-void LeafBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
-                          Matrix const& C) {
+void LeafBlas<Exec>::symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                          double beta, Matrix const& C) {
   bool const fits = A.rows == A.cols && A.rows == C.rows && B.rows == C.rows && B.cols == C.cols;
-  require_result<Matrix>("symm", fits, {A, B, C});
+  require_result<ConstMatrix>("symm", fits, {A, B, C});
   if (C.rows == 0 || C.cols == 0) return;
-  if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, Matrix{}, beta, C);
+  if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, {}, beta, C);
   if (is_product_format(A.precision) || is_product_format(B.precision) ||
       is_product_format(C.precision))
     return symm(uplo, alpha, A.as_stored(), B.as_stored(), beta, C.as_stored());
@@ -346,9 +346,9 @@ void LeafBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const
 }
 
 template <class Exec>
-void LeafBlas<Exec>::convert(Op op, Matrix const& source, Matrix const& target) {
+void LeafBlas<Exec>::convert(Op op, ConstMatrix const& source, Matrix const& target) {
   bool const fits = rows_of(op, source) == target.rows && cols_of(op, source) == target.cols;
-  require_shapes<Matrix>("convert", fits, {source, target});
+  require_shapes<ConstMatrix>("convert", fits, {source, target});
   detail::convert(impl_->exec, op, detail::Part::Full, source.as_stored(), target.as_stored());
 }
 

@@ -3,6 +3,7 @@
 #ifndef STRATA_LEAF_BLAS_HPP
 #define STRATA_LEAF_BLAS_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_MatrixRef.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -21,6 +22,12 @@ enum class BlasPath {
   KokkosKernels,  ///< KokkosBlas::gemm and ::trsm, one type for all operands
   Portable,       ///< Strata's own Kokkos kernel: every operation, every type, every backend
 };
+constexpr auto names_of(BlasPath) {
+  return enum_names<BlasPath>("path", {{BlasPath::Automatic, "automatic"},
+                                       {BlasPath::Vendor, "vendor"},
+                                       {BlasPath::KokkosKernels, "Kokkos Kernels"},
+                                       {BlasPath::Portable, "portable"}});
+}
 
 /// The dense operations that the block algorithms end in, on one execution-space instance.
 ///
@@ -50,6 +57,7 @@ class LeafBlas {
   using execution_space = ExecutionSpace;
   using memory_space = typename ExecutionSpace::memory_space;
   using Matrix = MatrixRef<memory_space>;
+  using ConstMatrix = ConstMatrixRef<memory_space>;
   using InfoView = Kokkos::View<std::int64_t, memory_space>;
 
   explicit LeafBlas(ExecutionSpace const& exec, BlasPath path = BlasPath::Automatic);
@@ -84,22 +92,23 @@ class LeafBlas {
 
   /// C = alpha op(A) op(B) + beta C. Cost 2 m n k flops. If C has a scale, it is divided out of
   /// what is stored, and C's as it is in beta C.
-  void gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+  void gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
 
   /// The same for a batch, of which A, B and C are the first; no two results may overlap. In one
   /// launch where the vendor's library can, which small products need to fill a device.
-  void gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+  void gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C, Batch const& batch);
 
   /// C = alpha op(A) op(A)^T + beta C; only the triangle `uplo` of C is read and written. Cost n^2
   /// k flops.
-  void syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
+  void syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta, Matrix const& C);
 
   /// Solve op(A) X = alpha B (Left) or X op(A) = alpha B (Right) for a triangular A; X overwrites
   /// B. Only the triangle `uplo` of A is read, without its diagonal if `diag` is Unit. Cost m n
   /// (order of A) flops.
-  void trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
+  void trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, ConstMatrix const& A,
+            Matrix const& B);
 
   /// A = L L^T (Lower) or U^T U (Upper) in place; the other triangle is not touched.
   /// Cost n^3/3 flops.
@@ -123,12 +132,12 @@ class LeafBlas {
 
   /// C = alpha A B + beta C for a symmetric A of which the triangle `uplo` is read. Cost 2 n^2 m
   /// flops.
-  void symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
+  void symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
 
   /// target = op(source), each element rounded once to nearest; both may have a scale (target's is
   /// divided out).
-  void convert(Op op, Matrix const& source, Matrix const& target);
+  void convert(Op op, ConstMatrix const& source, Matrix const& target);
 
  private:
   struct Impl;

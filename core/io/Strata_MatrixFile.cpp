@@ -25,20 +25,6 @@ std::optional<MatrixFileFormat> promised(std::string_view path) {
   return {};
 }
 
-char const* name_of(MatrixFileFormat format) {
-  switch (format) {
-    case MatrixFileFormat::MatrixMarket:
-      return "a Matrix Market file";
-    case MatrixFileFormat::Npy:
-      return "a .npy file of NumPy";
-    case MatrixFileFormat::Columns:
-      return "columns of numbers";
-    case MatrixFileFormat::Raw:
-      break;
-  }
-  return "raw numbers";
-}
-
 // What the first bytes tell; text that is not Matrix Market can be anything.
 std::optional<MatrixFileFormat> shown(std::string const& path) {
   char bytes[4] = {};

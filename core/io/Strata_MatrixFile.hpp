@@ -3,6 +3,7 @@
 #ifndef STRATA_MATRIX_FILE_HPP
 #define STRATA_MATRIX_FILE_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 
 #include <string>
@@ -16,6 +17,13 @@ enum class MatrixFileFormat {
   Raw,      ///< numbers that a sidecar PATH.json describes, see `MatrixBlocks`
   Columns,  ///< text: a row of the matrix on each line, its numbers separated by commas or blanks
 };
+constexpr auto names_of(MatrixFileFormat) {
+  return enum_names<MatrixFileFormat>("format",
+                                      {{MatrixFileFormat::MatrixMarket, "a Matrix Market file"},
+                                       {MatrixFileFormat::Npy, "a .npy file of NumPy"},
+                                       {MatrixFileFormat::Raw, "raw numbers"},
+                                       {MatrixFileFormat::Columns, "columns of numbers"}});
+}
 
 /// What a file holds, by its first bytes and, of text columns, by its name.
 ///

@@ -64,28 +64,29 @@ void launch_teams(std::string const& label, Exec const& exec, std::int64_t items
   Kokkos::parallel_for(label, policy, kernel);
 }
 
-/// f(pointer of the stored type): a switch for device code, to be done once per tile.
-template <class Function>
-KOKKOS_INLINE_FUNCTION void with_stored_type(Precision precision, void* data, Function const& f) {
+/// f(pointer of the stored type, const where `data` is): a switch for device code, to be done once
+/// per tile.
+template <class Data, class Function>
+KOKKOS_INLINE_FUNCTION void with_stored_type(Precision precision, Data* data, Function const& f) {
   switch (precision) {
     case Precision::fp64:
-      return f(static_cast<fp64*>(data));
+      return f(static_cast<ConstLike<fp64, Data>*>(data));
     case Precision::fp32:
     case Precision::tf32:
     case Precision::fp16_split:
-      return f(static_cast<fp32*>(data));
+      return f(static_cast<ConstLike<fp32, Data>*>(data));
     case Precision::fp16:
-      return f(static_cast<fp16*>(data));
+      return f(static_cast<ConstLike<fp16, Data>*>(data));
     case Precision::bf16:
-      return f(static_cast<bf16*>(data));
+      return f(static_cast<ConstLike<bf16, Data>*>(data));
     case Precision::fp8_e4m3:
-      return f(static_cast<fp8_e4m3*>(data));
+      return f(static_cast<ConstLike<fp8_e4m3, Data>*>(data));
     case Precision::fp8_e5m2:
-      return f(static_cast<fp8_e5m2*>(data));
+      return f(static_cast<ConstLike<fp8_e5m2, Data>*>(data));
     case Precision::fp8_e4m3fnuz:
-      return f(static_cast<fp8_e4m3fnuz*>(data));
+      return f(static_cast<ConstLike<fp8_e4m3fnuz, Data>*>(data));
     case Precision::fp8_e5m2fnuz:
-      return f(static_cast<fp8_e5m2fnuz*>(data));
+      return f(static_cast<ConstLike<fp8_e5m2fnuz, Data>*>(data));
   }
 }
 

@@ -156,44 +156,11 @@ void check_spread(char const* caller, double spread) {
                  spread, ", must be finite and at least 1");
 }
 
-constexpr std::array<std::pair<MatrixKind, std::string_view>, 10> names = {{
-    {MatrixKind::Geometric, "geometric"},
-    {MatrixKind::Arithmetic, "arithmetic"},
-    {MatrixKind::Cluster0, "cluster0"},
-    {MatrixKind::Cluster1, "cluster1"},
-    {MatrixKind::LogRandom, "logrand"},
-    {MatrixKind::Dominant, "dominant"},
-    {MatrixKind::MinIJ, "minij"},
-    {MatrixKind::Lehmer, "lehmer"},
-    {MatrixKind::Moler, "moler"},
-    {MatrixKind::Kms, "kms"},
-}};
-
 }  // namespace
-
-std::vector<MatrixKind> const& all_matrix_kinds() {
-  static std::vector<MatrixKind> const kinds = [] {
-    std::vector<MatrixKind> all;
-    for (auto const& [kind, unused] : names) all.push_back(kind);
-    return all;
-  }();
-  return kinds;
-}
-
-std::string_view name(MatrixKind kind) { return names[static_cast<std::size_t>(kind)].second; }
-
-MatrixKind matrix_kind_from_name(std::string_view wanted) {
-  std::string valid;
-  for (auto const& [kind, kind_name] : names) {
-    if (wanted == kind_name) return kind;
-    valid.append(valid.empty() ? "" : ", ").append(kind_name);
-  }
-  throw ValueError(detail::message("no matrix kind '", wanted, "'; there are ", valid));
-}
 
 std::vector<double> spectrum(MatrixKind kind, std::int64_t n, GeneratorOptions const& options) {
   double const K = options.condition;
-  STRATA_REQUIRE(ValueError, has_spectrum(kind), "spectrum: the kind '", name(kind),
+  STRATA_REQUIRE(ValueError, has_spectrum(kind), "spectrum: the kind '", name_of(kind),
                  "' has no prescribed spectrum");
   STRATA_REQUIRE(ValueError, K >= 1 && std::isfinite(K), "spectrum: the condition number is ", K,
                  ", must be finite and at least 1");

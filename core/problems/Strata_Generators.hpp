@@ -3,6 +3,7 @@
 #ifndef STRATA_GENERATORS_HPP
 #define STRATA_GENERATORS_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <core/problems/Strata_Random.hpp>
@@ -10,7 +11,6 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace strata {
@@ -37,17 +37,18 @@ struct GeneratorOptions {
   double correlation = 0.5;    ///< of Kms, in (0, 1)
 };
 
-/// All kinds, for tests and tables.
-std::vector<MatrixKind> const& all_matrix_kinds();
-
-/// "geometric", "arithmetic", "cluster0", "cluster1", "logrand", "dominant", "minij", "lehmer",
-/// "moler", "kms".
-std::string_view name(MatrixKind kind);
-
-/// The kind called `name`.
-///
-/// Throws   ValueError that lists the valid names.
-MatrixKind matrix_kind_from_name(std::string_view name);
+constexpr auto names_of(MatrixKind) {
+  return enum_names<MatrixKind>("matrix kind", {{MatrixKind::Geometric, "geometric"},
+                                                {MatrixKind::Arithmetic, "arithmetic"},
+                                                {MatrixKind::Cluster0, "cluster0"},
+                                                {MatrixKind::Cluster1, "cluster1"},
+                                                {MatrixKind::LogRandom, "logrand"},
+                                                {MatrixKind::Dominant, "dominant"},
+                                                {MatrixKind::MinIJ, "minij"},
+                                                {MatrixKind::Lehmer, "lehmer"},
+                                                {MatrixKind::Moler, "moler"},
+                                                {MatrixKind::Kms, "kms"}});
+}
 
 /// True for the kinds whose spectrum is prescribed (the first five).
 constexpr bool has_spectrum(MatrixKind kind) { return kind <= MatrixKind::LogRandom; }

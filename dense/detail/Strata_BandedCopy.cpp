@@ -145,7 +145,7 @@ void round(ExecutionSpace const& exec, Tiles const& tiles, From const* a, std::i
 }  // namespace
 
 template <class ExecutionSpace>
-std::size_t BandedCopy<ExecutionSpace>::bytes_needed(Matrix const& A, Precision precision,
+std::size_t BandedCopy<ExecutionSpace>::bytes_needed(ConstMatrix const& A, Precision precision,
                                                      Along along, std::int64_t band) {
   std::int64_t const bands = bands_of(along == Along::Rows ? A.rows : A.cols, band);
   std::int64_t const numbers =
@@ -156,7 +156,7 @@ std::size_t BandedCopy<ExecutionSpace>::bytes_needed(Matrix const& A, Precision 
 
 template <class ExecutionSpace>
 BandedCopy<ExecutionSpace>::BandedCopy(LeafBlas<ExecutionSpace>& blas, std::byte* memory,
-                                       Matrix const& A, Precision precision, Along along,
+                                       ConstMatrix const& A, Precision precision, Along along,
                                        std::int64_t band, BlockScaling scaling)
     : blas_(blas), A_(A), along_(along), band_(band), scaling_(scaling) {
   copy_ = {memory, A.rows, A.cols, leading(A.rows), precision, nullptr};
@@ -212,9 +212,9 @@ void BandedCopy<ExecutionSpace>::unite(std::int64_t first, std::int64_t count, i
 
 template <class ExecutionSpace>
 auto BandedCopy<ExecutionSpace>::operator()(std::int64_t begin, std::int64_t size,
-                                            std::int64_t part) const -> Matrix {
-  Matrix range = along_ == Along::Rows ? copy_.block(begin, 0, size, copy_.cols)
-                                       : copy_.block(0, begin, copy_.rows, size);
+                                            std::int64_t part) const -> ConstMatrix {
+  ConstMatrix range = along_ == Along::Rows ? copy_.block(begin, 0, size, copy_.cols)
+                                            : copy_.block(0, begin, copy_.rows, size);
   range.scale = is_arithmetic(copy_.precision) ? nullptr : part_scale_ + part;
   return range;
 }

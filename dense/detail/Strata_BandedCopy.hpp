@@ -26,13 +26,14 @@ template <class ExecutionSpace>
 class BandedCopy {
  public:
   using Matrix = MatrixRef<typename ExecutionSpace::memory_space>;
+  using ConstMatrix = ConstMatrixRef<typename ExecutionSpace::memory_space>;
   enum class Along { Rows, Columns };
 
-  static std::size_t bytes_needed(Matrix const& A, Precision precision, Along along,
+  static std::size_t bytes_needed(ConstMatrix const& A, Precision precision, Along along,
                                   std::int64_t band);
 
   /// Of the unscaled A, in `bytes_needed` bytes at `memory`.
-  BandedCopy(LeafBlas<ExecutionSpace>& blas, std::byte* memory, Matrix const& A,
+  BandedCopy(LeafBlas<ExecutionSpace>& blas, std::byte* memory, ConstMatrix const& A,
              Precision precision, Along along, std::int64_t band, BlockScaling scaling);
 
   Precision precision() const { return copy_.precision; }
@@ -48,11 +49,12 @@ class BandedCopy {
 
   /// Elements [begin, begin + size) of the rows or columns, which start and end at bands; `part`
   /// is the range's number among the parts of the last `unite`.
-  Matrix operator()(std::int64_t begin, std::int64_t size, std::int64_t part = 0) const;
+  ConstMatrix operator()(std::int64_t begin, std::int64_t size, std::int64_t part = 0) const;
 
  private:
   LeafBlas<ExecutionSpace>& blas_;
-  Matrix A_, copy_;
+  ConstMatrix A_;
+  Matrix copy_;
   Along along_;
   std::int64_t band_;
   BlockScaling scaling_;

@@ -3,6 +3,9 @@
 #ifndef STRATA_DETAIL_CHOLESKY_STATE_HPP
 #define STRATA_DETAIL_CHOLESKY_STATE_HPP
 
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <core/io/Strata_Trace.hpp>
+#include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 #include <dense/detail/Strata_LowSolve.hpp>
@@ -77,7 +80,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
 
   ExecutionSpace exec;
   MatrixView view;  // keeps A alive
-  MatrixRef<memory_space> A;
+  ConstMatrixRef<memory_space> A;
   Uplo uplo;
   CholeskyOptions options;
   std::int64_t n;

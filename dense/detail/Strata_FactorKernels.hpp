@@ -15,7 +15,7 @@ namespace strata::dense::detail {
 /// sum_i log l_ii of a leaf, its scale applied. Fences.
 template <class T, class ExecutionSpace>
 double log_diagonal(ExecutionSpace const& exec,
-                    MatrixRef<typename ExecutionSpace::memory_space> const& leaf) {
+                    ConstMatrixRef<typename ExecutionSpace::memory_space> const& leaf) {
   T const* const l = leaf.template as<T>();
   double const* const scale = leaf.scale;
   std::int64_t const stride = leaf.ld + 1;

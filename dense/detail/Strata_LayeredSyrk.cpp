@@ -49,7 +49,7 @@ void add_results(ExecutionSpace const& exec, double alpha, Results<MemorySpace> 
 }  // namespace
 
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::operator()(double alpha, Matrix const& A, Matrix const& C) {
+void LayeredSyrk<ExecutionSpace>::operator()(double alpha, ConstMatrix const& A, Matrix const& C) {
   std::vector<Block> blocks{{0, C.rows, 0, 0}}, ends;
   for (int depth = 0; !blocks.empty(); ++depth) {
     std::vector<Block> next;
@@ -79,7 +79,7 @@ void LayeredSyrk<ExecutionSpace>::operator()(double alpha, Matrix const& A, Matr
 
 // Operands in `precision`, each part of A, halved `levels` times, under its scale.
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::prepare(Matrix const& A, Precision precision, int levels) {
+void LayeredSyrk<ExecutionSpace>::prepare(ConstMatrix const& A, Precision precision, int levels) {
   format_ = precision;
   if (storage(precision) == A.precision) return copy_.reset();
   auto const along = op_ == Op::NoTrans ? Copy::Along::Rows : Copy::Along::Columns;
@@ -95,20 +95,21 @@ void LayeredSyrk<ExecutionSpace>::prepare(Matrix const& A, Precision precision, 
 }
 
 template <class ExecutionSpace>
-auto LayeredSyrk<ExecutionSpace>::part_of(Matrix const& A, std::int64_t begin,
-                                          std::int64_t size) const -> Matrix {
+auto LayeredSyrk<ExecutionSpace>::part_of(ConstMatrix const& A, std::int64_t begin,
+                                          std::int64_t size) const -> ConstMatrix {
   return op_ == Op::NoTrans ? A.block(begin, 0, size, A.cols) : A.block(0, begin, A.rows, size);
 }
 
 template <class ExecutionSpace>
-auto LayeredSyrk<ExecutionSpace>::operand(Matrix const& A, std::int64_t begin, std::int64_t size,
-                                          std::int64_t part) const -> Matrix {
+auto LayeredSyrk<ExecutionSpace>::operand(ConstMatrix const& A, std::int64_t begin,
+                                          std::int64_t size, std::int64_t part) const
+    -> ConstMatrix {
   return copy_ ? (*copy_)(begin, size, part) : part_of(A, begin, size).in_format(format_);
 }
 
 // C21 = A2 A1^T, or its transpose, of the diagonal block that starts at `begin`.
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::add_product(Matrix const& first, Matrix const& second,
+void LayeredSyrk<ExecutionSpace>::add_product(ConstMatrix const& first, ConstMatrix const& second,
                                               std::int64_t begin, std::int64_t first_size,
                                               std::int64_t second_size, Matrix const& C,
                                               Products& products) const {
@@ -121,14 +122,15 @@ void LayeredSyrk<ExecutionSpace>::add_product(Matrix const& first, Matrix const&
 }
 
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::leaves(double alpha, Matrix const& A, Matrix const& C,
+void LayeredSyrk<ExecutionSpace>::leaves(double alpha, ConstMatrix const& A, Matrix const& C,
                                          std::vector<Block> const& blocks) {
   int levels = 0;
   for (Block const& block : blocks) levels = std::max(levels, block.depth);
   prepare(A, coarser(layers_.leaf(), A.precision), levels);
   Products off_diagonal, diagonal;
   for (Block const& block : blocks) {
-    Matrix const rows = operand(A, block.begin, block.size, block.path << (levels - block.depth));
+    ConstMatrix const rows =
+        operand(A, block.begin, block.size, block.path << (levels - block.depth));
     if constexpr (strata::runs_on_host<ExecutionSpace>)
       blas_.syrk(uplo_, op_, alpha, rows, 1,
                  C.block(block.begin, block.begin, block.size, block.size));
@@ -141,13 +143,13 @@ void LayeredSyrk<ExecutionSpace>::leaves(double alpha, Matrix const& A, Matrix c
 
 // A leaf in products of a size at which the wasted triangle of a diagonal one costs little.
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::cut(Matrix const& A, std::int64_t begin, Matrix const& C,
+void LayeredSyrk<ExecutionSpace>::cut(ConstMatrix const& A, std::int64_t begin, Matrix const& C,
                                       Products& off_diagonal, Products& diagonal) const {
   constexpr std::int64_t least = 128;
   std::int64_t const n = op_ == Op::NoTrans ? A.rows : A.cols;
   if (n <= least) return diagonal.push_back({A, A, C.block(begin, begin, n, n)});
   std::int64_t const n1 = half_of_leaves(n, least), n2 = n - n1;
-  Matrix const A1 = part_of(A, 0, n1), A2 = part_of(A, n1, n2);
+  ConstMatrix const A1 = part_of(A, 0, n1), A2 = part_of(A, n1, n2);
   add_product(A1, A2, begin, n1, n2, C, off_diagonal);
   cut(A1, begin, C, off_diagonal, diagonal);
   cut(A2, begin + n1, C, off_diagonal, diagonal);
@@ -174,7 +176,8 @@ void LayeredSyrk<ExecutionSpace>::run(double alpha, Products& products, bool is_
 template <class ExecutionSpace>
 void LayeredSyrk<ExecutionSpace>::through_scratch(double alpha, Iterator first, Iterator last,
                                                   bool is_diagonal) {
-  Matrix const &C = first->C, &A = first->A, &B = first->B;
+  Matrix const& C = first->C;
+  ConstMatrix const &A = first->A, &B = first->B;
   Precision const sum = accumulator(A.precision);
   Batch const batch = batch_of(first, last);
   std::int64_t const ld = (C.rows + 15) / 16 * 16;
@@ -192,9 +195,8 @@ void LayeredSyrk<ExecutionSpace>::through_scratch(double alpha, Iterator first, 
     for (std::int64_t j = 0; j < C.cols; j += width) {
       std::int64_t const cols = std::min(width, C.cols - j);
       Matrix const S{memory, C.rows, cols, ld, sum, nullptr};
-      Matrix left = product.A, right = part_of(product.B, j, cols);
-      left.scale = right.scale = nullptr;
-      blas_.gemm(op_, transposed(op_), 1, left, right, 0, S,
+      blas_.gemm(op_, transposed(op_), 1, product.A.without_scale(),
+                 part_of(product.B, j, cols).without_scale(), 0, S,
                  {count, batch.stride_a, batch.stride_b, ld * cols});
       auto const second = first + (batch.count > 1 ? 1 : 0);
       Results<memory_space> const results{S,

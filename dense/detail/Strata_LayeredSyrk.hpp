@@ -24,6 +24,7 @@ class LayeredSyrk {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
   using Matrix = MatrixRef<memory_space>;
+  using ConstMatrix = ConstMatrixRef<memory_space>;
 
   /// Takes the first two of the scratch slots of `blas`.
   LayeredSyrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int64_t leaf_size,
@@ -31,7 +32,7 @@ class LayeredSyrk {
       : blas_(blas), layers_(layers), leaf_size_(leaf_size), uplo_(uplo), op_(op) {}
 
   /// C += alpha op(A) op(A)^T.
-  void operator()(double alpha, Matrix const& A, Matrix const& C);
+  void operator()(double alpha, ConstMatrix const& A, Matrix const& C);
 
  private:
   using Copy = BandedCopy<ExecutionSpace>;
@@ -45,17 +46,19 @@ class LayeredSyrk {
   };
   enum Slot { copy_slot, result_slot };
 
-  void prepare(Matrix const& A, Precision precision, int levels);
-  Matrix operand(Matrix const& A, std::int64_t begin, std::int64_t size, std::int64_t part) const;
-  void add_product(Matrix const& first, Matrix const& second, std::int64_t begin,
+  void prepare(ConstMatrix const& A, Precision precision, int levels);
+  ConstMatrix operand(ConstMatrix const& A, std::int64_t begin, std::int64_t size,
+                      std::int64_t part) const;
+  void add_product(ConstMatrix const& first, ConstMatrix const& second, std::int64_t begin,
                    std::int64_t first_size, std::int64_t second_size, Matrix const& C,
                    Products& products) const;
-  void leaves(double alpha, Matrix const& A, Matrix const& C, std::vector<Block> const& blocks);
-  void cut(Matrix const& A, std::int64_t begin, Matrix const& C, Products& off_diagonal,
+  void leaves(double alpha, ConstMatrix const& A, Matrix const& C,
+              std::vector<Block> const& blocks);
+  void cut(ConstMatrix const& A, std::int64_t begin, Matrix const& C, Products& off_diagonal,
            Products& diagonal) const;
   void run(double alpha, Products& products, bool is_diagonal);
   void through_scratch(double alpha, Iterator first, Iterator last, bool is_diagonal);
-  Matrix part_of(Matrix const& A, std::int64_t begin, std::int64_t size) const;
+  ConstMatrix part_of(ConstMatrix const& A, std::int64_t begin, std::int64_t size) const;
 
   LeafBlas<ExecutionSpace>& blas_;
   LayerList const& layers_;

@@ -16,7 +16,8 @@ namespace strata::dense::detail {
 /// One product of many, C += alpha op(A) op(B).
 template <class MemorySpace>
 struct Product {
-  MatrixRef<MemorySpace> A, B, C;
+  ConstMatrixRef<MemorySpace> A, B;
+  MatrixRef<MemorySpace> C;
 };
 
 /// Elements from the start of one matrix to that of another of its precision.
@@ -26,7 +27,7 @@ std::int64_t elements_between(Matrix const& from, Matrix const& to) {
   return bytes / static_cast<std::int64_t>(traits(from.precision).bytes);
 }
 
-/// Places from the scale of one matrix to that of another.
+/// Numbers from the scale of one matrix to that of another.
 template <class Matrix>
 std::int64_t scales_between(Matrix const& from, Matrix const& to) {
   return from.scale && to.scale ? to.scale - from.scale : 0;

@@ -11,9 +11,9 @@ namespace strata::dense {
 namespace detail {
 
 /// A View as a column-major matrix: itself, or its transpose if its columns are contiguous instead.
-template <class MemorySpace>
+template <class MemorySpace, class Data>
 struct ColumnMajor {
-  MatrixRef<MemorySpace> matrix;
+  MatrixRef<MemorySpace, Data> matrix;
   bool transposed = false;
 
   Uplo of(Uplo uplo) const { return transposed ? strata::transposed(uplo) : uplo; }
@@ -22,12 +22,13 @@ struct ColumnMajor {
 };
 
 template <class ExecutionSpace, class ViewType>
-ColumnMajor<typename ExecutionSpace::memory_space> column_major(ViewType const& A) {
+auto column_major(ViewType const& A) {
   static_assert(ViewType::rank() == 2, "a matrix is a View of rank 2");
   static_assert(
       Kokkos::SpaceAccessibility<ExecutionSpace, typename ViewType::memory_space>::accessible,
       "the execution space cannot access the View's memory");
-  using Scalar = typename ViewType::non_const_value_type;
+  using Scalar = typename ViewType::value_type;
+  using Data = ConstLike<void, Scalar>;
   auto const rows = static_cast<std::int64_t>(A.extent(0)),
              cols = static_cast<std::int64_t>(A.extent(1));
   auto const row_stride = static_cast<std::int64_t>(A.stride(0)),
@@ -36,11 +37,11 @@ ColumnMajor<typename ExecutionSpace::memory_space> column_major(ViewType const& 
   STRATA_REQUIRE(ShapeError, left || right, "a ", rows, " x ", cols, " View with strides ",
                  row_stride, " and ", col_stride, ": one of them must be 1");
   bool const direct = left && (col_stride >= rows || cols <= 1);
-  auto* const data = const_cast<Scalar*>(A.data());
   std::int64_t const m = direct ? rows : cols, n = direct ? cols : rows;
   std::int64_t const stride = direct ? col_stride : row_stride, least = m > 1 ? m : 1;
   std::int64_t const ld = n > 1 && stride > least ? stride : least;
-  return {{data, m, n, ld, precision_of<Scalar>, nullptr}, !direct};
+  return ColumnMajor<typename ExecutionSpace::memory_space, Data>{
+      {A.data(), m, n, ld, precision_of<Scalar>, nullptr}, !direct};
 }
 
 }  // namespace detail

@@ -119,7 +119,7 @@ template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
                                                Panel<memory_space> const& B) {
   if (L.inverse.data == nullptr) {
-    Matrix const A = in_precision(B.working.precision, L.stored, left_operand, tree.scaling());
+    ConstMatrix const A = in_precision(B.working.precision, L.stored, left_operand, tree.scaling());
     blas_.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, B.working);
     if (B.solution.data != B.working.data) blas_.convert(Op::NoTrans, B.working, B.solution);
     return;
@@ -128,9 +128,9 @@ void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
   Matrix right = place(left_operand, B.working.rows, B.working.cols, precision);
   right.scale = is_arithmetic(precision) ? nullptr : B.operand_scale;
   blas_.convert(Op::NoTrans, B.working, right);
-  Matrix const inverse = precision == L.low_inverse.precision && L.low_inverse.data != nullptr
-                             ? L.low_inverse
-                             : in_precision(precision, L.inverse, right_operand);
+  ConstMatrix const inverse = precision == L.low_inverse.precision && L.low_inverse.data != nullptr
+                                  ? L.low_inverse
+                                  : in_precision(precision, L.inverse, right_operand);
   blas_.gemm(Op::NoTrans, Op::NoTrans, 1, right, inverse, 0, B.solution);  // X = B L^-T
 }
 
@@ -170,7 +170,7 @@ void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Trsm c
   trsm(tree, downwards ? tree.left(L) : tree.right(L), kind, X, copies);
   Precision const product =
       products == Products::Layered ? coarser(B.precision, L.stored.precision) : B.precision;
-  Matrix Xp = storage(product) == X.precision ? X.in_format(product) : X;
+  ConstMatrix Xp = storage(product) == X.precision ? X.in_format(product) : X;
   for (Copy& copy : copies) {
     if (copy.precision() != product) continue;
     std::int64_t const begin = downwards ? L.begin : L.begin + n1, size = downwards ? n1 : n2;
@@ -178,11 +178,11 @@ void TreeRecursion<ExecutionSpace>::trsm(Tree const& tree, Node const& L, Trsm c
     Xp = copy(begin, size);
   }
   for (auto const& [begin, stored] : tree.strips(L)) {
-    Matrix const L21 = products == Products::Layered
-                           ? in_precision(product, stored, right_operand, tree.scaling())
-                           : stored;
+    ConstMatrix const L21 = products == Products::Layered
+                                ? in_precision(product, stored, right_operand, tree.scaling())
+                                : stored;
     // The strip is a part of the product's sum, or of its result.
-    auto const part = [&](Matrix const& A) {
+    auto const part = [&](auto const& A) {
       return left ? A.block(begin, 0, stored.cols, A.cols) : A.block(0, begin, A.rows, stored.cols);
     };
     if (left)
@@ -202,7 +202,7 @@ void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, T
   bool const by_inverse =
       L.inverse.data != nullptr && L.inverse.precision == B.precision && diag == Diag::NonUnit;
   if (!by_inverse) {
-    Matrix const A = in_precision(B.precision, L.stored, left_operand, tree.scaling());
+    ConstMatrix const A = in_precision(B.precision, L.stored, left_operand, tree.scaling());
     return blas_.trsm(side, Uplo::Lower, op, diag, 1, A, B);
   }
   Matrix const right = place(left_operand, B.rows, B.cols, B.precision);
@@ -218,7 +218,7 @@ void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, T
 // suits matrix units better than a SYRK.
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double alpha,
-                                         Matrix const& A, Node const* skip) {
+                                         ConstMatrix const& A, Node const* skip) {
   std::vector<Product<memory_space>> products;
   collect(tree, C, A, skip, products);
   bool const by_syrk = strata::runs_on_host<ExecutionSpace> && is_arithmetic(A.precision);
@@ -233,24 +233,24 @@ void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double
 }
 
 template <class ExecutionSpace>
-void TreeRecursion<ExecutionSpace>::collect(Tree const& tree, Node const& C, Matrix const& A,
+void TreeRecursion<ExecutionSpace>::collect(Tree const& tree, Node const& C, ConstMatrix const& A,
                                             Node const* skip,
                                             std::vector<Product<memory_space>>& products) const {
   if (&C == skip) return;
   if (C.is_leaf()) return products.push_back({A, A, C.working});
-  Matrix const A1 = A.block(0, 0, C.first_size, A.cols),
-               A2 = A.block(C.first_size, 0, C.size - C.first_size, A.cols);
+  ConstMatrix const A1 = A.block(0, 0, C.first_size, A.cols),
+                    A2 = A.block(C.first_size, 0, C.size - C.first_size, A.cols);
   products.push_back({A2, A1, C.working});
   collect(tree, tree.left(C), A1, skip, products);
   collect(tree, tree.right(C), A2, skip, products);
 }
 
 template <class ExecutionSpace>
-void TreeRecursion<ExecutionSpace>::update(Tree const& tree, double alpha, Matrix const& A,
-                                           Matrix const& B, Matrix const& C) {
+void TreeRecursion<ExecutionSpace>::update(Tree const& tree, double alpha, ConstMatrix const& A,
+                                           ConstMatrix const& B, Matrix const& C) {
   Precision const product = coarser(A.precision, B.precision);
-  Matrix const Ap = in_precision(product, A, left_operand, tree.scaling());
-  Matrix const Bp = in_precision(product, B, right_operand, tree.scaling());
+  ConstMatrix const Ap = in_precision(product, A, left_operand, tree.scaling());
+  ConstMatrix const Bp = in_precision(product, B, right_operand, tree.scaling());
   blas_.gemm(Op::NoTrans, Op::Trans, alpha, Ap, Bp, 1, C);
 }
 
@@ -265,8 +265,8 @@ auto TreeRecursion<ExecutionSpace>::place(Slot slot, std::int64_t rows, std::int
 
 // A itself if it is stored so, else its copy in the scratch: quantised or rounded, or widened.
 template <class ExecutionSpace>
-auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, Matrix const& A, Slot slot,
-                                                 BlockScaling scaling) -> Matrix {
+auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, ConstMatrix const& A,
+                                                 Slot slot, BlockScaling scaling) -> ConstMatrix {
   if (storage(A.precision) == storage(precision)) return A.in_format(precision);
   Matrix copy = place(slot, A.rows, A.cols, precision);
   if (is_arithmetic(precision)) {

@@ -43,6 +43,7 @@ class TreeRecursion {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
   using Matrix = MatrixRef<memory_space>;
+  using ConstMatrix = ConstMatrixRef<memory_space>;
   using Tree = BlockTree<LayerList, ExecutionSpace>;
   using Node = typename Tree::Node;
   using InfoView = typename LeafBlas<ExecutionSpace>::InfoView;
@@ -74,11 +75,12 @@ class TreeRecursion {
 
   /// Algorithm 3: working C += alpha A A^T, A: rows of C x k, in the precision it has; without the
   /// diagonal block `skip`.
-  void syrk(Tree const& tree, Node const& C, double alpha, Matrix const& A,
+  void syrk(Tree const& tree, Node const& C, double alpha, ConstMatrix const& A,
             Node const* skip = nullptr);
 
   /// C += alpha A B^T in the precision of the coarser one.
-  void update(Tree const& tree, double alpha, Matrix const& A, Matrix const& B, Matrix const& C);
+  void update(Tree const& tree, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+              Matrix const& C);
 
   LeafBlas<ExecutionSpace>& blas() const { return blas_; }
 
@@ -93,7 +95,7 @@ class TreeRecursion {
     Products products;
   };
 
-  void collect(Tree const& tree, Node const& C, Matrix const& A, Node const* skip,
+  void collect(Tree const& tree, Node const& C, ConstMatrix const& A, Node const* skip,
                std::vector<Product<memory_space>>& products) const;
   void factor_leaf(Tree const& tree, Node const& A, InfoView const& info);
   void solve_leaf(Tree const& tree, Node const& L, Panel<memory_space> const& B);
@@ -101,8 +103,8 @@ class TreeRecursion {
             std::vector<Copy>& copies);
   void trsm_leaf(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B);
   Matrix place(Slot slot, std::int64_t rows, std::int64_t cols, Precision precision);
-  Matrix in_precision(Precision precision, Matrix const& A, Slot slot,
-                      BlockScaling scaling = BlockScaling::TwoWay);
+  ConstMatrix in_precision(Precision precision, ConstMatrix const& A, Slot slot,
+                           BlockScaling scaling = BlockScaling::TwoWay);
 
   LeafBlas<ExecutionSpace>& blas_;
   int first_slot_;

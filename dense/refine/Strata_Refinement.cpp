@@ -19,31 +19,6 @@
 
 namespace strata::dense {
 
-std::string_view name_of(Refine refine) {
-  switch (refine) {
-    case Refine::None:
-      return "none";
-    case Refine::Classical:
-      return "classical";
-    case Refine::Cg:
-      return "cg";
-    case Refine::Gmres:
-      return "gmres";
-    case Refine::Automatic:
-      break;
-  }
-  return "auto";
-}
-
-Refine refine_from_name(std::string_view name) {
-  std::string valid;
-  for (Refine const refine : all_refinements) {
-    if (name == name_of(refine)) return refine;
-    valid.append(valid.empty() ? "" : ", ").append(name_of(refine));
-  }
-  throw ValueError(strata::detail::message("no refinement '", name, "'; there are ", valid));
-}
-
 namespace {
 
 using detail::Column, detail::Correction, detail::worst;

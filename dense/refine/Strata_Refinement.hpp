@@ -3,12 +3,13 @@
 #ifndef STRATA_REFINEMENT_HPP
 #define STRATA_REFINEMENT_HPP
 
+#include <core/Strata_EnumNames.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string_view>
 #include <vector>
 
 namespace strata::dense {
@@ -22,16 +23,14 @@ enum class Refine {
   Automatic,  ///< classical while a step gains a factor of 8, then CG, then GMRES; per column
 };
 
-inline constexpr Refine all_refinements[] = {Refine::None, Refine::Classical, Refine::Cg,
-                                             Refine::Gmres, Refine::Automatic};
-
-/// The name as users write it: "none", "classical", "cg", "gmres", "auto".
-std::string_view name_of(Refine refine);
-
-/// The method called `name`.
-///
-/// Throws   ValueError that lists the valid names.
-Refine refine_from_name(std::string_view name);
+constexpr auto names_of(Refine) {
+  return enum_names<Refine>("refinement", {{Refine::None, "none"},
+                                           {Refine::Classical, "classical"},
+                                           {Refine::Cg, "cg"},
+                                           {Refine::Gmres, "gmres"},
+                                           {Refine::Automatic, "auto"}});
+}
+using strata::name_of;
 
 /// What to stop at, and the sizes of the inner solvers.
 struct RefinementOptions {

@@ -4,6 +4,7 @@
 #define STRATA_EXECUTOR_HPP
 
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_Schedule.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_DeviceMemory.hpp>
 #include <ooc/detail/Strata_Machine.hpp>

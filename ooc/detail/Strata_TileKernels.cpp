@@ -13,7 +13,7 @@ namespace {
 
 // columns(j) = measure of column j of A; the part below the diagonal counts twice if symmetric
 template <class T, class Exec, class Columns>
-void measure_columns(Exec const& exec, MatrixRef<typename Exec::memory_space> const& A,
+void measure_columns(Exec const& exec, ConstMatrixRef<typename Exec::memory_space> const& A,
                      bool symmetric, Columns const& columns) {
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   T const* const a = A.template as<T>();
@@ -79,8 +79,8 @@ void sum_columns(Exec const& exec, std::int64_t cols, Columns const& columns,
 
 // rows(i, slab) = sum of magnitudes of row i in a slab of columns; of the lower triangle if diagonal
 template <class Exec, class Rows>
-void sum_slabs(Exec const& exec, MatrixRef<typename Exec::memory_space> const& A, bool diagonal,
-               std::int64_t slabs, Rows const& sums) {
+void sum_slabs(Exec const& exec, ConstMatrixRef<typename Exec::memory_space> const& A,
+               bool diagonal, std::int64_t slabs, Rows const& sums) {
   double const* const a = A.template as<double>();
   std::int64_t const ld = A.ld, rows = A.rows, width = (A.cols + slabs - 1) / slabs, cols = A.cols;
   Kokkos::parallel_for(
@@ -126,7 +126,7 @@ TileMeter<Exec>::TileMeter(Exec const& exec, std::int64_t columns)
       columns_(allocate<decltype(columns_)>(exec, "strata::ooc::measure", columns)) {}
 
 template <class Exec>
-void TileMeter<Exec>::operator()(Matrix const& A, bool symmetric, TileMeasure* measure) const {
+void TileMeter<Exec>::operator()(ConstMatrix const& A, bool symmetric, TileMeasure* measure) const {
   with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
     measure_columns<T>(exec_, A, symmetric, columns_);
   });
@@ -171,7 +171,7 @@ void scale_tile(Exec const& exec, Kokkos::View<double const*, typename Exec::mem
 
 template <class Exec>
 void TileMeter<Exec>::add_absolute_sums(
-    std::int64_t row, std::int64_t col, Matrix const& A,
+    std::int64_t row, std::int64_t col, ConstMatrix const& A,
     Kokkos::View<double*, typename Exec::memory_space> const& sums) {
   bool const diagonal = row == col;
   sum_slabs(exec_, A, diagonal, slabs, rows_);
@@ -194,7 +194,7 @@ double largest(Exec const& exec, Kokkos::View<double*, typename Exec::memory_spa
 
 template <class Exec>
 void read_diagonal(Exec const& exec, std::int64_t row,
-                   MatrixRef<typename Exec::memory_space> const& A,
+                   ConstMatrixRef<typename Exec::memory_space> const& A,
                    Kokkos::View<double*, typename Exec::memory_space> const& diagonal) {
   double const* const a = A.template as<double>();
   std::int64_t const ld = A.ld;
@@ -213,7 +213,7 @@ void read_diagonal(Exec const& exec, std::int64_t row,
       std::int64_t, MatrixRef<Exec::memory_space> const&);                                      \
   template double largest<Exec>(Exec const&, Kokkos::View<double*, Exec::memory_space> const&); \
   template void read_diagonal<Exec>(Exec const&, std::int64_t,                                  \
-                                    MatrixRef<Exec::memory_space> const&,                       \
+                                    ConstMatrixRef<Exec::memory_space> const&,                  \
                                     Kokkos::View<double*, Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -44,17 +44,17 @@ KOKKOS_INLINE_FUNCTION std::uint64_t digest_of(double x, std::int64_t i, std::in
 template <class ExecutionSpace>
 class TileMeter {
  public:
-  using Matrix = MatrixRef<typename ExecutionSpace::memory_space>;
+  using ConstMatrix = ConstMatrixRef<typename ExecutionSpace::memory_space>;
 
   /// For tiles of at most so many columns.
   TileMeter(ExecutionSpace const& exec, std::int64_t columns);
 
   /// *measure = of A, or of the symmetric matrix whose lower triangle A holds.
-  void operator()(Matrix const& A, bool symmetric, TileMeasure* measure) const;
+  void operator()(ConstMatrix const& A, bool symmetric, TileMeasure* measure) const;
 
   /// Of the tile that was measured last, fp64: sums(row + i) += its row sums of magnitudes, and, of
   /// what is below the diagonal, sums(col + j) += its column sums.
-  void add_absolute_sums(std::int64_t row, std::int64_t col, Matrix const& A,
+  void add_absolute_sums(std::int64_t row, std::int64_t col, ConstMatrix const& A,
                          Kokkos::View<double*, typename ExecutionSpace::memory_space> const& sums);
 
  private:
@@ -103,7 +103,7 @@ inline double balance(double a) {
 /// diagonal(row + i) = A(i, i).
 template <class ExecutionSpace>
 void read_diagonal(ExecutionSpace const& exec, std::int64_t row,
-                   MatrixRef<typename ExecutionSpace::memory_space> const& A,
+                   ConstMatrixRef<typename ExecutionSpace::memory_space> const& A,
                    Kokkos::View<double*, typename ExecutionSpace::memory_space> const& diagonal);
 
 }  // namespace strata::ooc::detail

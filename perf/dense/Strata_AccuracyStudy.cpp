@@ -44,7 +44,7 @@ std::vector<Case> cases() {
         char text[16];
         std::snprintf(text, sizeof text, " %.0e", condition);
         GeneratorOptions const options{.condition = condition, .diagonal_spread = spread};
-        all.push_back({std::string(name(kind)) + text + scaled,
+        all.push_back({std::string(name_of(kind)) + text + scaled,
                        [=](std::int64_t n) { return generate(kind, n, options); }});
       }
     }

@@ -173,9 +173,9 @@ int main(int argc, char** argv) {
     request.variants.clear();
     for (auto const& name : variants) {
       if (name == "all")
-        request.variants.assign(std::begin(ooc::all_variants), std::end(ooc::all_variants));
+        request.variants.assign(enum_values<ooc::Variant>.begin(), enum_values<ooc::Variant>.end());
       else
-        request.variants.push_back(ooc::variant_from_name(name));
+        request.variants.push_back(from_name<ooc::Variant>(name));
     }
     bool const one = request.n.size() * request.tile.size() * request.range.size() *
                          request.accuracy.size() * request.column_block.size() *

@@ -8,6 +8,7 @@
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
 #include <algorithm>
@@ -71,7 +72,7 @@ void Runner::fill(Case const& one) {
   options.nodes = ooc::numa_nodes(devices_of(one));
   options.rule.precisions.clear();
   for (std::string const& name : request_.precisions)
-    options.rule.precisions.push_back(precision_from_name(name));
+    options.rule.precisions.push_back(from_name<Precision>(name));
   auto const tiles =
       geostat::matern_tiles(exec, geostat::MaternCovariance{1, one.range, 0.5, request_.nugget},
                             geostat::synthetic_locations(one.n));

@@ -5,24 +5,11 @@
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/comm/vendor/Strata_DeviceAwareMpi.hpp>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 
 namespace strata::sparse {
-
-std::string_view name_of(Transport transport) {
-  switch (transport) {
-    case Transport::Automatic:
-      return "automatic";
-    case Transport::Direct:
-      return "direct";
-    case Transport::Staged:
-      return "staged";
-    case Transport::Enqueued:
-      break;
-  }
-  return "enqueued";
-}
 
 template <class Exec>
 Link<Exec> make_link(Exec const& exec, Communicator const& comm, Transport asked) {

@@ -3,12 +3,13 @@
 #ifndef STRATA_SPARSE_TRANSPORT_HPP
 #define STRATA_SPARSE_TRANSPORT_HPP
 
-#include <sparse/comm/Strata_Communicator.hpp>
+#include <core/Strata_EnumNames.hpp>
 
 #include <memory>
-#include <string_view>
 
 namespace strata::sparse {
+
+class Communicator;
 
 /// How values travel between ranks.
 enum class Transport {
@@ -17,7 +18,13 @@ enum class Transport {
   Staged,     ///< MPI does so with pinned host memory, which kernels fill and read
   Enqueued,   ///< kernels of NCCL or RCCL send and receive; the host waits for nothing
 };
-std::string_view name_of(Transport transport);
+constexpr auto names_of(Transport) {
+  return enum_names<Transport>("transport", {{Transport::Automatic, "automatic"},
+                                             {Transport::Direct, "direct"},
+                                             {Transport::Staged, "staged"},
+                                             {Transport::Enqueued, "enqueued"}});
+}
+using strata::name_of;
 
 namespace vendor {
 template <class Exec>

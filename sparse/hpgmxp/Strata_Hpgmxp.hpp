@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_HPGMXP_HPP
 #define STRATA_SPARSE_HPGMXP_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
@@ -23,6 +24,14 @@ enum class RunType {
   StandaloneRef,    ///< the fp64 phase alone
   Validation,       ///< the validation alone
 };
+constexpr auto names_of(RunType) {
+  return enum_names<RunType>("run type", {{RunType::Benchmark, "benchmark"},
+                                          {RunType::BenchmarkNoRef, "benchmark_no_ref"},
+                                          {RunType::StandaloneMixed, "standalone_mxp"},
+                                          {RunType::StandaloneRef, "standalone_ref"},
+                                          {RunType::Validation, "validation"}});
+}
+using strata::name_of;
 enum class ValidationType {
   Standard,   ///< on the first `validation_ranks` ranks
   FullScale,  ///< on all; where fp64 stops at its limit, what it reached is the tolerance

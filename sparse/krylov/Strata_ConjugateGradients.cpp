@@ -4,12 +4,15 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <sparse/krylov/detail/Strata_OuterIteration.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <span>
 
 namespace strata::sparse {
@@ -75,18 +78,37 @@ double advance(Exec const& exec, Communicator const& comm, double unit, double a
 
 }  // namespace
 
-/// What one iteration leaves to the next.
 template <class Exec, class Scalar>
-struct ConjugateGradients<Exec, Scalar>::State {
-  double unit = 1;       // of r and p
-  double norm = 0;       // ||r||
-  double curvature = 0;  // p' A p of the last iteration; 0: none
+struct ConjugateGradients<Exec, Scalar>::Impl {
+  /// What one iteration leaves to the next.
+  struct State {
+    double unit = 1;       // of r and p
+    double norm = 0;       // ||r||
+    double curvature = 0;  // p' A p of the last iteration; 0: none
+  };
+
+  Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
+       Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
+
+  // From one true residual to the next; why it ended before its time, if it did.
+  std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
+                                    Vector<double, MemorySpace> const& x);
+  // One iteration; why it went wrong, if it did.
+  std::optional<KrylovStatus> step(Exec const& exec, Vector<double, MemorySpace> const& x,
+                                   State& state);
+
+  DistributedMatrix<Exec> A_;
+  Preconditioner<Exec, Scalar> preconditioner_;
+  KrylovOptions options_;
+  typename detail::OuterIteration<Exec>::Work outer_;
+  Vector<double, MemorySpace> p_, q_, kept_;  // kept_: of a run
+  Vector<Scalar, MemorySpace> s_, z_;
 };
 
 template <class Exec, class Scalar>
-ConjugateGradients<Exec, Scalar>::ConjugateGradients(
-    Exec const& exec, DistributedMatrix<Exec> const& A,
-    Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options)
+ConjugateGradients<Exec, Scalar>::Impl::Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                             Preconditioner<Exec, Scalar> const& preconditioner,
+                                             KrylovOptions const& options)
     : A_(A), preconditioner_(preconditioner), options_(detail::checked(options, "CG")) {
   A.comm().agree([&] {
     outer_.r = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::r");
@@ -100,13 +122,26 @@ ConjugateGradients<Exec, Scalar>::ConjugateGradients(
 }
 
 template <class Exec, class Scalar>
+ConjugateGradients<Exec, Scalar>::ConjugateGradients(
+    Exec const& exec, DistributedMatrix<Exec> const& A,
+    Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options)
+    : impl_(std::make_unique<Impl>(exec, A, preconditioner, options)) {}
+template <class Exec, class Scalar>
+ConjugateGradients<Exec, Scalar>::~ConjugateGradients() = default;
+template <class Exec, class Scalar>
+ConjugateGradients<Exec, Scalar>::ConjugateGradients(ConjugateGradients&&) noexcept = default;
+template <class Exec, class Scalar>
+ConjugateGradients<Exec, Scalar>& ConjugateGradients<Exec, Scalar>::operator=(
+    ConjugateGradients&&) noexcept = default;
+
+template <class Exec, class Scalar>
 std::int64_t ConjugateGradients<Exec, Scalar>::bytes() const {
-  return static_cast<std::int64_t>(5 * p_.extent(0) * sizeof(double) +
-                                   2 * z_.extent(0) * sizeof(Scalar));
+  return static_cast<std::int64_t>(5 * impl_->p_.extent(0) * sizeof(double) +
+                                   2 * impl_->z_.extent(0) * sizeof(Scalar));
 }
 
 template <class Exec, class Scalar>
-std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::step(
+std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::step(
     Exec const& exec, Vector<double, MemorySpace> const& x, State& state) {
   auto const& comm = A_.comm();
   std::int64_t const rows = A_.rows();
@@ -130,7 +165,7 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::step(
 }
 
 template <class Exec, class Scalar>
-std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::cycle(
+std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
     Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
   constexpr double much_less = 0.1;
   auto& report = outer.report;
@@ -169,8 +204,8 @@ KrylovReport ConjugateGradients<Exec, Scalar>::solve(Exec const& exec,
                                                      Vector<double, MemorySpace> const& x) {
   Kokkos::Profiling::ScopedRegion const region("strata::sparse::ConjugateGradients::solve");
   constexpr double halved = 0.5;
-  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_);
-  return outer.run(halved, [&](detail::OuterIteration<Exec>& at) { return cycle(exec, at, x); });
+  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_);
+  return outer.run(halved, [&](auto& at) { return impl_->cycle(exec, at, x); });
 }
 
 #define STRATA_INSTANTIATE_CG(Space)              \

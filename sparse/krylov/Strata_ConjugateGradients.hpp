@@ -5,12 +5,14 @@
 
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
-#include <sparse/krylov/detail/Strata_OuterIteration.hpp>
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
 #include <cstdint>
+#include <memory>
 
 namespace strata::sparse {
+
+template <class Exec>
+class DistributedMatrix;
 
 /// Preconditioned conjugate gradients for a symmetric positive definite matrix: vectors and sums are fp64,
 /// the preconditioner works in Scalar on residuals scaled to length 1.
@@ -33,6 +35,9 @@ class ConjugateGradients {
   ConjugateGradients(Exec const& exec, DistributedMatrix<Exec> const& A,
                      Preconditioner<Exec, Scalar> const& preconditioner,
                      KrylovOptions const& options = {});
+  ~ConjugateGradients();
+  ConjugateGradients(ConjugateGradients&&) noexcept;
+  ConjugateGradients& operator=(ConjugateGradients&&) noexcept;
 
   /// Bytes of the work vectors.
   std::int64_t bytes() const;
@@ -45,20 +50,8 @@ class ConjugateGradients {
                      Vector<double, MemorySpace> const& x);
 
  private:
-  struct State;
-  // From one true residual to the next; why it ended before its time, if it did.
-  std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
-                                    Vector<double, MemorySpace> const& x);
-  // One iteration; why it went wrong, if it did.
-  std::optional<KrylovStatus> step(Exec const& exec, Vector<double, MemorySpace> const& x,
-                                   State& state);
-
-  DistributedMatrix<Exec> A_;
-  Preconditioner<Exec, Scalar> preconditioner_;
-  KrylovOptions options_;
-  typename detail::OuterIteration<Exec>::Work outer_;
-  Vector<double, MemorySpace> p_, q_, kept_;  // kept_: of a run
-  Vector<Scalar, MemorySpace> s_, z_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace strata::sparse

@@ -3,6 +3,8 @@
 #ifndef STRATA_SPARSE_KRYLOV_REPORT_HPP
 #define STRATA_SPARSE_KRYLOV_REPORT_HPP
 
+#include <core/Strata_EnumNames.hpp>
+
 #include <cstdint>
 #include <functional>
 
@@ -43,6 +45,16 @@ enum class KrylovStatus {
   Stalled,              ///< the residual no longer falls as `stall_factor` asks
   NotPositiveDefinite,  ///< CG found p' A p <= 0 or r' M^-1 r <= 0
 };
+constexpr auto names_of(KrylovStatus) {
+  return enum_names<KrylovStatus>("status",
+                                  {{KrylovStatus::Converged, "converged"},
+                                   {KrylovStatus::RoundingLimit, "rounding_limit"},
+                                   {KrylovStatus::IterationLimit, "iteration_limit"},
+                                   {KrylovStatus::Breakdown, "breakdown"},
+                                   {KrylovStatus::Stalled, "stalled"},
+                                   {KrylovStatus::NotPositiveDefinite, "not_positive_definite"}});
+}
+using strata::name_of;
 
 struct KrylovReport {
   KrylovStatus status = KrylovStatus::IterationLimit;

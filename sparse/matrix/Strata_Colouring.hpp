@@ -4,18 +4,12 @@
 #define STRATA_SPARSE_COLOURING_HPP
 
 #include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/matrix/Strata_MatrixOptions.hpp>
 
 #include <cstdint>
 #include <vector>
 
 namespace strata::sparse {
-
-/// Which rows may be swept at once.
-enum class ColouringMethod {
-  JonesPlassmannLuby,  ///< smallest free colour, rows in random order: few rounds
-  Greedy,  ///< smallest free colour in row order: the eight parities of a 27-point stencil
-  Levels,  ///< the wavefronts of the row order: a sweep is the sequential one's, to the bit
-};
 
 /// The colour of each row, 0 to count - 1; rows that share an entry differ.
 template <class MemorySpace>

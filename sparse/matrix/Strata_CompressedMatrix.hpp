@@ -4,19 +4,13 @@
 #define STRATA_SPARSE_COMPRESSED_MATRIX_HPP
 
 #include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/matrix/Strata_MatrixOptions.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
 
 namespace strata::sparse {
-
-/// How the columns of a slice of rows are stored, from the fewest bytes to the most.
-enum class Columns : std::uint8_t {
-  Shared,  ///< as distances from the diagonal that all rows of the slice share
-  Narrow,  ///< 16 bits for each entry, counted from the slice's first column
-  Wide,    ///< 32 bits for each entry
-};
 
 /// 32 rows of a CompressedMatrix.
 struct CompressedSlice {

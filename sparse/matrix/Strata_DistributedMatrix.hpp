@@ -8,29 +8,17 @@
 #include <sparse/matrix/Strata_CompressedAssembly.hpp>
 #include <sparse/matrix/Strata_GaussSeidel.hpp>
 #include <sparse/matrix/Strata_Halo.hpp>
+#include <sparse/matrix/Strata_MatrixOptions.hpp>
 #include <sparse/matrix/Strata_SweepOrder.hpp>
 #include <sparse/matrix/detail/Strata_LocalRows.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <variant>
 #include <vector>
 
 namespace strata::sparse {
-
-struct MatrixOptions {
-  ColouringMethod colouring = ColouringMethod::JonesPlassmannLuby;
-  std::uint64_t seed = 0;
-  std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
-  /// How many colours' rows may be swept while the halo is under way; none: all on hosts, where a launch costs
-  /// nothing, on devices as many of large matrices as take longer than the halo does: two, or one where a
-  /// device enqueues the messages. 0 keeps a hierarchy's restrictions from starting before the halo is there, too.
-  std::optional<int> free_colours;
-  Columns columns = Columns::Shared;  ///< the most compact form of columns that is tried
-  Transport transport = Transport::Automatic;
-};
 
 /// A square matrix whose rows are spread over the ranks, in the order of its Gauss-Seidel sweep.
 ///

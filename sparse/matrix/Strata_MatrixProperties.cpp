@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/problems/Strata_Random.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 

@@ -3,11 +3,14 @@
 #ifndef STRATA_SPARSE_MATRIX_PROPERTIES_HPP
 #define STRATA_SPARSE_MATRIX_PROPERTIES_HPP
 
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/matrix/Strata_EllMatrix.hpp>
 
 #include <cstdint>
 
 namespace strata::sparse {
+
+template <class Exec>
+class DistributedMatrix;
 
 /// The diagonal in the matrix' order, with room for the halo; 0 where a row has no entry there.
 ///

@@ -16,11 +16,6 @@ namespace {
 
 using Point = std::array<std::int64_t, 3>;
 
-constexpr std::pair<ModelProblem, std::string_view> names[] = {
-    {ModelProblem::Poisson7, "poisson7"},       {ModelProblem::Poisson27, "poisson27"},
-    {ModelProblem::Anisotropic, "anisotropic"}, {ModelProblem::Convection, "convection"},
-    {ModelProblem::Elasticity, "elasticity"},   {ModelProblem::Graph, "graph"}};
-
 Point point_of(ModelSize const& size, std::int64_t i) {
   return {i % size.nx, i / size.nx % size.ny, i / (size.nx * size.ny)};
 }
@@ -165,21 +160,6 @@ void add_graph(std::int64_t n, std::int64_t i, std::uint64_t seed, HostRows& row
 }
 
 }  // namespace
-
-std::string_view name_of(ModelProblem problem) {
-  for (auto const& [value, name] : names)
-    if (value == problem) return name;
-  return names[0].second;
-}
-
-ModelProblem model_from_name(std::string_view name) {
-  std::string list;
-  for (auto const& [value, text] : names) {
-    if (text == name) return value;
-    list += (list.empty() ? "" : ", ") + std::string(text);
-  }
-  throw ValueError(strata::detail::message("no model problem is called '", name, "', only ", list));
-}
 
 int unknowns_per_point(ModelProblem problem) { return problem == ModelProblem::Elasticity ? 3 : 1; }
 

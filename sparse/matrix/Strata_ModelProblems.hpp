@@ -3,10 +3,10 @@
 #ifndef STRATA_SPARSE_MODEL_PROBLEMS_HPP
 #define STRATA_SPARSE_MODEL_PROBLEMS_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 
 #include <cstdint>
-#include <string_view>
 
 namespace strata::sparse {
 
@@ -24,11 +24,15 @@ struct ModelSize {
   std::int64_t nx = 1, ny = 1, nz = 1;
 };
 
-/// "poisson7", "poisson27", "anisotropic", "convection", "elasticity", "graph", and the reverse.
-///
-/// Throws   ValueError with the list.
-std::string_view name_of(ModelProblem problem);
-ModelProblem model_from_name(std::string_view name);
+constexpr auto names_of(ModelProblem) {
+  return enum_names<ModelProblem>("model problem", {{ModelProblem::Poisson7, "poisson7"},
+                                                    {ModelProblem::Poisson27, "poisson27"},
+                                                    {ModelProblem::Anisotropic, "anisotropic"},
+                                                    {ModelProblem::Convection, "convection"},
+                                                    {ModelProblem::Elasticity, "elasticity"},
+                                                    {ModelProblem::Graph, "graph"}});
+}
+using strata::name_of;
 
 /// Unknowns of a point, one after the other: 3 for Elasticity, else 1.
 int unknowns_per_point(ModelProblem problem);

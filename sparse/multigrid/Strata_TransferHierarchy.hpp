@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_TRANSFER_HIERARCHY_HPP
 #define STRATA_SPARSE_TRANSFER_HIERARCHY_HPP
 
+#include <sparse/multigrid/Strata_AmgOptions.hpp>
 #include <sparse/multigrid/Strata_Transfer.hpp>
 
 #include <cstdint>
@@ -40,17 +41,6 @@ template <class Exec>
 TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
   return {{{A, {}, {}}}, CoarseSolve::Sweep};
 }
-
-struct AmgOptions {
-  /// i and j are coupled on the finest level if |a_ij| > strength sqrt(m_i m_j), m_i the largest of row i off
-  /// the diagonal; half as much on each coarser one.
-  double strength = 0.25;
-  int max_levels = 20;
-  std::int64_t coarse_rows = 300;  ///< solved directly from here on
-  int block_size =
-      1;  ///< unknowns of a node, one after the other, each aggregated by itself; divides n
-  MatrixOptions matrix;  ///< of the coarse levels
-};
 
 /// Smoothed aggregation for any square matrix: aggregates lie within a rank, P = (I - w D^-1 A_F) T with A_F
 /// the matrix without weak entries, which are added to its diagonal, D its rows' absolute sums and w = 4/3;

@@ -9,18 +9,6 @@
 
 namespace strata::sparse {
 
-std::string_view name_of(TraceRow row) {
-  switch (row) {
-    case TraceRow::Work:
-      return "work";
-    case TraceRow::Halo:
-      return "halo";
-    case TraceRow::Messages:
-      break;
-  }
-  return "messages";
-}
-
 namespace {
 
 using Clock = Trace::Clock;

@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_WORK_TRACE_HPP
 #define STRATA_SPARSE_WORK_TRACE_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_StampClock.hpp>
@@ -23,7 +24,12 @@ enum class TraceRow {
   Messages,  ///< messages under way, and the host waiting for them
 };
 inline constexpr int trace_rows = 3;
-std::string_view name_of(TraceRow row);
+constexpr auto names_of(TraceRow) {
+  return enum_names<TraceRow>(
+      "row",
+      {{TraceRow::Work, "work"}, {TraceRow::Halo, "halo"}, {TraceRow::Messages, "messages"}});
+}
+using strata::name_of;
 
 struct TraceSpan {
   int rank;

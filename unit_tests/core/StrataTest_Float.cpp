@@ -197,12 +197,12 @@ TYPED_TEST(FloatOnDevice, ConvertsAsOnTheHost) {
 
 TEST(Precision, NamesAreReadBack) {
   for (Precision const precision : all_precisions)
-    EXPECT_EQ(precision_from_name(traits(precision).name), precision);
+    EXPECT_EQ(from_name<Precision>(traits(precision).name), precision);
 }
 
 TEST(Precision, UnknownNameListsTheValidOnes) {
   try {
-    (void)precision_from_name("half");
+    (void)from_name<Precision>("half");
     FAIL();
   } catch (ValueError const& error) {
     EXPECT_STREQ(

@@ -256,7 +256,7 @@ double backward_error(System const& system, Vectors& vectors, bool equilibrated)
 RefinementOptions any_refinement(FuzzCase& one) {
   RefinementOptions options;
   FuzzRandom& random = one.random;
-  options.refine = random.coin() ? Refine::Automatic : random.one_of(all_refinements);
+  options.refine = random.coin() ? Refine::Automatic : random.one_of(enum_values<Refine>);
   if (random.once_in(6)) options.tolerance = std::pow(10.0, -random.number(1, 14));
   if (random.once_in(10)) options.max_iterations = static_cast<int>(random.integer(1, 5));
   one.describe(name_of(options.refine), " tolerance ", options.tolerance, " iterations ",

@@ -297,10 +297,10 @@ TEST(FitOptions, DefaultsHoldTheStart) {
 }
 
 TEST(FitOptions, SearchesHaveNames) {
-  for (auto const search : {Search::Bobyqa, Search::NelderMead})
-    EXPECT_EQ(search_from_name(name_of(search)), search);
-  EXPECT_EQ(message_of<ValueError>([] { (void)search_from_name("newton"); }),
-            "search 'newton' must be bobyqa or nelder-mead");
+  for (Search const search : enum_values<Search>)
+    EXPECT_EQ(from_name<Search>(name_of(search)), search);
+  EXPECT_EQ(message_of<ValueError>([] { (void)from_name<Search>("newton"); }),
+            "no search 'newton'; there are bobyqa, nelder-mead");
 }
 
 // While it lives, the factorisations that begin are counted.

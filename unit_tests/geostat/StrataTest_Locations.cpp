@@ -105,17 +105,17 @@ TEST(Locations, NeighboursInHilbertOrderTouch) {
 
 TEST(Locations, OrderingsHaveNames) {
   Locations const at{{0, 1, 0, 1}, {0, 0, 1, 1}};
-  EXPECT_EQ(order_of(parse_ordering("given"), at), (std::vector<std::int64_t>{0, 1, 2, 3}));
-  EXPECT_EQ(order_of(parse_ordering("morton"), at), (std::vector<std::int64_t>{0, 1, 2, 3}));
-  EXPECT_EQ(order_of(parse_ordering("hilbert"), at), hilbert_order(at.x, at.y));
+  EXPECT_EQ(order_of(from_name<Ordering>("given"), at), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(order_of(from_name<Ordering>("morton"), at), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(order_of(from_name<Ordering>("hilbert"), at), hilbert_order(at.x, at.y));
   EXPECT_NE(hilbert_order(at.x, at.y), morton_order(at.x, at.y));
-  for (auto const ordering : {Ordering::Given, Ordering::Morton, Ordering::Hilbert})
-    EXPECT_EQ(parse_ordering(name_of(ordering)), ordering);
+  for (Ordering const ordering : enum_values<Ordering>)
+    EXPECT_EQ(from_name<Ordering>(name_of(ordering)), ordering);
   try {
-    (void)parse_ordering("Peano");
+    (void)from_name<Ordering>("Peano");
     FAIL();
   } catch (ValueError const& error) {
-    EXPECT_STREQ(error.what(), "ordering 'Peano' must be one of given, morton and hilbert");
+    EXPECT_STREQ(error.what(), "no ordering 'Peano'; there are given, morton, hilbert");
   }
 }
 

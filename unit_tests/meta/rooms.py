@@ -4,7 +4,8 @@
 """Who includes whom, by rooms: the folders of sources, each with its detail/ and vendor/.
 
 Exit status 1 and one line for each offence: an include of another module's detail/ or vendor/, an arrow that
-runs up, a room without a place in the order, a public header that the header of its whole module lacks. --draw FILE draws the rooms and their arrows (needs matplotlib).
+runs up, a room without a place in the order, a public header that the header of its whole module lacks, a solver's header that pulls too many
+others. --draw FILE draws the rooms and their arrows (needs matplotlib).
 """
 import argparse
 import collections
@@ -26,6 +27,10 @@ PROGRAMS = ("apps", "examples", "perf")  # they see public headers
 PRIVATE = ("detail", "vendor")
 # Headers that modules share and users do not need: not in the header of a whole module.
 SHARED = re.compile(r"core/kokkos_ext/(?!Strata_Allocate)|Strata_(SetIdentity|LargestMagnitude|Pack|ByteSink|ByteSource|FileDescriptor|ParseNumber)\.hpp")
+# What a user of a solver compiles: own headers that its header includes, itself or by others, at most.
+# Twelve is the aim; a larger number may only fall.
+PULLS = {"dense/Strata_Cholesky.hpp": 12, "ooc/Strata_Cholesky.hpp": 12, "sparse/Strata_SparseSolver.hpp": 12,
+         "sparse/krylov/Strata_GmresIr.hpp": 36, "sparse/krylov/Strata_ConjugateGradients.hpp": 12}
 FOR_VENDORS = "core/kokkos_ext/Strata_DeviceRuntime.hpp"  # it includes a vendor's header
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([\w/]+/[\w.]+)[>"]', re.M)
 
@@ -62,6 +67,22 @@ def missing(top, module):
     whole = set(INCLUDE.findall((top / umbrella(module)).read_text(encoding="utf-8")))
     headers = (path.relative_to(top).as_posix() for path in sorted((top / module).rglob("*.hpp")))
     return [h for h in headers if not is_private(h) and not SHARED.search(h) and h != umbrella(module) and h not in whole]
+
+
+def pulled(top, header, seen=()):
+    """Strata's headers that a header includes, itself or by others; generated ones are not there to be read."""
+    path = top / header
+    found = INCLUDE.findall(path.read_text(encoding="utf-8")) if path.exists() else []
+    for other in found:
+        if other.split("/")[0] in MODULES and other not in seen:
+            seen = pulled(top, other, (*seen, other))
+    return seen
+
+
+def crowded(top, header, most):
+    """What is wrong with a solver's header, or None."""
+    found = sorted(pulled(top, header))
+    return f"pulls {len(found)} own headers, at most {most}: {' '.join(found)}" if len(found) > most else None
 
 
 def offence(source, header):
@@ -104,6 +125,13 @@ def self_test():
             (top / path).parent.mkdir(parents=True, exist_ok=True)
             (top / path).write_text(text)
         assert missing(top, "core") == ["core/io/Strata_B.hpp"], missing(top, "core")
+        for path, others in (("sparse/Strata_A.hpp", "BC"), ("sparse/Strata_B.hpp", "CD"), ("sparse/Strata_D.hpp", "")):
+            (top / path).parent.mkdir(parents=True, exist_ok=True)
+            (top / path).write_text("".join(f"#include <sparse/Strata_{other}.hpp>\n" for other in others))
+        (top / "sparse/Strata_C.hpp").write_text("#include <sparse/Strata_D.hpp>\n#include <core/Strata_Config.hpp>\n")
+        assert set(pulled(top, "sparse/Strata_A.hpp")) == {f"sparse/Strata_{x}.hpp" for x in "BCD"} | {"core/Strata_Config.hpp"}
+        assert crowded(top, "sparse/Strata_A.hpp", 4) is None
+        assert crowded(top, "sparse/Strata_A.hpp", 3).startswith("pulls 4 own headers, at most 3: core/Strata_Config.hpp sparse")
 
 
 def places(rooms, arrows):
@@ -187,6 +215,11 @@ def main():
         for header in missing(arguments.top, module):
             found += 1
             print(f"{umbrella(module)}: lacks {header}")
+    for header, most in PULLS.items():
+        what = crowded(arguments.top, header, most) if (arguments.top / header).exists() else "is not there"
+        if what:
+            found += 1
+            print(f"{header}: {what}")
     total = len(list(includes(arguments.top, [*modules, *PROGRAMS])))
     print(f"{total} includes, {found} offences")
     return 1 if found or not total else 0

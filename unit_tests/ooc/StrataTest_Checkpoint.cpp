@@ -5,6 +5,7 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_Schedule.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
 

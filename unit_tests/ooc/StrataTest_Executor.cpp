@@ -6,6 +6,7 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_Schedule.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 
 #include <gtest/gtest.h>
@@ -59,7 +60,7 @@ TYPED_TEST(ExecutorOn, RefusesAnAutomaticBudgetTooSmall) {
     auto matrix = field<TypeParam>(96, 16, rule);
     HostMatrix const before = stored_matrix(matrix);
     std::size_t const least = smallest_budget_bytes(96, 16, matrix.map(), 2);
-    for (Variant const variant : all_variants) {
+    for (Variant const variant : enum_values<Variant>) {
       CholeskyOptions options;
       options.variant = variant;
       options.streams = 2;
@@ -82,7 +83,7 @@ TYPED_TEST(ExecutorOn, SharesWhatIsFree) {
   if (!std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>)
     GTEST_SKIP() << "a GPU tells what is free";
   auto const whole = cholesky(devices_of<TypeParam>(1), field<TypeParam>(96, 16));
-  for (Variant const variant : all_variants) {
+  for (Variant const variant : enum_values<Variant>) {
     CholeskyOptions options;
     options.variant = variant;
     options.streams = 2;
@@ -142,9 +143,9 @@ TYPED_TEST(ExecutorOn, RefusesOptionsOutOfRange) {
                                       [] { (void)cholesky(Devices{}, field<TypeParam>(20, 8)); }));
   EXPECT_TRUE(throws_with<ValueError>("devices: 0", [] { (void)make_devices(0); }));
   EXPECT_TRUE(throws_with<ValueError>("no variant 'v5'; there are sync, async, v1",
-                                      [] { (void)variant_from_name("v5"); }));
-  for (Variant const variant : all_variants)
-    EXPECT_EQ(variant_from_name(name_of(variant)), variant);
+                                      [] { (void)from_name<Variant>("v5"); }));
+  for (Variant const variant : enum_values<Variant>)
+    EXPECT_EQ(from_name<Variant>(name_of(variant)), variant);
 }
 
 // A stream that fails at any task ends them all, with its own error.
@@ -215,7 +216,7 @@ TYPED_TEST(ExecutorOn, CountsTheBytesOfEachVariant) {
   std::uint64_t gemms = 0, syrks = 0, trsms = all - 12;
   for (std::uint64_t j = 0; j < 12; ++j) gemms += j * (11 - j), syrks += j;
   std::map<Variant, std::uint64_t> in, out;
-  for (Variant const variant : all_variants) {
+  for (Variant const variant : enum_values<Variant>) {
     CholeskyOptions options;
     options.variant = variant;
     options.streams = 1;

@@ -42,7 +42,7 @@ void gives_the_same_bits(std::int64_t n, std::int64_t nb, double range, Precisio
   for (int count = 1; count <= 4; ++count) {
     for (int streams = 1; streams <= 4; ++streams) {
       std::size_t const least = smallest_budget_bytes(n, nb, matrix.map(), streams);
-      for (Variant const variant : all_variants) {
+      for (Variant const variant : enum_values<Variant>) {
         for (std::size_t const budget : {least, 2 * least, std::size_t(1) << 28}) {
           SCOPED_TRACE(std::string(name_of(variant)) + " on " + std::to_string(count) +
                        " devices, " + std::to_string(streams) + " streams, " +

@@ -6,6 +6,7 @@
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Schedule.hpp>
 #include <ooc/detail/Strata_MapLadder.hpp>
 
 #include <gtest/gtest.h>

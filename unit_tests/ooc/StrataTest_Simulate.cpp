@@ -4,6 +4,7 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ TEST(Simulate, MovesTheBytesOfARunOnOneStream) {
     auto const matrix = field(n, nb, rule);
     std::size_t const least = smallest_budget_bytes(n, nb, matrix.map(), 1);
     for (std::size_t const budget : {least, 3 * least, 10 * least, std::size_t(1) << 30}) {
-      for (Variant const variant : all_variants) {
+      for (Variant const variant : enum_values<Variant>) {
         SCOPED_TRACE(std::string(name_of(variant)) + " " + std::to_string(budget));
         CholeskyOptions options;
         options.variant = variant;
@@ -76,7 +77,7 @@ TEST(Simulate, OrdersTheVariantsWhereCopiesAreDear) {
   options.budget_bytes = 4 * smallest_budget_bytes(n, nb, map, 4);
   options.rates.in_bytes_per_s = options.rates.out_bytes_per_s = 2e10;
   double before = 1e300;
-  for (Variant const variant : all_variants) {
+  for (Variant const variant : enum_values<Variant>) {
     options.variant = variant;
     int const streams = variant == Variant::Sync ? 1 : 4;
     auto const found = simulate(cholesky_schedule(32, 1, streams), n, nb, map, options);

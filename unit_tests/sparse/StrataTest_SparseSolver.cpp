@@ -233,16 +233,16 @@ TYPED_TEST(SparseSolverTest, RefusesWhatDoesNotFitOnAllRanks) {
 }
 
 TEST(SparseSolver, KnowsItsNames) {
-  EXPECT_EQ(solver_from_name("cg"), SolverKind::ConjugateGradients);
+  EXPECT_EQ(from_name<SolverKind>("cg"), SolverKind::ConjugateGradients);
   EXPECT_EQ(name_of(SolverKind::Fgmres), "fgmres");
-  EXPECT_EQ(preconditioner_from_name("gs"), PreconditionerKind::GaussSeidel);
+  EXPECT_EQ(from_name<PreconditionerKind>("gs"), PreconditionerKind::GaussSeidel);
   EXPECT_EQ(name_of(PreconditionerKind::Amg), "amg");
-  EXPECT_EQ(model_from_name("elasticity"), ModelProblem::Elasticity);
-  EXPECT_TRUE(throws_with<ValueError>("'x', only auto, cg, gmres, fgmres",
-                                      [] { (void)solver_from_name("x"); }));
+  EXPECT_EQ(from_name<ModelProblem>("elasticity"), ModelProblem::Elasticity);
+  EXPECT_TRUE(throws_with<ValueError>("no solver 'x'; there are auto, cg, gmres, fgmres",
+                                      [] { (void)from_name<SolverKind>("x"); }));
   EXPECT_TRUE(throws_with<ValueError>("auto, none, jacobi, gs, amg",
-                                      [] { (void)preconditioner_from_name("x"); }));
-  EXPECT_TRUE(throws_with<ValueError>("poisson7", [] { (void)model_from_name("x"); }));
+                                      [] { (void)from_name<PreconditionerKind>("x"); }));
+  EXPECT_TRUE(throws_with<ValueError>("poisson7", [] { (void)from_name<ModelProblem>("x"); }));
 }
 
 TYPED_TEST(SparseSolverTest, WorksOnAPartOfTheRanks) {

@@ -72,12 +72,13 @@ struct ConvertColumns {
 };
 
 /// One team transposes a tile of the target by way of scratch memory.
-template <class Exec, class Work, class Matrix>
+template <class Exec, class Work>
 struct TransposeTiles {
   static constexpr int edge = 32, padded = edge + 1;
   static constexpr std::size_t scratch_bytes = edge * padded * sizeof(Work);
 
-  Matrix source, target;
+  ConstMatrixRef<typename Exec::memory_space> source;
+  MatrixRef<typename Exec::memory_space> target;
   std::int64_t tile_rows, tiles;
 
   template <class Member>
@@ -91,7 +92,7 @@ struct TransposeTiles {
       int const m = static_cast<int>(target.rows - i0 < edge ? target.rows - i0 : edge);
       int const n = static_cast<int>(target.cols - j0 < edge ? target.cols - j0 : edge);
       std::int64_t const source_ld = source.ld, target_ld = target.ld;
-      with_stored_type(source.precision, source.data, [&](auto* data) {
+      with_stored_type(source.precision, source.data, [&](auto const* data) {
         auto const* const from = data + j0 + i0 * source_ld;
         team_for_tile<edge>(member, m, [=](int j, int i) {
           if (j < n)
@@ -111,9 +112,10 @@ struct TransposeTiles {
   }
 };
 
-template <class Exec, class Work, class Matrix>
-void transpose(Exec const& exec, Matrix const& source, Matrix const& target) {
-  using Kernel = TransposeTiles<Exec, Work, Matrix>;
+template <class Work, class Exec>
+void transpose(Exec const& exec, ConstMatrixRef<typename Exec::memory_space> const& source,
+               MatrixRef<typename Exec::memory_space> const& target) {
+  using Kernel = TransposeTiles<Exec, Work>;
   std::int64_t const tile_rows = (target.rows + Kernel::edge - 1) / Kernel::edge;
   std::int64_t const tiles = tile_rows * ((target.cols + Kernel::edge - 1) / Kernel::edge);
   launch_teams("strata::core::convert::transpose", exec, tiles, Kernel::scratch_bytes,
@@ -122,14 +124,16 @@ void transpose(Exec const& exec, Matrix const& source, Matrix const& target) {
 
 }  // namespace
 
-template <class Exec, class Matrix>
-void convert(Exec const& exec, Op op, Part part, Matrix const& source, Matrix const& target) {
+template <class Exec>
+void convert(Exec const& exec, Op op, Part part,
+             ConstMatrixRef<typename Exec::memory_space> const& source,
+             MatrixRef<typename Exec::memory_space> const& target) {
   if (target.rows == 0 || target.cols == 0) return;
   bool const scaled = source.scale || target.scale;
   if (op == Op::Trans) {
     if (scaled || source.precision == Precision::fp64)
-      return transpose<Exec, double>(exec, source, target);
-    return transpose<Exec, float>(exec, source, target);
+      return transpose<double>(exec, source, target);
+    return transpose<float>(exec, source, target);
   }
   with_type(source.precision, [&]<class Source>(std::type_identity<Source>) {
     with_type(target.precision, [&]<class Target>(std::type_identity<Target>) {
@@ -143,8 +147,9 @@ void convert(Exec const& exec, Op op, Part part, Matrix const& source, Matrix co
   });
 }
 
-#define STRATA_INSTANTIATE_CONVERT(Space)                                                       \
-  template void convert(Space const&, Op, Part, MatrixRef<typename Space::memory_space> const&, \
+#define STRATA_INSTANTIATE_CONVERT(Space)                                    \
+  template void convert(Space const&, Op, Part,                              \
+                        ConstMatrixRef<typename Space::memory_space> const&, \
                         MatrixRef<typename Space::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_CONVERT)
 

@@ -79,7 +79,7 @@ struct PivotBlock {
 /// share one.
 ///
 /// is_full: the block has the largest order, so that no row or column need be left out.
-template <class T, class Matrix, class InfoView, bool is_full>
+template <class T, class Memory, bool is_full>
 struct FactorDiagonalBlock {
   static constexpr int order = diagonal_block_order(precision_of<T>);
   static constexpr int lanes = 32, holders = width, widest = 64;  // wavefront
@@ -96,9 +96,10 @@ struct FactorDiagonalBlock {
   static constexpr std::size_t solved_bytes = 2 * solved_rows * sizeof(Row);
   static constexpr std::size_t scratch_bytes = panel_bytes + solved_bytes + 64;
 
-  Matrix S, L, inverse;
+  ConstMatrixRef<Memory> S;
+  MatrixRef<Memory> L, inverse;
   std::int64_t offset;
-  InfoView info;
+  Kokkos::View<std::int64_t, Memory> info;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
@@ -267,7 +268,7 @@ struct FactorDiagonalBlock {
 }  // namespace
 
 template <class Exec>
-void factor_diagonal_block(Exec const& exec, MatrixRef<typename Exec::memory_space> const& S,
+void factor_diagonal_block(Exec const& exec, ConstMatrixRef<typename Exec::memory_space> const& S,
                            MatrixRef<typename Exec::memory_space> const& L,
                            MatrixRef<typename Exec::memory_space> const& inverse,
                            std::int64_t offset,
@@ -275,9 +276,7 @@ void factor_diagonal_block(Exec const& exec, MatrixRef<typename Exec::memory_spa
   static_assert(!runs_on_host<Exec>, "one team of a host has one thread");
   with_arithmetic_type(S.precision, [&]<class T>(std::type_identity<T>) {
     auto const launch = [&]<bool is_full>(std::bool_constant<is_full>) {
-      using Memory = typename Exec::memory_space;
-      using Kernel =
-          FactorDiagonalBlock<T, MatrixRef<Memory>, Kokkos::View<std::int64_t, Memory>, is_full>;
+      using Kernel = FactorDiagonalBlock<T, typename Exec::memory_space, is_full>;
       using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Kernel::team, 1>>;
       Policy policy(exec, 1, Kernel::team);
       policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes)));
@@ -291,11 +290,11 @@ void factor_diagonal_block(Exec const& exec, MatrixRef<typename Exec::memory_spa
   });
 }
 
-#define STRATA_INSTANTIATE(Space)                                   \
-  template void factor_diagonal_block(                              \
-      Space const&, MatrixRef<typename Space::memory_space> const&, \
-      MatrixRef<typename Space::memory_space> const&,               \
-      MatrixRef<typename Space::memory_space> const&, std::int64_t, \
+#define STRATA_INSTANTIATE(Space)                                        \
+  template void factor_diagonal_block(                                   \
+      Space const&, ConstMatrixRef<typename Space::memory_space> const&, \
+      MatrixRef<typename Space::memory_space> const&,                    \
+      MatrixRef<typename Space::memory_space> const&, std::int64_t,      \
       Kokkos::View<std::int64_t, typename Space::memory_space> const&);
 STRATA_FOR_CUDA(STRATA_INSTANTIATE)
 STRATA_FOR_HIP(STRATA_INSTANTIATE)

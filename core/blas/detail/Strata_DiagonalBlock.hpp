@@ -25,7 +25,7 @@ constexpr std::int64_t diagonal_block_order(Precision precision) {
 /// Source   The elimination that turns S into L turns the rows of I into those of L^-T
 ///          (Gauss-Jordan); as a row of S is done with, a row of I takes its place.
 template <class Exec>
-void factor_diagonal_block(Exec const& exec, MatrixRef<typename Exec::memory_space> const& S,
+void factor_diagonal_block(Exec const& exec, ConstMatrixRef<typename Exec::memory_space> const& S,
                            MatrixRef<typename Exec::memory_space> const& L,
                            MatrixRef<typename Exec::memory_space> const& inverse,
                            std::int64_t offset,

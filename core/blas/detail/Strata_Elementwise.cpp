@@ -9,11 +9,12 @@ namespace strata::detail {
 namespace {
 
 /// One team combines a chunk of a column.
-template <class Exec, class Matrix>
+template <class Exec>
 struct Combine {
   static constexpr int chunk = runs_on_host<Exec> ? 8192 : 2048;
 
-  Matrix product, C;
+  ConstMatrixRef<typename Exec::memory_space> product;
+  MatrixRef<typename Exec::memory_space> C;
   Factor factor;
   double beta;
   std::int64_t chunks;
@@ -70,19 +71,20 @@ struct Combine {
 
 }  // namespace
 
-template <class Exec, class Matrix>
-void combine(Exec const& exec, Part part, Factor const& factor, Matrix const& product, double beta,
-             Matrix const& C) {
-  using Kernel = Combine<Exec, Matrix>;
+template <class Exec>
+void combine(Exec const& exec, Part part, Factor const& factor,
+             ConstMatrixRef<typename Exec::memory_space> const& product, double beta,
+             MatrixRef<typename Exec::memory_space> const& C) {
+  using Kernel = Combine<Exec>;
   if (C.rows == 0 || C.cols == 0 || (!product.data && beta == 1)) return;
   std::int64_t const chunks = (C.rows + Kernel::chunk - 1) / Kernel::chunk;
   launch_teams("strata::core::combine", exec, chunks * C.cols, 0,
                Kernel{product, C, factor, beta, chunks, part});
 }
 
-#define STRATA_INSTANTIATE_COMBINE(Space)                                       \
-  template void combine(Space const&, Part, Factor const&,                      \
-                        MatrixRef<typename Space::memory_space> const&, double, \
+#define STRATA_INSTANTIATE_COMBINE(Space)                                            \
+  template void combine(Space const&, Part, Factor const&,                           \
+                        ConstMatrixRef<typename Space::memory_space> const&, double, \
                         MatrixRef<typename Space::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_COMBINE)
 

@@ -44,15 +44,18 @@ struct RowRange {
 };
 
 /// target = op(source), each element rounded once; `part` is the target's and needs Op::NoTrans unless Full.
-template <class Exec, class Matrix>
-void convert(Exec const& exec, Op op, Part part, Matrix const& source, Matrix const& target);
+template <class Exec>
+void convert(Exec const& exec, Op op, Part part,
+             ConstMatrixRef<typename Exec::memory_space> const& source,
+             MatrixRef<typename Exec::memory_space> const& target);
 
 /// C = factor * product + beta * C in double, each element rounded once; beta = 0 overwrites.
 ///
 /// `product` is fp32 or fp64, or has no data, which stands for 0.
-template <class Exec, class Matrix>
-void combine(Exec const& exec, Part part, Factor const& factor, Matrix const& product, double beta,
-             Matrix const& C);
+template <class Exec>
+void combine(Exec const& exec, Part part, Factor const& factor,
+             ConstMatrixRef<typename Exec::memory_space> const& product, double beta,
+             MatrixRef<typename Exec::memory_space> const& C);
 
 }  // namespace strata::detail
 

@@ -90,12 +90,6 @@ void split_blocks(Exec const& exec, Blocks<fp16> const& blocks, std::int64_t cou
       });
 }
 
-template <class Matrix>
-Matrix unscaled(Matrix A) {
-  A.scale = nullptr;
-  return A;
-}
-
 }  // namespace
 
 template <class Exec>
@@ -117,23 +111,23 @@ double* FormattedProduct<Exec>::numbers(bool is_right) {
 
 template <class Exec>
 void FormattedProduct<Exec>::gemm(LeafBlas<Exec>& blas, Op op_a, Op op_b, double alpha,
-                                  Matrix const& A, Matrix const& B, double beta, Matrix const& C,
-                                  Batch const& batch) {
+                                  ConstMatrix const& A, ConstMatrix const& B, double beta,
+                                  Matrix const& C, Batch const& batch) {
   if (C.precision == Precision::fp32) return add(blas, op_a, op_b, alpha, A, B, beta, C, batch);
   bool const normal_a = op_a == Op::NoTrans, normal_b = op_b == Op::NoTrans;
   std::int64_t const mb = std::min(C.rows, sum_edge), nb = std::min(C.cols, sum_edge);
   Frame frame(result_, Workspace<Exec>::bytes(Precision::fp32, mb, nb));
   Matrix const room = frame.take(Precision::fp32, mb, nb);
   for (std::int64_t item = 0; item < batch.count; ++item) {
-    Matrix const Ai = A.shifted(item * batch.stride_a), Bi = B.shifted(item * batch.stride_b),
-                 Ci = C.shifted(item * batch.stride_c);
+    ConstMatrix const Ai = A.shifted(item * batch.stride_a), Bi = B.shifted(item * batch.stride_b);
+    Matrix const Ci = C.shifted(item * batch.stride_c);
     for (std::int64_t j = 0; j < C.cols; j += nb) {
       for (std::int64_t i = 0; i < C.rows; i += mb) {
         std::int64_t const m = std::min(mb, C.rows - i), n = std::min(nb, C.cols - j);
-        Matrix const left = normal_a ? Ai.block(i, 0, m, A.cols) : Ai.block(0, i, A.rows, m);
-        Matrix const right = normal_b ? Bi.block(0, j, B.rows, n) : Bi.block(j, 0, n, B.cols);
+        ConstMatrix const left = normal_a ? Ai.block(i, 0, m, A.cols) : Ai.block(0, i, A.rows, m);
+        ConstMatrix const right = normal_b ? Bi.block(0, j, B.rows, n) : Bi.block(j, 0, n, B.cols);
         Matrix const sum = room.block(0, 0, m, n);
-        add(blas, op_a, op_b, 1, unscaled(left), unscaled(right), 0, sum, {});
+        add(blas, op_a, op_b, 1, left.without_scale(), right.without_scale(), 0, sum, {});
         combine(exec_, Part::Full, {alpha, A.scale, B.scale}, sum, beta, Ci.block(i, j, m, n));
       }
     }
@@ -143,8 +137,8 @@ void FormattedProduct<Exec>::gemm(LeafBlas<Exec>& blas, Op op_a, Op op_b, double
 // Into fp32, by blocks of the operands, of which those of B are copied once.
 template <class Exec>
 void FormattedProduct<Exec>::add(LeafBlas<Exec>& blas, Op op_a, Op op_b, double alpha,
-                                 Matrix const& A, Matrix const& B, double beta, Matrix const& C,
-                                 Batch const& batch) {
+                                 ConstMatrix const& A, ConstMatrix const& B, double beta,
+                                 Matrix const& C, Batch const& batch) {
   bool const normal_a = op_a == Op::NoTrans, normal_b = op_b == Op::NoTrans;
   std::int64_t const k = normal_a ? A.cols : A.rows;
   std::int64_t const mb = std::min(C.rows, most_extent), nb = std::min(C.cols, most_extent),
@@ -159,17 +153,17 @@ void FormattedProduct<Exec>::add(LeafBlas<Exec>& blas, Op op_a, Op op_b, double 
 
   for (std::int64_t item = 0; item < batch.count; item += together) {
     std::int64_t const count = std::min(together, batch.count - item);
-    Matrix const Ai = A.shifted(item * batch.stride_a), Bi = B.shifted(item * batch.stride_b),
-                 Ci = C.shifted(item * batch.stride_c);
+    ConstMatrix const Ai = A.shifted(item * batch.stride_a), Bi = B.shifted(item * batch.stride_b);
+    Matrix const Ci = C.shifted(item * batch.stride_c);
     for (std::int64_t j = 0; j < C.cols; j += nb) {
       std::int64_t const n = std::min(nb, C.cols - j);
       for (std::int64_t p = 0; p < k; p += kb) {
         std::int64_t const depth = std::min(kb, k - p);
-        Matrix const right = normal_b ? Bi.block(p, j, depth, n) : Bi.block(j, p, n, depth);
+        ConstMatrix const right = normal_b ? Bi.block(p, j, depth, n) : Bi.block(j, p, n, depth);
         Operand const b = prepare(right, true, !normal_b, count, batch.stride_b, room_b);
         for (std::int64_t i = 0; i < C.rows; i += mb) {
           std::int64_t const m = std::min(mb, C.rows - i);
-          Matrix const left = normal_a ? Ai.block(i, p, m, depth) : Ai.block(p, i, depth, m);
+          ConstMatrix const left = normal_a ? Ai.block(i, p, m, depth) : Ai.block(p, i, depth, m);
           Operand const a = prepare(left, false, normal_a, count, batch.stride_a, room_a);
           Matrix const sum = Ci.block(i, j, m, n);
           Batch const blocks{count, a.stride, b.stride, batch.stride_c};
@@ -187,7 +181,7 @@ void FormattedProduct<Exec>::add(LeafBlas<Exec>& blas, Op op_a, Op op_b, double 
 }
 
 template <class Exec>
-auto FormattedProduct<Exec>::prepare(Matrix const& A, bool is_right, bool depth_in_columns,
+auto FormattedProduct<Exec>::prepare(ConstMatrix const& A, bool is_right, bool depth_in_columns,
                                      std::int64_t count, std::int64_t stride, std::byte* room)
     -> Operand {
   if (A.precision == Precision::fp16_split)
@@ -203,7 +197,7 @@ auto FormattedProduct<Exec>::prepare(Matrix const& A, bool is_right, bool depth_
 
 // The depth is padded with zeros to whole loads.
 template <class Exec>
-auto FormattedProduct<Exec>::split(Matrix const& A, bool is_right, bool depth_in_columns,
+auto FormattedProduct<Exec>::split(ConstMatrix const& A, bool is_right, bool depth_in_columns,
                                    std::int64_t count, std::int64_t stride, std::byte* room)
     -> Operand {
   double* const numbers = this->numbers(is_right);
@@ -230,18 +224,18 @@ auto FormattedProduct<Exec>::split(Matrix const& A, bool is_right, bool depth_in
 
 template <class Exec>
 void FormattedProduct<Exec>::syrk(LeafBlas<Exec>& blas, Uplo uplo, Op op, double alpha,
-                                  Matrix const& A, double beta, Matrix const& C) {
+                                  ConstMatrix const& A, double beta, Matrix const& C) {
   std::int64_t const n = C.rows;
   if (n <= syrk_limit) {
     Frame frame(result_, Workspace<Exec>::bytes(Precision::fp32, n, n));
     Matrix const whole = frame.take(Precision::fp32, n, n);
-    blas.gemm(op, transposed(op), 1, unscaled(A), unscaled(A), 0, whole);
+    blas.gemm(op, transposed(op), 1, A.without_scale(), A.without_scale(), 0, whole);
     return combine(exec_, part_of(uplo), {alpha, A.scale, A.scale}, whole, beta, C);
   }
   std::int64_t const n1 = half_of(n, syrk_limit), n2 = n - n1;
   bool const normal = op == Op::NoTrans, lower = uplo == Uplo::Lower;
-  Matrix const A1 = normal ? A.block(0, 0, n1, A.cols) : A.block(0, 0, A.rows, n1);
-  Matrix const A2 = normal ? A.block(n1, 0, n2, A.cols) : A.block(0, n1, A.rows, n2);
+  ConstMatrix const A1 = normal ? A.block(0, 0, n1, A.cols) : A.block(0, 0, A.rows, n1);
+  ConstMatrix const A2 = normal ? A.block(n1, 0, n2, A.cols) : A.block(0, n1, A.rows, n2);
   Matrix const off_diagonal = lower ? C.block(n1, 0, n2, n1) : C.block(0, n1, n1, n2);
   syrk(blas, uplo, op, alpha, A1, beta, C.block(0, 0, n1, n1));
   blas.gemm(op, transposed(op), alpha, lower ? A2 : A1, lower ? A1 : A2, beta, off_diagonal);

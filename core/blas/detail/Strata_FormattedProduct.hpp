@@ -34,6 +34,7 @@ template <class Exec>
 class FormattedProduct {
  public:
   using Matrix = MatrixRef<typename Exec::memory_space>;
+  using ConstMatrix = ConstMatrixRef<typename Exec::memory_space>;
   /// Rows or columns, and depth, of the blocks that are copied. Matrix units cut off what a sum
   /// can't hold instead of rounding it, a bias of 2^-25 for each of their steps, of 16 terms; sums
   /// over no more than `most_depth` terms stay as good as an fp32 product's.
@@ -45,11 +46,11 @@ class FormattedProduct {
   void reserve(std::int64_t m, std::int64_t n, std::int64_t k);
 
   /// `LeafBlas::gemm` of A and B in one product format; C has no scale and no format.
-  void gemm(LeafBlas<Exec>& blas, Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-            double beta, Matrix const& C, Batch const& batch);
+  void gemm(LeafBlas<Exec>& blas, Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+            ConstMatrix const& B, double beta, Matrix const& C, Batch const& batch);
 
   /// `LeafBlas::syrk` of the same, made of products by `blas`.
-  void syrk(LeafBlas<Exec>& blas, Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
+  void syrk(LeafBlas<Exec>& blas, Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta,
             Matrix const& C);
 
  private:
@@ -57,15 +58,15 @@ class FormattedProduct {
 
   /// Blocks of an operand, one for each product of a batch, as the fp32 or fp16 products take them.
   struct Operand {
-    Matrix first, second, all;  // H, L and [H L], or L, H and [L H]; of tf32 `all` only
-    std::int64_t stride = 0;    // from one block to the next
+    ConstMatrix first, second, all;  // H, L and [H L], or L, H and [L H]; of tf32 `all` only
+    std::int64_t stride = 0;         // from one block to the next
   };
 
-  void add(LeafBlas<Exec>& blas, Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-           double beta, Matrix const& C, Batch const& batch);
-  Operand prepare(Matrix const& A, bool is_right, bool depth_in_columns, std::int64_t count,
+  void add(LeafBlas<Exec>& blas, Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+           ConstMatrix const& B, double beta, Matrix const& C, Batch const& batch);
+  Operand prepare(ConstMatrix const& A, bool is_right, bool depth_in_columns, std::int64_t count,
                   std::int64_t stride, std::byte* room);
-  Operand split(Matrix const& A, bool is_right, bool depth_in_columns, std::int64_t count,
+  Operand split(ConstMatrix const& A, bool is_right, bool depth_in_columns, std::int64_t count,
                 std::int64_t stride, std::byte* room);
 
   /// What the device knows of one operand: its largest magnitude, its scale, and 1 / s.

@@ -46,25 +46,25 @@ constexpr bool has_trsm() {
 }  // namespace
 
 template <class Exec>
-bool KernelsBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-                             double beta, Matrix const& C) {
+bool KernelsBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+                             ConstMatrix const& B, double beta, Matrix const& C) {
   if (!is_uniform(C.precision, A, B, C)) return false;
   with_arithmetic_type(C.precision, [&]<class T>(std::type_identity<T>) {
     KokkosBlas::gemm(exec_, op_a == Op::NoTrans ? "N" : "T", op_b == Op::NoTrans ? "N" : "T",
-                     static_cast<T>(alpha), view<Exec, T>(A), view<Exec, T>(B),
+                     static_cast<T>(alpha), view<Exec, T const>(A), view<Exec, T const>(B),
                      static_cast<T>(beta), view<Exec, T>(C));
   });
   return true;
 }
 
 template <class Exec>
-bool KernelsBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A,
-                             Matrix const& B) {
+bool KernelsBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha,
+                             ConstMatrix const& A, Matrix const& B) {
   if (!has_trsm<Exec>() || !is_uniform(B.precision, A, B)) return false;
   with_arithmetic_type(B.precision, [&]<class T>(std::type_identity<T>) {
     KokkosBlas::trsm(exec_, side == Side::Left ? "L" : "R", uplo == Uplo::Lower ? "L" : "U",
                      op == Op::NoTrans ? "N" : "T", diag == Diag::Unit ? "U" : "N",
-                     static_cast<T>(alpha), view<Exec, T>(A), view<Exec, T>(B));
+                     static_cast<T>(alpha), view<Exec, T const>(A), view<Exec, T>(B));
   });
   return true;
 }

@@ -13,12 +13,14 @@ template <class Exec>
 class KernelsBlas {
  public:
   using Matrix = MatrixRef<typename Exec::memory_space>;
+  using ConstMatrix = ConstMatrixRef<typename Exec::memory_space>;
 
   explicit KernelsBlas(Exec const& exec) : exec_(exec) {}
 
-  bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+  bool gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
-  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
+  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, ConstMatrix const& A,
+            Matrix const& B);
 
  private:
   Exec exec_;

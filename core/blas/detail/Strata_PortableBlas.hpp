@@ -21,16 +21,18 @@ template <class Exec>
 class PortableBlas {
  public:
   using Matrix = MatrixRef<typename Exec::memory_space>;
+  using ConstMatrix = ConstMatrixRef<typename Exec::memory_space>;
   using InfoView = Kokkos::View<std::int64_t, typename Exec::memory_space>;
 
   explicit PortableBlas(Exec const& exec) : exec_(exec) {}
 
-  bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+  bool gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
-  bool syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
-  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
+  bool syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta, Matrix const& C);
+  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, ConstMatrix const& A,
+            Matrix const& B);
   bool potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
-  bool symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
+  bool symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
 
  private:

@@ -12,15 +12,16 @@ namespace {
 /// How a tile of an operand is read: as stored, or by symmetry from one triangle.
 enum class Structure { General, SymmetricLower, SymmetricUpper };
 
-template <class Matrix>
+template <class Memory>
 struct Operand {
-  Matrix matrix;
+  ConstMatrixRef<Memory> matrix;
   Op op = Op::NoTrans;
   Structure structure = Structure::General;
 };
 
-template <class Exec, class Acc, class Matrix>
+template <class Exec, class Acc>
 struct TiledProduct {
+  using Memory = typename Exec::memory_space;
   // The three tiles take less than 28 KiB. A thread has a micro x micro block of the sum in registers: on a
   // host of neighbouring rows (vectors), on a device of rows `edge / micro` apart (no bank conflicts).
   static constexpr int edge = sizeof(Acc) == 4 ? 64 : 32, depth = sizeof(Acc) == 4 ? 16 : 32;
@@ -29,8 +30,8 @@ struct TiledProduct {
   static constexpr int row_step = runs_on_host<Exec> ? 1 : blocks;
   static constexpr std::size_t scratch_bytes = (2 * depth * padded + edge * edge) * sizeof(Acc);
 
-  Operand<Matrix> A, B;  // B is held transposed, so that both are read as (row or column of C, p)
-  Matrix C;
+  Operand<Memory> A, B;  // B is held transposed, so that both are read as (row or column of C, p)
+  MatrixRef<Memory> C;
   Factor factor;
   double beta;
   Part part;
@@ -60,12 +61,12 @@ struct TiledProduct {
  private:
   /// tile(p, r) = element (r0 + r, p0 + p) of the operand, or 0 beyond its end.
   template <class Member>
-  KOKKOS_FUNCTION void load(Member const& member, Operand<Matrix> const& operand, std::int64_t r0,
+  KOKKOS_FUNCTION void load(Member const& member, Operand<Memory> const& operand, std::int64_t r0,
                             std::int64_t rows, std::int64_t p0, Acc* tile) const {
     std::int64_t const depth_end = k, ld = operand.matrix.ld;
     bool const trans = operand.op == Op::Trans;
     Structure const structure = operand.structure;
-    with_stored_type(operand.matrix.precision, operand.matrix.data, [&](auto* data) {
+    with_stored_type(operand.matrix.precision, operand.matrix.data, [&](auto const* data) {
       auto const element = [=](int r, int p) {
         std::int64_t const i = r0 + r, j = p0 + p;
         bool const inside = i < rows && j < depth_end;
@@ -101,7 +102,7 @@ struct TiledProduct {
   KOKKOS_FUNCTION void store(Member const& member, std::int64_t i0, std::int64_t j0,
                              Acc const* sum) const {
     double const alpha = factor(), old = beta;
-    Matrix const result = C;
+    MatrixRef<Memory> const result = C;
     Part const written = part;
     with_stored_type(C.precision, C.data, [&](auto* c) {
       using T = std::remove_pointer_t<decltype(c)>;
@@ -118,14 +119,14 @@ struct TiledProduct {
 };
 
 /// C = alpha op(A) op(B) + beta C on a part of C.
-template <class Exec, class Matrix>
-void tiled_product(Exec const& exec, Part part, double alpha, Operand<Matrix> const& A,
-                   Operand<Matrix> const& B, double beta, Matrix const& C) {
+template <class Exec, class Memory = typename Exec::memory_space>
+void tiled_product(Exec const& exec, Part part, double alpha, Operand<Memory> const& A,
+                   Operand<Memory> const& B, double beta, MatrixRef<Memory> const& C) {
   std::int64_t const k = A.op == Op::NoTrans ? A.matrix.cols : A.matrix.rows;
-  Operand<Matrix> B_transposed = B;
+  Operand<Memory> B_transposed = B;
   B_transposed.op = transposed(B.op);
   auto const launch = [&]<class Acc>(Acc) {
-    using Kernel = TiledProduct<Exec, Acc, Matrix>;
+    using Kernel = TiledProduct<Exec, Acc>;
     std::int64_t const tile_rows = (C.rows + Kernel::edge - 1) / Kernel::edge;
     std::int64_t const tiles = tile_rows * ((C.cols + Kernel::edge - 1) / Kernel::edge);
     launch_teams("strata::core::tiled_product", exec, tiles, Kernel::scratch_bytes,
@@ -139,34 +140,35 @@ void tiled_product(Exec const& exec, Part part, double alpha, Operand<Matrix> co
 }  // namespace
 
 template <class Exec>
-bool PortableBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-                              double beta, Matrix const& C) {
-  tiled_product<Exec, Matrix>(exec_, Part::Full, alpha, {A, op_a}, {B, op_b}, beta, C);
+bool PortableBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+                              ConstMatrix const& B, double beta, Matrix const& C) {
+  tiled_product<Exec>(exec_, Part::Full, alpha, {A, op_a}, {B, op_b}, beta, C);
   return true;
 }
 
 template <class Exec>
-bool PortableBlas<Exec>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
+bool PortableBlas<Exec>::syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta,
                               Matrix const& C) {
-  tiled_product<Exec, Matrix>(exec_, part_of(uplo), alpha, {A, op}, {A, transposed(op)}, beta, C);
+  tiled_product<Exec>(exec_, part_of(uplo), alpha, {A, op}, {A, transposed(op)}, beta, C);
   return true;
 }
 
 template <class Exec>
-bool PortableBlas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B,
+bool PortableBlas<Exec>::symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B,
                               double beta, Matrix const& C) {
   auto const structure =
       uplo == Uplo::Lower ? Structure::SymmetricLower : Structure::SymmetricUpper;
-  tiled_product<Exec, Matrix>(exec_, Part::Full, alpha, {A, Op::NoTrans, structure}, {B}, beta, C);
+  tiled_product<Exec>(exec_, Part::Full, alpha, {A, Op::NoTrans, structure}, {B}, beta, C);
   return true;
 }
 
-#define STRATA_INSTANTIATE_PRODUCT(Space)                                                          \
-  template bool PortableBlas<Space>::gemm(Op, Op, double, Matrix const&, Matrix const&, double,    \
-                                          Matrix const&);                                          \
-  template bool PortableBlas<Space>::syrk(Uplo, Op, double, Matrix const&, double, Matrix const&); \
-  template bool PortableBlas<Space>::symm(Uplo, double, Matrix const&, Matrix const&, double,      \
-                                          Matrix const&);
+#define STRATA_INSTANTIATE_PRODUCT(Space)                                                         \
+  template bool PortableBlas<Space>::gemm(Op, Op, double, ConstMatrix const&, ConstMatrix const&, \
+                                          double, Matrix const&);                                 \
+  template bool PortableBlas<Space>::syrk(Uplo, Op, double, ConstMatrix const&, double,           \
+                                          Matrix const&);                                         \
+  template bool PortableBlas<Space>::symm(Uplo, double, ConstMatrix const&, ConstMatrix const&,   \
+                                          double, Matrix const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_PRODUCT)
 
 }  // namespace strata::detail

@@ -15,12 +15,13 @@ constexpr int block = 32;
 ///
 /// Every case is this one: `lower(i, j)` is element (i, j) of op(A), transposed for Side::Right, both indices
 /// reversed if that is upper triangular.
-template <class T, class Matrix>
+template <class T, class Memory>
 struct SolveBlock {
   static constexpr int strip = 64, padded = strip + 1;
   static constexpr std::size_t scratch_bytes = (block * (block + 1) + block * padded) * sizeof(T);
 
-  Matrix A, B;
+  ConstMatrixRef<Memory> A;
+  MatrixRef<Memory> B;
   T alpha;
   bool right, transpose, reverse, unit;
   std::int64_t count, strips;
@@ -91,10 +92,10 @@ struct SolveBlock {
   }
 };
 
-template <class T, class Exec, class Matrix>
+template <class T, class Exec, class Memory>
 void solve_block(Exec const& exec, Side side, Uplo uplo, Op op, Diag diag, double alpha,
-                 Matrix const& A, Matrix const& B) {
-  using Kernel = SolveBlock<T, Matrix>;
+                 ConstMatrixRef<Memory> const& A, MatrixRef<Memory> const& B) {
+  using Kernel = SolveBlock<T, Memory>;
   bool const right = side == Side::Right, transpose = (op == Op::Trans) != right;
   bool const reverse = (uplo == Uplo::Upper) != transpose;
   std::int64_t const count = right ? B.rows : B.cols;
@@ -107,22 +108,22 @@ void solve_block(Exec const& exec, Side side, Uplo uplo, Op op, Diag diag, doubl
 }  // namespace
 
 template <class Exec>
-bool PortableBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A,
-                              Matrix const& B) {
+bool PortableBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha,
+                              ConstMatrix const& A, Matrix const& B) {
   if (A.precision != B.precision || !is_arithmetic(A.precision) || A.scale) return false;
-  auto const solve = [&](double factor, Matrix const& A_block, Matrix const& B_block) {
+  auto const solve = [&](double factor, ConstMatrix const& A_block, Matrix const& B_block) {
     with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
       solve_block<T>(exec_, side, uplo, op, diag, factor, A_block, B_block);
     });
     return true;
   };
-  auto const update = [&](Op op_a, Op op_b, Matrix const& X, Matrix const& Y, double beta,
+  auto const update = [&](Op op_a, Op op_b, ConstMatrix const& X, ConstMatrix const& Y, double beta,
                           Matrix const& C) { return gemm(op_a, op_b, -1, X, Y, beta, C); };
   return trsm_by_halves(side, uplo, op, alpha, A, B, block, solve, update);
 }
 
-#define STRATA_INSTANTIATE_TRSM(Space)                                                 \
-  template bool PortableBlas<Space>::trsm(Side, Uplo, Op, Diag, double, Matrix const&, \
+#define STRATA_INSTANTIATE_TRSM(Space)                                                      \
+  template bool PortableBlas<Space>::trsm(Side, Uplo, Op, Diag, double, ConstMatrix const&, \
                                           Matrix const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_TRSM)
 

@@ -169,8 +169,8 @@ void multiply_on_host(Exec const& exec, bool by_columns, double alpha, double co
 
 template <class Exec>
 bool thin_product(Exec const& exec, Workspace<Exec>& workspace, Op op_a, double alpha,
-                  MatrixRef<typename Exec::memory_space> const& A,
-                  MatrixRef<typename Exec::memory_space> const& B, double beta,
+                  ConstMatrixRef<typename Exec::memory_space> const& A,
+                  ConstMatrixRef<typename Exec::memory_space> const& B, double beta,
                   MatrixRef<typename Exec::memory_space> const& C) {
   bool const takes = C.cols <= 2 && is_arithmetic(C.precision) && B.precision == C.precision &&
                      !B.scale && !C.scale;
@@ -225,10 +225,10 @@ bool thin_product(Exec const& exec, Workspace<Exec>& workspace, Op op_a, double 
   return true;
 }
 
-#define STRATA_INSTANTIATE(Space)                                                    \
-  template bool thin_product(Space const&, Workspace<Space>&, Op, double,            \
-                             MatrixRef<typename Space::memory_space> const&,         \
-                             MatrixRef<typename Space::memory_space> const&, double, \
+#define STRATA_INSTANTIATE(Space)                                                         \
+  template bool thin_product(Space const&, Workspace<Space>&, Op, double,                 \
+                             ConstMatrixRef<typename Space::memory_space> const&,         \
+                             ConstMatrixRef<typename Space::memory_space> const&, double, \
                              MatrixRef<typename Space::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -20,8 +20,8 @@ namespace strata::detail {
 ///          fp64 or fp32: any BLAS is as fast there.
 template <class Exec>
 bool thin_product(Exec const& exec, Workspace<Exec>& workspace, Op op_a, double alpha,
-                  MatrixRef<typename Exec::memory_space> const& A,
-                  MatrixRef<typename Exec::memory_space> const& B, double beta,
+                  ConstMatrixRef<typename Exec::memory_space> const& A,
+                  ConstMatrixRef<typename Exec::memory_space> const& B, double beta,
                   MatrixRef<typename Exec::memory_space> const& C);
 
 }  // namespace strata::detail

@@ -148,8 +148,8 @@ std::int64_t columns(std::int64_t n) {
 
 template <class Exec>
 bool thin_symmetric(Exec const& exec, Workspace<Exec>& workspace, Uplo uplo, double alpha,
-                    MatrixRef<typename Exec::memory_space> const& A,
-                    MatrixRef<typename Exec::memory_space> const& B, double beta,
+                    ConstMatrixRef<typename Exec::memory_space> const& A,
+                    ConstMatrixRef<typename Exec::memory_space> const& B, double beta,
                     MatrixRef<typename Exec::memory_space> const& C, std::int64_t tile_cols) {
   bool const takes = C.cols <= 2 && is_arithmetic(C.precision) && B.precision == C.precision &&
                      A.precision == C.precision && !A.scale && !B.scale && !C.scale;
@@ -182,10 +182,10 @@ bool thin_symmetric(Exec const& exec, Workspace<Exec>& workspace, Uplo uplo, dou
   return true;
 }
 
-#define STRATA_INSTANTIATE(Space)                                                      \
-  template bool thin_symmetric(Space const&, Workspace<Space>&, Uplo, double,          \
-                               MatrixRef<typename Space::memory_space> const&,         \
-                               MatrixRef<typename Space::memory_space> const&, double, \
+#define STRATA_INSTANTIATE(Space)                                                           \
+  template bool thin_symmetric(Space const&, Workspace<Space>&, Uplo, double,               \
+                               ConstMatrixRef<typename Space::memory_space> const&,         \
+                               ConstMatrixRef<typename Space::memory_space> const&, double, \
                                MatrixRef<typename Space::memory_space> const&, std::int64_t);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -22,8 +22,8 @@ namespace strata::detail {
 ///          or on a host.
 template <class Exec>
 bool thin_symmetric(Exec const& exec, Workspace<Exec>& workspace, Uplo uplo, double alpha,
-                    MatrixRef<typename Exec::memory_space> const& A,
-                    MatrixRef<typename Exec::memory_space> const& B, double beta,
+                    ConstMatrixRef<typename Exec::memory_space> const& A,
+                    ConstMatrixRef<typename Exec::memory_space> const& B, double beta,
                     MatrixRef<typename Exec::memory_space> const& C, std::int64_t tile_cols = 0);
 
 }  // namespace strata::detail

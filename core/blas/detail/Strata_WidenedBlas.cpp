@@ -32,12 +32,6 @@ constexpr Precision accumulator_of(Precision a, Precision b) {
   return a == Precision::fp64 || b == Precision::fp64 ? Precision::fp64 : Precision::fp32;
 }
 
-template <class Matrix>
-Matrix unscaled(Matrix A) {
-  A.scale = nullptr;
-  return A;
-}
-
 /// Where alpha, beta and the scales of the operands are applied: by the backend, which then writes C directly,
 /// or afterwards, when a product in the accumulator's type is rounded into C.
 template <class Exec>
@@ -61,18 +55,24 @@ struct Scaling {
 }  // namespace
 
 template <class Exec, class Backend>
-auto WidenedBlas<Exec, Backend>::widened(Matrix const& A, Matrix const& room, Part part) const
+auto WidenedBlas<Exec, Backend>::widen(ConstMatrix const& A, Matrix const& room, Part part) const
     -> Matrix {
-  if (A.precision == room.precision && !A.scale) return A;
   Matrix const wide{room.data, A.rows, A.cols, std::max<std::int64_t>(1, A.rows), room.precision};
   convert(exec_, Op::NoTrans, part, A, wide);
   return wide;
 }
 
+template <class Exec, class Backend>
+auto WidenedBlas<Exec, Backend>::widened(ConstMatrix const& A, Matrix const& room, Part part) const
+    -> ConstMatrix {
+  if (A.precision == room.precision && !A.scale) return A;
+  return widen(A, room, part);
+}
+
 // One block of a product, in low precision if the backend can, else widened.
 template <class Exec, class Backend>
-bool WidenedBlas<Exec, Backend>::multiply(Op op_a, Op op_b, double alpha, Matrix const& A,
-                                          Matrix const& B, double beta, Matrix const& C,
+bool WidenedBlas<Exec, Backend>::multiply(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+                                          ConstMatrix const& B, double beta, Matrix const& C,
                                           Matrix const& room_a, Matrix const& room_b) {
   bool const narrow = A.precision != room_a.precision || B.precision != room_b.precision;
   if (narrow && backend_.gemm(op_a, op_b, alpha, A, B, beta, C)) return true;
@@ -80,8 +80,8 @@ bool WidenedBlas<Exec, Backend>::multiply(Op op_a, Op op_b, double alpha, Matrix
 }
 
 template <class Exec, class Backend>
-bool WidenedBlas<Exec, Backend>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A,
-                                      Matrix const& B, double beta, Matrix const& C) {
+bool WidenedBlas<Exec, Backend>::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+                                      ConstMatrix const& B, double beta, Matrix const& C) {
   Precision const wide = accumulator_of(A.precision, B.precision);
   Scaling<Exec> const scaling(alpha, A.scale, B.scale, beta, wide, C);
   bool const normal_a = op_a == Op::NoTrans, normal_b = op_b == Op::NoTrans;
@@ -102,10 +102,11 @@ bool WidenedBlas<Exec, Backend>::gemm(Op op_a, Op op_b, double alpha, Matrix con
       Matrix const target = scaling.direct ? C_block : room_c.block(0, 0, m, n);
       for (std::int64_t p = 0; p < k; p += kb) {
         std::int64_t const depth = std::min(kb, k - p);
-        Matrix const A_block = normal_a ? A.block(i, p, m, depth) : A.block(p, i, depth, m);
-        Matrix const B_block = normal_b ? B.block(p, j, depth, n) : B.block(j, p, n, depth);
-        if (!multiply(op_a, op_b, scaling.backend_alpha(), unscaled(A_block), unscaled(B_block),
-                      scaling.backend_beta(p == 0), target, room_a, room_b))
+        ConstMatrix const A_block = normal_a ? A.block(i, p, m, depth) : A.block(p, i, depth, m);
+        ConstMatrix const B_block = normal_b ? B.block(p, j, depth, n) : B.block(j, p, n, depth);
+        if (!multiply(op_a, op_b, scaling.backend_alpha(), A_block.without_scale(),
+                      B_block.without_scale(), scaling.backend_beta(p == 0), target, room_a,
+                      room_b))
           return false;
       }
       if (!scaling.direct) combine(exec_, Part::Full, scaling.factor, target, beta, C_block);
@@ -116,14 +117,14 @@ bool WidenedBlas<Exec, Backend>::gemm(Op op_a, Op op_b, double alpha, Matrix con
 
 // By halves, so that all but blocks of order `syrk_limit` is a gemm.
 template <class Exec, class Backend>
-bool WidenedBlas<Exec, Backend>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
-                                      Matrix const& C) {
+bool WidenedBlas<Exec, Backend>::syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A,
+                                      double beta, Matrix const& C) {
   std::int64_t const n = C.rows;
   if (n <= syrk_limit) return syrk_block(uplo, op, alpha, A, beta, C);
   std::int64_t const n1 = half_of(n, syrk_limit), n2 = n - n1;
   bool const normal = op == Op::NoTrans, lower = uplo == Uplo::Lower;
-  Matrix const A1 = normal ? A.block(0, 0, n1, A.cols) : A.block(0, 0, A.rows, n1);
-  Matrix const A2 = normal ? A.block(n1, 0, n2, A.cols) : A.block(0, n1, A.rows, n2);
+  ConstMatrix const A1 = normal ? A.block(0, 0, n1, A.cols) : A.block(0, 0, A.rows, n1);
+  ConstMatrix const A2 = normal ? A.block(n1, 0, n2, A.cols) : A.block(0, n1, A.rows, n2);
   Matrix const off_diagonal = lower ? C.block(n1, 0, n2, n1) : C.block(0, n1, n1, n2);
   return syrk(uplo, op, alpha, A1, beta, C.block(0, 0, n1, n1)) &&
          gemm(op, transposed(op), alpha, lower ? A2 : A1, lower ? A1 : A2, beta, off_diagonal) &&
@@ -131,7 +132,7 @@ bool WidenedBlas<Exec, Backend>::syrk(Uplo uplo, Op op, double alpha, Matrix con
 }
 
 template <class Exec, class Backend>
-bool WidenedBlas<Exec, Backend>::syrk_block(Uplo uplo, Op op, double alpha, Matrix const& A,
+bool WidenedBlas<Exec, Backend>::syrk_block(Uplo uplo, Op op, double alpha, ConstMatrix const& A,
                                             double beta, Matrix const& C) {
   Precision const wide = accumulator_of(A.precision, A.precision);
   Scaling<Exec> const scaling(alpha, A.scale, A.scale, beta, wide, C);
@@ -148,9 +149,10 @@ bool WidenedBlas<Exec, Backend>::syrk_block(Uplo uplo, Op op, double alpha, Matr
   bool formed_whole = false;  // both triangles in room_c, by the backend's product in low precision
   for (std::int64_t p = 0; p < k; p += kb) {
     std::int64_t const depth = std::min(kb, k - p);
-    Matrix const block = unscaled(normal ? A.block(0, p, n, depth) : A.block(p, 0, depth, n));
+    ConstMatrix const block =
+        (normal ? A.block(0, p, n, depth) : A.block(p, 0, depth, n)).without_scale();
     if (narrow && (p == 0 || formed_whole)) {
-      Matrix const low = widened(block, room_low);
+      ConstMatrix const low = widened(block, room_low);
       formed_whole = backend_.gemm(op, transposed(op), 1, low, low, p == 0 ? 0 : 1, room_c);
       if (!formed_whole && p > 0) return false;
     }
@@ -165,7 +167,7 @@ bool WidenedBlas<Exec, Backend>::syrk_block(Uplo uplo, Op op, double alpha, Matr
 
 template <class Exec, class Backend>
 bool WidenedBlas<Exec, Backend>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha,
-                                      Matrix const& A, Matrix const& B) {
+                                      ConstMatrix const& A, Matrix const& B) {
   Precision const wide = accumulator_of(A.precision, B.precision);
   bool const left = side == Side::Left, in_place = B.precision == wide;
   std::int64_t const order = A.rows, count = left ? B.cols : B.rows;
@@ -177,16 +179,16 @@ bool WidenedBlas<Exec, Backend>::trsm(Side side, Uplo uplo, Op op, Diag diag, do
   Matrix const room_x = frame.take(wide, left ? order : size_x, left ? size_x : order);
   Matrix const room_a = frame.take(wide, limit, limit);
 
-  auto const solve = [&](double factor, Matrix const& A_block, Matrix const& X) {
-    Matrix const triangle = widened(A_block, room_a, part_of(uplo));
+  auto const solve = [&](double factor, ConstMatrix const& A_block, Matrix const& X) {
+    ConstMatrix const triangle = widened(A_block, room_a, part_of(uplo));
     return backend_.trsm(side, uplo, op, diag, factor, triangle, X);
   };
-  auto const update = [&](Op op_x, Op op_y, Matrix const& X, Matrix const& Y, double beta,
+  auto const update = [&](Op op_x, Op op_y, ConstMatrix const& X, ConstMatrix const& Y, double beta,
                           Matrix const& C) { return gemm(op_x, op_y, -1, X, Y, beta, C); };
   for (std::int64_t j = 0; j < count; j += width) {
     std::int64_t const n = std::min(width, count - j);
     Matrix const part = left ? B.block(0, j, order, n) : B.block(j, 0, n, order);
-    Matrix const X = widened(part, in_place ? part : room_x);
+    Matrix const X = in_place ? part : widen(part, room_x);
     if (!trsm_by_halves(side, uplo, op, alpha, A, X, limit, solve, update)) return false;
     if (!in_place) convert(exec_, Op::NoTrans, Part::Full, X, part);
   }
@@ -198,15 +200,15 @@ bool WidenedBlas<Exec, Backend>::potrf(Uplo uplo, Matrix const& A, std::int64_t 
                                        InfoView const& info) {
   if (is_arithmetic(A.precision)) return false;
   Frame frame(workspace_, workspace_.bytes(Precision::fp32, A.rows, A.cols));
-  Matrix const wide = widened(A, frame.take(Precision::fp32, A.rows, A.cols), part_of(uplo));
+  Matrix const wide = widen(A, frame.take(Precision::fp32, A.rows, A.cols), part_of(uplo));
   if (!backend_.potrf(uplo, wide, offset, info)) return false;
   convert(exec_, Op::NoTrans, part_of(uplo), wide, A);
   return true;
 }
 
 template <class Exec, class Backend>
-bool WidenedBlas<Exec, Backend>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B,
-                                      double beta, Matrix const& C) {
+bool WidenedBlas<Exec, Backend>::symm(Uplo uplo, double alpha, ConstMatrix const& A,
+                                      ConstMatrix const& B, double beta, Matrix const& C) {
   Precision const wide = accumulator_of(A.precision, B.precision);
   Scaling<Exec> const scaling(alpha, A.scale, B.scale, beta, wide, C);
   std::int64_t const n = A.rows, limit = std::min(n, edge(wide)), width = chunk(wide, n, C.cols);
@@ -221,9 +223,9 @@ bool WidenedBlas<Exec, Backend>::symm(Uplo uplo, double alpha, Matrix const& A, 
     std::int64_t const cols = std::min(width, C.cols - j);
     Matrix const C_block = C.block(0, j, n, cols);
     Matrix const target = scaling.direct ? C_block : room_c.block(0, 0, n, cols);
-    Matrix const X = widened(unscaled(B.block(0, j, n, cols)), room_b);
-    if (!symm_by_halves(uplo, scaling.backend_alpha(), unscaled(A), X, scaling.backend_beta(true),
-                        target, room_a))
+    ConstMatrix const X = widened(B.block(0, j, n, cols).without_scale(), room_b);
+    if (!symm_by_halves(uplo, scaling.backend_alpha(), A.without_scale(), X,
+                        scaling.backend_beta(true), target, room_a))
       return false;
     if (!scaling.direct) combine(exec_, Part::Full, scaling.factor, target, beta, C_block);
   }
@@ -232,16 +234,16 @@ bool WidenedBlas<Exec, Backend>::symm(Uplo uplo, double alpha, Matrix const& A, 
 
 // C1 = A11 B1 + A21^T B2,  C2 = A21 B1 + A22 B2, in the accumulator's type but for A
 template <class Exec, class Backend>
-bool WidenedBlas<Exec, Backend>::symm_by_halves(Uplo uplo, double alpha, Matrix const& A,
-                                                Matrix const& B, double beta, Matrix const& C,
+bool WidenedBlas<Exec, Backend>::symm_by_halves(Uplo uplo, double alpha, ConstMatrix const& A,
+                                                ConstMatrix const& B, double beta, Matrix const& C,
                                                 Matrix const& room_a) {
   std::int64_t const n = A.rows, limit = edge(room_a.precision);
   if (n <= limit) return backend_.symm(uplo, alpha, widened(A, room_a, part_of(uplo)), B, beta, C);
   std::int64_t const n1 = half_of(n, limit), n2 = n - n1, cols = C.cols;
   bool const lower = uplo == Uplo::Lower;
-  Matrix const off_diagonal = lower ? A.block(n1, 0, n2, n1) : A.block(0, n1, n1, n2);
+  ConstMatrix const off_diagonal = lower ? A.block(n1, 0, n2, n1) : A.block(0, n1, n1, n2);
   Op const op21 = lower ? Op::NoTrans : Op::Trans;
-  Matrix const B1 = B.block(0, 0, n1, cols), B2 = B.block(n1, 0, n2, cols);
+  ConstMatrix const B1 = B.block(0, 0, n1, cols), B2 = B.block(n1, 0, n2, cols);
   Matrix const C1 = C.block(0, 0, n1, cols), C2 = C.block(n1, 0, n2, cols);
   return symm_by_halves(uplo, alpha, A.block(0, 0, n1, n1), B1, beta, C1, room_a) &&
          gemm(transposed(op21), Op::NoTrans, alpha, off_diagonal, B2, 1, C1) &&

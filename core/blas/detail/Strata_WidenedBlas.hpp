@@ -26,28 +26,33 @@ template <class Exec, class Backend>
 class WidenedBlas {
  public:
   using Matrix = MatrixRef<typename Exec::memory_space>;
+  using ConstMatrix = ConstMatrixRef<typename Exec::memory_space>;
   using InfoView = Kokkos::View<std::int64_t, typename Exec::memory_space>;
 
   WidenedBlas(Exec const& exec, Backend& backend, Workspace<Exec>& workspace)
       : exec_(exec), backend_(backend), workspace_(workspace) {}
 
-  bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+  bool gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
-  bool syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
-  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
+  bool syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta, Matrix const& C);
+  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, ConstMatrix const& A,
+            Matrix const& B);
   bool potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
-  bool symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
+  bool symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
 
  private:
   using Frame = typename Workspace<Exec>::Frame;
 
-  bool multiply(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-                Matrix const& C, Matrix const& room_a, Matrix const& room_b);
-  bool syrk_block(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
-  bool symm_by_halves(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
-                      Matrix const& C, Matrix const& room_a);
-  Matrix widened(Matrix const& A, Matrix const& room, Part part = Part::Full) const;
+  bool multiply(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                double beta, Matrix const& C, Matrix const& room_a, Matrix const& room_b);
+  bool syrk_block(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta,
+                  Matrix const& C);
+  bool symm_by_halves(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                      double beta, Matrix const& C, Matrix const& room_a);
+  /// A in the room's type: a copy there; `widened`: A itself where it is so.
+  Matrix widen(ConstMatrix const& A, Matrix const& room, Part part = Part::Full) const;
+  ConstMatrix widened(ConstMatrix const& A, Matrix const& room, Part part = Part::Full) const;
 
   Exec exec_;
   Backend& backend_;

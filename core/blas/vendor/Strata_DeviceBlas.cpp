@@ -30,8 +30,8 @@ struct Routines<float> {
   static constexpr auto compute = STRATA_CUDA_OR_HIP(CUBLAS_COMPUTE_32F, rocblas_datatype_f32_r);
 };
 
-template <class Matrix>
-bool is_tf32_product(Matrix const& A, Matrix const& B, Matrix const& C) {
+template <class ConstMatrix, class Matrix>
+bool is_tf32_product(ConstMatrix const& A, ConstMatrix const& B, Matrix const& C) {
   return vendor_libraries<runtime::Exec>.tf32 && A.precision == Precision::tf32 &&
          B.precision == Precision::tf32 && C.precision == Precision::fp32;
 }
@@ -66,8 +66,8 @@ Scalars<T> DeviceBlas::set_mode(Scalars<T> const& scalars) {
   return scalars;
 }
 
-bool DeviceBlas::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-                      Matrix const& C) {
+bool DeviceBlas::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                      double beta, Matrix const& C) {
 #ifdef STRATA_HAS_FP8_GEMM
   if (traits(A.precision).bytes == 1 && traits(B.precision).bytes == 1) {
     if (!fit(Precision::fp32, alpha, beta)) return false;
@@ -80,8 +80,9 @@ bool DeviceBlas::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix co
   return gemm_batched(op_a, op_b, alpha, A, B, beta, C, Batch{});
 }
 
-bool DeviceBlas::gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-                              double beta, Matrix const& C, Batch const& batch) {
+bool DeviceBlas::gemm_batched(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+                              ConstMatrix const& B, double beta, Matrix const& C,
+                              Batch const& batch) {
   bool const has_product =
       has_gemm(A.precision, B.precision, C.precision) || is_tf32_product(A, B, C);
   if (!fit(sum_type(A.precision), alpha, beta) || !has_product) return false;
@@ -93,7 +94,7 @@ bool DeviceBlas::gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, M
 }
 
 template <class T>
-void DeviceBlas::gemm_as(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
+void DeviceBlas::gemm_as(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
                          double beta, Matrix const& C, Batch const& batch) {
   Region const region(
       STRATA_CUDA_OR_HIP("strata::core::gemm[cublas]", "strata::core::gemm[rocblas]"));
@@ -131,7 +132,7 @@ void DeviceBlas::gemm_as(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix
 #endif
 }
 
-bool DeviceBlas::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
+bool DeviceBlas::syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta,
                       Matrix const& C) {
   if (!in_one_type(A.precision, C.precision, alpha, beta)) return false;
   Region const region(
@@ -147,7 +148,7 @@ bool DeviceBlas::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double be
   return true;
 }
 
-bool DeviceBlas::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A,
+bool DeviceBlas::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, ConstMatrix const& A,
                       Matrix const& B) {
   // A unit diagonal is not scaled by A's scale as the rest of A is.
   bool const half_scaled = A.scale && diag == Diag::Unit;
@@ -164,8 +165,8 @@ bool DeviceBlas::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matr
   return true;
 }
 
-bool DeviceBlas::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
-                      Matrix const& C) {
+bool DeviceBlas::symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                      double beta, Matrix const& C) {
   if (B.precision != C.precision || !in_one_type(A.precision, C.precision, alpha, beta))
     return false;
   Region const region(
@@ -177,8 +178,8 @@ bool DeviceBlas::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B,
 }
 
 template <class T>
-void DeviceBlas::symm_as(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
-                         Matrix const& C) {
+void DeviceBlas::symm_as(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                         double beta, Matrix const& C) {
   auto const s = set_mode(scalars_.product<T>(alpha, A.scale, B.scale, beta));
   if (C.cols == 1)
     check(Routines<T>::symv(handle_, native(uplo), A.rows, s.alpha, A.as<T>(), A.ld, B.as<T>(), 1,

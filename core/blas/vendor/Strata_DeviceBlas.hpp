@@ -29,26 +29,28 @@ class DeviceBlas {
  public:
   using Exec = runtime::Exec;
   using Matrix = MatrixRef<Exec::memory_space>;
+  using ConstMatrix = ConstMatrixRef<Exec::memory_space>;
 
   explicit DeviceBlas(Exec const& exec);
 
-  bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+  bool gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
-  bool gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-                    Matrix const& C, Batch const& batch);
-  bool syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
-  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
-  bool symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
+  bool gemm_batched(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                    double beta, Matrix const& C, Batch const& batch);
+  bool syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta, Matrix const& C);
+  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, ConstMatrix const& A,
+            Matrix const& B);
+  bool symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
 
  private:
   template <class T>
   Scalars<T> set_mode(Scalars<T> const& scalars);
   template <class T>
-  void gemm_as(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-               Matrix const& C, Batch const& batch);
+  void gemm_as(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+               double beta, Matrix const& C, Batch const& batch);
   template <class T>
-  void symm_as(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
+  void symm_as(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
                Matrix const& C);
 
   Exec exec_;

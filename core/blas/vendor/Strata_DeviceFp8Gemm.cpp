@@ -122,8 +122,9 @@ DeviceFp8Gemm::Plan const& DeviceFp8Gemm::plan(Shape const& shape) {
   return entry->second;
 }
 
-bool DeviceFp8Gemm::operator()(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-                               double beta, Matrix const& C, DeviceScalars<Exec>& scalars) {
+bool DeviceFp8Gemm::operator()(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+                               ConstMatrix const& B, double beta, Matrix const& C,
+                               DeviceScalars<Exec>& scalars) {
   std::int64_t const depth = op_a == Op::NoTrans ? A.cols : A.rows;
   std::int64_t const m = round_up(C.rows, fp8_unit), n = C.cols, k = round_up(depth, fp8_unit);
   Fp8Operand<Exec> const a(A, transposed(op_a), k, m, recoding_of(A.precision)),

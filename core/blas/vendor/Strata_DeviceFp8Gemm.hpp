@@ -36,6 +36,7 @@ class DeviceFp8Gemm {
  public:
   using Exec = runtime::Exec;
   using Matrix = MatrixRef<Exec::memory_space>;
+  using ConstMatrix = ConstMatrixRef<Exec::memory_space>;
 
   /// `workspace` is the library's own, shared with the instance's other calls; it outlives this.
   DeviceFp8Gemm(Exec const& exec, DeviceBuffer<Exec>& workspace);
@@ -46,8 +47,8 @@ class DeviceFp8Gemm {
 
   /// C = alpha op(A) op(B) + beta C, or false, with nothing done, if the library has no algorithm
   /// for it.
-  bool operator()(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-                  Matrix const& C, DeviceScalars<Exec>& scalars);
+  bool operator()(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                  double beta, Matrix const& C, DeviceScalars<Exec>& scalars);
 
  private:
   using DataType = STRATA_CUDA_OR_HIP(cudaDataType_t, hipDataType);

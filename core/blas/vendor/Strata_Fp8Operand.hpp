@@ -23,9 +23,9 @@ inline bool is_fp8_aligned(void const* data, std::int64_t ld_bytes) {
 /// caller's, or a copy to be packed, its bytes recoded on the way.
 template <class ExecutionSpace>
 struct Fp8Operand {
-  using Matrix = MatrixRef<typename ExecutionSpace::memory_space>;
+  using ConstMatrix = ConstMatrixRef<typename ExecutionSpace::memory_space>;
 
-  Fp8Operand(Matrix const& source, Op op, std::int64_t k, std::int64_t cols,
+  Fp8Operand(ConstMatrix const& source, Op op, std::int64_t k, std::int64_t cols,
              Recoding recoding = Recoding::None)
       : source(source), op(op), recoding(recoding), k(k), cols(cols) {
     direct = op == Op::NoTrans && source.rows == k && source.cols == cols &&
@@ -45,7 +45,7 @@ struct Fp8Operand {
     return packed;
   }
 
-  Matrix source;
+  ConstMatrix source;
   Op op;
   Recoding recoding;
   std::int64_t k, cols, ld;

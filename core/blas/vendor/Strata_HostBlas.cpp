@@ -29,14 +29,15 @@ Blas<Exec>::Blas(Blas&&) noexcept = default;
 namespace {
 
 using Matrix = MatrixRef<Kokkos::HostSpace>;
+using ConstMatrix = ConstMatrixRef<Kokkos::HostSpace>;
 using Region = Kokkos::Profiling::ScopedRegion;
 
-double scale_of(Matrix const& A) { return A.scale ? *A.scale : 1; }
+double scale_of(ConstMatrix const& A) { return A.scale ? *A.scale : 1; }
 
 // Calls f(T{}) if the build has LAPACK and all operands are of one arithmetic type T that can hold the factors.
 template <class Function, class... Operand>
 bool with_lapack([[maybe_unused]] Function const& f, [[maybe_unused]] double alpha,
-                 [[maybe_unused]] double beta, [[maybe_unused]] Matrix const& first,
+                 [[maybe_unused]] double beta, [[maybe_unused]] ConstMatrix const& first,
                  [[maybe_unused]] Operand const&... other) {
 #ifdef STRATA_ENABLE_TPL_LAPACK
   Precision const precision = first.precision;
@@ -64,8 +65,8 @@ std::int64_t first_breakdown(T const* factor, std::int64_t n, std::int64_t ld, i
 }  // namespace
 
 template <class Exec>
-bool Blas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-                      Matrix const& C) {
+bool Blas<Exec>::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                      double beta, Matrix const& C) {
   double const factor = alpha * scale_of(A) * scale_of(B);
   if (!is_arithmetic(A.precision)) {
     if (!OnednnMatmul::has_instructions(A.precision) || !OnednnMatmul::has_threads() ||
@@ -89,13 +90,13 @@ bool Blas<Exec>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix co
 }
 
 template <class Exec>
-bool Blas<Exec>::gemm_batched(Op, Op, double, Matrix const&, Matrix const&, double, Matrix const&,
-                              Batch const&) {
+bool Blas<Exec>::gemm_batched(Op, Op, double, ConstMatrix const&, ConstMatrix const&, double,
+                              Matrix const&, Batch const&) {
   return false;  // one after the other is as fast
 }
 
 template <class Exec>
-bool Blas<Exec>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
+bool Blas<Exec>::syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta,
                       Matrix const& C) {
   double const factor = alpha * scale_of(A) * scale_of(A);
   return with_lapack(
@@ -111,7 +112,7 @@ bool Blas<Exec>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double be
 }
 
 template <class Exec>
-bool Blas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A,
+bool Blas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, ConstMatrix const& A,
                       Matrix const& B) {
   if (A.scale && diag == Diag::Unit) return false;  // the scale isn't that of the whole triangle
   double const factor = alpha / scale_of(A);
@@ -144,8 +145,8 @@ bool Blas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView
 }
 
 template <class Exec>
-bool Blas<Exec>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
-                      Matrix const& C) {
+bool Blas<Exec>::symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                      double beta, Matrix const& C) {
   double const factor = alpha * scale_of(A) * scale_of(B);
   return with_lapack(
       [&]<class T>(T) {

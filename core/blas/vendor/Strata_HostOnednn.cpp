@@ -74,10 +74,10 @@ bool watch_forks() {
   return watched;
 }
 
-using Matrix = OnednnMatmul::Matrix;
+using ConstMatrix = OnednnMatmul::ConstMatrix;
 
 // oneDNN's fast kernels are row-major, so it is given C^T = op(B)^T op(A)^T: op(X)^T in rows x cols.
-dnnl::memory::desc transposed_desc(Matrix const& X, Op op) {
+dnnl::memory::desc transposed_desc(ConstMatrix const& X, Op op) {
   bool const normal = op == Op::NoTrans;
   dnnl::memory::dims const dims{normal ? X.cols : X.rows, normal ? X.rows : X.cols};
   dnnl::memory::dims const strides{normal ? X.ld : 1, normal ? 1 : X.ld};
@@ -99,8 +99,8 @@ struct OnednnMatmul::Impl {
   dnnl::stream stream{engine};
   std::map<Key, Entry> cache;
 
-  Entry make(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-             Matrix const& C) const {
+  Entry make(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+             double beta, ConstMatrix const& C) const {
     Entry entry{
         transposed_desc(B, op_b), transposed_desc(A, op_a), transposed_desc(C, Op::NoTrans), {}};
     dnnl::post_ops steps;
@@ -115,8 +115,8 @@ struct OnednnMatmul::Impl {
     return entry;
   }
 
-  Entry& find(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-              Matrix const& C) {
+  Entry& find(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+              double beta, ConstMatrix const& C) {
     std::int64_t const k = op_a == Op::NoTrans ? A.cols : A.rows;
     Key const key{op_a,   op_b,   alpha, beta, A.precision, B.precision, C.precision,
                   C.rows, C.cols, k,     A.ld, B.ld,        C.ld};
@@ -139,7 +139,7 @@ bool OnednnMatmul::has_instructions(Precision operands) {
 
 bool OnednnMatmul::has_threads() { return !threads_lost && watch_forks(); }
 
-bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
+bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
                         double beta, Matrix const& C) {
   if (!has_threads()) return false;
   bool const is_rounded = C.precision == A.precision && beta == 0;  // once, from the sum in fp32
@@ -154,8 +154,8 @@ bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix 
     threads_started = true;
     Impl::Entry& entry = impl_->find(op_a, op_b, alpha, A, B, beta, C);
     if (!entry.primitive) return false;
-    auto const memory = [&](dnnl::memory::desc const& desc, void* data) {
-      return dnnl::memory(desc, impl_->engine, data);
+    auto const memory = [&](dnnl::memory::desc const& desc, void const* data) {
+      return dnnl::memory(desc, impl_->engine, const_cast<void*>(data));  // reads inputs alone
     };
     entry.primitive.execute(impl_->stream, {{DNNL_ARG_SRC, memory(entry.source, B.data)},
                                             {DNNL_ARG_WEIGHTS, memory(entry.weights, A.data)},
@@ -169,7 +169,8 @@ struct OnednnMatmul::Impl {};
 OnednnMatmul::OnednnMatmul() = default;
 bool OnednnMatmul::has_instructions(Precision) { return false; }
 bool OnednnMatmul::has_threads() { return false; }
-bool OnednnMatmul::gemm(Op, Op, double, Matrix const&, Matrix const&, double, Matrix const&) {
+bool OnednnMatmul::gemm(Op, Op, double, ConstMatrix const&, ConstMatrix const&, double,
+                        Matrix const&) {
   return false;
 }
 #endif

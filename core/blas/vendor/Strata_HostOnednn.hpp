@@ -19,6 +19,7 @@ namespace strata::vendor {
 class OnednnMatmul {
  public:
   using Matrix = MatrixRef<Kokkos::HostSpace>;
+  using ConstMatrix = ConstMatrixRef<Kokkos::HostSpace>;
 
   OnednnMatmul();
   ~OnednnMatmul();
@@ -33,7 +34,7 @@ class OnednnMatmul {
 
   /// C = alpha op(A) op(B) + beta C without scales; false, with nothing done, if oneDNN has no such product
   /// or no threads.
-  bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+  bool gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
 
  private:

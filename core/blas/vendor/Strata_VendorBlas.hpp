@@ -21,20 +21,22 @@ template <class ExecutionSpace>
 class Blas {
  public:
   using Matrix = MatrixRef<typename ExecutionSpace::memory_space>;
+  using ConstMatrix = ConstMatrixRef<typename ExecutionSpace::memory_space>;
   using InfoView = Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space>;
 
   explicit Blas(ExecutionSpace const& exec);
   ~Blas();
   Blas(Blas&&) noexcept;
 
-  bool gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
+  bool gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
-  bool gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B, double beta,
-                    Matrix const& C, Batch const& batch);
-  bool syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta, Matrix const& C);
-  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Matrix const& A, Matrix const& B);
+  bool gemm_batched(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+                    double beta, Matrix const& C, Batch const& batch);
+  bool syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta, Matrix const& C);
+  bool trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, ConstMatrix const& A,
+            Matrix const& B);
   bool potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
-  bool symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B, double beta,
+  bool symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
 
  private:

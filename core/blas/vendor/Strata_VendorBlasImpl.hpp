@@ -27,14 +27,14 @@ template <class ExecutionSpace>
 Blas<ExecutionSpace>::Blas(Blas&&) noexcept = default;
 
 template <class ExecutionSpace>
-bool Blas<ExecutionSpace>::gemm(Op op_a, Op op_b, double alpha, Matrix const& A, Matrix const& B,
-                                double beta, Matrix const& C) {
+bool Blas<ExecutionSpace>::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+                                ConstMatrix const& B, double beta, Matrix const& C) {
   return impl_->gemm(op_a, op_b, alpha, A, B, beta, C);
 }
 
 template <class ExecutionSpace>
-bool Blas<ExecutionSpace>::gemm_batched(Op op_a, Op op_b, double alpha, Matrix const& A,
-                                        Matrix const& B, double beta, Matrix const& C,
+bool Blas<ExecutionSpace>::gemm_batched(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
+                                        ConstMatrix const& B, double beta, Matrix const& C,
                                         Batch const& batch) {
   if constexpr (requires { impl_->gemm_batched(op_a, op_b, alpha, A, B, beta, C, batch); })
     return impl_->gemm_batched(op_a, op_b, alpha, A, B, beta, C, batch);
@@ -43,14 +43,14 @@ bool Blas<ExecutionSpace>::gemm_batched(Op op_a, Op op_b, double alpha, Matrix c
 }
 
 template <class ExecutionSpace>
-bool Blas<ExecutionSpace>::syrk(Uplo uplo, Op op, double alpha, Matrix const& A, double beta,
+bool Blas<ExecutionSpace>::syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, double beta,
                                 Matrix const& C) {
   return impl_->syrk(uplo, op, alpha, A, beta, C);
 }
 
 template <class ExecutionSpace>
 bool Blas<ExecutionSpace>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha,
-                                Matrix const& A, Matrix const& B) {
+                                ConstMatrix const& A, Matrix const& B) {
   return impl_->trsm(side, uplo, op, diag, alpha, A, B);
 }
 
@@ -61,7 +61,7 @@ bool Blas<ExecutionSpace>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset
 }
 
 template <class ExecutionSpace>
-bool Blas<ExecutionSpace>::symm(Uplo uplo, double alpha, Matrix const& A, Matrix const& B,
+bool Blas<ExecutionSpace>::symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B,
                                 double beta, Matrix const& C) {
   return impl_->symm(uplo, alpha, A, B, beta, C);
 }

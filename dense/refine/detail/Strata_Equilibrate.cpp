@@ -191,7 +191,7 @@ void scale_as_a_whole(ExecutionSpace const& exec, std::int64_t n, Result& result
 template <class ExecutionSpace>
 Analysis<typename ExecutionSpace::memory_space> analyse(
     ExecutionSpace const& exec, Uplo uplo,
-    MatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate) {
+    ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate) {
   using MemorySpace = typename ExecutionSpace::memory_space;
   Analysis<MemorySpace> result;
   std::int64_t const n = A.rows;
@@ -223,9 +223,9 @@ Analysis<typename ExecutionSpace::memory_space> analyse(
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                         \
-  template Analysis<Exec::memory_space> analyse<Exec>(Exec const&, Uplo, \
-                                                      MatrixRef<Exec::memory_space> const&, bool);
+#define STRATA_INSTANTIATE(Exec)                       \
+  template Analysis<Exec::memory_space> analyse<Exec>( \
+      Exec const&, Uplo, ConstMatrixRef<Exec::memory_space> const&, bool);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -33,7 +33,7 @@ struct Analysis {
 template <class ExecutionSpace>
 Analysis<typename ExecutionSpace::memory_space> analyse(
     ExecutionSpace const& exec, Uplo uplo,
-    MatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate);
+    ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate);
 
 /// V(i, j) = d_i U(i, j); an empty d is the identity. V may be U.
 template <class ExecutionSpace, class ScalingView, class InBlock, class OutBlock>

@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_DETAIL_DIAGONAL_SCALES_HPP
 #define STRATA_SPARSE_DETAIL_DIAGONAL_SCALES_HPP
 
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
 

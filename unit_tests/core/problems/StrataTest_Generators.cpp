@@ -76,7 +76,7 @@ bool positive_definite(HostMatrix const& matrix) {
 
 std::vector<MatrixKind> kinds_with_spectrum() {
   std::vector<MatrixKind> kinds;
-  for (MatrixKind const kind : all_matrix_kinds())
+  for (MatrixKind const kind : enum_values<MatrixKind>)
     if (has_spectrum(kind)) kinds.push_back(kind);
   return kinds;
 }
@@ -103,14 +103,14 @@ TEST(Random, IsUniformInTheOpenUnitInterval) {
 }
 
 TEST(Generators, NamesAreReadBack) {
-  for (MatrixKind const kind : all_matrix_kinds())
-    EXPECT_EQ(matrix_kind_from_name(name(kind)), kind);
-  EXPECT_EQ(all_matrix_kinds().size(), 10u);
-  EXPECT_EQ(name(MatrixKind::Kms), "kms");
+  for (MatrixKind const kind : enum_values<MatrixKind>)
+    EXPECT_EQ(from_name<MatrixKind>(name_of(kind)), kind);
+  EXPECT_EQ(enum_values<MatrixKind>.size(), 10u);
+  EXPECT_EQ(name_of(MatrixKind::Kms), "kms");
 }
 
 TEST(Generators, UnknownNameListsTheValidOnes) {
-  EXPECT_EQ(text_of<ValueError>([] { (void)matrix_kind_from_name("poev_geo"); }),
+  EXPECT_EQ(text_of<ValueError>([] { (void)from_name<MatrixKind>("poev_geo"); }),
             "no matrix kind 'poev_geo'; there are geometric, arithmetic, cluster0, cluster1, "
             "logrand, dominant, "
             "minij, lehmer, moler, kms");
@@ -128,9 +128,9 @@ TEST(Generators, FormulasGiveTheHandWrittenMatrices) {
 }
 
 TEST(Generators, EveryKindIsSymmetricToTheLastBitAndPositiveDefinite) {
-  for (MatrixKind const kind : all_matrix_kinds())
+  for (MatrixKind const kind : enum_values<MatrixKind>)
     for (int const n : {0, 1, 2, 3, 64, 65, 130}) {
-      SCOPED_TRACE(std::string(name(kind)) + " " + std::to_string(n));
+      SCOPED_TRACE(std::string(name_of(kind)) + " " + std::to_string(n));
       HostMatrix const A = generate(kind, n, {.condition = 1e3});
       ASSERT_EQ(A.extent_int(0), n);
       ASSERT_EQ(A.extent_int(1), n);
@@ -140,11 +140,11 @@ TEST(Generators, EveryKindIsSymmetricToTheLastBitAndPositiveDefinite) {
 }
 
 TEST(Generators, TheSeedDecides) {
-  for (MatrixKind const kind : all_matrix_kinds()) {
+  for (MatrixKind const kind : enum_values<MatrixKind>) {
     GeneratorOptions const one{.seed = 1, .diagonal_spread = 1e6},
         two{.seed = 2, .diagonal_spread = 1e6};
-    EXPECT_TRUE(same_bits(generate(kind, 20, one), generate(kind, 20, one))) << name(kind);
-    EXPECT_FALSE(same_bits(generate(kind, 20, one), generate(kind, 20, two))) << name(kind);
+    EXPECT_TRUE(same_bits(generate(kind, 20, one), generate(kind, 20, one))) << name_of(kind);
+    EXPECT_FALSE(same_bits(generate(kind, 20, one), generate(kind, 20, two))) << name_of(kind);
   }
 }
 
@@ -161,7 +161,7 @@ TEST(Generators, OneThreadGivesTheBitsOfMany) {
       ASSERT_EQ(detail::host_threads(), 1);
       one = generate(kind, 150, options);
     }).join();
-    EXPECT_TRUE(same_bits(one, many)) << name(kind);
+    EXPECT_TRUE(same_bits(one, many)) << name_of(kind);
   }
 }
 
@@ -170,7 +170,7 @@ TEST(Generators, SpectraAreThoseOfTheDefinition) {
   auto const check = [&](MatrixKind kind, std::vector<double> const& expected) {
     std::vector<double> const values = spectrum(kind, 5, options);
     for (int i = 0; i < 5; ++i)
-      EXPECT_NEAR(values[i], expected[i], 4 * eps * expected[i]) << name(kind);
+      EXPECT_NEAR(values[i], expected[i], 4 * eps * expected[i]) << name_of(kind);
   };
   check(MatrixKind::Geometric, {1, 1e-1, 1e-2, 1e-3, 1e-4});
   check(MatrixKind::Arithmetic, {1, 0.750025, 0.50005, 0.250075, 1e-4});
@@ -282,7 +282,7 @@ TEST(Generators, DsyevFindsThePrescribedSpectrum) {
   for (MatrixKind const kind : kinds_with_spectrum())
     for (int const n : {1, 2, 3, 5, 17, 64, 101})
       for (double const condition : {1e1, 1e12}) {
-        SCOPED_TRACE(std::string(name(kind)) + " " + std::to_string(n));
+        SCOPED_TRACE(std::string(name_of(kind)) + " " + std::to_string(n));
         GeneratorOptions const options{.condition = condition,
                                        .seed = static_cast<std::uint64_t>(n)};
         std::vector<double> const expected = spectrum(kind, n, options);
@@ -336,7 +336,7 @@ TEST(Generators, SpectrumAndMixingAreThoseOfDlatms) {
                                                          {MatrixKind::Arithmetic, 4}};
   for (auto const& [kind, mode] : modes)
     for (int const n : {128, 181}) {
-      SCOPED_TRACE(std::string(name(kind)) + " " + std::to_string(n));
+      SCOPED_TRACE(std::string(name_of(kind)) + " " + std::to_string(n));
       HostMatrix const A = generate(kind, n, {.condition = 1e5}), B = of_dlatms(mode, n, 1e5);
       std::vector<double> const ours = eigenvalues(A), theirs = eigenvalues(B);
       for (int i = 0; i < n; ++i) ASSERT_NEAR(ours[i], theirs[i], 2 * n * eps);

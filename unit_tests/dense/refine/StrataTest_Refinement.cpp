@@ -306,7 +306,7 @@ template <class Exec>
 void needs_no_method_with_an_exact_factor() {
   std::size_t const n = 80;
   HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e3));
-  for (Refine const refine : all_refinements) {
+  for (Refine const refine : enum_values<Refine>) {
     SCOPED_TRACE(name_of(refine));
     auto const outcome =
         solve<Exec>(A, cholesky_solve<Exec, double>(A), random_matrix(n, 3), {.refine = refine});
@@ -453,7 +453,7 @@ void expect_failure_of_each_method(Change const& change) {
       for (std::size_t i = 0; i < X.rows; ++i) X(i, c) = change(i, X(i, c));
     OnDevice<Exec>::write(R, X);
   };
-  for (Refine const refine : all_refinements) {
+  for (Refine const refine : enum_values<Refine>) {
     SCOPED_TRACE(name_of(refine));
     auto const outcome = solve<Exec>(A, garbage, random_matrix(n, 3), {.refine = refine});
     expect_truthful_failure(outcome);
@@ -481,7 +481,7 @@ void never_takes_nan_for_success() {
   HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
   auto const M = cholesky_solve<Exec, float>(A);
   for (double const bad : {not_a_number, static_cast<double>(INFINITY)})
-    for (Refine const refine : all_refinements) {
+    for (Refine const refine : enum_values<Refine>) {
       SCOPED_TRACE(name_of(refine));
       HostMatrix broken = A, B = random_matrix(n, 3);
       broken(3, 5) = broken(5, 3) = bad;
@@ -570,8 +570,9 @@ void throws_with_the_numbers() {
 TYPED_TEST(Refinement, ThrowsWithTheNumbers) { throws_with_the_numbers<TypeParam>(); }
 
 TEST(RefineNames, GoBackAndForth) {
-  for (Refine const refine : all_refinements) EXPECT_EQ(refine_from_name(name_of(refine)), refine);
-  expect_message<ValueError>([] { (void)refine_from_name("bicg"); },
+  for (Refine const refine : enum_values<Refine>)
+    EXPECT_EQ(from_name<Refine>(name_of(refine)), refine);
+  expect_message<ValueError>([] { (void)from_name<Refine>("bicg"); },
                              "no refinement 'bicg'; there are none, classical, cg, gmres, auto");
 }
 

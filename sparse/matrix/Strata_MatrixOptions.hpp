@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_MATRIX_OPTIONS_HPP
+#define STRATA_SPARSE_MATRIX_OPTIONS_HPP
+
+#include <core/Strata_EnumNames.hpp>
+#include <sparse/comm/Strata_Transport.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace strata::sparse {
+
+/// Which rows may be swept at once.
+enum class ColouringMethod {
+  JonesPlassmannLuby,  ///< smallest free colour, rows in random order: few rounds
+  Greedy,  ///< smallest free colour in row order: the eight parities of a 27-point stencil
+  Levels,  ///< the wavefronts of the row order: a sweep is the sequential one's, to the bit
+};
+constexpr auto names_of(ColouringMethod) {
+  return enum_names<ColouringMethod>("colouring", {{ColouringMethod::JonesPlassmannLuby, "jpl"},
+                                                   {ColouringMethod::Greedy, "greedy"},
+                                                   {ColouringMethod::Levels, "lexicographic"}});
+}
+using strata::name_of;
+
+/// How the columns of a slice of rows are stored, from the fewest bytes to the most.
+enum class Columns : std::uint8_t {
+  Shared,  ///< as distances from the diagonal that all rows of the slice share
+  Narrow,  ///< 16 bits for each entry, counted from the slice's first column
+  Wide,    ///< 32 bits for each entry
+};
+
+/// How a DistributedMatrix orders its rows, stores its columns and sends its halo.
+struct MatrixOptions {
+  ColouringMethod colouring = ColouringMethod::JonesPlassmannLuby;
+  std::uint64_t seed = 0;
+  std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
+  /// How many colours' rows may be swept while the halo is under way; none: all on hosts, where a launch costs
+  /// nothing, on devices as many of large matrices as take longer than the halo does: two, or one where a
+  /// device enqueues the messages. 0 keeps a hierarchy's restrictions from starting before the halo is there, too.
+  std::optional<int> free_colours;
+  Columns columns = Columns::Shared;  ///< the most compact form of columns that is tried
+  Transport transport = Transport::Automatic;
+};
+
+}  // namespace strata::sparse
+
+#endif
