@@ -5,7 +5,6 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <core/io/Strata_Trace.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <dense/detail/Strata_StridedMatrix.hpp>
@@ -32,9 +31,8 @@ struct CholeskyOptions {
   /// brings a norm of A below 2^-600 or above 2^600 to about 1.
   bool equilibrate = true;
   BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
-  double shift = 0;        ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
-  bool ladder = true;      ///< on breakdown or without convergence, go on with the next rung
-  Trace* trace = nullptr;  ///< record the phases here
+  double shift = 0;    ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
+  bool ladder = true;  ///< on breakdown or without convergence, go on with the next rung
 };
 
 /// The rungs of the ladder, in the order they are tried.

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -98,7 +97,6 @@ SolveReport CholeskyFactor<ExecutionSpace>::State::solve(
   double seconds = 0;
   // Keeps the solution if it is the best one; returns whether A was seen to be indefinite.
   auto const solve_on_this_rung = [&] {
-    Span const span(options.trace, "solve", "cholesky");
     Kokkos::Timer const timer;
     SolveReport now = report_of(refined(right, solution, asked));
     bool const indefinite = now.refinement.indefinite;
@@ -150,7 +148,7 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve_strided(
   State& s = *state_;
   STRATA_REQUIRE(ShapeError, B.rows == s.n && X.rows == s.n && B.cols == X.cols, "solve: B is ",
                  B.rows, " x ", B.cols, ", X ", X.rows, " x ", X.cols, ", A of order ", s.n);
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::solve");
+  Region const region(exec, "strata::dense::solve");
   s.use(exec);
   s.need_factor("solve");
   if (s.n > 0 && B.cols > 0) return s.solve(B, X, options);

@@ -4,13 +4,12 @@
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_MapLadder.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -274,7 +273,7 @@ TileFactor<Exec> climb_until_it_holds(Devices const& devices, TileMatrix<Exec>& 
 template <class Exec>
 TileFactor<Exec> cholesky(Devices const& devices, TileMatrix<Exec>&& matrix,
                           CholeskyOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::cholesky");
+  Region const region("strata::ooc::cholesky");
   STRATA_REQUIRE(ValueError, !devices.empty(), "cholesky: there is no device");
   STRATA_REQUIRE(ValueError, options.lookahead >= 0, "cholesky: the lookahead is ",
                  options.lookahead, ", must not be negative");

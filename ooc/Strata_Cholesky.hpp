@@ -4,7 +4,6 @@
 #define STRATA_OOC_CHOLESKY_HPP
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
@@ -94,7 +93,6 @@ struct CholeskyOptions {
   int lookahead = 2;        ///< updates ahead of which V4 fetches
   bool ladder = true;       ///< on a breakdown with tiles below fp64, go on with the next rung
   CheckpointOptions checkpoint;
-  Trace* trace = nullptr;  ///< record each stream's copies and work here
   /// Called by a stream's thread before each task; what it throws ends the factorisation.
   std::function<void(Task const&)> on_task;
 };

@@ -3,10 +3,9 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <cmath>
 #include <memory>
@@ -122,7 +121,7 @@ dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
 
 template <class Exec>
 void TileFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::half_solve");
+  Region const region(exec, "strata::ooc::half_solve");
   require_factor("half_solve", V.extent(0));
   if (V.size() == 0) return;
   name_bad_alloc("half_solve", [&] {
@@ -141,7 +140,7 @@ void TileFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const
 // A X = D^-1 H D^-1 X
 template <class Exec>
 void TileFactor<Exec>::apply(Exec const& exec, Block const& X, Block const& Y) const {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::apply");
+  Region const region(exec, "strata::ooc::apply");
   STRATA_REQUIRE(ShapeError,
                  static_cast<std::int64_t>(X.extent(0)) == matrix_.order() &&
                      X.extent(0) == Y.extent(0) && X.extent(1) == Y.extent(1),
@@ -160,7 +159,7 @@ void TileFactor<Exec>::apply(Exec const& exec, Block const& X, Block const& Y) c
 template <class Exec>
 dense::RefinementReport TileFactor<Exec>::solve(Exec const& exec, Block const& B, Block const& X,
                                                 SolveOptions const& options) const {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::solve");
+  Region const region(exec, "strata::ooc::solve");
   require_factor("solve", B.extent(0));
   STRATA_REQUIRE(ShapeError, B.extent(0) == X.extent(0) && B.extent(1) == X.extent(1),
                  "solve: B is ", B.extent(0), " x ", B.extent(1), " and X is ", X.extent(0), " x ",

@@ -3,9 +3,8 @@
 #include <c/detail/Strata_InPlace.hpp>
 
 #include <core/Strata_Backends.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_BlockTree.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 
@@ -49,7 +48,7 @@ void factor(LeafBlas<Exec>& blas, Uplo uplo, MatrixRef<Memory> const& A, std::in
 std::int64_t potrf_in_place(Workbench const& bench, Uplo uplo, MatrixRef<Memory> const& A,
                             std::int64_t leaf_size) {
   if (A.rows == 0) return 0;
-  Kokkos::Profiling::ScopedRegion const region("strata::c::potrf");
+  Region const region(bench.exec(), "strata::c::potrf");
   Exec const& exec = bench.exec();
   InfoView const& info = bench.info();
   Kokkos::deep_copy(exec, info, 0);
@@ -64,7 +63,7 @@ std::int64_t potrf_in_place(Workbench const& bench, Uplo uplo, MatrixRef<Memory>
 void potrs_in_place(Workbench const& bench, Uplo uplo, MatrixRef<Memory> const& factor,
                     MatrixRef<Memory> const& B) {
   if (B.rows == 0 || B.cols == 0) return;
-  Kokkos::Profiling::ScopedRegion const region("strata::c::potrs");
+  Region const region(bench.exec(), "strata::c::potrs");
   Op const first = uplo == Uplo::Lower ? Op::NoTrans : Op::Trans;  // L Y = B or U^T Y = B
   bench.blas().trsm(Side::Left, uplo, first, Diag::NonUnit, 1, factor, B);
   bench.blas().trsm(Side::Left, uplo, transposed(first), Diag::NonUnit, 1, factor, B);

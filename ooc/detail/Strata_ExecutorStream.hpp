@@ -5,7 +5,6 @@
 
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
-#include <ooc/detail/Strata_StreamTrace.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 
 #include <initializer_list>
@@ -30,16 +29,13 @@ class Executor<ExecutionSpace>::Stream {
         id_(executor.devices_[static_cast<std::size_t>(device)].id),
         in_(id_),
         work_(id_),
-        out_(id_),
-        trace_(executor.options_.trace, device, stream) {}
+        out_(id_) {}
 
   Lane<ExecutionSpace> const& work() const { return work_; }
 
   /// All tasks of the stream; what goes wrong stops all streams. The thread's function; no stream
-  /// begins before all have told `ready`.
+  /// begins before all have told `ready`. The executor's recorder has a track for each lane.
   void run(std::vector<Task> const& tasks, std::latch& ready);
-  /// The spans that were recorded, once nothing runs any more.
-  void write_trace() { trace_.write(in_, work_, out_); }
 
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
 
@@ -92,6 +88,16 @@ class Executor<ExecutionSpace>::Stream {
   double* trailer(std::byte* data, Precision precision, std::int64_t i, std::int64_t j) const {
     return reinterpret_cast<double*>(data + number_bytes(precision, plan_.rows(i), plan_.rows(j)));
   }
+  // A step of the factorisation, recorded on the lane that it is enqueued on.
+  Span copies_in(char const* what, std::int64_t i, std::int64_t j) const {
+    return Span(Track{"copy in"}, in_.exec(), what, " ", i, ",", j);
+  }
+  Span works(char const* what, std::int64_t i, std::int64_t j) const {
+    return Span(work_.exec(), what, " ", i, ",", j);
+  }
+  Span copies_out(std::int64_t i, std::int64_t j) const {
+    return Span(Track{"copy out"}, out_.exec(), "out ", i, ",", j);
+  }
   void step() {
     if (!rules_.fences) return;
     in_.fence();
@@ -104,7 +110,6 @@ class Executor<ExecutionSpace>::Stream {
   VariantRules const& rules_;
   int device_, number_, id_;
   Lane<ExecutionSpace> in_, work_, out_;
-  StreamTrace<ExecutionSpace> trace_;
   std::unique_ptr<LeafBlas<ExecutionSpace>> blas_;
   std::unique_ptr<TileMeter<ExecutionSpace>> meter_;
   Kokkos::View<TileMeasure, Space> measure_;

@@ -3,9 +3,8 @@
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <array>
@@ -167,7 +166,7 @@ template <class Exec, class Scalar>
 KrylovReport ConjugateGradients<Exec, Scalar>::solve(Exec const& exec,
                                                      Vector<double, MemorySpace> const& b,
                                                      Vector<double, MemorySpace> const& x) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::ConjugateGradients::solve");
+  Region const region(exec, "strata::sparse::ConjugateGradients::solve");
   constexpr double halved = 0.5;
   detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_);
   return outer.run(halved, [&](detail::OuterIteration<Exec>& at) { return cycle(exec, at, x); });
