@@ -3,7 +3,7 @@
 #ifndef STRATA_CORE_HPP
 #define STRATA_CORE_HPP
 
-// All of Strata::core: number formats, leaf BLAS, files, test matrices and what this build has.
+// All of Strata::core: number formats, leaf BLAS, files, test matrices, what ran when and what this build has.
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_Config.hpp>
 #include <core/Strata_EnumNames.hpp>
@@ -24,6 +24,7 @@
 #include <core/io/Strata_TextFile.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <core/problems/Strata_Random.hpp>
 

@@ -7,10 +7,9 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/detail/Strata_Automatic.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <array>
@@ -426,7 +425,7 @@ void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo
   auto const length = static_cast<std::int64_t>(d.extent(0));
   STRATA_REQUIRE(ShapeError, length == n_ || length == 0, "BlockTree::load: d has length ", length,
                  ", the tree order ", n_);
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::BlockTree::load");
+  Region const region(exec, "strata::dense::BlockTree::load");
   place_working(exec);
   std::int64_t const row_stride = uplo == Uplo::Lower ? 1 : A.ld,
                      col_stride = uplo == Uplo::Lower ? A.ld : 1;

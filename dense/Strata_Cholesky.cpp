@@ -5,6 +5,7 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
@@ -50,7 +51,7 @@ CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, Matrix
 
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
-  Span const span(options.trace, "analyse", "cholesky");
+  Region const region(exec, "strata::dense::cholesky::analyse");
   Kokkos::Timer const timer;
   analysis = detail::analyse(exec, uplo, A, options.equilibrate);
   report.equilibrated = options.equilibrate;
@@ -147,7 +148,7 @@ template <class ExecutionSpace>
 Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double shift) {
   std::int64_t const m = into.order();
   {
-    Span const span(options.trace, "load", "cholesky");
+    Region const region(exec, "strata::dense::cholesky::load");
     Kokkos::Timer const timer;
     Kokkos::View<double const*, memory_space> d = analysis.d;
     if (d.extent(0) > 0) d = Kokkos::subview(d, std::pair<std::int64_t, std::int64_t>(0, m));
@@ -155,7 +156,7 @@ Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double s
     exec.fence("strata::dense::cholesky: loaded");
     report.load_seconds += timer.seconds();
   }
-  Span const span(options.trace, "factor " + into.layers().name(), "cholesky");
+  Region const region(exec, "strata::dense::cholesky::factor ", into.layers().name());
   Kokkos::Timer const timer;
   Info64 const order = strata::allocate<Info64>(exec, "strata::dense::cholesky::info");
   Kokkos::deep_copy(exec, order, std::int64_t(0));

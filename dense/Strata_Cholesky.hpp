@@ -34,9 +34,8 @@ struct CholeskyOptions {
   /// brings a norm of A below 2^-600 or above 2^600 to about 1.
   bool equilibrate = true;
   BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
-  double shift = 0;        ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
-  bool ladder = true;      ///< on breakdown or without convergence, go on with the next rung
-  Trace* trace = nullptr;  ///< record the phases here
+  double shift = 0;    ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
+  bool ladder = true;  ///< on breakdown or without convergence, go on with the next rung
 };
 
 /// One factorisation that was tried: with the layers and the shift that were asked for, on a breakdown with a shift of

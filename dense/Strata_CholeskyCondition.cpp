@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/refine/detail/Strata_NormEstimate.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -58,7 +57,7 @@ ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition() {
 
 template <class ExecutionSpace>
 ConditionEstimate CholeskyFactor<ExecutionSpace>::condition(ExecutionSpace const& exec) {
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::condition");
+  Region const region(exec, "strata::dense::condition");
   State& s = *state_;
   s.use(exec);
   s.need_factor("condition");

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -67,7 +66,6 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve_strided(ExecutionSpace const& 
   State& s = *state_;
   s.use(exec);
   s.need_factor("solve");
-  Span const span(s.options.trace, "solve", "cholesky");
   return dense::solve(exec, s, B, X, options);
 }
 

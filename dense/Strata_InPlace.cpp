@@ -4,10 +4,10 @@
 
 #include <core/Strata_Backends.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_BlockTree.hpp>
 
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 
@@ -55,7 +55,7 @@ Info potrf_in_place(LeafBlas<Exec>& blas, Uplo uplo,
   STRATA_REQUIRE(ValueError, leaf_size >= 0, "potrf_in_place: the leaf size is ", leaf_size,
                  ", must be >= 1, or 0 for automatic");
   if (A.rows == 0) return Info::success();
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::potrf_in_place");
+  Region const region(blas.exec(), "strata::dense::potrf_in_place");
   Exec const& exec = blas.exec();
   typename LeafBlas<Exec>::InfoView const info(
       reinterpret_cast<std::int64_t*>(blas.scratch(0, sizeof(std::int64_t))));
@@ -76,7 +76,7 @@ void potrs_in_place(LeafBlas<Exec>& blas, Uplo uplo,
                  "potrs_in_place: the factor is ", factor.rows, " x ", factor.cols, ", B ", B.rows,
                  " x ", B.cols);
   if (B.rows == 0 || B.cols == 0) return;
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::potrs_in_place");
+  Region const region(blas.exec(), "strata::dense::potrs_in_place");
   Op const first = uplo == Uplo::Lower ? Op::NoTrans : Op::Trans;  // L Y = B or U^T Y = B
   blas.trsm(Side::Left, uplo, first, Diag::NonUnit, 1, factor, B);
   blas.trsm(Side::Left, uplo, transposed(first), Diag::NonUnit, 1, factor, B);

@@ -4,10 +4,10 @@
 
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Automatic.hpp>
 
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -149,7 +149,7 @@ template <class Exec>
 MixedReport posv_mixed(LeafBlas<Exec>& blas, Uplo uplo, Matrix<Exec> const& A,
                        ConstMatrix<Exec> const& B, Matrix<Exec> const& X,
                        MixedOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::posv_mixed");
+  Region const region(blas.exec(), "strata::dense::posv_mixed");
   std::int64_t const n = A.rows;
   STRATA_REQUIRE(ShapeError, A.cols == n && B.rows == n && X.rows == n && B.cols == X.cols,
                  "posv_mixed: A is ", n, " x ", A.cols, ", B ", B.rows, " x ", B.cols, ", X ",

@@ -3,11 +3,10 @@
 #include <dense/Strata_TreeCholesky.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <core/kokkos_ext/Strata_Recording.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
 #include <dense/detail/Strata_LayeredSyrk.hpp>
 #include <dense/detail/Strata_TreePotrf.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <utility>
 #include <vector>
@@ -20,11 +19,11 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
   if (tree.order() == 0) return;
   STRATA_REQUIRE(ValueError, tree.root().working.data != nullptr, "tree_potrf: the tree of order ",
                  tree.order(), " has not been loaded");
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::tree_potrf");
+  Region const region(blas.exec(), "strata::dense::tree_potrf");
   detail::TreePotrf<ExecutionSpace>(blas, tree, info)();
 }
 
-// What was recorded is for the places of all of the tree's blocks and of the status.
+// What was captured is for the places of all of the tree's blocks and of the status.
 template <class ExecutionSpace>
 struct RepeatedPotrf<ExecutionSpace>::State {
   using Places = std::vector<void const*>;
@@ -42,7 +41,7 @@ struct RepeatedPotrf<ExecutionSpace>::State {
 
   Tree const& tree;
   LeafBlas<ExecutionSpace> blas;
-  strata::Recording<ExecutionSpace> recording;
+  strata::Replay<ExecutionSpace> replay;
   Places places;
 };
 
@@ -63,11 +62,11 @@ void RepeatedPotrf<ExecutionSpace>::operator()(InfoView const& info) {
   if (s.tree.order() == 0) return;
   auto places = s.now(info);
   if (places != s.places) {
-    s.blas.exec().fence("strata::dense::RepeatedPotrf: another recording");
-    s.recording = {};
+    s.blas.exec().fence("strata::dense::RepeatedPotrf: capture anew");
+    s.replay = {};
     s.places = std::move(places);
   }
-  s.recording.run(s.blas.exec(), [&] { tree_potrf(s.blas, s.tree, info); });
+  s.replay.run(s.blas.exec(), [&] { tree_potrf(s.blas, s.tree, info); });
 }
 
 template <class ExecutionSpace>
@@ -81,7 +80,7 @@ void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, doub
                  "tree_trsm: B is in ", traits(B.precision).name,
                  ", must be unscaled fp64 or fp32");
   if (B.rows == 0 || B.cols == 0) return;
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::tree_trsm");
+  Region const region(blas.exec(), "strata::dense::tree_trsm");
   if (alpha != 1)
     blas.gemm(Op::NoTrans, Op::NoTrans, 0, B.block(0, 0, B.rows, 0), B.block(0, 0, 0, B.cols),
               alpha, B);
@@ -106,7 +105,7 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
                    "tree_syrk: ", name, " is in ", traits(matrix.precision).name,
                    ", must be unscaled fp64 or fp32");
   if (n == 0) return;
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::tree_syrk");
+  Region const region(blas.exec(), "strata::dense::tree_syrk");
   auto const none = op == Op::NoTrans ? A.block(0, 0, n, 0) : A.block(0, 0, 0, n);
   if (beta != 1 || k == 0) blas.syrk(uplo, op, 0, none, beta, C);
   if (k == 0 || alpha == 0) return;

@@ -38,7 +38,7 @@ struct Lines {
   sparse::DistributedMatrix<Exec> A;
   Floats v;
 
-  void apply(Exec const& exec, Floats const& r, Floats const& z, sparse::MotifTimes*) const {
+  void apply(Exec const& exec, Floats const& r, Floats const& z) const {
     A.scatter(exec, r, v);
     solve_lines(exec, v);
     A.gather(exec, v, z);

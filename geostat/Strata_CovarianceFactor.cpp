@@ -3,9 +3,8 @@
 #include <geostat/Strata_CovarianceFactor.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <limits>
 
@@ -49,7 +48,7 @@ CovarianceFactor<Exec>::CovarianceFactor(Exec const& exec, Team const& team,
 
 template <class Exec>
 void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& covariance) {
-  Kokkos::Profiling::ScopedRegion const region("strata::geostat::CovarianceFactor");
+  Region const region(exec, "strata::geostat::CovarianceFactor");
   auto const tiles = matern_tiles(exec, covariance, locations_);
   covariance_ = covariance;
   std::int64_t const n = order(), tile = chosen_tile_size<Exec>(n, team_.devices(), options_);

@@ -4,9 +4,8 @@
 
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Random.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -119,7 +118,7 @@ std::vector<Moments> moments(Exec const& exec, ooc::TileFactor<Exec> const& fact
 template <class Exec>
 Divergence divergence(Exec const& exec, ooc::TileFactor<Exec> const& factor, double log_det_exact,
                       DivergenceOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::geostat::divergence");
+  Region const region(exec, "strata::geostat::divergence");
   STRATA_REQUIRE(ValueError, options.probes >= 2 && options.exact_up_to >= 0,
                  "divergence: probes is ", options.probes, " and exact_up_to ", options.exact_up_to,
                  ", must be at least 2 and 0");

@@ -3,8 +3,7 @@
 #include <geostat/Strata_Fit.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -365,7 +364,7 @@ template <class Exec>
 FactoredFit<Exec> fit(Exec const& exec, ooc::DeviceTeam<Exec> const& team,
                       Locations const& locations, std::span<double const> values,
                       FitOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::geostat::fit");
+  Region const region(exec, "strata::geostat::fit");
   STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.max_evaluations > 0,
                  "fit: the tolerance is ", options.tolerance, " and the evaluations are ",
                  options.max_evaluations, ", must be positive");

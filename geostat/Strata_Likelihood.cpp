@@ -3,8 +3,7 @@
 #include <geostat/Strata_Likelihood.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -95,7 +94,7 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
 template <class Exec>
 Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
                           std::span<double const> values, Mean mean) {
-  Kokkos::Profiling::ScopedRegion const region("strata::geostat::log_likelihood");
+  Region const region(exec, "strata::geostat::log_likelihood");
   auto const start = Clock::now();
   std::int64_t const n = factor.order();
   check_values(n, values);

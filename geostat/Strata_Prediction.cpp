@@ -3,8 +3,7 @@
 #include <geostat/Strata_Prediction.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <algorithm>
 #include <string>
@@ -50,7 +49,7 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
                    Locations const& new_locations, Mean mean) {
   using Block = typename CovarianceFactor<Exec>::Block;
   using Memory = typename Exec::memory_space;
-  Kokkos::Profiling::ScopedRegion const region("strata::geostat::predict");
+  Region const region(exec, "strata::geostat::predict");
   auto const allocate = [&](std::int64_t rows, std::int64_t cols, char const* label) {
     return Block(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)), rows,
                  cols);

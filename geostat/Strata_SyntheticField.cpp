@@ -5,9 +5,8 @@
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Random.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <cmath>
 #include <numbers>
@@ -54,7 +53,7 @@ std::vector<double> synthetic_field(Exec const& exec, MaternCovariance const& co
   using Vector = Kokkos::View<double*, Memory>;
   using HostVector =
       Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  Kokkos::Profiling::ScopedRegion const region("strata::geostat::synthetic_field");
+  Region const region(exec, "strata::geostat::synthetic_field");
   check_covariance(covariance, locations);
   std::int64_t const n = locations.size();
   auto const L = allocate_matrix(exec, n);

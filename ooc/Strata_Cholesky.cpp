@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
@@ -11,8 +12,6 @@
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -284,7 +283,7 @@ void TileFactor<Exec>::State::need_factor(char const* function, std::size_t rows
 template <class Exec>
 TileFactor<Exec>::TileFactor(DeviceTeam<Exec> const& team, TileMatrix<Exec>&& matrix,
                              CholeskyOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::cholesky");
+  Region const region("strata::ooc::cholesky");
   STRATA_REQUIRE(ValueError, options.lookahead >= 0, "cholesky: the lookahead is ",
                  options.lookahead, ", must not be negative");
   STRATA_REQUIRE(ValueError, matrix.is_filled(),

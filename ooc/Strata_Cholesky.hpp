@@ -6,7 +6,6 @@
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Ladder.hpp>
-#include <core/io/Strata_Trace.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
@@ -72,8 +71,6 @@ struct CholeskyOptions {
   int lookahead = 2;        ///< updates ahead of which V4 fetches
   bool ladder = true;       ///< on breakdown or without convergence, go on with the next rung
   CheckpointOptions checkpoint;
-  Trace* trace =
-      nullptr;  ///< record each stream's copies and work here, as long as the factor lives
   /// Called by a stream's thread before each task; what it throws ends the factorisation.
   std::function<void(Task const&)> on_task;
 };

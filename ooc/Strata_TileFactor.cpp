@@ -3,12 +3,11 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <cmath>
 #include <memory>
@@ -138,7 +137,7 @@ dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
 
 template <class Exec>
 void TileFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::half_solve");
+  Region const region(exec, "strata::ooc::half_solve");
   state_->need_factor("half_solve", V.extent(0));
   auto const& matrix = state_->matrix;
   if (V.size() == 0) return;
@@ -159,7 +158,7 @@ void TileFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const
 // A X = D^-1 H D^-1 X
 template <class Exec>
 void TileFactor<Exec>::apply(Exec const& exec, Block const& X, Block const& Y) const {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::apply");
+  Region const region(exec, "strata::ooc::apply");
   auto const& matrix = state_->matrix;
   STRATA_REQUIRE(ShapeError,
                  static_cast<std::int64_t>(X.extent(0)) == matrix.order() &&
@@ -198,7 +197,7 @@ dense::SolveReport TileFactor<Exec>::solve_strided(Exec const& exec,
                                                    dense::StridedMatrix<double const> const& B,
                                                    dense::StridedMatrix<double> const& X,
                                                    dense::RefinementOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::solve");
+  Region const region(exec, "strata::ooc::solve");
   state_->need_factor("solve");
   return name_bad_alloc("solve", [&] { return dense::solve(exec, *state_, B, X, options); });
 }

@@ -5,11 +5,10 @@
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -88,7 +87,7 @@ TileMatrix<Exec> TileMatrix<Exec>::generate(Exec const& exec, std::int64_t n,
 template <class Exec>
 void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
                               TileMatrixOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::generate");
+  Region const region(exec, "strata::ooc::tile_matrix::generate");
   STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
   options.rule.check();
   state_ = State::None;
@@ -123,7 +122,7 @@ void TileMatrix<Exec>::evaluate() {
 
 template <class Exec>
 void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
-  Kokkos::Profiling::ScopedRegion const region("strata::ooc::tile_matrix::round_anew");
+  Region const region(exec_, "strata::ooc::tile_matrix::round_anew");
   STRATA_REQUIRE(ValueError, state_ != State::None,
                  "tile matrix: there is no matrix to round, since an exception left none");
   PrecisionMap map = precision_map(norms_, rule);

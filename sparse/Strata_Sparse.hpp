@@ -6,6 +6,7 @@
 // All of Strata::sparse: sparse matrices over ranks, Krylov methods, multigrid, HPG-MxP.
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
+#include <sparse/comm/Strata_GatherSpans.hpp>
 #include <sparse/comm/Strata_HaloPattern.hpp>
 #include <sparse/comm/Strata_Transport.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
@@ -41,7 +42,5 @@
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
 #include <sparse/multigrid/Strata_VCycle.hpp>
-#include <sparse/trace/Strata_MotifTimes.hpp>
-#include <sparse/trace/Strata_WorkTrace.hpp>
 
 #endif

@@ -3,6 +3,7 @@
 #include <sparse/Strata_SparseSolver.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
@@ -13,8 +14,6 @@
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 #include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
 #include <sparse/multigrid/Strata_VCycle.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <array>
 #include <chrono>
@@ -263,7 +262,7 @@ template <class Exec>
 SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
                                  SparseOptions const& options)
     : impl_(std::make_shared<Impl>()) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::SparseSolver::set_up");
+  Region const region(exec, "strata::sparse::SparseSolver::set_up");
   auto const start = Clock::now();
   auto& own = *impl_;
   own.A = A;
@@ -313,7 +312,7 @@ template <class Exec>
 SparseReport SparseSolver<Exec>::solve_in_order(Exec const& exec,
                                                 Vector<double, MemorySpace> const& b,
                                                 Vector<double, MemorySpace> const& x) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::SparseSolver::solve");
+  Region const region(exec, "strata::sparse::SparseSolver::solve");
   auto const start = Clock::now();
   auto& own = *impl_;
   own.A.comm().agree([&] {

@@ -3,6 +3,7 @@
 #ifndef STRATA_TRILINOS_BELOS_GMRES_IR_HPP
 #define STRATA_TRILINOS_BELOS_GMRES_IR_HPP
 
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <trilinos/Strata_RefinedGmres.hpp>
 #include <trilinos/Strata_TpetraMatrix.hpp>
 
@@ -30,8 +31,8 @@ struct OperatorPreconditioner {
   sparse::DistributedMatrix<Exec> A;
   Teuchos::RCP<TpetraVectors<LO, GO, Node>> R, Z;
 
-  template <class Vec, class Times>
-  void apply(Exec const& exec, Vec const& r, Vec const& z, Times*) const {
+  template <class Vec>
+  void apply(Exec const& exec, Vec const& r, Vec const& z) const {
     scatter(exec, A, 1, r, 0, *R, 0);
     M->apply(*R, *Z);
     gather(exec, A, *Z, 0, z);
@@ -119,9 +120,9 @@ class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO,
   /// Throws   ValueError if no problem is set, its operator is no Tpetra::CrsMatrix, or it has a left
   ///          preconditioner; also what `make_matrix`, `require_vectors` and `RefinedGmres` throw.
   Belos::ReturnType solve() override {
-    Kokkos::Profiling::ScopedRegion const region("strata::trilinos::BelosGmresIr::solve");
-    auto const A = require_problem();
     Exec const exec;
+    Region const region(exec, "strata::trilinos::BelosGmresIr::solve");
+    auto const A = require_problem();
     if (!solver_) set_up(exec, *A);
     require_vectors(matrix_.comm(), *A->getRowMap(), *problem_->getRHS(), *problem_->getLHS());
     iterations_ = 0;

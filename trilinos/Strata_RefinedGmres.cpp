@@ -4,13 +4,12 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
 #include <sparse/multigrid/Strata_VCycle.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <BelosTypes.hpp>
 
@@ -137,7 +136,7 @@ bool RefinedGmres<Exec>::prints(int type) const {
 
 template <class Exec>
 RefinedReport RefinedGmres<Exec>::solve(Exec const& exec, Vector const& b, Vector const& x) {
-  Kokkos::Profiling::ScopedRegion const region("strata::trilinos::RefinedGmres::solve");
+  Region const region(exec, "strata::trilinos::RefinedGmres::solve");
   auto const start = Clock::now();
   double set_up = 0, estimate = 0;
   auto const first = residual_of(exec, A_, b, x);

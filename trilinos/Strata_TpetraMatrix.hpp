@@ -3,10 +3,9 @@
 #ifndef STRATA_TRILINOS_TPETRA_MATRIX_HPP
 #define STRATA_TRILINOS_TPETRA_MATRIX_HPP
 
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <trilinos/Strata_TeuchosCommunicator.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <Tpetra_CrsMatrix.hpp>
 
@@ -112,7 +111,7 @@ sparse::DistributedMatrix<Exec> make_matrix(Exec const& exec, TpetraMatrix<LO, G
   using Space = typename Exec::memory_space;
   static_assert(std::is_same_v<typename Node::memory_space, Space>,
                 "the Tpetra node's memory space must be the execution space's");
-  Kokkos::Profiling::ScopedRegion const region("strata::trilinos::make_matrix");
+  Region const region(exec, "strata::trilinos::make_matrix");
   auto const comm = communicator_of(*A.getComm());
   detail::require_usable(comm, A);
   auto const columns = detail::strata_columns(comm, A);

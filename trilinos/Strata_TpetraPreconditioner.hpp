@@ -3,6 +3,7 @@
 #ifndef STRATA_TRILINOS_TPETRA_PRECONDITIONER_HPP
 #define STRATA_TRILINOS_TPETRA_PRECONDITIONER_HPP
 
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <trilinos/Strata_RefinedGmres.hpp>
 #include <trilinos/Strata_TpetraMatrix.hpp>
 
@@ -53,7 +54,7 @@ class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node>
   /// Throws   ValueError for a transpose; ShapeError as `require_vectors`.
   void apply(Vectors const& X, Vectors& Y, Teuchos::ETransp mode = Teuchos::NO_TRANS,
              double alpha = 1, double beta = 0) const override {
-    Kokkos::Profiling::ScopedRegion const region("strata::trilinos::TpetraPreconditioner::apply");
+    Region const region(exec_, "strata::trilinos::TpetraPreconditioner::apply");
     STRATA_REQUIRE(ValueError, mode == Teuchos::NO_TRANS,
                    "Strata's preconditioners have no transpose");
     require_vectors(A_.comm(), *map_, X, Y);

@@ -17,7 +17,6 @@
 
 #include <iostream>
 #include <optional>
-#include <sstream>
 #include <string>
 
 namespace strata::apps {
@@ -34,36 +33,6 @@ void require_memory(std::int64_t needed, RankMemory const& memory) {
 
 constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
 
-// A process for each rank, a track for each of its queues: until it is written, a track for each of both.
-std::string trace_text(sparse::HpgmxpResult const& result) {
-  using sparse::trace_rows;
-  auto const zero = Trace::Clock::now();
-  Trace trace;
-  for (int track = 0; track < result.ranks * trace_rows; ++track)
-    trace.name_track(track,
-                     std::string(name_of(static_cast<sparse::TraceRow>(track % trace_rows))));
-  for (auto const& span : result.trace)
-    trace.span(span.name, std::string(name_of(span.row)),
-               span.rank * trace_rows + static_cast<int>(span.row), zero + span.start,
-               zero + span.end);
-  std::stringstream text;
-  trace.write(text);
-  auto document = nlohmann::ordered_json::parse(text);
-  auto& events = document["traceEvents"];
-  events.erase(0);  // the name of the one process
-  for (auto& event : events) {
-    int const track = event["tid"];
-    event["pid"] = track / trace_rows, event["tid"] = track % trace_rows;
-  }
-  for (int rank = 0; rank < result.ranks; ++rank)
-    events.push_back({{"name", "process_name"},
-                      {"ph", "M"},
-                      {"pid", rank},
-                      {"tid", 0},
-                      {"args", {{"name", "rank " + std::to_string(rank)}}}});
-  return document.dump(-1, ' ', false, replace) + '\n';
-}
-
 void check_files(HpgmxpRequest const& request) {
   check_writable("--json", request.json);
   check_writable("--report", request.report);
@@ -74,7 +43,7 @@ void write_files(HpgmxpRequest const& request, HpgmxpOutcome const& outcome) {
   if (!request.json.empty())
     write_text_file(request.json, to_json(outcome).dump(2, ' ', false, replace) + '\n');
   if (!request.report.empty()) write_text_file(request.report, public_report(outcome));
-  if (!request.trace.empty()) write_text_file(request.trace, trace_text(outcome.result));
+  if (!request.trace.empty()) write_trace(request.trace, outcome.result.trace);
 }
 
 }  // namespace

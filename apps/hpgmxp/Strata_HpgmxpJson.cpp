@@ -31,7 +31,7 @@ Json motifs(HpgmxpResult const& result, HpgmxpPhase const& phase) {
   auto const bytes = cycle_bytes(result.levels, phase.cycle_iterations, phase.storage);
   Json list = Json::array();
   for (auto const& [motif, name] : named_motifs) {
-    double const seconds = phase.times.seconds(motif);
+    double const seconds = phase.motif_seconds[motif];
     auto const rate = [&](double work) {
       return seconds > 0 ? Json(work / seconds / 1e9) : Json(nullptr);
     };
@@ -39,7 +39,7 @@ Json motifs(HpgmxpResult const& result, HpgmxpPhase const& phase) {
     list.push_back(
         {{"name", name},
          {"seconds", seconds},
-         {"share", seconds / phase.times.total()},
+         {"share", seconds / phase.motif_seconds.total()},
          {"gflops", rate(ornl[motif])},
          {"gflops_reference", rate(reference[motif])},
          {"gb_per_s", rate(bytes[motif])},

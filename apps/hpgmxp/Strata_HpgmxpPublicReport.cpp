@@ -52,7 +52,7 @@ struct Grouped {
 Grouped seconds_of(HpgmxpPhase const& phase) {
   sparse::PerMotif seconds;
   for (auto const& [motif, name] : named_motifs)
-    seconds[motif] = phase.seconds * phase.times.seconds(motif) / phase.times.total();
+    seconds[motif] = phase.seconds * phase.motif_seconds[motif] / phase.motif_seconds.total();
   return seconds;
 }
 

@@ -86,12 +86,12 @@ void print_phase(std::ostream& out, char const* title, HpgmxpResult const& resul
   auto const bytes = cycle_bytes(result.levels, phase.cycle_iterations, phase.storage);
   out << "  motif            share    GFLOP/s     GB/s   of copy rate\n";
   for (auto const& [motif, name] : named_motifs) {
-    double const seconds = phase.times.seconds(motif);
+    double const seconds = phase.motif_seconds[motif];
     if (!(seconds > 0)) continue;
     double const rate = bytes[motif] / seconds;
-    out << text("  %-14s %5.1f %%  %9.4g %8.4g   %.2f\n", name, 100 * seconds / phase.times.total(),
-                flops[motif] / seconds / 1e9, rate / 1e9,
-                rate / (result.copy_bytes_per_second * result.ranks));
+    out << text("  %-14s %5.1f %%  %9.4g %8.4g   %.2f\n", name,
+                100 * seconds / phase.motif_seconds.total(), flops[motif] / seconds / 1e9,
+                rate / 1e9, rate / (result.copy_bytes_per_second * result.ranks));
   }
 }
 

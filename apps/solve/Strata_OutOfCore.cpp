@@ -8,7 +8,7 @@
 #include <apps/solve/Strata_SolveMemory.hpp>
 #include <apps/solve/Strata_SolveOutput.hpp>
 #include <apps/solve/Strata_SolveVectors.hpp>
-#include <core/io/Strata_Trace.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -43,7 +43,7 @@ void describe(Factor const& made, OutOfCoreResult& result) {
   result.node_bytes = made.matrix().report().node_bytes;
 }
 
-Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& options, Trace* trace,
+Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& options,
               Progress& progress, OutOfCoreResult& result) {
   Stopwatch watch;
   progress.phase(text("filling tiles, n = %lld", static_cast<long long>(problem.summary.n)));
@@ -54,7 +54,6 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
                       static_cast<long long>(matrix.tile_size())));
   ooc::CholeskyOptions choices;
   choices.checkpoint.folder = options.checkpoint;
-  choices.trace = trace;
   Factor made = as_usage([&] {  // budgets and checkpoints are the user's
     return ooc::cholesky(tile_devices(options.tiles), std::move(matrix), choices);
   });
@@ -101,9 +100,8 @@ Exit solve_out_of_core(SolveOptions const& options) {
   check(options);
   Stopwatch total, read;
   Progress progress;
-  std::optional<Trace> trace;
-  if (!options.trace.empty()) trace.emplace();
-  Trace* const recorder = trace ? &*trace : nullptr;
+  std::optional<Recorder> recorder;
+  if (!options.trace.empty()) recorder.emplace();
   Exec const exec;
   OutOfCoreResult result;
   Problem const problem = as_usage([&] { return set_up(options, progress); });
@@ -116,12 +114,12 @@ Exit solve_out_of_core(SolveOptions const& options) {
     if (result.epsilon > 0 || precision == Precision::fp64) result.allowed.push_back(precision);
   HostMatrix X;
   {
-    Factor made = factor(exec, problem, options, recorder, progress, result);
+    Factor made = factor(exec, problem, options, progress, result);
     if (result.info == 0) X = solve(exec, problem, options, made, progress, result);
   }
   result.total_seconds = total.lap();
   progress.phase("writing");
-  write_files(options, result, X, trace);
+  write_files(options, result, X, recorder);
   progress.clear();
   print(std::cout, result);
   std::cout.flush();

@@ -8,7 +8,7 @@
 #include <apps/solve/Strata_SolveProblem.hpp>
 #include <apps/solve/Strata_SolveReport.hpp>
 #include <apps/solve/Strata_SolveRun.hpp>
-#include <core/io/Strata_Trace.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <iostream>
 #include <optional>
@@ -19,19 +19,18 @@ Exit solve(SolveOptions const& options) {
   check(options);
   Stopwatch total, read;
   Progress progress;
-  std::optional<Trace> trace;
-  if (!options.trace.empty()) trace.emplace();
-  Trace* const recorder = trace ? &*trace : nullptr;
+  std::optional<Recorder> recorder;
+  if (!options.trace.empty()) recorder.emplace();
   Problem const problem = as_usage([&] {
-    Span const span(recorder, "read", "program");
+    Span const span("read");
     return set_up(options, progress);
   });
   double const read_seconds = read.lap();
-  SolveResult result = run(problem, options, progress, recorder);
+  SolveResult result = run(problem, options, progress);
   result.seconds.read = read_seconds;
   result.seconds.total = total.lap();
   progress.phase("writing");
-  write_files(options, result, result.X, trace);
+  write_files(options, result, result.X, recorder);
   progress.clear();
   print(std::cout, result);
   std::cout.flush();

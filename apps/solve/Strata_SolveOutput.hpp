@@ -21,9 +21,9 @@ namespace strata::apps {
 /// X, the trace and the report, where they were asked for; X only if the system was solved.
 template <class Result>
 void write_files(SolveOptions const& options, Result const& result, HostMatrix const& X,
-                 std::optional<Trace> const& trace) {
+                 std::optional<Recorder> const& recorder) {
   if (!options.output.empty() && result.exit() == Exit::Solved) write_matrix(options.output, X);
-  if (trace) trace->write(options.trace);
+  if (recorder) write_trace(options.trace, {{"strata", recorder->spans()}});
   if (options.json.empty()) return;
   constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
   write_text_file(options.json, to_json(result).dump(2, ' ', false, replace) + '\n');

@@ -7,6 +7,7 @@
 #include <apps/solve/Strata_SolveCompare.hpp>
 #include <apps/solve/Strata_SolveVectors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_Automatic.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -47,12 +48,12 @@ struct Sample {
 using Factor = dense::CholeskyFactor<Exec>;
 
 Sample factor_and_solve(Exec const& exec, Matrix const& A, Matrix const& B, Matrix const& X,
-                        SolveOptions const& options, Trace* trace, Progress& progress,
+                        SolveOptions const& options, Progress& progress,
                         std::unique_ptr<Factor>& factor) {
   auto const n = static_cast<std::int64_t>(A.extent(0));
   auto const columns = static_cast<std::int64_t>(B.extent(1));
   auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n, columns);
-  dense::CholeskyOptions const cholesky_options{.leaf_size = options.leaf, .trace = trace};
+  dense::CholeskyOptions const cholesky_options{.leaf_size = options.leaf};
   Sample sample;
   factor.reset();  // before the next one takes memory
   progress.phase(
@@ -96,15 +97,14 @@ void take_median(std::vector<Sample> samples, SolveResult& result) {
 
 }  // namespace
 
-SolveResult run(Problem const& problem, SolveOptions const& options, Progress& progress,
-                Trace* trace) {
+SolveResult run(Problem const& problem, SolveOptions const& options, Progress& progress) {
   Exec const exec;
   SolveResult result = describe(problem, options);
   Stopwatch watch;
   progress.phase("making the right-hand sides");
   Matrix A, B;
   {
-    Span const span(trace, "transfer", "program");
+    Span const span("transfer");
     A = on_device(exec, problem.A), B = right_hand_side(exec, problem, A);
   }
   Matrix const X("strata::solve::X", B.extent(0), B.extent(1));
@@ -114,7 +114,7 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
   std::vector<Sample> samples;
   samples.reserve(static_cast<std::size_t>(options.repeat));
   for (int r = 0; r < options.repeat; ++r)
-    samples.push_back(factor_and_solve(exec, A, B, X, options, trace, progress, factor));
+    samples.push_back(factor_and_solve(exec, A, B, X, options, progress, factor));
   take_median(std::move(samples), result);
 
   if (result.info == 0) {
@@ -126,7 +126,7 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
   }
   if (result.info == 0) {
     progress.phase("estimating the condition");
-    Span const span(trace, "condition", "program");
+    Span const span("condition");
     watch.lap();
     try {
       result.factor.condition = factor->condition(exec);
@@ -138,14 +138,14 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
   }
   if (result.info == 0 && options.log_determinant) {
     progress.phase("estimating the log-determinant");
-    Span const span(trace, "log-determinant", "program");
+    Span const span("log-determinant");
     watch.lap();
     result.log_determinant = factor->log_determinant(exec);
     result.seconds.log_determinant = watch.lap();
   }
   factor.reset();
   if (result.info == 0 && options.compare) {
-    Span const span(trace, "comparison", "program");
+    Span const span("comparison");
     progress.phase(text("comparing with %s", std::string(vendor_cholesky()).c_str()));
     watch.lap();
     result.comparison = compare(exec, A, B, result.factor.norm_inf, options.repeat);

@@ -7,7 +7,6 @@
 #include <apps/solve/Strata_SolveOptions.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
-#include <core/io/Strata_Trace.hpp>
 
 namespace strata::apps {
 
@@ -15,8 +14,7 @@ namespace strata::apps {
 ///
 /// Memory   the problem's matrix stays; see `require_memory`.
 /// Throws   UsageError for numbers in the input that the library refuses; VendorError.
-SolveResult run(Problem const& problem, SolveOptions const& options, Progress& progress,
-                Trace* trace);
+SolveResult run(Problem const& problem, SolveOptions const& options, Progress& progress);
 
 }  // namespace strata::apps
 

@@ -4,7 +4,7 @@
 #define STRATA_DETAIL_LOW_SOLVE_HPP
 
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <core/kokkos_ext/Strata_Recording.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_TreeCholesky.hpp>
@@ -26,7 +26,7 @@ namespace strata::dense::detail {
 ///
 /// Sync     enqueued; fences where its memory grows or the number of columns
 ///          changes. Memory: a copy of R, and the workspace and scratch
-///          of its own LeafBlas, which a recording refers to.
+///          of its own LeafBlas, which a replay refers to.
 template <class ExecutionSpace>
 class LowSolve {
  public:
@@ -49,7 +49,7 @@ class LowSolve {
     if (R.cols >= many)
       solve(F, has_units ? Products::Layered : Products::AsStored);
     else
-      recording_.run(blas_.exec(), [&] { solve(F, Products::AsStored); });
+      replay_.run(blas_.exec(), [&] { solve(F, Products::AsStored); });
     blas_.convert(Op::NoTrans, F, R);
   }
 
@@ -64,7 +64,7 @@ class LowSolve {
       tree_trsm(blas_, Side::Left, op, Diag::NonUnit, 1, tree_, F, products);
   }
 
-  // What was recorded is for the place and the number of columns that it was recorded with.
+  // What was captured is for the place and the number of columns that it was captured with.
   Matrix copy(std::int64_t rows, std::int64_t cols) {
     constexpr int slot = LeafBlas<ExecutionSpace>::scratch_slots - 1;
     Precision const precision = accumulator(tree_.layers().leaf());
@@ -72,8 +72,8 @@ class LowSolve {
     std::byte* const place =
         blas_.scratch(slot, static_cast<std::size_t>(ld * cols) * traits(precision).bytes);
     if (cols != cols_ || place != place_) {
-      blas_.exec().fence("strata::dense::LowSolve: another recording");
-      recording_ = {};
+      blas_.exec().fence("strata::dense::LowSolve: capture anew");
+      replay_ = {};
       cols_ = cols, place_ = place;
     }
     return {place, rows, cols, ld, precision, nullptr};
@@ -84,7 +84,7 @@ class LowSolve {
   LeafBlas<ExecutionSpace> blas_;
   std::int64_t cols_ = -1;
   std::byte* place_ = nullptr;
-  strata::Recording<ExecutionSpace> recording_;
+  strata::Replay<ExecutionSpace> replay_;
 };
 
 }  // namespace strata::dense::detail

@@ -4,10 +4,9 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_Tridiagonal.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -215,7 +214,7 @@ template <class ExecutionSpace>
 LogDeterminantEstimate log_determinant(ExecutionSpace const& exec, std::int64_t n, double log_det_M,
                                        LogDeterminantOperators<ExecutionSpace> const& operators,
                                        LogDeterminantOptions const& options) {
-  Kokkos::Profiling::ScopedRegion region("strata::dense::log_determinant");
+  Region const region(exec, "strata::dense::log_determinant");
   require(n, options);
   if (n == 0) return {.value = log_det_M};
   STRATA_REQUIRE(ValueError, operators.apply && operators.forward && operators.backward,

@@ -4,11 +4,10 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_Convergence.hpp>
 #include <dense/refine/detail/Strata_CorrectionSolvers.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -343,7 +342,7 @@ RefinementReport refine(ExecutionSpace const& exec,
                         typename RefinementOperators<ExecutionSpace>::Block const& B,
                         typename RefinementOperators<ExecutionSpace>::Block const& X,
                         RefinementOptions const& options) {
-  Kokkos::Profiling::ScopedRegion region("strata::dense::refine");
+  Region const region(exec, "strata::dense::refine");
   STRATA_REQUIRE(ShapeError, B.extent(0) == X.extent(0) && B.extent(1) == X.extent(1),
                  "refine: B is ", B.extent(0), " x ", B.extent(1), " and X is ", X.extent(0), " x ",
                  X.extent(1), ", must be the same");

@@ -5,10 +5,10 @@
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
 #include <dense/refine/detail/Strata_LostColumns.hpp>
 
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -138,7 +138,7 @@ SolveReport solve(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,
   std::int64_t const n = factor.order();
   STRATA_REQUIRE(ShapeError, B.rows == n && X.rows == n && B.cols == X.cols, "solve: B is ", B.rows,
                  " x ", B.cols, ", X ", X.rows, " x ", X.cols, ", A of order ", n);
-  Kokkos::Profiling::ScopedRegion const region("strata::dense::solve");
+  Region const region(exec, "strata::dense::solve");
   if (n > 0 && B.cols > 0) return SpdSolve<ExecutionSpace>(exec, factor, B, X, options).run();
   SolveReport nothing;
   nothing.converged = true;

@@ -127,7 +127,6 @@ void Executor<Exec>::report_on(CholeskyReport& report,
     device.bytes_in += streams[lane]->bytes_in;
     device.bytes_out += streams[lane]->bytes_out;
     device.bytes_peer += streams[lane]->bytes_peer;
-    streams[lane]->write_trace();
   }
   if (report.factor_seconds > 0)
     report.flop_per_s = static_cast<double>(potrf_flops(matrix_.order())) / report.factor_seconds;

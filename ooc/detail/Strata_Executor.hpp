@@ -3,6 +3,7 @@
 #ifndef STRATA_EXECUTOR_HPP
 #define STRATA_EXECUTOR_HPP
 
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
@@ -49,6 +50,7 @@ class Executor {
   Schedule const& schedule_;
   std::string folder_;  // of the checkpoint
   CholeskyOptions const& options_;
+  Recorder* recorder_ = Recorder::current();  // of the thread that has the streams' threads
   VariantRules rules_;
   TilePlan plan_;
   Progress<Mark> progress_;

@@ -53,13 +53,13 @@ auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t
         plan_.key(i, k, map().at(i, k)));
   if (lent) {
     for (Mark const& mark : lent->before) in_.wait(mark);
-    trace_.span(StreamTrace<Exec>::CopyIn, "peer", i, k, in_,
-                [&] { in_.copy(hold.data, lent->data, bytes); });
+    Span const span = copies_in("peer", i, k);
+    in_.copy(hold.data, lent->data, bytes);
     bytes_peer += bytes;
   } else {
     if (final) in_.wait(executor_.progress_.wait(number(i, k)));
-    trace_.span(StreamTrace<Exec>::CopyIn, "in", i, k, in_,
-                [&] { in_.copy(hold.data, executor_.matrix_.data(i, k), bytes); });
+    Span const span = copies_in("in", i, k);
+    in_.copy(hold.data, executor_.matrix_.data(i, k), bytes);
     bytes_in += bytes;
   }
   Mark const there = in_.record();
@@ -77,11 +77,12 @@ void Executor<Exec>::Stream::cast(Hold const& hold, std::int64_t i, std::int64_t
   auto const from = stored_tile<Space>(source.data, precision, plan_.rows(i), plan_.rows(k));
   auto const to = stored_tile<Space>(hold.data, form, plan_.rows(i), plan_.rows(k));
   bool const turn = is_transposed(precision) != is_transposed(form);
-  trace_.span(StreamTrace<Exec>::Work, "cast", i, k, work_, [&] {
+  {
+    Span const span = works("cast", i, k);
     copy_trailer<Exec>(work_.exec(), form, trailer(source.data, precision, i, k),
                        trailer(hold.data, form, i, k));
     blas_->convert(turn ? Op::Trans : Op::NoTrans, from, to);
-  });
+  }
   Mark const made = work_.record();
   memory().release(source.begin, made);
   memory().publish(hold.begin, made);

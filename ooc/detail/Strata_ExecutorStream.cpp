@@ -11,6 +11,8 @@ namespace strata::ooc::detail {
 
 template <class Exec>
 void Executor<Exec>::Stream::run(std::vector<Task> const& tasks, std::latch& ready) {
+  Recorder::OnThread const recorded(
+      executor_.recorder_, strata::detail::message("device ", device_, " stream ", number_, " "));
   std::optional<vendor::OnNode> near_device;
   try {
     near_device.emplace(worker_.node);
@@ -128,9 +130,10 @@ auto Executor<Exec>::Stream::open(std::int64_t i, std::int64_t j) -> Sums {
   for (Mark const& mark : C.sums.before) work_.wait(mark);
   C.matrix = stored_tile<Space>(C.sums.data, working, plan_.rows(i), plan_.rows(j));
   auto const stored = stored_tile<Space>(C.stored.data, precision, plan_.rows(i), plan_.rows(j));
-  trace_.span(StreamTrace<Exec>::Work, "widen", i, j, work_, [&] {
+  {
+    Span const span = works("widen", i, j);
     blas_->convert(is_transposed(precision) ? Op::Trans : Op::NoTrans, stored, C.matrix);
-  });
+  }
   memory().publish(C.sums.begin, work_.record());
   step();
   return C;
@@ -141,13 +144,17 @@ void Executor<Exec>::Stream::update(Sums const& C, std::int64_t i, std::int64_t 
   Precision const form = plan_.product(i, j, k);
   Operand const A = operand(i, k, form);
   if (i == j) {
-    trace_.span(StreamTrace<Exec>::Work, "syrk", i, k, work_,
-                [&] { blas_->syrk(Uplo::Lower, A.op, -1, A.matrix, 1, C.matrix); });
+    {
+      Span const span = works("syrk", i, k);
+      blas_->syrk(Uplo::Lower, A.op, -1, A.matrix, 1, C.matrix);
+    }
     release({&A});
   } else {
     Operand const B = operand(j, k, form);
-    trace_.span(StreamTrace<Exec>::Work, "gemm", i, k, work_,
-                [&] { blas_->gemm(A.op, transposed(B.op), -1, A.matrix, B.matrix, 1, C.matrix); });
+    {
+      Span const span = works("gemm", i, k);
+      blas_->gemm(A.op, transposed(B.op), -1, A.matrix, B.matrix, 1, C.matrix);
+    }
     release({&A, &B});
   }
   step();
@@ -156,8 +163,10 @@ void Executor<Exec>::Stream::update(Sums const& C, std::int64_t i, std::int64_t 
 template <class Exec>
 void Executor<Exec>::Stream::factor_diagonal(Sums const& C, std::int64_t j) {
   std::int64_t const offset = j * executor_.matrix_.tile_size();
-  trace_.span(StreamTrace<Exec>::Work, "potrf", j, j, work_,
-              [&] { blas_->potrf(Uplo::Lower, C.matrix, offset, worker_.info); });
+  {
+    Span const span = works("potrf", j, j);
+    blas_->potrf(Uplo::Lower, C.matrix, offset, worker_.info);
+  }
   Kokkos::deep_copy(work_.exec(), worker_.host_info, worker_.info);
   work_.fence();
   std::int64_t const info = worker_.host_info();
@@ -177,9 +186,10 @@ void Executor<Exec>::Stream::solve(Sums const& C, std::int64_t i, std::int64_t j
   if (rules_.keeps_diagonal)
     for (Precision const kept : {Precision::fp64, Precision::fp32})
       memory().keep(plan_.key(j, j, kept), !last);
-  trace_.span(StreamTrace<Exec>::Work, "trsm", i, j, work_, [&] {
+  {
+    Span const span = works("trsm", i, j);
     blas_->trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, L.matrix, C.matrix);
-  });
+  }
   release({&L});
   step();
 }
@@ -189,20 +199,23 @@ template <class Exec>
 void Executor<Exec>::Stream::close(Sums const& C, std::int64_t i, std::int64_t j) {
   Precision const precision = map().at(i, j);
   double* const behind = trailer(C.stored.data, precision, i, j);
-  trace_.span(StreamTrace<Exec>::Work, "round", i, j, work_, [&] {
+  {
+    Span const span = works("round", i, j);
     (*meter_)(C.matrix, i == j, worker_.measure.data());
     write_trailer<Exec>(work_.exec(), precision, worker_.measure.data(), behind);
     if (!C.in_place)
       blas_->convert(is_transposed(precision) ? Op::Trans : Op::NoTrans, C.matrix,
                      stored_tile<Space>(C.stored.data, precision, plan_.rows(i), plan_.rows(j)));
-  });
+  }
   Mark const rounded = work_.record();
   memory().publish(C.stored.begin, rounded);
   if (!C.in_place) memory().release(C.sums.begin, rounded, true);
   out_.wait(rounded);
   std::size_t const bytes = executor_.matrix_.copy_bytes(i, j);
-  trace_.span(StreamTrace<Exec>::CopyOut, "out", i, j, out_,
-              [&] { out_.copy(executor_.matrix_.data(i, j), C.stored.data, bytes); });
+  {
+    Span const span = copies_out(i, j);
+    out_.copy(executor_.matrix_.data(i, j), C.stored.data, bytes);
+  }
   bytes_out += bytes;
   Mark const home = out_.record();
   step();
@@ -221,12 +234,16 @@ template <class Exec>
 void Executor<Exec>::Stream::bounce(Sums const& C) {
   if (rules_.keeps_sums) return;
   out_.wait(work_.record());
-  trace_.span(StreamTrace<Exec>::CopyOut, "out", 0, 0, out_,
-              [&] { out_.copy(worker_.scratch.view().data(), C.matrix.data, C.bytes); });
+  {
+    Span const span = copies_out(0, 0);
+    out_.copy(worker_.scratch.view().data(), C.matrix.data, C.bytes);
+  }
   in_.wait(out_.record());
   step();
-  trace_.span(StreamTrace<Exec>::CopyIn, "in", 0, 0, in_,
-              [&] { in_.copy(C.matrix.data, worker_.scratch.view().data(), C.bytes); });
+  {
+    Span const span = copies_in("in", 0, 0);
+    in_.copy(C.matrix.data, worker_.scratch.view().data(), C.bytes);
+  }
   work_.wait(in_.record());
   bytes_out += C.bytes;
   bytes_in += C.bytes;

@@ -5,7 +5,6 @@
 
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
-#include <ooc/detail/Strata_StreamTrace.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 
 #include <initializer_list>
@@ -26,19 +25,17 @@ class Executor<ExecutionSpace>::Stream {
         plan_(executor.plan_),
         rules_(executor.rules_),
         device_(device),
+        number_(stream),
         worker_(executor.machine_.worker(static_cast<std::size_t>(device), stream)),
         in_(worker_.in),
         work_(worker_.work),
-        out_(worker_.out),
-        trace_(executor.options_.trace, device, stream) {}
+        out_(worker_.out) {}
 
   JobThread& thread() { return worker_.thread; }
 
   /// All tasks of the stream; what goes wrong stops all streams. The thread's function; no stream
-  /// begins before all have told `ready`.
+  /// begins before all have told `ready`. The executor's recorder has a track for each lane.
   void run(std::vector<Task> const& tasks, std::latch& ready);
-  /// The spans that were recorded, once nothing runs any more.
-  void write_trace() { trace_.write(in_, work_, out_); }
 
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
 
@@ -88,6 +85,16 @@ class Executor<ExecutionSpace>::Stream {
   double* trailer(std::byte* data, Precision precision, std::int64_t i, std::int64_t j) const {
     return reinterpret_cast<double*>(data + number_bytes(precision, plan_.rows(i), plan_.rows(j)));
   }
+  // A step of the factorisation, recorded on the lane that it is enqueued on.
+  Span copies_in(char const* what, std::int64_t i, std::int64_t j) const {
+    return Span(Track{"copy in"}, in_.exec(), what, " ", i, ",", j);
+  }
+  Span works(char const* what, std::int64_t i, std::int64_t j) const {
+    return Span(work_.exec(), what, " ", i, ",", j);
+  }
+  Span copies_out(std::int64_t i, std::int64_t j) const {
+    return Span(Track{"copy out"}, out_.exec(), "out ", i, ",", j);
+  }
   void step() {
     if (rules_.fences) worker_.fence();
   }
@@ -95,12 +102,11 @@ class Executor<ExecutionSpace>::Stream {
   Executor& executor_;
   TilePlan const& plan_;
   VariantRules const& rules_;
-  int device_;
+  int device_, number_;
   Worker<ExecutionSpace>& worker_;
   Lane<ExecutionSpace>&in_, &work_, &out_;  // the worker's
   LeafBlas<ExecutionSpace>* blas_ = nullptr;
   TileMeter<ExecutionSpace>* meter_ = nullptr;
-  StreamTrace<ExecutionSpace> trace_;
 };
 
 }  // namespace strata::ooc::detail

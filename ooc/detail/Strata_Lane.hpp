@@ -3,7 +3,6 @@
 #ifndef STRATA_LANE_HPP
 #define STRATA_LANE_HPP
 
-#include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/vendor/Strata_DeviceLane.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
@@ -31,7 +30,6 @@ class HostLane {
   struct Mark {
     HostLane const* lane = nullptr;
   };
-  using Stamp = Trace::Clock::time_point;
 
   explicit HostLane(int /*device*/)
       : exec_(Kokkos::Experimental::partition_space(ExecutionSpace(), 1)[0]) {}
@@ -45,9 +43,6 @@ class HostLane {
   void wait(Mark const& /*mark*/) {}
   static void sync(Mark const& /*mark*/) {}
   void fence() { exec_.fence("strata::ooc::lane::fence"); }
-  /// A point in the lane's time, which `time_of` tells after a fence.
-  Stamp stamp() const { return Trace::Clock::now(); }
-  Trace::Clock::time_point time_of(Stamp const& stamp) const { return stamp; }
 
   static std::size_t free_bytes(int /*device*/) { return host_free_bytes(); }
   /// Which devices' memory is one: of all that tell the same number.

@@ -3,14 +3,12 @@
 #include <ooc/vendor/Strata_DeviceLane.hpp>
 
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
-#include <core/kokkos_ext/Strata_StampClock.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <array>
 #include <atomic>
-#include <optional>
 #include <unordered_map>
 
 namespace strata::ooc::vendor {
@@ -52,7 +50,6 @@ struct DeviceLane<Exec>::Impl {
   std::uint64_t const serial = lanes++;
   std::unordered_map<std::uint64_t, std::uint64_t> waited;  // by serial: marks before this number
   static inline std::atomic<std::uint64_t> lanes{0};
-  std::optional<strata::vendor::EventClock<Exec>> clock;  // from the first stamp on
 };
 
 template <>
@@ -104,18 +101,6 @@ void DeviceLane<Exec>::sync(Mark const& mark) {
 template <>
 void DeviceLane<Exec>::fence() {
   impl_->exec.fence("strata::ooc::lane::fence");
-}
-
-template <>
-auto DeviceLane<Exec>::stamp() -> Stamp {
-  auto& clock = impl_->clock;
-  if (!clock) clock.emplace(impl_->exec);
-  return clock->stamp(impl_->exec);
-}
-
-template <>
-Trace::Clock::time_point DeviceLane<Exec>::time_of(Stamp stamp) const {
-  return impl_->clock->time_of(stamp);
 }
 
 template <>

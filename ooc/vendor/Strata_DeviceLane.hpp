@@ -3,8 +3,6 @@
 #ifndef STRATA_DEVICE_LANE_HPP
 #define STRATA_DEVICE_LANE_HPP
 
-#include <core/io/Strata_Trace.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,7 +19,6 @@ class DeviceLane {
     DeviceLane const* lane = nullptr;
     std::uint64_t number = 0;
   };
-  using Stamp = std::size_t;
 
   /// A new stream of the device.
   explicit DeviceLane(int device);
@@ -38,8 +35,6 @@ class DeviceLane {
   /// The caller waits for the mark.
   static void sync(Mark const& mark);
   void fence();
-  Stamp stamp();
-  Trace::Clock::time_point time_of(Stamp stamp) const;
 
   static std::size_t free_bytes(int device);
   static int memory_of(int device) { return device; }

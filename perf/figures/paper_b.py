@@ -86,8 +86,9 @@ def lanes_of(trace):
             names[event["tid"]] = event["args"]["name"]
         elif event["ph"] == "X":
             lanes[event["tid"]].append((event["ts"] / 1e6, (event["ts"] + event["dur"]) / 1e6))
-    zero = min(start for spans in lanes.values() for start, _ in spans)
-    return {names[tid]: [(start - zero, end - zero) for start, end in lanes[tid]] for tid in sorted(lanes)}
+    of_streams = [tid for tid in sorted(lanes) if names[tid].startswith("device ")]
+    zero = min(start for tid in of_streams for start, _ in lanes[tid])
+    return {names[tid]: [(start - zero, end - zero) for start, end in lanes[tid]] for tid in of_streams}
 
 
 def machine(document):
@@ -336,8 +337,9 @@ def self_test():
     assert len(list(rows_of([document]))) == 3
     assert math.isclose(list(rows_of([document]))[0]["gemm"], 1.0)
     assert merged([(3, 4), (0, 1), (1, 2), (0.5, 0.7)]) == [[0, 2], [3, 4]] and merged([(0, 1), (2, 3)], 1) == [[0, 3]]
-    events = [{"ph": "M", "name": "thread_name", "tid": 1, "args": {"name": "work"}}, {"ph": "X", "tid": 1, "ts": 2e6, "dur": 1e6}]
-    assert lanes_of({"traceEvents": events}) == {"work": [(0, 1)]}
+    named = [{"ph": "M", "name": "thread_name", "tid": tid, "args": {"name": name}} for tid, name in enumerate(("device 0 stream 0 work", "host"))]
+    events = named + [{"ph": "X", "tid": tid, "ts": 2e6 - tid, "dur": 1e6} for tid in (0, 1)]
+    assert lanes_of({"traceEvents": events}) == {"device 0 stream 0 work": [(0, 1)]}
 
 
 def main():

@@ -32,6 +32,10 @@ PAPER_RATES = {"75,264 GCDs": 17.23e6 / 75264, "8 GCDs": 17.23e6 / 75264 / 0.78}
 # Figure 9, by what a span's name holds.
 SPANS = {"interior": "#2166ac", "boundary": "#92c5de", "pack": "#e08214", "messages": "#b2182b"}
 OTHER_WORK = "#bbbbbb"
+# Regions.
+LEVEL = "strata::sparse::Multigrid::level "
+SWEEP = "strata::sparse::DistributedMatrix::gauss_seidel"
+ORTHOGONALISE = "strata::sparse::KrylovBasis::orthogonalise"
 
 Run = collections.namedtuple("Run", "local ranks document")
 Span = collections.namedtuple("Span", "rank row name level start end")  # microseconds
@@ -78,17 +82,28 @@ def machine(document):
 
 
 def spans_of(trace):
-    """Those of the trace from the first iteration's end on, as what runs first also loads."""
+    """Those of the trace from the first iteration's end on, as what runs first also loads; of each the deepest level that it starts in."""
+    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    rows = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
+    levels = collections.defaultdict(list)
+    for event in events:
+        if event["name"].startswith(LEVEL):
+            levels[event["pid"]].append((int(event["name"].removeprefix(LEVEL)), event["ts"], event["ts"] + event["dur"]))
     found = []
-    for event in trace["traceEvents"]:
-        if event["ph"] == "X":
-            name, _, level = event["name"].partition(", level ")
-            found.append(Span(event["pid"], event["cat"], name, int(level or 0), event["ts"], event["ts"] + event["dur"]))
-    ends = [s for s in found if s.name == "orthogonalisation"]
+    for event in events:
+        rank, start = event["pid"], event["ts"]
+        level = max((level for level, first, last in levels[rank] if first <= start <= last), default=0)
+        found.append(Span(rank, rows[rank, event["tid"]], event["name"], level, start, start + event["dur"]))
+    ends = [s for s in found if s.name == ORTHOGONALISE]
     if not ends:
         sys.exit("the trace has no iteration")
     first = [min(s.end for s in ends if s.rank == rank) for rank in {s.rank for s in ends}]
     return [span for span in found if span.start >= min(first)]
+
+
+def holds(span, next_one):
+    """Whether there are spans within it, which come next in the trace."""
+    return next_one is not None and next_one[:2] == span[:2] and next_one.start < span.end
 
 
 def exchanges(spans):
@@ -203,9 +218,9 @@ class Drawing:
     def trace(self, spans):
         """Figure 9: an iteration of every rank, and below it the sweep of each level that has an exchange."""
         ranks, rows = sorted({s.rank for s in spans}), ["work", "halo", "messages"]
-        sweeps = [s for s in spans if s.rank == ranks[0] and s.name == "Gauss-Seidel"]
+        sweeps = [s for s in spans if s.rank == ranks[0] and s.name == SWEEP]
         levels = sorted({s.level for s in sweeps})
-        ends = sorted(s.end for s in spans if s.rank == ranks[0] and s.name == "orthogonalisation")
+        ends = sorted(s.end for s in spans if s.rank == ranks[0] and s.name == ORTHOGONALISE)
         if len(ends) < 2:
             sys.exit("the trace has fewer than three iterations: run with a larger --restart")
         windows = {"an iteration": (ends[0], ends[1])}
@@ -216,7 +231,7 @@ class Drawing:
             windows[f"a sweep of level {level}"] = (sweep.start - margin, sweep.end + margin)
         lanes = [(rank, row) for rank in ranks for row in rows]
         figure, grid = self.plt.subplots(len(windows), 1, figsize=(10, len(windows) * (0.7 + 0.16 * len(lanes))), squeeze=False)
-        leaves = [s for s in spans if s.name not in ("Gauss-Seidel", "wait")]
+        leaves = [s for s, next_one in zip(spans, [*spans[1:], None]) if s.name != "wait" and not (s.row == "work" and holds(s, next_one))]
         for (axes,), (caption, (left, right)) in zip(grid, windows.items()):
             for y, (rank, row) in enumerate(lanes):
                 for s in leaves:

@@ -189,7 +189,6 @@ Json Runner::run(Case const& one) {
                           std::to_string(one.accuracy) + ".ppm",
                       matrix_->map().to_ppm());
     auto const devices = devices_of(one);
-    Trace trace("strata_ooc_study " + std::string(ooc::name_of(one.variant)));
     ooc::CholeskyOptions options;
     options.variant = one.variant;
     options.streams = request_.streams;
@@ -197,8 +196,12 @@ Json Runner::run(Case const& one) {
     options.lookahead = request_.lookahead;
     options.peer_copies = !request_.no_peer;
     options.checkpoint.folder = request_.checkpoint;
-    if (!request_.trace.empty()) options.trace = &trace;
+    std::optional<Recorder> recorder;
+    if (!request_.trace.empty()) recorder.emplace();
     auto factor = ooc::cholesky(devices, std::move(*matrix_), options);
+    std::vector<RecordedSpan> spans;
+    if (recorder) spans = recorder->spans();
+    recorder.reset();  // of what follows there is no trace
     auto const& report = factor.report();
     row.update({{"info", factor.info().order()},
                 {"streams", report.streams},
@@ -236,13 +239,13 @@ Json Runner::run(Case const& one) {
       if (request_.refine) refine(factor, row);
       if (request_.kl) diverge(one, factor, row);
     }
-    if (options.trace) {
+    if (!request_.trace.empty()) {
       std::string path = request_.trace;
       auto const dot = path.rfind(".json");
       path.insert(dot == std::string::npos ? path.size() : dot,
                   "_" + std::string(ooc::name_of(one.variant)) + "_" + std::to_string(one.devices) +
                       (one.accuracy > 0 ? "_mixed_" + std::to_string(one.range) : ""));
-      trace.write(path);
+      write_trace(path, {{"strata_ooc_study " + std::string(ooc::name_of(one.variant)), spans}});
       row["trace"] = path;
     }
     matrix_ = std::move(factor).take();

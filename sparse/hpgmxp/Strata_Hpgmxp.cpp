@@ -3,10 +3,10 @@
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/comm/Strata_GatherSpans.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -99,9 +99,9 @@ Precision chosen_basis(StencilProblem const& problem, HpgmxpOptions const& optio
 
 template <class Exec, class Scalar, class Stored>
 GmresReport solve_from_zero(Exec const& exec, Systems<Exec> const& systems,
-                            GmresIr<Exec, Scalar, Stored>& solver, MotifTimes* times = nullptr) {
+                            GmresIr<Exec, Scalar, Stored>& solver) {
   Kokkos::deep_copy(exec, systems.x, 0.0);
-  return solver.solve(exec, systems.b, systems.x, times);
+  return solver.solve(exec, systems.b, systems.x);
 }
 
 template <class Exec, class Scalar, class Stored = Scalar>
@@ -115,7 +115,7 @@ GmresReport solve_once(Exec const& exec, Systems<Exec> const& systems, Hierarchy
 template <class Exec>
 HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Exec> const& systems,
                           Precision basis, HpgmxpOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp::validate");
+  Region const region(exec, "strata::sparse::hpgmxp::validate");
   HpgmxpValidation result;
   result.ranks = comm.size();
   auto gmres = gmres_options(options.restart, options.tolerance, options.max_iterations);
@@ -162,7 +162,7 @@ template <class Exec, class Scalar, class Stored = Scalar>
 HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
                         Hierarchy<Exec> const& inner, HpgmxpOptions const& options,
                         std::int64_t most_solves, std::string const& name) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp::" + name);
+  Region const region(exec, "strata::sparse::hpgmxp::", name);
   auto gmres =
       gmres_options(options.restart, 0, (timed_iterations / options.restart + 1) * options.restart);
   Multigrid<Exec, Scalar> const preconditioner(exec, inner);
@@ -179,22 +179,25 @@ HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
   options.progress(name + ", breakdown");
   gmres.max_iterations = phase.cycle_iterations = options.restart;
   GmresIr<Exec, Scalar, Stored> one_cycle(exec, systems.A(), preconditioner, gmres);
-  solve_from_zero(exec, systems, one_cycle, &phase.times);
+  Recorder recorder;
+  solve_from_zero(exec, systems, one_cycle);
+  phase.motif_seconds = motif_seconds(recorder.spans());
   return phase;
 }
 
 // A few iterations as they run, each part with its events, kernel by kernel.
 template <class Exec, class Scalar, class Stored = Scalar>
-std::vector<TraceSpan> traced_solve(Exec const& exec, Systems<Exec> const& systems,
-                                    Hierarchy<Exec> const& inner, HpgmxpOptions const& options) {
+std::vector<TracedProcess> traced_solve(Exec const& exec, Systems<Exec> const& systems,
+                                        Hierarchy<Exec> const& inner,
+                                        HpgmxpOptions const& options) {
   options.progress("trace");
   int const iterations = std::min(options.traced_iterations, options.restart);
-  WorkTrace<Exec> const trace(exec, systems.A().comm());
-  Multigrid<Exec, Scalar> const preconditioner(exec, inner.traced(trace));
-  GmresIr<Exec, Scalar, Stored> solver(exec, systems.A().traced(trace.labelled(", level 0")),
-                                       preconditioner, gmres_options(iterations, 0, iterations));
+  Multigrid<Exec, Scalar> const preconditioner(exec, inner);
+  GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner,
+                                       gmres_options(iterations, 0, iterations));
+  Recorder recorder;
   solve_from_zero(exec, systems, solver);
-  return trace.gathered();
+  return gather_spans(systems.A().comm(), recorder);
 }
 
 // Both arrays together are larger than any cache.
@@ -314,7 +317,7 @@ std::int64_t estimate_bytes(HpgmxpOptions const& options, int ranks) {
 
 template <class Exec>
 HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp");
+  Region const region(exec, "strata::sparse::hpgmxp");
   comm.agree([&] { check(options, comm.size()); });
   HpgmxpResult result;
   result.ranks = comm.size();

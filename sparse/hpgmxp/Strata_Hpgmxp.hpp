@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_HPGMXP_HPP
 
 #include <core/Strata_EnumNames.hpp>
+#include <core/io/Strata_Trace.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
@@ -76,7 +77,7 @@ struct HpgmxpPhase {
   std::int64_t solve_iterations = 0;  ///< that each solve is to have
   double seconds = 0;                 ///< of the solves, on the slowest rank
   double least_seconds = 0;           ///< on the fastest
-  MotifTimes times;                   ///< of one cycle, each motif fenced
+  PerMotif motif_seconds;             ///< of one cycle on this rank, without replay of graphs
   int cycle_iterations = 0;
   bool is_finite = true;  ///< no solve ended with KrylovStatus::Breakdown
 
@@ -97,7 +98,7 @@ struct HpgmxpResult {
   std::int64_t held_bytes = 0;  ///< matrices, b, x and one solver, on the rank that has the least
   std::optional<HpgmxpValidation> validation;
   std::optional<HpgmxpPhase> mixed, fp64;
-  std::vector<TraceSpan> trace;  ///< of the iterations traced, all ranks'; on rank 0
+  std::vector<TracedProcess> trace;  ///< of the iterations traced, rank by rank; on rank 0
 
   /// Whether what ran validated and every timed solve ran to its end.
   bool passed() const;

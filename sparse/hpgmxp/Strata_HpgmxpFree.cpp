@@ -3,13 +3,12 @@
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
 #include <sparse/multigrid/Strata_VCycle.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <chrono>
 
@@ -17,7 +16,7 @@ namespace strata::sparse {
 
 template <class Exec>
 HpgmxpFree solve_free(Exec const& exec, Communicator const& comm, HpgmxpOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::hpgmxp::free");
+  Region const region(exec, "strata::sparse::hpgmxp::free");
   auto const start = std::chrono::steady_clock::now();
   auto const ranks =
       options.grid == std::array<int, 3>{0, 0, 0} ? process_grid(comm.size()) : options.grid;

@@ -2,8 +2,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
 
+#include <chrono>
+#include <string_view>
+#include <utility>
+
 namespace strata::sparse {
 namespace {
+
+// None lies in another.
+constexpr std::pair<std::string_view, Motif> motifs_of_regions[] = {
+    {"strata::sparse::DistributedMatrix::multiply", Motif::Multiply},
+    {"strata::sparse::DistributedMatrix::residual", Motif::Multiply},
+    {"strata::sparse::DistributedMatrix::gauss_seidel", Motif::GaussSeidel},
+    {"strata::sparse::DistributedMatrix::restrict_residual", Motif::Restrict},
+    {"strata::sparse::prolong", Motif::Prolong},
+    {"strata::sparse::KrylovBasis::orthogonalise", Motif::Orthogonalise},
+    {"strata::sparse::KrylovBasis::start", Motif::Update},
+    {"strata::sparse::KrylovBasis::combine", Motif::Update},
+    {"strata::sparse::OuterIteration::norms", Motif::Update},
+    {"strata::sparse::OuterIteration::begin_cycle", Motif::Update},
+    {"strata::sparse::add", Motif::Update}};
 
 struct Size {
   double n, N;
@@ -12,6 +30,17 @@ struct Size {
 };
 
 }  // namespace
+
+PerMotif motif_seconds(std::vector<RecordedSpan> const& spans) {
+  PerMotif seconds;
+  for (auto const& span : spans) {
+    std::string_view const name(span.name), region = name.substr(0, name.find(','));
+    for (auto const& [of_motif, motif] : motifs_of_regions)
+      if (region == of_motif)
+        seconds[motif] += std::chrono::duration<double>(span.end - span.start).count();
+  }
+  return seconds;
+}
 
 PerMotif multigrid_flops(std::vector<LevelSize> const& levels, FlopCount count) {
   PerMotif flops;

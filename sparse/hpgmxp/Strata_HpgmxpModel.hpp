@@ -3,7 +3,7 @@
 #ifndef STRATA_SPARSE_HPGMXP_MODEL_HPP
 #define STRATA_SPARSE_HPGMXP_MODEL_HPP
 
-#include <sparse/trace/Strata_MotifTimes.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <array>
 #include <cstddef>
@@ -13,6 +13,10 @@
 // The operations that the benchmark's two public codes credit, and the least memory traffic of
 // Strata's kernels. Both are per restart cycle of m iterations, of all ranks.
 namespace strata::sparse {
+
+/// The parts of a solve that are timed and counted by themselves.
+enum class Motif { Multiply, GaussSeidel, Restrict, Prolong, Orthogonalise, Update };
+inline constexpr std::size_t motif_count = 6;
 
 /// The matrix of a multigrid level, over all ranks.
 struct LevelSize {
@@ -48,6 +52,9 @@ class PerMotif {
  private:
   std::array<double, motif_count> values_{};
 };
+
+/// Seconds of what was recorded of GMRES-IR with multigrid, by the names of the regions.
+PerMotif motif_seconds(std::vector<RecordedSpan> const& spans);
 
 /// One application of the multigrid preconditioner.
 PerMotif multigrid_flops(std::vector<LevelSize> const& levels, FlopCount count);

@@ -3,11 +3,10 @@
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <array>
@@ -202,7 +201,7 @@ template <class Exec, class Scalar>
 KrylovReport ConjugateGradients<Exec, Scalar>::solve(Exec const& exec,
                                                      Vector<double, MemorySpace> const& b,
                                                      Vector<double, MemorySpace> const& x) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::ConjugateGradients::solve");
+  Region const region(exec, "strata::sparse::ConjugateGradients::solve");
   constexpr double halved = 0.5;
   detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_);
   return outer.run(halved, [&](auto& at) { return impl_->cycle(exec, at, x); });

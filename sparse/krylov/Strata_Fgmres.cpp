@@ -3,9 +3,8 @@
 #include <sparse/krylov/Strata_Fgmres.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/detail/Strata_Givens.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <cmath>
 
@@ -117,7 +116,7 @@ std::optional<KrylovStatus> Fgmres<Exec, Scalar>::cycle(Exec const& exec,
 template <class Exec, class Scalar>
 KrylovReport Fgmres<Exec, Scalar>::solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                                          Vector<double, MemorySpace> const& x) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::Fgmres::solve");
+  Region const region(exec, "strata::sparse::Fgmres::solve");
   detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_);
   return outer.run(options_.stall_factor,
                    [&](detail::OuterIteration<Exec>& at) { return cycle(exec, at, x); });

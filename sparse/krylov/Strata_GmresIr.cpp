@@ -3,9 +3,8 @@
 #include <sparse/krylov/Strata_GmresIr.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/detail/Strata_Givens.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <cmath>
 
@@ -40,35 +39,33 @@ std::int64_t GmresIr<Exec, Scalar, Stored>::bytes() const {
 }
 
 template <class Exec, class Scalar, class Stored>
-bool GmresIr<Exec, Scalar, Stored>::records(MotifTimes const* times) const {
+bool GmresIr<Exec, Scalar, Stored>::replays() const {
   if constexpr (strata::runs_on_host<Exec>) return false;
-  bool const can = times == nullptr && !inner_.trace() && A_.is_enqueued() &&
-                   inner_.is_enqueued() && preconditioner_.is_enqueued() &&
-                   strata::Recording<Exec>::is_possible();
+  bool const can = A_.is_enqueued() && inner_.is_enqueued() && preconditioner_.is_enqueued() &&
+                   strata::Replay<Exec>::is_possible();
   return A_.comm().max(can ? 0 : 1) == 0;
+}
+
+template <class Exec, class Scalar, class Stored>
+void GmresIr<Exec, Scalar, Stored>::arnoldi_step(Exec const& exec, int k) {
+  preconditioner_.apply(exec, basis_[k - 1], z_);  // z = M^-1 q_k
+  inner_.multiply(exec, z_, basis_[k]);            // q_{k+1} = A z
+  basis_.orthogonalise(exec, k);
 }
 
 template <class Exec, class Scalar, class Stored>
 std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::cycle(
     Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x,
-    bool records, MotifTimes* times) {
-  auto const timed = [&](Motif motif, auto const& work) {
-    MotifTimes::time(times, exec, motif, work);
-  };
+    bool replays) {
   auto& report = outer.report;
   double const rho = outer.norm(), target = outer.target();
   detail::Givens givens(rho);
-  timed(Motif::Update, [&] { basis_.start(exec, 1 / rho, outer_.r); });  // q_1 = r / rho
+  basis_.start(exec, 1 / rho, outer_.r);  // q_1 = r / rho
   for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
-    auto const step = [&] {
-      preconditioner_.apply(exec, basis_[k - 1], z_, times);                  // z = M^-1 q_k
-      timed(Motif::Multiply, [&] { inner_.multiply(exec, z_, basis_[k]); });  // q_{k+1} = A z
-      timed(Motif::Orthogonalise, [&] {
-        auto const work = [&] { basis_.orthogonalise(exec, k); };
-        inner_.trace().enqueue(exec, TraceRow::Work, work, "orthogonalisation");
-      });
-    };
-    records ? steps_[static_cast<std::size_t>(k - 1)].run(exec, step) : step();
+    if (replays)
+      steps_[static_cast<std::size_t>(k - 1)].run(exec, [&] { arnoldi_step(exec, k); });
+    else
+      arnoldi_step(exec, k);
     HessenbergColumn column = basis_.column(exec, k);
     double const beta = column.beta;
     if (!std::isfinite(beta)) break;
@@ -81,23 +78,21 @@ std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::cycle(
   for (double const entry : t)
     if (!std::isfinite(entry)) return KrylovStatus::Breakdown;
   if (t.empty()) return KrylovStatus::Breakdown;
-  timed(Motif::Update, [&] { basis_.combine(exec, t, y_); });  // r = Q t
-  preconditioner_.apply(exec, y_, z_, times);
-  timed(Motif::Update, [&] { detail::add(exec, outer.unit(), z_, x, A_.rows()); });  // x += M^-1 r
+  basis_.combine(exec, t, y_);  // y = Q t
+  preconditioner_.apply(exec, y_, z_);
+  detail::add(exec, outer.unit(), z_, x, A_.rows());  // x += M^-1 y
   return std::nullopt;
 }
 
 template <class Exec, class Scalar, class Stored>
 GmresReport GmresIr<Exec, Scalar, Stored>::solve(Exec const& exec,
                                                  Vector<double, MemorySpace> const& b,
-                                                 Vector<double, MemorySpace> const& x,
-                                                 MotifTimes* times) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::GmresIr::solve");
-  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_, times);
-  bool const records = this->records(times);
-  return outer.run(options_.stall_factor, [&](detail::OuterIteration<Exec>& at) {
-    return cycle(exec, at, x, records, times);
-  });
+                                                 Vector<double, MemorySpace> const& x) {
+  Region const region(exec, "strata::sparse::GmresIr::solve");
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_);
+  bool const replays = this->replays();
+  return outer.run(options_.stall_factor,
+                   [&](detail::OuterIteration<Exec>& at) { return cycle(exec, at, x, replays); });
 }
 
 #define STRATA_INSTANTIATE_GMRES(Space) \

@@ -3,14 +3,13 @@
 #ifndef STRATA_SPARSE_GMRES_IR_HPP
 #define STRATA_SPARSE_GMRES_IR_HPP
 
-#include <core/kokkos_ext/Strata_Recording.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/multigrid/Strata_Multigrid.hpp>
-#include <sparse/trace/Strata_MotifTimes.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -49,21 +48,22 @@ class GmresIr {
   ///
   /// Sync     fences `exec`. Throws ShapeError for vectors of other lengths, on all ranks.
   GmresReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                    Vector<double, MemorySpace> const& x, MotifTimes* times = nullptr);
+                    Vector<double, MemorySpace> const& x);
 
  private:
-  // Whether steps are recorded: on all ranks or on none, since messages may be part of them. Collective.
-  bool records(MotifTimes const* times) const;
+  // Whether steps are replayed: on all ranks or on none, since messages may be part of them. Collective.
+  bool replays() const;
+  // q_{k+1}, and column k of the Hessenberg matrix.
+  void arnoldi_step(Exec const& exec, int k);
   // One cycle; Breakdown if x was not updated by finite numbers.
   std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
-                                    Vector<double, MemorySpace> const& x, bool records,
-                                    MotifTimes* times);
+                                    Vector<double, MemorySpace> const& x, bool replays);
 
   DistributedMatrix<Exec> A_, inner_;
   Preconditioner<Exec, Scalar> preconditioner_;
   GmresOptions options_;
   KrylovBasis<Exec, Scalar, Stored> basis_;
-  std::vector<strata::Recording<Exec>> steps_;  // of a cycle
+  std::vector<strata::Replay<Exec>> steps_;  // of a cycle
   typename detail::OuterIteration<Exec>::Work outer_;
   Vector<Scalar, MemorySpace> y_, z_;
 };

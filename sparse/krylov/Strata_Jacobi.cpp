@@ -40,7 +40,7 @@ Jacobi<Exec, Scalar>::Jacobi(Exec const& exec, DistributedMatrix<Exec> const& A)
 
 template <class Exec, class Scalar>
 void Jacobi<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-                                 Vector<Scalar, MemorySpace> const& z, MotifTimes*) const {
+                                 Vector<Scalar, MemorySpace> const& z) const {
   auto const& inverse = inverse_;
   auto const rows = static_cast<std::int64_t>(inverse.extent(0));
   detail::require_entries("Jacobi", "r", r, rows);

@@ -4,7 +4,6 @@
 #define STRATA_SPARSE_JACOBI_HPP
 
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/trace/Strata_MotifTimes.hpp>
 
 namespace strata::sparse {
 
@@ -19,7 +18,7 @@ class Jacobi {
 
   /// z = D^-1 r. Sync: enqueued on `exec`.
   void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-             Vector<Scalar, MemorySpace> const& z, MotifTimes* times = nullptr) const;
+             Vector<Scalar, MemorySpace> const& z) const;
 
  private:
   Vector<Scalar, MemorySpace> inverse_;

@@ -5,11 +5,10 @@
 #include <core/Strata_Float.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 #include <sparse/krylov/detail/Strata_KrylovPass.hpp>
 #include <sparse/matrix/detail/Strata_Allocate.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -152,6 +151,7 @@ KrylovBasis<Exec, Scalar, Stored>::KrylovBasis(Exec const& exec, Communicator co
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::start(Exec const& exec, double alpha,
                                               Vector<double, MemorySpace> const& r) {
+  Region const region(exec, "strata::sparse::KrylovBasis::start");
   launch_start(exec, rows_, is_narrow ? stride_ : rows_, alpha,
                static_cast<double const*>(r.data()), Q_.data(), (*this)[0].data(), scales_.data(),
                scales_.data() + vectors_);
@@ -241,7 +241,7 @@ void KrylovBasis<Exec, Scalar, Stored>::measure(Exec const& exec, int k) {
 
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::orthogonalise(Exec const& exec, int k) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::KrylovBasis::orthogonalise");
+  Region const region(exec, "strata::sparse::KrylovBasis::orthogonalise");
   double const* const coefficients = coefficients_.data();
   bool const sums_the_norm = norm_ == BasisNorm::Summed;
   if (k > 0) {
@@ -273,6 +273,7 @@ HessenbergColumn KrylovBasis<Exec, Scalar, Stored>::column(Exec const& exec, int
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::combine(Exec const& exec, std::vector<double> const& t,
                                                 Vector<Scalar, MemorySpace> const& x) {
+  Region const region(exec, "strata::sparse::KrylovBasis::combine");
   for (std::size_t j = 0; j < t.size(); ++j) host_(j) = stored_unit<Scalar, Stored> * t[j];
   Kokkos::deep_copy(exec, coefficients_, host_);
   launch_combine(exec, rows_, stride_, static_cast<int>(t.size()),
@@ -295,6 +296,7 @@ void scale(Exec const& exec, double alpha, Vector<From, typename Exec::memory_sp
 template <class Exec, class From, class To>
 void add(Exec const& exec, double alpha, Vector<From, typename Exec::memory_space> const& x,
          Vector<To, typename Exec::memory_space> const& y, std::int64_t rows) {
+  Region const region(exec, "strata::sparse::add");
   Kokkos::parallel_for(
       "strata::sparse::add", Policy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { y(i) += static_cast<To>(alpha) * static_cast<To>(x(i)); });

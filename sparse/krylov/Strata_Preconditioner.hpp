@@ -4,7 +4,6 @@
 #define STRATA_SPARSE_PRECONDITIONER_HPP
 
 #include <sparse/matrix/Strata_EllMatrix.hpp>
-#include <sparse/trace/Strata_MotifTimes.hpp>
 
 #include <concepts>
 #include <memory>
@@ -13,12 +12,13 @@
 
 namespace strata::sparse {
 
-/// Something with apply(exec, r, z, times): z = M^-1 r, enqueued on `exec`, vectors in the matrix' order; r is
+/// Something with apply(exec, r, z): z = M^-1 r, enqueued on `exec`, vectors in the matrix' order; r is
 /// not written, z needs no values but room for the halo. Collective.
 template <class T, class Exec, class Scalar>
 concept Preconditions =
-    requires(T const& M, Exec const& exec, Vector<Scalar, typename Exec::memory_space> const& v,
-             MotifTimes* times) { M.apply(exec, v, v, times); };
+    requires(T const& M, Exec const& exec, Vector<Scalar, typename Exec::memory_space> const& v) {
+      M.apply(exec, v, v);
+    };
 
 /// Any preconditioner in Scalar. A copy refers to the same one.
 template <class Exec, class Scalar>
@@ -35,12 +35,12 @@ class Preconditioner {
   Preconditioner(T&& M)  // implicit, as std::function's
       : any_(std::make_shared<Holder<std::remove_cvref_t<T>>>(std::forward<T>(M))) {}
 
-  /// Whether `apply` without `times` does nothing but enqueue the same work on `exec` every time, messages
+  /// Whether `apply` does nothing but enqueue the same work on `exec` every time, messages
   /// included: what T's is_enqueued() says, no without it.
   bool is_enqueued() const { return !any_ || any_->is_enqueued(); }
   /// z = M^-1 r.
-  void apply(Exec const& exec, Vec const& r, Vec const& z, MotifTimes* times = nullptr) const {
-    if (any_) return any_->apply(exec, r, z, times);
+  void apply(Exec const& exec, Vec const& r, Vec const& z) const {
+    if (any_) return any_->apply(exec, r, z);
     auto const rows = std::pair<std::size_t, std::size_t>(
         0, r.extent(0) < z.extent(0) ? r.extent(0) : z.extent(0));
     Kokkos::deep_copy(exec, Kokkos::subview(z, rows), Kokkos::subview(r, rows));
@@ -49,16 +49,14 @@ class Preconditioner {
  private:
   struct Any {
     virtual ~Any() = default;
-    virtual void apply(Exec const&, Vec const&, Vec const&, MotifTimes*) const = 0;
+    virtual void apply(Exec const&, Vec const&, Vec const&) const = 0;
     virtual bool is_enqueued() const = 0;
   };
   template <class T>
   struct Holder final : Any {
     template <class U>
     explicit Holder(U&& value) : M(std::forward<U>(value)) {}
-    void apply(Exec const& exec, Vec const& r, Vec const& z, MotifTimes* times) const override {
-      M.apply(exec, r, z, times);
-    }
+    void apply(Exec const& exec, Vec const& r, Vec const& z) const override { M.apply(exec, r, z); }
     bool is_enqueued() const override {
       if constexpr (requires { M.is_enqueued(); }) return M.is_enqueued();
       return false;

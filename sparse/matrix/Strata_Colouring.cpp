@@ -4,10 +4,9 @@
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Random.hpp>
 #include <sparse/matrix/Strata_EllAssembly.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 namespace strata::sparse {
 namespace {
@@ -234,7 +233,7 @@ Colouring<typename Exec::memory_space> colour_rows(
     ColouringMethod method, std::uint64_t seed) {
   using Rows = Vector<std::int32_t, typename Exec::memory_space>;
   using Matrix = EllMatrix<Value, std::int32_t, typename Exec::memory_space>;
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::colour_rows");
+  Region const region(exec, "strata::sparse::colour_rows");
   auto const colour =
       detail::allocate<Rows>(exec, "strata::sparse::colour_rows::colour", graph.rows());
   auto waiting = detail::allocate<Rows>(exec, "strata::sparse::colour_rows::waiting", graph.rows());

@@ -4,11 +4,11 @@
 #define STRATA_SPARSE_COMPRESSED_ASSEMBLY_HPP
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/Strata_CompressedMatrix.hpp>
 #include <sparse/matrix/Strata_EllAssembly.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 namespace strata::sparse {
 namespace detail {
@@ -246,7 +246,7 @@ CompressedMatrix<double, typename Exec::memory_space> make_compressed_matrix(
   using Space = typename Exec::memory_space;
   using Matrix = CompressedMatrix<double, Space>;
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_compressed_matrix");
+  Region const region(exec, "strata::sparse::make_compressed_matrix");
   detail::check_ell_shape<std::int32_t>(rows, cols);
   std::int64_t const count = (rows + Matrix::slice_rows - 1) / Matrix::slice_rows;
   typename Matrix::Arrays arrays;

@@ -3,11 +3,13 @@
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 namespace strata::sparse {
@@ -181,20 +183,22 @@ template <class Exec>
 template <class Scalar, class Work>
 void DistributedMatrix<Exec>::beside_exchange(Exec const& exec,
                                               Vector<Scalar, MemorySpace> const& x,
-                                              char const* name, std::int64_t free,
-                                              std::int64_t count, Work const& work) const {
+                                              std::int64_t free, std::int64_t count,
+                                              Work const& work) const {
   auto const on = [&](RowRange rows, char const* part) {
-    if (rows.begin < rows.end)
-      trace_.enqueue(exec, TraceRow::Work, [&] { work(rows); }, name, part);
+    if (rows.begin == rows.end) return;
+    std::optional<Span> span;
+    if (exchange().active()) span.emplace(exec, part);
+    work(rows);
   };
   if (free == 0) {
     fill_halo(exec, x);
-    return on({0, count}, ", boundary");
+    return on({0, count}, "boundary");
   }
-  exchange().start(exec, x, trace_);
-  on({0, free}, ", interior");
-  exchange().finish(exec, x, trace_);
-  on({free, count}, ", boundary");
+  exchange().start(exec, x);
+  on({0, free}, "interior");
+  exchange().finish(exec, x);
+  on({free, count}, "boundary");
 }
 
 template <class Exec>
@@ -202,9 +206,10 @@ template <class Scalar>
 void DistributedMatrix<Exec>::multiply(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                                        Vector<Scalar, MemorySpace> const& y) const {
   detail::require_entries("sparse::multiply", "y", y, rows());  // before messages are on their way
+  Region const region(exec, "strata::sparse::DistributedMatrix::multiply");
   std::visit(
       [&](auto const& A) {
-        beside_exchange(exec, x, "product", order().free_rows, rows(),
+        beside_exchange(exec, x, order().free_rows, rows(),
                         [&](RowRange range) { sparse::multiply(exec, A, x, y, range); });
       },
       stored_);
@@ -217,9 +222,10 @@ void DistributedMatrix<Exec>::residual(Exec const& exec, Vector<Scalar, MemorySp
                                        Vector<Scalar, MemorySpace> const& r) const {
   detail::require_entries("sparse::residual", "b", b, rows());
   detail::require_entries("sparse::residual", "r", r, rows());
+  Region const region(exec, "strata::sparse::DistributedMatrix::residual");
   std::visit(
       [&](auto const& A) {
-        beside_exchange(exec, x, "residual", order().free_rows, rows(),
+        beside_exchange(exec, x, order().free_rows, rows(),
                         [&](RowRange range) { sparse::residual(exec, A, b, x, r, range); });
       },
       stored_);
@@ -234,12 +240,12 @@ void DistributedMatrix<Exec>::restrict_residual(Exec const& exec,
                                                 Vector<Scalar, MemorySpace> const& coarse) const {
   detail::require_entries("sparse::restrict_residual", "b", b, rows());
   detail::require_entries("sparse::restrict_residual", "coarse", coarse, injection.rows());
+  Region const region(exec, "strata::sparse::DistributedMatrix::restrict_residual");
   std::visit(
       [&](auto const& A) {
-        beside_exchange(exec, x, "restriction", injection.free_rows, injection.rows(),
-                        [&](RowRange range) {
-                          sparse::restrict_residual(exec, A, injection, b, x, coarse, range);
-                        });
+        beside_exchange(exec, x, injection.free_rows, injection.rows(), [&](RowRange range) {
+          sparse::restrict_residual(exec, A, injection, b, x, coarse, range);
+        });
       },
       stored_);
 }
@@ -261,21 +267,22 @@ void DistributedMatrix<Exec>::sweep_beside_exchange(Exec const& exec,
                                                     Vector<Scalar, MemorySpace> const& r,
                                                     Vector<Scalar, MemorySpace> const& x) const {
   bool under_way = true;
-  exchange().start(exec, x, trace_);
+  exchange().start(exec, x);
   std::visit(
       [&](auto const& A) {
         for (int k = 0; auto const block : order().blocks) {
           if (under_way && block.begin >= order().free_rows) {
-            exchange().finish(exec, x, trace_);
+            exchange().finish(exec, x);
             under_way = false;
           }
-          auto const work = [&] { relax(exec, A, r, x, block, Guess::Given); };
-          trace_.enqueue(exec, TraceRow::Work, work,
-                         under_way ? "interior, block " : "boundary, block ", k++);
+          std::optional<Span> span;
+          if (exchange().active())
+            span.emplace(exec, under_way ? "interior, block " : "boundary, block ", k++);
+          relax(exec, A, r, x, block, Guess::Given);
         }
       },
       stored_);
-  if (under_way) exchange().finish(exec, x, trace_);
+  if (under_way) exchange().finish(exec, x);
 }
 
 template <class Exec>
@@ -290,15 +297,14 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
   bool const zero = guess == Guess::Zero;
   detail::require_entries("Gauss-Seidel", "r", r, rows());
   detail::require_entries("Gauss-Seidel", "x", x, rows() + halo());  // before a block is swept
-  auto const work = [&] {
-    if (!zero && direction == Sweep::Forward && order().free_rows > 0)
-      return sweep_beside_exchange(exec, r, x);
-    auto const swept = [&] { sweep(exec, r, x, direction, guess); };
-    if (zero) return swept();
-    fill_halo(exec, x);
-    trace_.enqueue(exec, TraceRow::Work, swept, "boundary, all blocks");
-  };
-  trace_.enqueue(exec, TraceRow::Work, work, zero ? "Gauss-Seidel from zero" : "Gauss-Seidel");
+  Region const region(exec, "strata::sparse::DistributedMatrix::gauss_seidel",
+                      zero ? ", from zero" : "");
+  if (!zero && direction == Sweep::Forward && order().free_rows > 0)
+    return sweep_beside_exchange(exec, r, x);
+  if (zero) return sweep(exec, r, x, direction, guess);
+  fill_halo(exec, x);
+  Span const span(exec, "boundary, all blocks");
+  sweep(exec, r, x, direction, guess);
 }
 
 #define STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, Scalar)                                  \

@@ -71,14 +71,6 @@ class DistributedMatrix {
   bool is_enqueued() const { return comm().size() == 1 || transport() == Transport::Enqueued; }
   Precision precision() const;
 
-  /// The same matrix, whose products and sweeps through the result are told to `trace`.
-  DistributedMatrix traced(WorkTrace<Exec> const& trace) const {
-    DistributedMatrix result(*this);
-    result.trace_ = trace;
-    return result;
-  }
-  WorkTrace<Exec> const& trace() const { return trace_; }
-
   /// Whether each value of all ranks is exact in `precision`. Collective; fences.
   bool is_exact_in(Exec const& exec, Precision precision) const;
   /// The same with values rounded to fp64, fp32, bf16 or fp16, or, where that loses nothing, in fp8_e4m3.
@@ -135,7 +127,7 @@ class DistributedMatrix {
   /// Fill the halo of x.
   template <class Scalar>
   void fill_halo(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
-    exchange().fill(exec, x, trace_);
+    exchange().fill(exec, x);
   }
   /// Gauss-Seidel with the halo of x as it is. Sync: enqueued on `exec`.
   template <class Scalar>
@@ -157,15 +149,14 @@ class DistributedMatrix {
 
   // Enqueue work(range) on rows [0, count), of which the first `free` do not need the halo of x.
   template <class Scalar, class Work>
-  void beside_exchange(Exec const& exec, Vector<Scalar, MemorySpace> const& x, char const* name,
-                       std::int64_t free, std::int64_t count, Work const& work) const;
+  void beside_exchange(Exec const& exec, Vector<Scalar, MemorySpace> const& x, std::int64_t free,
+                       std::int64_t count, Work const& work) const;
   template <class Scalar>
   void sweep_beside_exchange(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
                              Vector<Scalar, MemorySpace> const& x) const;
 
   AnyStored stored_;
   std::shared_ptr<Shared const> shared_;
-  WorkTrace<Exec> trace_;
 };
 
 }  // namespace strata::sparse

@@ -5,11 +5,11 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
 #include <sparse/matrix/detail/Strata_Allocate.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -167,7 +167,7 @@ EllMatrix<Value, Index, typename Exec::memory_space> make_ell_matrix(
   using Matrix = EllMatrix<Value, Index, typename Exec::memory_space>;
   using Space = typename Exec::memory_space;
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_ell_matrix");
+  Region const region(exec, "strata::sparse::make_ell_matrix");
   detail::check_ell_shape<Index>(rows, cols);
   auto offsets = strata::allocate_zeros<Kokkos::View<std::int64_t*, Space>>(
       exec, "strata::sparse::EllMatrix::offsets", Matrix::padded(rows) / Matrix::slice_rows + 1);

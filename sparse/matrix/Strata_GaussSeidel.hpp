@@ -7,7 +7,6 @@
 #include <sparse/matrix/Strata_EllKernels.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <vector>
 
@@ -25,7 +24,6 @@ void gauss_seidel(Exec const& exec, Matrix const& A, std::vector<RowRange> const
                   ConstVector<std::type_identity_t<Scalar>, typename Exec::memory_space> const& r,
                   Vector<Scalar, typename Exec::memory_space> const& x,
                   Sweep sweep = Sweep::Forward, Guess guess = Guess::Given) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::gauss_seidel");
   bool const is_device = !strata::runs_on_host<Exec>;
   constexpr std::int64_t few_rows = 8192;  // whose blocks take one team less than launches do
   bool const is_small = A.rows() < few_rows && A.stored() < 32 * few_rows;

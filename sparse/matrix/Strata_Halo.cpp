@@ -4,6 +4,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/comm/detail/Strata_Mpi.hpp>
@@ -124,7 +125,7 @@ struct Halo<Exec>::Exchange {
   Device device_send;
   Pinned pinned_send, pinned_receive;
   std::vector<MPI_Request> requests;
-  Trace::Clock::time_point posted;  // where there is a trace
+  Recorder::Clock::time_point posted;
 
   Exec const& exec() const { return *instance; }
   bool staged() const { return link.transport == Transport::Staged; }
@@ -151,6 +152,7 @@ struct Halo<Exec>::Exchange {
     auto* const receive = staged() ? numbers<Scalar>(pinned_receive.data()) : halo;
     auto const* const send = static_cast<Scalar const*>(send_buffer());
     requests.clear();
+    posted = Recorder::Clock::now();
     for (auto const& other : pattern.from)
       check_mpi(MPI_Irecv(receive + other.begin, static_cast<int>(other.end - other.begin), type,
                           other.rank, 0, comm.mpi(), &requests.emplace_back()),
@@ -163,51 +165,44 @@ struct Halo<Exec>::Exchange {
 
   // Pack what was enqueued before; on a host MPI's messages are on their way.
   template <class Scalar>
-  void send(Exec const& lane, Vector<Scalar, MemorySpace> const& x, WorkTrace<Exec> const& trace) {
-    auto const work = [&] {
+  void send(Exec const& lane, Vector<Scalar, MemorySpace> const& x) {
+    {
+      Span const span(Track{"halo"}, lane, staged() ? "pack to host" : "pack");
       pack(lane, rows, static_cast<Scalar const*>(x.data()), static_cast<Scalar*>(send_buffer()));
-    };
-    trace.enqueue(lane, TraceRow::Halo, work, staged() ? "pack to host" : "pack");
-    if (enqueued() || !strata::runs_on_host<Exec>) return;
-    posted = trace.now();
-    post(x.data() + pattern.rows);
+    }
+    if (!enqueued() && strata::runs_on_host<Exec>) post(x.data() + pattern.rows);
   }
 
   // Let what was packed on `lane` go, and the halo come, when the device gets there.
   template <class Scalar>
-  void enqueue_messages(Exec const& lane, Vector<Scalar, MemorySpace> const& x,
-                        WorkTrace<Exec> const& trace) {
+  void enqueue_messages(Exec const& lane, Vector<Scalar, MemorySpace> const& x) {
     if (!enqueued()) return;
-    auto const work = [&] {
-      link.messages->exchange(lane, pattern, static_cast<Scalar const*>(send_buffer()),
-                              x.data() + pattern.rows);
-    };
-    trace.enqueue(lane, TraceRow::Messages, work, "messages");
+    Span const span(Track{"messages"}, lane, "messages");
+    link.messages->exchange(lane, pattern, static_cast<Scalar const*>(send_buffer()),
+                            x.data() + pattern.rows);
   }
 
   // Wait for what was packed on `lane` and for MPI's messages.
   template <class Scalar>
-  void receive(Exec const& lane, Vector<Scalar, MemorySpace> const& x,
-               WorkTrace<Exec> const& trace) {
+  void receive(Exec const& lane, Vector<Scalar, MemorySpace> const& x) {
     if (enqueued()) return;
     Scalar* const halo = x.data() + pattern.rows;
-    auto const waiting = trace.now();
+    auto const waiting = Recorder::Clock::now();
     if (!strata::runs_on_host<Exec>) {
       lane.fence("strata::sparse::halo::packed");
-      posted = trace.now();
       post(halo);
     }
     check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
               "MPI_Waitall");
-    auto const arrived = trace.now();
-    trace.add(TraceRow::Messages, waiting, arrived, "wait");
-    trace.add(TraceRow::Messages, posted, arrived, "messages");
+    if (auto* const recorder = Recorder::current()) {
+      Recorder::Stamp const arrived{Recorder::Clock::now(), {}};
+      recorder->add("messages", "wait", {waiting, {}}, arrived);
+      recorder->add("messages", "messages", {posted, {}}, arrived);
+    }
     if (!staged()) return;
-    auto const work = [&] {
-      unpack(lane, pattern.halo, static_cast<Scalar const*>(numbers<Scalar>(pinned_receive.data())),
-             halo);
-    };
-    trace.enqueue(lane, TraceRow::Halo, work, "unpack from host");
+    Span const span(Track{"halo"}, lane, "unpack from host");
+    unpack(lane, pattern.halo, static_cast<Scalar const*>(numbers<Scalar>(pinned_receive.data())),
+           halo);
   }
 };
 
@@ -251,36 +246,33 @@ bool Halo<Exec>::active() const {
 
 template <class Exec>
 template <class Scalar>
-void Halo<Exec>::start(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
-                       WorkTrace<Exec> const& trace) const {
+void Halo<Exec>::start(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
   if (!active()) return;
   auto& own = *exchange_;
   own.require_halo(x);
   strata::enqueue_wait(own.exec(), exec);
-  own.send(own.exec(), x, trace);
+  own.send(own.exec(), x);
   strata::enqueue_wait(exec, own.exec());
-  own.enqueue_messages(own.exec(), x, trace);
+  own.enqueue_messages(own.exec(), x);
 }
 
 template <class Exec>
 template <class Scalar>
-void Halo<Exec>::finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
-                        WorkTrace<Exec> const& trace) const {
+void Halo<Exec>::finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
   if (!active()) return;
   auto& own = *exchange_;
-  own.receive(own.exec(), x, trace);
+  own.receive(own.exec(), x);
   if (own.staged() || own.enqueued()) strata::enqueue_wait(exec, own.exec());
 }
 
 template <class Exec>
 template <class Scalar>
-void Halo<Exec>::fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
-                      WorkTrace<Exec> const& trace) const {
+void Halo<Exec>::fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
   if (!active()) return;
   exchange_->require_halo(x);
-  exchange_->send(exec, x, trace);
-  exchange_->enqueue_messages(exec, x, trace);
-  exchange_->receive(exec, x, trace);
+  exchange_->send(exec, x);
+  exchange_->enqueue_messages(exec, x);
+  exchange_->receive(exec, x);
 }
 
 #else  // one rank
@@ -306,26 +298,22 @@ bool Halo<Exec>::active() const {
 }
 template <class Exec>
 template <class Scalar>
-void Halo<Exec>::start(Exec const&, Vector<Scalar, MemorySpace> const&,
-                       WorkTrace<Exec> const&) const {}
+void Halo<Exec>::start(Exec const&, Vector<Scalar, MemorySpace> const&) const {}
 template <class Exec>
 template <class Scalar>
-void Halo<Exec>::finish(Exec const&, Vector<Scalar, MemorySpace> const&,
-                        WorkTrace<Exec> const&) const {}
+void Halo<Exec>::finish(Exec const&, Vector<Scalar, MemorySpace> const&) const {}
 template <class Exec>
 template <class Scalar>
-void Halo<Exec>::fill(Exec const&, Vector<Scalar, MemorySpace> const&,
-                      WorkTrace<Exec> const&) const {}
+void Halo<Exec>::fill(Exec const&, Vector<Scalar, MemorySpace> const&) const {}
 
 #endif
 
 #define STRATA_INSTANTIATE_HALO_SCALAR(Space, Scalar)                                         \
-  template void Halo<Space>::start(Space const&, Vector<Scalar, Space::memory_space> const&,  \
-                                   WorkTrace<Space> const&) const;                            \
-  template void Halo<Space>::finish(Space const&, Vector<Scalar, Space::memory_space> const&, \
-                                    WorkTrace<Space> const&) const;                           \
-  template void Halo<Space>::fill(Space const&, Vector<Scalar, Space::memory_space> const&,   \
-                                  WorkTrace<Space> const&) const;
+  template void Halo<Space>::start(Space const&, Vector<Scalar, Space::memory_space> const&)  \
+      const;                                                                                  \
+  template void Halo<Space>::finish(Space const&, Vector<Scalar, Space::memory_space> const&) \
+      const;                                                                                  \
+  template void Halo<Space>::fill(Space const&, Vector<Scalar, Space::memory_space> const&) const;
 #define STRATA_INSTANTIATE_HALO(Space)        \
   template class Halo<Space>;                 \
   STRATA_INSTANTIATE_HALO_SCALAR(Space, fp64) \

@@ -7,7 +7,6 @@
 #include <sparse/comm/Strata_HaloPattern.hpp>
 #include <sparse/comm/Strata_Transport.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
-#include <sparse/trace/Strata_WorkTrace.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -42,18 +41,15 @@ class Halo {
 
   /// Pack what `exec` has computed so far. Sync: enqueued; on a host the messages are on their way.
   template <class Scalar>
-  void start(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
-             WorkTrace<Exec> const& trace = {}) const;
+  void start(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
   /// Work enqueued on `exec` from now on finds the halo of x filled. Sync: waits for the messages, not for `exec`;
   /// for neither if they are enqueued.
   template <class Scalar>
-  void finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
-              WorkTrace<Exec> const& trace = {}) const;
+  void finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
   /// The same with nothing beside it: on `exec` itself, which must be that of the exchanges before and after, or be
   /// fenced between them. Sync: waits for `exec` and for the messages; for neither if they are enqueued.
   template <class Scalar>
-  void fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
-            WorkTrace<Exec> const& trace = {}) const;
+  void fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
 
  private:
   struct Exchange;

@@ -3,10 +3,9 @@
 #include <sparse/matrix/Strata_HostRows.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -108,7 +107,7 @@ DeviceRows<Exec>::DeviceRows(Exec const& exec, HostRows const& rows)
 
 template <class Exec>
 HostRows rows_of(Exec const& exec, DistributedMatrix<Exec> const& A) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::rows_of");
+  Region const region(exec, "strata::sparse::rows_of");
   auto const global = global_columns(exec, A);
   auto const& old_row = A.order().old_row;
   HostRows rows;

@@ -3,10 +3,9 @@
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Random.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <array>
@@ -234,7 +233,7 @@ double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A) {
 
 template <class Exec>
 bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::is_symmetric");
+  Region const region(exec, "strata::sparse::is_symmetric");
   auto const vector = [&] {
     return A.comm().agree(
         [&] { return A.template allocate<double>(exec, "strata::sparse::is_symmetric"); });

@@ -5,9 +5,9 @@
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_Allocate.hpp>
 
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <Kokkos_Sort.hpp>
 
 #include <algorithm>
@@ -163,7 +163,7 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
     Exec const& exec, EllMatrix<Value, std::int32_t, typename Exec::memory_space> const& graph,
     Colouring<typename Exec::memory_space> const& colouring, std::vector<int> const& colour_order,
     Vector<std::int32_t, typename Exec::memory_space> const& places, int free_colours) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_sweep_order");
+  Region const region(exec, "strata::sparse::make_sweep_order");
   std::int64_t const n = graph.rows();
   auto const rows = [&](char const* name) {
     return detail::allocate<Rows<Exec>>(exec, std::string("strata::sparse::SweepOrder::") + name,

@@ -3,9 +3,8 @@
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_DiagonalScales.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 namespace strata::sparse {
 
@@ -14,7 +13,7 @@ GaussSeidelSweeps<Exec, Scalar>::GaussSeidelSweeps(Exec const& exec,
                                                    DistributedMatrix<Exec> const& A,
                                                    Precision precision, int sweeps, Sweep sweep)
     : sweeps_(sweeps), sweep_(sweep) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::GaussSeidelSweeps::set_up");
+  Region const region(exec, "strata::sparse::GaussSeidelSweeps::set_up");
   auto const& comm = A.comm();
   comm.agree([&] {
     STRATA_REQUIRE(ValueError, sweeps >= 1, "Gauss-Seidel: ", sweeps,
@@ -44,15 +43,12 @@ std::int64_t GaussSeidelSweeps<Exec, Scalar>::bytes() const {
 
 template <class Exec, class Scalar>
 void GaussSeidelSweeps<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-                                            Vector<Scalar, MemorySpace> const& z,
-                                            MotifTimes* times) const {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::GaussSeidelSweeps::apply");
-  MotifTimes::time(times, exec, Motif::GaussSeidel, [&] {
-    detail::scale_by(exec, scale_, r, r_, A_.rows());
-    for (int sweep = 0; sweep < sweeps_; ++sweep)
-      A_.gauss_seidel(exec, r_, z, sweep_, sweep == 0 ? Guess::Zero : Guess::Given);
-    detail::scale_by(exec, scale_, z, z, A_.rows());
-  });
+                                            Vector<Scalar, MemorySpace> const& z) const {
+  Region const region(exec, "strata::sparse::GaussSeidelSweeps::apply");
+  detail::scale_by(exec, scale_, r, r_, A_.rows());
+  for (int sweep = 0; sweep < sweeps_; ++sweep)
+    A_.gauss_seidel(exec, r_, z, sweep_, sweep == 0 ? Guess::Zero : Guess::Given);
+  detail::scale_by(exec, scale_, z, z, A_.rows());
 }
 
 #define STRATA_INSTANTIATE_SWEEPS(Space)         \

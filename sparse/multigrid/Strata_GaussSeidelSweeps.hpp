@@ -4,7 +4,6 @@
 #define STRATA_SPARSE_GAUSS_SEIDEL_SWEEPS_HPP
 
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/trace/Strata_MotifTimes.hpp>
 
 #include <cstdint>
 
@@ -37,7 +36,7 @@ class GaussSeidelSweeps {
   ///
   /// Sync     enqueued on `exec`; waits for messages of other ranks on the way, unless they are too.
   void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-             Vector<Scalar, MemorySpace> const& z, MotifTimes* times = nullptr) const;
+             Vector<Scalar, MemorySpace> const& z) const;
 
  private:
   DistributedMatrix<Exec> A_;  // d_i a_ij d_j

@@ -3,9 +3,8 @@
 #include <sparse/multigrid/Strata_Multigrid.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <string>
@@ -92,6 +91,7 @@ template <class Exec, class Scalar>
 void prolong(Exec const& exec, Rows<Exec> const& injection,
              Vector<Scalar, typename Exec::memory_space> const& coarse,
              Vector<Scalar, typename Exec::memory_space> const& fine) {
+  Region const region(exec, "strata::sparse::prolong");
   Kokkos::parallel_for(
       "strata::sparse::prolong",
       Policy<Exec>(exec, 0, static_cast<std::int64_t>(injection.extent(0))),
@@ -131,18 +131,10 @@ Hierarchy<Exec> Hierarchy<Exec>::stored_in(Exec const& exec, Precision precision
 }
 
 template <class Exec>
-Hierarchy<Exec> Hierarchy<Exec>::traced(WorkTrace<Exec> const& trace) const {
-  Hierarchy result(*this);
-  for (int l = 0; auto& level : result.levels)
-    level.A = level.A.traced(trace.labelled(strata::detail::message(", level ", l++)));
-  return result;
-}
-
-template <class Exec>
 Hierarchy<Exec> make_hierarchy(Exec const& exec, Communicator const& comm,
                                StencilProblem const& problem, int levels,
                                MatrixOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_hierarchy");
+  Region const region(exec, "strata::sparse::make_hierarchy");
   comm.agree([&] { check(problem, levels, comm.size()); });
   Hierarchy<Exec> hierarchy;
   StencilProblem grid = problem;
@@ -171,7 +163,7 @@ Multigrid<Exec, Scalar>::Multigrid(Exec const& exec, Hierarchy<Exec> const& hier
       auto const& A = hierarchy_.levels[l].A;
       work_.push_back({A.template allocate<Scalar>(exec, "strata::sparse::Multigrid::r"),
                        A.template allocate<Scalar>(exec, "strata::sparse::Multigrid::x"),
-                       std::make_shared<Recording>(), std::make_shared<Recording>()});
+                       std::make_shared<Replay>(), std::make_shared<Replay>()});
     }
   });
 }
@@ -184,37 +176,39 @@ bool Multigrid<Exec, Scalar>::is_enqueued() const {
 
 template <class Exec, class Scalar>
 void Multigrid<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-                                    Vector<Scalar, MemorySpace> const& x, MotifTimes* times) const {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::Multigrid::apply");
-  cycle(exec, 0, r, x, times);
+                                    Vector<Scalar, MemorySpace> const& x) const {
+  Region const region(exec, "strata::sparse::Multigrid::apply");
+  cycle(exec, 0, r, x);
 }
 
 template <class Exec, class Scalar>
 void Multigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
                                     Vector<Scalar, MemorySpace> const& r,
-                                    Vector<Scalar, MemorySpace> const& x, MotifTimes* times) const {
+                                    Vector<Scalar, MemorySpace> const& x) const {
+  Region const region(exec, "strata::sparse::Multigrid::level ", l);
   auto const& level = hierarchy_.levels[l];
-  auto const timed = [&](Motif motif, auto const& work) {
-    MotifTimes::time(times, exec, motif, work);
-  };
-  bool const records = l > 0 && !level.A.is_enqueued() && times == nullptr && !level.A.trace();
-  timed(Motif::GaussSeidel, [&] {
-    auto const work = [&] { level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero); };
-    records ? work_[l - 1].before->run(exec, work) : work();
-  });
+  smooth(exec, l, r, x, Guess::Zero);
   if (l + 1 == hierarchy_.levels.size()) return;
   auto const& coarse = work_[l];
-  timed(Motif::Restrict, [&] { level.A.restrict_residual(exec, level.injection, r, x, coarse.r); });
-  cycle(exec, l + 1, coarse.r, coarse.x, times);
-  timed(Motif::Prolong, [&] {
-    auto const work = [&] { prolong(exec, level.injection.fine_row, coarse.x, x); };
-    level.A.trace().enqueue(exec, TraceRow::Work, work, "prolongation");
-  });
-  timed(Motif::GaussSeidel, [&] {
-    if (!records || level.A.order().free_rows > 0)
-      return level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Given);
-    level.A.fill_halo(exec, x);
-    work_[l - 1].after->run(exec, [&] { level.A.sweep(exec, r, x, Sweep::Forward, Guess::Given); });
+  level.A.restrict_residual(exec, level.injection, r, x, coarse.r);  // r_c = R (r - A x)
+  cycle(exec, l + 1, coarse.r, coarse.x);
+  prolong(exec, level.injection.fine_row, coarse.x, x);  // x += R' x_c
+  smooth(exec, l, r, x, Guess::Given);
+}
+
+template <class Exec, class Scalar>
+void Multigrid<Exec, Scalar>::smooth(Exec const& exec, std::size_t l,
+                                     Vector<Scalar, MemorySpace> const& r,
+                                     Vector<Scalar, MemorySpace> const& x, Guess guess) const {
+  auto const& A = hierarchy_.levels[l].A;
+  bool const sends = guess == Guess::Given;
+  bool const replays =
+      l > 0 && Replay::is_possible() && !A.is_enqueued() && !(sends && A.order().free_rows > 0);
+  if (!replays) return A.gauss_seidel(exec, r, x, Sweep::Forward, guess);
+  auto const& work = work_[l - 1];
+  if (sends) A.fill_halo(exec, x);
+  (sends ? work.after : work.before)->run(exec, [&] {
+    A.sweep(exec, r, x, Sweep::Forward, guess);
   });
 }
 

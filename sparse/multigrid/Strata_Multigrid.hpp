@@ -3,10 +3,9 @@
 #ifndef STRATA_SPARSE_MULTIGRID_HPP
 #define STRATA_SPARSE_MULTIGRID_HPP
 
-#include <core/kokkos_ext/Strata_Recording.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
-#include <sparse/trace/Strata_MotifTimes.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -27,8 +26,6 @@ struct Hierarchy {
   std::int64_t bytes() const;
   /// Each matrix in `precision`; what is not a value is shared. Collective; fences.
   Hierarchy stored_in(Exec const& exec, Precision precision) const;
-  /// The same matrices, each of which tells `trace` what runs when, with its level.
-  Hierarchy traced(WorkTrace<Exec> const& trace) const;
 };
 
 /// The benchmark's hierarchy: the same stencil on every second point of each rank's box.
@@ -63,17 +60,19 @@ class Multigrid {
   ///
   /// Sync     enqueued on `exec`; waits for messages of other ranks on the way, unless they are too.
   void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-             Vector<Scalar, MemorySpace> const& x, MotifTimes* times = nullptr) const;
+             Vector<Scalar, MemorySpace> const& x) const;
 
  private:
   void cycle(Exec const& exec, std::size_t level, Vector<Scalar, MemorySpace> const& r,
-             Vector<Scalar, MemorySpace> const& x, MotifTimes* times) const;
+             Vector<Scalar, MemorySpace> const& x) const;
+  // A sweep of a level, coarse ones replayed where the whole cycle can't be.
+  void smooth(Exec const& exec, std::size_t level, Vector<Scalar, MemorySpace> const& r,
+              Vector<Scalar, MemorySpace> const& x, Guess guess) const;
 
-  using Recording = strata::Recording<Exec>;
+  using Replay = strata::Replay<Exec>;
   struct Work {
     Vector<Scalar, MemorySpace> r, x;
-    // The two sweeps of a level where ranks that wait on the way can't record the whole cycle.
-    std::shared_ptr<Recording> before, after;
+    std::shared_ptr<Replay> before, after;  // the two sweeps
   };
   Hierarchy<Exec> hierarchy_;
   std::vector<Work> work_;  // of levels 1, 2, ...

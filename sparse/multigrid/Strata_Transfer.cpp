@@ -7,8 +7,6 @@
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
-#include <Kokkos_Profiling_ScopedRegion.hpp>
-
 #include <algorithm>
 
 namespace strata::sparse {

@@ -3,10 +3,9 @@
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 #include <sparse/multigrid/detail/Strata_Aggregation.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -127,7 +126,7 @@ void check(AmgOptions const& options, std::int64_t rows) {
 template <class Exec>
 TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMatrix<Exec> const& A,
                                                  AmgOptions const& options) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_algebraic_hierarchy");
+  Region const region(exec, "strata::sparse::make_algebraic_hierarchy");
   auto const& comm = A.comm();
   comm.agree([&] { check(options, A.global_rows()); });
   constexpr double least_gain = 0.9;

@@ -3,9 +3,8 @@
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -180,7 +179,7 @@ TransferHierarchy<Exec> make_trilinear_hierarchy(Exec const& exec, Communicator 
                                                  StencilGrid const& grid,
                                                  MatrixOptions const& options,
                                                  std::int64_t coarse_rows) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::make_trilinear_hierarchy");
+  Region const region(exec, "strata::sparse::make_trilinear_hierarchy");
   comm.agree([&] { check(grid, coarse_rows); });
   Grid level{finest_axis(grid.points[0]), finest_axis(grid.points[1]), finest_axis(grid.points[2])};
   auto hierarchy = single_level(matrix_of(exec, comm, level, grid.beta, options));

@@ -3,9 +3,8 @@
 #include <sparse/multigrid/Strata_VCycle.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_DiagonalScales.hpp>
-
-#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
 
@@ -65,7 +64,7 @@ template <class Exec, class Scalar>
 VCycle<Exec, Scalar>::VCycle(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
                              Precision precision)
     : coarse_(hierarchy.coarse) {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::VCycle::set_up");
+  Region const region(exec, "strata::sparse::VCycle::set_up");
   auto const& comm = hierarchy.levels.front().A.comm();
   std::vector<Wide> d, inverse;
   std::int64_t above = 0;  // halo of the transfer from this level to the finer one
@@ -143,13 +142,12 @@ std::int64_t VCycle<Exec, Scalar>::bytes() const {
 }
 
 template <class Exec, class Scalar>
-void VCycle<Exec, Scalar>::apply(Exec const& exec, Vec const& r, Vec const& z,
-                                 MotifTimes* times) const {
-  Kokkos::Profiling::ScopedRegion const region("strata::sparse::VCycle::apply");
+void VCycle<Exec, Scalar>::apply(Exec const& exec, Vec const& r, Vec const& z) const {
+  Region const region(exec, "strata::sparse::VCycle::apply");
   auto const& finest = levels_.front();
   auto const rows = static_cast<std::int64_t>(scale_.extent(0));
   detail::scale_by(exec, scale_, r, finest.r, rows);
-  cycle(exec, 0, finest.r, z, times);
+  cycle(exec, 0, finest.r, z);
   detail::scale_by(exec, scale_, z, z, rows);
 }
 
@@ -162,27 +160,21 @@ auto VCycle<Exec, Scalar>::right_side(Exec const& exec, Level const& level, Vec 
 }
 
 template <class Exec, class Scalar>
-void VCycle<Exec, Scalar>::cycle(Exec const& exec, std::size_t l, Vec const& r, Vec const& x,
-                                 MotifTimes* times) const {
+void VCycle<Exec, Scalar>::cycle(Exec const& exec, std::size_t l, Vec const& r,
+                                 Vec const& x) const {
+  Region const region(exec, "strata::sparse::VCycle::level ", l);
   auto const& level = levels_[l];
   bool const last = l + 1 == levels_.size();
-  auto const timed = [&](Motif motif, auto const& work) {
-    MotifTimes::time(times, exec, motif, work);
-  };
   if (last && coarse_ == CoarseSolve::Direct) return direct_.apply(exec, r, x);
-  timed(Motif::GaussSeidel, [&] { level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero); });
+  level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero);
   if (!last) {
     auto const& coarse = levels_[l + 1];
-    timed(Motif::Restrict, [&] {  // r_c = R (r - A x)
-      level.A.residual(exec, right_side(exec, level, r, x), x, level.residual);
-      level.R.multiply(exec, level.residual, coarse.r);
-    });
-    cycle(exec, l + 1, coarse.r, coarse.x, times);
-    timed(Motif::Prolong, [&] { level.P.add_product(exec, coarse.x, x); });  // x += P x_c
+    level.A.residual(exec, right_side(exec, level, r, x), x, level.residual);  // r_c = R (r - A x)
+    level.R.multiply(exec, level.residual, coarse.r);
+    cycle(exec, l + 1, coarse.r, coarse.x);
+    level.P.add_product(exec, coarse.x, x);  // x += P x_c
   }
-  timed(Motif::GaussSeidel, [&] {
-    level.A.gauss_seidel(exec, right_side(exec, level, r, x), x, Sweep::Backward, Guess::Given);
-  });
+  level.A.gauss_seidel(exec, right_side(exec, level, r, x), x, Sweep::Backward, Guess::Given);
 }
 
 #define STRATA_INSTANTIATE_V_CYCLE(Space) \

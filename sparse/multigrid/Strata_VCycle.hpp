@@ -5,7 +5,6 @@
 
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
-#include <sparse/trace/Strata_MotifTimes.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -40,7 +39,7 @@ class VCycle {
   ///
   /// Sync     enqueued on `exec`; waits for messages of other ranks on the way.
   void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-             Vector<Scalar, MemorySpace> const& z, MotifTimes* times = nullptr) const;
+             Vector<Scalar, MemorySpace> const& z) const;
 
  private:
   using Wide = Vector<double, MemorySpace>;
@@ -57,7 +56,7 @@ class VCycle {
   void add_transfers(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
                      std::vector<Wide> const& d, std::vector<Wide> const& inverse,
                      Precision precision);
-  void cycle(Exec const& exec, std::size_t l, Vec const& r, Vec const& x, MotifTimes* times) const;
+  void cycle(Exec const& exec, std::size_t l, Vec const& r, Vec const& x) const;
   // r, or r + excess x in this level's `residual`
   Vec const& right_side(Exec const& exec, Level const& level, Vec const& r, Vec const& x) const;
 

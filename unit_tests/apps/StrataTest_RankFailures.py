@@ -46,7 +46,7 @@ class RankFailures(ProgramTest):
             with self.subTest(call=call, number=number):
                 self.assert_ended(self.ranks(3, *HPGMXP, mpi=f"1:{call}:{number}"), f"{call}: MPI_ERR_INTERN")
 
-    def test_a_kernel_or_its_recording_fails(self):
+    def test_a_kernel_or_its_capture_fails(self):
         for label, number in (("KrylovBasis::pass", 100), ("relax", 500), ("halo::pack", 300)):
             with self.subTest(label=label):
                 self.assert_ended(self.ranks(3, *HPGMXP, kernel=f"1:{label}:{number}"), "cudaGraphInstantiate.*cudaErrorUnknown")

@@ -5,19 +5,20 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
-#include <set>
-#include <sstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -284,29 +285,24 @@ TYPED_TEST(ExecutorOn, FetchesFinishedTilesFromTheDeviceThatMadeThem) {
 
 // Spans of each track follow one another; every copy and every product is there.
 TYPED_TEST(ExecutorOn, TracesEachStreamsCopiesAndWork) {
-  Trace trace;
   CholeskyOptions options;
-  options.trace = &trace;
   options.streams = 2;
+  Recorder recorder;
   auto const factor = cholesky(devices_of<TypeParam>(2), field<TypeParam>(80, 8), options);
-  std::ostringstream text;
-  trace.write(text);
-  auto const document = nlohmann::json::parse(text.str());
-  std::map<std::int64_t, double> end;
+  auto spans = recorder.spans();
+  std::erase_if(spans, [](auto const& span) { return !span.track.starts_with("device "); });
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](auto const& a, auto const& b) { return a.start < b.start; });
+  std::map<std::string, Recorder::Clock::time_point> end;
   std::map<std::string, int> count;
-  std::set<std::string> tracks;
-  for (auto const& event : document["traceEvents"]) {
-    if (event["ph"] == "M" && event["name"] == "thread_name")
-      tracks.insert(event["args"]["name"].template get<std::string>());
-    if (event["ph"] != "X") continue;
-    std::int64_t const track = event["tid"];
-    double const start = event["ts"], duration = event["dur"];
-    EXPECT_GE(start, end[track] - 0.002);
-    end[track] = start + duration;
-    ++count[event["cat"]];
+  for (auto const& span : spans) {
+    EXPECT_GE(span.start, end[span.track]) << span.track << ": " << span.name;
+    end[span.track] = span.end;
+    ++count[span.name.substr(0, span.name.find(' '))];
   }
-  EXPECT_EQ(tracks.size(), 12u);
-  EXPECT_TRUE(tracks.contains("device 1 stream 0 copy in"));
+  EXPECT_EQ(end.size(), 12u);
+  EXPECT_TRUE(end.contains("device 1 stream 0 copy in"));
+  EXPECT_TRUE(end.contains("device 0 stream 1 work"));
   EXPECT_EQ(count["potrf"], 10);
   EXPECT_EQ(count["trsm"], 45);
   EXPECT_EQ(count["syrk"], 45);

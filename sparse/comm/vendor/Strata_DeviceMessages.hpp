@@ -16,7 +16,7 @@ namespace strata::sparse::vendor {
 
 /// Messages between the ranks of a communicator that go when a device's queue gets there.
 ///
-/// Calls enqueue on `exec` and return; they may be recorded. Ranks that have something for each other make the
+/// Calls enqueue on `exec` and return; they may be replayed. Ranks that have something for each other make the
 /// same calls in the same order, `sum` all of them. Throws VendorError.
 template <class Exec>
 class DeviceMessages {

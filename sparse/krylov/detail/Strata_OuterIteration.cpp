@@ -3,6 +3,7 @@
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 
@@ -20,8 +21,8 @@ bool is_within_rounding(std::int64_t n, double relative_residual, double backwar
 template <class Exec>
 OuterIteration<Exec>::OuterIteration(Exec const& exec, DistributedMatrix<Exec> const& A,
                                      KrylovOptions const& options, Wide const& b, Wide const& x,
-                                     Work const& work, MotifTimes* times)
-    : exec_(exec), A_(A), options_(options), b_(b), x_(x), work_(work), times_(times) {
+                                     Work const& work)
+    : exec_(exec), A_(A), options_(options), b_(b), x_(x), work_(work) {
   A.comm().agree([&] {
     A.require_in_order("b", b.extent(0));
     A.require_in_order("x", x.extent(0));
@@ -69,12 +70,23 @@ bool OuterIteration<Exec>::is_trivial() {
 template <class Exec>
 void OuterIteration<Exec>::look() {
   auto const& comm = A_.comm();
-  MotifTimes::time(times_, exec_, Motif::Multiply, [&] { A_.residual(exec_, b_, x_, work_.r); });
-  MotifTimes::time(times_, exec_, Motif::Update,
-                   [&] { here_.residual = detail::norm(exec_, comm, work_.r, A_.rows()); });
+  A_.residual(exec_, b_, x_, work_.r);
+  Region const region(exec_, "strata::sparse::OuterIteration::norms");
+  here_.residual = detail::norm(exec_, comm, work_.r, A_.rows());
   if (options_.norm_A > 0)
     here_.backward_error = backward_error(options_.norm_A, max_norm(exec_, comm, x_, A_.rows()),
                                           max_b_, max_norm(exec_, comm, work_.r, A_.rows()));
+}
+
+// r of length 1 to 2.
+template <class Exec>
+void OuterIteration<Exec>::begin_cycle() {
+  Region const region(exec_, "strata::sparse::OuterIteration::begin_cycle");
+  before_ = here_.residual;
+  exponent_ = std::ilogb(here_.residual);
+  norm_ = std::ldexp(here_.residual, -exponent_);
+  keep_if_best();
+  scale_by_power(exec_, -exponent_, work_.r, A_.rows());
 }
 
 template <class Exec>
@@ -117,13 +129,7 @@ bool OuterIteration<Exec>::goes_on(std::optional<KrylovStatus> ended, double sta
   else if (report.cycles > 0 && stall_factor > 0 && here_.residual > stall_factor * before_)
     report.status = KrylovStatus::Stalled;
   else if (report.iterations < options_.max_iterations) {
-    before_ = here_.residual;
-    exponent_ = std::ilogb(here_.residual);
-    norm_ = std::ldexp(here_.residual, -exponent_);
-    MotifTimes::time(times_, exec_, Motif::Update, [&] {
-      keep_if_best();
-      scale_by_power(exec_, -exponent_, work_.r, A_.rows());
-    });
+    begin_cycle();
     return true;
   }
   return false;

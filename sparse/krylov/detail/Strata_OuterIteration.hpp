@@ -5,7 +5,6 @@
 
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/trace/Strata_MotifTimes.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -36,7 +35,7 @@ class OuterIteration {
 
   /// Throws   ShapeError if b or x has not the entries of `A.allocate`; on all ranks.
   OuterIteration(Exec const& exec, DistributedMatrix<Exec> const& A, KrylovOptions const& options,
-                 Wide const& b, Wide const& x, Work const& work, MotifTimes* times = nullptr);
+                 Wide const& b, Wide const& x, Work const& work);
 
   /// Call `cycle(*this)` until the solve ends. It returns why it ended before its time, if it did.
   ///
@@ -69,6 +68,7 @@ class OuterIteration {
   bool is_trivial();  // b = 0
   bool goes_on(std::optional<KrylovStatus> ended, double stall_factor);
   void look();  // make r and the numbers of `here_`
+  void begin_cycle();
   void keep_if_best();
   bool is_at_limit() const;
   bool is_good_enough() const;
@@ -79,7 +79,6 @@ class OuterIteration {
   KrylovOptions const& options_;
   Wide b_, x_;
   Work work_;
-  MotifTimes* times_;
   std::chrono::steady_clock::time_point start_;
   double norm_b_ = 0, max_b_ = 0, before_ = 0, norm_ = 0;
   int exponent_ = 0;

@@ -113,12 +113,33 @@ void expect_run(std::optional<Precision> basis) {
   EXPECT_EQ(result.mixed->scalars, Precision::fp32);
   EXPECT_EQ(result.mixed->basis, basis.value_or(Precision::fp32));
   EXPECT_LE(result.mixed->iterations, 330);
-  EXPECT_GT(result.mixed->times.seconds(Motif::GaussSeidel), 0);
+  for (auto const& phase : {result.mixed, result.fp64})
+    for (auto const motif : {Motif::Multiply, Motif::GaussSeidel, Motif::Restrict, Motif::Prolong,
+                             Motif::Orthogonalise, Motif::Update})
+      EXPECT_GT(phase->motif_seconds[motif], 0) << static_cast<int>(motif);
+  EXPECT_EQ(Recorder::current(), nullptr);
   EXPECT_GT(result.flop_per_second(*result.mixed, FlopCount::Ornl), 0);
   EXPECT_LT(result.flop_per_second(*result.mixed, FlopCount::Ornl),
             result.flop_per_second(*result.mixed, FlopCount::Reference));
   EXPECT_GT(result.copy_bytes_per_second, 0);
   EXPECT_TRUE(result.speedup().has_value());
+}
+
+TEST(Hpgmxp, MotifSecondsAreThoseOfTheRegions) {
+  Recorder::Clock::time_point const zero;
+  auto const span = [&](std::string const& name, int seconds) {
+    return RecordedSpan{"work", name, zero, zero + std::chrono::seconds(seconds)};
+  };
+  std::string const matrix = "strata::sparse::DistributedMatrix::";
+  auto const seconds = motif_seconds(
+      {span(matrix + "multiply", 1), span(matrix + "residual", 2),
+       span(matrix + "gauss_seidel, from zero", 4), span(matrix + "gauss_seidel", 8),
+       span("interior, block 3", 8), span("strata::sparse::Multigrid::level 1", 16),
+       span("strata::sparse::add", 32), span("strata::sparse::KrylovBasis::combine", 64)});
+  EXPECT_EQ(seconds[Motif::Multiply], 3);
+  EXPECT_EQ(seconds[Motif::GaussSeidel], 12);
+  EXPECT_EQ(seconds[Motif::Update], 96);
+  EXPECT_EQ(seconds.total(), 111);
 }
 
 TEST(Hpgmxp, IsInvalidIfATimedSolveBreaksOff) {

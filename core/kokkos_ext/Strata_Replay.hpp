@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_RECORDING_HPP
-#define STRATA_RECORDING_HPP
+#ifndef STRATA_REPLAY_HPP
+#define STRATA_REPLAY_HPP
 
 #include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -11,16 +12,16 @@
 #include <exception>
 #include <memory>
 
-// What Kokkos' graphs, whose nodes are given one by one, don't do: record work of any code.
+// What Kokkos' graphs, whose nodes are given one by one, don't do: replay work of any code.
 namespace strata::vendor {
 
-// Defined in `vendor/`, for the GPU that Kokkos has. A recording belongs to `exec`'s device.
+// Defined in `vendor/`, for the GPU that Kokkos has. What is captured belongs to `exec`'s device.
 template <class Exec>
-void begin_recording(Exec const& exec);
+void begin_capture(Exec const& exec);
 template <class Exec>
-std::shared_ptr<void> end_recording(Exec const& exec);
+std::shared_ptr<void> end_capture(Exec const& exec);
 template <class Exec>
-void replay(Exec const& exec, void* recording);
+void replay(Exec const& exec, void* captured);
 
 }  // namespace strata::vendor
 
@@ -28,14 +29,14 @@ namespace strata {
 
 /// Work that is enqueued again and again, the same kernels with the same arguments: a device gets it
 /// as one graph from the third time on, which spares the host the launches and the device the gaps.
-/// Where a Kokkos tool watches, which may fence and wants to see each kernel, it is just run.
+/// Where a Kokkos tool or a `Recorder` watches, which may fence and wants to see each kernel, it is just run.
 template <class Exec>
-class Recording {
+class Replay {
  public:
-  /// Whether `run` may replay rather than just run: on a device, where no tool watches now.
+  /// Whether `run` may replay rather than just run: on a device, where nothing watches now.
   static bool is_possible() { return !runs_on_host<Exec> && !is_watched(); }
 
-  /// Enqueue `work`. The first time it just runs, and loads its kernels; the second time it is recorded.
+  /// Enqueue `work`. The first time it just runs, and loads its kernels; the second time it is captured.
   ///
   /// What `work` enqueues must be the same each time, without a fence, on `exec` or on instances that
   /// wait for it first and that it waits for in the end (`enqueue_wait`). Whatever the kernels refer to must
@@ -47,42 +48,42 @@ class Recording {
       work();
     } else {
       if (is_watched()) return work();
-      if (!recording_) {
+      if (!captured_) {
         if (!has_run_) {
           has_run_ = true;
           return work();
         }
-        record(exec, work);
+        capture(exec, work);
       }
-      vendor::replay(exec, recording_.get());
+      vendor::replay(exec, captured_.get());
     }
   }
 
  private:
   static bool is_watched() {
     auto const tool = Kokkos::Tools::Experimental::get_callbacks();
-    return tool.begin_parallel_for || tool.begin_parallel_reduce || tool.begin_parallel_scan ||
-           tool.begin_deep_copy || tool.begin_fence || tool.push_region;
+    return Recorder::current() || tool.begin_parallel_for || tool.begin_parallel_reduce ||
+           tool.begin_parallel_scan || tool.begin_deep_copy || tool.begin_fence || tool.push_region;
   }
   template <class Work>
-  void record(Exec const& exec, Work const& work) {
-    vendor::begin_recording(exec);
+  void capture(Exec const& exec, Work const& work) {
+    vendor::begin_capture(exec);
     try {
       work();
     } catch (...) {
       auto const error = std::current_exception();
       try {
-        (void)vendor::end_recording(exec);
+        (void)vendor::end_capture(exec);
       } catch (VendorError const&) {  // instances that `exec` doesn't wait for yet
         std::rethrow_exception(error);
       }
       throw;
     }
-    recording_ = vendor::end_recording(exec);
+    captured_ = vendor::end_capture(exec);
   }
 
   bool has_run_ = false;
-  std::shared_ptr<void> recording_;
+  std::shared_ptr<void> captured_;
 };
 
 }  // namespace strata

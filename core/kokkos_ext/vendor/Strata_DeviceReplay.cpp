@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
-#include <core/kokkos_ext/Strata_Recording.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
 
 namespace strata::vendor {
 
 template <>
-void begin_recording(runtime::Exec const& exec) {
+void begin_capture(runtime::Exec const& exec) {
   STRATA_RUNTIME_CALL(StreamBeginCapture, runtime::stream_of(exec),
                       STRATA_RUNTIME(StreamCaptureModeRelaxed));
 }
 
 template <>
-std::shared_ptr<void> end_recording(runtime::Exec const& exec) {
+std::shared_ptr<void> end_capture(runtime::Exec const& exec) {
   runtime::Graph graph = nullptr;
   runtime::GraphExec executable = nullptr;
   runtime::Status status = STRATA_RUNTIME(StreamEndCapture)(runtime::stream_of(exec), &graph);
@@ -28,8 +28,8 @@ std::shared_ptr<void> end_recording(runtime::Exec const& exec) {
 }
 
 template <>
-void replay(runtime::Exec const& exec, void* recording) {
-  STRATA_RUNTIME_CALL(GraphLaunch, static_cast<runtime::GraphExec>(recording),
+void replay(runtime::Exec const& exec, void* captured) {
+  STRATA_RUNTIME_CALL(GraphLaunch, static_cast<runtime::GraphExec>(captured),
                       runtime::stream_of(exec));
 }
 

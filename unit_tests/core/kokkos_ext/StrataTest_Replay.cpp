@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Spaces.hpp"
-#include <core/kokkos_ext/Strata_Recording.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -39,27 +39,27 @@ int last_of(Exec const& exec, Numbers<Exec> const& x) {
 }
 
 template <class Exec>
-struct Recording : testing::Test {};
-TYPED_TEST_SUITE(Recording, Spaces, SpaceNames);
+struct ReplayOn : testing::Test {};
+TYPED_TEST_SUITE(ReplayOn, Spaces, SpaceNames);
 
-TYPED_TEST(Recording, EnqueuesTheSameWorkEachTime) {
+TYPED_TEST(ReplayOn, EnqueuesTheSameWorkEachTime) {
   TypeParam const exec;
   Numbers<TypeParam> const x("strata::test::numbers", 11);
-  strata::Recording<TypeParam> recording;
+  strata::Replay<TypeParam> replay;
   for (int times = 1; times <= 6; ++times) {
-    recording.run(exec, [&] { count_and_add<TypeParam>(exec, x); });
+    replay.run(exec, [&] { count_and_add<TypeParam>(exec, x); });
     EXPECT_EQ((last_of<TypeParam>(exec, x)), 55 * times);
   }
 }
 
 // Each time a second instance takes over in between, beside work of the first.
-TYPED_TEST(Recording, EnqueuesOnInstancesThatWaitForEachOther) {
+TYPED_TEST(ReplayOn, EnqueuesOnInstancesThatWaitForEachOther) {
   TypeParam const exec;
   auto const second = strata::urgent_instance(exec);
   Numbers<TypeParam> const x("strata::test::numbers", 11), y("strata::test::beside", 4);
-  strata::Recording<TypeParam> recording;
+  strata::Replay<TypeParam> replay;
   for (int times = 1; times <= 6; ++times) {
-    recording.run(exec, [&] {
+    replay.run(exec, [&] {
       count_and_add<TypeParam>(exec, x);
       strata::enqueue_wait(*second, exec);
       count_and_add<TypeParam>(*second, x);
@@ -72,13 +72,13 @@ TYPED_TEST(Recording, EnqueuesOnInstancesThatWaitForEachOther) {
   }
 }
 
-TYPED_TEST(Recording, LetsErrorsThroughAndWorksAfterwards) {
+TYPED_TEST(ReplayOn, LetsErrorsThroughAndWorksAfterwards) {
   TypeParam const exec;
   auto const second = strata::urgent_instance(exec);
   Numbers<TypeParam> const x("strata::test::numbers", 3);
-  strata::Recording<TypeParam> recording;
+  strata::Replay<TypeParam> replay;
   auto const run = [&](bool fails) {
-    recording.run(exec, [&] {
+    replay.run(exec, [&] {
       strata::enqueue_wait(*second, exec);
       if (fails) throw std::runtime_error("the work failed");  // before the instances meet again
       strata::enqueue_wait(exec, *second);
@@ -86,7 +86,7 @@ TYPED_TEST(Recording, LetsErrorsThroughAndWorksAfterwards) {
     });
   };
   run(false);
-  EXPECT_THROW(run(true), std::runtime_error);  // while it is recorded
+  EXPECT_THROW(run(true), std::runtime_error);  // while it is captured
   run(false);
   run(false);
   EXPECT_EQ((last_of<TypeParam>(exec, x)), 3 * 3);
