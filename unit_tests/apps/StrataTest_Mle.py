@@ -334,6 +334,30 @@ class LowPrecision(MleTest):
         self.assertEqual((report["precisions"]["rung"], len(report["precisions"]["attempts"])), ("as asked", 1))
         self.assertNotIn("rung of the ladder", self.out)
 
+    def test_says_where_nothing_can_be_said_of_the_log_determinant(self):
+        """Pairs of places so near that rounding the tiles between them is not small beside what tells them apart."""
+        on_a_line = (4, 5, 23, 24, 87, 88, 174, 175, 193, 194, 204, 205, 208, 312, 313, 354, 355, 356, 382, 383, 407, 408, 453,
+                     454, 540, 541, 624, 625, 637, 638, 709, 710, 822, 823, 836, 837, 928, 929, 934, 935, 969, 970, 988, 989)
+        self.path("pairs.csv").write_text("x,y,value\n" + "".join(f"{k / 1000},0,{(-1) ** k}\n" for k in on_a_line))
+        common = ["--locations", self.path("pairs.csv"), "--mean", "none", "--tile", 16]
+        at = ["--evaluate", "--theta", "1,0.0174,2.5"]
+        sentence = "nothing can be said of the log-determinant, since the tiles' rounding is not small beside the covariance matrix"
+        report = self.mle(*common, *at, "--epsilon", "0.087", code=4)
+        self.assertEqual(self.err, f"strata: not converged: {sentence}; take a smaller --epsilon\n")
+        self.assertEqual((report["status"], report["log_det_error"]), ("not_converged", None))
+        self.assertRegex(self.out, r"(?m)^  log-determinant +-\d+\.\d+ \+- inf$")
+        report = self.mle(*common, *at, "--epsilon", "1e-8")
+        self.assertEqual(self.err, "")
+        exact = self.mle(*common, *at)["log_det"]
+        self.assertLess(abs(report["log_det"] - exact), report["log_det_error"] + 1e-8)
+        if not CAN_FIT:
+            return
+        everywhere = ["--start", "1,0.0174,2.5", "--fix", "sigma2,range,nu,nugget", "--epsilon", "0.087"]
+        report = self.mle(*common, *everywhere, "--finish", "tiles", code=4)
+        self.assertIn("strata: not converged: the log-determinant was nowhere known with tiles in such low precision", self.err)
+        report = self.mle(*common, *everywhere)
+        self.assertAlmostEqual(report["log_det"], exact, delta=1e-8)
+
 
 class Warnings(MleTest):
     def test_of_degrees_in_the_plane(self):
