@@ -37,6 +37,7 @@ class BandedCopyTester {
  public:
   using Copy = BandedCopy<Space>;
   using Matrix = MatrixRef<typename Space::memory_space>;
+  using ConstMatrix = ConstMatrixRef<typename Space::memory_space>;
 
   BandedCopyTester(HostMatrix const& A, Precision precision, bool in_rows)
       : A_(A),
@@ -57,7 +58,7 @@ class BandedCopyTester {
     HostMatrix const contiguous("strata::test::block", block.extent(0), block.extent(1));
     Kokkos::deep_copy(contiguous, block);
     auto const source = converted<Space, From>(contiguous);
-    Matrix const copy = copy_(begin, size, part);
+    ConstMatrix const copy = copy_(begin, size, part);
     Kokkos::View<double, typename Space::memory_space> const scale("strata::test::scale");
     Matrix const expected{blas_.scratch(1, static_cast<std::size_t>(rows * cols) * 8),
                           rows,
@@ -76,7 +77,7 @@ class BandedCopyTester {
     if (!cut) return {0, all};
     return {static_cast<std::size_t>(begin), static_cast<std::size_t>(begin + size)};
   }
-  HostMatrix widened(Matrix const& A) {
+  HostMatrix widened(ConstMatrix const& A) {
     Kokkos::View<double**, Kokkos::LayoutLeft, typename Space::memory_space> const wide(
         "strata::test::wide", A.rows, A.cols);
     blas_.convert(Op::NoTrans, A, matrix_ref(wide));
