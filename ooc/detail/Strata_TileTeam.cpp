@@ -48,6 +48,7 @@ TileTeam<Exec>::TileTeam(Machine<Exec>& machine, Exec const& exec, TileMatrix<Ex
       exec_(exec),
       home_(machine.near(exec)),
       matrix_(matrix),
+      is_scaled_(matrix.device_scaling().extent(0) > 0),
       alone_(!all || (machine.size() == 1 && machine.devices().front().id == home_.id)) {
   if (alone_)
     members_.push_back({home_, 0, {}});
@@ -219,7 +220,7 @@ auto TileTeam<Exec>::take_all(Member& member) -> Scaling {
   worker.work.wait(worker.in.record());
   Kokkos::deep_copy(
       exec, Numbers(worker.sums.need(exec, "strata::ooc::team::sums", size).data(), size), 0.0);
-  if (matrix_.device_scaling().extent(0) == 0) return {};
+  if (!is_scaled_) return {};
   auto const& d = matrix_.scaling();
   auto const scaling =
       Kokkos::subview(worker.scaling.need(exec, "strata::ooc::team::scaling", d.size()),

@@ -73,7 +73,8 @@ class TileTeam {
   ExecutionSpace exec_;
   Worker<ExecutionSpace>& home_;  // on the device of `exec`: packs and unpacks its vectors
   TileMatrix<ExecutionSpace> const& matrix_;
-  bool alone_;  // home is the only member
+  bool is_scaled_;  // known before members run: Views that they share are not theirs to copy
+  bool alone_;      // home is the only member
   std::deque<Member> members_;
   std::unique_ptr<Progress<Mark>> progress_;
   std::int64_t cols_ = 0;
