@@ -53,6 +53,7 @@ template <class ExecutionSpace>
 
 /// The same of Views of double, A in LayoutLeft or LayoutRight, B and X with contiguous columns.
 template <class ExecutionSpace, class MatrixView, class InView, class OutView>
+  requires Kokkos::is_execution_space_v<ExecutionSpace>
 [[nodiscard]] MixedReport posv_mixed(ExecutionSpace const& exec, Uplo uplo, MatrixView const& A,
                                      InView const& B, OutView const& X,
                                      MixedOptions const& options = {}) {
