@@ -6,10 +6,7 @@
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_OutOfCore.hpp>
 #include <apps/solve/Strata_Solve.hpp>
-#include <apps/solve/Strata_SolveOptions.hpp>
-#include <apps/solve/Strata_SparseSolve.hpp>
 #include <core/Strata_Config.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -66,27 +63,25 @@ int fail(Exit exit, std::string_view message) {
   return static_cast<int>(exit);
 }
 
-Exit run_command(CLI::App const& app, Arguments const& arguments, bool sparse,
-                 std::vector<char*>& kokkos) {
+Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
   int count = static_cast<int>(kokkos.size()) - 1;
   Kokkos::ScopeGuard const guard(count, kokkos.data());
   Exit const exit = app.got_subcommand("info")     ? strata::apps::info(arguments.info_as_json)
                     : app.got_subcommand("mle")    ? strata::apps::mle(arguments.mle)
                     : app.got_subcommand("hpgmxp") ? strata::apps::hpgmxp(arguments.hpgmxp)
-                    : sparse                       ? strata::apps::solve_sparse(arguments.solve)
-                    : arguments.solve.out_of_core ? strata::apps::solve_out_of_core(arguments.solve)
-                                                  : strata::apps::solve(arguments.solve);
+                                                   : strata::apps::solve(arguments.solve);
   std::cout.flush();
   if (!std::cout) throw strata::IoError("the standard output can't be written");
   return exit;
 }
 
-Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
+Exit run(CLI::App const& app, Arguments& arguments, std::vector<char*>& kokkos) {
+  strata::apps::look_at_file(arguments.solve);
   bool const sparse = app.got_subcommand("solve") && strata::apps::is_sparse(arguments.solve);
-  if (!sparse && !app.got_subcommand("hpgmxp")) return run_command(app, arguments, sparse, kokkos);
+  if (!sparse && !app.got_subcommand("hpgmxp")) return run_command(app, arguments, kokkos);
   strata::apps::MpiSession const mpi;
   try {
-    return run_command(app, arguments, sparse, kokkos);
+    return run_command(app, arguments, kokkos);
   } catch (std::exception const& error) {
     if (mpi.ranks() > 1) strata::apps::end_all_ranks(error.what());  // which wait for this one
     throw;

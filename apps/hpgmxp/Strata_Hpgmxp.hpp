@@ -3,10 +3,47 @@
 #ifndef STRATA_APPS_HPGMXP_HPP
 #define STRATA_APPS_HPGMXP_HPP
 
-#include <apps/hpgmxp/Strata_HpgmxpOptions.hpp>
 #include <apps/shared/Strata_Exit.hpp>
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace strata::apps {
+
+/// The values of --run_type, which the report gives back.
+inline constexpr std::pair<char const*, sparse::RunType> run_types[] = {
+    {"benchmark", sparse::RunType::Benchmark},
+    {"benchmark_no_ref", sparse::RunType::BenchmarkNoRef},
+    {"standalone_mxp", sparse::RunType::StandaloneMixed},
+    {"standalone_ref", sparse::RunType::StandaloneRef},
+    {"validation", sparse::RunType::Validation}};
+
+/// What the user asked `strata hpgmxp` for.
+struct HpgmxpRequest {
+  sparse::HpgmxpOptions benchmark;
+  std::vector<std::int64_t> sizes;      ///< nx ny nz [seconds], as words without a name
+  std::int64_t nx = 0, ny = 0, nz = 0;  ///< 0: not given
+  double seconds = -1;                  ///< < 0: not given
+  std::string input;                    ///< path of an hpgmp.dat
+  std::string ordering = "coloured", colouring = "greedy", values = "auto", basis = "auto";
+  bool free = false;                ///< also solve without the benchmark's rules
+  std::string json, report, trace;  ///< paths, empty: not wanted
+};
+
+/// Add the options of `strata hpgmxp` to its sub-command; parsing writes to `request`.
+void add_hpgmxp_options(CLI::App& command, HpgmxpRequest& request);
+
+/// The benchmark's options from the words, the input file and the defaults, in this order of precedence.
+///
+/// A dimension that is not given is the one before it. Throws UsageError.
+sparse::HpgmxpOptions resolved(HpgmxpRequest const& request);
 
 /// Run the HPG-MxP benchmark and report it on rank 0: table, JSON, the public codes' report.
 ///

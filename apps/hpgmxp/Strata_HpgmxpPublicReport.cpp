@@ -4,8 +4,10 @@
 #include <apps/shared/Strata_Text.hpp>
 #include <core/Strata_Config.hpp>
 
+#include <initializer_list>
 #include <sstream>
 #include <string>
+#include <utility>
 
 // The keys are those of the public codes' output file, which their script reads. "Orho" and "Restic" are
 // theirs, as are the blanks.
@@ -25,6 +27,12 @@ class Lines {
   template <class Value>
   void add(std::string const& key, Value const& value) {
     text_ << section_ << "::" << key << '=' << value << '\n';
+  }
+  // Of the mixed phase, or of the fp64 phase, whose keys are as wide as `width` and marked.
+  void add(bool is_reference, int width,
+           std::initializer_list<std::pair<char const*, double>> values) {
+    for (auto const& [key, value] : values)
+      add(is_reference ? apps::text(" - %-*s (reference)", width, key) : key, value);
   }
   std::string text() const { return text_.str(); }
 
@@ -103,73 +111,62 @@ void add_validation(Lines& lines, sparse::HpgmxpValidation const& validation, in
   lines.add("Penalty factor (validation)", validation.penalty());
 }
 
-void add_times(Lines& lines, HpgmxpResult const& result) {
-  lines.section("Benchmark Time Summary");
-  if (result.mixed) {
-    auto const seconds = seconds_of(*result.mixed);
-    lines.add("Ortho", seconds.ortho);
-    lines.add("SpMV", seconds.spmv);
-    lines.add("MG", seconds.multigrid());
-    lines.add(" SpTRSV", seconds.sweep);
-    lines.add(" Restic", seconds.restrict);
-    lines.add(" Prlong", seconds.prolong);
-    lines.add("VecUpdate", seconds.update);
-    lines.add("Total", result.mixed->seconds);
-  }
-  if (result.fp64) {
-    auto const seconds = seconds_of(*result.fp64);
-    lines.add(" - Ortho   (reference)", seconds.ortho);
-    lines.add(" - SpMV    (reference)", seconds.spmv);
-    lines.add(" - MG      (reference)", seconds.multigrid());
-    lines.add(" -  SpTRSV (reference)", seconds.sweep);
-    lines.add(" -  Restic (reference)", seconds.restrict);
-    lines.add(" -  Prlong (reference)", seconds.prolong);
-    lines.add(" - VecUpdate (reference)", seconds.update);
-    lines.add(" - Total   (reference)", result.fp64->seconds);
-  }
+void add_times(Lines& lines, HpgmxpPhase const& phase, bool is_reference) {
+  auto const seconds = seconds_of(phase);
+  lines.add(is_reference, 7,
+            {{"Ortho", seconds.ortho},
+             {"SpMV", seconds.spmv},
+             {"MG", seconds.multigrid()},
+             {" SpTRSV", seconds.sweep},
+             {" Restic", seconds.restrict},
+             {" Prlong", seconds.prolong},
+             {"VecUpdate", seconds.update},
+             {"Total", phase.seconds}});
 }
 
-void add_bandwidth(Lines& lines, HpgmxpResult const& result, double penalty) {
-  lines.section("Memory Bandwidth (GB/s)");
-  auto const add = [&](HpgmxpPhase const& phase, std::string const& before,
-                       std::string const& after) {
-    auto const bytes = bytes_of(result, phase), seconds = seconds_of(phase);
-    lines.add(before + "Raw Ortho" + after, bytes.ortho / seconds.ortho / 1e9);
-    lines.add(before + "Raw SpMV" + after, bytes.spmv / seconds.spmv / 1e9);
-    lines.add(before + "Raw MG" + after, bytes.multigrid() / seconds.multigrid() / 1e9);
-    lines.add(before + "  GS" + after, bytes.sweep / seconds.sweep / 1e9);
-    lines.add(before + "  RestrPro" + after,
-              (bytes.restrict + bytes.prolong) / (seconds.restrict + seconds.prolong) / 1e9);
-    lines.add(before + "Raw vecupd" + after, bytes.update / seconds.update / 1e9);
-    lines.add(before + "Raw Total" + after, bytes.total() / phase.seconds / 1e9);
+void add_bandwidth(Lines& lines, HpgmxpResult const& result, HpgmxpPhase const& phase,
+                   bool is_reference) {
+  auto const bytes = bytes_of(result, phase), seconds = seconds_of(phase);
+  auto const add = [&](std::string const& key, double work, double time) {
+    lines.add((is_reference ? " - " : "") + key + (is_reference ? " (reference)" : " (mxp)"),
+              work / time / 1e9);
   };
-  if (result.mixed) add(*result.mixed, "", " (mxp)");
-  if (result.fp64) add(*result.fp64, " - ", " (reference)");
-  if (result.mixed)
-    lines.add("Total for benchmark",
-              penalty * bytes_of(result, *result.mixed).total() / result.mixed->seconds / 1e9);
+  add("Raw Ortho", bytes.ortho, seconds.ortho);
+  add("Raw SpMV", bytes.spmv, seconds.spmv);
+  add("Raw MG", bytes.multigrid(), seconds.multigrid());
+  add("  GS", bytes.sweep, seconds.sweep);
+  add("  RestrPro", bytes.restrict + bytes.prolong, seconds.restrict + seconds.prolong);
+  add("Raw vecupd", bytes.update, seconds.update);
+  add("Raw Total", bytes.total(), phase.seconds);
 }
 
-void add_flops(Lines& lines, HpgmxpResult const& result, double penalty) {
+void add_flops(Lines& lines, HpgmxpResult const& result, HpgmxpPhase const& phase,
+               bool is_reference, double penalty) {
+  auto const flops = flops_of(result, phase), seconds = seconds_of(phase);
+  double const raw = flops.total() / phase.seconds / 1e9;
+  lines.add(is_reference, 9,
+            {{"Raw Orho", flops.ortho / seconds.ortho / 1e9},
+             {"Raw SpMV", flops.spmv / seconds.spmv / 1e9},
+             {"Raw MG", flops.multigrid() / seconds.multigrid() / 1e9},
+             {"Raw Total", raw},
+             {is_reference ? "Total" : "Total for benchmark", penalty * raw}});
+}
+
+void add_phases(Lines& lines, HpgmxpResult const& result, double penalty) {
+  auto const& mixed = result.mixed;
+  auto const& fp64 = result.fp64;
+  lines.section("Benchmark Time Summary");
+  if (mixed) add_times(lines, *mixed, false);
+  if (fp64) add_times(lines, *fp64, true);
+  lines.section("Memory Bandwidth (GB/s)");
+  if (mixed) add_bandwidth(lines, result, *mixed, false);
+  if (fp64) add_bandwidth(lines, result, *fp64, true);
+  if (mixed)
+    lines.add("Total for benchmark",
+              penalty * bytes_of(result, *mixed).total() / mixed->seconds / 1e9);
   lines.section("GFLOP/s Summary");
-  if (result.mixed) {
-    auto const flops = flops_of(result, *result.mixed), seconds = seconds_of(*result.mixed);
-    double const raw = flops.total() / result.mixed->seconds / 1e9;
-    lines.add("Raw Orho", flops.ortho / seconds.ortho / 1e9);
-    lines.add("Raw SpMV", flops.spmv / seconds.spmv / 1e9);
-    lines.add("Raw MG", flops.multigrid() / seconds.multigrid() / 1e9);
-    lines.add("Raw Total", raw);
-    lines.add("Total for benchmark", penalty * raw);
-  }
-  if (result.fp64) {
-    auto const flops = flops_of(result, *result.fp64), seconds = seconds_of(*result.fp64);
-    double const raw = flops.total() / result.fp64->seconds / 1e9;
-    lines.add(" - Raw Orho  (reference)", flops.ortho / seconds.ortho / 1e9);
-    lines.add(" - Raw SpMV  (reference)", flops.spmv / seconds.spmv / 1e9);
-    lines.add(" - Raw MG    (reference)", flops.multigrid() / seconds.multigrid() / 1e9);
-    lines.add(" - Raw Total (reference)", raw);
-    lines.add(" - Total     (reference)", raw);
-  }
+  if (mixed) add_flops(lines, result, *mixed, false, penalty);
+  if (fp64) add_flops(lines, result, *fp64, true, 1);
 }
 
 // Not among the public codes' keys.
@@ -193,9 +190,7 @@ std::string public_report(HpgmxpOutcome const& outcome) {
   add_machine(lines, result);
   double const penalty = result.validation ? result.validation->penalty() : 1;
   if (result.validation) add_validation(lines, *result.validation, outcome.options.restart);
-  add_times(lines, result);
-  add_bandwidth(lines, result, penalty);
-  add_flops(lines, result, penalty);
+  add_phases(lines, result, penalty);
   add_rules(lines, outcome);
   lines.section("Final Summary");
   bool const valid = result.validation && result.passed();

@@ -3,17 +3,16 @@
 #ifndef STRATA_APPS_HPGMXP_REPORT_HPP
 #define STRATA_APPS_HPGMXP_REPORT_HPP
 
-#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+#include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
 
-#include <nlohmann/json_fwd.hpp>
-
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace strata::apps {
+
+class Report;
 
 /// What was asked for and what came out.
 struct HpgmxpOutcome {
@@ -37,10 +36,8 @@ inline constexpr char const* orthogonalisation =
     "CGS2, the norm summed after it: k, k and 1 values over the ranks";
 std::string columns_in_words(sparse::ColumnForms const& columns);
 
-/// The table on screen.
-void print(std::ostream& out, HpgmxpOutcome const& outcome);
-/// The report of schema strata.hpgmxp/1.
-nlohmann::ordered_json to_json(HpgmxpOutcome const& outcome);
+/// As schema/hpgmxp.schema.json describes it.
+Report report(HpgmxpOutcome const& outcome);
 /// "Section::key=value" lines whose keys the public parse script understands, misspelt where it wants them so.
 std::string public_report(HpgmxpOutcome const& outcome);
 

@@ -3,22 +3,21 @@
 #ifndef STRATA_APPS_MLE_REPORT_HPP
 #define STRATA_APPS_MLE_REPORT_HPP
 
-#include <apps/mle/Strata_MleOptions.hpp>
+#include <apps/mle/Strata_Mle.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <cstddef>
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace strata::apps {
+
+class Report;
 
 /// The predictions in short; the numbers are in the file.
 struct PredictionSummary {
@@ -62,11 +61,8 @@ struct MleResult {
   Exit exit() const;
 };
 
-/// The report as a table for people.
-void print(std::ostream& out, MleResult const& result);
-
-/// The report for machines, as schema/mle.schema.json describes it. Numbers that are not finite become null.
-nlohmann::ordered_json to_json(MleResult const& result);
+/// As schema/mle.schema.json describes it.
+Report report(MleResult const& result);
 
 }  // namespace strata::apps
 

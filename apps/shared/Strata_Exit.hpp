@@ -5,6 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 
+#include <string>
 #include <utility>
 
 namespace strata::apps {
@@ -28,6 +29,11 @@ constexpr char const* status_name(Exit exit) {
 struct UsageError : Error {
   using Error::Error;
 };
+
+/// Refuse a path that a result could not be written to: found now rather than after an hour's work.
+///
+/// Throws   UsageError that names the option.
+void check_writable(std::string const& option, std::string const& path);
 
 /// Call `f`; what the library throws there is about the user's arguments or files, unless a vendor library failed.
 template <class Function>

@@ -22,6 +22,12 @@ std::string text(char const* format, ...) {
   return result;
 }
 
+std::string joined(std::vector<std::string> const& list) {
+  std::string result;
+  for (auto const& word : list) result += (result.empty() ? "" : ", ") + word;
+  return result;
+}
+
 std::string in_bytes(double bytes) {
   constexpr char const* units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
   std::size_t unit = 0;

@@ -3,10 +3,8 @@
 #include <apps/shared/Strata_TileOptions.hpp>
 
 #include <apps/shared/Strata_Exit.hpp>
-#include <apps/shared/Strata_OptionTools.hpp>
+#include <apps/shared/Strata_Options.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 
@@ -28,30 +26,21 @@ std::vector<Precision> parse_precisions(std::string const& text) {
 
 }  // namespace
 
-void add_tile_options(CLI::App& command, TileOptions& options, std::string const& group,
-                      CLI::Option* needed) {
-  auto const add = [&](CLI::Option* option, char const* type) {
-    option->type_name(type)->group(group);
-    if (needed) option->needs(needed);
-    return option;
-  };
-  add(add_parsed(
-          command, "--precisions", options.precisions, parse_precisions,
-          "of tiles, used with --epsilon [fp64,fp32,fp16,fp8]; without it fp64; fp16_split for "
-          "fp32 multiplies fp32 tiles on matrix units"),
-      "LIST");
-  add(command.add_option(
-          "--epsilon", options.epsilon,
-          "paper B's accuracy: tiles are rounded where that changes the matrix by less"),
-      "E");
-  add(command.add_option("--devices", options.devices, "GPUs, or workers on a host [1]"), "N")
-      ->check(CLI::Range(1, 64).description(""));
-  add(command.add_option("--device-memory", options.device_memory,
-                         "of each for tiles, as 40GB; the matrix may be larger [what is free]"),
-      "BYTES")
-      ->transform(CLI::AsSizeValue(true));
-  add(command.add_option("--tile", options.tile, "order of the tiles [the library's choice]"), "N")
-      ->check(at_least<std::int64_t>(1));
+void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* needed) {
+  CLI::Option* const added[] = {
+      group.parsed("--precisions", options.precisions, "LIST", parse_precisions,
+                   "of tiles, used with --epsilon [fp64,fp32,fp16,fp8]; without it fp64; "
+                   "fp16_split for fp32 multiplies fp32 tiles on matrix units"),
+      group.add("--epsilon", options.epsilon, "E",
+                "paper B's accuracy: tiles are rounded where that changes the matrix by less"),
+      group.add("--devices", options.devices, "N", "GPUs, or workers on a host [1]")
+          ->check(CLI::Range(1, 64).description("")),
+      group.bytes("--device-memory", options.device_memory,
+                  "of each for tiles, as 40GB; the matrix may be larger [what is free]"),
+      group.add("--tile", options.tile, "N", "order of the tiles [the library's choice]")
+          ->check(at_least<std::int64_t>(1))};
+  if (needed)
+    for (auto* const option : added) option->needs(needed);
 }
 
 void check(TileOptions const& options) {

@@ -12,7 +12,6 @@
 #include <vector>
 
 namespace CLI {
-class App;
 class Option;
 }  // namespace CLI
 namespace strata::ooc {
@@ -20,6 +19,8 @@ struct Device;
 }
 
 namespace strata::apps {
+
+class OptionGroup;
 
 /// How a matrix in tiles is kept and factored; `strata mle` and `strata solve --out-of-core` have it.
 struct TileOptions {
@@ -30,9 +31,8 @@ struct TileOptions {
   std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
 };
 
-/// Add them to a sub-command; with `needed` they are refused without that option.
-void add_tile_options(CLI::App& command, TileOptions& options, std::string const& group,
-                      CLI::Option* needed = nullptr);
+/// Add them to a command; with `needed` they are refused without that option.
+void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* needed = nullptr);
 
 /// Throws   UsageError for numbers out of range, and precisions that are never used.
 void check(TileOptions const& options);

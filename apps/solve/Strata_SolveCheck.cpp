@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/shared/Strata_Exit.hpp>
-#include <apps/shared/Strata_OptionTools.hpp>
-#include <apps/solve/Strata_SolveOptions.hpp>
-#include <core/io/Strata_MatrixFile.hpp>
-#include <core/io/Strata_MatrixMarket.hpp>
+#include <apps/shared/Strata_Text.hpp>
+#include <apps/solve/Strata_Solve.hpp>
+#include <core/io/Strata_Npy.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -80,15 +78,6 @@ void check_sparse(SolveOptions const& options) {
                  " is not below 1");
 }
 
-// What is wrong with the file comes before what is wrong with the options for it.
-void check_matrix(std::string const& path) {
-  if (path.empty()) return;
-  as_usage([&] {
-    if (matrix_file_format(path) == MatrixFileFormat::MatrixMarket)
-      (void)read_matrix_market_header(path);
-  });
-}
-
 // Refused now rather than after the run.
 void check_output(std::string const& path) {
   if (path.empty()) return;
@@ -102,16 +91,42 @@ void check_output(std::string const& path) {
 
 }  // namespace
 
+MatrixFile probe(std::string const& path) {
+  MatrixFile file{.format = matrix_file_format(path)};
+  if (file.format == MatrixFileFormat::Npy) {
+    auto const header = read_npy_header(path);
+    file.words =
+        words("NumPy ", header.dtype, header.fortran_order ? ", Fortran order" : ", C order");
+    file.rows = header.rows, file.cols = header.cols;
+  } else if (file.format == MatrixFileFormat::MatrixMarket) {
+    auto const header = file.market = read_matrix_market_header(path);
+    file.words = words("Matrix Market, ",
+                       header.format == MatrixMarketFormat::Array ? "array " : "coordinate ",
+                       header.field == MatrixMarketField::Integer   ? "integer "
+                       : header.field == MatrixMarketField::Pattern ? "pattern "
+                                                                    : "real ",
+                       header.symmetric ? "symmetric" : "general");
+    file.rows = header.rows, file.cols = header.cols;
+  }
+  return file;
+}
+
+void look_at_file(SolveOptions& options) {
+  if (options.matrix.empty()) return;
+  try {
+    options.file = probe(options.matrix);
+  } catch (Error const& error) {
+    options.file_error = error.what();
+  }
+}
+
 bool is_sparse(SolveOptions const& options) {
   if (options.force_sparse || options.force_dense) return options.force_sparse;
   if (options.sparse.model) return true;
   if (options.out_of_core || options.matrix.empty()) return false;
-  try {
-    return matrix_file_format(options.matrix) == MatrixFileFormat::MatrixMarket &&
-           read_matrix_market_header(options.matrix).format == MatrixMarketFormat::Coordinate;
-  } catch (Error const&) {
-    return true;  // `check` says what is wrong, on all ranks if there are several
-  }
+  return !options.file_error.empty() ||
+         (options.file.format == MatrixFileFormat::MatrixMarket &&
+          options.file.market.format == MatrixMarketFormat::Coordinate);
 }
 
 void check(SolveOptions const& options) {
@@ -121,7 +136,8 @@ void check(SolveOptions const& options) {
                  "give exactly one of --matrix, --locations and --generate");
   STRATA_REQUIRE(apps::UsageError, std::isfinite(options.refinement.tolerance),
                  "--tolerance: ", options.refinement.tolerance, " is not finite");
-  check_matrix(options.matrix);
+  // What is wrong with the file comes before what is wrong with the options for it.
+  STRATA_REQUIRE(apps::UsageError, options.file_error.empty(), options.file_error);
   is_sparse(options) ? check_sparse(options) : check_dense(options);
   check_output(options.output);
   check_writable("--json", options.json);

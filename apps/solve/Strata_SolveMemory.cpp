@@ -1,16 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/solve/Strata_SolveMemory.hpp>
-
 #include <apps/shared/Strata_Text.hpp>
-#include <core/info/Strata_Version.hpp>
-#include <core/io/Strata_MatrixFile.hpp>
-#include <core/io/Strata_MatrixMarket.hpp>
-#include <core/io/Strata_Npy.hpp>
+#include <apps/solve/Strata_SolveProblem.hpp>
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -50,49 +44,36 @@ double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& 
 
 }  // namespace
 
-MemoryLimit memory_limit(SolveOptions const& options) {
-  if (options.max_memory > 0) return {options.max_memory, "--max-memory allows"};
-  return {available_memory_bytes(), "available are"};
+ReadOptions read_limit(SolveOptions const& options) {
+  return {.max_bytes = memory_limit(options.max_memory).bytes};
 }
 
 std::int64_t right_hand_sides(SolveOptions const& options) {
   if (options.rhs.empty()) return options.locations.empty() ? options.nrhs : 1;
-  switch (matrix_file_format(options.rhs)) {
-    case MatrixFileFormat::Npy:
-      return read_npy_header(options.rhs).cols;
-    case MatrixFileFormat::MatrixMarket:
-      return read_matrix_market_header(options.rhs).cols;
-    default:
-      break;  // nothing but all of the file says it
-  }
-  auto const B = read_matrix(options.rhs, {.max_bytes = memory_limit(options).bytes});
-  return static_cast<std::int64_t>(B.extent(1));
+  auto const file = probe(options.rhs);
+  if (file.format == MatrixFileFormat::Npy || file.format == MatrixFileFormat::MatrixMarket)
+    return file.cols;
+  // Nothing but all of the file says it.
+  return static_cast<std::int64_t>(read_matrix(options.rhs, read_limit(options)).extent(1));
 }
 
 void require_memory(ProblemSummary& summary, SolveOptions const& options) {
-  auto const [limit, reason] = memory_limit(options);
+  auto const limit = memory_limit(options.max_memory);
   auto const n = summary.n, nrhs = summary.nrhs;
   auto const require = [&](double bytes) {
-    STRATA_REQUIRE(MemoryError, bytes <= static_cast<double>(limit), "a system of order ", n,
-                   " with ", nrhs, " right-hand sides needs ", in_bytes(bytes),
-                   " (the fp64 matrix alone ",
-                   in_bytes(8.0 * static_cast<double>(n) * static_cast<double>(n)), "); ", reason,
-                   " ", in_bytes(static_cast<double>(limit)));
-  };
-  if (options.out_of_core) {
-    double const bytes = out_of_core_bytes(n, nrhs, options);
-    require(bytes);
+    double const matrix = 8 * static_cast<double>(n) * static_cast<double>(n);
+    require_memory(limit, bytes,
+                   words("a system of order ", n, " with ", nrhs, " right-hand sides needs"),
+                   " (the fp64 matrix alone " + in_bytes(matrix) + ")");
     summary.bytes_needed = static_cast<std::size_t>(bytes);
-    return;
-  }
+  };
+  if (options.out_of_core) return require(out_of_core_bytes(n, nrhs, options));
   double const columns = static_cast<double>(n) + 3 * static_cast<double>(nrhs);
   double const matrix = 8 * static_cast<double>(n) * columns;
   require(matrix);  // in floating point: what passes here fits 64 bits
   auto const copies = static_cast<std::size_t>(1 + copies_to_device + options.compare);
-  auto const needed =
-      copies * static_cast<std::size_t>(matrix) + factorisation_bytes(n, nrhs, options);
-  require(static_cast<double>(needed));
-  summary.bytes_needed = needed;
+  require(static_cast<double>(copies * static_cast<std::size_t>(matrix) +
+                              factorisation_bytes(n, nrhs, options)));
 }
 
 }  // namespace strata::apps

@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/solve/Strata_SolveProblem.hpp>
 
-#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_SolveMemory.hpp>
+#include <apps/solve/Strata_SolveVectors.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
-#include <core/io/Strata_MatrixMarket.hpp>
-#include <core/io/Strata_Npy.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_TileSources.hpp>
 
@@ -17,7 +14,6 @@
 
 #include <memory>
 #include <numeric>
-#include <string_view>
 
 namespace strata::apps {
 
@@ -25,44 +21,26 @@ namespace {
 
 Problem read_file(SolveOptions const& options) {
   std::string const& path = options.matrix;
-  ReadOptions const limit{.max_bytes = memory_limit(options).bytes};
+  auto const& file = options.file;
+  STRATA_REQUIRE(apps::UsageError, file.format != MatrixFileFormat::Columns, path,
+                 ": a matrix is read from a Matrix Market file (.mtx, .mtx.gz), .npy, or raw "
+                 "numbers with a description; .csv and .txt hold right-hand sides");
+  STRATA_REQUIRE(apps::UsageError, file.rows == file.cols, path, ": the matrix is ", file.rows,
+                 " x ", file.cols, ", must be square");
   Problem problem;
   auto& summary = problem.summary;
   summary.source = path;
-  std::int64_t rows = 0, cols = 0;
-  switch (matrix_file_format(path)) {
-    case MatrixFileFormat::Npy: {
-      auto const header = read_npy_header(path);
-      summary.format =
-          text("NumPy %s, %s order", header.dtype.c_str(), header.fortran_order ? "Fortran" : "C");
-      rows = header.rows, cols = header.cols;
-      break;
-    }
-    case MatrixFileFormat::Raw: {
-      MatrixBlocks const file(path);
-      summary.format = file.format();
-      rows = cols = file.order();
-      break;
-    }
-    case MatrixFileFormat::MatrixMarket: {
-      auto const header = read_matrix_market_header(path, limit);
-      summary.format = format_of(header);
-      summary.entries = header.entries;
-      rows = header.rows, cols = header.cols;
-      break;
-    }
-    case MatrixFileFormat::Columns:
-      throw apps::UsageError(path +
-                             ": a matrix is read from a Matrix Market file (.mtx, .mtx.gz), .npy, "
-                             "or raw numbers with a description; .csv and .txt hold right-hand "
-                             "sides");
+  summary.format = file.words;
+  summary.n = file.rows;
+  if (file.format == MatrixFileFormat::MatrixMarket) summary.entries = file.market.entries;
+  if (file.format == MatrixFileFormat::Raw) {
+    MatrixBlocks const blocks(path);
+    summary.format = blocks.format();
+    summary.n = blocks.order();
   }
-  STRATA_REQUIRE(apps::UsageError, rows == cols, path, ": the matrix is ", rows, " x ", cols,
-                 ", must be square");
-  summary.n = rows;
   summary.nrhs = right_hand_sides(options);
   require_memory(summary, options);
-  problem.A = read_symmetric_matrix(path, limit);
+  problem.A = read_symmetric_matrix(path, read_limit(options));
   return problem;
 }
 
@@ -73,8 +51,8 @@ Problem open_file(SolveOptions const& options) {
   auto& summary = problem.summary;
   summary.source = path;
   summary.nrhs = right_hand_sides(options);
-  if (matrix_file_format(path) == MatrixFileFormat::MatrixMarket) {
-    summary.n = read_matrix_market_header(path).rows;
+  if (options.file.format == MatrixFileFormat::MatrixMarket) {
+    summary.n = options.file.rows;
     require_memory(summary, options);  // before the file is unpacked
   }
   auto const file =
@@ -117,7 +95,7 @@ Problem read_locations(SolveOptions const& options, geostat::MaternCovariance co
   auto const metric =
       stations.geographic ? geostat::Metric::GreatCircle : geostat::Metric::Euclidean;
   geostat::Locations const locations{stations.x, stations.y, metric};
-  summary.source = text("%s, %s", options.locations.c_str(), to_string(covariance).c_str());
+  summary.source = words(options.locations, ", ", to_string(covariance));
   summary.format = stations.geographic
                        ? "kriging system, great-circle distances in km, Morton order"
                        : "kriging system, Euclidean distances, Morton order";
@@ -139,12 +117,11 @@ Problem generated(SolveOptions const& options, std::string const& kind) {
   auto const& generator = options.generator;
   Problem problem;
   auto& summary = problem.summary;
-  summary.source =
-      text("%s, seed %llu", kind.c_str(), static_cast<unsigned long long>(generator.seed));
+  summary.source = words(kind, ", seed ", generator.seed);
   if (options.matern) summary.source += ", " + to_string(covariance_of(options));
   if (generator.diagonal_spread != 1)
-    summary.source += text(", diagonal spread over 1/%g ... %g", generator.diagonal_spread,
-                           generator.diagonal_spread);
+    summary.source += words(", diagonal spread over 1/", generator.diagonal_spread, " ... ",
+                            generator.diagonal_spread);
   summary.format = "generated";
   summary.n = options.n;
   summary.nrhs = right_hand_sides(options);
@@ -175,20 +152,10 @@ Problem generate_matrix(SolveOptions const& options, MatrixKind kind) {
   return problem;
 }
 
-// Rows of B in the order of the matrix's rows.
-HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order) {
-  if (order.empty()) return B;
-  HostMatrix permuted("strata::solve::B", B.extent(0), B.extent(1));
-  for (std::size_t j = 0; j < B.extent(1); ++j)
-    for (std::size_t k = 0; k < order.size(); ++k)
-      permuted(k, j) = B(static_cast<std::size_t>(order[k]), j);
-  return permuted;
-}
-
 void add_right_hand_sides(SolveOptions const& options, Problem& problem) {
   auto& summary = problem.summary;
   if (!options.rhs.empty()) {
-    auto const B = read_matrix(options.rhs, {.max_bytes = memory_limit(options).bytes});
+    auto const B = read_matrix(options.rhs, read_limit(options));
     STRATA_REQUIRE(apps::UsageError, static_cast<std::int64_t>(B.extent(0)) == summary.n,
                    options.rhs, ": ", B.extent(0), " x ", B.extent(1),
                    " right-hand sides do not fit the matrix of order ", summary.n);
@@ -209,15 +176,6 @@ Problem read_or_generate(SolveOptions const& options) {
 }
 
 }  // namespace
-
-std::string format_of(MatrixMarketHeader const& header) {
-  return text("Matrix Market, %s %s %s",
-              header.format == MatrixMarketFormat::Array ? "array" : "coordinate",
-              header.field == MatrixMarketField::Integer   ? "integer"
-              : header.field == MatrixMarketField::Pattern ? "pattern"
-                                                           : "real",
-              header.symmetric ? "symmetric" : "general");
-}
 
 Problem set_up(SolveOptions const& options, Progress& progress) {
   progress.phase(options.kind || options.matern ? "generating the matrix"

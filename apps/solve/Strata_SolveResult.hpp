@@ -5,14 +5,51 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
+#include <core/io/Strata_Trace.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
+#include <ooc/Strata_Cholesky.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace strata::apps {
+
+class Report;
+
+/// Wall time of what the program did.
+struct Seconds {
+  double read = 0;      ///< or generate, and make the right-hand sides
+  double transfer = 0;  ///< to the device and back
+  double fill = 0;      ///< tiles
+  double factor = 0;    ///< the call of `cholesky`
+  double solve = 0;     ///< the call of `solve`, with the factorisations of rungs climbed there
+  double condition = 0, log_determinant = 0, compare = 0, total = 0;
+};
+
+/// What solves of a dense matrix tell alike, in memory and in tiles.
+struct DenseResult {
+  ProblemSummary problem;
+  std::string refine_asked;
+  std::int64_t info = 0;  ///< 0, or the order of the leading minor that is not positive
+  bool converged = false;
+  double backward_error = 0;
+  std::optional<double> forward_error;  ///< max_j ||x_j - known_j||_inf / ||known_j||_inf
+  std::optional<dense::LogDeterminantEstimate> log_determinant;
+  Seconds seconds;
+  HostMatrix X;  ///< the solution, rows as in the user's files
+
+  DenseResult(Problem const& of, SolveOptions const& options)
+      : problem(of.summary), refine_asked(dense::name_of(options.refinement.refine)) {}
+  Exit exit() const {
+    if (info != 0) return Exit::NotPositiveDefinite;
+    return converged ? Exit::Solved : Exit::NotConverged;
+  }
+};
 
 /// The vendor's fp64 Cholesky on the same matrix in the same run.
 struct Comparison {
@@ -26,34 +63,41 @@ struct Comparison {
   double seconds() const { return copy_seconds + factor_seconds + solve_seconds; }
 };
 
-/// Wall time of what the program did, in this order.
-struct Seconds {
-  double read = 0;      ///< or generate, and make the right-hand sides
-  double transfer = 0;  ///< to the device and back
-  double factor = 0;    ///< the call of `cholesky`
-  double solve = 0;     ///< the call of `solve`, with the factorisations of rungs climbed there
-  double condition = 0, log_determinant = 0, compare = 0, total = 0;
-};
-
-/// All that the report tells, on screen and in JSON.
-struct SolveResult {
-  ProblemSummary problem;
-  std::string layers_asked, refine_asked;
+/// In memory, by layers.
+struct SolveResult : DenseResult {
+  using DenseResult::DenseResult;
+  std::string layers_asked;
   int repeat = 1;
-  std::int64_t info = 0;  ///< 0, or the order of the leading minor that is not positive
   dense::CholeskyReport factor;
   std::optional<dense::SolveReport> solve;  ///< none without a factor
-  std::optional<double> forward_error;      ///< max_j ||x_j - known_j||_inf / ||known_j||_inf
-  std::optional<dense::LogDeterminantEstimate> log_determinant;
   std::optional<Comparison> comparison;
-  Seconds seconds;
-  HostMatrix X;  ///< the solution, rows as in the user's files
-
-  Exit exit() const {
-    if (info != 0) return Exit::NotPositiveDefinite;
-    return solve && solve->converged ? Exit::Solved : Exit::NotConverged;
-  }
 };
+
+/// Factor and solve `problem` on the default device, `options.repeat` times; the run of median time counts.
+///
+/// Memory   the problem's matrix stays; see `require_memory`.
+/// Throws   UsageError for numbers in the input that the library refuses; VendorError.
+SolveResult run(Problem const& problem, SolveOptions const& options, Progress& progress,
+                Trace* trace);
+/// As schema/solve.schema.json describes it, HPL-MxP's line on the screen included.
+Report report(SolveResult const& result);
+
+/// In tiles.
+struct OutOfCoreResult : DenseResult {
+  using DenseResult::DenseResult;
+  std::string checkpoint;  ///< folder
+  ooc::PrecisionRule rule;
+  ooc::CholeskyReport factor;
+  std::map<int, std::size_t> node_bytes;         ///< of tiles, by NUMA node
+  std::size_t tile_bytes = 0;                    ///< in host memory
+  std::optional<dense::RefinementReport> solve;  ///< none without a factor
+};
+
+/// Fill the tiles of `problem`, factor them and solve on the devices asked for. Throws as `run`.
+OutOfCoreResult run_in_tiles(Problem const& problem, SolveOptions const& options,
+                             Progress& progress, Trace* trace);
+/// As schema/solve_out_of_core.schema.json describes it.
+Report report(OutOfCoreResult const& result);
 
 }  // namespace strata::apps
 

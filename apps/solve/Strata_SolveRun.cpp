@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/solve/Strata_SolveRun.hpp>
-
 #include <apps/shared/Strata_Stopwatch.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveCompare.hpp>
+#include <apps/solve/Strata_SolveResult.hpp>
 #include <apps/solve/Strata_SolveVectors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Automatic.hpp>
@@ -12,9 +11,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -55,15 +52,14 @@ Sample factor_and_solve(Exec const& exec, Matrix const& A, Matrix const& B, Matr
   dense::CholeskyOptions const cholesky_options{.leaf_size = options.leaf, .trace = trace};
   Sample sample;
   factor.reset();  // before the next one takes memory
-  progress.phase(
-      text("factoring, n = %lld, layers %s", static_cast<long long>(n), layers.name().c_str()));
+  progress.phase(words("factoring, n = ", n, ", layers ", layers.name()));
   Stopwatch watch;
   factor = as_usage(
       [&] { return std::make_unique<Factor>(dense::cholesky(exec, A, layers, cholesky_options)); });
   exec.fence("strata::solve::factored");
   sample.factor_seconds = watch.lap();
   if (factor->info().ok()) {
-    progress.phase(text("solving, n = %lld", static_cast<long long>(n)));
+    progress.phase(words("solving, n = ", n));
     watch.lap();
     sample.solve = as_usage([&] { return factor->solve(exec, B, X, options.refinement); });
     exec.fence("strata::solve::solved");
@@ -72,15 +68,6 @@ Sample factor_and_solve(Exec const& exec, Matrix const& A, Matrix const& B, Matr
   sample.info = factor->info().order();
   sample.factor = factor->report();
   return sample;
-}
-
-SolveResult describe(Problem const& problem, SolveOptions const& options) {
-  SolveResult result;
-  result.problem = problem.summary;
-  result.layers_asked = options.layers ? options.layers->name() : "auto";
-  result.refine_asked = dense::name_of(options.refinement.refine);
-  result.repeat = options.repeat;
-  return result;
 }
 
 void take_median(std::vector<Sample> samples, SolveResult& result) {
@@ -92,6 +79,30 @@ void take_median(std::vector<Sample> samples, SolveResult& result) {
   result.info = median->info;
   result.seconds.factor = median->factor_seconds;
   result.seconds.solve = median->solve_seconds;
+  if (!result.solve) return;
+  result.converged = result.solve->converged;
+  result.backward_error = result.solve->backward_error;
+}
+
+// What is told of a solution beside it.
+void judge(Exec const& exec, SolveOptions const& options, Factor& factor, Progress& progress,
+           Trace* trace, SolveResult& result) {
+  progress.phase("estimating the condition");
+  Stopwatch watch;
+  {
+    Span const span(trace, "condition", "program");
+    try {
+      result.factor.condition = factor.condition(exec);
+    } catch (MemoryError const&) {  // what is solved is solved: the report says it is not known
+      result.factor.condition.converged = false;
+    }
+  }
+  result.seconds.condition = watch.lap();
+  if (!options.log_determinant) return;
+  progress.phase("estimating the log-determinant");
+  Span const span(trace, "log-determinant", "program");
+  result.log_determinant = factor.log_determinant(exec);
+  result.seconds.log_determinant = watch.lap();
 }
 
 }  // namespace
@@ -99,7 +110,9 @@ void take_median(std::vector<Sample> samples, SolveResult& result) {
 SolveResult run(Problem const& problem, SolveOptions const& options, Progress& progress,
                 Trace* trace) {
   Exec const exec;
-  SolveResult result = describe(problem, options);
+  SolveResult result(problem, options);
+  result.layers_asked = options.layers ? options.layers->name() : "auto";
+  result.repeat = options.repeat;
   Stopwatch watch;
   progress.phase("making the right-hand sides");
   Matrix A, B;
@@ -117,36 +130,15 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
     samples.push_back(factor_and_solve(exec, A, B, X, options, trace, progress, factor));
   take_median(std::move(samples), result);
 
-  if (result.info == 0) {
-    watch.lap();
-    HostMatrix const host_X = on_host(exec, X);
-    if (problem.knows_solution) result.forward_error = forward_error(host_X, problem.X);
-    result.X = in_users_order(host_X, problem.order);
-    result.seconds.transfer += watch.lap();
-  }
-  if (result.info == 0) {
-    progress.phase("estimating the condition");
-    Span const span(trace, "condition", "program");
-    watch.lap();
-    try {
-      result.factor.condition = factor->condition(exec);
-    } catch (
-        MemoryError const&) {  // what is solved is solved: the report says that it is not known
-      result.factor.condition.converged = false;
-    }
-    result.seconds.condition = watch.lap();
-  }
-  if (result.info == 0 && options.log_determinant) {
-    progress.phase("estimating the log-determinant");
-    Span const span(trace, "log-determinant", "program");
-    watch.lap();
-    result.log_determinant = factor->log_determinant(exec);
-    result.seconds.log_determinant = watch.lap();
-  }
+  if (result.info != 0) return result;
+  watch.lap();
+  take_solution(exec, problem, X, result);
+  result.seconds.transfer += watch.lap();
+  judge(exec, options, *factor, progress, trace, result);
   factor.reset();
-  if (result.info == 0 && options.compare) {
+  if (options.compare) {
     Span const span(trace, "comparison", "program");
-    progress.phase(text("comparing with %s", std::string(vendor_cholesky()).c_str()));
+    progress.phase(words("comparing with ", vendor_cholesky()));
     watch.lap();
     result.comparison = compare(exec, A, B, result.factor.norm_inf, options.repeat);
     result.seconds.compare = watch.lap();

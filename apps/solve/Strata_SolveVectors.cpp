@@ -18,15 +18,7 @@ DeviceMatrix on_device(Exec const& exec, HostMatrix const& host) {
   return copy;
 }
 
-HostMatrix on_host(Exec const& exec, DeviceMatrix const& device) {
-  HostMatrix copy(Kokkos::view_alloc(Kokkos::WithoutInitializing, device.label()), device.extent(0),
-                  device.extent(1));
-  Kokkos::deep_copy(exec, copy, device);
-  exec.fence("strata::solve::copied_to_host");
-  return copy;
-}
-
-double forward_error(HostMatrix const& X, HostMatrix const& known) {
+double forward_error(ConstHostMatrix const& X, ConstHostMatrix const& known) {
   double worst = 0;
   for (std::size_t j = 0; j < X.extent(1); ++j) {
     double difference = 0, size = 0;
@@ -41,13 +33,26 @@ double forward_error(HostMatrix const& X, HostMatrix const& known) {
   return worst;
 }
 
-HostMatrix in_users_order(HostMatrix const& X, std::vector<std::int64_t> const& order) {
-  if (order.empty()) return X;
-  HostMatrix const result("strata::solve::X", X.extent(0), X.extent(1));
-  for (std::size_t j = 0; j < X.extent(1); ++j)
+HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order) {
+  if (order.empty()) return B;
+  HostMatrix permuted("strata::solve::B", B.extent(0), B.extent(1));
+  for (std::size_t j = 0; j < B.extent(1); ++j)
     for (std::size_t k = 0; k < order.size(); ++k)
-      result(static_cast<std::size_t>(order[k]), j) = X(k, j);
-  return result;
+      permuted(k, j) = B(static_cast<std::size_t>(order[k]), j);
+  return permuted;
+}
+
+void take_solution(Exec const& exec, Problem const& problem, DeviceMatrix const& X,
+                   DenseResult& result) {
+  HostMatrix host(Kokkos::view_alloc(Kokkos::WithoutInitializing, X.label()), X.extent(0),
+                  X.extent(1));
+  Kokkos::deep_copy(exec, host, X);
+  exec.fence("strata::solve::copied_to_host");
+  if (problem.knows_solution) result.forward_error = forward_error(host, problem.X);
+  std::vector<std::int64_t> place(problem.order.size());  // of each row of the files
+  for (std::size_t k = 0; k < place.size(); ++k)
+    place[static_cast<std::size_t>(problem.order[k])] = static_cast<std::int64_t>(k);
+  result.X = in_order(host, place);
 }
 
 }  // namespace strata::apps

@@ -12,8 +12,6 @@ namespace strata::apps {
 
 namespace {
 
-long long wide(std::int64_t value) { return static_cast<long long>(value); }
-
 void explain_limit(std::ostream& out, SparseOutcome const& outcome) {
   auto const& report = outcome.report;
   out << text(
@@ -49,8 +47,7 @@ void suggest_cause(std::ostream& out, SparseOutcome const& outcome) {
            "empty\n";
   if (report.rows.maps_constants_to_zero)
     out << "strata: the matrix is probably singular: each row's entries add up to 0, so that A x = "
-           "0 "
-           "for constant x; are boundary conditions missing?\n";
+           "0 for constant x; are boundary conditions missing?\n";
   else if (report.zero_diagonal_row > 0 &&
            report.preconditioner == sparse::PreconditionerKind::None)
     out << "strata: no preconditioner was used: the diagonal entry of row "
@@ -104,7 +101,7 @@ void warn(std::ostream& out, sparse::SparseReport const& set_up) {
   auto const& rows = set_up.rows;
   if (rows.empty == 0) return;
   out << "strata: warning: row " << rows.first_empty + 1 << " is empty";
-  if (rows.empty > 1) out << ", with " << wide(rows.empty - 1) << " more";
+  if (rows.empty > 1) out << ", with " << rows.empty - 1 << " more";
   out << ": the matrix is singular; x is set to 0 there\n";
 }
 

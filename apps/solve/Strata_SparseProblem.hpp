@@ -4,7 +4,7 @@
 #define STRATA_APPS_SPARSE_PROBLEM_HPP
 
 #include <apps/shared/Strata_Progress.hpp>
-#include <apps/solve/Strata_SolveOptions.hpp>
+#include <apps/solve/Strata_Solve.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 
 #include <cstddef>

@@ -4,11 +4,9 @@
 #define STRATA_APPS_SPARSE_REPORT_HPP
 
 #include <apps/shared/Strata_Exit.hpp>
-#include <apps/solve/Strata_SolveOptions.hpp>
+#include <apps/solve/Strata_Solve.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +15,8 @@
 #include <string>
 
 namespace strata::apps {
+
+class Report;
 
 /// All that the report of a sparse solve tells, on screen and in JSON.
 struct SparseOutcome {
@@ -39,8 +39,8 @@ struct SparseOutcome {
   }
 };
 
-/// The report as a table for people.
-void print(std::ostream& out, SparseOutcome const& outcome);
+/// As schema/solve_sparse.schema.json describes it.
+Report report(SparseOutcome const& outcome);
 
 /// The largest of 6, 3 and 2 by which rows and columns fall into whole blocks, all but a tenth of the entries in full
 /// ones: the unknowns of a node, as of elasticity; 1 where none does. Collective.
@@ -53,10 +53,6 @@ void warn(std::ostream& out, sparse::SparseReport const& set_up);
 /// A line for each thing that a user should know of the result: why it is none, or less than was asked for, what the
 /// cause may be, and what --output holds.
 void explain(std::ostream& out, SolveOptions const& options, SparseOutcome const& outcome);
-
-/// The report for machines, as schema/solve_sparse.schema.json describes it. Numbers that are not finite become
-/// null.
-nlohmann::ordered_json to_json(SparseOutcome const& outcome);
 
 }  // namespace strata::apps
 

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/shared/Strata_OptionTools.hpp>
-
 #include <apps/shared/Strata_Exit.hpp>
 
 #include <unistd.h>
