@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 
-#include <apps/hpgmxp/Strata_HpgmxpReport.hpp>
-#include <apps/shared/Strata_Memory.hpp>
+#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/hpgmxp/Strata_HpgmxpReport.hpp>
+#include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <core/Strata_Config.hpp>
 
-#include <initializer_list>
 #include <sstream>
 #include <string>
-#include <utility>
+#include <vector>
 
 // The keys are those of the public codes' output file, which their script reads. "Orho" and "Restic" are
 // theirs, as are the blanks.
@@ -28,12 +27,6 @@ class Lines {
   void add(std::string const& key, Value const& value) {
     text_ << section_ << "::" << key << '=' << value << '\n';
   }
-  // Of the mixed phase, or of the fp64 phase, whose keys are as wide as `width` and marked.
-  void add(bool is_reference, int width,
-           std::initializer_list<std::pair<char const*, double>> values) {
-    for (auto const& [key, value] : values)
-      add(is_reference ? apps::text(" - %-*s (reference)", width, key) : key, value);
-  }
   std::string text() const { return text_.str(); }
 
  private:
@@ -41,40 +34,55 @@ class Lines {
   std::ostringstream text_;
 };
 
-/// The motifs as the public codes group them; seconds of the timed solves by the breakdown's shares.
-struct Grouped {
-  double ortho = 0, spmv = 0, sweep = 0, restrict = 0, prolong = 0, update = 0;
-
-  Grouped(sparse::PerMotif const& values)
-      : ortho(values[Motif::Orthogonalise]),
-        spmv(values[Motif::Multiply]),
-        sweep(values[Motif::GaussSeidel]),
-        restrict(values[Motif::Restrict]),
-        prolong(values[Motif::Prolong]),
-        update(values[Motif::Update]) {}
-
-  double multigrid() const { return sweep + restrict + prolong; }
-  double total() const { return ortho + spmv + multigrid() + update; }
+// Motifs as the public codes group them, and the names of each group in their three tables; none: not there.
+struct Group {
+  std::vector<Motif> motifs;
+  char const *time, *bandwidth, *flops;
 };
-
-Grouped seconds_of(HpgmxpPhase const& phase) {
-  sparse::PerMotif seconds;
-  for (auto const& [motif, name] : named_motifs)
-    seconds[motif] = phase.seconds * phase.times.seconds(motif) / phase.times.total();
-  return seconds;
+std::vector<Group> const& groups() {
+  using enum sparse::Motif;
+  static std::vector<Group> const list{
+      {{Orthogonalise}, "Ortho", "Raw Ortho", "Raw Orho"},
+      {{Multiply}, "SpMV", "Raw SpMV", "Raw SpMV"},
+      {{GaussSeidel, Restrict, Prolong}, "MG", "Raw MG", "Raw MG"},
+      {{GaussSeidel}, " SpTRSV", "  GS", nullptr},
+      {{Restrict}, " Restic", nullptr, nullptr},
+      {{Prolong}, " Prlong", nullptr, nullptr},
+      {{Restrict, Prolong}, nullptr, "  RestrPro", nullptr},
+      {{Update}, "VecUpdate", "Raw vecupd", nullptr},
+      {{Orthogonalise, Multiply, GaussSeidel, Restrict, Prolong, Update},
+       "Total",
+       "Raw Total",
+       "Raw Total"}};
+  return list;
 }
 
-sparse::PerMotif scaled(sparse::PerMotif work, HpgmxpPhase const& phase) {
-  double const cycles = static_cast<double>(phase.iterations) / phase.cycle_iterations;
-  for (auto const& [motif, name] : named_motifs) work[motif] *= cycles;
-  return work;
-}
-Grouped flops_of(HpgmxpResult const& result, HpgmxpPhase const& phase) {
-  return scaled(cycle_flops(result.levels, phase.cycle_iterations, FlopCount::Ornl), phase);
-}
-Grouped bytes_of(HpgmxpResult const& result, HpgmxpPhase const& phase) {
-  return scaled(cycle_bytes(result.levels, phase.cycle_iterations, phase.storage), phase);
-}
+// Of a phase's timed solves; the seconds by the breakdown's shares.
+class Work {
+ public:
+  Work(HpgmxpResult const& result, HpgmxpPhase const& phase)
+      : phase_(phase),
+        flops_(cycle_flops(result.levels, phase.cycle_iterations, FlopCount::Ornl)),
+        bytes_(cycle_bytes(result.levels, phase.cycle_iterations, phase.storage)) {}
+
+  double seconds(Group const& group) const {
+    double sum = 0;
+    for (auto const motif : group.motifs) sum += phase_.times.seconds(motif);
+    return phase_.seconds * sum / phase_.times.total();
+  }
+  double gflops(Group const& group) const { return rate(group, flops_); }
+  double gb_per_second(Group const& group) const { return rate(group, bytes_); }
+
+ private:
+  double rate(Group const& group, sparse::PerMotif const& work) const {
+    double const cycles = static_cast<double>(phase_.iterations) / phase_.cycle_iterations;
+    double sum = 0;
+    for (auto const motif : group.motifs) sum += cycles * work[motif];
+    return sum / seconds(group) / 1e9;
+  }
+  HpgmxpPhase const& phase_;
+  sparse::PerMotif flops_, bytes_;
+};
 
 void add_machine(Lines& lines, HpgmxpResult const& result) {
   auto const& problem = result.problem;
@@ -111,62 +119,38 @@ void add_validation(Lines& lines, sparse::HpgmxpValidation const& validation, in
   lines.add("Penalty factor (validation)", validation.penalty());
 }
 
-void add_times(Lines& lines, HpgmxpPhase const& phase, bool is_reference) {
-  auto const seconds = seconds_of(phase);
-  lines.add(is_reference, 7,
-            {{"Ortho", seconds.ortho},
-             {"SpMV", seconds.spmv},
-             {"MG", seconds.multigrid()},
-             {" SpTRSV", seconds.sweep},
-             {" Restic", seconds.restrict},
-             {" Prlong", seconds.prolong},
-             {"VecUpdate", seconds.update},
-             {"Total", phase.seconds}});
-}
-
-void add_bandwidth(Lines& lines, HpgmxpResult const& result, HpgmxpPhase const& phase,
-                   bool is_reference) {
-  auto const bytes = bytes_of(result, phase), seconds = seconds_of(phase);
-  auto const add = [&](std::string const& key, double work, double time) {
-    lines.add((is_reference ? " - " : "") + key + (is_reference ? " (reference)" : " (mxp)"),
-              work / time / 1e9);
-  };
-  add("Raw Ortho", bytes.ortho, seconds.ortho);
-  add("Raw SpMV", bytes.spmv, seconds.spmv);
-  add("Raw MG", bytes.multigrid(), seconds.multigrid());
-  add("  GS", bytes.sweep, seconds.sweep);
-  add("  RestrPro", bytes.restrict + bytes.prolong, seconds.restrict + seconds.prolong);
-  add("Raw vecupd", bytes.update, seconds.update);
-  add("Raw Total", bytes.total(), phase.seconds);
-}
-
-void add_flops(Lines& lines, HpgmxpResult const& result, HpgmxpPhase const& phase,
-               bool is_reference, double penalty) {
-  auto const flops = flops_of(result, phase), seconds = seconds_of(phase);
-  double const raw = flops.total() / phase.seconds / 1e9;
-  lines.add(is_reference, 9,
-            {{"Raw Orho", flops.ortho / seconds.ortho / 1e9},
-             {"Raw SpMV", flops.spmv / seconds.spmv / 1e9},
-             {"Raw MG", flops.multigrid() / seconds.multigrid() / 1e9},
-             {"Raw Total", raw},
-             {is_reference ? "Total" : "Total for benchmark", penalty * raw}});
-}
-
+// What is told of both phases; the keys of fp64's are marked and as wide as `width`.
 void add_phases(Lines& lines, HpgmxpResult const& result, double penalty) {
-  auto const& mixed = result.mixed;
-  auto const& fp64 = result.fp64;
+  struct Phase {
+    Work work;
+    bool is_reference;
+  };
+  std::vector<Phase> phases;
+  if (result.mixed) phases.push_back({{result, *result.mixed}, false});
+  if (result.fp64) phases.push_back({{result, *result.fp64}, true});
+  auto const key = [](Phase const& phase, int width, char const* name) {
+    return phase.is_reference ? apps::text(" - %-*s (reference)", width, name) : std::string(name);
+  };
+  auto const& total = groups().back();
   lines.section("Benchmark Time Summary");
-  if (mixed) add_times(lines, *mixed, false);
-  if (fp64) add_times(lines, *fp64, true);
+  for (auto const& phase : phases)
+    for (auto const& group : groups())
+      if (group.time) lines.add(key(phase, 7, group.time), phase.work.seconds(group));
   lines.section("Memory Bandwidth (GB/s)");
-  if (mixed) add_bandwidth(lines, result, *mixed, false);
-  if (fp64) add_bandwidth(lines, result, *fp64, true);
-  if (mixed)
-    lines.add("Total for benchmark",
-              penalty * bytes_of(result, *mixed).total() / mixed->seconds / 1e9);
+  for (auto const& phase : phases)
+    for (auto const& group : groups())
+      if (group.bandwidth)
+        lines.add(key(phase, 0, group.bandwidth) + (phase.is_reference ? "" : " (mxp)"),
+                  phase.work.gb_per_second(group));
+  if (result.mixed)
+    lines.add("Total for benchmark", penalty * phases.front().work.gb_per_second(total));
   lines.section("GFLOP/s Summary");
-  if (mixed) add_flops(lines, result, *mixed, false, penalty);
-  if (fp64) add_flops(lines, result, *fp64, true, 1);
+  for (auto const& phase : phases) {
+    for (auto const& group : groups())
+      if (group.flops) lines.add(key(phase, 9, group.flops), phase.work.gflops(group));
+    lines.add(phase.is_reference ? key(phase, 9, "Total") : "Total for benchmark",
+              (phase.is_reference ? 1 : penalty) * phase.work.gflops(total));
+  }
 }
 
 // Not among the public codes' keys.

@@ -3,7 +3,7 @@
 #include <apps/info/Strata_Info.hpp>
 
 #include <apps/shared/Strata_Report.hpp>
-#include <apps/solve/Strata_SolveCompare.hpp>
+#include <apps/solve/Strata_SolveResult.hpp>
 #include <core/info/Strata_Version.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -54,16 +54,13 @@ void add_devices(Report& report, Devices const& found) {
              unit::bytes);
   report.tell("host/matrix_units", "  matrix units", host.matrix_units, list_of(host.matrix_units));
   report.only_json("accelerators", Report::Value::array());
-  for (auto const& gpu : found.accelerators) {
-    report.tell("accelerators/-", words(gpu.backend, ' ', gpu.id),
-                {{"id", gpu.id},
-                 {"backend", gpu.backend},
-                 {"name", gpu.name},
-                 {"architecture", gpu.architecture},
-                 {"memory_bytes", gpu.memory_bytes}},
-                words(gpu.name, ", ", gpu.architecture));
-    report.only_screen("  memory", in_bytes(static_cast<double>(gpu.memory_bytes)));
-  }
+  for (auto const& gpu : found.accelerators)
+    report.add("accelerators/-", words(gpu.backend, ' ', gpu.id),
+               {{"id", gpu.id},
+                {"backend", gpu.backend},
+                {"name", gpu.name},
+                {"architecture", gpu.architecture},
+                {"memory_bytes", gpu.memory_bytes}});
 }
 
 void describe(Report& report) {

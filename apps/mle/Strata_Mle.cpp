@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/mle/Strata_Mle.hpp>
 
-#include <apps/mle/Strata_MleReport.hpp>
-#include <apps/shared/Strata_Memory.hpp>
+#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
-#include <apps/shared/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
@@ -120,9 +118,9 @@ void search(Exec const& exec, MleOptions const& options, Observations const& dat
 void predict(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
              Progress& progress, MleResult& result) {
   auto const places = read_places(options.predict);
-  STRATA_REQUIRE(apps::UsageError, metric_of(places) == data.locations.metric, options.predict,
-                 " has ", places.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
-                 places.geographic ? "x,y" : "lon,lat");
+  require(metric_of(places) == data.locations.metric, options.predict, " has ",
+          places.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
+          places.geographic ? "x,y" : "lon,lat");
   progress.phase(words("predicting at ", places.x.size(), " places"));
   auto const prediction = geostat::predict(exec, factor, data.values,
                                            {places.x, places.y, metric_of(places)}, result.mean);

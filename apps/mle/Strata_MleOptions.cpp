@@ -53,9 +53,8 @@ void add_data_options(CLI::App& command, MleOptions& options) {
       group.add("--locations", options.locations, "STATIONS.csv",
                 "observations: columns x,y,value or lon,lat,value, in any order");
   group
-      .add("--generate", options.generate, "N",
-           "a synthetic field at N places of the unit square, with --theta, to --output")
-      ->check(at_least<std::int64_t>(1))
+      .count("--generate", options.generate, "N",
+             "a synthetic field at N places of the unit square, with --theta, to --output")
       ->excludes(locations);
   group.add("--seed", options.seed, "S", "of the synthetic field [1]");
   group.parsed("--ordering", options.ordering, "ORDER", geostat::parse_ordering,
@@ -100,8 +99,7 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
   group.parsed("--finish", options.finish_in_fp64, "HOW", parse_finish,
                "where tiles are below fp64 and their noise ends the search: fp64, to go on in it "
                "from there, or tiles, to stop [fp64]");
-  group.add("--max-evaluations", options.max_evaluations, "K", "of the log-likelihood [500]")
-      ->check(at_least<std::int64_t>(1));
+  group.count("--max-evaluations", options.max_evaluations, "K", "of the log-likelihood [500]");
 }
 
 void add_method_options(CLI::App& command, MleOptions& options) {
@@ -120,16 +118,16 @@ void fix(geostat::FitOptions& fit, std::string const& text) {
   auto const place =
       std::find(geostat::parameter_names.begin(), geostat::parameter_names.end(), name) -
       geostat::parameter_names.begin();
-  STRATA_REQUIRE(apps::UsageError, place < 4, "--fix: '", text,
-                 "' must be sigma2, range, nu or nugget, with or without =VALUE");
+  require(place < 4, "--fix: '", text,
+          "' must be sigma2, range, nu or nugget, with or without =VALUE");
   auto const k = static_cast<std::size_t>(place);
   fit.fixed[k] = true;
   if (equals == text.size()) return;
   auto const number = text.substr(equals + 1);
   char* end = nullptr;
   double const value = std::strtod(number.c_str(), &end);
-  STRATA_REQUIRE(apps::UsageError, !number.empty() && *end == '\0' && std::isfinite(value),
-                 "--fix: '", text, "': '", number, "' is not a number");
+  require(!number.empty() && *end == '\0' && std::isfinite(value), "--fix: '", text, "': '", number,
+          "' is not a number");
   auto parameters = geostat::parameters_of(fit.start);
   parameters[k] = value;
   fit.start = geostat::covariance_of(parameters);
@@ -157,33 +155,27 @@ void add_mle_options(CLI::App& command, MleOptions& options) {
 
 void check(MleOptions const& options) {
   bool const generates = options.generate > 0;
-  STRATA_REQUIRE(apps::UsageError, generates == options.locations.empty(),
-                 "give exactly one of --locations and --generate");
-  STRATA_REQUIRE(apps::UsageError, !generates || (options.theta && !options.output.empty()),
-                 "--generate needs --theta and --output");
-  STRATA_REQUIRE(apps::UsageError, !generates || (!options.evaluate && options.predict.empty()),
-                 "--generate writes a field; give its file to --locations for the rest");
-  STRATA_REQUIRE(apps::UsageError, !options.evaluate || options.theta, "--evaluate needs --theta");
-  STRATA_REQUIRE(apps::UsageError,
-                 !options.theta || generates || options.evaluate || !options.predict.empty(),
-                 "--theta goes with --evaluate or --predict; --start is where a fit begins");
+  require(generates == options.locations.empty(), "give exactly one of --locations and --generate");
+  require(!generates || (options.theta && !options.output.empty()),
+          "--generate needs --theta and --output");
+  require(!generates || (!options.evaluate && options.predict.empty()),
+          "--generate writes a field; give its file to --locations for the rest");
+  require(!options.evaluate || options.theta, "--evaluate needs --theta");
+  require(!options.theta || generates || options.evaluate || !options.predict.empty(),
+          "--theta goes with --evaluate or --predict; --start is where a fit begins");
   bool const fitting = options.start || options.lower || options.upper || !options.fix.empty();
-  STRATA_REQUIRE(apps::UsageError, options.fits() || !fitting,
-                 "--start, --lower, --upper and --fix are for a fit, which --theta replaces");
-  STRATA_REQUIRE(
-      apps::UsageError, !options.fits() || geostat::can_fit(),
-      "this build has no optimiser: CMake found no NLopt (Debian: libnlopt-dev), so that "
-      "--theta --evaluate works, but no fit");
-  STRATA_REQUIRE(apps::UsageError, options.predict.empty() || !options.output.empty(),
-                 "--predict needs --output");
-  STRATA_REQUIRE(apps::UsageError, options.output.empty() || generates || !options.predict.empty(),
-                 "--output goes with --predict or --generate");
+  require(options.fits() || !fitting,
+          "--start, --lower, --upper and --fix are for a fit, which --theta replaces");
+  require(!options.fits() || geostat::can_fit(),
+          "this build has no optimiser: CMake found no NLopt (Debian: libnlopt-dev), so that "
+          "--theta --evaluate works, but no fit");
+  require(options.predict.empty() || !options.output.empty(), "--predict needs --output");
+  require(options.output.empty() || generates || !options.predict.empty(),
+          "--output goes with --predict or --generate");
   check(options.tiles);
-  STRATA_REQUIRE(apps::UsageError, std::isfinite(options.tolerance),
-                 "--tolerance: ", options.tolerance, " is not finite");
-  STRATA_REQUIRE(apps::UsageError, options.output.empty() || options.output.ends_with(".csv"),
-                 "--output: ", options.output,
-                 ": what is written is CSV; give a name that ends in .csv");
+  require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
+  require(options.output.empty() || options.output.ends_with(".csv"), "--output: ", options.output,
+          ": what is written is CSV; give a name that ends in .csv");
   check_writable("--output", options.output);
   check_writable("--json", options.json);
 }

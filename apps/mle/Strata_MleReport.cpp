@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/mle/Strata_MleReport.hpp>
-
+#include <apps/mle/Strata_Mle.hpp>
 #include <apps/shared/Strata_Report.hpp>
-#include <apps/shared/Strata_TileReport.hpp>
+#include <apps/shared/Strata_Tiles.hpp>
 
 #include <cmath>
 
@@ -79,72 +78,67 @@ void add_fit(Report& report, geostat::Fit const& fit, geostat::FitOptions const&
   report.section("Fit", "fit/");
   report.only_json("converged", fit.converged);
   report.add("reason", fit.converged ? "converged" : "NOT CONVERGED", fit.reason);
-  report.tell("noise", "  known to", fit.noise,
-              fit.noise > 0 ? text("%.1e of the log-likelihood", fit.noise) : "");
-  report.tell("evaluations", "evaluations", fit.evaluations,
-              words(fit.evaluations,
-                    text(", %.3f s each", fit.seconds / static_cast<double>(fit.evaluations))));
-  report.tell("not_positive_definite", "  not positive definite", fit.not_positive_definite,
-              fit.not_positive_definite > 0 ? words(fit.not_positive_definite) : "");
-  report.tell("not_known", "  tiles too low to know", fit.not_known,
-              fit.not_known > 0 ? words(fit.not_known) : "");
-  report.only_json("in_low_precision", nullptr);
+  report.add_unless_zero("noise", "  known to", fit.noise, "%.1e of the log-likelihood");
+  report.add("evaluations", "evaluations", fit.evaluations, unit::plain,
+             text("%.3f s each", fit.seconds / static_cast<double>(fit.evaluations)));
+  report.add_unless_zero("not_positive_definite", "  not positive definite",
+                         fit.not_positive_definite);
+  report.add_unless_zero("not_known", "  tiles too low to know", fit.not_known);
   if (fit.in_low_precision) {
-    auto const& [evaluations, theta, likelihood, best] = *fit.in_low_precision;
-    report.tell("in_low_precision", "  low-precision tiles",
-                {{"evaluations", evaluations},
+    auto const& [count, theta, likelihood, best] = *fit.in_low_precision;
+    double const noise = likelihood.log_det_error / 2;
+    report.tell("in_low_precision", "  with low-precision tiles",
+                {{"evaluations", count},
                  {"theta", by_name(theta)},
                  {"log_likelihood", likelihood.log_likelihood},
-                 {"noise", likelihood.log_det_error / 2}},
-                words(evaluations, text(", to %.10g +- %.1e", likelihood.log_likelihood,
-                                        likelihood.log_det_error / 2)));
+                 {"noise", noise}},
+                words(count, text(", to %.10g +- %.1e", likelihood.log_likelihood, noise)));
+  } else {
+    report.only_json("in_low_precision", nullptr);
   }
-  report.tell("evaluations_in_fp64", "  then in fp64", fit.evaluations_in_fp64,
-              fit.in_low_precision ? words(fit.evaluations_in_fp64) : "");
+  report.add_unless_zero("evaluations_in_fp64", "  then in fp64", fit.evaluations_in_fp64);
   report.only_json("at_bound", names_of(fit.at_bound));
   report.only_json("seconds", fit.seconds);
   add_fit_asked(report, asked);
 }
 
 void add_likelihood(Report& report, MleResult const& result) {
-  bool const known = result.likelihood && result.likelihood->info == 0;
-  auto const if_known = [known](double number) { return known ? Value(number) : Value(nullptr); };
-  auto const likelihood = result.likelihood.value_or(geostat::Likelihood{});
-  double const error = likelihood.log_det_error;
   report.section("Likelihood");
+  report.only_json("iterations", result.fit ? result.fit->evaluations : result.likelihood ? 1 : 0);
+  if (!result.likelihood || result.likelihood->info != 0)
+    report.nulls({"log_likelihood", "log_det", "log_det_error", "quadratic_form", "mean/value",
+                  "backward_error"});
+  if (!result.likelihood) return;
+  auto const& likelihood = *result.likelihood;
   if (likelihood.info != 0)
-    report.only_screen("NOT POSITIVE DEFINITE",
-                       words("the leading minor of order ", likelihood.info, " is not positive"));
-  report.add("log_likelihood", "log-likelihood", if_known(likelihood.log_likelihood), "%.10g");
-  report.tell(
-      "log_det", "log-determinant", if_known(likelihood.log_det),
-      !known ? "" : text("%.10g", likelihood.log_det) + (error > 0 ? text(" +- %.1e", error) : ""));
-  report.only_json("log_det_error", if_known(error));
+    return report.only_screen("NOT POSITIVE DEFINITE", words("the leading minor of order ",
+                                                             likelihood.info, " is not positive"));
+  double const error = likelihood.log_det_error;
+  report.add("log_likelihood", "log-likelihood", likelihood.log_likelihood, "%.10g");
+  report.tell("log_det", "log-determinant", likelihood.log_det,
+              text("%.10g", likelihood.log_det) + (error > 0 ? text(" +- %.1e", error) : ""));
+  report.only_json("log_det_error", error);
   if (!result.log_det_known())
     report.only_screen("NOT KNOWN",
                        "the tiles' rounding is too large beside the covariance matrix");
-  report.add("quadratic_form", "quadratic form", if_known(likelihood.quadratic_form), "%.10g");
-  report.tell("mean/value", "mean", if_known(likelihood.mean),
-              known && result.mean == geostat::Mean::Constant ? text("%.8g", likelihood.mean) : "");
-  report.add("backward_error", "backward error", if_known(likelihood.backward_error), unit::error,
+  report.add("quadratic_form", "quadratic form", likelihood.quadratic_form, "%.10g");
+  report.tell("mean/value", "mean", likelihood.mean,
+              result.mean == geostat::Mean::Constant ? text("%.8g", likelihood.mean) : "");
+  report.add("backward_error", "backward error", likelihood.backward_error, unit::error,
              words("normwise, of the refined solve, ", likelihood.solve_iterations, " iterations"));
-  report.only_json("iterations", result.fit ? result.fit->evaluations : result.likelihood ? 1 : 0);
 }
 
 void add_precisions(Report& report, MleResult const& result) {
   report.only_json("precisions/epsilon", result.rule.accuracy);
   report.only_json("precisions/allowed", allowed_precisions(result.rule));
-  if (result.likelihood) {
-    auto const& factor = result.likelihood->factor;
-    add_tiles(report, "precisions/",
-              {factor.tiles, factor.tile_size, factor.rung, factor.attempts});
-    report.add("memory/used", "bytes", factor.bytes, unit::bytes);
-  } else {
-    for (auto const* const key : {"tile_size", "tiles", "rung"})
-      report.only_json(words("precisions/", key), nullptr);
+  if (!result.likelihood) {
+    report.nulls({"precisions/tile_size", "precisions/tiles", "precisions/rung"});
     report.only_json("precisions/attempts", Value::array());
-    report.only_json("memory/used", 0);
+    return report.only_json("memory/used", 0);
   }
+  auto const& factor = result.likelihood->factor;
+  add_tiles(report, "precisions/", {factor.tiles, factor.tile_size, factor.rung, factor.attempts});
+  report.add("memory/used", "bytes", factor.bytes, unit::bytes);
 }
 
 void add_divergence(Report& report, MleResult const& result) {
@@ -184,14 +178,12 @@ void add_prediction(Report& report, MleResult const& result) {
 }
 
 void add_seconds(Report& report, MleResult const& result) {
+  auto const factor =
+      result.likelihood ? result.likelihood->factor : geostat::CovarianceFactorReport{};
   report.section("Seconds", "seconds/");
-  report.add("read", "read", result.read_seconds, unit::seconds);
-  if (result.likelihood) {
-    report.add("fill", "covariance matrix", result.likelihood->factor.fill_seconds, unit::seconds);
-    report.add("factor", "factor", result.likelihood->factor.factor_seconds, unit::seconds);
-  } else {
-    for (auto const* const key : {"fill", "factor"}) report.only_json(key, 0);
-  }
+  report.add_unless_zero("read", "read", result.read_seconds, unit::seconds);
+  report.add_unless_zero("fill", "covariance matrix", factor.fill_seconds, unit::seconds);
+  report.add_unless_zero("factor", "factor", factor.factor_seconds, unit::seconds);
   report.add("total", "total", result.total_seconds, unit::seconds);
 }
 

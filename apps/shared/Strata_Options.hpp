@@ -29,6 +29,13 @@ class OptionGroup {
                    std::string const& help) {
     return command_.add_option(name, target, help)->type_name(type)->group(heading_);
   }
+  /// An integer, `least` or more.
+  template <class Integer>
+  CLI::Option* count(std::string const& name, Integer& target, std::string const& type,
+                     std::string const& help, Integer least = 1) {
+    auto const range = CLI::Range(least, std::numeric_limits<Integer>::max());
+    return add(name, target, type, help)->check(CLI::Validator(range).description(""));
+  }
   /// Of which the help shows the default.
   template <class Target>
   CLI::Option* with_default(std::string const& name, Target& target, std::string const& help) {
@@ -78,12 +85,6 @@ class OptionGroup {
   CLI::App& command_;
   std::string heading_;
 };
-
-/// Shown in messages, not in the help.
-template <class Integer>
-CLI::Validator at_least(Integer least) {
-  return CLI::Range(least, std::numeric_limits<Integer>::max()).description("");
-}
 
 }  // namespace strata::apps
 

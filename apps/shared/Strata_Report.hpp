@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <initializer_list>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ namespace unit {
 inline constexpr char const* plain = "";       ///< integers in full, else six digits
 inline constexpr char const* bytes = "bytes";  ///< see `in_bytes`
 inline constexpr char const* seconds = "%10.4f";
+inline constexpr char const* short_seconds = "%.3g s";
 inline constexpr char const* error = "%.2e";
 }  // namespace unit
 
@@ -26,7 +28,8 @@ inline constexpr char const* error = "%.2e";
 /// JSON document for machines.
 ///
 /// A key is the path of a value in the document, as "seconds/total"; "attempts/-" is one more element of that list. A
-/// value that is not known is null: the document says so, the table has no row of it.
+/// value that is not known is null: the document says so, the table has no row of it. Of lists and objects the table has
+/// the elements in one row.
 class Report {
  public:
   using Value = nlohmann::ordered_json;
@@ -37,10 +40,15 @@ class Report {
   /// A value of both; `note` stands behind it in brackets.
   void add(std::string const& key, std::string label, Value value, char const* format = unit::plain,
            std::string const& note = "");
-  /// A value of both that the table puts into words.
+  /// The same, but 0, false and an empty text are only in the document.
+  void add_unless_zero(std::string const& key, std::string label, Value value,
+                       char const* format = unit::plain, std::string const& note = "");
+  /// A value of both that the table puts into words; no words: only in the document.
   void tell(std::string const& key, std::string label, Value value, std::string words);
   /// Only in the document.
   void only_json(std::string const& key, Value value);
+  /// Values that are not known.
+  void nulls(std::initializer_list<char const*> keys);
   /// Only in the table; without a label a line of its own.
   void only_screen(std::string label, std::string words);
 

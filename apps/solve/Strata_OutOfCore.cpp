@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/shared/Strata_Stopwatch.hpp>
+#include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
-#include <apps/solve/Strata_SolveVectors.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -50,19 +49,13 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
   return made;
 }
 
-DeviceMatrix right_hand_side(Exec const& exec, Problem const& problem, Factor const& factor) {
-  if (!problem.knows_solution) return on_device(exec, problem.B);
-  DeviceMatrix const X = on_device(exec, problem.X);
-  DeviceMatrix const B("strata::solve::B", X.extent(0), X.extent(1));
-  factor.apply(exec, X, B);
-  return B;
-}
-
 void solve(Exec const& exec, Problem const& problem, SolveOptions const& options,
            Factor const& factor, Progress& progress, OutOfCoreResult& result) {
   progress.phase(words("solving, n = ", problem.summary.n));
   Stopwatch watch;
-  DeviceMatrix const B = right_hand_side(exec, problem, factor);
+  DeviceMatrix const B = right_hand_side(
+      exec, problem,
+      [&](auto const& known, auto const& product) { factor.apply(exec, known, product); });
   DeviceMatrix const X("strata::solve::X", B.extent(0), B.extent(1));
   result.solve = as_usage([&] { return factor.solve(exec, B, X, {options.refinement}); });
   result.seconds.solve = watch.lap();

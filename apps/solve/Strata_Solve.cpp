@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/solve/Strata_Solve.hpp>
 
+#include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
-#include <apps/shared/Strata_Stopwatch.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <core/io/Strata_Trace.hpp>
 
@@ -60,6 +60,42 @@ Exit solve_dense(SolveOptions const& options, Run const& run) {
 }
 
 }  // namespace
+
+DeviceMatrix on_device(Kokkos::DefaultExecutionSpace const& exec, HostMatrix const& host) {
+  DeviceMatrix const copy = Kokkos::create_mirror_view_and_copy(
+      Kokkos::view_alloc(exec, Kokkos::DefaultExecutionSpace::memory_space()),
+      host);  // host itself where it is accessible
+  exec.fence("strata::solve::copied_to_device");
+  return copy;
+}
+
+double forward_error(ConstHostMatrix const& X, ConstHostMatrix const& known) {
+  double worst = 0;
+  for (std::size_t j = 0; j < X.extent(1); ++j) {
+    double difference = 0, size = 0;
+    for (std::size_t i = 0; i < X.extent(0); ++i) {
+      double const d = std::abs(X(i, j) - known(i, j));
+      difference = d > difference || std::isnan(d) ? d : difference;
+      size = std::max(size, std::abs(known(i, j)));
+    }
+    double const error = size > 0 ? difference / size : difference;
+    worst = error > worst || std::isnan(error) ? error : worst;
+  }
+  return worst;
+}
+
+void take_solution(Kokkos::DefaultExecutionSpace const& exec, Problem const& problem,
+                   DeviceMatrix const& X, DenseResult& result) {
+  HostMatrix host(Kokkos::view_alloc(Kokkos::WithoutInitializing, X.label()), X.extent(0),
+                  X.extent(1));
+  Kokkos::deep_copy(exec, host, X);
+  exec.fence("strata::solve::copied_to_host");
+  if (problem.knows_solution) result.forward_error = forward_error(host, problem.X);
+  std::vector<std::int64_t> place(problem.order.size());  // of each row of the files
+  for (std::size_t k = 0; k < place.size(); ++k)
+    place[static_cast<std::size_t>(problem.order[k])] = static_cast<std::int64_t>(k);
+  result.X = in_order(host, place);
+}
 
 Exit solve(SolveOptions const& options) {
   if (is_sparse(options)) return solve_sparse(options);

@@ -4,7 +4,7 @@
 #define STRATA_APPS_SOLVE_HPP
 
 #include <apps/shared/Strata_Exit.hpp>
-#include <apps/shared/Strata_TileOptions.hpp>
+#include <apps/shared/Strata_Tiles.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/problems/Strata_Generators.hpp>

@@ -79,9 +79,9 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
                "covariance of --locations, or of --generate matern; range in the unit of x,y, or "
                "km for lon,lat");
   group
-      .add("--n", options.n, "N",
-           "order of the generated matrix; of sparse ones points a side, or vertices")
-      ->check(at_least<std::int64_t>(0))
+      .count("--n", options.n, "N",
+             "order of the generated matrix; of sparse ones points a side, or vertices",
+             std::int64_t{0})
       ->needs(generate);
   group.add("--cond", generator.condition, "K", "its 2-norm condition number [100]")
       ->needs(generate);
@@ -98,8 +98,7 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
   group.parsed("--layers", options.layers, "LIST|auto", parse_layers,
                "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32, in "
                "short fp16x2,fp32 [auto]");
-  group.add("--leaf", options.leaf, "N", "order of the diagonal leaves [the library's choice]")
-      ->check(at_least<std::int64_t>(1));
+  group.count("--leaf", options.leaf, "N", "order of the diagonal leaves [the library's choice]");
   group.parsed("--refine", refinement.refine, "METHOD", dense::refine_from_name,
                "auto, none, classical, cg or gmres [auto]");
   group
@@ -107,10 +106,8 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
            "normwise backward error to stop at [sqrt(n) 2^-52 and HPL's and SLATE's limits]; "
            "sparse: relative residual [1e-10]")
       ->check(CLI::PositiveNumber);
-  group
-      .add("--max-iterations", refinement.max_iterations, "K",
-           "[100 classical, 2000 else; sparse: 10000]")
-      ->check(at_least<int>(1));
+  group.count("--max-iterations", refinement.max_iterations, "K",
+              "[100 classical, 2000 else; sparse: 10000]");
   group.flag("--log-determinant", options.log_determinant,
              "also estimate log det A, with an error bar");
 }
@@ -120,12 +117,10 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
       results(command, "Results");
   auto* const rhs = sides.add("--rhs", options.rhs, "B.npy|.mtx|.csv|.txt",
                               "right-hand sides, one for sparse [A times a known vector]");
-  sides.add("--nrhs", options.nrhs, "M", "number of known vectors [1]")
-      ->check(at_least<std::int64_t>(0))
+  sides.count("--nrhs", options.nrhs, "M", "number of known vectors [1]", std::int64_t{0})
       ->excludes(rhs);
   group.flag("--compare", options.compare, "also solve with the vendor's fp64 Cholesky");
-  group.add("--repeat", options.repeat, "R", "factor and solve R times, report the median [1]")
-      ->check(at_least<int>(1));
+  group.count("--repeat", options.repeat, "R", "factor and solve R times, report the median [1]");
   group.bytes("--max-memory", options.max_memory,
               "refuse to use more on a host, as 8GB [what is available]");
   results.add("--output", options.output, "X.npy|.mtx|.csv|.txt",
@@ -164,20 +159,16 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
                "auto, none, jacobi, gs or amg [auto]");
   group.parsed("--precision", solver.precision, "TYPE", stored_precision,
                "of the preconditioner: fp64, fp32, bf16 or fp16 [fp32]");
-  group.add("--restart", solver.restart, "K", "basis vectors of a cycle of GMRES [50]")
-      ->check(at_least<int>(1));
-  group
-      .add("--block-size", solver.amg.block_size, "B",
-           "unknowns of a node, one after the other, for AMG [1]")
-      ->check(at_least<int>(1));
+  group.count("--restart", solver.restart, "K", "basis vectors of a cycle of GMRES [50]");
+  group.count("--block-size", solver.amg.block_size, "B",
+              "unknowns of a node, one after the other, for AMG [1]");
   group
       .add("--strength", solver.amg.strength, "S",
            "of couplings within AMG's aggregates, of the largest in a row [0.25]")
       ->check(CLI::Range(0.0, 0.999).description(""));
   for (auto const& [name, target] :
        {std::pair("--nx", &size.nx), std::pair("--ny", &size.ny), std::pair("--nz", &size.nz)})
-    group.add(name, *target, "N", "points of a sparse kind along this axis [those before it]")
-        ->check(at_least<std::int64_t>(1));
+    group.count(name, *target, "N", "points of a sparse kind along this axis [those before it]");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #ifndef STRATA_APPS_SOLVE_PROBLEM_HPP
 #define STRATA_APPS_SOLVE_PROBLEM_HPP
 
-#include <apps/shared/Strata_Memory.hpp>
+#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/solve/Strata_Solve.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
@@ -46,6 +46,9 @@ struct Problem {
 /// Throws   Error of the readers and generators; UsageError if B does not fit A; MemoryError, before the
 ///          matrix is allocated, if the run needs more bytes than --max-memory or than are available.
 Problem set_up(SolveOptions const& options, Progress& progress);
+
+/// Rows of the matrix in the user's files, of which row k is order[k], in the program's order; empty: as they are.
+HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order);
 
 /// Columns of B: those of the file --rhs, 1 for measured values, else --nrhs.
 std::int64_t right_hand_sides(SolveOptions const& options);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Report.hpp>
-#include <apps/shared/Strata_TileReport.hpp>
+#include <apps/shared/Strata_Tiles.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 
@@ -23,13 +23,9 @@ void add_problem(Report& report, DenseResult const& result, char const* schema) 
   report.add("problem/source", "matrix", problem.source);
   report.add("problem/format", "format", problem.format);
   report.add("n", "order", problem.n);
-  report.add("problem/entries", "entries in the file", or_null(problem.entries));
-  report.add("problem/condition", "condition number", or_null(problem.condition),
-             "%.3g (prescribed)");
   report.tell("nrhs", "right-hand sides", problem.nrhs, words(problem.nrhs, ", ", problem.rhs));
   report.only_json("problem/rhs", problem.rhs);
-  report.tell("bytes/needed", "memory needed", problem.bytes_needed,
-              "at most " + in_bytes(static_cast<double>(problem.bytes_needed)));
+  report.add("bytes/needed", "memory needed", problem.bytes_needed, unit::bytes, "at most");
 }
 
 void add_breakdown(Report& report, DenseResult const& result) {
@@ -38,23 +34,17 @@ void add_breakdown(Report& report, DenseResult const& result) {
                        words("the leading minor of order ", result.info, " is not positive"));
 }
 
-// What the solution is worth; null where there is none.
 void add_refinement(Report& report, DenseResult const& result,
-                    std::optional<dense::RefinementReport> const& found) {
-  auto const refinement = found.value_or(dense::RefinementReport{});
-  auto const if_solved = [&](auto const& value) { return found ? Value(value) : Value(nullptr); };
+                    dense::RefinementReport const& refinement) {
   bool const needless = refinement.method == dense::Refine::None && result.refine_asked != "none";
-  report.section("Solution");
-  report.tell("refine/method", "refinement", if_solved(dense::name_of(refinement.method)),
-              !found
-                  ? ""
-                  : words(needless ? "none needed" : dense::name_of(refinement.method), ", ",
-                          refinement.iterations, " iterations, ", refinement.outer_iterations + 1,
-                          " fp64 residuals  (asked for: ", result.refine_asked, ")"));
-  report.only_json("refine/asked", result.refine_asked);
-  report.only_json("refine/tolerance", if_solved(refinement.tolerance));
-  report.only_json("refine/stagnated", if_solved(refinement.stagnated));
-  report.only_json("refine/history", if_solved(refinement.history));
+  auto const method = dense::name_of(refinement.method);
+  report.tell("refine/method", "refinement", method,
+              words(needless ? "none needed" : method, ", ", refinement.iterations, " iterations, ",
+                    refinement.outer_iterations + 1,
+                    " fp64 residuals  (asked for: ", result.refine_asked, ")"));
+  report.only_json("refine/tolerance", refinement.tolerance);
+  report.only_json("refine/stagnated", refinement.stagnated);
+  report.only_json("refine/history", refinement.history);
 }
 
 void add_forward_error(Report& report, DenseResult const& result) {
@@ -62,64 +52,62 @@ void add_forward_error(Report& report, DenseResult const& result) {
              "the solution is known");
 }
 
-void add_not_converged(Report& report, DenseResult const& result, bool stagnated) {
+// The end of the section: the log-determinant, and whether the solution is one.
+void add_rest(Report& report, DenseResult const& result, bool stagnated) {
+  if (result.log_determinant) {
+    auto const& estimate = *result.log_determinant;
+    report.tell("log_determinant", "log det A",
+                {{"value", estimate.value},
+                 {"correction", estimate.correction},
+                 {"standard_error", estimate.standard_error},
+                 {"quadrature_error", estimate.quadrature_error},
+                 {"rounding_error", estimate.rounding_error},
+                 {"error", estimate.error()}},
+                text("%.12g +- %.1e", estimate.value, estimate.error()));
+  } else {
+    report.only_json("log_determinant", nullptr);
+  }
   if (result.exit() == Exit::NotConverged)
     report.only_screen("NOT CONVERGED", words("the errors are those reached",
                                               stagnated ? "; they no longer fell" : ""));
 }
 
-void add_log_determinant(Report& report, DenseResult const& result) {
-  if (!result.log_determinant) return report.only_json("log_determinant", nullptr);
-  auto const& estimate = *result.log_determinant;
-  report.tell("log_determinant", "log det A",
-              {{"value", estimate.value},
-               {"correction", estimate.correction},
-               {"standard_error", estimate.standard_error},
-               {"quadrature_error", estimate.quadrature_error},
-               {"rounding_error", estimate.rounding_error},
-               {"error", estimate.error()}},
-              text("%.12g +- %.1e", estimate.value, estimate.error()));
-}
-
 void add_factor(Report& report, SolveResult const& result) {
   auto const& factor = result.factor;
   double const full = 8.0 * static_cast<double>(factor.n) * static_cast<double>(factor.n);
-  double const stored = static_cast<double>(factor.stored_bytes);
+  double const share = full > 0 ? 100 * static_cast<double>(factor.stored_bytes) / full : 0;
+  auto const range = [](double low, double high) { return text("%.3g to %.3g", low, high); };
   report.section("Factorisation A = L L^T");
   report.add("layers", "layers", factor.layers.name(), unit::plain,
              "asked for: " + result.layers_asked);
   report.only_json("layers_asked", result.layers_asked);
   report.add("leaf", "leaf size", factor.leaf_size);
+  auto const D = "D A D with D from " + range(factor.smallest_scaling, factor.largest_scaling);
   report.tell("scaling/equilibrated", "equilibration", factor.equilibrated,
-              factor.equilibrated ? text("D A D with D from %.3g to %.3g", factor.smallest_scaling,
-                                         factor.largest_scaling)
-                                  : "none");
+              factor.equilibrated ? D : "none");
   report.only_json("scaling/smallest", factor.smallest_scaling);
   report.only_json("scaling/largest", factor.largest_scaling);
   report.tell("scaling/smallest_block", "block scales", factor.smallest_block_scale,
-              text("%.3g to %.3g", factor.smallest_block_scale, factor.largest_block_scale));
+              range(factor.smallest_block_scale, factor.largest_block_scale));
   report.only_json("scaling/largest_block", factor.largest_block_scale);
   report.add("shift", "shift", factor.shift, "%.3g");
   auto const tries = factor.attempts.size();
-  report.tell(
-      "rung", "rung of the ladder", dense::name_of(factor.rung),
-      words(dense::name_of(factor.rung), ", after ", tries, tries == 1 ? " attempt" : " attempts"));
+  report.add("rung", "rung of the ladder", dense::name_of(factor.rung), unit::plain,
+             words("attempts: ", tries));
   report.only_json("attempts", Value::array());
   int number = 0;
-  for (auto const& attempt : factor.attempts)
-    report.tell("attempts/-", words("  attempt ", ++number),
-                {{"rung", dense::name_of(attempt.rung)},
-                 {"layers", attempt.layers.name()},
-                 {"shift", attempt.shift},
-                 {"info", attempt.info},
-                 {"seconds", attempt.seconds}},
-                words(attempt.layers.name(), text(", shift %.3g: ", attempt.shift),
-                      outcome_of(attempt.info), text(", %.3f s", attempt.seconds)));
-  report.tell(
-      "bytes/factor", "bytes of the factor", factor.stored_bytes,
-      words(in_bytes(stored), text(", %.1f %% of 8 n^2", full > 0 ? 100 * stored / full : 0), "  (",
-            in_bytes(static_cast<double>(factor.peak_bytes)), " while factoring)"));
-  report.only_json("bytes/factor_peak", factor.peak_bytes);
+  for (auto const& [rung, layers, shift, info, seconds] : factor.attempts)
+    report.tell(
+        "attempts/-", words("  attempt ", ++number),
+        {{"rung", dense::name_of(rung)},
+         {"layers", layers.name()},
+         {"shift", shift},
+         {"info", info},
+         {"seconds", seconds}},
+        words(layers.name(), ", shift ", shift, ": ", outcome_of(info), text(", %.3f s", seconds)));
+  report.add("bytes/factor", "bytes of the factor", factor.stored_bytes, unit::bytes,
+             text("%.1f %% of 8 n^2", share));
+  report.add("bytes/factor_peak", "  while factoring", factor.peak_bytes, unit::bytes);
   report.only_json("bytes/matrix", static_cast<std::uint64_t>(full));
   add_breakdown(report, result);
 }
@@ -127,44 +115,48 @@ void add_factor(Report& report, SolveResult const& result) {
 // What the backward error means for X: that depends on the matrix.
 void add_condition(Report& report, SolveResult const& result) {
   auto const& condition = result.factor.condition;
+  bool const known = result.solve && condition.converged;
   report.tell("condition/estimate", "condition",
               condition.value > 0 ? Value(condition.value) : Value(nullptr),
-              !result.solve         ? ""
-              : condition.converged ? text("%.1e, estimated%s", condition.value,
-                                           result.factor.equilibrated ? ", of D A D" : "")
-                                    : "not known");
+              !known ? ""
+                     : words(text("%.1e, estimated", condition.value),
+                             result.factor.equilibrated ? ", of D A D" : ""));
+  if (result.solve && !known) report.only_screen("condition", "not known");
   report.only_json("condition/converged", condition.converged);
   report.only_json("condition/refined", condition.refined);
   report.only_json("condition/solves", condition.solves);
-  if (!result.solve) return report.only_json("expected_forward_error", nullptr);
-  double const error = dense::forward_error(result.solve->refinement, condition);
-  report.tell("expected_forward_error", "digits to expect", error,
-              text("%.0f  (error up to about %.0e: condition times backward error)",
-                   std::floor(dense::digits(error)), error));
 }
 
 void add_solution(Report& report, SolveResult const& result) {
-  auto const solve = result.solve.value_or(dense::SolveReport{});
-  auto const if_solved = [&](auto const& v) { return result.solve ? Value(v) : Value(nullptr); };
-  add_refinement(report, result, result.solve ? std::optional(solve.refinement) : std::nullopt);
-  report.tell("refine/climbs", "climbs", if_solved(solve.climbs),
+  report.section("Solution");
+  report.only_json("refine/asked", result.refine_asked);
+  if (!result.solve) {
+    report.nulls({"backward_error", "forward_error", "expected_forward_error", "equilibrated_error",
+                  "hpl_scaled_residual", "slate_error", "iterations", "log_determinant",
+                  "refine/method", "refine/tolerance", "refine/stagnated", "refine/history",
+                  "refine/climbs", "refine/obstacle"});
+    return add_condition(report, result);
+  }
+  auto const& solve = *result.solve;
+  add_refinement(report, result, solve.refinement);
+  report.only_json("iterations", solve.iterations);
+  report.tell("refine/climbs", "climbs", solve.climbs,
               solve.climbs == 0 ? ""
                                 : words(solve.climbs, ", the refinement did not converge before; ",
                                         solve.iterations, " iterations in all"));
-  report.only_json("iterations", if_solved(solve.iterations));
-  report.tell("refine/obstacle", "not climbed on", if_solved(solve.obstacle), solve.obstacle);
-  report.add("backward_error", "backward error", if_solved(solve.backward_error), unit::error,
-             "normwise");
-  report.only_json("equilibrated_error", if_solved(solve.refinement.equilibrated_error));
+  report.add_unless_zero("refine/obstacle", "not climbed on", solve.obstacle);
+  report.add("backward_error", "backward error", solve.backward_error, unit::error, "normwise");
+  report.only_json("equilibrated_error", solve.refinement.equilibrated_error);
   add_forward_error(report, result);
   add_condition(report, result);
-  report.tell("slate_error", "SLATE error", if_solved(solve.slate_error),
-              !result.solve
-                  ? ""
-                  : text("%.2e  (limit %.2e)  %s", solve.slate_error, dense::slate_threshold,
-                         solve.slate_error <= dense::slate_threshold ? "PASSED" : "FAILED"));
-  add_log_determinant(report, result);
-  add_not_converged(report, result, solve.refinement.stagnated);
+  double const error = dense::forward_error(solve.refinement, result.factor.condition);
+  report.tell("expected_forward_error", "digits to expect", error,
+              text("%.0f  (error up to about %.0e: condition times backward error)",
+                   std::floor(dense::digits(error)), error));
+  report.tell("slate_error", "SLATE error", solve.slate_error,
+              text("%.2e  (limit %.2e)  ", solve.slate_error, dense::slate_threshold) +
+                  (solve.slate_error <= dense::slate_threshold ? "PASSED" : "FAILED"));
+  add_rest(report, result, solve.refinement.stagnated);
 }
 
 std::string rate_of(double flop_per_s) {
@@ -177,11 +169,10 @@ double per_second(std::int64_t flops, double seconds) {
   return seconds > 0 ? static_cast<double>(flops) / seconds : 0;
 }
 
-// Nothing on screen of what was not done.
 void add_time(Report& report, std::string const& key, std::string label, double seconds,
               std::string const& rate = "") {
   report.tell(key, std::move(label), seconds,
-              seconds > 0 ? text(unit::seconds, seconds) + rate : "");
+              seconds > 0 ? text(unit::seconds, seconds) + rate : "");  // else it was not done
 }
 
 // Rates by the models of core: of the last attempt's Cholesky, of the refined solve (`refinement_flops` for each
@@ -219,20 +210,18 @@ void add_seconds(Report& report, SolveResult const& result) {
 void add_comparison(Report& report, SolveResult const& result) {
   if (!result.comparison) return report.only_json("compare", nullptr);
   auto const& vendor = *result.comparison;
+  auto const& wall = result.seconds;
   report.section("Comparison with " + vendor.library, "compare/");
   report.only_json("library", vendor.library);
-  report.tell("info", "broke down", vendor.info, vendor.info == 0 ? "" : outcome_of(vendor.info));
+  report.add_unless_zero("info", "broke down at minor", vendor.info);
   report.only_json("seconds/copy", vendor.copy_seconds);
   report.only_json("seconds/factor", vendor.factor_seconds);
   report.only_json("seconds/solve", vendor.solve_seconds);
-  if (vendor.info == 0)
-    report.only_screen("", text("  %-24s %10s %10s %10s", "", "vendor s", "Strata s", "ratio"));
+  report.only_screen("", text("%37s %10s %10s", "vendor s", "Strata s", "ratio"));
   auto const add = [&](char const* key, char const* label, double theirs, double ours) {
-    double const ratio = ours > 0 ? theirs / ours : 0;
-    report.tell(key, label, ours > 0 ? Value(ratio) : Value(nullptr),
-                vendor.info != 0 ? "" : text("%10.4f %10.4f %9.2fx", theirs, ours, ratio));
+    report.tell(key, label, ours > 0 ? Value(theirs / ours) : Value(nullptr),
+                text("%10.4f %10.4f %9.2fx", theirs, ours, theirs / ours));
   };
-  auto const& wall = result.seconds;
   add("ratio/cholesky", "Cholesky alone", vendor.factor_seconds, result.factor.factor_seconds);
   add("ratio/factor", "factor, A kept", vendor.copy_seconds + vendor.factor_seconds, wall.factor);
   add("ratio/solve", "solve", vendor.solve_seconds, wall.solve);
@@ -241,10 +230,9 @@ void add_comparison(Report& report, SolveResult const& result) {
               text("%10.1e %10.1e", vendor.backward_error, result.backward_error));
 }
 
-void add_hpl(Report& report, SolveResult const& result) {
+void add_hpl(Report& report, dense::SolveReport const& solve) {
+  double const residual = solve.hpl_scaled_residual;
   report.section("");
-  if (!result.solve) return report.only_json("hpl_scaled_residual", nullptr);
-  double const residual = result.solve->hpl_scaled_residual;
   report.tell("hpl_scaled_residual", "", residual,
               text("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N) = %.6e ...... %s", residual,
                    residual < dense::hpl_threshold ? "PASSED" : "FAILED"));
@@ -252,20 +240,16 @@ void add_hpl(Report& report, SolveResult const& result) {
 
 void add_devices(Report& report, ooc::CholeskyReport const& factor) {
   report.only_json("devices", Value::array());
-  auto const in_words = [](auto bytes) { return in_bytes(static_cast<double>(bytes)); };
   for (auto const& device : factor.devices)
-    report.tell(
-        "devices/-", words("device ", device.id),
-        {{"id", device.id},
-         {"pool_bytes", device.budget_bytes},
-         {"bytes_in", device.bytes_in},
-         {"bytes_out", device.bytes_out},
-         {"bytes_peer", device.bytes_peer},
-         {"hits", device.hits},
-         {"misses", device.misses},
-         {"evictions", device.evictions}},
-        words(in_words(device.budget_bytes), " for tiles; ", in_words(device.bytes_in), " in, ",
-              in_words(device.bytes_out), " out, ", in_words(device.bytes_peer), " from others"));
+    report.add("devices/-", words("device ", device.id),
+               {{"id", device.id},
+                {"pool_bytes", device.budget_bytes},
+                {"bytes_in", device.bytes_in},
+                {"bytes_out", device.bytes_out},
+                {"bytes_peer", device.bytes_peer},
+                {"hits", device.hits},
+                {"misses", device.misses},
+                {"evictions", device.evictions}});
   report.only_json("bytes/in", factor.bytes_in());
   report.only_json("bytes/out", factor.bytes_out());
   report.only_json("bytes/peer", factor.bytes_peer());
@@ -273,9 +257,8 @@ void add_devices(Report& report, ooc::CholeskyReport const& factor) {
 
 void add_tile_factor(Report& report, OutOfCoreResult const& result) {
   auto const& factor = result.factor;
-  auto const scratch = result.problem.scratch_bytes;
-  report.tell("bytes/scratch", "scratch file", scratch,
-              scratch > 0 ? in_bytes(static_cast<double>(scratch)) : "");
+  report.add_unless_zero("bytes/scratch", "scratch file", result.problem.scratch_bytes,
+                         unit::bytes);
   report.section("Factorisation A = L L^T in tiles");
   report.only_json("epsilon", result.rule.accuracy);
   report.only_json("precisions", allowed_precisions(result.rule));
@@ -288,27 +271,28 @@ void add_tile_factor(Report& report, OutOfCoreResult const& result) {
   report.only_json("schedule/streams", factor.streams);
   report.only_json("schedule/column_block", factor.column_block);
   report.only_json("schedule/first_column", factor.first_column);
-  report.tell("checkpoint", "checkpoint", result.checkpoint,
-              result.checkpoint.empty() ? ""
-                                        : words(result.checkpoint, ", ", factor.first_column,
-                                                " of ", factor.tiles, " columns were there"));
+  report.add_unless_zero("checkpoint", "checkpoint", result.checkpoint, unit::plain,
+                         words(factor.first_column, " of ", factor.tiles, " columns were there"));
   add_devices(report, factor);
   add_breakdown(report, result);
 }
 
 void add_tile_solution(Report& report, OutOfCoreResult const& result) {
-  auto const solve = result.solve.value_or(dense::RefinementReport{});
-  add_refinement(report, result, result.solve);
-  report.only_json("iterations", result.solve ? Value(solve.iterations) : Value(nullptr));
-  report.tell("backward_error", "backward error",
-              result.solve ? Value(solve.backward_error) : Value(nullptr),
-              !result.solve ? ""
-                            : text("%.2e  (normwise, of the equilibrated system; limit %.2e)  %s",
-                                   solve.backward_error, solve.tolerance,
-                                   solve.converged ? "PASSED" : "FAILED"));
+  report.section("Solution");
+  report.only_json("refine/asked", result.refine_asked);
+  if (!result.solve)
+    return report.nulls({"backward_error", "forward_error", "iterations", "log_determinant",
+                         "refine/method", "refine/tolerance", "refine/stagnated",
+                         "refine/history"});
+  auto const& solve = *result.solve;
+  add_refinement(report, result, solve);
+  report.only_json("iterations", solve.iterations);
+  report.tell("backward_error", "backward error", solve.backward_error,
+              text("%.2e  (normwise, of the equilibrated system; limit %.2e)  ",
+                   solve.backward_error, solve.tolerance) +
+                  (solve.converged ? "PASSED" : "FAILED"));
   add_forward_error(report, result);
-  add_log_determinant(report, result);
-  add_not_converged(report, result, solve.stagnated);
+  add_rest(report, result, solve.stagnated);
 }
 
 void add_tile_seconds(Report& report, OutOfCoreResult const& result) {
@@ -329,11 +313,14 @@ void add_tile_seconds(Report& report, OutOfCoreResult const& result) {
 Report report(SolveResult const& result) {
   Report report;
   add_problem(report, result, "strata.solve/1");
+  report.add("problem/entries", "entries in the file", or_null(result.problem.entries));
+  report.add("problem/condition", "condition number", or_null(result.problem.condition),
+             "%.3g (prescribed)");
   add_factor(report, result);
   add_solution(report, result);
   add_seconds(report, result);
   add_comparison(report, result);
-  add_hpl(report, result);
+  if (result.solve) add_hpl(report, *result.solve);
   add_configuration(report);
   return report;
 }

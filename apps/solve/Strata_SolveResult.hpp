@@ -99,6 +99,43 @@ OutOfCoreResult run_in_tiles(Problem const& problem, SolveOptions const& options
 /// As schema/solve_out_of_core.schema.json describes it.
 Report report(OutOfCoreResult const& result);
 
+/// A matrix where the program computes.
+using DeviceMatrix =
+    Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::DefaultExecutionSpace::memory_space>;
+
+/// The same View where `exec` can read it, else a copy there. Fences `exec`.
+DeviceMatrix on_device(Kokkos::DefaultExecutionSpace const& exec, HostMatrix const& host);
+/// The given B, or `apply`(X, B) of the known X.
+template <class Apply>
+DeviceMatrix right_hand_side(Kokkos::DefaultExecutionSpace const& exec, Problem const& problem,
+                             Apply const& apply) {
+  if (!problem.knows_solution) return on_device(exec, problem.B);
+  DeviceMatrix const X = on_device(exec, problem.X);
+  DeviceMatrix const B("strata::solve::B", X.extent(0), X.extent(1));
+  apply(X, B);
+  exec.fence("strata::solve::right_hand_side");
+  return B;
+}
+/// Copy X to the host, and to `result` in the order of the user's files, with its error where the solution is known.
+/// Fences `exec`.
+void take_solution(Kokkos::DefaultExecutionSpace const& exec, Problem const& problem,
+                   DeviceMatrix const& X, DenseResult& result);
+
+/// max_j ||x_j - known_j||_inf / ||known_j||_inf; NaN if a number of X is.
+double forward_error(ConstHostMatrix const& X, ConstHostMatrix const& known);
+
+/// The fp64 Cholesky that --compare runs: "LAPACK dpotrf + dpotrs", "cuSOLVER ..."; empty if the build has none.
+std::string_view vendor_cholesky();
+
+/// Factor a copy of A and solve with it, `repeat` times; the run of median time counts.
+///
+/// Shape    A: n x n, lower triangle read; B: n x m. Neither is changed.
+/// Result   the seconds, that of copying A apart; the backward error of A X = B, for which `norm_inf` is ||A||_inf.
+/// Memory   one n x n and two n x m matrices.
+/// Throws   VendorError.
+Comparison compare(Kokkos::DefaultExecutionSpace const& exec, DeviceMatrix const& A,
+                   DeviceMatrix const& B, double norm_inf, int repeat);
+
 }  // namespace strata::apps
 
 #endif

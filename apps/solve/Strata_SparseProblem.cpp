@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/solve/Strata_SparseProblem.hpp>
-
-#include <apps/shared/Strata_Memory.hpp>
+#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Text.hpp>
+#include <apps/solve/Strata_Sparse.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -58,17 +57,16 @@ HostRows to_rows(CoordinateMatrix const& A) {
 HostRows read_file(SolveOptions const& options, SparseProblem& problem) {
   std::string const& path = options.matrix;
   auto const& header = options.file.market;
-  STRATA_REQUIRE(apps::UsageError, options.file.format == MatrixFileFormat::MatrixMarket, path,
-                 ": a sparse matrix is read from a Matrix Market coordinate file; leave --sparse "
-                 "out for a dense one");
-  STRATA_REQUIRE(apps::UsageError, header.format == MatrixMarketFormat::Coordinate, path,
-                 ": an array is a dense matrix; leave --sparse out");
-  STRATA_REQUIRE(apps::UsageError, header.rows == header.cols, path, ": the matrix is ",
-                 header.rows, " x ", header.cols, ", must be square");
+  require(options.file.format == MatrixFileFormat::MatrixMarket, path,
+          ": a sparse matrix is read from a Matrix Market coordinate file; leave --sparse "
+          "out for a dense one");
+  require(header.format == MatrixMarketFormat::Coordinate, path,
+          ": an array is a dense matrix; leave --sparse out");
+  require(header.rows == header.cols, path, ": the matrix is ", header.rows, " x ", header.cols,
+          ", must be square");
   // A few bytes of file never cost much memory.
-  STRATA_REQUIRE(apps::UsageError, header.rows <= (1 << 20) || header.entries >= header.rows / 2,
-                 path, ": ", header.entries, " entries in a matrix of order ", header.rows,
-                 ": it has empty rows and is singular");
+  require(header.rows <= (1 << 20) || header.entries >= header.rows / 2, path, ": ", header.entries,
+          " entries in a matrix of order ", header.rows, ": it has empty rows and is singular");
   problem.source = path;
   problem.format = options.file.words;
   problem.n = header.rows;
@@ -126,10 +124,9 @@ void read_rhs(SolveOptions const& options, Communicator const& comm, SparseProbl
     std::vector<double> b;
     if (comm.rank() != 0) return b;
     auto const B = read_matrix(options.rhs, read_limit(options));
-    STRATA_REQUIRE(apps::UsageError,
-                   static_cast<std::int64_t>(B.extent(0)) == problem.n && B.extent(1) == 1,
-                   options.rhs, ": ", B.extent(0), " x ", B.extent(1),
-                   " is not one right-hand side for the matrix of order ", problem.n);
+    require(static_cast<std::int64_t>(B.extent(0)) == problem.n && B.extent(1) == 1, options.rhs,
+            ": ", B.extent(0), " x ", B.extent(1),
+            " is not one right-hand side for the matrix of order ", problem.n);
     b.assign(B.data(), B.data() + B.extent(0));
     return b;
   });

@@ -3,9 +3,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
-#include <apps/shared/Strata_Stopwatch.hpp>
-#include <apps/solve/Strata_SparseProblem.hpp>
-#include <apps/solve/Strata_SparseReport.hpp>
+#include <apps/solve/Strata_Sparse.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_APPS_TILE_OPTIONS_HPP
-#define STRATA_APPS_TILE_OPTIONS_HPP
+#ifndef STRATA_APPS_TILES_HPP
+#define STRATA_APPS_TILES_HPP
 
 #include <core/Strata_Precision.hpp>
-#include <ooc/Strata_PrecisionMap.hpp>
+#include <ooc/Strata_Cholesky.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,13 +15,11 @@
 namespace CLI {
 class Option;
 }  // namespace CLI
-namespace strata::ooc {
-struct Device;
-}
 
 namespace strata::apps {
 
 class OptionGroup;
+class Report;
 
 /// How a matrix in tiles is kept and factored; `strata mle` and `strata solve --out-of-core` have it.
 struct TileOptions {
@@ -38,7 +37,21 @@ void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* nee
 void check(TileOptions const& options);
 
 ooc::PrecisionRule precision_rule(TileOptions const& options);
-std::vector<ooc::Device> tile_devices(TileOptions const& options);
+ooc::Devices tile_devices(TileOptions const& options);
+
+/// What reports tell of a matrix in tiles.
+struct Tiles {
+  std::array<std::int64_t, 4> count;  ///< in fp64, fp32, fp16 and fp8_e4m3
+  std::int64_t size;                  ///< order of a tile
+  ooc::Rung rung;                     ///< of the ladder that held, or was the last
+  std::vector<ooc::CholeskyAttempt> const& attempts;
+};
+
+/// Add the keys tile_size, tiles, rung and attempts under `prefix`.
+void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles);
+
+/// Names of the precisions that tiles may have: of a rule without an accuracy fp64 alone.
+std::vector<std::string> allowed_precisions(ooc::PrecisionRule const& rule);
 
 }  // namespace strata::apps
 
