@@ -66,7 +66,7 @@ void add_theta(Report& report, MleResult const& result) {
 }
 
 void add_fit_asked(Report& report, geostat::FitOptions const& asked) {
-  report.only_json("search", geostat::name_of(asked.search));
+  report.only_json("search", name_of(asked.search));
   report.only_json("tolerance", asked.tolerance);
   report.only_json("start", by_name(asked.start));
   report.only_json("lower", by_name(asked.lower));

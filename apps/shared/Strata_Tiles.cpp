@@ -88,16 +88,17 @@ void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {
   report.tell(prefix + "rung", "rung of the ladder", name_of(tiles.rung),
               tries < 2 ? "" : words(name_of(tiles.rung), ", after ", tries, " attempts"));
   report.only_json(prefix + "attempts", Report::Value::array());
-  for (auto const& [rung, epsilon, count, info, fill, factor] : tiles.attempts)
-    report.tell(prefix + "attempts/-", words("  ", name_of(rung)),
-                {{"rung", name_of(rung)},
-                 {"epsilon", epsilon},
-                 {"tiles", by_name(count)},
-                 {"info", info},
-                 {"fill_seconds", fill},
-                 {"factor_seconds", factor},
-                 {"seconds", factor}},
-                tries < 2 ? "" : text("epsilon %.1e: ", epsilon) + outcome_of(info));
+  for (auto const& attempt : tiles.attempts)
+    report.tell(
+        prefix + "attempts/-", words("  ", name_of(attempt.rung)),
+        {{"rung", name_of(attempt.rung)},
+         {"epsilon", attempt.accuracy},
+         {"tiles", by_name(attempt.histogram)},
+         {"info", attempt.info},
+         {"fill_seconds", attempt.fill_seconds},
+         {"factor_seconds", attempt.factor_seconds},
+         {"seconds", attempt.factor_seconds}},
+        tries < 2 ? "" : text("epsilon %.1e: ", attempt.accuracy) + outcome_of(attempt.info));
 }
 
 std::vector<std::string> allowed_precisions(ooc::PrecisionRule const& rule) {

@@ -18,7 +18,7 @@ constexpr ModelProblem all_models[] = {ModelProblem::Poisson7,    ModelProblem::
 
 std::string models() {
   std::vector<std::string> list;
-  for (auto const model : all_models) list.emplace_back(sparse::name_of(model));
+  for (auto const model : all_models) list.emplace_back(name_of(model));
   return joined(list);
 }
 
@@ -32,7 +32,7 @@ std::string kinds() {
 // A dense kind or a sparse model; the message lists both.
 void set_kind(SolveOptions& options, std::string const& text) {
   for (auto const model : all_models)
-    if (text == sparse::name_of(model)) {
+    if (text == name_of(model)) {
       options.sparse.model = model;
       return;
     }

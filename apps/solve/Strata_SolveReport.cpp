@@ -37,7 +37,7 @@ void add_breakdown(Report& report, DenseResult const& result) {
 void add_refinement(Report& report, DenseResult const& result,
                     dense::RefinementReport const& refinement) {
   bool const needless = refinement.method == dense::Refine::None && result.refine_asked != "none";
-  auto const method = dense::name_of(refinement.method);
+  auto const method = name_of(refinement.method);
   report.tell("refine/method", "refinement", method,
               words(needless ? "none needed" : method, ", ", refinement.iterations, " iterations, ",
                     refinement.outer_iterations + 1,
@@ -92,19 +92,19 @@ void add_factor(Report& report, SolveResult const& result) {
   report.only_json("scaling/largest_block", factor.largest_block_scale);
   report.add("shift", "shift", factor.shift, "%.3g");
   auto const tries = factor.attempts.size();
-  report.add("rung", "rung of the ladder", dense::name_of(factor.rung), unit::plain,
+  report.add("rung", "rung of the ladder", name_of(factor.rung), unit::plain,
              words("attempts: ", tries));
   report.only_json("attempts", Value::array());
   int number = 0;
-  for (auto const& [rung, layers, shift, info, seconds] : factor.attempts)
-    report.tell(
-        "attempts/-", words("  attempt ", ++number),
-        {{"rung", dense::name_of(rung)},
-         {"layers", layers.name()},
-         {"shift", shift},
-         {"info", info},
-         {"seconds", seconds}},
-        words(layers.name(), ", shift ", shift, ": ", outcome_of(info), text(", %.3f s", seconds)));
+  for (auto const& attempt : factor.attempts)
+    report.tell("attempts/-", words("  attempt ", ++number),
+                {{"rung", name_of(attempt.rung)},
+                 {"layers", attempt.layers.name()},
+                 {"shift", attempt.shift},
+                 {"info", attempt.info},
+                 {"seconds", attempt.seconds}},
+                words(attempt.layers.name(), ", shift ", attempt.shift, ": ",
+                      outcome_of(attempt.info), text(", %.3f s", attempt.seconds)));
   report.add("bytes/factor", "bytes of the factor", factor.stored_bytes, unit::bytes,
              text("%.1f %% of 8 n^2", share));
   report.add("bytes/factor_peak", "  while factoring", factor.peak_bytes, unit::bytes);
@@ -267,7 +267,7 @@ void add_tile_factor(Report& report, OutOfCoreResult const& result) {
   report.only_json("nodes", Value::array());
   for (auto const& [node, bytes] : result.node_bytes)
     report.only_json("nodes/-", {{"node", node}, {"tile_bytes", bytes}});
-  report.only_json("schedule/variant", ooc::name_of(factor.variant));
+  report.only_json("schedule/variant", name_of(factor.variant));
   report.only_json("schedule/streams", factor.streams);
   report.only_json("schedule/column_block", factor.column_block);
   report.only_json("schedule/first_column", factor.first_column);

@@ -97,10 +97,10 @@ void make_rows(SolveOptions const& options, Communicator const& comm, SparseProb
                                                                     : 7;
     require_memory(problem, options, width * static_cast<double>(problem.n), 0,
                    static_cast<double>(on_this_host) / comm.size());
-    problem.source = model == sparse::ModelProblem::Graph
-                         ? words("graph, ", size.nx, " vertices, seed ", options.generator.seed)
-                         : words(sparse::name_of(model), ", ", size.nx, " x ", size.ny, " x ",
-                                 size.nz, " points");
+    problem.source =
+        model == sparse::ModelProblem::Graph
+            ? words("graph, ", size.nx, " vertices, seed ", options.generator.seed)
+            : words(name_of(model), ", ", size.nx, " x ", size.ny, " x ", size.nz, " points");
     problem.format = "generated";
     problem.first_row = sparse::even_partition(problem.n, comm.size());
     auto const rank = static_cast<std::size_t>(comm.rank());

@@ -76,14 +76,14 @@ void add_solution(Report& report, SparseOutcome const& outcome) {
   report.section("Solution");
   report.only_json("attempts", Value::array());
   int number = 0;
-  for (auto const& [solver, precision, krylov] : found.attempts)
+  for (auto const& attempt : found.attempts)
     report.add("attempts/-", words("run ", ++number),
-               {{"solver", name_of(solver)},
-                {"precision", traits(precision).name},
-                {"status", name_of(krylov.status)},
-                {"iterations", krylov.iterations},
-                {"relative_residual", krylov.relative_residual},
-                {"seconds", krylov.seconds}});
+               {{"solver", name_of(attempt.solver)},
+                {"precision", traits(attempt.precision).name},
+                {"status", name_of(attempt.krylov.status)},
+                {"iterations", attempt.krylov.iterations},
+                {"relative_residual", attempt.krylov.relative_residual},
+                {"seconds", attempt.krylov.seconds}});
   report.add("iterations", "iterations", found.iterations);
   report.add("backward_error", "backward error", found.backward_error, unit::error, "normwise");
   report.add("forward_error", "forward error", or_null(outcome.forward_error), unit::error,
