@@ -2,18 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 
-#include <apps/hpgmxp/Strata_HpgmxpReport.hpp>
-#include <apps/shared/Strata_OptionTools.hpp>
+#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
-#include <apps/shared/Strata_Text.hpp>
-#include <core/info/Strata_Version.hpp>
+#include <apps/shared/Strata_Report.hpp>
 #include <core/io/Strata_TextFile.hpp>
 #include <core/io/Strata_Trace.hpp>
 
 #include <Kokkos_Core.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <iostream>
 #include <optional>
@@ -25,25 +21,10 @@ namespace {
 
 using sparse::Communicator;
 
-void require_memory(std::int64_t needed, RankMemory const& memory) {
-  auto const bytes = static_cast<double>(needed);
-  STRATA_REQUIRE(MemoryError, bytes <= memory.available, "a rank needs about ", in_bytes(bytes),
-                 ", and has ", in_bytes(memory.available), "; take fewer points");
-}
-
-constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
-
 void check_files(HpgmxpRequest const& request) {
   check_writable("--json", request.json);
   check_writable("--report", request.report);
   check_writable("--trace", request.trace);
-}
-
-void write_files(HpgmxpRequest const& request, HpgmxpOutcome const& outcome) {
-  if (!request.json.empty())
-    write_text_file(request.json, to_json(outcome).dump(2, ' ', false, replace) + '\n');
-  if (!request.report.empty()) write_text_file(request.report, public_report(outcome));
-  if (!request.trace.empty()) write_trace(request.trace, outcome.result.trace);
 }
 
 }  // namespace
@@ -63,7 +44,11 @@ Exit hpgmxp(HpgmxpRequest const& request) {
     });
     auto const memory = memory_of_rank(comm);
     outcome.memory_bytes = comm.max(memory.installed);
-    comm.agree([&] { require_memory(outcome.estimated_bytes, memory); });
+    comm.agree([&] {
+      auto const available = static_cast<std::size_t>(memory.available);
+      require_memory({available, "take fewer points: it has"},
+                     static_cast<double>(outcome.estimated_bytes), "a rank needs about");
+    });
   } catch (Error const& error) {
     if (comm.size() == 1) throw UsageError(error.what());
     return tell(comm, Exit::Usage, error);
@@ -83,9 +68,12 @@ Exit hpgmxp(HpgmxpRequest const& request) {
   }
   if (!reports) return Exit::Solved;
   progress.reset();
-  print(std::cout, outcome);
+  Report const told = report(outcome);
+  told.print(std::cout);
   std::cout.flush();
-  write_files(request, outcome);
+  told.write(request.json);
+  if (!request.report.empty()) write_text_file(request.report, public_report(outcome));
+  if (!request.trace.empty()) write_trace(request.trace, outcome.result.trace);
   return outcome.result.passed() ? Exit::Solved : Exit::NotConverged;
 }
 
