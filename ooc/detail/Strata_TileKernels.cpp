@@ -163,7 +163,10 @@ void scale_tile(Exec const& exec, Kokkos::View<double const*, typename Exec::mem
   std::int64_t const ld = A.ld;
   strata::for_each_element(
       "strata::ooc::scale_tile", exec, A.rows, A.cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { a[i + j * ld] *= d(row + i) * d(col + j); });
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+        double& entry = a[i + j * ld];
+        entry = entry * d(row + i) * d(col + j);  // the product of the scales alone may overflow
+      });
 }
 
 template <class Exec>
