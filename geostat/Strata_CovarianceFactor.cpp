@@ -15,7 +15,7 @@ namespace {
 template <class Exec>
 std::int64_t chosen_tile_size(std::int64_t n, ooc::Devices const& devices,
                               CovarianceFactorOptions const& options) {
-  if (options.tile_size > 0) return options.tile_size;
+  if (options.tile_size != 0) return options.tile_size;
   return ooc::TileMatrix<Exec>::automatic_tile_size(n, devices.front().budget_bytes);
 }
 
@@ -34,7 +34,7 @@ ooc::TileMatrixOptions matrix_options(ooc::Devices const& devices,
 template <class Exec>
 std::size_t CovarianceFactor<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_size) {
   return ooc::TileMatrix<Exec>::bytes_needed(
-      n, tile_size > 0 ? tile_size : ooc::TileMatrix<Exec>::automatic_tile_size(n));
+      n, tile_size != 0 ? tile_size : ooc::TileMatrix<Exec>::automatic_tile_size(n));
 }
 
 template <class Exec>

@@ -29,12 +29,17 @@ std::int64_t number_of(std::span<std::int64_t const> numbers, std::size_t i) {
   return 1 + (numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i]);
 }
 
-void check_coordinates(std::span<double const> x, std::span<double const> y,
-                       std::span<std::int64_t const> numbers = {}) {
+void check_coordinates_match(std::span<double const> x, std::span<double const> y,
+                             std::span<std::int64_t const> numbers) {
   STRATA_REQUIRE(ShapeError, x.size() == y.size(), "locations: ", x.size(), " x and ", y.size(),
                  " y coordinates");
   STRATA_REQUIRE(ShapeError, numbers.empty() || numbers.size() == x.size(),
                  "locations: ", numbers.size(), " numbers of ", x.size(), " locations");
+}
+
+void check_coordinates(std::span<double const> x, std::span<double const> y,
+                       std::span<std::int64_t const> numbers = {}) {
+  check_coordinates_match(x, y, numbers);
   for (std::size_t i = 0; i < x.size(); ++i)
     STRATA_REQUIRE(ValueError, std::isfinite(x[i]) && std::isfinite(y[i]), "location ",
                    number_of(numbers, i), " is (", x[i], ", ", y[i], "), must be finite");
@@ -104,18 +109,36 @@ double Locations::distance(std::int64_t i, std::int64_t j) const {
 }
 
 Locations Locations::permuted(std::span<std::int64_t const> order) const {
+  check_coordinates_match(x, y, numbers);
+  STRATA_REQUIRE(ShapeError, order.size() == x.size(), "permuted: an order of ", order.size(),
+                 " for ", x.size(), " locations");
+  std::vector<bool> taken(order.size(), false);
+  for (std::int64_t const place : order) {
+    STRATA_REQUIRE(ValueError, place >= 0 && place < size() && !taken[place],
+                   "permuted: the order holds ", place, ", must hold each of 0 to ", size() - 1,
+                   " once");
+    taken[place] = true;
+  }
   Locations result{std::vector<double>(order.size()), std::vector<double>(order.size()), metric};
   for (std::size_t k = 0; k < order.size(); ++k) {
-    result.x[k] = x.at(order[k]);
-    result.y[k] = y.at(order[k]);
-    result.numbers.push_back(numbers.empty() ? order[k] : numbers.at(order[k]));
+    result.x[k] = x[order[k]];
+    result.y[k] = y[order[k]];
+    result.numbers.push_back(numbers.empty() ? order[k] : numbers[order[k]]);
   }
   return result;
 }
 
 void check_locations(Locations const& locations) {
+  constexpr double farthest = 1e150;  // squares of distances are numbers in fp64
   check_coordinates(locations.x, locations.y, locations.numbers);
-  if (locations.metric == Metric::Euclidean) return;
+  if (locations.metric == Metric::Euclidean) {
+    for (std::size_t i = 0; i < locations.x.size(); ++i)
+      STRATA_REQUIRE(ValueError,
+                     std::abs(locations.x[i]) <= farthest && std::abs(locations.y[i]) <= farthest,
+                     "location ", number_of(locations.numbers, i), " is (", locations.x[i], ", ",
+                     locations.y[i], "), must be at most 1e150 in magnitude; take another unit");
+    return;
+  }
   for (std::int64_t i = 0; i < locations.size(); ++i)
     STRATA_REQUIRE(ValueError, std::abs(locations.y[i]) <= 90, "location ",
                    number_of(locations.numbers, i), " has latitude ", locations.y[i],

@@ -61,13 +61,15 @@ struct Locations {
   /// Earth's mean radius, 6371.0088 km.
   double distance(std::int64_t i, std::int64_t j) const;
   /// Location order[k] comes to place k, and keeps its number.
+  ///
+  /// Throws   ShapeError or ValueError if the order is no permutation of 0 to size() - 1.
   Locations permuted(std::span<std::int64_t const> order) const;
 };
 
 /// Refuse coordinates that are no places.
 ///
 /// Throws   ShapeError if x and y differ in length; ValueError that names the first location that is
-///          not finite, or whose latitude is outside [-90, 90] on the sphere.
+///          not finite or, in the plane, beyond 1e150, or whose latitude is outside [-90, 90] on the sphere.
 void check_locations(Locations const& locations);
 
 /// Refuse locations of which two are one place.

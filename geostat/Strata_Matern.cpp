@@ -19,6 +19,8 @@ void MaternCovariance::check() const {
   };
   require(sigma2 > 0, "sigma2", sigma2, "positive");
   require(range > 0, "range", range, "positive");
+  STRATA_REQUIRE(ValueError, range >= 1e-150, "Matern covariance: range is ", range,
+                 ", must be at least 1e-150; take another unit");  // as distances are squared
   require(nu > 0 && nu <= 50, "nu", nu, "in (0, 50]");
   require(nugget >= 0, "nugget", nugget, "not negative");
 }

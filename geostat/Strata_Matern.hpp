@@ -113,7 +113,7 @@ class CovarianceEntries {
                n = static_cast<std::int64_t>(A.extent(1));
     STRATA_REQUIRE(
         ShapeError,
-        first_row >= 0 && first_col >= 0 && first_row + m <= rows() && first_col + n <= cols(),
+        first_row >= 0 && first_col >= 0 && first_row <= rows() - m && first_col <= cols() - n,
         "CovarianceEntries: a block of ", m, " x ", n, " at (", first_row, ", ", first_col,
         ") is not inside a matrix of ", rows(), " x ", cols());
     using Fill = detail::CovarianceFill<CovarianceEntries, MatrixView>;

@@ -19,11 +19,17 @@ namespace strata::ooc {
 
 namespace {
 
+constexpr std::int64_t most_tile_rows = std::int64_t{1} << 20;  // 512 GiB of maps
+
 std::int64_t tiles_of(std::int64_t n, std::int64_t tile_size) {
   STRATA_REQUIRE(ShapeError, n >= 0, "tile matrix: n is ", n, ", must not be negative");
   STRATA_REQUIRE(ShapeError, tile_size >= 1, "tile matrix: the tile size is ", tile_size,
                  ", must be at least 1");
-  return (n + tile_size - 1) / tile_size;
+  std::int64_t const tiles = n / tile_size + (n % tile_size > 0 ? 1 : 0);
+  STRATA_REQUIRE(ShapeError, tiles <= most_tile_rows, "tile matrix: n = ", n, " in tiles of ",
+                 tile_size, " has ", tiles, " rows of tiles, at most ", most_tile_rows,
+                 " are possible");
+  return tiles;
 }
 
 std::int64_t rows_of(std::int64_t n, std::int64_t tile_size, std::int64_t i) {
@@ -51,7 +57,9 @@ std::size_t TileMatrix<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_siz
 
 template <class Exec>
 std::size_t TileMatrix<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_size) {
-  return bytes_needed(n, tile_size, PrecisionMap(tiles_of(n, tile_size)));
+  return name_bad_alloc("tile matrix", [&] {
+    return bytes_needed(n, tile_size, PrecisionMap(tiles_of(n, tile_size)));
+  });
 }
 
 template <class Exec>
@@ -79,7 +87,7 @@ TileMatrix<Exec> TileMatrix<Exec>::generate(Exec const& exec, std::int64_t n,
                                             std::int64_t tile_size, Generator const& generator,
                                             TileMatrixOptions const& options) {
   options.rule.check();
-  TileMatrix matrix(n, tile_size, generator);
+  auto matrix = name_bad_alloc("tile matrix", [&] { return TileMatrix(n, tile_size, generator); });
   matrix.refill(exec, generator, options);
   return matrix;
 }

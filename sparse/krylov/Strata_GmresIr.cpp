@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/krylov/Strata_GmresIr.hpp>
 
+#include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/detail/Strata_Givens.hpp>
@@ -25,6 +26,9 @@ GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec>
       })),
       steps_(static_cast<std::size_t>(options.restart)) {
   A.comm().agree([&] {
+    STRATA_REQUIRE(ShapeError, inner.rows() == A.rows() && inner.halo() == A.halo(),
+                   "GMRES: the inner matrix has ", inner.rows(), " rows and a halo of ",
+                   inner.halo(), ", A ", A.rows(), " and ", A.halo());
     outer_.r = A_.template allocate<double>(exec, "strata::sparse::GmresIr::r");
     outer_.best = A_.template allocate<double>(exec, "strata::sparse::GmresIr::best");
     y_ = A_.template allocate<Scalar>(exec, "strata::sparse::GmresIr::y");

@@ -33,7 +33,7 @@ class GmresIr {
   using MemorySpace = typename Exec::memory_space;
 
   /// `A` gives the residuals, `inner` is multiplied by inside. Both must have the same rows in the
-  /// same order. Throws ValueError for options outside their ranges, MemoryError; on all ranks.
+  /// same order (ShapeError for another number). Throws ValueError for options out of range, MemoryError; on all ranks.
   GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A, DistributedMatrix<Exec> const& inner,
           Preconditioner<Exec, Scalar> const& preconditioner, GmresOptions const& options = {});
   /// The same with a multigrid whose finest matrix is the inner one.

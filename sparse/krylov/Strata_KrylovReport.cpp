@@ -9,6 +9,9 @@ namespace strata::sparse::detail {
 KrylovOptions checked(KrylovOptions const& options, char const* method) {
   STRATA_REQUIRE(ValueError, options.restart >= 1, method, ": restart ", options.restart,
                  " must be at least 1");
+  constexpr int most = 1'000'000;  // basis vectors
+  STRATA_REQUIRE(ValueError, options.restart <= most, method, ": restart ", options.restart,
+                 " must be at most ", most);
   STRATA_REQUIRE(ValueError, options.max_iterations >= 0, method, ": ", options.max_iterations,
                  " iterations");
   STRATA_REQUIRE(ValueError, options.tolerance >= 0, method, ": tolerance ", options.tolerance);

@@ -17,7 +17,7 @@ enum class BasisNorm {
 };
 
 struct KrylovOptions {
-  int restart = 30;         ///< basis vectors per cycle; >= 1
+  int restart = 30;         ///< basis vectors per cycle; 1 to 10^6
   double tolerance = 1e-9;  ///< of ||b - A x|| / ||b||; 0: as many iterations as allowed
   std::int64_t max_iterations = 10000;
   /// A cycle (CG: `restart` iterations, at least 50) that does not make the residual smaller by this factor

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/matrix/Strata_HostRows.hpp>
 
+#include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
@@ -59,6 +60,18 @@ void fill_entries(Exec const& exec, Matrix const& A, Rows const& old_row,
       });
 }
 
+// They may come from anywhere.
+void require_whole(HostRows const& rows) {
+  auto const& begin = rows.begin;
+  bool const ascends =
+      !begin.empty() && begin.front() == 0 && std::is_sorted(begin.begin(), begin.end());
+  STRATA_REQUIRE(ShapeError, ascends, "rows: `begin` must start with 0 and not decrease");
+  STRATA_REQUIRE(ShapeError,
+                 begin.back() == rows.entries() && rows.value.size() == rows.column.size(),
+                 "rows: `begin` ends with ", begin.back(), ", there are ", rows.column.size(),
+                 " columns and ", rows.value.size(), " values");
+}
+
 void sort_rows(HostRows& rows) {
   std::vector<std::pair<std::int64_t, double>> row;
   for (std::size_t i = 0; i + 1 < rows.begin.size(); ++i) {
@@ -76,6 +89,8 @@ void sort_rows(HostRows& rows) {
 }  // namespace
 
 std::vector<std::int64_t> even_partition(std::int64_t rows, int ranks) {
+  STRATA_REQUIRE(ShapeError, rows >= 0 && ranks >= 1, "partition: ", rows, " rows on ", ranks,
+                 " ranks");
   std::vector<std::int64_t> first;
   for (std::int64_t rank = 0; rank <= ranks; ++rank)
     first.push_back(rows / ranks * rank + std::min<std::int64_t>(rank, rows % ranks));
@@ -85,6 +100,10 @@ std::vector<std::int64_t> even_partition(std::int64_t rows, int ranks) {
 HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                    HostRows const& whole) {
   comm.agree([&] {
+    STRATA_REQUIRE(ShapeError, first_row.size() == static_cast<std::size_t>(comm.size()) + 1,
+                   "scatter: `first_row` has ", first_row.size(), " entries, must have ",
+                   comm.size() + 1);
+    if (comm.rank() == 0) require_whole(whole);
     STRATA_REQUIRE(ValueError, comm.rank() != 0 || whole.rows() == first_row.back(),
                    "scatter: ", whole.rows(), " rows, the ranks expect ", first_row.back());
   });
@@ -101,7 +120,8 @@ HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& fi
 
 template <class Exec>
 DeviceRows<Exec>::DeviceRows(Exec const& exec, HostRows const& rows)
-    : begin(detail::to_device(exec, "strata::sparse::DeviceRows::begin", rows.begin)),
+    : begin((require_whole(rows),
+             detail::to_device(exec, "strata::sparse::DeviceRows::begin", rows.begin))),
       column(detail::to_device(exec, "strata::sparse::DeviceRows::column", rows.column)),
       value(detail::to_device(exec, "strata::sparse::DeviceRows::value", rows.value)) {}
 

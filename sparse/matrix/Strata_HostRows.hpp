@@ -27,12 +27,12 @@ struct HostRows {
 };
 
 /// The first row of each rank, and the end, where `rows` rows are spread in consecutive blocks that differ by
-/// one row at most; ranks may be empty.
+/// one row at most; ranks may be empty. Throws ShapeError for rows < 0, ranks < 1.
 std::vector<std::int64_t> even_partition(std::int64_t rows, int ranks);
 
 /// Each rank's block of rows that rank 0 has; `whole` is not looked at elsewhere. Collective.
 ///
-/// Throws   ValueError on all ranks if rank 0 has not as many rows as `first_row` ends with.
+/// Throws   ShapeError for rows that are not whole, ValueError for other numbers than `first_row`'s; on all ranks.
 HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                    HostRows const& whole);
 
@@ -44,7 +44,7 @@ struct DeviceRows {
   Vector<double, Space> value;
 
   DeviceRows() = default;
-  /// Copies; fences `exec`. Throws MemoryError.
+  /// Copies; fences `exec`. Throws ShapeError where `begin` does not fit the entries; MemoryError.
   DeviceRows(Exec const& exec, HostRows const& rows);
 
   template <class Emit>

@@ -261,6 +261,12 @@ DistributedMatrix<Exec> DistributedMatrix<Exec>::modified(
     auto const* const A = std::get_if<Stored<fp64>>(&stored_);
     STRATA_REQUIRE(ValueError, A, "modified: values in ", traits(precision()).name,
                    ", must be fp64");
+    auto const fits = [](auto const& vector, std::int64_t least) {
+      return static_cast<std::int64_t>(vector.extent(0)) >= least;
+    };
+    STRATA_REQUIRE(ShapeError, fits(d, rows() + halo()) && fits(e, rows()), "modified: d has ",
+                   d.extent(0), " entries and e ", e.extent(0), ", must have ", rows() + halo(),
+                   " and ", rows());
     auto const values = detail::allocate<Kokkos::View<double*, MemorySpace>>(
         exec, "strata::sparse::EllMatrix::values", A->stored());
     Kokkos::deep_copy(exec, values, 0.0);  // also below the last row

@@ -178,7 +178,9 @@ std::int64_t model_rows(ModelProblem problem, ModelSize const& size) {
 
 HostRows make_model(ModelProblem problem, ModelSize const& size, std::int64_t first,
                     std::int64_t end, std::uint64_t seed) {
-  (void)model_rows(problem, size);
+  std::int64_t const all = model_rows(problem, size);
+  STRATA_REQUIRE(ShapeError, 0 <= first && first <= end && end <= all, name_of(problem), ": rows ",
+                 first, " to ", end, " of ", all);
   HostRows rows;
   SevenPoint anisotropic;
   anisotropic.low = anisotropic.high = {1, 1e-2, 1e-4};

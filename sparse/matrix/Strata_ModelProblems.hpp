@@ -43,7 +43,8 @@ int unknowns_per_point(ModelProblem problem);
 ///          if there are 2^40 points or more.
 std::int64_t model_rows(ModelProblem problem, ModelSize const& size);
 
-/// Rows [first, end), columns ascending but for Graph's. `seed` is Graph's. Throws as `model_rows`.
+/// Rows [first, end), columns ascending but for Graph's. `seed` is Graph's. Throws as `model_rows`; ShapeError if
+/// these are no rows of the matrix.
 HostRows make_model(ModelProblem problem, ModelSize const& size, std::int64_t first,
                     std::int64_t end, std::uint64_t seed = 1);
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Field.hpp"
+#include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_Likelihood.hpp>
@@ -151,6 +152,14 @@ TYPED_TEST(CovarianceFactorTest, StatesAnErrorThatHolds) {
 }
 
 // The field and the search by which corrections below four standard errors were found to be lost.
+TYPED_TEST(CovarianceFactorTest, RefusesATileSizeBelowNone) {
+  CovarianceFactorOptions options;
+  options.tile_size = -1;
+  EXPECT_TRUE(strata::test::throws_with<ShapeError>("the tile size is -1", [&] {
+    CovarianceFactor<TypeParam>(TypeParam(), {}, synthetic_locations(9), options);
+  }));
+}
+
 TYPED_TEST(CovarianceFactorTest, TakesOffSmallCorrectionsToo) {
   TypeParam const exec;
   Locations const at = synthetic_locations(1024);

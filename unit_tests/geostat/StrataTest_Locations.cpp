@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
 #include <geostat/Strata_Locations.hpp>
 
@@ -101,6 +102,17 @@ TEST(Locations, NeighboursInHilbertOrderTouch) {
   for (int k = 1; k < side * side; ++k)
     ASSERT_EQ(std::abs(x[order[k]] - x[order[k - 1]]) + std::abs(y[order[k]] - y[order[k - 1]]), 1)
         << k;
+}
+
+TEST(Locations, TakesNoOrderThatIsNotAPermutation) {
+  auto const locations = synthetic_locations(4);
+  auto const expect_refused = [&](char const* text, std::vector<std::int64_t> const& order) {
+    EXPECT_TRUE(strata::test::throws_with<Error>(text, [&] { (void)locations.permuted(order); }));
+  };
+  expect_refused("permuted: an order of 2 for 4 locations", {0, 1});
+  expect_refused("permuted: the order holds 9, must hold each of 0 to 3 once", {0, 1, 9, 2});
+  expect_refused("permuted: the order holds -1, must", {0, -1, 1, 2});
+  expect_refused("permuted: the order holds 1, must", {3, 1, 1, 2});
 }
 
 TEST(Locations, OrderingsHaveNames) {

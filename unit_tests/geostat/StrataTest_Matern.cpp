@@ -13,6 +13,7 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -176,6 +177,12 @@ TEST(MaternCovariance, BadCoordinatesAreNamed) {
             "location 1 has latitude 90.5, must lie in [-90, 90]");
   EXPECT_EQ(text_of<ShapeError>([&] { check_covariance(c, {{1, 2}, {3}}); }),
             "locations: 2 x and 1 y coordinates");
+  // Squares of distances would not be numbers in fp64.
+  EXPECT_EQ(text_of<ValueError>([&] { check_covariance(c, {{1, 2}, {3, -1e151}}); }),
+            "location 2 is (2, -1e+151), must be at most 1e150 in magnitude; take another unit");
+  EXPECT_EQ(text_of<ValueError>([] { MaternCovariance{.range = 1e-151}.check(); }),
+            "Matern covariance: range is 1e-151, must be at least 1e-150; take another unit");
+  MaternCovariance{.range = 1e-150}.check();
 }
 
 template <class Space>
@@ -289,6 +296,13 @@ TYPED_TEST(MaternOnDevice, RefusesAMatrixThatDoesNotFit) {
   EXPECT_EQ(
       text_of<ShapeError>([&] { fill_covariance(TypeParam(), {}, synthetic_locations(3), A); }),
       "fill_covariance: A is 3 x 4, the locations are 3");
+  CovarianceEntries<typename TypeParam::memory_space> const entries(TypeParam(), {},
+                                                                    synthetic_locations(5));
+  std::int64_t const beyond = std::numeric_limits<std::int64_t>::max();
+  for (auto const& [row, col] : {std::pair{beyond, std::int64_t{0}}, {0, beyond}, {3, 0}, {0, 2}})
+    EXPECT_EQ(text_of<ShapeError>([&] { entries.fill(TypeParam(), row, col, A); }),
+              "CovarianceEntries: a block of 3 x 4 at (" + std::to_string(row) + ", " +
+                  std::to_string(col) + ") is not inside a matrix of 5 x 5");
 }
 
 // The order of the first minor that is not positive; 0 if there is none.

@@ -195,6 +195,32 @@ TYPED_TEST(TileMatrixOn, RefusesWhatItCannotHold) {
   EXPECT_TRUE(throws_with<ShapeError>("a map of 3 tile rows, the matrix has 2", [] {
     (void)TileMatrix<TypeParam>::bytes_needed(4, 2, PrecisionMap(3));
   }));
+  std::int64_t const largest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_TRUE(throws_with<ShapeError>("has 9223372036854775807 rows of tiles, at most 1048576",
+                                      make(largest, 1, {})));
+  EXPECT_TRUE(throws_with<ShapeError>("has 2147483648 rows of tiles", [] {
+    (void)TileMatrix<TypeParam>::bytes_needed(std::int64_t(1) << 40, 512);
+  }));
+}
+
+// D A D, whose powers of two d_i d_j are beyond fp64 where the entries are subnormal.
+TYPED_TEST(TileMatrixOn, HoldsNumbersAtBothEndsOfTheRangeOfFp64) {
+  TypeParam const exec;
+  HostMatrix const A = matern_matrix(30, 0.1);
+  auto const near_one = TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(A), 10);
+  for (int const exponent : {-1022, -1030, 1020}) {
+    HostMatrix const B("strata::test::B", 30, 30);
+    for (std::size_t k = 0; k < B.size(); ++k) B.data()[k] = std::ldexp(A.data()[k], exponent);
+    auto const matrix = TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(B), 10);
+    double const lost =
+        exponent < 0 ? std::ldexp(1.0, -1075 - exponent) : 0;  // below normal numbers
+    for (std::int64_t j = 0; j < 3; ++j)
+      for (std::int64_t i = j; i < 3; ++i)
+        for (int k = 0; k < 100; ++k)
+          ASSERT_NEAR(matrix.tile(i, j).template as<double>()[k],
+                      near_one.tile(i, j).template as<double>()[k], lost)
+              << exponent << " " << i << " " << j << " " << k;
+  }
 }
 
 TYPED_TEST(TileMatrixOn, NamesTheTileThatIsNotFinite) {

@@ -232,6 +232,13 @@ void expect_refusals() {
                           options);
   };
   EXPECT_TRUE(throws_with<ValueError>("restart 0", make));
+  options.restart = std::numeric_limits<int>::max();
+  EXPECT_TRUE(throws_with<ValueError>("restart 2147483647 must be at most 1000000", make));
+  auto const& fine = hierarchy.levels[0].A;
+  auto const& coarse = hierarchy.levels[1].A;
+  EXPECT_TRUE(throws_with<ShapeError>("GMRES: the inner matrix has 512 rows", [&] {
+    GmresIr<Exec, double>(exec, fine, coarse, Preconditioner<Exec, double>());
+  }));
 }
 TYPED_TEST(GmresIrTest, RefusesWhatDoesNotFit) { expect_refusals<TypeParam>(); }
 

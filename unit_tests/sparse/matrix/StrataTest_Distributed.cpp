@@ -4,6 +4,8 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
 #include <sparse/multigrid/Strata_Multigrid.hpp>
 
@@ -16,7 +18,9 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <utility>
 
 // Matrices over any number of ranks against sequential loops over the whole matrix on each rank.
 
@@ -295,6 +299,41 @@ void expect_errors_agreed() {
   }));
 }
 
+// Rows in ordinary memory, which anything may have filled.
+template <class Exec>
+void expect_whole_rows() {
+  Exec const exec;
+  Communicator const self(MPI_COMM_SELF);
+  auto const rows = make_model(ModelProblem::Poisson7, {3, 3, 3}, 0, 27);
+  auto const refused = [&](char const* text, auto const& spoil) {
+    HostRows spoilt = rows;
+    spoil(spoilt);
+    EXPECT_TRUE(throws_with<ShapeError>(text, [&] { (void)make_matrix(exec, self, spoilt); }));
+    EXPECT_TRUE(throws_with<ShapeError>(text, [&] { (void)scattered(self, {0, 27}, spoilt); }));
+  };
+  refused("`begin` must start with 0", [](HostRows& r) { r.begin.clear(); });
+  refused("`begin` must start with 0", [](HostRows& r) { r.begin[0] = -3; });
+  refused("not decrease", [](HostRows& r) { r.begin[5] = 2; });
+  refused("`begin` ends with 1135, there are 135 columns and 135 values",
+          [](HostRows& r) { r.begin.back() += 1000; });
+  refused("135 columns and 10 values", [](HostRows& r) { r.value.resize(10); });
+  EXPECT_TRUE(throws_with<ShapeError>("scatter: `first_row` has 1 entries, must have 2",
+                                      [&] { (void)scattered(self, {27}, rows); }));
+  EXPECT_TRUE(throws_with<ShapeError>("10 rows on 0 ranks", [] { (void)even_partition(10, 0); }));
+  EXPECT_TRUE(throws_with<ShapeError>("-3 rows", [] { (void)even_partition(-3, 2); }));
+  for (auto const& [first, end] : {std::pair{20, 28}, {-1, 3}, {9, 3}})
+    EXPECT_TRUE(throws_with<ShapeError>("of 27", [first = first, end = end] {
+      (void)make_model(ModelProblem::Poisson7, {3, 3, 3}, first, end);
+    }));
+  auto const A = make_matrix(exec, self, rows);
+  Vector<double, typename Exec::memory_space> const full("strata::test::d", 27),
+      little("strata::test::e", 26);
+  EXPECT_TRUE(throws_with<ShapeError>("d has 26 entries and e 27, must have 27 and 27",
+                                      [&] { (void)A.modified(exec, little, full); }));
+  EXPECT_TRUE(throws_with<ShapeError>("d has 27 entries and e 26",
+                                      [&] { (void)A.modified(exec, full, little); }));
+}
+
 // Whether row fine_row(c) of A has a column of the halo, for each c.
 template <class Exec, class Matrix, class Rows>
 Vector<double, typename Exec::memory_space> halo_read(Exec const& exec, Matrix const& A,
@@ -376,6 +415,7 @@ TYPED_TEST(Distributed, Fp8HoldsItsValuesExactly) {
   expect_fp8_equals_bf16<TypeParam, double>();
 }
 TYPED_TEST(Distributed, AllRanksThrowTheSame) { expect_errors_agreed<TypeParam>(); }
+TYPED_TEST(Distributed, RefusesRowsThatAreNotWhole) { expect_whole_rows<TypeParam>(); }
 
 TEST(StencilProblem, NeighbourlyPlacesAreAPermutationInBundlesOfLines) {
   for (auto const& [nx, ny, nz] : {std::array{4, 8, 8}, std::array{3, 5, 7}, std::array{1, 1, 9}}) {
