@@ -93,11 +93,11 @@ ooc::TileFactor<Exec> const& CovarianceFactor<Exec>::factor() const {
 }
 
 template <class Exec>
-dense::LogDeterminantEstimate CovarianceFactor<Exec>::log_determinant(Exec const& exec) const {
+dense::LogDeterminantEstimate CovarianceFactor<Exec>::log_determinant(
+    Exec const& exec, dense::LogDeterminantOptions const& probes) const {
   auto const& M = factor();
   bool const mixed = M.matrix().map().is_mixed();
-  if (mixed && options_.log_det == LogDet::Corrected)
-    return M.log_determinant(exec, dense::LogDeterminantOptions{});
+  if (mixed && options_.log_det == LogDet::Corrected) return M.log_determinant(exec, probes);
   dense::LogDeterminantEstimate result;
   result.value = M.log_determinant();
   result.rounding_error = M.rounding_error();

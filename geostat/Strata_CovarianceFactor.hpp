@@ -105,8 +105,9 @@ class CovarianceFactor {
   double factor_log_determinant() const { return factor().log_determinant(); }
   /// log det S as the options say, and what its error may be: of the estimate, for tiles in low
   /// precision, and of rounding. Infinite: the tiles' rounding is too large beside S for a statement.
-  /// NaN: LogDet::Factor with such tiles, not known. The probes are the same for every covariance.
-  [[nodiscard]] dense::LogDeterminantEstimate log_determinant(ExecutionSpace const& exec) const;
+  /// NaN: LogDet::Factor with such tiles, not known. The same probes serve every covariance.
+  [[nodiscard]] dense::LogDeterminantEstimate log_determinant(
+      ExecutionSpace const& exec, dense::LogDeterminantOptions const& probes = {}) const;
 
   /// X = S^-1 B, as `TileFactor::solve`, which may make a more accurate factor. Shape: n x m. Fences `exec`.
   [[nodiscard]] dense::SolveReport solve(ExecutionSpace const& exec, Block const& B,

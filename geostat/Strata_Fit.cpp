@@ -188,7 +188,8 @@ class Objective {
     auto const begin = std::chrono::steady_clock::now();
     MaternCovariance const theta = free_.covariance(logarithms);
     factor(theta);
-    Likelihood const now = log_likelihood(exec_, *now_, values_, options_.mean);
+    Likelihood const now =
+        log_likelihood(exec_, *now_, values_, options_.mean, probes_of_the_search);
     see(theta, now);
     seconds_.push_back(seconds_since(begin));
     if (options_.on_step)
@@ -198,13 +199,13 @@ class Objective {
                            : worst_.value_or(-1e6) - std::max(1.0, std::abs(worst_.value_or(0.0)));
   }
 
-  // The factor at the estimate.
-  CovarianceFactor<Exec> take_factor() {
-    if (keeps_best_ && best_) return std::move(*best_);
-    if (!now_ || parameters_of(now_->covariance()) != parameters_of(result_.theta))
-      factor(result_.theta);
-    return std::move(*now_);
+  // The largest of many estimates owes some of its height to the error that their probes share: what is stated of
+  // it comes from probes that the search has not seen.
+  void state_the_best() {
+    if (has_low_tiles(result_.likelihood.factor) && is_defined(result_.likelihood))
+      result_.likelihood = log_likelihood(exec_, factor_at_best(), values_, options_.mean);
   }
+  CovarianceFactor<Exec> take_factor() { return std::move(factor_at_best()); }
   double median_seconds() {
     auto const middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
     std::nth_element(seconds_.begin(), middle, seconds_.end());
@@ -212,6 +213,7 @@ class Objective {
   }
 
  private:
+  static constexpr dense::LogDeterminantOptions probes_of_the_search{.seed = 2};
   struct Recent {
     double value, noise, best;
   };
@@ -228,6 +230,13 @@ class Objective {
       now_->refactor(exec_, theta);
     else
       now_.emplace(exec_, team_, theta, locations_, factor_options_);
+  }
+
+  CovarianceFactor<Exec>& factor_at_best() {
+    if (keeps_best_ && best_) return *best_;
+    if (!now_ || parameters_of(now_->covariance()) != parameters_of(result_.theta))
+      factor(result_.theta);
+    return *now_;
   }
 
   void see(MaternCovariance const& theta, Likelihood const& now) {
@@ -302,10 +311,12 @@ void search(Objective<Exec>& objective, FreeParameters const& free, FitOptions c
             MaternCovariance const& from, double step, Fit& result) {
   if (free.places.empty()) {
     (void)objective({});
+    objective.state_the_best();
     result.converged = true;
     result.reason = "every parameter is fixed";
   } else {
     auto const outcome = search_again(objective, free, options, from, step, result);
+    objective.state_the_best();
     result.converged = outcome.converged;
     result.reason = outcome.reason;
     if (outcome.was_enough)

@@ -105,6 +105,9 @@ bool can_fit();
 /// With tiles below fp64 it goes on in fp64 from there, in a tenth of the first step, or, if the error is below
 /// 1e-3, evaluates the likelihood there once in fp64. Without the memory for that the result says so.
 ///
+/// The largest of many estimates owes some of its height to the error of the probes that they share. So the search
+/// has probes of its own, and the likelihood of the best is estimated once more with those of `log_likelihood`.
+///
 /// One team makes all factors. The best one is kept beside the next, where `options.factor.max_bytes` holds both and
 /// the tiles of as many workers on the host; else it is made once more at the end.
 ///

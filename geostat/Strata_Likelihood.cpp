@@ -93,7 +93,8 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
 
 template <class Exec>
 Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
-                          std::span<double const> values, Mean mean) {
+                          std::span<double const> values, Mean mean,
+                          dense::LogDeterminantOptions const& probes) {
   Region const region(exec, "strata::geostat::log_likelihood");
   auto const start = Clock::now();
   std::int64_t const n = factor.order();
@@ -103,7 +104,7 @@ Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
   auto const weights = detail::weights(exec, factor, values, mean);
   result.factor = factor.report();
   if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
-  auto const log_det = factor.log_determinant(exec);
+  auto const log_det = factor.log_determinant(exec, probes);
   result.log_det = log_det.value;
   result.log_det_error = log_det.error();
   result.quadratic_form = weights.quadratic_form;
@@ -133,7 +134,8 @@ Likelihood log_likelihood(Exec const& exec, MaternCovariance const& covariance,
   template detail::Weights<Exec> detail::weights<Exec>(Exec const&, CovarianceFactor<Exec>&,       \
                                                        std::span<double const>, Mean);             \
   template Likelihood log_likelihood<Exec>(Exec const&, CovarianceFactor<Exec>&,                   \
-                                           std::span<double const>, Mean);                         \
+                                           std::span<double const>, Mean,                          \
+                                           dense::LogDeterminantOptions const&);                   \
   template Likelihood log_likelihood<Exec>(Exec const&, MaternCovariance const&, Locations const&, \
                                            std::span<double const>, Mean,                          \
                                            CovarianceFactorOptions const&);

@@ -59,11 +59,12 @@ template <class ExecutionSpace>
                                         Mean mean = Mean::None,
                                         CovarianceFactorOptions const& options = {});
 
-/// The same with a factor that is there.
+/// The same with a factor that is there, and these probes where its tiles are below fp64.
 template <class ExecutionSpace>
 [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,
                                         CovarianceFactor<ExecutionSpace>& factor,
-                                        std::span<double const> values, Mean mean = Mean::None);
+                                        std::span<double const> values, Mean mean = Mean::None,
+                                        dense::LogDeterminantOptions const& probes = {});
 
 namespace detail {
 
