@@ -44,10 +44,11 @@ Exit hpgmxp(HpgmxpRequest const& request) {
     });
     auto const memory = memory_of_rank(comm);
     outcome.memory_bytes = comm.max(memory.installed);
+    auto const needed = static_cast<double>(outcome.estimated_bytes);
     comm.agree([&] {
-      auto const available = static_cast<std::size_t>(memory.available);
-      require_memory({available, "take fewer points: it has"},
-                     static_cast<double>(outcome.estimated_bytes), "a rank needs about");
+      STRATA_REQUIRE(MemoryError, needed <= memory.available, "a rank needs about ",
+                     in_bytes(needed), ", and has ", in_bytes(memory.available),
+                     "; take fewer points");
     });
   } catch (Error const& error) {
     if (comm.size() == 1) throw UsageError(error.what());
