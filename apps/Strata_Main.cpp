@@ -6,10 +6,7 @@
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_OutOfCore.hpp>
 #include <apps/solve/Strata_Solve.hpp>
-#include <apps/solve/Strata_SolveOptions.hpp>
-#include <apps/solve/Strata_SparseSolve.hpp>
 #include <core/Strata_Config.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -24,7 +21,8 @@
 
 namespace {
 
-using strata::apps::Exit;
+namespace apps = strata::apps;
+using apps::Exit;
 
 constexpr char const* footer =
     "Exit status: 0 solved, 1 failed, 2 usage or bad input, 3 not positive definite, 4 not "
@@ -33,9 +31,9 @@ constexpr char const* footer =
     "them.";
 
 struct Arguments {
-  strata::apps::SolveOptions solve;
-  strata::apps::MleOptions mle;
-  strata::apps::HpgmxpRequest hpgmxp;
+  apps::SolveOptions solve;
+  apps::MleOptions mle;
+  apps::HpgmxpRequest hpgmxp;
   bool info_as_json = false;
 };
 
@@ -44,51 +42,48 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", "strata " STRATA_VERSION_STRING);
   app.footer(footer);
-  auto* const solve = app.add_subcommand(
-      "solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy");
-  solve->footer(footer);
-  strata::apps::add_solve_options(*solve, arguments.solve);
-  auto* const mle = app.add_subcommand(
-      "mle", "Fit a Matern covariance to observations by maximum likelihood; kriging");
-  mle->footer(footer);
-  strata::apps::add_mle_options(*mle, arguments.mle);
-  auto* const hpgmxp = app.add_subcommand(
-      "hpgmxp", "The HPG-MxP benchmark: multigrid-preconditioned GMRES in mixed precision");
-  hpgmxp->footer(footer);
-  strata::apps::add_hpgmxp_options(*hpgmxp, arguments.hpgmxp);
-  auto* const info =
-      app.add_subcommand("info", "Versions, backends, devices, memory, matrix units");
-  info->add_flag("--json", arguments.info_as_json, "for machines");
+  auto const add = [&](char const* command, char const* help) -> CLI::App& {
+    return *app.add_subcommand(command, help)->footer(footer);
+  };
+  apps::add_solve_options(
+      add("solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy"),
+      arguments.solve);
+  apps::add_mle_options(
+      add("mle", "Fit a Matern covariance to observations by maximum likelihood; kriging"),
+      arguments.mle);
+  apps::add_hpgmxp_options(
+      add("hpgmxp", "The HPG-MxP benchmark: multigrid-preconditioned GMRES in mixed precision"),
+      arguments.hpgmxp);
+  app.add_subcommand("info", "Versions, backends, devices, memory, matrix units")
+      ->add_flag("--json", arguments.info_as_json, "for machines");
 }
 
 int fail(Exit exit, std::string_view message) {
-  std::cerr << "strata: " << strata::apps::one_line(message) << '\n';
+  std::cerr << "strata: " << apps::one_line(message) << '\n';
   return static_cast<int>(exit);
 }
 
-Exit run_command(CLI::App const& app, Arguments const& arguments, bool sparse,
-                 std::vector<char*>& kokkos) {
+Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
   int count = static_cast<int>(kokkos.size()) - 1;
   Kokkos::ScopeGuard const guard(count, kokkos.data());
-  Exit const exit = app.got_subcommand("info")     ? strata::apps::info(arguments.info_as_json)
-                    : app.got_subcommand("mle")    ? strata::apps::mle(arguments.mle)
-                    : app.got_subcommand("hpgmxp") ? strata::apps::hpgmxp(arguments.hpgmxp)
-                    : sparse                       ? strata::apps::solve_sparse(arguments.solve)
-                    : arguments.solve.out_of_core ? strata::apps::solve_out_of_core(arguments.solve)
-                                                  : strata::apps::solve(arguments.solve);
+  Exit const exit = app.got_subcommand("info")     ? apps::info(arguments.info_as_json)
+                    : app.got_subcommand("mle")    ? apps::mle(arguments.mle)
+                    : app.got_subcommand("hpgmxp") ? apps::hpgmxp(arguments.hpgmxp)
+                                                   : apps::solve(arguments.solve);
   std::cout.flush();
   if (!std::cout) throw strata::IoError("the standard output can't be written");
   return exit;
 }
 
-Exit run(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
-  bool const sparse = app.got_subcommand("solve") && strata::apps::is_sparse(arguments.solve);
-  if (!sparse && !app.got_subcommand("hpgmxp")) return run_command(app, arguments, sparse, kokkos);
-  strata::apps::MpiSession const mpi;
+Exit run(CLI::App const& app, Arguments& arguments, std::vector<char*>& kokkos) {
+  apps::look_at_file(arguments.solve);
+  bool const sparse = app.got_subcommand("solve") && apps::is_sparse(arguments.solve);
+  if (!sparse && !app.got_subcommand("hpgmxp")) return run_command(app, arguments, kokkos);
+  apps::MpiSession const mpi;
   try {
-    return run_command(app, arguments, sparse, kokkos);
+    return run_command(app, arguments, kokkos);
   } catch (std::exception const& error) {
-    if (mpi.ranks() > 1) strata::apps::end_all_ranks(error.what());  // which wait for this one
+    if (mpi.ranks() > 1) apps::end_all_ranks(error.what());  // which wait for this one
     throw;
   }
 }
@@ -115,7 +110,7 @@ int main(int argc, char** argv) {
     return app.exit(request);
   } catch (CLI::ParseError const& error) {
     return fail(Exit::Usage, std::string(error.what()) + " (strata --help lists the options)");
-  } catch (strata::apps::UsageError const& error) {
+  } catch (apps::UsageError const& error) {
     return fail(Exit::Usage, error.what());
   } catch (std::exception const& error) {
     return fail(Exit::Failed, error.what());

@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 
-#include <apps/hpgmxp/Strata_HpgmxpReport.hpp>
-#include <apps/shared/Strata_OptionTools.hpp>
+#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
-#include <apps/shared/Strata_Text.hpp>
-#include <core/info/Strata_Version.hpp>
+#include <apps/shared/Strata_Report.hpp>
 #include <core/io/Strata_TextFile.hpp>
 #include <core/io/Strata_Trace.hpp>
 
@@ -25,14 +23,6 @@ namespace strata::apps {
 namespace {
 
 using sparse::Communicator;
-
-void require_memory(std::int64_t needed, RankMemory const& memory) {
-  auto const bytes = static_cast<double>(needed);
-  STRATA_REQUIRE(MemoryError, bytes <= memory.available, "a rank needs about ", in_bytes(bytes),
-                 ", and has ", in_bytes(memory.available), "; take fewer points");
-}
-
-constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
 
 // A process for each rank, a track for each of its queues: until it is written, a track for each of both.
 std::string trace_text(sparse::HpgmxpResult const& result) {
@@ -61,20 +51,13 @@ std::string trace_text(sparse::HpgmxpResult const& result) {
                       {"pid", rank},
                       {"tid", 0},
                       {"args", {{"name", "rank " + std::to_string(rank)}}}});
-  return document.dump(-1, ' ', false, replace) + '\n';
+  return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
 void check_files(HpgmxpRequest const& request) {
   check_writable("--json", request.json);
   check_writable("--report", request.report);
   check_writable("--trace", request.trace);
-}
-
-void write_files(HpgmxpRequest const& request, HpgmxpOutcome const& outcome) {
-  if (!request.json.empty())
-    write_text_file(request.json, to_json(outcome).dump(2, ' ', false, replace) + '\n');
-  if (!request.report.empty()) write_text_file(request.report, public_report(outcome));
-  if (!request.trace.empty()) write_text_file(request.trace, trace_text(outcome.result));
 }
 
 }  // namespace
@@ -94,7 +77,11 @@ Exit hpgmxp(HpgmxpRequest const& request) {
     });
     auto const memory = memory_of_rank(comm);
     outcome.memory_bytes = comm.max(memory.installed);
-    comm.agree([&] { require_memory(outcome.estimated_bytes, memory); });
+    comm.agree([&] {
+      auto const available = static_cast<std::size_t>(memory.available);
+      require_memory({available, "take fewer points: it has"},
+                     static_cast<double>(outcome.estimated_bytes), "a rank needs about");
+    });
   } catch (Error const& error) {
     if (comm.size() == 1) throw UsageError(error.what());
     return tell(comm, Exit::Usage, error);
@@ -114,9 +101,12 @@ Exit hpgmxp(HpgmxpRequest const& request) {
   }
   if (!reports) return Exit::Solved;
   progress.reset();
-  print(std::cout, outcome);
+  Report const told = report(outcome);
+  told.print(std::cout);
   std::cout.flush();
-  write_files(request, outcome);
+  told.write(request.json);
+  if (!request.report.empty()) write_text_file(request.report, public_report(outcome));
+  if (!request.trace.empty()) write_text_file(request.trace, trace_text(outcome.result));
   return outcome.result.passed() ? Exit::Solved : Exit::NotConverged;
 }
 

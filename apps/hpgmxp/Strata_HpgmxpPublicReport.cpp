@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/hpgmxp/Strata_HpgmxpReport.hpp>
+#include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <core/Strata_Config.hpp>
 
 #include <sstream>
 #include <string>
+#include <vector>
 
 // The keys are those of the public codes' output file, which their script reads. "Orho" and "Restic" are
 // theirs, as are the blanks.
@@ -33,40 +34,55 @@ class Lines {
   std::ostringstream text_;
 };
 
-/// The motifs as the public codes group them; seconds of the timed solves by the breakdown's shares.
-struct Grouped {
-  double ortho = 0, spmv = 0, sweep = 0, restrict = 0, prolong = 0, update = 0;
-
-  Grouped(sparse::PerMotif const& values)
-      : ortho(values[Motif::Orthogonalise]),
-        spmv(values[Motif::Multiply]),
-        sweep(values[Motif::GaussSeidel]),
-        restrict(values[Motif::Restrict]),
-        prolong(values[Motif::Prolong]),
-        update(values[Motif::Update]) {}
-
-  double multigrid() const { return sweep + restrict + prolong; }
-  double total() const { return ortho + spmv + multigrid() + update; }
+// Motifs as the public codes group them, and the names of each group in their three tables; none: not there.
+struct Group {
+  std::vector<Motif> motifs;
+  char const *time, *bandwidth, *flops;
 };
-
-Grouped seconds_of(HpgmxpPhase const& phase) {
-  sparse::PerMotif seconds;
-  for (auto const& [motif, name] : named_motifs)
-    seconds[motif] = phase.seconds * phase.times.seconds(motif) / phase.times.total();
-  return seconds;
+std::vector<Group> const& groups() {
+  using enum sparse::Motif;
+  static std::vector<Group> const list{
+      {{Orthogonalise}, "Ortho", "Raw Ortho", "Raw Orho"},
+      {{Multiply}, "SpMV", "Raw SpMV", "Raw SpMV"},
+      {{GaussSeidel, Restrict, Prolong}, "MG", "Raw MG", "Raw MG"},
+      {{GaussSeidel}, " SpTRSV", "  GS", nullptr},
+      {{Restrict}, " Restic", nullptr, nullptr},
+      {{Prolong}, " Prlong", nullptr, nullptr},
+      {{Restrict, Prolong}, nullptr, "  RestrPro", nullptr},
+      {{Update}, "VecUpdate", "Raw vecupd", nullptr},
+      {{Orthogonalise, Multiply, GaussSeidel, Restrict, Prolong, Update},
+       "Total",
+       "Raw Total",
+       "Raw Total"}};
+  return list;
 }
 
-sparse::PerMotif scaled(sparse::PerMotif work, HpgmxpPhase const& phase) {
-  double const cycles = static_cast<double>(phase.iterations) / phase.cycle_iterations;
-  for (auto const& [motif, name] : named_motifs) work[motif] *= cycles;
-  return work;
-}
-Grouped flops_of(HpgmxpResult const& result, HpgmxpPhase const& phase) {
-  return scaled(cycle_flops(result.levels, phase.cycle_iterations, FlopCount::Ornl), phase);
-}
-Grouped bytes_of(HpgmxpResult const& result, HpgmxpPhase const& phase) {
-  return scaled(cycle_bytes(result.levels, phase.cycle_iterations, phase.storage), phase);
-}
+// Of a phase's timed solves; the seconds by the breakdown's shares.
+class Work {
+ public:
+  Work(HpgmxpResult const& result, HpgmxpPhase const& phase)
+      : phase_(phase),
+        flops_(cycle_flops(result.levels, phase.cycle_iterations, FlopCount::Ornl)),
+        bytes_(cycle_bytes(result.levels, phase.cycle_iterations, phase.storage)) {}
+
+  double seconds(Group const& group) const {
+    double sum = 0;
+    for (auto const motif : group.motifs) sum += phase_.times.seconds(motif);
+    return phase_.seconds * sum / phase_.times.total();
+  }
+  double gflops(Group const& group) const { return rate(group, flops_); }
+  double gb_per_second(Group const& group) const { return rate(group, bytes_); }
+
+ private:
+  double rate(Group const& group, sparse::PerMotif const& work) const {
+    double const cycles = static_cast<double>(phase_.iterations) / phase_.cycle_iterations;
+    double sum = 0;
+    for (auto const motif : group.motifs) sum += cycles * work[motif];
+    return sum / seconds(group) / 1e9;
+  }
+  HpgmxpPhase const& phase_;
+  sparse::PerMotif flops_, bytes_;
+};
 
 void add_machine(Lines& lines, HpgmxpResult const& result) {
   auto const& problem = result.problem;
@@ -103,72 +119,37 @@ void add_validation(Lines& lines, sparse::HpgmxpValidation const& validation, in
   lines.add("Penalty factor (validation)", validation.penalty());
 }
 
-void add_times(Lines& lines, HpgmxpResult const& result) {
-  lines.section("Benchmark Time Summary");
-  if (result.mixed) {
-    auto const seconds = seconds_of(*result.mixed);
-    lines.add("Ortho", seconds.ortho);
-    lines.add("SpMV", seconds.spmv);
-    lines.add("MG", seconds.multigrid());
-    lines.add(" SpTRSV", seconds.sweep);
-    lines.add(" Restic", seconds.restrict);
-    lines.add(" Prlong", seconds.prolong);
-    lines.add("VecUpdate", seconds.update);
-    lines.add("Total", result.mixed->seconds);
-  }
-  if (result.fp64) {
-    auto const seconds = seconds_of(*result.fp64);
-    lines.add(" - Ortho   (reference)", seconds.ortho);
-    lines.add(" - SpMV    (reference)", seconds.spmv);
-    lines.add(" - MG      (reference)", seconds.multigrid());
-    lines.add(" -  SpTRSV (reference)", seconds.sweep);
-    lines.add(" -  Restic (reference)", seconds.restrict);
-    lines.add(" -  Prlong (reference)", seconds.prolong);
-    lines.add(" - VecUpdate (reference)", seconds.update);
-    lines.add(" - Total   (reference)", result.fp64->seconds);
-  }
-}
-
-void add_bandwidth(Lines& lines, HpgmxpResult const& result, double penalty) {
-  lines.section("Memory Bandwidth (GB/s)");
-  auto const add = [&](HpgmxpPhase const& phase, std::string const& before,
-                       std::string const& after) {
-    auto const bytes = bytes_of(result, phase), seconds = seconds_of(phase);
-    lines.add(before + "Raw Ortho" + after, bytes.ortho / seconds.ortho / 1e9);
-    lines.add(before + "Raw SpMV" + after, bytes.spmv / seconds.spmv / 1e9);
-    lines.add(before + "Raw MG" + after, bytes.multigrid() / seconds.multigrid() / 1e9);
-    lines.add(before + "  GS" + after, bytes.sweep / seconds.sweep / 1e9);
-    lines.add(before + "  RestrPro" + after,
-              (bytes.restrict + bytes.prolong) / (seconds.restrict + seconds.prolong) / 1e9);
-    lines.add(before + "Raw vecupd" + after, bytes.update / seconds.update / 1e9);
-    lines.add(before + "Raw Total" + after, bytes.total() / phase.seconds / 1e9);
+// What is told of both phases; the keys of fp64's are marked and as wide as `width`.
+void add_phases(Lines& lines, HpgmxpResult const& result, double penalty) {
+  struct Phase {
+    Work work;
+    bool is_reference;
   };
-  if (result.mixed) add(*result.mixed, "", " (mxp)");
-  if (result.fp64) add(*result.fp64, " - ", " (reference)");
+  std::vector<Phase> phases;
+  if (result.mixed) phases.push_back({{result, *result.mixed}, false});
+  if (result.fp64) phases.push_back({{result, *result.fp64}, true});
+  auto const key = [](Phase const& phase, int width, char const* name) {
+    return phase.is_reference ? apps::text(" - %-*s (reference)", width, name) : std::string(name);
+  };
+  auto const& total = groups().back();
+  lines.section("Benchmark Time Summary");
+  for (auto const& phase : phases)
+    for (auto const& group : groups())
+      if (group.time) lines.add(key(phase, 7, group.time), phase.work.seconds(group));
+  lines.section("Memory Bandwidth (GB/s)");
+  for (auto const& phase : phases)
+    for (auto const& group : groups())
+      if (group.bandwidth)
+        lines.add(key(phase, 0, group.bandwidth) + (phase.is_reference ? "" : " (mxp)"),
+                  phase.work.gb_per_second(group));
   if (result.mixed)
-    lines.add("Total for benchmark",
-              penalty * bytes_of(result, *result.mixed).total() / result.mixed->seconds / 1e9);
-}
-
-void add_flops(Lines& lines, HpgmxpResult const& result, double penalty) {
+    lines.add("Total for benchmark", penalty * phases.front().work.gb_per_second(total));
   lines.section("GFLOP/s Summary");
-  if (result.mixed) {
-    auto const flops = flops_of(result, *result.mixed), seconds = seconds_of(*result.mixed);
-    double const raw = flops.total() / result.mixed->seconds / 1e9;
-    lines.add("Raw Orho", flops.ortho / seconds.ortho / 1e9);
-    lines.add("Raw SpMV", flops.spmv / seconds.spmv / 1e9);
-    lines.add("Raw MG", flops.multigrid() / seconds.multigrid() / 1e9);
-    lines.add("Raw Total", raw);
-    lines.add("Total for benchmark", penalty * raw);
-  }
-  if (result.fp64) {
-    auto const flops = flops_of(result, *result.fp64), seconds = seconds_of(*result.fp64);
-    double const raw = flops.total() / result.fp64->seconds / 1e9;
-    lines.add(" - Raw Orho  (reference)", flops.ortho / seconds.ortho / 1e9);
-    lines.add(" - Raw SpMV  (reference)", flops.spmv / seconds.spmv / 1e9);
-    lines.add(" - Raw MG    (reference)", flops.multigrid() / seconds.multigrid() / 1e9);
-    lines.add(" - Raw Total (reference)", raw);
-    lines.add(" - Total     (reference)", raw);
+  for (auto const& phase : phases) {
+    for (auto const& group : groups())
+      if (group.flops) lines.add(key(phase, 9, group.flops), phase.work.gflops(group));
+    lines.add(phase.is_reference ? key(phase, 9, "Total") : "Total for benchmark",
+              (phase.is_reference ? 1 : penalty) * phase.work.gflops(total));
   }
 }
 
@@ -193,9 +174,7 @@ std::string public_report(HpgmxpOutcome const& outcome) {
   add_machine(lines, result);
   double const penalty = result.validation ? result.validation->penalty() : 1;
   if (result.validation) add_validation(lines, *result.validation, outcome.options.restart);
-  add_times(lines, result);
-  add_bandwidth(lines, result, penalty);
-  add_flops(lines, result, penalty);
+  add_phases(lines, result, penalty);
   add_rules(lines, outcome);
   lines.section("Final Summary");
   bool const valid = result.validation && result.passed();

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/info/Strata_Info.hpp>
 
-#include <apps/shared/Strata_InfoJson.hpp>
-#include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_SolveCompare.hpp>
+#include <apps/shared/Strata_Report.hpp>
+#include <apps/solve/Strata_SolveResult.hpp>
 #include <core/info/Strata_Version.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -17,95 +16,72 @@ namespace strata::apps {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Exec = Kokkos::DefaultExecutionSpace;
 
-std::string joined(std::vector<std::string> const& words) {
-  std::string result;
-  for (auto const& word : words) result += (result.empty() ? "" : ", ") + word;
-  return result.empty() ? "none" : result;
+std::string list_of(std::vector<std::string> const& names) {
+  return names.empty() ? "none" : joined(names);
 }
 
-void row(std::string const& name, std::string const& value) {
-  std::cout << text("  %-18s %s\n", name.c_str(), value.c_str());
+void add_versions(Report& report, Configuration const& built) {
+  report.section("Versions");
+  report.tell("strata", "Strata", built.version, words(built.version, ", commit ", built.commit));
+  report.only_json("commit", built.commit);
+  report.tell("compiler", "compiler", built.compiler,
+              words(built.compiler, ", build type ", built.build_type));
+  report.only_json("build_type", built.build_type);
+  report.add("kokkos", "Kokkos", built.kokkos);
+  report.add("kokkos_kernels", "Kokkos Kernels", built.kokkos_kernels);
+  report.only_json("libraries", Report::Value::object());
+  for (auto const& library : built.libraries)
+    report.add("libraries/" + library.name, library.name, library.version);
+  report.section("Backends");
+  report.tell("backends", "enabled", built.backends, list_of(built.backends));
+  int const concurrency = Exec().concurrency();
+  report.tell("default_backend", "default", Exec::name(),
+              words(Exec::name(), ", concurrency ", concurrency));
+  report.only_json("concurrency", concurrency);
+  report.only_screen("--compare with",
+                     vendor_cholesky().empty() ? "nothing" : std::string(vendor_cholesky()));
 }
 
-void print_versions(Configuration const& configuration) {
-  std::cout << "Versions\n";
-  row("Strata", configuration.version + ", commit " + configuration.commit);
-  row("compiler", configuration.compiler + ", build type " + configuration.build_type);
-  row("Kokkos", configuration.kokkos);
-  row("Kokkos Kernels", configuration.kokkos_kernels);
-  for (auto const& library : configuration.libraries) row(library.name, library.version);
-}
-
-void print_backends(Configuration const& configuration) {
-  std::cout << "\nBackends\n";
-  row("enabled", joined(configuration.backends));
-  row("default", text("%s, concurrency %d", Exec::name(), Exec().concurrency()));
-  row("--compare with", vendor_cholesky().empty() ? "nothing" : std::string(vendor_cholesky()));
-}
-
-void print_devices(Devices const& found) {
+void add_devices(Report& report, Devices const& found) {
   auto const& host = found.host;
-  std::cout << "\nDevices\n";
-  row("host", text("%s, %d cores", host.model.c_str(), host.cores));
-  row("  memory", text("%s, %s available", in_bytes(static_cast<double>(host.memory_bytes)).c_str(),
-                       in_bytes(static_cast<double>(host.memory_available_bytes)).c_str()));
-  row("  matrix units", joined(host.matrix_units));
-  for (auto const& gpu : found.accelerators) {
-    row(text("%s %d", gpu.backend.c_str(), gpu.id), gpu.name + ", " + gpu.architecture);
-    row("  memory", in_bytes(static_cast<double>(gpu.memory_bytes)));
-  }
+  report.section("Devices");
+  report.tell("host/model", "host", host.model, words(host.model, ", ", host.cores, " cores"));
+  report.only_json("host/cores", host.cores);
+  report.add("host/memory_bytes", "  memory", host.memory_bytes, unit::bytes);
+  report.add("host/memory_available_bytes", "  available", host.memory_available_bytes,
+             unit::bytes);
+  report.tell("host/matrix_units", "  matrix units", host.matrix_units, list_of(host.matrix_units));
+  report.only_json("accelerators", Report::Value::array());
+  for (auto const& gpu : found.accelerators)
+    report.add("accelerators/-", words(gpu.backend, ' ', gpu.id),
+               {{"id", gpu.id},
+                {"backend", gpu.backend},
+                {"name", gpu.name},
+                {"architecture", gpu.architecture},
+                {"memory_bytes", gpu.memory_bytes}});
 }
 
-Json json_of(std::vector<Accelerator> const& accelerators) {
-  Json list = Json::array();
-  for (auto const& gpu : accelerators)
-    list.push_back({{"id", gpu.id},
-                    {"backend", gpu.backend},
-                    {"name", gpu.name},
-                    {"architecture", gpu.architecture},
-                    {"memory_bytes", gpu.memory_bytes}});
-  return list;
+void describe(Report& report) {
+  add_versions(report, configuration());
+  add_devices(report, devices());
 }
 
 }  // namespace
 
-Json configuration_json() {
-  auto const built = configuration();
-  auto const found = devices();
-  Json libraries = Json::object();
-  for (auto const& library : built.libraries) libraries[library.name] = library.version;
-  return {{"strata", built.version},
-          {"commit", built.commit},
-          {"compiler", built.compiler},
-          {"build_type", built.build_type},
-          {"kokkos", built.kokkos},
-          {"kokkos_kernels", built.kokkos_kernels},
-          {"libraries", libraries},
-          {"backends", built.backends},
-          {"default_backend", Exec::name()},
-          {"concurrency", Exec().concurrency()},
-          {"host",
-           {{"model", found.host.model},
-            {"cores", found.host.cores},
-            {"memory_bytes", found.host.memory_bytes},
-            {"memory_available_bytes", found.host.memory_available_bytes},
-            {"matrix_units", found.host.matrix_units}}},
-          {"accelerators", json_of(found.accelerators)}};
+void add_configuration(Report& report) {
+  Report program;
+  describe(program);
+  report.section("");
+  report.only_json("configuration", program.json());
 }
 
 Exit info(bool as_json) {
-  if (as_json) {
-    Json json{{"schema", "strata.info/1"}};
-    json.update(configuration_json());
-    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  } else {
-    print_versions(configuration());
-    print_backends(configuration());
-    print_devices(devices());
-  }
+  Report report;
+  report.only_json("schema", "strata.info/1");
+  describe(report);
+  as_json ? void(std::cout << report.json_text()) : report.print(std::cout);
   return Exit::Solved;
 }
 

@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/mle/Strata_Mle.hpp>
 
-#include <apps/mle/Strata_MleReport.hpp>
+#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
-#include <apps/shared/Strata_Stopwatch.hpp>
-#include <apps/shared/Strata_Text.hpp>
-#include <core/info/Strata_Version.hpp>
+#include <apps/shared/Strata_Report.hpp>
 #include <core/io/Strata_Csv.hpp>
-#include <core/io/Strata_TextFile.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
 
@@ -33,17 +30,10 @@ struct Observations {
   std::vector<double> values;
 };
 
-std::size_t memory_limit(MleOptions const& options) {
-  return options.max_memory > 0 ? options.max_memory : available_memory_bytes();
-}
-
 // Before anything is allocated.
 void require_memory(MleOptions const& options, MleResult& result, std::size_t bytes) {
-  std::size_t const limit = memory_limit(options);
-  STRATA_REQUIRE(apps::UsageError, bytes <= limit, "a covariance matrix of order ", result.n,
-                 " and its factor need ", in_bytes(static_cast<double>(bytes)), "; ",
-                 options.max_memory > 0 ? "--max-memory allows " : "available are ",
-                 in_bytes(static_cast<double>(limit)));
+  require_memory(memory_limit(options.max_memory), static_cast<double>(bytes),
+                 words("a covariance matrix of order ", result.n, " and its factor need"));
   result.bytes_needed = bytes;
 }
 
@@ -87,24 +77,21 @@ void warn(MleResult& result, geostat::Locations const& locations) {
   if (result.metric == geostat::Metric::GreatCircle && result.theta.nu > 0.5)
     result.warnings.push_back(
         text("nu = %.4g on the sphere: with great-circle distances Matern covariances are positive "
-             "definite at all "
-             "places for nu <= 0.5 only",
+             "definite at all places for nu <= 0.5 only",
              result.theta.nu));
   if (!result.fit) return;
   auto const free = std::ranges::count(result.asked->fixed, false) +
                     (result.mean == geostat::Mean::Constant ? 1 : 0);
   if (result.n < 10 * free)
-    result.warnings.push_back(text(
-        "%lld parameters, the mean's among them, are fitted to %lld observations: the data say "
-        "little of them",
-        static_cast<long long>(free), static_cast<long long>(result.n)));
+    result.warnings.push_back(words(free, " parameters, the mean's among them, are fitted to ",
+                                    result.n, " observations: the data say little of them"));
 }
 
 void generate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
   result.n = options.generate;
   auto const order = static_cast<double>(result.n);
   require_memory(options, result, static_cast<std::size_t>(8 * order * order));
-  progress.phase(text("generating %lld values", static_cast<long long>(result.n)));
+  progress.phase(words("generating ", result.n, " values"));
   geostat::Locations const locations = geostat::synthetic_locations(result.n, options.seed);
   auto const values = geostat::synthetic_field(exec, result.theta, locations, options.seed);
   write_stations(options.output, {false, locations.x, locations.y, values});
@@ -131,10 +118,10 @@ void search(Exec const& exec, MleOptions const& options, Observations const& dat
 void predict(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
              Progress& progress, MleResult& result) {
   auto const places = read_places(options.predict);
-  STRATA_REQUIRE(apps::UsageError, metric_of(places) == data.locations.metric, options.predict,
-                 " has ", places.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
-                 places.geographic ? "x,y" : "lon,lat");
-  progress.phase(text("predicting at %zu places", places.x.size()));
+  require(metric_of(places) == data.locations.metric, options.predict, " has ",
+          places.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
+          places.geographic ? "x,y" : "lon,lat");
+  progress.phase(words("predicting at ", places.x.size(), " places"));
   auto const prediction = geostat::predict(exec, factor, data.values,
                                            {places.x, places.y, metric_of(places)}, result.mean);
   // Of the field, and of an observation there, which has the nugget's error as well.
@@ -183,7 +170,7 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
 void at_theta(Exec const& exec, MleOptions const& options, Observations const& data,
               geostat::CovarianceFactorOptions const& factor_options, Progress& progress,
               MleResult& result) {
-  progress.phase(text("factoring, n = %lld", static_cast<long long>(result.n)));
+  progress.phase(words("factoring, n = ", result.n));
   Factor factor(exec, result.theta, data.locations, factor_options);
   progress.phase("the log-likelihood");
   if (!result.likelihood)
@@ -204,7 +191,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   require_memory(options, result,
                  Factor::bytes_needed(result.n, options.tiles.tile) * (options.kl ? 2 : 1));
   auto factor = factor_options(options);
-  factor.max_bytes = memory_limit(options);
+  factor.max_bytes = memory_limit(options.max_memory).bytes;
   if (options.fits()) search(exec, options, data, factor, progress, result);
   if (!options.fits() || options.kl || !options.predict.empty())
     at_theta(exec, options, data, factor, progress, result);
@@ -221,9 +208,9 @@ void explain(MleResult const& result) {
     std::cerr << "strata: not converged: " << result.fit->reason << "; the last best is "
               << numbers(result.theta) << '\n';
   else if (!result.log_det_known())
-    std::cerr << "strata: not converged: nothing can be said of the log-determinant, since the "
-                 "tiles' rounding "
-                 "is not small beside the covariance matrix; take a smaller --epsilon\n";
+    std::cerr
+        << "strata: not converged: nothing can be said of the log-determinant, since the "
+           "tiles' rounding is not small beside the covariance matrix; take a smaller --epsilon\n";
   else
     std::cerr << "strata: not converged: a solve's normwise backward error is "
               << std::max(result.likelihood->backward_error,
@@ -255,9 +242,7 @@ Exit mle(MleOptions const& options) {
                 : options.fits()     ? "fit"
                 : options.evaluate   ? "evaluate"
                                      : "predict";
-  result.source = options.generate > 0
-                      ? text("seed %llu", static_cast<unsigned long long>(options.seed))
-                      : options.locations;
+  result.source = options.generate > 0 ? words("seed ", options.seed) : options.locations;
   result.ordering = name_of(options.ordering);
   result.rule = factor_options(options).rule;
   result.output = options.output;
@@ -267,12 +252,10 @@ Exit mle(MleOptions const& options) {
                          : estimate(exec, options, progress, result);
   });
   result.total_seconds = total.lap();
-  if (!options.json.empty()) {
-    constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
-    write_text_file(options.json, to_json(result).dump(2, ' ', false, replace) + '\n');
-  }
+  Report const told = report(result);
+  told.write(options.json);
   progress.clear();
-  print(std::cout, result);
+  told.print(std::cout);
   std::cout.flush();
   explain(result);
   return result.exit();

@@ -3,16 +3,121 @@
 #ifndef STRATA_APPS_MLE_HPP
 #define STRATA_APPS_MLE_HPP
 
-#include <apps/mle/Strata_MleOptions.hpp>
 #include <apps/shared/Strata_Exit.hpp>
+#include <apps/shared/Strata_Tiles.hpp>
+#include <geostat/Strata_Divergence.hpp>
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_Likelihood.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace strata::apps {
+
+class Report;
+
+/// What the user asked `strata mle` for. Of locations and generate exactly one is set.
+struct MleOptions {
+  std::string locations;      ///< path of a station file
+  std::int64_t generate = 0;  ///< locations of a synthetic field
+  std::uint64_t seed = 1;
+  geostat::Ordering ordering = geostat::Ordering::Hilbert;
+  geostat::Mean mean = geostat::Mean::Constant;
+
+  std::optional<geostat::MaternCovariance> theta;  ///< none: fit
+  bool evaluate = false;
+  bool kl = false;
+  std::optional<geostat::MaternCovariance> start, lower, upper;
+  std::vector<std::string> fix;  ///< "nu" or "nu=0.5"
+  geostat::Search search = geostat::Search::Bobyqa;
+  double tolerance = 1e-5;
+  std::int64_t max_evaluations = 500;
+  bool finish_in_fp64 = true;
+
+  TileOptions tiles;
+  geostat::LogDet log_det = geostat::LogDet::Corrected;
+  std::size_t max_memory = 0;  ///< bytes of the host; 0: what is available
+
+  std::string predict;       ///< path of a file of places
+  std::string output, json;  ///< paths, empty: not wanted
+
+  bool fits() const { return generate == 0 && !theta; }
+};
+
+/// Add the options of `strata mle` to its sub-command; parsing writes to `options`.
+void add_mle_options(CLI::App& command, MleOptions& options);
+
+/// Refuse options that don't go together and results that could not be written.
+///
+/// Throws   UsageError.
+void check(MleOptions const& options);
+
+/// How the factorisation is asked for, but for the memory.
+geostat::CovarianceFactorOptions factor_options(MleOptions const& options);
+
+/// The fit that is asked for: the library's defaults with --start, --lower, --upper and --fix.
+///
+/// Throws   UsageError for a name in --fix that is no parameter's; what `default_fit_options` throws.
+geostat::FitOptions fit_options(MleOptions const& options, geostat::Locations const& locations,
+                                std::vector<double> const& values);
 
 /// `strata mle`: read observations and fit, evaluate or predict, or make a synthetic field; write the files asked
 /// for, print the report.
 ///
 /// Throws   UsageError for input that can't be used; Error for everything else that fails.
 Exit mle(MleOptions const& options);
+
+/// The predictions in short; the numbers are in the file.
+struct PredictionSummary {
+  std::string places;               ///< the file with the places
+  std::int64_t count = 0;           ///< of them
+  double mean = 0, variance = 0;    ///< averages over the places; of the field without noise
+  double observation_variance = 0;  ///< average, of a new observation: with the nugget
+  double backward_error = 0;
+  bool converged = true;
+};
+
+/// The factor in low precision against one in fp64.
+struct DivergenceSummary {
+  geostat::Divergence divergence;
+  double log_det_fp64 = 0;
+  double log_det_factor = 0;  ///< of the factor, without a correction
+};
+
+/// All that the report tells, on screen and in JSON.
+struct MleResult {
+  std::string task;    ///< "generate", "evaluate", "predict" or "fit"
+  std::string source;  ///< the file, or the seed
+  geostat::Metric metric = geostat::Metric::Euclidean;
+  std::string ordering;
+  geostat::Mean mean = geostat::Mean::None;
+  std::int64_t n = 0;
+  geostat::MaternCovariance theta;                ///< given or fitted
+  std::optional<geostat::Likelihood> likelihood;  ///< there; none for "generate"
+  std::optional<geostat::FitOptions> asked;       ///< of a fit
+  std::optional<geostat::Fit> fit;
+  std::optional<PredictionSummary> prediction;
+  std::optional<DivergenceSummary> divergence;
+  ooc::PrecisionRule rule;
+  std::string output;
+  std::vector<std::string> warnings;  ///< what the user should know of the data and the model
+  std::size_t bytes_needed = 0;
+  double read_seconds = 0, total_seconds = 0;
+
+  /// False where tiles in low precision leave nothing to say of it.
+  bool log_det_known() const;
+  Exit exit() const;
+};
+
+/// As schema/mle.schema.json describes it.
+Report report(MleResult const& result);
 
 }  // namespace strata::apps
 

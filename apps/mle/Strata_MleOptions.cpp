@@ -1,16 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/mle/Strata_MleOptions.hpp>
-
-#include <apps/shared/Strata_Exit.hpp>
-#include <apps/shared/Strata_OptionTools.hpp>
-
-#include <CLI/CLI.hpp>
+#include <apps/mle/Strata_Mle.hpp>
+#include <apps/shared/Strata_Options.hpp>
+#include <apps/shared/Strata_Text.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 namespace strata::apps {
 
@@ -26,132 +24,92 @@ geostat::MaternCovariance parse_theta(std::string const& text) {
   return geostat::MaternCovariance::parse("matern:" + text);
 }
 
+// One of two words: what it stands for.
+template <class Value>
+Value either(std::string const& text, char const* what, std::pair<char const*, Value> const& one,
+             std::pair<char const*, Value> const& other) {
+  if (text == one.first) return one.second;
+  if (text == other.first) return other.second;
+  throw ValueError(words(what, " '", text, "' must be ", one.first, " or ", other.first));
+}
+
 geostat::Mean parse_mean(std::string const& text) {
-  if (text == "none") return geostat::Mean::None;
-  if (text == "constant") return geostat::Mean::Constant;
-  throw ValueError("mean '" + text + "' must be none or constant");
+  return either<geostat::Mean>(text, "mean", {"none", geostat::Mean::None},
+                               {"constant", geostat::Mean::Constant});
 }
 
 bool parse_finish(std::string const& text) {
-  if (text == "fp64") return true;
-  if (text == "tiles") return false;
-  throw ValueError("finish '" + text + "' must be fp64 or tiles");
+  return either<bool>(text, "finish", {"fp64", true}, {"tiles", false});
 }
 
 geostat::LogDet parse_log_det(std::string const& text) {
-  if (text == "corrected") return geostat::LogDet::Corrected;
-  if (text == "factor") return geostat::LogDet::Factor;
-  throw ValueError("log-determinant '" + text + "' must be corrected or factor");
+  return either<geostat::LogDet>(text, "log-determinant", {"corrected", geostat::LogDet::Corrected},
+                                 {"factor", geostat::LogDet::Factor});
 }
 
 void add_data_options(CLI::App& command, MleOptions& options) {
-  std::string const group = "The data (one of --locations, --generate)";
+  OptionGroup group(command, "The data (one of --locations, --generate)");
   auto* const locations =
-      command
-          .add_option("--locations", options.locations,
-                      "observations: columns x,y,value or lon,lat,value, in any order")
-          ->type_name("STATIONS.csv")
-          ->group(group);
-  command
-      .add_option("--generate", options.generate,
-                  "a synthetic field at N places of the unit square, with --theta, to --output")
-      ->type_name("N")
-      ->check(at_least<std::int64_t>(1))
-      ->excludes(locations)
-      ->group(group);
-  command.add_option("--seed", options.seed, "of the synthetic field [1]")
-      ->type_name("S")
-      ->group(group);
-  add_parsed(command, "--ordering", options.ordering, geostat::parse_ordering,
-             "of the places in the matrix: hilbert, morton or given [hilbert]")
-      ->type_name("ORDER")
-      ->group(group);
-  add_parsed(command, "--mean", options.mean, parse_mean, "none or constant (estimated) [constant]")
-      ->type_name("MEAN")
-      ->group(group);
+      group.add("--locations", options.locations, "STATIONS.csv",
+                "observations: columns x,y,value or lon,lat,value, in any order");
+  group
+      .count("--generate", options.generate, "N",
+             "a synthetic field at N places of the unit square, with --theta, to --output")
+      ->excludes(locations);
+  group.add("--seed", options.seed, "S", "of the synthetic field [1]");
+  group.parsed("--ordering", options.ordering, "ORDER", geostat::parse_ordering,
+               "of the places in the matrix: hilbert, morton or given [hilbert]");
+  group.parsed("--mean", options.mean, "MEAN", parse_mean,
+               "none or constant (estimated) [constant]");
 }
 
 void add_task_options(CLI::App& command, MleOptions& options) {
-  std::string const group = "At given parameters";
-  add_parsed(command, "--theta", options.theta, parse_theta,
-             "the covariance, instead of a fit; range in the unit of x,y, or km for lon,lat; "
-             "weak, medium and strong are paper B's")
-      ->type_name(std::string(theta_type) + "|weak|medium|strong")
-      ->group(group);
-  command
-      .add_flag("--evaluate", options.evaluate, "the log-likelihood at --theta, without fitting")
-      ->group(group);
-  command
-      .add_option("--predict", options.predict,
-                  "kriging at the places of this file (x,y or lon,lat), to --output; after a fit "
-                  "too: mean, variance and "
-                  "sd of the field without the nugget's noise, and of a new observation, with it")
-      ->type_name("NEW.csv")
-      ->group(group);
-  command
-      .add_flag("--kl", options.kl,
-                "also the divergence of the factor from one in fp64, the paper's and the full one")
-      ->group(group);
+  OptionGroup group(command, "At given parameters");
+  group.parsed("--theta", options.theta, std::string(theta_type) + "|weak|medium|strong",
+               parse_theta,
+               "the covariance, instead of a fit; range in the unit of x,y, or km for lon,lat; "
+               "weak, medium and strong are paper B's");
+  group.flag("--evaluate", options.evaluate, "the log-likelihood at --theta, without fitting");
+  group.add("--predict", options.predict, "NEW.csv",
+            "kriging at the places of this file (x,y or lon,lat), to --output; after a fit too: "
+            "mean, variance and sd of the field without the nugget's noise, and of a new "
+            "observation, with it");
+  group.flag("--kl", options.kl,
+             "also the divergence of the factor from one in fp64, the paper's and the full one");
 }
 
 void add_fit_options(CLI::App& command, MleOptions& options) {
-  std::string const group = "The fit (without --theta)";
-  for (auto const& [name, target, help] :
-       {std::tuple("--start", &options.start,
-                   "where it begins; without a nugget that stays 0 [from the data]"),
-        std::tuple("--lower", &options.lower, "bounds [from the data; see docs/geostatistics.md]"),
-        std::tuple("--upper", &options.upper, "bounds")})
-    add_parsed(command, name, *target, parse_theta, help)->type_name(theta_type)->group(group);
-  command
-      .add_option("--fix", options.fix,
-                  "parameters that stay, at their start or as in nu=0.5,nugget=0")
-      ->delimiter(',')
-      ->type_name("NAME[=VALUE],...")
-      ->group(group);
-  add_parsed(command, "--search", options.search, geostat::search_from_name,
-             "bobyqa or nelder-mead [bobyqa]")
-      ->type_name("METHOD")
-      ->group(group);
-  command
-      .add_option(
-          "--tolerance", options.tolerance,
-          "of each parameter, relative; a fit stops before where the log-likelihood's error "
-          "hides more [1e-5]")
-      ->type_name("T")
-      ->check(CLI::PositiveNumber)
-      ->group(group);
-  add_parsed(command, "--finish", options.finish_in_fp64, parse_finish,
-             "where tiles are below fp64 and their noise ends the search: fp64, to go on in it "
-             "from there, or "
-             "tiles, to stop [fp64]")
-      ->type_name("HOW")
-      ->group(group);
-  command.add_option("--max-evaluations", options.max_evaluations, "of the log-likelihood [500]")
-      ->type_name("K")
-      ->check(at_least<std::int64_t>(1))
-      ->group(group);
+  OptionGroup group(command, "The fit (without --theta)");
+  group.parsed("--start", options.start, theta_type, parse_theta,
+               "where it begins; without a nugget that stays 0 [from the data]");
+  group.parsed("--lower", options.lower, theta_type, parse_theta,
+               "bounds [from the data; see docs/geostatistics.md]");
+  group.parsed("--upper", options.upper, theta_type, parse_theta, "bounds");
+  group
+      .add("--fix", options.fix, "NAME[=VALUE],...",
+           "parameters that stay, at their start or as in nu=0.5,nugget=0")
+      ->delimiter(',');
+  group.parsed("--search", options.search, "METHOD", geostat::search_from_name,
+               "bobyqa or nelder-mead [bobyqa]");
+  group
+      .add("--tolerance", options.tolerance, "T",
+           "of each parameter, relative; a fit stops before where the log-likelihood's error "
+           "hides more [1e-5]")
+      ->check(CLI::PositiveNumber);
+  group.parsed("--finish", options.finish_in_fp64, "HOW", parse_finish,
+               "where tiles are below fp64 and their noise ends the search: fp64, to go on in it "
+               "from there, or tiles, to stop [fp64]");
+  group.count("--max-evaluations", options.max_evaluations, "K", "of the log-likelihood [500]");
 }
 
 void add_method_options(CLI::App& command, MleOptions& options) {
-  std::string const group = "The factorisation";
-  add_tile_options(command, options.tiles, group);
-  add_parsed(command, "--log-det", options.log_det, parse_log_det,
-             "with tiles below fp64: corrected by an estimate, or the factor's [corrected]")
-      ->type_name("HOW")
-      ->group(group);
-  command
-      .add_option("--max-memory", options.max_memory,
-                  "refuse to use more, as 8GB [what is available]")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(true))
-      ->group(group);
-  std::string const results = "Results";
-  command.add_option("--output", options.output, "predictions, or the synthetic field")
-      ->type_name("OUT.csv")
-      ->group(results);
-  command.add_option("--json", options.json, "the report, for machines")
-      ->type_name("FILE")
-      ->group(results);
+  OptionGroup group(command, "The factorisation"), results(command, "Results");
+  add_tile_options(group, options.tiles);
+  group.parsed("--log-det", options.log_det, "HOW", parse_log_det,
+               "with tiles below fp64: corrected by an estimate, or the factor's [corrected]");
+  group.bytes("--max-memory", options.max_memory, "refuse to use more, as 8GB [what is available]");
+  results.add("--output", options.output, "OUT.csv", "predictions, or the synthetic field");
+  results.add("--json", options.json, "FILE", "the report, for machines");
 }
 
 void fix(geostat::FitOptions& fit, std::string const& text) {
@@ -160,16 +118,16 @@ void fix(geostat::FitOptions& fit, std::string const& text) {
   auto const place =
       std::find(geostat::parameter_names.begin(), geostat::parameter_names.end(), name) -
       geostat::parameter_names.begin();
-  STRATA_REQUIRE(apps::UsageError, place < 4, "--fix: '", text,
-                 "' must be sigma2, range, nu or nugget, with or without =VALUE");
+  require(place < 4, "--fix: '", text,
+          "' must be sigma2, range, nu or nugget, with or without =VALUE");
   auto const k = static_cast<std::size_t>(place);
   fit.fixed[k] = true;
   if (equals == text.size()) return;
   auto const number = text.substr(equals + 1);
   char* end = nullptr;
   double const value = std::strtod(number.c_str(), &end);
-  STRATA_REQUIRE(apps::UsageError, !number.empty() && *end == '\0' && std::isfinite(value),
-                 "--fix: '", text, "': '", number, "' is not a number");
+  require(!number.empty() && *end == '\0' && std::isfinite(value), "--fix: '", text, "': '", number,
+          "' is not a number");
   auto parameters = geostat::parameters_of(fit.start);
   parameters[k] = value;
   fit.start = geostat::covariance_of(parameters);
@@ -197,33 +155,27 @@ void add_mle_options(CLI::App& command, MleOptions& options) {
 
 void check(MleOptions const& options) {
   bool const generates = options.generate > 0;
-  STRATA_REQUIRE(apps::UsageError, generates == options.locations.empty(),
-                 "give exactly one of --locations and --generate");
-  STRATA_REQUIRE(apps::UsageError, !generates || (options.theta && !options.output.empty()),
-                 "--generate needs --theta and --output");
-  STRATA_REQUIRE(apps::UsageError, !generates || (!options.evaluate && options.predict.empty()),
-                 "--generate writes a field; give its file to --locations for the rest");
-  STRATA_REQUIRE(apps::UsageError, !options.evaluate || options.theta, "--evaluate needs --theta");
-  STRATA_REQUIRE(apps::UsageError,
-                 !options.theta || generates || options.evaluate || !options.predict.empty(),
-                 "--theta goes with --evaluate or --predict; --start is where a fit begins");
+  require(generates == options.locations.empty(), "give exactly one of --locations and --generate");
+  require(!generates || (options.theta && !options.output.empty()),
+          "--generate needs --theta and --output");
+  require(!generates || (!options.evaluate && options.predict.empty()),
+          "--generate writes a field; give its file to --locations for the rest");
+  require(!options.evaluate || options.theta, "--evaluate needs --theta");
+  require(!options.theta || generates || options.evaluate || !options.predict.empty(),
+          "--theta goes with --evaluate or --predict; --start is where a fit begins");
   bool const fitting = options.start || options.lower || options.upper || !options.fix.empty();
-  STRATA_REQUIRE(apps::UsageError, options.fits() || !fitting,
-                 "--start, --lower, --upper and --fix are for a fit, which --theta replaces");
-  STRATA_REQUIRE(
-      apps::UsageError, !options.fits() || geostat::can_fit(),
-      "this build has no optimiser: CMake found no NLopt (Debian: libnlopt-dev), so that "
-      "--theta --evaluate works, but no fit");
-  STRATA_REQUIRE(apps::UsageError, options.predict.empty() || !options.output.empty(),
-                 "--predict needs --output");
-  STRATA_REQUIRE(apps::UsageError, options.output.empty() || generates || !options.predict.empty(),
-                 "--output goes with --predict or --generate");
+  require(options.fits() || !fitting,
+          "--start, --lower, --upper and --fix are for a fit, which --theta replaces");
+  require(!options.fits() || geostat::can_fit(),
+          "this build has no optimiser: CMake found no NLopt (Debian: libnlopt-dev), so that "
+          "--theta --evaluate works, but no fit");
+  require(options.predict.empty() || !options.output.empty(), "--predict needs --output");
+  require(options.output.empty() || generates || !options.predict.empty(),
+          "--output goes with --predict or --generate");
   check(options.tiles);
-  STRATA_REQUIRE(apps::UsageError, std::isfinite(options.tolerance),
-                 "--tolerance: ", options.tolerance, " is not finite");
-  STRATA_REQUIRE(apps::UsageError, options.output.empty() || options.output.ends_with(".csv"),
-                 "--output: ", options.output,
-                 ": what is written is CSV; give a name that ends in .csv");
+  require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
+  require(options.output.empty() || options.output.ends_with(".csv"), "--output: ", options.output,
+          ": what is written is CSV; give a name that ends in .csv");
   check_writable("--output", options.output);
   check_writable("--json", options.json);
 }

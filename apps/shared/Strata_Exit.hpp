@@ -3,8 +3,11 @@
 #ifndef STRATA_APPS_EXIT_HPP
 #define STRATA_APPS_EXIT_HPP
 
+#include <apps/shared/Strata_Text.hpp>
 #include <core/Strata_Errors.hpp>
 
+#include <cstddef>
+#include <string>
 #include <utility>
 
 namespace strata::apps {
@@ -28,6 +31,32 @@ constexpr char const* status_name(Exit exit) {
 struct UsageError : Error {
   using Error::Error;
 };
+
+/// Throws   UsageError with the streamed rest as its text where `met` is false.
+template <class... Part>
+void require(bool met, Part const&... message) {
+  if (!met) throw UsageError(words(message...));
+}
+
+/// Refuse a path that a result could not be written to: found now rather than after an hour's work.
+///
+/// Throws   UsageError that names the option.
+void check_writable(std::string const& option, std::string const& path);
+
+/// What a command may use of a host's memory.
+struct MemoryLimit {
+  std::size_t bytes;
+  std::string reason;  ///< "--max-memory allows" or "available are"
+};
+
+/// `max_memory` bytes, or where that is 0 what the machine has available now.
+MemoryLimit memory_limit(std::size_t max_memory);
+
+/// Refuse a run before anything is allocated. `what` ends in "needs"; `detail` stands behind the bytes.
+///
+/// Throws   MemoryError with the bytes needed and allowed if that is more than the limit.
+void require_memory(MemoryLimit const& limit, double bytes, std::string const& what,
+                    std::string const& detail = "");
 
 /// Call `f`; what the library throws there is about the user's arguments or files, unless a vendor library failed.
 template <class Function>

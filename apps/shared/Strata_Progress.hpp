@@ -3,8 +3,10 @@
 #ifndef STRATA_APPS_PROGRESS_HPP
 #define STRATA_APPS_PROGRESS_HPP
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace strata::apps {
 
@@ -28,6 +30,20 @@ class Progress {
  private:
   class Line;
   std::unique_ptr<Line> line_;
+};
+
+/// Seconds of wall time.
+class Stopwatch {
+ public:
+  /// Since the last lap, or since this was made.
+  double lap() {
+    auto const now = Clock::now();
+    return std::chrono::duration<double>(now - std::exchange(start_, now)).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
 };
 
 }  // namespace strata::apps

@@ -22,11 +22,21 @@ std::string text(char const* format, ...) {
   return result;
 }
 
+std::string joined(std::vector<std::string> const& list) {
+  std::string result;
+  for (auto const& word : list) result += (result.empty() ? "" : ", ") + word;
+  return result;
+}
+
 std::string in_bytes(double bytes) {
   constexpr char const* units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
   std::size_t unit = 0;
   for (; bytes >= 999.5 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
   return unit == 0 ? text("%.0f %s", bytes, units[unit]) : text("%.3g %s", bytes, units[unit]);
+}
+
+std::string outcome_of(std::int64_t info) {
+  return info == 0 ? "factored" : words("broke down at minor ", info);
 }
 
 std::string one_line(std::string_view message) {

@@ -3,16 +3,33 @@
 #ifndef STRATA_APPS_TEXT_HPP
 #define STRATA_APPS_TEXT_HPP
 
+#include <cstdint>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace strata::apps {
 
 /// What printf would print.
 [[gnu::format(printf, 1, 2)]] std::string text(char const* format, ...);
 
+/// What a stream would print of all of them.
+template <class... Part>
+std::string words(Part const&... part) {
+  std::ostringstream stream;
+  (stream << ... << part);
+  return stream.str();
+}
+
+/// "a, b, c".
+std::string joined(std::vector<std::string> const& list);
+
 /// "640 bytes", "1.5 MB", "137 GB": three digits, powers of 1000.
 std::string in_bytes(double bytes);
+
+/// "factored", or where a factorisation broke down.
+std::string outcome_of(std::int64_t info);
 
 /// `message` on one line and without control characters, which might come from a file.
 std::string one_line(std::string_view message);

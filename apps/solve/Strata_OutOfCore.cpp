@@ -1,19 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/solve/Strata_OutOfCore.hpp>
-
 #include <apps/shared/Strata_Progress.hpp>
-#include <apps/shared/Strata_Stopwatch.hpp>
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_SolveMemory.hpp>
-#include <apps/solve/Strata_SolveOutput.hpp>
-#include <apps/solve/Strata_SolveVectors.hpp>
-#include <core/io/Strata_Trace.hpp>
+#include <apps/solve/Strata_SolveResult.hpp>
 
 #include <Kokkos_Core.hpp>
 
-#include <iostream>
-#include <optional>
 #include <utility>
 
 namespace strata::apps {
@@ -26,7 +18,7 @@ using Factor = ooc::TileFactor<Exec>;
 
 Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& options) {
   ooc::TileMatrixOptions choices(precision_rule(options.tiles));
-  choices.max_bytes = memory_limit(options).bytes;
+  choices.max_bytes = memory_limit(options.max_memory).bytes;
   choices.anywhere = true;
   choices.nodes = ooc::numa_nodes(tile_devices(options.tiles));
   std::int64_t const n = problem.summary.n;
@@ -39,19 +31,17 @@ Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& option
 Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& options, Trace* trace,
               Progress& progress, OutOfCoreResult& result) {
   Stopwatch watch;
-  progress.phase(text("filling tiles, n = %lld", static_cast<long long>(problem.summary.n)));
+  progress.phase(words("filling tiles, n = ", problem.summary.n));
   Matrix matrix = fill(exec, problem, options);
-  result.fill_seconds = watch.lap();
-  progress.phase(text("factoring, n = %lld in tiles of %lld",
-                      static_cast<long long>(matrix.order()),
-                      static_cast<long long>(matrix.tile_size())));
+  result.seconds.fill = watch.lap();
+  progress.phase(words("factoring, n = ", matrix.order(), " in tiles of ", matrix.tile_size()));
   ooc::CholeskyOptions choices;
   choices.checkpoint.folder = options.checkpoint;
   choices.trace = trace;
   Factor made = as_usage([&] {  // budgets and checkpoints are the user's
     return ooc::cholesky(tile_devices(options.tiles), std::move(matrix), choices);
   });
-  result.factor_seconds = watch.lap();
+  result.seconds.factor = watch.lap();
   result.factor = made.report();
   result.info = made.info().order();
   result.tile_bytes = made.matrix().report().bytes;
@@ -59,69 +49,41 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
   return made;
 }
 
-DeviceMatrix right_hand_side(Exec const& exec, Problem const& problem, Factor const& factor) {
-  if (!problem.knows_solution) return on_device(exec, problem.B);
-  DeviceMatrix const X = on_device(exec, problem.X);
-  DeviceMatrix const B("strata::solve::B", X.extent(0), X.extent(1));
-  factor.apply(exec, X, B);
-  return B;
-}
-
-HostMatrix solve(Exec const& exec, Problem const& problem, SolveOptions const& options,
-                 Factor const& factor, Progress& progress, OutOfCoreResult& result) {
-  progress.phase(text("solving, n = %lld", static_cast<long long>(problem.summary.n)));
+void solve(Exec const& exec, Problem const& problem, SolveOptions const& options,
+           Factor const& factor, Progress& progress, OutOfCoreResult& result) {
+  progress.phase(words("solving, n = ", problem.summary.n));
   Stopwatch watch;
-  DeviceMatrix const B = right_hand_side(exec, problem, factor);
+  DeviceMatrix const B = right_hand_side(
+      exec, problem,
+      [&](auto const& known, auto const& product) { factor.apply(exec, known, product); });
   DeviceMatrix const X("strata::solve::X", B.extent(0), B.extent(1));
   result.solve = as_usage([&] { return factor.solve(exec, B, X, {options.refinement}); });
-  result.solve_seconds = watch.lap();
-  HostMatrix const host = on_host(exec, X);
-  if (problem.knows_solution) result.forward_error = forward_error(host, problem.X);
-  if (options.log_determinant) {
-    progress.phase("estimating the log-determinant");
-    watch.lap();
-    if (factor.matrix().map().is_mixed())
-      result.log_determinant = factor.log_determinant(exec, dense::LogDeterminantOptions{});
-    else
-      result.log_determinant = {.value = factor.log_determinant(),
-                                .rounding_error = factor.rounding_error()};
-    result.log_determinant_seconds = watch.lap();
-  }
-  return in_users_order(host, problem.order);
+  result.seconds.solve = watch.lap();
+  result.converged = result.solve->converged;
+  result.backward_error = result.solve->backward_error;
+  take_solution(exec, problem, X, result);
+  if (!options.log_determinant) return;
+  progress.phase("estimating the log-determinant");
+  watch.lap();
+  if (factor.matrix().map().is_mixed())
+    result.log_determinant = factor.log_determinant(exec, dense::LogDeterminantOptions{});
+  else
+    result.log_determinant = {.value = factor.log_determinant(),
+                              .rounding_error = factor.rounding_error()};
+  result.seconds.log_determinant = watch.lap();
 }
 
 }  // namespace
 
-Exit solve_out_of_core(SolveOptions const& options) {
-  check(options);
-  Stopwatch total, read;
-  Progress progress;
-  std::optional<Trace> trace;
-  if (!options.trace.empty()) trace.emplace();
-  Trace* const recorder = trace ? &*trace : nullptr;
+OutOfCoreResult run_in_tiles(Problem const& problem, SolveOptions const& options,
+                             Progress& progress, Trace* trace) {
   Exec const exec;
-  OutOfCoreResult result;
-  Problem const problem = as_usage([&] { return set_up(options, progress); });
-  result.read_seconds = read.lap();
-  result.problem = problem.summary;
-  result.refine_asked = dense::name_of(options.refinement.refine);
+  OutOfCoreResult result(problem, options);
   result.checkpoint = options.checkpoint;
-  result.epsilon = options.tiles.epsilon;
-  for (Precision const precision : precision_rule(options.tiles).precisions)
-    if (result.epsilon > 0 || precision == Precision::fp64) result.allowed.push_back(precision);
-  HostMatrix X;
-  {
-    Factor const made = factor(exec, problem, options, recorder, progress, result);
-    if (result.info == 0) X = solve(exec, problem, options, made, progress, result);
-  }
-  result.total_seconds = total.lap();
-  progress.phase("writing");
-  write_files(options, result, X, trace);
-  progress.clear();
-  print(std::cout, result);
-  std::cout.flush();
-  explain(result);
-  return result.exit();
+  result.rule = precision_rule(options.tiles);
+  Factor const made = factor(exec, problem, options, trace, progress, result);
+  if (result.info == 0) solve(exec, problem, options, made, progress, result);
+  return result;
 }
 
 }  // namespace strata::apps

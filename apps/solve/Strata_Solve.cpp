@@ -3,11 +3,8 @@
 #include <apps/solve/Strata_Solve.hpp>
 
 #include <apps/shared/Strata_Progress.hpp>
-#include <apps/shared/Strata_Stopwatch.hpp>
-#include <apps/solve/Strata_SolveOutput.hpp>
-#include <apps/solve/Strata_SolveProblem.hpp>
-#include <apps/solve/Strata_SolveReport.hpp>
-#include <apps/solve/Strata_SolveRun.hpp>
+#include <apps/shared/Strata_Report.hpp>
+#include <apps/solve/Strata_SolveResult.hpp>
 #include <core/io/Strata_Trace.hpp>
 
 #include <iostream>
@@ -15,7 +12,29 @@
 
 namespace strata::apps {
 
-Exit solve(SolveOptions const& options) {
+namespace {
+
+// One line on stderr if there is no solution that was asked for.
+void explain(DenseResult const& result) {
+  if (result.exit() == Exit::NotPositiveDefinite)
+    std::cerr << "strata: not positive definite: the leading minor of order " << result.info
+              << " is not positive\n";
+  if (result.exit() == Exit::NotConverged)
+    std::cerr << "strata: not converged: normwise backward error " << result.backward_error << "\n";
+}
+
+// X only if the system was solved.
+void write_files(SolveOptions const& options, DenseResult const& result, Report const& told,
+                 std::optional<Trace> const& trace) {
+  if (!options.output.empty() && result.exit() == Exit::Solved)
+    write_matrix(options.output, result.X);
+  if (trace) trace->write(options.trace);
+  told.write(options.json);
+}
+
+// In memory or in tiles, as `run` does it.
+template <class Run>
+Exit solve_dense(SolveOptions const& options, Run const& run) {
   check(options);
   Stopwatch total, read;
   Progress progress;
@@ -27,16 +46,60 @@ Exit solve(SolveOptions const& options) {
     return set_up(options, progress);
   });
   double const read_seconds = read.lap();
-  SolveResult result = run(problem, options, progress, recorder);
+  auto result = run(problem, options, progress, recorder);
   result.seconds.read = read_seconds;
   result.seconds.total = total.lap();
   progress.phase("writing");
-  write_files(options, result, result.X, trace);
+  Report const told = report(result);
+  write_files(options, result, told, trace);
   progress.clear();
-  print(std::cout, result);
+  told.print(std::cout);
   std::cout.flush();
   explain(result);
   return result.exit();
+}
+
+}  // namespace
+
+DeviceMatrix on_device(Kokkos::DefaultExecutionSpace const& exec, HostMatrix const& host) {
+  DeviceMatrix const copy = Kokkos::create_mirror_view_and_copy(
+      Kokkos::view_alloc(exec, Kokkos::DefaultExecutionSpace::memory_space()),
+      host);  // host itself where it is accessible
+  exec.fence("strata::solve::copied_to_device");
+  return copy;
+}
+
+double forward_error(ConstHostMatrix const& X, ConstHostMatrix const& known) {
+  double worst = 0;
+  for (std::size_t j = 0; j < X.extent(1); ++j) {
+    double difference = 0, size = 0;
+    for (std::size_t i = 0; i < X.extent(0); ++i) {
+      double const d = std::abs(X(i, j) - known(i, j));
+      difference = d > difference || std::isnan(d) ? d : difference;
+      size = std::max(size, std::abs(known(i, j)));
+    }
+    double const error = size > 0 ? difference / size : difference;
+    worst = error > worst || std::isnan(error) ? error : worst;
+  }
+  return worst;
+}
+
+void take_solution(Kokkos::DefaultExecutionSpace const& exec, Problem const& problem,
+                   DeviceMatrix const& X, DenseResult& result) {
+  HostMatrix host(Kokkos::view_alloc(Kokkos::WithoutInitializing, X.label()), X.extent(0),
+                  X.extent(1));
+  Kokkos::deep_copy(exec, host, X);
+  exec.fence("strata::solve::copied_to_host");
+  if (problem.knows_solution) result.forward_error = forward_error(host, problem.X);
+  std::vector<std::int64_t> place(problem.order.size());  // of each row of the files
+  for (std::size_t k = 0; k < place.size(); ++k)
+    place[static_cast<std::size_t>(problem.order[k])] = static_cast<std::int64_t>(k);
+  result.X = in_order(host, place);
+}
+
+Exit solve(SolveOptions const& options) {
+  if (is_sparse(options)) return solve_sparse(options);
+  return options.out_of_core ? solve_dense(options, run_in_tiles) : solve_dense(options, run);
 }
 
 }  // namespace strata::apps

@@ -4,14 +4,107 @@
 #define STRATA_APPS_SOLVE_HPP
 
 #include <apps/shared/Strata_Exit.hpp>
-#include <apps/solve/Strata_SolveOptions.hpp>
+#include <apps/shared/Strata_Tiles.hpp>
+#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/Strata_MatrixMarket.hpp>
+#include <core/problems/Strata_Generators.hpp>
+#include <dense/Strata_Layers.hpp>
+#include <dense/refine/Strata_Refinement.hpp>
+#include <geostat/Strata_Matern.hpp>
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace strata::apps {
+
+/// What the first bytes of a matrix file say.
+struct MatrixFile {
+  MatrixFileFormat format = MatrixFileFormat::Columns;
+  std::string words;  ///< "Matrix Market, coordinate real symmetric", "NumPy <f8, C order"
+  std::int64_t rows = 0, cols = 0;  ///< of the two formats whose header has them
+  MatrixMarketHeader market;        ///< of such a file
+};
+/// Throws   IoError as the readers of headers.
+MatrixFile probe(std::string const& path);
+
+/// What only the solver of sparse matrices has.
+struct SparseSolveOptions {
+  std::optional<sparse::ModelProblem> model;  ///< a generated matrix
+  sparse::ModelSize size{0, 0, 0};            ///< 0: not given
+  sparse::SparseOptions solver;
+};
+
+/// What the user asked `strata solve` for. Of matrix, locations, kind, matern and sparse.model exactly one is set.
+struct SolveOptions {
+  bool force_sparse = false, force_dense = false, out_of_core = false;
+  SparseSolveOptions sparse;
+  std::vector<std::string> given;  ///< names of the options on the command line
+
+  std::string matrix;      ///< path of a .mtx, .mtx.gz, .npy or raw file
+  MatrixFile file;         ///< what it says, once it is looked at
+  std::string file_error;  ///< or why it can't be read
+  std::string locations;   ///< path of a station file
+  std::optional<MatrixKind> kind;
+  bool matern = false;  ///< generate a Matern covariance of synthetic locations
+  std::int64_t n = 0;   ///< order of a generated matrix
+  GeneratorOptions generator;
+  std::optional<geostat::MaternCovariance> covariance;
+  std::string rhs;        ///< path of a .npy file
+  std::int64_t nrhs = 1;  ///< known vectors, without `rhs`
+
+  std::optional<dense::LayerList> layers;  ///< none: the library's choice
+  std::int64_t leaf = 0;                   ///< 0: the library's choice
+  dense::RefinementOptions refinement;
+  bool log_determinant = false;
+
+  bool compare = false;
+  int repeat = 1;
+  std::size_t max_memory = 0;  ///< bytes; 0: what is available
+
+  TileOptions tiles;                ///< of out_of_core, as the two below
+  std::string checkpoint, scratch;  ///< folders; empty: none, the one for temporary files
+
+  std::string output, json, trace;  ///< paths, empty: not wanted
+};
+
+/// As --max-memory says, or what is available.
+ReadOptions read_limit(SolveOptions const& options);
+
+/// Add the options of `strata solve` to its sub-command; parsing writes to `options`.
+void add_solve_options(CLI::App& command, SolveOptions& options);
+
+/// Look once at the matrix file, if there is one; what is wrong with it is for `check` to say.
+void look_at_file(SolveOptions& options);
+
+/// Which solver: the forced one, else the sparse one for its model problems and for coordinate files.
+///
+/// A file that can't be read counts as sparse: then all ranks say what is wrong with it.
+bool is_sparse(SolveOptions const& options);
+
+/// Refuse options that don't go together or not with the kind of the matrix, and results that could not be written.
+///
+/// Throws   UsageError.
+void check(SolveOptions const& options);
 
 /// `strata solve`: read or make the system, solve it, write the files asked for, print the report.
 ///
 /// Throws   UsageError for input that can't be used; Error for everything else that fails.
 Exit solve(SolveOptions const& options);
+
+/// The same for sparse matrices, on all ranks; rank 0 reports.
+///
+/// Result   the same on all ranks. An error is agreed on by all ranks and reported by rank 0.
+/// Throws   on one rank alone: UsageError for input that can't be used, Error for everything else that fails.
+Exit solve_sparse(SolveOptions const& options);
 
 }  // namespace strata::apps
 

@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/shared/Strata_Exit.hpp>
-#include <apps/shared/Strata_OptionTools.hpp>
-#include <apps/solve/Strata_SolveOptions.hpp>
-#include <core/io/Strata_MatrixFile.hpp>
-#include <core/io/Strata_MatrixMarket.hpp>
+#include <apps/shared/Strata_Text.hpp>
+#include <apps/solve/Strata_Solve.hpp>
+#include <core/io/Strata_Npy.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -31,62 +29,45 @@ template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,
             char const* advice) {
   for (auto const& name : options.given)
-    STRATA_REQUIRE(apps::UsageError,
-                   std::find(std::begin(names), std::end(names), name) == std::end(names), name,
-                   " does not apply to ", solver, "; ", advice);
+    require(std::find(std::begin(names), std::end(names), name) == std::end(names), name,
+            " does not apply to ", solver, "; ", advice);
 }
 
 void check_out_of_core(SolveOptions const& options) {
   refuse(options, of_core, "--out-of-core", "leave one of them out");
-  STRATA_REQUIRE(apps::UsageError, !options.kind || options.kind == MatrixKind::Dominant,
-                 "--out-of-core: the kind ", name(*options.kind),
-                 " of --generate can't be made tile by tile; matern and dominant can");
+  require(!options.kind || options.kind == MatrixKind::Dominant, "--out-of-core: the kind ",
+          name(options.kind.value_or(MatrixKind::Dominant)),
+          " of --generate can't be made tile by tile; matern and dominant can");
   check(options.tiles);
 }
 
 void check_dense(SolveOptions const& options) {
   if (options.out_of_core) check_out_of_core(options);
   refuse(options, of_sparse, "dense matrices", "it is for the sparse solver (--sparse)");
-  STRATA_REQUIRE(
-      apps::UsageError, !options.sparse.model,
-      "--dense: the kind of --generate is sparse; write it to a file, or leave --dense out");
+  require(!options.sparse.model,
+          "--dense: the kind of --generate is sparse; write it to a file, or leave --dense out");
   bool const has_n =
       std::find(options.given.begin(), options.given.end(), "--n") != options.given.end();
-  STRATA_REQUIRE(apps::UsageError, !(options.kind || options.matern) || has_n,
-                 "--generate needs --n");
-  STRATA_REQUIRE(apps::UsageError, options.locations.empty() || options.covariance,
-                 "--locations needs --covariance matern:SIGMA2,RANGE,NU[,NUGGET]");
-  STRATA_REQUIRE(apps::UsageError,
-                 !options.covariance || options.matern || !options.locations.empty(),
-                 "--covariance goes with --locations or --generate matern");
+  require(!(options.kind || options.matern) || has_n, "--generate needs --n");
+  require(options.locations.empty() || options.covariance,
+          "--locations needs --covariance matern:SIGMA2,RANGE,NU[,NUGGET]");
+  require(!options.covariance || options.matern || !options.locations.empty(),
+          "--covariance goes with --locations or --generate matern");
 }
 
 void check_sparse(SolveOptions const& options) {
   refuse(options, of_dense, "sparse matrices",
          "a coordinate file can be solved as dense with --dense");
-  STRATA_REQUIRE(apps::UsageError, !options.kind && !options.matern,
-                 "--sparse: the kind of --generate is dense; leave --sparse out");
+  require(!options.kind && !options.matern,
+          "--sparse: the kind of --generate is dense; leave --sparse out");
   bool const sized = options.n > 0 || options.sparse.size.nx > 0;
-  STRATA_REQUIRE(apps::UsageError, !options.sparse.model || sized,
-                 "--generate of a sparse kind needs --n or --nx");
-  STRATA_REQUIRE(apps::UsageError, options.n == 0 || options.sparse.size.nx == 0,
-                 "give --n or --nx, not both");
+  require(!options.sparse.model || sized, "--generate of a sparse kind needs --n or --nx");
+  require(options.n == 0 || options.sparse.size.nx == 0, "give --n or --nx, not both");
   bool const sides =
       options.sparse.size.nx > 0 || options.sparse.size.ny > 0 || options.sparse.size.nz > 0;
-  STRATA_REQUIRE(apps::UsageError, options.sparse.model || !sides,
-                 "--nx, --ny and --nz go with --generate");
+  require(options.sparse.model || !sides, "--nx, --ny and --nz go with --generate");
   double const tolerance = options.refinement.tolerance;
-  STRATA_REQUIRE(apps::UsageError, tolerance == 0 || tolerance < 1, "--tolerance: ", tolerance,
-                 " is not below 1");
-}
-
-// What is wrong with the file comes before what is wrong with the options for it.
-void check_matrix(std::string const& path) {
-  if (path.empty()) return;
-  as_usage([&] {
-    if (matrix_file_format(path) == MatrixFileFormat::MatrixMarket)
-      (void)read_matrix_market_header(path);
-  });
+  require(tolerance == 0 || tolerance < 1, "--tolerance: ", tolerance, " is not below 1");
 }
 
 // Refused now rather than after the run.
@@ -102,26 +83,53 @@ void check_output(std::string const& path) {
 
 }  // namespace
 
+MatrixFile probe(std::string const& path) {
+  MatrixFile file;
+  file.format = matrix_file_format(path);
+  if (file.format == MatrixFileFormat::Npy) {
+    auto const header = read_npy_header(path);
+    file.words =
+        words("NumPy ", header.dtype, header.fortran_order ? ", Fortran order" : ", C order");
+    file.rows = header.rows, file.cols = header.cols;
+  } else if (file.format == MatrixFileFormat::MatrixMarket) {
+    auto const header = file.market = read_matrix_market_header(path);
+    file.words = words("Matrix Market, ",
+                       header.format == MatrixMarketFormat::Array ? "array " : "coordinate ",
+                       header.field == MatrixMarketField::Integer   ? "integer "
+                       : header.field == MatrixMarketField::Pattern ? "pattern "
+                                                                    : "real ",
+                       header.symmetric ? "symmetric" : "general");
+    file.rows = header.rows, file.cols = header.cols;
+  }
+  return file;
+}
+
+void look_at_file(SolveOptions& options) {
+  if (options.matrix.empty()) return;
+  try {
+    options.file = probe(options.matrix);
+  } catch (Error const& error) {
+    options.file_error = error.what();
+  }
+}
+
 bool is_sparse(SolveOptions const& options) {
   if (options.force_sparse || options.force_dense) return options.force_sparse;
   if (options.sparse.model) return true;
   if (options.out_of_core || options.matrix.empty()) return false;
-  try {
-    return matrix_file_format(options.matrix) == MatrixFileFormat::MatrixMarket &&
-           read_matrix_market_header(options.matrix).format == MatrixMarketFormat::Coordinate;
-  } catch (Error const&) {
-    return true;  // `check` says what is wrong, on all ranks if there are several
-  }
+  return !options.file_error.empty() ||
+         (options.file.format == MatrixFileFormat::MatrixMarket &&
+          options.file.market.format == MatrixMarketFormat::Coordinate);
 }
 
 void check(SolveOptions const& options) {
   int const sources = !options.matrix.empty() + !options.locations.empty() +
                       options.kind.has_value() + options.matern + options.sparse.model.has_value();
-  STRATA_REQUIRE(apps::UsageError, sources == 1,
-                 "give exactly one of --matrix, --locations and --generate");
-  STRATA_REQUIRE(apps::UsageError, std::isfinite(options.refinement.tolerance),
-                 "--tolerance: ", options.refinement.tolerance, " is not finite");
-  check_matrix(options.matrix);
+  require(sources == 1, "give exactly one of --matrix, --locations and --generate");
+  require(std::isfinite(options.refinement.tolerance),
+          "--tolerance: ", options.refinement.tolerance, " is not finite");
+  // What is wrong with the file comes before what is wrong with the options for it.
+  require(options.file_error.empty(), options.file_error);
   is_sparse(options) ? check_sparse(options) : check_dense(options);
   check_output(options.output);
   check_writable("--json", options.json);

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/solve/Strata_SolveCompare.hpp>
-
-#include <apps/shared/Strata_Stopwatch.hpp>
+#include <apps/shared/Strata_Progress.hpp>
+#include <apps/solve/Strata_SolveResult.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
@@ -18,7 +17,7 @@ namespace strata::apps {
 namespace {
 
 using Exec = Kokkos::DefaultExecutionSpace;
-using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, Exec::memory_space>;
+using Matrix = DeviceMatrix;
 
 Matrix shaped_like(Exec const& exec, Matrix const& A, std::string const& label) {
   return Matrix(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), A.extent(0),
@@ -54,7 +53,6 @@ Comparison compare(Exec const& exec, Matrix const& A, Matrix const& B, double no
                X = shaped_like(exec, B, "strata::compare::X");
   LeafBlas<Exec>::InfoView const info("strata::compare::info");
   std::vector<Comparison> samples;
-  samples.reserve(static_cast<std::size_t>(repeat));
   for (int r = 0; r < repeat; ++r) {
     Kokkos::deep_copy(exec, X, B);
     Kokkos::deep_copy(exec, info, 0);
@@ -73,10 +71,8 @@ Comparison compare(Exec const& exec, Matrix const& A, Matrix const& B, double no
     sample.solve_seconds = watch.lap();
     samples.push_back(sample);
   }
-  auto const median = samples.begin() + static_cast<std::ptrdiff_t>((samples.size() - 1) / 2);
-  std::nth_element(
-      samples.begin(), median, samples.end(),
-      [](Comparison const& a, Comparison const& b) { return a.seconds() < b.seconds(); });
+  auto const median = samples.begin() + (repeat - 1) / 2;
+  std::ranges::nth_element(samples, median, {}, &Comparison::seconds);
   median->backward_error = median->info == 0 ? backward_error(exec, blas, A, L, B, X, norm_inf)
                                              : std::numeric_limits<double>::quiet_NaN();
   return *median;

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/solve/Strata_SolveProblem.hpp>
 
-#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_SolveMemory.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
-#include <core/io/Strata_MatrixMarket.hpp>
-#include <core/io/Strata_Npy.hpp>
+#include <dense/Strata_Automatic.hpp>
+#include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_Cholesky.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_TileSources.hpp>
 
@@ -17,64 +16,68 @@
 
 #include <memory>
 #include <numeric>
-#include <string_view>
 
 namespace strata::apps {
 
 namespace {
 
-Problem read_file(SolveOptions const& options) {
+using Exec = Kokkos::DefaultExecutionSpace;
+constexpr bool copies_to_device =
+    !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
+
+// Tree, operand scratch of at most n^2/8 numbers, and the vectors of the refinement.
+std::size_t factorisation_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& options) {
+  auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n, nrhs);
+  auto const leaf = options.leaf > 0 ? options.leaf : dense::automatic_leaf_size<Exec>(n, layers);
+  auto const tree = dense::BlockTree<dense::LayerList, Exec>::bytes_needed(n, layers, leaf);
+  auto const order = static_cast<std::size_t>(n), columns = static_cast<std::size_t>(nrhs);
+  return tree.stored + tree.working + order * order / 8 * traits(layers.at_depth(0)).bytes +
+         6 * order * columns * sizeof(double);
+}
+
+// Tiles in fp64, since the ladder may end there, and on a host the devices' pools beside them.
+double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& options) {
+  auto const order = static_cast<double>(n);
+  auto const budget = options.tiles.device_memory;
+  auto const tile = static_cast<double>(
+      options.tiles.tile > 0 ? options.tiles.tile
+                             : ooc::TileMatrix<Exec>::automatic_tile_size(n, budget));
+  double const tiles = 4 * (order + tile) * (order + tile);
+  double const most = tiles * (options.tiles.epsilon > 0 ? 2 : 1) + 64 * 8 * tile;
+  double const pool = budget > 0 ? std::min(most, static_cast<double>(budget)) : most;
+  double const pools = copies_to_device ? 0 : options.tiles.devices * pool;
+  return tiles + pools + 12 * 8 * order * static_cast<double>(nrhs);
+}
+
+void read_file(SolveOptions const& options, Problem& problem) {
   std::string const& path = options.matrix;
-  ReadOptions const limit{.max_bytes = memory_limit(options).bytes};
-  Problem problem;
+  auto const& file = options.file;
+  require(file.format != MatrixFileFormat::Columns, path,
+          ": a matrix is read from a Matrix Market file (.mtx, .mtx.gz), .npy, or raw "
+          "numbers with a description; .csv and .txt hold right-hand sides");
+  require(file.rows == file.cols, path, ": the matrix is ", file.rows, " x ", file.cols,
+          ", must be square");
   auto& summary = problem.summary;
   summary.source = path;
-  std::int64_t rows = 0, cols = 0;
-  switch (matrix_file_format(path)) {
-    case MatrixFileFormat::Npy: {
-      auto const header = read_npy_header(path);
-      summary.format =
-          text("NumPy %s, %s order", header.dtype.c_str(), header.fortran_order ? "Fortran" : "C");
-      rows = header.rows, cols = header.cols;
-      break;
-    }
-    case MatrixFileFormat::Raw: {
-      MatrixBlocks const file(path);
-      summary.format = file.format();
-      rows = cols = file.order();
-      break;
-    }
-    case MatrixFileFormat::MatrixMarket: {
-      auto const header = read_matrix_market_header(path, limit);
-      summary.format = format_of(header);
-      summary.entries = header.entries;
-      rows = header.rows, cols = header.cols;
-      break;
-    }
-    case MatrixFileFormat::Columns:
-      throw apps::UsageError(path +
-                             ": a matrix is read from a Matrix Market file (.mtx, .mtx.gz), .npy, "
-                             "or raw numbers with a description; .csv and .txt hold right-hand "
-                             "sides");
+  summary.format = file.words;
+  summary.n = file.rows;
+  if (file.format == MatrixFileFormat::MatrixMarket) summary.entries = file.market.entries;
+  if (file.format == MatrixFileFormat::Raw) {
+    MatrixBlocks const blocks(path);
+    summary.format = blocks.format();
+    summary.n = blocks.order();
   }
-  STRATA_REQUIRE(apps::UsageError, rows == cols, path, ": the matrix is ", rows, " x ", cols,
-                 ", must be square");
-  summary.n = rows;
-  summary.nrhs = right_hand_sides(options);
   require_memory(summary, options);
-  problem.A = read_symmetric_matrix(path, limit);
-  return problem;
+  problem.A = read_symmetric_matrix(path, read_limit(options));
 }
 
 // The file stays where it is; its tiles are read when they are asked for.
-Problem open_file(SolveOptions const& options) {
+void open_file(SolveOptions const& options, Problem& problem) {
   std::string const& path = options.matrix;
-  Problem problem;
   auto& summary = problem.summary;
   summary.source = path;
-  summary.nrhs = right_hand_sides(options);
-  if (matrix_file_format(path) == MatrixFileFormat::MatrixMarket) {
-    summary.n = read_matrix_market_header(path).rows;
+  if (options.file.format == MatrixFileFormat::MatrixMarket) {
+    summary.n = options.file.rows;
     require_memory(summary, options);  // before the file is unpacked
   }
   auto const file =
@@ -84,8 +87,7 @@ Problem open_file(SolveOptions const& options) {
   summary.scratch_bytes = file->scratch_bytes();
   require_memory(summary, options);
   file->require_symmetric();
-  problem.tiles = ooc::file_tiles<Kokkos::DefaultExecutionSpace>(file);
-  return problem;
+  problem.tiles = ooc::file_tiles<Exec>(file);
 }
 
 // The values, centred, are the right-hand side: the solution holds the weights of simple kriging.
@@ -97,101 +99,66 @@ HostMatrix centred(std::vector<double> const& values, std::vector<std::int64_t> 
   return B;
 }
 
-geostat::MaternCovariance covariance_of(SolveOptions const& options) {
-  return options.covariance.value_or(geostat::MaternCovariance{});
-}
-
 // The matrix, or its tiles.
 void fill(Problem& problem, SolveOptions const& options,
           geostat::MaternCovariance const& covariance, geostat::Locations const& locations) {
   if (options.out_of_core)
-    problem.tiles = geostat::matern_tiles(Kokkos::DefaultExecutionSpace(), covariance, locations);
+    problem.tiles = geostat::matern_tiles(Exec(), covariance, locations);
   else
     problem.A = geostat::covariance_matrix(covariance, locations);
 }
 
-Problem read_locations(SolveOptions const& options, geostat::MaternCovariance const& covariance) {
+void read_locations(SolveOptions const& options, Problem& problem) {
+  auto const& covariance = *options.covariance;
   auto const stations = read_stations(options.locations);
-  Problem problem;
-  auto& summary = problem.summary;
   auto const metric =
       stations.geographic ? geostat::Metric::GreatCircle : geostat::Metric::Euclidean;
   geostat::Locations const locations{stations.x, stations.y, metric};
-  summary.source = text("%s, %s", options.locations.c_str(), to_string(covariance).c_str());
-  summary.format = stations.geographic
-                       ? "kriging system, great-circle distances in km, Morton order"
-                       : "kriging system, Euclidean distances, Morton order";
+  auto& summary = problem.summary;
+  summary.source = words(options.locations, ", ", to_string(covariance));
+  summary.format =
+      words("kriging system, ",
+            stations.geographic ? "great-circle distances in km" : "Euclidean distances",
+            ", Morton order");
   summary.n = locations.size();
-  summary.nrhs = right_hand_sides(options);
   geostat::check_covariance(covariance, locations);
   require_memory(summary, options);
   problem.order = geostat::morton_order(locations.x, locations.y);
   fill(problem, options, covariance, locations.permuted(problem.order));
-  if (options.rhs.empty()) {
-    problem.B = centred(stations.value, problem.order);
-    summary.rhs = "the measured values, centred";
-  }
-  return problem;
+  if (!options.rhs.empty()) return;
+  problem.B = centred(stations.value, problem.order);
+  summary.rhs = "the measured values, centred";
 }
 
-// What is known of a generated matrix before it is made.
-Problem generated(SolveOptions const& options, std::string const& kind) {
+void make_matrix(SolveOptions const& options, Problem& problem) {
   auto const& generator = options.generator;
-  Problem problem;
+  auto const covariance = options.covariance.value_or(geostat::MaternCovariance{});
+  double const spread = generator.diagonal_spread;
   auto& summary = problem.summary;
   summary.source =
-      text("%s, seed %llu", kind.c_str(), static_cast<unsigned long long>(generator.seed));
-  if (options.matern) summary.source += ", " + to_string(covariance_of(options));
-  if (generator.diagonal_spread != 1)
-    summary.source += text(", diagonal spread over 1/%g ... %g", generator.diagonal_spread,
-                           generator.diagonal_spread);
+      words(options.matern ? "matern" : name(*options.kind), ", seed ", generator.seed);
+  if (options.matern) summary.source += ", " + to_string(covariance);
+  if (spread != 1) summary.source += words(", diagonal spread over 1/", spread, " ... ", spread);
   summary.format = "generated";
   summary.n = options.n;
-  summary.nrhs = right_hand_sides(options);
-  return problem;
-}
-
-Problem generate_matern(SolveOptions const& options) {
-  auto const& generator = options.generator;
-  Problem problem = generated(options, "matern");
-  require_memory(problem.summary, options);
-  fill(problem, options, covariance_of(options),
-       geostat::synthetic_locations(options.n, generator.seed));
-  if (!options.out_of_core && generator.diagonal_spread > 1)
-    spread_diagonal(problem.A, generator.diagonal_spread, generator.seed);
-  return problem;
-}
-
-Problem generate_matrix(SolveOptions const& options, MatrixKind kind) {
-  auto const& generator = options.generator;
-  Problem problem = generated(options, std::string(name(kind)));
-  auto& summary = problem.summary;
-  if (has_spectrum(kind)) summary.condition = generator.condition;
+  if (options.kind && has_spectrum(*options.kind)) summary.condition = generator.condition;
   require_memory(summary, options);
-  if (!options.out_of_core)
-    problem.A = generate(kind, options.n, generator);
-  else
-    problem.tiles = ooc::dominant_tiles<Kokkos::DefaultExecutionSpace>(options.n, generator.seed);
-  return problem;
-}
-
-// Rows of B in the order of the matrix's rows.
-HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order) {
-  if (order.empty()) return B;
-  HostMatrix permuted("strata::solve::B", B.extent(0), B.extent(1));
-  for (std::size_t j = 0; j < B.extent(1); ++j)
-    for (std::size_t k = 0; k < order.size(); ++k)
-      permuted(k, j) = B(static_cast<std::size_t>(order[k]), j);
-  return permuted;
+  if (options.matern) {
+    fill(problem, options, covariance, geostat::synthetic_locations(options.n, generator.seed));
+    if (!options.out_of_core && spread > 1) spread_diagonal(problem.A, spread, generator.seed);
+  } else if (options.out_of_core) {
+    problem.tiles = ooc::dominant_tiles<Exec>(options.n, generator.seed);
+  } else {
+    problem.A = generate(*options.kind, options.n, generator);
+  }
 }
 
 void add_right_hand_sides(SolveOptions const& options, Problem& problem) {
   auto& summary = problem.summary;
   if (!options.rhs.empty()) {
-    auto const B = read_matrix(options.rhs, {.max_bytes = memory_limit(options).bytes});
-    STRATA_REQUIRE(apps::UsageError, static_cast<std::int64_t>(B.extent(0)) == summary.n,
-                   options.rhs, ": ", B.extent(0), " x ", B.extent(1),
-                   " right-hand sides do not fit the matrix of order ", summary.n);
+    auto const B = read_matrix(options.rhs, read_limit(options));
+    require(static_cast<std::int64_t>(B.extent(0)) == summary.n, options.rhs, ": ", B.extent(0),
+            " x ", B.extent(1), " right-hand sides do not fit the matrix of order ", summary.n);
     problem.B = in_order(B, problem.order);
     summary.rhs = options.rhs;
   } else if (options.locations.empty()) {
@@ -201,28 +168,59 @@ void add_right_hand_sides(SolveOptions const& options, Problem& problem) {
   }
 }
 
-Problem read_or_generate(SolveOptions const& options) {
-  if (options.kind) return generate_matrix(options, *options.kind);
-  if (options.matern) return generate_matern(options);
-  if (options.covariance) return read_locations(options, *options.covariance);
-  return options.out_of_core ? open_file(options) : read_file(options);
-}
-
 }  // namespace
 
-std::string format_of(MatrixMarketHeader const& header) {
-  return text("Matrix Market, %s %s %s",
-              header.format == MatrixMarketFormat::Array ? "array" : "coordinate",
-              header.field == MatrixMarketField::Integer   ? "integer"
-              : header.field == MatrixMarketField::Pattern ? "pattern"
-                                                           : "real",
-              header.symmetric ? "symmetric" : "general");
+ReadOptions read_limit(SolveOptions const& options) {
+  return {.max_bytes = memory_limit(options.max_memory).bytes};
+}
+
+std::int64_t right_hand_sides(SolveOptions const& options) {
+  if (options.rhs.empty()) return options.locations.empty() ? options.nrhs : 1;
+  auto const file = probe(options.rhs);
+  if (file.format == MatrixFileFormat::Npy || file.format == MatrixFileFormat::MatrixMarket)
+    return file.cols;
+  // Nothing but all of the file says it.
+  return static_cast<std::int64_t>(read_matrix(options.rhs, read_limit(options)).extent(1));
+}
+
+void require_memory(ProblemSummary& summary, SolveOptions const& options) {
+  auto const limit = memory_limit(options.max_memory);
+  auto const n = summary.n, nrhs = summary.nrhs;
+  auto const demand = [&](double bytes) {
+    double const matrix = 8 * static_cast<double>(n) * static_cast<double>(n);
+    require_memory(limit, bytes,
+                   words("a system of order ", n, " with ", nrhs, " right-hand sides needs"),
+                   " (the fp64 matrix alone " + in_bytes(matrix) + ")");
+    summary.bytes_needed = static_cast<std::size_t>(bytes);
+  };
+  if (options.out_of_core) return demand(out_of_core_bytes(n, nrhs, options));
+  double const columns = static_cast<double>(n) + 3 * static_cast<double>(nrhs);
+  double const matrix = 8 * static_cast<double>(n) * columns;
+  demand(matrix);  // in floating point: what passes here fits 64 bits
+  auto const copies = static_cast<std::size_t>(1 + copies_to_device + options.compare);
+  demand(static_cast<double>(copies * static_cast<std::size_t>(matrix) +
+                             factorisation_bytes(n, nrhs, options)));
+}
+
+HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order) {
+  if (order.empty()) return B;
+  HostMatrix permuted("strata::solve::B", B.extent(0), B.extent(1));
+  for (std::size_t j = 0; j < B.extent(1); ++j)
+    for (std::size_t k = 0; k < order.size(); ++k)
+      permuted(k, j) = B(static_cast<std::size_t>(order[k]), j);
+  return permuted;
 }
 
 Problem set_up(SolveOptions const& options, Progress& progress) {
-  progress.phase(options.kind || options.matern ? "generating the matrix"
-                                                : "reading " + options.matrix + options.locations);
-  Problem problem = read_or_generate(options);
+  bool const generates = options.kind || options.matern;
+  progress.phase(generates ? "generating the matrix"
+                           : "reading " + options.matrix + options.locations);
+  Problem problem;
+  problem.summary.nrhs = right_hand_sides(options);
+  generates                    ? make_matrix(options, problem)
+  : !options.locations.empty() ? read_locations(options, problem)
+  : options.out_of_core        ? open_file(options, problem)
+                               : read_file(options, problem);
   add_right_hand_sides(options, problem);
   return problem;
 }

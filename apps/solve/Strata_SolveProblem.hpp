@@ -3,10 +3,10 @@
 #ifndef STRATA_APPS_SOLVE_PROBLEM_HPP
 #define STRATA_APPS_SOLVE_PROBLEM_HPP
 
+#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
-#include <apps/solve/Strata_SolveOptions.hpp>
+#include <apps/solve/Strata_Solve.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
-#include <core/io/Strata_MatrixMarket.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
 #include <cstddef>
@@ -27,6 +27,8 @@ struct ProblemSummary {
   std::optional<double> condition;      ///< where it is prescribed
   std::size_t bytes_needed = 0;         ///< of memory, for the matrix and all that is computed
   std::uint64_t scratch_bytes = 0;      ///< on disk, for a text file that is read by tiles
+
+  char const* read_or_generate() const { return format == "generated" ? "generate" : "read"; }
 };
 
 /// A system to solve: B is given, or to be made from the known solution X.
@@ -39,14 +41,23 @@ struct Problem {
   std::vector<std::int64_t> order;  ///< row k stands for station order[k]; empty: rows are as given
 };
 
-/// "Matrix Market, coordinate real symmetric", ...
-std::string format_of(MatrixMarketHeader const& header);
-
 /// Read or make the system.
 ///
 /// Throws   Error of the readers and generators; UsageError if B does not fit A; MemoryError, before the
 ///          matrix is allocated, if the run needs more bytes than --max-memory or than are available.
 Problem set_up(SolveOptions const& options, Progress& progress);
+
+/// Rows of the matrix in the user's files, of which row k is order[k], in the program's order; empty: as they are.
+HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order);
+
+/// Columns of B: those of the file --rhs, 1 for measured values, else --nrhs.
+std::int64_t right_hand_sides(SolveOptions const& options);
+
+/// Set `summary.bytes_needed` for its n and nrhs: on the machine, and where the matrix is copied to a device,
+/// what is needed there in addition.
+///
+/// Throws   MemoryError with the bytes needed and allowed, if that is more than --max-memory or than is available.
+void require_memory(ProblemSummary& summary, SolveOptions const& options);
 
 }  // namespace strata::apps
 

@@ -1,20 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/solve/Strata_SolveRun.hpp>
-
-#include <apps/shared/Strata_Stopwatch.hpp>
+#include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_SolveCompare.hpp>
-#include <apps/solve/Strata_SolveVectors.hpp>
+#include <apps/solve/Strata_SolveResult.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Automatic.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,73 +20,58 @@ namespace {
 using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = DeviceMatrix;
 
-Matrix right_hand_side(Exec const& exec, Problem const& problem, Matrix const& A) {
-  if (!problem.knows_solution) return on_device(exec, problem.B);
-  Matrix const X = on_device(exec, problem.X);
-  Matrix const B("strata::solve::B", X.extent(0), X.extent(1));
-  LeafBlas<Exec>(exec).symm(Uplo::Lower, 1, matrix_ref(A), matrix_ref(X), 0, matrix_ref(B));
-  exec.fence("strata::solve::right_hand_side");
-  return B;
-}
-
-// One factorisation and solve.
-struct Sample {
-  dense::CholeskyReport factor;
-  std::optional<dense::SolveReport> solve;
-  std::int64_t info = 0;
-  double factor_seconds = 0, solve_seconds = 0;
-
-  double seconds() const { return factor_seconds + solve_seconds; }
-};
-
 using Factor = dense::CholeskyFactor<Exec>;
 
-Sample factor_and_solve(Exec const& exec, Matrix const& A, Matrix const& B, Matrix const& X,
-                        SolveOptions const& options, Trace* trace, Progress& progress,
-                        std::unique_ptr<Factor>& factor) {
-  auto const n = static_cast<std::int64_t>(A.extent(0));
-  auto const columns = static_cast<std::int64_t>(B.extent(1));
+// Once.
+SolveResult factor_and_solve(Exec const& exec, Problem const& problem, Matrix const& A,
+                             Matrix const& B, Matrix const& X, SolveOptions const& options,
+                             Trace* trace, Progress& progress, std::unique_ptr<Factor>& factor) {
+  auto const n = problem.summary.n, columns = problem.summary.nrhs;
   auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n, columns);
   dense::CholeskyOptions const cholesky_options{.leaf_size = options.leaf, .trace = trace};
-  Sample sample;
+  SolveResult result(problem, options);
+  result.layers_asked = options.layers ? layers.name() : "auto";
+  result.repeat = options.repeat;
   factor.reset();  // before the next one takes memory
-  progress.phase(
-      text("factoring, n = %lld, layers %s", static_cast<long long>(n), layers.name().c_str()));
+  progress.phase(words("factoring, n = ", n, ", layers ", layers.name()));
   Stopwatch watch;
   factor = as_usage(
       [&] { return std::make_unique<Factor>(dense::cholesky(exec, A, layers, cholesky_options)); });
   exec.fence("strata::solve::factored");
-  sample.factor_seconds = watch.lap();
+  result.seconds.factor = watch.lap();
   if (factor->info().ok()) {
-    progress.phase(text("solving, n = %lld", static_cast<long long>(n)));
+    progress.phase(words("solving, n = ", n));
     watch.lap();
-    sample.solve = as_usage([&] { return factor->solve(exec, B, X, options.refinement); });
+    result.solve = as_usage([&] { return factor->solve(exec, B, X, options.refinement); });
     exec.fence("strata::solve::solved");
-    sample.solve_seconds = watch.lap();
+    result.seconds.solve = watch.lap();
+    result.converged = result.solve->converged;
+    result.backward_error = result.solve->backward_error;
   }
-  sample.info = factor->info().order();
-  sample.factor = factor->report();
-  return sample;
-}
-
-SolveResult describe(Problem const& problem, SolveOptions const& options) {
-  SolveResult result;
-  result.problem = problem.summary;
-  result.layers_asked = options.layers ? options.layers->name() : "auto";
-  result.refine_asked = dense::name_of(options.refinement.refine);
-  result.repeat = options.repeat;
+  result.info = factor->info().order();
+  result.factor = factor->report();
   return result;
 }
 
-void take_median(std::vector<Sample> samples, SolveResult& result) {
-  auto const median = samples.begin() + static_cast<std::ptrdiff_t>((samples.size() - 1) / 2);
-  std::nth_element(samples.begin(), median, samples.end(),
-                   [](Sample const& a, Sample const& b) { return a.seconds() < b.seconds(); });
-  result.factor = std::move(median->factor);
-  result.solve = std::move(median->solve);
-  result.info = median->info;
-  result.seconds.factor = median->factor_seconds;
-  result.seconds.solve = median->solve_seconds;
+// What is told of a solution beside it.
+void judge(Exec const& exec, SolveOptions const& options, Factor& factor, Progress& progress,
+           Trace* trace, SolveResult& result) {
+  progress.phase("estimating the condition");
+  Stopwatch watch;
+  {
+    Span const span(trace, "condition", "program");
+    try {
+      result.factor.condition = factor.condition(exec);
+    } catch (MemoryError const&) {  // what is solved is solved: the report says it is not known
+      result.factor.condition.converged = false;
+    }
+  }
+  result.seconds.condition = watch.lap();
+  if (!options.log_determinant) return;
+  progress.phase("estimating the log-determinant");
+  Span const span(trace, "log-determinant", "program");
+  result.log_determinant = factor.log_determinant(exec);
+  result.seconds.log_determinant = watch.lap();
 }
 
 }  // namespace
@@ -99,54 +79,40 @@ void take_median(std::vector<Sample> samples, SolveResult& result) {
 SolveResult run(Problem const& problem, SolveOptions const& options, Progress& progress,
                 Trace* trace) {
   Exec const exec;
-  SolveResult result = describe(problem, options);
   Stopwatch watch;
   progress.phase("making the right-hand sides");
   Matrix A, B;
   {
     Span const span(trace, "transfer", "program");
-    A = on_device(exec, problem.A), B = right_hand_side(exec, problem, A);
+    A = on_device(exec, problem.A);
+    B = right_hand_side(exec, problem, [&](Matrix const& known, Matrix const& product) {
+      LeafBlas<Exec>(exec).symm(Uplo::Lower, 1, matrix_ref(A), matrix_ref(known), 0,
+                                matrix_ref(product));
+    });
   }
   Matrix const X("strata::solve::X", B.extent(0), B.extent(1));
-  result.seconds.transfer = watch.lap();
+  double const transfer_seconds = watch.lap();
 
   std::unique_ptr<Factor> factor;
-  std::vector<Sample> samples;
-  samples.reserve(static_cast<std::size_t>(options.repeat));
+  std::vector<SolveResult> runs;
   for (int r = 0; r < options.repeat; ++r)
-    samples.push_back(factor_and_solve(exec, A, B, X, options, trace, progress, factor));
-  take_median(std::move(samples), result);
-
-  if (result.info == 0) {
-    watch.lap();
-    HostMatrix const host_X = on_host(exec, X);
-    if (problem.knows_solution) result.forward_error = forward_error(host_X, problem.X);
-    result.X = in_users_order(host_X, problem.order);
-    result.seconds.transfer += watch.lap();
-  }
-  if (result.info == 0) {
-    progress.phase("estimating the condition");
-    Span const span(trace, "condition", "program");
-    watch.lap();
-    try {
-      result.factor.condition = factor->condition(exec);
-    } catch (
-        MemoryError const&) {  // what is solved is solved: the report says that it is not known
-      result.factor.condition.converged = false;
-    }
-    result.seconds.condition = watch.lap();
-  }
-  if (result.info == 0 && options.log_determinant) {
-    progress.phase("estimating the log-determinant");
-    Span const span(trace, "log-determinant", "program");
-    watch.lap();
-    result.log_determinant = factor->log_determinant(exec);
-    result.seconds.log_determinant = watch.lap();
-  }
+    runs.push_back(factor_and_solve(exec, problem, A, B, X, options, trace, progress, factor));
+  auto const median = runs.begin() + (options.repeat - 1) / 2;
+  auto const seconds = [](SolveResult const& run) {
+    return run.seconds.factor + run.seconds.solve;
+  };
+  std::ranges::nth_element(runs, median, {}, seconds);
+  SolveResult result = std::move(*median);
+  result.seconds.transfer = transfer_seconds;
+  if (result.info != 0) return result;
+  watch.lap();
+  take_solution(exec, problem, X, result);
+  result.seconds.transfer += watch.lap();
+  judge(exec, options, *factor, progress, trace, result);
   factor.reset();
-  if (result.info == 0 && options.compare) {
+  if (options.compare) {
     Span const span(trace, "comparison", "program");
-    progress.phase(text("comparing with %s", std::string(vendor_cholesky()).c_str()));
+    progress.phase(words("comparing with ", vendor_cholesky()));
     watch.lap();
     result.comparison = compare(exec, A, B, result.factor.norm_inf, options.repeat);
     result.seconds.compare = watch.lap();

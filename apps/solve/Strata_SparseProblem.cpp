@@ -1,13 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/solve/Strata_SparseProblem.hpp>
-
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_SolveMemory.hpp>
-#include <apps/solve/Strata_SolveProblem.hpp>
-#include <core/io/Strata_MatrixFile.hpp>
-#include <core/io/Strata_MatrixMarket.hpp>
+#include <apps/solve/Strata_Sparse.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -24,14 +19,13 @@ using sparse::HostRows;
 // all but what is read from a file, which one host has whole.
 void require_memory(SparseProblem& problem, SolveOptions const& options, double entries,
                     double listed, double share) {
-  auto const [limit, reason] = memory_limit(options);
   double const vectors = 8.0 * (options.sparse.solver.restart + 30);
   double const bytes =
       24 * listed + share * (120 * entries + vectors * static_cast<double>(problem.n));
-  STRATA_REQUIRE(MemoryError, bytes <= static_cast<double>(limit), "a sparse system of order ",
-                 problem.n, " with ", entries, " entries needs about ", in_bytes(bytes),
-                 share < 1 ? text(" on this host, which has %.3g %% of the rows", 100 * share) : "",
-                 "; ", reason, " ", in_bytes(static_cast<double>(limit)));
+  require_memory(
+      memory_limit(options.max_memory), bytes,
+      words("a sparse system of order ", problem.n, " with ", entries, " entries needs about"),
+      share < 1 ? text(" on this host, which has %.3g %% of the rows", 100 * share) : "");
   problem.bytes_needed = static_cast<std::size_t>(bytes);
 }
 
@@ -62,26 +56,23 @@ HostRows to_rows(CoordinateMatrix const& A) {
 // On rank 0.
 HostRows read_file(SolveOptions const& options, SparseProblem& problem) {
   std::string const& path = options.matrix;
-  STRATA_REQUIRE(
-      apps::UsageError, matrix_file_format(path) == MatrixFileFormat::MatrixMarket, path,
-      ": a sparse matrix is read from a Matrix Market coordinate file; leave --sparse out "
-      "for a dense one");
-  ReadOptions const limit{.max_bytes = memory_limit(options).bytes};
-  auto const header = read_matrix_market_header(path, limit);
-  STRATA_REQUIRE(apps::UsageError, header.format == MatrixMarketFormat::Coordinate, path,
-                 ": an array is a dense matrix; leave --sparse out");
-  STRATA_REQUIRE(apps::UsageError, header.rows == header.cols, path, ": the matrix is ",
-                 header.rows, " x ", header.cols, ", must be square");
+  auto const& header = options.file.market;
+  require(options.file.format == MatrixFileFormat::MatrixMarket, path,
+          ": a sparse matrix is read from a Matrix Market coordinate file; leave --sparse "
+          "out for a dense one");
+  require(header.format == MatrixMarketFormat::Coordinate, path,
+          ": an array is a dense matrix; leave --sparse out");
+  require(header.rows == header.cols, path, ": the matrix is ", header.rows, " x ", header.cols,
+          ", must be square");
   // A few bytes of file never cost much memory.
-  STRATA_REQUIRE(apps::UsageError, header.rows <= (1 << 20) || header.entries >= header.rows / 2,
-                 path, ": ", header.entries, " entries in a matrix of order ", header.rows,
-                 ": it has empty rows and is singular");
+  require(header.rows <= (1 << 20) || header.entries >= header.rows / 2, path, ": ", header.entries,
+          " entries in a matrix of order ", header.rows, ": it has empty rows and is singular");
   problem.source = path;
-  problem.format = format_of(header);
+  problem.format = options.file.words;
   problem.n = header.rows;
   double const listed = static_cast<double>(header.entries);
   require_memory(problem, options, header.symmetric ? 2 * listed : listed, listed, 1);
-  return to_rows(std::get<CoordinateMatrix>(read_matrix_market(path, limit)));
+  return to_rows(std::get<CoordinateMatrix>(read_matrix_market(path, read_limit(options))));
 }
 
 sparse::ModelSize resolved(SolveOptions const& options) {
@@ -106,13 +97,10 @@ void make_rows(SolveOptions const& options, Communicator const& comm, SparseProb
                                                                     : 7;
     require_memory(problem, options, width * static_cast<double>(problem.n), 0,
                    static_cast<double>(on_this_host) / comm.size());
-    problem.source =
-        text("%s, %lld x %lld x %lld points", std::string(sparse::name_of(model)).c_str(),
-             static_cast<long long>(size.nx), static_cast<long long>(size.ny),
-             static_cast<long long>(size.nz));
-    if (model == sparse::ModelProblem::Graph)
-      problem.source = text("graph, %lld vertices, seed %llu", static_cast<long long>(size.nx),
-                            static_cast<unsigned long long>(options.generator.seed));
+    problem.source = model == sparse::ModelProblem::Graph
+                         ? words("graph, ", size.nx, " vertices, seed ", options.generator.seed)
+                         : words(sparse::name_of(model), ", ", size.nx, " x ", size.ny, " x ",
+                                 size.nz, " points");
     problem.format = "generated";
     problem.first_row = sparse::even_partition(problem.n, comm.size());
     auto const rank = static_cast<std::size_t>(comm.rank());
@@ -135,11 +123,10 @@ void read_rhs(SolveOptions const& options, Communicator const& comm, SparseProbl
   auto const whole = comm.agree([&] {
     std::vector<double> b;
     if (comm.rank() != 0) return b;
-    auto const B = read_matrix(options.rhs, {.max_bytes = memory_limit(options).bytes});
-    STRATA_REQUIRE(apps::UsageError,
-                   static_cast<std::int64_t>(B.extent(0)) == problem.n && B.extent(1) == 1,
-                   options.rhs, ": ", B.extent(0), " x ", B.extent(1),
-                   " is not one right-hand side for the matrix of order ", problem.n);
+    auto const B = read_matrix(options.rhs, read_limit(options));
+    require(static_cast<std::int64_t>(B.extent(0)) == problem.n && B.extent(1) == 1, options.rhs,
+            ": ", B.extent(0), " x ", B.extent(1),
+            " is not one right-hand side for the matrix of order ", problem.n);
     b.assign(B.data(), B.data() + B.extent(0));
     return b;
   });

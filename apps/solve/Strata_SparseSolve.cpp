@@ -1,15 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/solve/Strata_SparseSolve.hpp>
-
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
-#include <apps/shared/Strata_Stopwatch.hpp>
-#include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_SparseProblem.hpp>
-#include <apps/solve/Strata_SparseReport.hpp>
+#include <apps/shared/Strata_Report.hpp>
+#include <apps/solve/Strata_Sparse.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
-#include <core/io/Strata_TextFile.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -83,14 +78,6 @@ std::vector<double> gathered(Communicator const& comm, std::vector<double> mine)
   return whole;
 }
 
-void write_files(SolveOptions const& options, SparseOutcome const& outcome,
-                 std::vector<double> const& x) {
-  if (!options.output.empty()) write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1));
-  constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
-  if (!options.json.empty())
-    write_text_file(options.json, to_json(outcome).dump(2, ' ', false, replace) + '\n');
-}
-
 sparse::SparseOptions asked(SolveOptions const& options) {
   auto solver = options.sparse.solver;
   if (options.refinement.tolerance > 0) solver.tolerance = options.refinement.tolerance;
@@ -158,26 +145,28 @@ Exit solve_sparse(SolveOptions const& options) {
     auto outcome =
         as_usage_of_ranks([&] { return run(options, comm, std::move(problem), line, x); });
     outcome.read_seconds = read_seconds;
+    Report told;
     comm.agree([&] {
       if (!reports) return;
       line->phase("writing");
       outcome.total_seconds = total.lap();
-      write_files(options, outcome, x);
+      told = report(outcome);
+      if (!options.output.empty())
+        write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1));
+      told.write(options.json);
     });
     progress.reset();
     if (reports) {
-      print(std::cout, outcome);
+      told.print(std::cout);
       std::cout.flush();
       explain(std::cerr, options, outcome);
     }
     comm.barrier();  // a launcher ends all ranks when the first one ends without success
     return outcome.exit();
-  } catch (UsageError const& error) {
-    progress.reset();
-    return tell(comm, Exit::Usage, error);
   } catch (std::exception const& error) {
     progress.reset();
-    return tell(comm, Exit::Failed, error);
+    bool const is_usage = dynamic_cast<UsageError const*>(&error) != nullptr;
+    return tell(comm, is_usage ? Exit::Usage : Exit::Failed, error);
   }
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `strata solve` and `strata mle` show: the table, the phase line on a terminal, and nothing when nobody listens."""
+"""What the program shows: the table, the phase line on a terminal, and nothing when nobody listens."""
+import json
 import os
 import pty
 import re
@@ -59,6 +60,53 @@ class Table(ProgramTest):
         run = strata("solve", "--dense", "--matrix", self.path("A.mtx"))
         self.assertRegex(run.out, r"(?m)^  NOT POSITIVE DEFINITE +the leading minor of order 7 ")
         self.assertNotIn("PASSED", run.out)
+
+
+class OneReport(ProgramTest):
+    """The table and the JSON document are views of one list of values."""
+
+    def views(self, *arguments, code=0):
+        """The words of the table by their labels, and the document."""
+        run = strata(*arguments, "--json", self.path("report.json"))
+        self.assertEqual(run.code, code, run.err)
+        return dict(re.findall(r"(?m)^  +(\S.*?)  +(\S.*)$", run.out)), json.loads(self.path("report.json").read_text())
+
+    def assert_agree(self, table, document, keys):
+        for label, key in keys.items():
+            value = document
+            for name in key.split("/"):
+                value = value[name]
+            shown = float(re.match(r"[-+.e0-9]+", table[label])[0])
+            rounding = 6e-5 if "seconds" in key else 0  # four digits after the point
+            self.assertAlmostEqual(shown, value, delta=rounding + 6e-3 * abs(value), msg=label)
+
+    def test_table_and_document_agree(self):
+        errors = {"backward error": "backward_error", "forward error": "forward_error", "total": "seconds/total"}
+        field = ("--theta", "medium", "--output", self.path("field.csv"))
+        for arguments, keys in (
+            (("solve", "--generate", "geometric", "--n", 100, "--layers", "fp32"),
+             {**errors, "order": "n", "leaf size": "leaf", "SLATE error": "slate_error", "condition number": "problem/condition",
+              "layered Cholesky": "seconds/factor_parts/cholesky"}),
+            (("solve", "--out-of-core", "--generate", "dominant", "--n", 100), {**errors, "order": "n", "fill tiles": "seconds/fill"}),
+            (("solve", "--generate", "poisson7", "--n", 8),
+             {**errors, "order, entries": "n", "iterations": "iterations", "operator complexity": "operator_complexity"}),
+            (("mle", "--generate", 50, *field), {"places": "n", "range": "theta/range", "total": "seconds/total"}),
+            (("mle", "--locations", self.path("field.csv"), "--theta", "medium", "--evaluate"),
+             {"log-likelihood": "log_likelihood", "quadratic form": "quadratic_form"}),
+            (("hpgmxp", "--nx", 16, "--run_type", "validation"), {"equations": "problem/equations", "penalty factor": "penalty"}),
+        ):
+            with self.subTest(command=arguments[:3]):
+                table, document = self.views(*arguments)
+                self.assert_agree(table, document, keys)
+
+    def test_what_is_not_known_is_null_and_has_no_row(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(20))
+        self.path("b.csv").write_text("1\n" * 20)
+        table, document = self.views("solve", "--dense", "--matrix", self.path("A.mtx"), "--rhs", self.path("b.csv"))
+        self.assertIsNone(document["forward_error"])
+        self.assertIsNone(document["compare"])
+        self.assertNotIn("forward error", table)
+        self.assertEqual((table["entries in the file"], document["problem"]["entries"]), ("39", 39))
 
 
 class PhaseLine(ProgramTest):

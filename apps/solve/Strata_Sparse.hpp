@@ -1,22 +1,44 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_APPS_SPARSE_REPORT_HPP
-#define STRATA_APPS_SPARSE_REPORT_HPP
+#ifndef STRATA_APPS_SPARSE_HPP
+#define STRATA_APPS_SPARSE_HPP
 
-#include <apps/shared/Strata_Exit.hpp>
-#include <apps/solve/Strata_SolveOptions.hpp>
+#include <apps/shared/Strata_Progress.hpp>
+#include <apps/solve/Strata_Solve.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace strata::apps {
+
+class Report;
+
+/// A sparse system, spread over the ranks in consecutive blocks of rows; summary on rank 0 only.
+struct SparseProblem {
+  std::string source;            ///< the file, or how the matrix was made
+  std::string format;            ///< of the file, or "generated"
+  std::string rhs;               ///< where b comes from
+  std::size_t bytes_needed = 0;  ///< of all ranks together
+  std::int64_t n = 0;
+  std::vector<std::int64_t> first_row;  ///< of each rank, and the end
+  sparse::HostRows rows;                ///< of this rank
+  std::vector<double> b, x;             ///< of this rank: given, or to be made from the known x
+  bool knows_solution = false;
+};
+
+/// Read (on rank 0) or make (on each rank its rows) the system. Collective.
+///
+/// Throws   on all ranks: Error of the readers and generators; UsageError if the file is not a square sparse
+///          matrix or b does not fit; MemoryError, before the matrix is read, if the run needs more bytes than
+///          --max-memory or than are available.
+SparseProblem set_up_sparse(SolveOptions const& options, sparse::Communicator const& comm,
+                            Progress* progress);
 
 /// All that the report of a sparse solve tells, on screen and in JSON.
 struct SparseOutcome {
@@ -39,8 +61,8 @@ struct SparseOutcome {
   }
 };
 
-/// The report as a table for people.
-void print(std::ostream& out, SparseOutcome const& outcome);
+/// As schema/solve_sparse.schema.json describes it.
+Report report(SparseOutcome const& outcome);
 
 /// The largest of 6, 3 and 2 by which rows and columns fall into whole blocks, all but a tenth of the entries in full
 /// ones: the unknowns of a node, as of elasticity; 1 where none does. Collective.
@@ -53,10 +75,6 @@ void warn(std::ostream& out, sparse::SparseReport const& set_up);
 /// A line for each thing that a user should know of the result: why it is none, or less than was asked for, what the
 /// cause may be, and what --output holds.
 void explain(std::ostream& out, SolveOptions const& options, SparseOutcome const& outcome);
-
-/// The report for machines, as schema/solve_sparse.schema.json describes it. Numbers that are not finite become
-/// null.
-nlohmann::ordered_json to_json(SparseOutcome const& outcome);
 
 }  // namespace strata::apps
 

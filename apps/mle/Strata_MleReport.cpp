@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/mle/Strata_Mle.hpp>
+#include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_Tiles.hpp>
+
+#include <cmath>
+
+namespace strata::apps {
+
+namespace {
+
+using Value = Report::Value;
+
+Value by_name(geostat::MaternCovariance const& c) {
+  return {{"sigma2", c.sigma2}, {"range", c.range}, {"nu", c.nu}, {"nugget", c.nugget}};
+}
+
+Value names_of(std::array<bool, 4> const& marks) {
+  Value list = Value::array();
+  for (std::size_t k = 0; k < marks.size(); ++k)
+    if (marks[k]) list.push_back(geostat::parameter_names[k]);
+  return list;
+}
+
+char const* status(MleResult const& result) {
+  if (result.exit() != Exit::Solved) return status_name(result.exit());
+  return result.task == "generate" ? "generated" : result.task == "fit" ? "fitted" : "evaluated";
+}
+
+void add_problem(Report& report, MleResult const& result) {
+  bool const generates = result.task == "generate";
+  bool const on_sphere = result.metric == geostat::Metric::GreatCircle;
+  bool const has_mean = result.mean == geostat::Mean::Constant;
+  auto const of_observations = [&](char const* words) { return generates ? "" : words; };
+  report.only_json("schema", "strata.mle/1");
+  report.section("Problem");
+  report.only_json("status", status(result));
+  report.only_json("task", result.task);
+  report.only_json("info", result.likelihood ? result.likelihood->info : 0);
+  report.add("problem/source", generates ? "synthetic field" : "observations", result.source);
+  report.add("n", "places", result.n);
+  report.tell("problem/output", "written to", result.output, generates ? result.output : "");
+  report.tell("problem/metric", "distance", on_sphere ? "great_circle_km" : "euclidean",
+              of_observations(on_sphere ? "great-circle, km" : "Euclidean"));
+  report.tell("problem/ordering", "order in the matrix", result.ordering,
+              of_observations(result.ordering.c_str()));
+  report.tell("mean/model", "mean", has_mean ? "constant" : "none",
+              of_observations(has_mean ? "constant, estimated" : "none (zero)"));
+  report.add("memory/needed", "memory needed", result.bytes_needed, unit::bytes);
+}
+
+void add_theta(Report& report, MleResult const& result) {
+  bool const on_sphere = result.metric == geostat::Metric::GreatCircle;
+  if (!result.fit) report.only_json("fit", nullptr);
+  report.section(result.fit ? "Matern covariance, fitted" : "Matern covariance", "theta/");
+  auto const theta = geostat::parameters_of(result.theta);
+  for (std::size_t k = 0; k < theta.size(); ++k) {
+    std::string const name(geostat::parameter_names[k]);
+    bool const is_fixed = result.fit && result.asked->fixed[k];
+    bool const at_bound = result.fit && result.fit->at_bound[k];
+    report.tell(name, name, theta[k],
+                words(text("%.8g", theta[k]), k == 1 && on_sphere ? "  km" : "",
+                      is_fixed ? "  (fixed)" : "", at_bound ? "  (AT ITS BOUND)" : ""));
+  }
+}
+
+void add_fit_asked(Report& report, geostat::FitOptions const& asked) {
+  report.only_json("search", geostat::name_of(asked.search));
+  report.only_json("tolerance", asked.tolerance);
+  report.only_json("start", by_name(asked.start));
+  report.only_json("lower", by_name(asked.lower));
+  report.only_json("upper", by_name(asked.upper));
+  report.only_json("fixed", names_of(asked.fixed));
+}
+
+void add_fit(Report& report, geostat::Fit const& fit, geostat::FitOptions const& asked) {
+  report.section("Fit", "fit/");
+  report.only_json("converged", fit.converged);
+  report.add("reason", fit.converged ? "converged" : "NOT CONVERGED", fit.reason);
+  report.add_unless_zero("noise", "  known to", fit.noise, "%.1e of the log-likelihood");
+  report.add("evaluations", "evaluations", fit.evaluations, unit::plain,
+             text("%.3f s each", fit.seconds / static_cast<double>(fit.evaluations)));
+  report.add_unless_zero("not_positive_definite", "  not positive definite",
+                         fit.not_positive_definite);
+  report.add_unless_zero("not_known", "  tiles too low to know", fit.not_known);
+  if (fit.in_low_precision) {
+    auto const& [count, theta, likelihood, best] = *fit.in_low_precision;
+    double const noise = likelihood.log_det_error / 2;
+    report.tell("in_low_precision", "  with low-precision tiles",
+                {{"evaluations", count},
+                 {"theta", by_name(theta)},
+                 {"log_likelihood", likelihood.log_likelihood},
+                 {"noise", noise}},
+                words(count, text(", to %.10g +- %.1e", likelihood.log_likelihood, noise)));
+  } else {
+    report.only_json("in_low_precision", nullptr);
+  }
+  report.add_unless_zero("evaluations_in_fp64", "  then in fp64", fit.evaluations_in_fp64);
+  report.only_json("at_bound", names_of(fit.at_bound));
+  report.only_json("seconds", fit.seconds);
+  add_fit_asked(report, asked);
+}
+
+void add_likelihood(Report& report, MleResult const& result) {
+  report.section("Likelihood");
+  report.only_json("iterations", result.fit ? result.fit->evaluations : result.likelihood ? 1 : 0);
+  if (!result.likelihood || result.likelihood->info != 0)
+    report.nulls({"log_likelihood", "log_det", "log_det_error", "quadratic_form", "mean/value",
+                  "backward_error"});
+  if (!result.likelihood) return;
+  auto const& likelihood = *result.likelihood;
+  if (likelihood.info != 0)
+    return report.only_screen("NOT POSITIVE DEFINITE", words("the leading minor of order ",
+                                                             likelihood.info, " is not positive"));
+  double const error = likelihood.log_det_error;
+  report.add("log_likelihood", "log-likelihood", likelihood.log_likelihood, "%.10g");
+  report.tell("log_det", "log-determinant", likelihood.log_det,
+              text("%.10g", likelihood.log_det) + (error > 0 ? text(" +- %.1e", error) : ""));
+  report.only_json("log_det_error", error);
+  if (!result.log_det_known())
+    report.only_screen("NOT KNOWN",
+                       "the tiles' rounding is too large beside the covariance matrix");
+  report.add("quadratic_form", "quadratic form", likelihood.quadratic_form, "%.10g");
+  report.tell("mean/value", "mean", likelihood.mean,
+              result.mean == geostat::Mean::Constant ? text("%.8g", likelihood.mean) : "");
+  report.add("backward_error", "backward error", likelihood.backward_error, unit::error,
+             words("normwise, of the refined solve, ", likelihood.solve_iterations, " iterations"));
+}
+
+void add_precisions(Report& report, MleResult const& result) {
+  report.only_json("precisions/epsilon", result.rule.accuracy);
+  report.only_json("precisions/allowed", allowed_precisions(result.rule));
+  if (!result.likelihood) {
+    report.nulls({"precisions/tile_size", "precisions/tiles", "precisions/rung"});
+    report.only_json("precisions/attempts", Value::array());
+    return report.only_json("memory/used", 0);
+  }
+  auto const& factor = result.likelihood->factor;
+  add_tiles(report, "precisions/", {factor.tiles, factor.tile_size, factor.rung, factor.attempts});
+  report.add("memory/used", "bytes", factor.bytes, unit::bytes);
+}
+
+void add_divergence(Report& report, MleResult const& result) {
+  if (!result.divergence) return report.only_json("kl", nullptr);
+  auto const& kl = result.divergence->divergence;
+  report.add("kl/paper", "KL divergence, paper's", kl.log_det_half, "%.6e",
+             "from the log-determinant");
+  report.tell("kl/full", "KL divergence, full", kl.full,
+              text("%.6e +- %.1e", kl.full, kl.standard_error + kl.truncation_error));
+  report.only_json("kl/standard_error", kl.standard_error);
+  report.only_json("kl/truncation_error", kl.truncation_error);
+  report.only_json("kl/log_det_factor", result.divergence->log_det_factor);
+  report.only_json("kl/log_det_fp64", result.divergence->log_det_fp64);
+}
+
+void add_prediction(Report& report, MleResult const& result) {
+  if (!result.prediction) return report.only_json("prediction", nullptr);
+  auto const& prediction = *result.prediction;
+  char const* const kriging =
+      result.mean == geostat::Mean::Constant ? "ordinary kriging" : "simple kriging";
+  report.section("Prediction", "prediction/");
+  report.tell("count", "places", prediction.count,
+              words(prediction.count, " of ", prediction.places));
+  report.only_json("places", prediction.places);
+  report.tell(
+      "average_mean", "average", prediction.mean,
+      words(prediction.mean, ", standard deviation ", std::sqrt(prediction.variance),
+            " of the field, ", std::sqrt(prediction.observation_variance), " of an observation"));
+  report.only_json("average_variance", prediction.variance);
+  report.only_json("average_observation_variance", prediction.observation_variance);
+  report.tell("variance_of", "variance, sd", words("field, ", kriging),
+              words("of the field without noise, by ", kriging));
+  report.only_screen("observation_*",
+                     words("of a new observation there: with the nugget, ", result.theta.nugget));
+  report.add("backward_error", "backward error", prediction.backward_error, unit::error);
+  report.add("output", "written to", result.output);
+}
+
+void add_seconds(Report& report, MleResult const& result) {
+  auto const factor =
+      result.likelihood ? result.likelihood->factor : geostat::CovarianceFactorReport{};
+  report.section("Seconds", "seconds/");
+  report.add_unless_zero("read", "read", result.read_seconds, unit::seconds);
+  report.add_unless_zero("fill", "covariance matrix", factor.fill_seconds, unit::seconds);
+  report.add_unless_zero("factor", "factor", factor.factor_seconds, unit::seconds);
+  report.add("total", "total", result.total_seconds, unit::seconds);
+}
+
+}  // namespace
+
+Report report(MleResult const& result) {
+  Report report;
+  add_problem(report, result);
+  add_theta(report, result);
+  if (result.fit) add_fit(report, *result.fit, *result.asked);
+  add_likelihood(report, result);
+  add_precisions(report, result);
+  add_divergence(report, result);
+  add_prediction(report, result);
+  add_seconds(report, result);
+  report.section("");
+  report.only_json("warnings", result.warnings);
+  add_configuration(report);
+  return report;
+}
+
+}  // namespace strata::apps

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Exit.hpp>
+
+#include <apps/shared/Strata_Text.hpp>
+#include <core/info/Strata_Version.hpp>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace strata::apps {
+
+void check_writable(std::string const& option, std::string const& path) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return;
+  std::error_code error;
+  auto const folder =
+      fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  require(!fs::is_directory(path, error), option, ": ", path, " is a folder");
+  require(fs::is_directory(folder, error), option, ": ", folder.string(), " is no folder");
+  bool const exists = fs::exists(path, error);
+  bool const device = exists && !fs::is_regular_file(path, error);
+  require(access(device ? path.c_str() : folder.c_str(), W_OK) == 0, option, ": ",
+          device ? path : folder.string(), " is not writable");
+}
+
+MemoryLimit memory_limit(std::size_t max_memory) {
+  if (max_memory > 0) return {max_memory, "--max-memory allows"};
+  return {available_memory_bytes(), "available are"};
+}
+
+void require_memory(MemoryLimit const& limit, double bytes, std::string const& what,
+                    std::string const& detail) {
+  auto const allowed = static_cast<double>(limit.bytes);
+  STRATA_REQUIRE(MemoryError, bytes <= allowed, what, ' ', in_bytes(bytes), detail, "; ",
+                 limit.reason, ' ', in_bytes(allowed));
+}
+
+}  // namespace strata::apps

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Report.hpp>
+
+#include <core/io/Strata_TextFile.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <string_view>
+#include <utility>
+
+namespace strata::apps {
+
+namespace {
+
+bool is_zero(Report::Value const& value) {
+  return value.is_number() ? value == 0 : value.empty() || value == "" || value == false;
+}
+
+std::string shown(Report::Value const& value, std::string_view format);
+
+// "seconds 0.012 s, bytes 1.5 MB": the names of members tell their units.
+std::string shown_members(Report::Value const& object) {
+  std::vector<std::string> list;
+  for (auto const& [key, value] : object.items()) {
+    bool const bytes = key.find("bytes") != std::string::npos;
+    bool const seconds = key.find("seconds") != std::string::npos;
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    list.push_back(name + ' ' +
+                   shown(value, bytes     ? unit::bytes
+                                : seconds ? unit::short_seconds
+                                          : unit::plain));
+  }
+  return joined(list);
+}
+
+std::string shown(Report::Value const& value, std::string_view format) {
+  if (value.is_null()) return "not known";
+  if (value.is_string()) return value;
+  if (value.is_boolean()) return value ? "yes" : "no";
+  if (value.is_object()) return shown_members(value);
+  if (value.is_array()) {
+    std::vector<std::string> list;
+    for (auto const& element : value) list.push_back(shown(element, format));
+    return joined(list);
+  }
+  if (format == unit::bytes) return in_bytes(value.get<double>());
+  if (!format.empty()) return text(format.data(), value.get<double>());
+  return value.is_number_float() ? text("%.6g", value.get<double>()) : value.dump();
+}
+
+}  // namespace
+
+void Report::section(std::string title, std::string prefix) {
+  sections_.push_back({std::move(title), std::move(prefix), {}});
+}
+
+void Report::add(std::string const& key, std::string label, Value value, char const* format,
+                 std::string const& note) {
+  std::string words = shown(value, format);
+  if (!note.empty()) words += "  (" + note + ")";
+  tell(key, std::move(label), std::move(value), std::move(words));
+}
+
+void Report::add_unless_zero(std::string const& key, std::string label, Value value,
+                             char const* format, std::string const& note) {
+  if (is_zero(value)) return only_json(key, std::move(value));
+  add(key, std::move(label), std::move(value), format, note);
+}
+
+void Report::tell(std::string const& key, std::string label, Value value, std::string words) {
+  auto& [title, prefix, entries] = sections_.back();
+  if (value.is_null() && !key.empty()) words.clear();
+  entries.push_back({key.empty() ? "" : "/" + prefix + key, std::move(label), std::move(words),
+                     std::move(value)});
+}
+
+void Report::only_json(std::string const& key, Value value) { tell(key, "", std::move(value), ""); }
+
+void Report::nulls(std::initializer_list<char const*> keys) {
+  for (auto const* const key : keys) only_json(key, nullptr);
+}
+
+void Report::only_screen(std::string label, std::string words) {
+  tell("", std::move(label), nullptr, std::move(words));
+}
+
+void Report::print(std::ostream& out) const {
+  bool is_first = true;
+  for (auto const& section : sections_) {
+    bool begins = true;
+    for (auto const& entry : section.entries) {
+      if (entry.words.empty()) continue;
+      if (std::exchange(begins, false)) {
+        if (!std::exchange(is_first, false)) out << '\n';
+        if (!section.title.empty()) out << section.title << '\n';
+      }
+      if (!entry.label.empty()) out << text("  %-24s ", entry.label.c_str());
+      out << entry.words << '\n';
+    }
+  }
+}
+
+Report::Value Report::json() const {
+  Value document = Value::object();
+  for (auto const& section : sections_)
+    for (auto const& [key, label, words, value] : section.entries)
+      if (!key.empty()) document[Value::json_pointer(key)] = value;
+  return document;
+}
+
+std::string Report::json_text() const {
+  return json().dump(2, ' ', false, Value::error_handler_t::replace) + '\n';
+}
+
+void Report::write(std::string const& path) const {
+  if (!path.empty()) write_text_file(path, json_text());
+}
+
+}  // namespace strata::apps

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Tiles.hpp>
+
+#include <apps/shared/Strata_Exit.hpp>
+#include <apps/shared/Strata_Options.hpp>
+#include <apps/shared/Strata_Report.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace strata::apps {
+
+namespace {
+
+std::vector<Precision> parse_precisions(std::string const& text) {
+  std::vector<Precision> list;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    auto const end = std::min(text.find(',', begin), text.size());
+    auto const name = text.substr(begin, end - begin);
+    list.push_back(name == "fp8" ? Precision::fp8_e4m3 : precision_from_name(name));
+    begin = end + 1;
+  }
+  ooc::PrecisionRule{.accuracy = 0.5, .precisions = list}.check();
+  return list;
+}
+
+constexpr std::array<char const*, 4> names = {"fp64", "fp32", "fp16", "fp8_e4m3"};
+
+Report::Value by_name(std::array<std::int64_t, 4> const& count) {
+  Report::Value object;
+  for (std::size_t k = 0; k < names.size(); ++k) object[names[k]] = count[k];
+  return object;
+}
+
+std::string in_words(std::array<std::int64_t, 4> const& count) {
+  auto const all =
+      static_cast<double>(std::accumulate(count.begin(), count.end(), std::int64_t{0}));
+  std::vector<std::string> list;
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if (count[k] > 0)
+      list.push_back(words(count[k], " in ", names[k],
+                           text(" (%.1f %%)", 100 * static_cast<double>(count[k]) / all)));
+  return joined(list);
+}
+
+}  // namespace
+
+void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* needed) {
+  CLI::Option* const added[] = {
+      group.parsed("--precisions", options.precisions, "LIST", parse_precisions,
+                   "of tiles, used with --epsilon [fp64,fp32,fp16,fp8]; without it fp64; "
+                   "fp16_split for fp32 multiplies fp32 tiles on matrix units"),
+      group.add("--epsilon", options.epsilon, "E",
+                "paper B's accuracy: tiles are rounded where that changes the matrix by less"),
+      group.add("--devices", options.devices, "N", "GPUs, or workers on a host [1]")
+          ->check(CLI::Range(1, 64).description("")),
+      group.bytes("--device-memory", options.device_memory,
+                  "of each for tiles, as 40GB; the matrix may be larger [what is free]"),
+      group.count("--tile", options.tile, "N", "order of the tiles [the library's choice]")};
+  if (needed)
+    for (auto* const option : added) option->needs(needed);
+}
+
+void check(TileOptions const& options) {
+  require(options.epsilon >= 0 && options.epsilon < 1, "--epsilon: ", options.epsilon,
+          " must be in [0, 1)");
+  require(options.precisions.size() < 2 || options.epsilon > 0,
+          "--precisions with more than fp64 needs --epsilon");
+}
+
+ooc::PrecisionRule precision_rule(TileOptions const& options) {
+  ooc::PrecisionRule rule;
+  rule.accuracy = options.epsilon;
+  if (!options.precisions.empty()) rule.precisions = options.precisions;
+  return rule;
+}
+
+ooc::Devices tile_devices(TileOptions const& options) {
+  return ooc::make_devices(options.devices, options.device_memory);
+}
+
+void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {
+  auto const tries = tiles.attempts.size();
+  report.tell(prefix + "tiles", "tiles", by_name(tiles.count),
+              words(in_words(tiles.count), ", order ", tiles.size));
+  report.only_json(prefix + "tile_size", tiles.size);
+  report.tell(prefix + "rung", "rung of the ladder", name_of(tiles.rung),
+              tries < 2 ? "" : words(name_of(tiles.rung), ", after ", tries, " attempts"));
+  report.only_json(prefix + "attempts", Report::Value::array());
+  for (auto const& [rung, epsilon, count, info, fill, factor] : tiles.attempts)
+    report.tell(prefix + "attempts/-", words("  ", name_of(rung)),
+                {{"rung", name_of(rung)},
+                 {"epsilon", epsilon},
+                 {"tiles", by_name(count)},
+                 {"info", info},
+                 {"fill_seconds", fill},
+                 {"factor_seconds", factor},
+                 {"seconds", factor}},
+                tries < 2 ? "" : text("epsilon %.1e: ", epsilon) + outcome_of(info));
+}
+
+std::vector<std::string> allowed_precisions(ooc::PrecisionRule const& rule) {
+  std::vector<std::string> names;
+  for (auto const precision : rule.precisions)
+    if (rule.accuracy > 0 || precision == Precision::fp64)
+      names.emplace_back(traits(precision).name);
+  return names;
+}
+
+}  // namespace strata::apps

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_TILES_HPP
+#define STRATA_APPS_TILES_HPP
+
+#include <core/Strata_Precision.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class Option;
+}  // namespace CLI
+
+namespace strata::apps {
+
+class OptionGroup;
+class Report;
+
+/// How a matrix in tiles is kept and factored; `strata mle` and `strata solve --out-of-core` have it.
+struct TileOptions {
+  std::vector<Precision> precisions;  ///< empty: fp64, or all four with an epsilon
+  double epsilon = 0;
+  std::int64_t tile = 0;  ///< 0: the library's choice
+  int devices = 1;
+  std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
+};
+
+/// Add them to a command; with `needed` they are refused without that option.
+void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* needed = nullptr);
+
+/// Throws   UsageError for numbers out of range, and precisions that are never used.
+void check(TileOptions const& options);
+
+ooc::PrecisionRule precision_rule(TileOptions const& options);
+ooc::Devices tile_devices(TileOptions const& options);
+
+/// What reports tell of a matrix in tiles.
+struct Tiles {
+  std::array<std::int64_t, 4> count;  ///< in fp64, fp32, fp16 and fp8_e4m3
+  std::int64_t size;                  ///< order of a tile
+  ooc::Rung rung;                     ///< of the ladder that held, or was the last
+  std::vector<ooc::CholeskyAttempt> const& attempts;
+};
+
+/// Add the keys tile_size, tiles, rung and attempts under `prefix`.
+void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles);
+
+/// Names of the precisions that tiles may have: of a rule without an accuracy fp64 alone.
+std::vector<std::string> allowed_precisions(ooc::PrecisionRule const& rule);
+
+}  // namespace strata::apps
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Report.hpp>
+#include <apps/solve/Strata_Sparse.hpp>
+
+#include <algorithm>
+#include <ostream>
+
+namespace strata::apps {
+
+namespace {
+
+using Value = Report::Value;
+
+void add_problem(Report& report, SparseOutcome const& outcome) {
+  auto const& found = outcome.report;
+  // Numbers of rows count from 1; 0: there is none.
+  auto const number = [](std::int64_t row) { return row > 0 ? Value(row) : Value(nullptr); };
+  report.section("Problem");
+  report.only_json("schema", "strata.solve_sparse/1");
+  report.only_json("status", status_name(outcome.exit()));
+  report.only_json("ended", name_of(found.status));
+  report.add("problem/source", "matrix", outcome.source);
+  report.add("problem/format", "format", outcome.format);
+  report.tell("n", "order, entries", outcome.n, words(outcome.n, ", ", outcome.entries));
+  report.only_json("entries", outcome.entries);
+  report.add("symmetric", "symmetric", found.symmetric);
+  report.add("problem/rhs", "right-hand side", outcome.rhs);
+  report.add("ranks", "ranks", outcome.ranks);
+  report.tell(
+      "bytes/needed", "memory needed", outcome.bytes_needed,
+      "about " + in_bytes(static_cast<double>(outcome.bytes_needed)) + " at most, of all ranks");
+  report.only_json("rows/empty", found.rows.empty);
+  report.only_json("rows/first_empty", number(found.rows.first_empty + 1));
+  report.only_json("rows/first_zero_diagonal", number(found.zero_diagonal_row));
+  report.only_json("rows/map_constants_to_zero", found.rows.maps_constants_to_zero);
+  report.only_json("colours", outcome.colours);
+}
+
+void add_method(Report& report, SparseOutcome const& outcome) {
+  auto const& found = outcome.report;
+  auto const& asked = outcome.asked;
+  auto const add = [&](char const* key, char const* label, auto used, auto wanted) {
+    report.add(key, label, used, unit::plain, words("asked for: ", wanted));
+    report.only_json(words("asked/", key), wanted);
+  };
+  report.section("Method");
+  add("solver", "solver", name_of(found.solver), name_of(asked.solver));
+  add("preconditioner", "preconditioner", name_of(found.preconditioner),
+      name_of(asked.preconditioner));
+  add("precision", "its precision", traits(found.precision).name, traits(asked.precision).name);
+  report.only_json("asked/tolerance", asked.tolerance);
+  report.only_json("asked/restart", asked.restart);
+  report.only_json("asked/max_iterations", asked.max_iterations);
+  report.only_json("asked/block_size", asked.amg.block_size);
+  report.add("bytes/preconditioner", "its memory on a rank", found.preconditioner_bytes,
+             unit::bytes);
+  bool const has_levels = found.preconditioner == sparse::PreconditionerKind::Amg;
+  report.only_json("levels", Value::array());
+  int number = 0;
+  for (auto const& level : found.levels)
+    report.tell("levels/-", words("  level ", ++number),
+                {{"rows", level.rows}, {"entries", level.entries}},
+                has_levels ? words(level.rows, " rows, ", level.entries, " entries") : "");
+  report.tell("operator_complexity", "operator complexity", found.operator_complexity,
+              has_levels ? text("%.3f", found.operator_complexity) : "");
+  bool const direct = found.direct_coarse_solve;
+  report.tell("coarse_solve", "coarsest level", direct ? "direct" : "sweep",
+              !has_levels ? ""
+              : direct    ? "solved directly"
+                          : "one sweep");
+}
+
+void add_solution(Report& report, SparseOutcome const& outcome) {
+  auto const& found = outcome.report;
+  report.section("Solution");
+  report.only_json("attempts", Value::array());
+  int number = 0;
+  for (auto const& [solver, precision, krylov] : found.attempts)
+    report.add("attempts/-", words("run ", ++number),
+               {{"solver", name_of(solver)},
+                {"precision", traits(precision).name},
+                {"status", name_of(krylov.status)},
+                {"iterations", krylov.iterations},
+                {"relative_residual", krylov.relative_residual},
+                {"seconds", krylov.seconds}});
+  report.add("iterations", "iterations", found.iterations);
+  report.add("backward_error", "backward error", found.backward_error, unit::error, "normwise");
+  report.add("forward_error", "forward error", or_null(outcome.forward_error), unit::error,
+             "the solution is known");
+  bool const at_limit = found.status == sparse::KrylovStatus::RoundingLimit;
+  report.tell("relative_residual", "relative residual", found.relative_residual,
+              words(text("%.2e  (limit %.2e)  ", found.relative_residual, outcome.asked.tolerance),
+                    outcome.exit() != Exit::Solved ? "FAILED"
+                    : at_limit                     ? "PASSED, at fp64's limit"
+                                                   : "PASSED"));
+}
+
+void explain_limit(std::ostream& out, SparseOutcome const& outcome) {
+  auto const& report = outcome.report;
+  out << text(
+      "strata: %s fp64's own limit: backward error %.1e, relative residual %.1e; "
+      "no method in fp64 gets much below",
+      outcome.exit() == Exit::Solved ? "solved to" : "not converged: stopped at",
+      report.backward_error, report.relative_residual);
+  if (outcome.exit() != Exit::Solved) out << text(" (--tolerance %.1e)", outcome.asked.tolerance);
+  out << '\n';
+}
+
+void explain_failure(std::ostream& out, SparseOutcome const& outcome) {
+  auto const& report = outcome.report;
+  if (outcome.exit() == Exit::NotPositiveDefinite && report.not_positive_row > 0)
+    out << "strata: not positive definite: the diagonal entry of row " << report.not_positive_row
+        << " is not positive\n";
+  else if (outcome.exit() == Exit::NotPositiveDefinite)
+    out << "strata: not positive definite: CG met a direction p with p' A p <= 0 after "
+        << report.iterations << " iterations; try --solver gmres\n";
+  else
+    out << "strata: not converged: relative residual " << report.relative_residual << " after "
+        << report.iterations << " iterations (" << name_of(report.status) << ")\n";
+  if (!report.out_of_memory.empty())
+    out << "strata: there was no memory for a higher precision: " << report.out_of_memory << '\n';
+}
+
+// What may be the cause, for those who did not expect it.
+void suggest_cause(std::ostream& out, SparseOutcome const& outcome) {
+  auto const& report = outcome.report;
+  if (report.contradicts_empty_row)
+    out << "strata: there is no solution: the right-hand side is not 0 where a row of the matrix "
+           "is "
+           "empty\n";
+  if (report.rows.maps_constants_to_zero)
+    out << "strata: the matrix is probably singular: each row's entries add up to 0, so that A x = "
+           "0 for constant x; are boundary conditions missing?\n";
+  else if (report.zero_diagonal_row > 0 &&
+           report.preconditioner == sparse::PreconditionerKind::None)
+    out << "strata: no preconditioner was used: the diagonal entry of row "
+        << report.zero_diagonal_row << " is 0\n";
+}
+
+// Entries of the rows in aligned blocks of columns that a row has all of.
+double in_full_blocks(sparse::HostRows const& rows, int size) {
+  double count = 0;
+  std::vector<std::int64_t> columns;
+  for (std::size_t i = 0; i + 1 < rows.begin.size(); ++i) {
+    columns.assign(rows.column.begin() + rows.begin[i], rows.column.begin() + rows.begin[i + 1]);
+    std::sort(columns.begin(), columns.end());
+    for (std::size_t k = 0; k + static_cast<std::size_t>(size) <= columns.size(); ++k)
+      if (columns[k] % size == 0 &&
+          columns[k + static_cast<std::size_t>(size) - 1] == columns[k] + size - 1)
+        count += size;
+  }
+  return count;
+}
+
+// AMG that takes the unknowns of a node for points of one grid works, slowly.
+void suggest_blocks(std::ostream& out, SparseOutcome const& outcome) {
+  constexpr std::int64_t many = 60;
+  auto const& report = outcome.report;
+  bool const is_slow =
+      outcome.exit() != Exit::Solved || report.iterations > many || report.attempts.size() > 1;
+  if (!is_slow || outcome.likely_block_size == 1 || outcome.asked.amg.block_size > 1 ||
+      report.preconditioner != sparse::PreconditionerKind::Amg)
+    return;
+  out << "strata: the matrix looks like one of " << outcome.likely_block_size
+      << " unknowns a node; --block-size " << outcome.likely_block_size
+      << " may need fewer iterations\n";
+}
+
+}  // namespace
+
+Report report(SparseOutcome const& outcome) {
+  Report report;
+  add_problem(report, outcome);
+  add_method(report, outcome);
+  add_solution(report, outcome);
+  report.section("Seconds", "seconds/");
+  report.add("read", outcome.format == "generated" ? "generate" : "read", outcome.read_seconds,
+             unit::seconds);
+  report.add("assemble", "assemble, colour", outcome.assemble_seconds, unit::seconds);
+  report.add("setup", "set-up", outcome.report.set_up_seconds, unit::seconds);
+  report.add("solve", "solve", outcome.report.solve_seconds, unit::seconds);
+  report.add("total", "total", outcome.total_seconds, unit::seconds);
+  add_configuration(report);
+  return report;
+}
+
+int likely_block_size(sparse::Communicator const& comm, std::int64_t n,
+                      sparse::HostRows const& rows) {
+  constexpr double most = 0.9;
+  for (int const size : {6, 3, 2}) {
+    double counts[2] = {n % size == 0 ? in_full_blocks(rows, size) : 0,
+                        static_cast<double>(rows.entries())};
+    comm.sum(counts);
+    if (counts[0] > 0 && counts[0] >= most * counts[1]) return size;
+  }
+  return 1;
+}
+
+void warn(std::ostream& out, sparse::SparseReport const& set_up) {
+  auto const& rows = set_up.rows;
+  if (rows.empty == 0) return;
+  out << "strata: warning: row " << rows.first_empty + 1 << " is empty";
+  if (rows.empty > 1) out << ", with " << rows.empty - 1 << " more";
+  out << ": the matrix is singular; x is set to 0 there\n";
+}
+
+void explain(std::ostream& out, SolveOptions const& options, SparseOutcome const& outcome) {
+  auto const& report = outcome.report;
+  bool const is_solved = outcome.exit() == Exit::Solved;
+  if (report.status == sparse::KrylovStatus::RoundingLimit)
+    explain_limit(out, outcome);
+  else if (!is_solved)
+    explain_failure(out, outcome);
+  if (!is_solved) suggest_cause(out, outcome);
+  suggest_blocks(out, outcome);
+  if (options.output.empty()) return;
+  if (!is_solved)
+    out << text(
+        "strata: %s holds the best x that was found: backward error %.1e, relative "
+        "residual %.1e\n",
+        options.output.c_str(), report.backward_error, report.relative_residual);
+  if (options.rhs.empty())
+    out << "strata: warning: " << options.output
+        << " solves for an invented right-hand side, A times a known vector; give yours with "
+           "--rhs\n";
+}
+
+}  // namespace strata::apps
