@@ -163,9 +163,9 @@ void scale_tile(Exec const& exec, Kokkos::View<double const*, typename Exec::mem
   std::int64_t const ld = A.ld;
   strata::for_each_element(
       "strata::ooc::scale_tile", exec, A.rows, A.cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        double& entry = a[i + j * ld];
-        entry = entry * d(row + i) * d(col + j);  // the product of the scales alone may overflow
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {  // the larger first: nothing leaves the range
+        double const d_i = d(row + i), d_j = d(col + j);
+        a[i + j * ld] = a[i + j * ld] * Kokkos::fmax(d_i, d_j) * Kokkos::fmin(d_i, d_j);
       });
 }
 
