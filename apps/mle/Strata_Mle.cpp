@@ -31,10 +31,10 @@ struct Observations {
 };
 
 // Before anything is allocated.
-void require_memory(MleOptions const& options, MleResult& result, std::size_t bytes) {
-  require_memory(memory_limit(options.max_memory), static_cast<double>(bytes),
+void require_memory(MleOptions const& options, MleResult& result, double bytes) {
+  require_memory(memory_limit(options.max_memory), bytes,
                  words("a covariance matrix of order ", result.n, " and its factor need"));
-  result.bytes_needed = bytes;
+  result.bytes_needed = static_cast<std::size_t>(bytes);
 }
 
 geostat::Metric metric_of(Stations const& stations) {
@@ -90,7 +90,7 @@ void warn(MleResult& result, geostat::Locations const& locations) {
 void generate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
   result.n = options.generate;
   auto const order = static_cast<double>(result.n);
-  require_memory(options, result, static_cast<std::size_t>(8 * order * order));
+  require_memory(options, result, 8 * order * order);
   progress.phase(words("generating ", result.n, " values"));
   geostat::Locations const locations = geostat::synthetic_locations(result.n, options.seed);
   auto const values = geostat::synthetic_field(exec, result.theta, locations, options.seed);
@@ -195,7 +195,8 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.mean = options.mean;
   result.read_seconds = watch.lap();
   require_memory(options, result,
-                 Factor::bytes_needed(result.n, options.tiles.tile) * (options.kl ? 2 : 1));
+                 (options.kl ? 2.0 : 1.0) *
+                     static_cast<double>(Factor::bytes_needed(result.n, options.tiles.tile)));
   auto how = factor_options(options);
   how.max_bytes = memory_limit(options.max_memory).bytes;
   auto factor = options.fits() ? search(exec, options, data, how, progress, result)

@@ -56,6 +56,7 @@ Exit solve_dense(SolveOptions const& options, Run const& run) {
   told.print(std::cout);
   std::cout.flush();
   explain(result);
+  if (result.exit() == Exit::Solved) warn_of_invented_rhs(std::cerr, options);
   return result.exit();
 }
 

@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <numeric>
+#include <ostream>
 
 namespace strata::apps {
 
@@ -181,6 +182,12 @@ std::int64_t right_hand_sides(SolveOptions const& options) {
     return file.cols;
   // Nothing but all of the file says it.
   return static_cast<std::int64_t>(read_matrix(options.rhs, read_limit(options)).extent(1));
+}
+
+void warn_of_invented_rhs(std::ostream& out, SolveOptions const& options) {
+  if (options.output.empty() || !options.rhs.empty() || options.matrix.empty()) return;
+  out << "strata: warning: " << options.output
+      << " solves for an invented right-hand side, A times a known vector; give yours with --rhs\n";
 }
 
 void require_memory(ProblemSummary& summary, SolveOptions const& options) {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,9 @@ HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order)
 
 /// Columns of B: those of the file --rhs, 1 for measured values, else --nrhs.
 std::int64_t right_hand_sides(SolveOptions const& options);
+
+/// Say what --output holds where the user gave a matrix, but no right-hand side.
+void warn_of_invented_rhs(std::ostream& out, SolveOptions const& options);
 
 /// Set `summary.bytes_needed` for its n and nrhs: on the machine, and where the matrix is copied to a device,
 /// what is needed there in addition.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/solve/Strata_SolveProblem.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
 
 #include <algorithm>
@@ -220,10 +221,7 @@ void explain(std::ostream& out, SolveOptions const& options, SparseOutcome const
         "strata: %s holds the best x that was found: backward error %.1e, relative "
         "residual %.1e\n",
         options.output.c_str(), report.backward_error, report.relative_residual);
-  if (options.rhs.empty())
-    out << "strata: warning: " << options.output
-        << " solves for an invented right-hand side, A times a known vector; give yours with "
-           "--rhs\n";
+  warn_of_invented_rhs(out, options);
 }
 
 }  // namespace strata::apps

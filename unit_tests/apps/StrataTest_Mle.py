@@ -433,6 +433,8 @@ class Refusals(MleTest):
         run = strata("mle", "--generate", 10**7, "--theta", "weak", "--output", self.path("o.csv"))
         self.assert_refused(run, "order 10000000", "800 TB")
         self.assertFalse(self.path("o.csv").exists())
+        run = strata("mle", "--generate", 3 * 10**9, "--theta", "weak", "--output", self.path("o.csv"))
+        self.assert_refused(run, "order 3000000000", "72 EB")  # more than 2^64 bytes
 
     def test_of_places_with_other_coordinates(self):
         self.path("new.csv").write_text("x,y\n1,2\n")

@@ -249,6 +249,17 @@ class Files(ProgramTest):
                     del lines[:2]
                 self.assertEqual(lines, ["1", "2", ""])
 
+    def test_warns_of_a_solution_for_an_invented_right_hand_side(self):
+        write_npy(self.path("A.npy"), (2, 2), [4.0, 1.0, 1.0, 3.0])
+        write_npy(self.path("b.npy"), (2,), [1.0, 1.0])
+        for more in ((), ("--out-of-core",)):
+            common = ("solve", "--matrix", self.path("A.npy"), "--output", self.path("x.npy"), *more)
+            run = strata(*common)
+            self.assertEqual(run.code, 0, run.err)
+            self.assertRegex(run.err, r"\Astrata: warning: .*x.npy solves for an invented right-hand side, .*--rhs\n\Z")
+            self.assertEqual(strata(*common, "--rhs", self.path("b.npy")).err, "")
+            self.assertEqual(strata("solve", "--matrix", self.path("A.npy"), *more).err, "")
+
     def test_reads_right_hand_sides_of_every_format(self):
         known = ["--matrix", self.path("A.mtx"), "--rhs", self.path("b.npy"), "--layers", "fp64", "--output"]
         for name in ("b2.npy", "b2.mtx", "b2.mtx.gz", "b2.csv", "b2.txt"):
