@@ -22,7 +22,7 @@ struct ShapeError : Error {
 struct ValueError : Error {
   using Error::Error;
 };
-/// A file that can't be read, written or believed: path, place, what was expected and what was
+/// A file that can't be read, written or believed: path, position, what was expected and what was
 /// found.
 struct IoError : Error {
   using Error::Error;

@@ -125,7 +125,7 @@ class SmallFloat {
     KOKKOS_IF_ON_HOST((return narrow_bits(value);))
   }
 
-  // Exact: the mantissa is moved to a float's place and the exponent rebased by an exact
+  // Exact: the mantissa is moved to a float's position and the exponent rebased by an exact
   // multiplication, which turns a small format's subnormals into normal floats.
   KOKKOS_FUNCTION static float widen_bits(Bits stored) {
     std::uint32_t const bits = stored, magnitude = bits & (sign_bit - 1);

@@ -161,9 +161,9 @@ PerPrecision inverse_bytes(std::int64_t n, LayerList const& layers, std::int64_t
 
 // Hands out the blocks of one buffer per precision, in order.
 template <class Matrix, class Buffer>
-class Places {
+class Blocks {
  public:
-  explicit Places(std::vector<Buffer> const& buffers) : buffers_(buffers) {}
+  explicit Blocks(std::vector<Buffer> const& buffers) : buffers_(buffers) {}
   Matrix next(std::int64_t rows, std::int64_t cols, Precision precision) {
     std::size_t& begin = offset_[index(precision)];
     auto* const data = buffers_[index(precision)].data() + begin;
@@ -205,9 +205,9 @@ BlockTree<LayerList, ExecutionSpace>::BlockTree(ExecutionSpace const& exec, std:
     panels_.push_back(static_cast<int>(&node - nodes_.data()));
     end += node.size;
   }
-  place_stored(exec);
-  place_scales(exec);
-  if (uses_inverses<ExecutionSpace>(options.leaf_solve, layers_)) place_inverses(exec);
+  allocate_stored(exec);
+  allocate_scales(exec);
+  if (uses_inverses<ExecutionSpace>(options.leaf_solve, layers_)) allocate_inverses(exec);
 }
 
 // The nodes by size: blocks of one shape lie side by side, so that they can be updated in batches.
@@ -221,14 +221,14 @@ std::vector<Node*> by_size(std::vector<Node>& nodes) {
 }
 
 template <class ExecutionSpace>
-void BlockTree<LayerList, ExecutionSpace>::place_stored(ExecutionSpace const& exec) {
+void BlockTree<LayerList, ExecutionSpace>::allocate_stored(ExecutionSpace const& exec) {
   auto const bytes = count_bytes(n_, layers_, leaf_size_).first;
   storage_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::stored");
   stored_bytes_ = sum(bytes);
-  Places<Matrix, Buffer> places(storage_);
+  Blocks<Matrix, Buffer> blocks(storage_);
   for (Node* const node : by_size(nodes_)) {
     BlockShape const shape = shape_of(node->size, node->first_size, node->depth, layers_);
-    node->stored = places.next(shape.rows, shape.cols, shape.precision);
+    node->stored = blocks.next(shape.rows, shape.cols, shape.precision);
     if (accumulator(shape.precision) == storage(shape.precision))
       node->working = node->stored.as_stored();
   }
@@ -236,7 +236,7 @@ void BlockTree<LayerList, ExecutionSpace>::place_stored(ExecutionSpace const& ex
 
 // Each low block's scales, and the list of those that follow from bounds.
 template <class ExecutionSpace>
-void BlockTree<LayerList, ExecutionSpace>::place_scales(ExecutionSpace const& exec) {
+void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const& exec) {
   std::size_t count = 0;
   for (Node& node : nodes_) {
     if (is_arithmetic(node.stored.precision)) continue;
@@ -274,35 +274,35 @@ void BlockTree<LayerList, ExecutionSpace>::place_scales(ExecutionSpace const& ex
 }
 
 template <class ExecutionSpace>
-void BlockTree<LayerList, ExecutionSpace>::place_inverses(ExecutionSpace const& exec) {
+void BlockTree<LayerList, ExecutionSpace>::allocate_inverses(ExecutionSpace const& exec) {
   auto const bytes = inverse_bytes(n_, layers_, leaf_size_);
   inverses_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::inverses");
   stored_bytes_ += sum(bytes);
   inverse_scales_ = strata::allocate_zeros<Scales>(exec, "strata::dense::BlockTree::inverse_scales",
                                                    nodes_.size());
-  Places<Matrix, Buffer> places(inverses_);
+  Blocks<Matrix, Buffer> blocks(inverses_);
   auto const low = low_solve_precision(layers_);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     if (!node.is_leaf()) continue;
-    node.inverse = places.next(node.size, node.size, accumulator(layers_.leaf()));
+    node.inverse = blocks.next(node.size, node.size, accumulator(layers_.leaf()));
     if (!low) continue;
-    node.low_inverse = places.next(node.size, node.size, *low);
+    node.low_inverse = blocks.next(node.size, node.size, *low);
     node.low_inverse.scale = inverse_scales_.data() + i;
   }
 }
 
 template <class ExecutionSpace>
-void BlockTree<LayerList, ExecutionSpace>::place_working(ExecutionSpace const& exec) {
+void BlockTree<LayerList, ExecutionSpace>::allocate_working(ExecutionSpace const& exec) {
   if (!workspace_.empty()) return;
   auto const bytes = count_bytes(n_, layers_, leaf_size_).second;
   workspace_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::working");
   working_bytes_ = sum(bytes);
-  Places<Matrix, Buffer> places(workspace_);
+  Blocks<Matrix, Buffer> blocks(workspace_);
   for (Node* const node : by_size(nodes_))
     if (node->scale != nullptr)
       node->working =
-          places.next(node->stored.rows, node->stored.cols, accumulator(node->stored.precision));
+          blocks.next(node->stored.rows, node->stored.cols, accumulator(node->stored.precision));
 }
 
 template <class ExecutionSpace>
@@ -426,7 +426,7 @@ void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo
   STRATA_REQUIRE(ShapeError, length == n_ || length == 0, "BlockTree::load: d has length ", length,
                  ", the tree order ", n_);
   Region const region(exec, "strata::dense::BlockTree::load");
-  place_working(exec);
+  allocate_working(exec);
   std::int64_t const row_stride = uplo == Uplo::Lower ? 1 : A.ld,
                      col_stride = uplo == Uplo::Lower ? A.ld : 1;
   with_arithmetic_type(A.precision, [&]<class From>(std::type_identity<From>) {

@@ -169,10 +169,10 @@ class BlockTree<LayerList, ExecutionSpace> {
   using Buffer = Kokkos::View<std::byte*, memory_space>;
   using Scales = Kokkos::View<double*, memory_space>;
 
-  void place_stored(ExecutionSpace const& exec);
-  void place_scales(ExecutionSpace const& exec);
-  void place_inverses(ExecutionSpace const& exec);
-  void place_working(ExecutionSpace const& exec);
+  void allocate_stored(ExecutionSpace const& exec);
+  void allocate_scales(ExecutionSpace const& exec);
+  void allocate_inverses(ExecutionSpace const& exec);
+  void allocate_working(ExecutionSpace const& exec);
 
   std::int64_t n_, leaf_size_;
   LayerList layers_;

@@ -6,10 +6,10 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/Strata_TreePotrf.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
+#include <dense/detail/Strata_ColumnMajor.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
-#include <dense/detail/Strata_TreeCholeskyViews.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -13,7 +13,9 @@
 #include <dense/Strata_LeafSizes.hpp>
 #include <dense/Strata_PosvMixed.hpp>
 #include <dense/Strata_Quantise.hpp>
-#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/Strata_TreePotrf.hpp>
+#include <dense/Strata_TreeSyrk.hpp>
+#include <dense/Strata_TreeTrsm.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>

@@ -6,7 +6,6 @@
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <dense/Strata_TreeCholesky.hpp>
 
 #include <cstdint>
 

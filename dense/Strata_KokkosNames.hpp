@@ -6,7 +6,9 @@
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/Strata_TreePotrf.hpp>
+#include <dense/Strata_TreeSyrk.hpp>
+#include <dense/Strata_TreeTrsm.hpp>
 
 #include <initializer_list>
 #include <string_view>

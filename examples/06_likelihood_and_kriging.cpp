@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Fits a Matern covariance to observations by maximum likelihood and predicts the field, by kriging, at places that were
+// Fits a Matern covariance to observations by maximum likelihood and predicts the field, by kriging, at locations that were
 // held back. The observations are drawn from a known covariance, so that fit and predictions can be judged.
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Prediction.hpp>
@@ -25,9 +25,9 @@ int main(int argc, char** argv) {
   Locations known, held_back;
   std::vector<double> values, values_held_back;
   for (std::size_t i = 0; i < field.size(); ++i) {
-    auto& places = i % 5 == 0 ? held_back : known;
-    places.x.push_back(all.x[i]);
-    places.y.push_back(all.y[i]);
+    auto& part = i % 5 == 0 ? held_back : known;
+    part.x.push_back(all.x[i]);
+    part.y.push_back(all.y[i]);
     (i % 5 == 0 ? values_held_back : values).push_back(field[i]);
   }
 

@@ -17,12 +17,12 @@ namespace strata::geostat {
 
 namespace {
 
-constexpr std::size_t nu_place = 2;
+constexpr std::size_t nu_index = 2;
 
 // The parameters that are searched, and the way between them and a covariance.
 struct FreeParameters {
   Parameters start, lower, upper;
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> indices;
 
   explicit FreeParameters(FitOptions const& options)
       : start(parameters_of(options.start)),
@@ -39,19 +39,19 @@ struct FreeParameters {
           lower[k] > 0 && lower[k] <= start[k] && start[k] <= upper[k] && lower[k] < upper[k],
           "fit: ", parameter_names[k], " starts at ", start[k], " with the bounds ", lower[k],
           " and ", upper[k], ": they must be positive and hold it between them, or fix it");
-      places.push_back(k);
+      indices.push_back(k);
     }
     STRATA_REQUIRE(ValueError,
-                   start[nu_place] <= 50 && (options.fixed[nu_place] || upper[nu_place] <= 50),
-                   "fit: nu may reach ", upper[nu_place], ", must be at most 50");
+                   start[nu_index] <= 50 && (options.fixed[nu_index] || upper[nu_index] <= 50),
+                   "fit: nu may reach ", upper[nu_index], ", must be at most 50");
   }
 
   MaternCovariance covariance(std::span<double const> logarithms) const {
     Parameters parameters = start;
-    for (std::size_t k = 0; k < places.size(); ++k) {
-      auto const place = places[k];
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      auto const index = indices[k];
       // exp(log(bound)) may leave the box by rounding.
-      parameters[place] = std::clamp(std::exp(logarithms[k]), lower[place], upper[place]);
+      parameters[index] = std::clamp(std::exp(logarithms[k]), lower[index], upper[index]);
     }
     return covariance_of(parameters);
   }
@@ -62,9 +62,9 @@ struct FreeParameters {
     search.search = options.search;
     search.tolerance = options.tolerance;
     Parameters const begin = parameters_of(from);
-    for (auto const place : places) {
-      double const low = std::log(lower[place]), high = std::log(upper[place]);
-      search.start.push_back(std::clamp(std::log(begin[place]), low, high));
+    for (auto const index : indices) {
+      double const low = std::log(lower[index]), high = std::log(upper[index]);
+      search.start.push_back(std::clamp(std::log(begin[index]), low, high));
       search.lower.push_back(low);
       search.upper.push_back(high);
       search.step.push_back(std::min(first_step, (high - low) / 4));
@@ -79,7 +79,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 void mark_bounds(FreeParameters const& free, double tolerance, Fit& result) {
   Parameters const theta = parameters_of(result.theta);
-  for (auto const k : free.places)
+  for (auto const k : free.indices)
     result.at_bound[k] = theta[k] <= free.lower[k] * (1 + 2 * tolerance) ||
                          theta[k] >= free.upper[k] / (1 + 2 * tolerance);
 }
@@ -105,11 +105,11 @@ FitOptions default_fit_options(Locations const& locations, std::span<double cons
   auto const [left, right] = std::minmax_element(locations.x.begin(), locations.x.end());
   auto const [bottom, top] = std::minmax_element(locations.y.begin(), locations.y.end());
   bool const globe = locations.metric == Metric::GreatCircle;
-  // On the sphere no place is further away than half of the equator.
+  // On the sphere no location is further away than half of the equator.
   double const width = globe ? std::min(*right - *left, 180.0) : *right - *left;
   double const degree = globe ? detail::earth_radius_km * detail::radians_per_degree : 1;
   double const extent = degree * std::hypot(width, *top - *bottom);
-  STRATA_REQUIRE(ValueError, extent > 0, "default_fit_options: all locations are one place");
+  STRATA_REQUIRE(ValueError, extent > 0, "default_fit_options: all locations coincide");
   FitOptions options;
   options.start = {0.9 * variance, extent / 10, 0.5, 0.1 * variance};
   options.lower = {1e-6 * variance, 1e-4 * extent, 0.1, 1e-6 * variance};
@@ -218,7 +218,7 @@ class Objective {
     double value, noise, best;
   };
 
-  std::size_t model_points() const { return 2 * free_.places.size() + 1; }
+  std::size_t model_points() const { return 2 * free_.indices.size() + 1; }
   std::size_t remembered() const { return 2 * model_points() + 1; }
 
   static bool is_defined(Likelihood const& now) {
@@ -309,7 +309,7 @@ detail::SearchOutcome search_again(Objective<Exec>& objective, FreeParameters co
 template <class Exec>
 void search(Objective<Exec>& objective, FreeParameters const& free, FitOptions const& options,
             MaternCovariance const& from, double step, Fit& result) {
-  if (free.places.empty()) {
+  if (free.indices.empty()) {
     (void)objective({});
     objective.state_the_best();
     result.converged = true;

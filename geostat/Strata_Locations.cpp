@@ -16,15 +16,15 @@ namespace strata::geostat {
 
 namespace {
 
-// Equal for equal places: longitudes are taken modulo 360, and a pole has one.
-std::pair<double, double> place(Locations const& locations, std::int64_t i) {
+// Equal for equal locations: longitudes are taken modulo 360, and a pole has one.
+std::pair<double, double> point(Locations const& locations, std::int64_t i) {
   double const x = locations.x[i], y = locations.y[i];
   if (locations.metric == Metric::Euclidean) return {x, y};
   double const turned = std::remainder(x, 360);
   return {std::abs(y) == 90 ? 0 : turned == -180 ? 180 : turned, y};
 }
 
-// What messages call the location at place i: a number from 1.
+// What messages call the location at position i: a number from 1.
 std::int64_t number_of(std::span<std::int64_t const> numbers, std::size_t i) {
   return 1 + (numbers.empty() ? static_cast<std::int64_t>(i) : numbers[i]);
 }
@@ -45,7 +45,7 @@ void check_coordinates(std::span<double const> x, std::span<double const> y,
                    number_of(numbers, i), " is (", x[i], ", ", y[i], "), must be finite");
 }
 
-// Bits of v at the even places.
+// Bits of v at the even positions.
 std::uint64_t spread_bits(std::uint32_t value) {
   std::uint64_t v = value;
   v = (v | v << 16) & 0x0000ffff0000ffffull;
@@ -102,7 +102,7 @@ std::vector<std::int64_t> order_along(std::span<double const> x, std::span<doubl
 }  // namespace
 
 double Locations::distance(std::int64_t i, std::int64_t j) const {
-  auto const at = [this](std::int64_t k) -> detail::Place {
+  auto const at = [this](std::int64_t k) -> detail::Location {
     return {x[k], y[k], detail::cosine_of_latitude(metric, y[k])};
   };
   return detail::distance(metric, at(i), at(j));
@@ -113,11 +113,11 @@ Locations Locations::permuted(std::span<std::int64_t const> order) const {
   STRATA_REQUIRE(ShapeError, order.size() == x.size(), "permuted: an order of ", order.size(),
                  " for ", x.size(), " locations");
   std::vector<bool> taken(order.size(), false);
-  for (std::int64_t const place : order) {
-    STRATA_REQUIRE(ValueError, place >= 0 && place < size() && !taken[place],
-                   "permuted: the order holds ", place, ", must hold each of 0 to ", size() - 1,
+  for (std::int64_t const position : order) {
+    STRATA_REQUIRE(ValueError, position >= 0 && position < size() && !taken[position],
+                   "permuted: the order holds ", position, ", must hold each of 0 to ", size() - 1,
                    " once");
-    taken[place] = true;
+    taken[position] = true;
   }
   Locations result{std::vector<double>(order.size()), std::vector<double>(order.size()), metric};
   for (std::size_t k = 0; k < order.size(); ++k) {
@@ -146,13 +146,13 @@ void check_locations(Locations const& locations) {
 }
 
 void check_distinct(Locations const& locations) {
-  std::vector<std::pair<std::pair<double, double>, std::int64_t>> places(locations.x.size());
-  for (std::int64_t i = 0; i < locations.size(); ++i) places[i] = {place(locations, i), i};
-  std::sort(places.begin(), places.end());
+  std::vector<std::pair<std::pair<double, double>, std::int64_t>> points(locations.x.size());
+  for (std::int64_t i = 0; i < locations.size(); ++i) points[i] = {point(locations, i), i};
+  std::sort(points.begin(), points.end());
   auto const twin =
-      std::adjacent_find(places.begin(), places.end(),
+      std::adjacent_find(points.begin(), points.end(),
                          [](auto const& a, auto const& b) { return a.first == b.first; });
-  if (twin == places.end()) return;
+  if (twin == points.end()) return;
   auto const [x, y] = twin->first;
   auto const [first, second] = std::minmax({number_of(locations.numbers, twin->second),
                                             number_of(locations.numbers, std::next(twin)->second)});

@@ -24,8 +24,8 @@ namespace detail {
 inline constexpr double earth_radius_km = 6371.0088;  // mean radius (2a + b)/3 of WGS 84, IUGG
 inline constexpr double radians_per_degree = 0.017453292519943295769;
 
-/// A place, and what its distances to others have in common.
-struct Place {
+/// A location, and what its distances to others have in common.
+struct Location {
   double x, y;
   double cosine;  ///< of the latitude; on the sphere only
 };
@@ -34,8 +34,8 @@ KOKKOS_INLINE_FUNCTION double cosine_of_latitude(Metric metric, double y) {
   return metric == Metric::Euclidean ? 0 : Kokkos::cos(radians_per_degree * y);
 }
 
-// The same to the last bit for the two places exchanged.
-KOKKOS_INLINE_FUNCTION double distance(Metric metric, Place const& a, Place const& b) {
+// The same to the last bit for the two locations exchanged.
+KOKKOS_INLINE_FUNCTION double distance(Metric metric, Location const& a, Location const& b) {
   double const dx = b.x - a.x, dy = b.y - a.y;
   if (metric == Metric::Euclidean) return Kokkos::sqrt(dx * dx + dy * dy);
   // Haversine: well conditioned for small distances.
@@ -53,26 +53,26 @@ struct Locations {
   std::vector<double> y;  ///< or degrees of latitude
   Metric metric = Metric::Euclidean;
   /// The number, from 0, that each had before it was `permuted`, by which messages name it; empty: its
-  /// place here.
+  /// position here.
   std::vector<std::int64_t> numbers = {};
 
   std::int64_t size() const { return static_cast<std::int64_t>(x.size()); }
   /// Distance of locations i and j: Euclidean, or great-circle in kilometres on the sphere of the
   /// Earth's mean radius, 6371.0088 km.
   double distance(std::int64_t i, std::int64_t j) const;
-  /// Location order[k] comes to place k, and keeps its number.
+  /// Location order[k] comes to position k, and keeps its number.
   ///
   /// Throws   ShapeError or ValueError if the order is no permutation of 0 to size() - 1.
   Locations permuted(std::span<std::int64_t const> order) const;
 };
 
-/// Refuse coordinates that are no places.
+/// Refuse coordinates that are no locations.
 ///
 /// Throws   ShapeError if x and y differ in length; ValueError that names the first location that is
 ///          not finite or, in the plane, beyond 1e150, or whose latitude is outside [-90, 90] on the sphere.
 void check_locations(Locations const& locations);
 
-/// Refuse locations of which two are one place.
+/// Refuse locations of which two coincide.
 ///
 /// Throws   ValueError that names both.
 void check_distinct(Locations const& locations);
@@ -80,7 +80,7 @@ void check_distinct(Locations const& locations);
 /// The order of the points along Morton's space-filling curve, which brings neighbours in space
 /// close in the matrix, so that blocks far from its diagonal are small and smooth.
 ///
-/// Result   a permutation of 0 ... n-1: place k of the order belongs to point order[k]. Cells are
+/// Result   a permutation of 0 ... n-1: position k of the order belongs to point order[k]. Cells are
 ///          squares, 2^32 along the longer side of the bounding box; points of one cell keep their
 ///          order.
 /// Throws   ShapeError if x and y differ in length; ValueError if a coordinate is not finite.

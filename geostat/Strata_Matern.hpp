@@ -62,7 +62,7 @@ enum class Triangle : std::uint8_t { Lower, Full };
 /// where they are asked for: a kernel can hold a copy.
 ///
 /// Memory   24 bytes for each location in MemorySpace, and 1.2 kB.
-/// Error    a few units of the last place for nu = 1/2, 3/2 and 5/2, else 1e-13 relative (tested).
+/// Error    a few ulp for nu = 1/2, 3/2 and 5/2, else 1e-13 relative (tested).
 template <class MemorySpace>
 class CovarianceEntries {
  public:
@@ -75,11 +75,11 @@ class CovarianceEntries {
                     Locations const& locations)
       : CovarianceEntries(covariance, locations.metric) {
     check_covariance(covariance, locations);
-    col_ = row_ = places_of(exec, locations);
+    col_ = row_ = points_of(exec, locations);
     nugget_ = covariance.nugget;
   }
 
-  /// Between the field at `rows` and at `cols`: without a nugget, also where two of them are one place.
+  /// Between the field at `rows` and at `cols`: without a nugget, also where two of them coincide.
   ///
   /// Throws   what `check_locations` and `MaternCovariance::check` throw; ValueError if their metrics differ.
   template <class ExecutionSpace>
@@ -91,8 +91,8 @@ class CovarianceEntries {
     check_locations(cols);
     STRATA_REQUIRE(ValueError, rows.metric == cols.metric,
                    "CovarianceEntries: the locations of rows and columns differ in their metric");
-    row_ = places_of(exec, rows);
-    col_ = places_of(exec, cols);
+    row_ = points_of(exec, rows);
+    col_ = points_of(exec, cols);
   }
 
   std::int64_t rows() const { return static_cast<std::int64_t>(row_.extent(0)); }
@@ -136,7 +136,7 @@ class CovarianceEntries {
   }
 
  private:
-  using Places = Kokkos::View<detail::Place*, MemorySpace>;
+  using Points = Kokkos::View<detail::Location*, MemorySpace>;
 
   CovarianceEntries(MaternCovariance const& c, Metric metric)
       : sigma2_(c.sigma2), range_(c.range), metric_(metric), correlation_(checked_nu(c)) {}
@@ -147,14 +147,14 @@ class CovarianceEntries {
   }
 
   template <class ExecutionSpace>
-  static Places places_of(ExecutionSpace const& exec, Locations const& locations) {
-    std::vector<detail::Place> places;
+  static Points points_of(ExecutionSpace const& exec, Locations const& locations) {
+    std::vector<detail::Location> points;
     for (std::size_t k = 0; k < locations.x.size(); ++k)
-      places.push_back({locations.x[k], locations.y[k],
+      points.push_back({locations.x[k], locations.y[k],
                         detail::cosine_of_latitude(locations.metric, locations.y[k])});
     auto const copy =
-        detail::copy_of<MemorySpace>(exec, places, "strata::CovarianceEntries::places");
-    exec.fence("strata::CovarianceEntries::copied");  // the places on the host die here
+        detail::copy_of<MemorySpace>(exec, points, "strata::CovarianceEntries::points");
+    exec.fence("strata::CovarianceEntries::copied");  // the points on the host die here
     return copy;
   }
 
@@ -170,7 +170,7 @@ class CovarianceEntries {
   double sigma2_, range_, nugget_ = 0;
   Metric metric_;
   detail::MaternCorrelation correlation_;
-  Places row_, col_;
+  Points row_, col_;
 };
 
 /// A = the covariance matrix of observations at `locations`, A_ij = C(h_ij) + nugget [i == j].

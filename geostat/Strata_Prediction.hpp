@@ -27,7 +27,7 @@ struct Prediction {
 /// where the last term, which counts that m was estimated, and m itself are there for Mean::Constant only.
 ///
 /// Shape    a value for each location of the factor; any number of new locations, of the same metric.
-/// Result   without a nugget the observations themselves at observed places, with variance 0 (to rounding); variances
+/// Result   without a nugget the observations themselves at observed locations, with variance 0 (to rounding); variances
 ///          that rounding made negative are 0.
 /// Sync     fences `exec`.
 /// Memory   2 n min(m, 256) numbers for m new locations.

@@ -79,7 +79,7 @@ class PrecisionMap {
   std::vector<Precision> map_;
 };
 
-/// Place of a precision in histograms and pictures: fp64 0, fp32 and fp16_split 1, fp16 2,
+/// Position of a precision in histograms and pictures: fp64 0, fp32 and fp16_split 1, fp16 2,
 /// fp8_e4m3 3.
 ///
 /// Throws   ValueError for another precision.

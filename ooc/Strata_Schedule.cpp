@@ -20,33 +20,33 @@ class Player {
       : schedule_(schedule),
         done_(tile_count(schedule.tiles), false),
         waiting_(done_.size()),
-        place_(schedule.tasks.size()) {
+        position_(schedule.tasks.size()) {
     for (std::int64_t j = 0; j < schedule.first_column; ++j)
       for (std::int64_t i = j; i < schedule.tiles; ++i) done_[number(i, j)] = true;
   }
 
   ScheduleCheck play() {
-    for (std::size_t lane = 0; lane < place_.size(); ++lane) ready_.push_back(lane);
+    for (std::size_t lane = 0; lane < position_.size(); ++lane) ready_.push_back(lane);
     while (!ready_.empty()) {
       std::size_t const lane = ready_.back();
       ready_.pop_back();
       advance(lane);
     }
-    for (std::size_t lane = 0; lane < place_.size(); ++lane) {
+    for (std::size_t lane = 0; lane < position_.size(); ++lane) {
       auto const& tasks = schedule_.tasks[lane];
-      if (place_[lane].task == tasks.size()) continue;
-      Task const& task = tasks[place_[lane].task];
+      if (position_[lane].task == tasks.size()) continue;
+      Task const& task = tasks[position_[lane].task];
       result_.fault = message("deadlock: device ", schedule_.device_of(lane), " stream ",
                               lane % static_cast<std::size_t>(schedule_.streams),
                               " waits in task (", task.row, ",", task.col, ") for tile (",
-                              place_[lane].awaited.row, ",", place_[lane].awaited.col, ")");
+                              position_[lane].awaited.row, ",", position_[lane].awaited.col, ")");
       break;
     }
     return result_;
   }
 
  private:
-  struct Place {
+  struct Position {
     std::size_t task = 0;
     std::int64_t update = 0;
     Task awaited;
@@ -58,18 +58,18 @@ class Player {
 
   bool has(std::size_t lane, std::int64_t i, std::int64_t j) {
     if (done_[number(i, j)]) return true;
-    place_[lane].awaited = {i, j};
+    position_[lane].awaited = {i, j};
     waiting_[number(i, j)].push_back(lane);
     return false;
   }
 
   void advance(std::size_t lane) {
-    Place& place = place_[lane];
+    Position& position = position_[lane];
     auto const& tasks = schedule_.tasks[lane];
-    for (; place.task < tasks.size(); ++place.task, place.update = 0) {
-      Task const& task = tasks[place.task];
-      for (; place.update < task.col; ++place.update, ++result_.updates)
-        if (!has(lane, task.row, place.update) || !has(lane, task.col, place.update)) return;
+    for (; position.task < tasks.size(); ++position.task, position.update = 0) {
+      Task const& task = tasks[position.task];
+      for (; position.update < task.col; ++position.update, ++result_.updates)
+        if (!has(lane, task.row, position.update) || !has(lane, task.col, position.update)) return;
       if (task.row != task.col && !has(lane, task.col, task.col)) return;
       done_[number(task.row, task.col)] = true;
       ++result_.tasks;
@@ -82,7 +82,7 @@ class Player {
   Schedule const& schedule_;
   std::vector<bool> done_;
   std::vector<std::vector<std::size_t>> waiting_;  // lanes, by tile
-  std::vector<Place> place_;
+  std::vector<Position> position_;
   std::vector<std::size_t> ready_;
   ScheduleCheck result_;
 };

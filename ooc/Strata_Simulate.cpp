@@ -121,7 +121,7 @@ class Machine {
     };
   }
 
-  // A pinned place; whether the tile must be brought.
+  // A pinned slot; whether the tile must be brought.
   std::pair<std::int64_t, bool> acquire(Device& device, std::int64_t key, int units,
                                         bool planned = true) {
     if (planned) device.uses.consume(key);
@@ -132,7 +132,7 @@ class Machine {
     }
     auto const begin = device.cache.choose(units, worth(device));
     STRATA_REQUIRE(MemoryError, begin, "simulate: a device is full of pinned tiles");
-    device.cache.place(*begin, key, units);
+    device.cache.put(*begin, key, units);
     return {*begin, true};
   }
 
@@ -143,7 +143,7 @@ class Machine {
     if (slot.pins == 0 && drop) device.cache.drop(begin);
   }
 
-  // Copy the stored tile (i, k) to its place.
+  // Copy the stored tile (i, k) to its slot.
   void load(int d, std::int64_t begin, std::int64_t i, std::int64_t k, double now) {
     Device& device = devices_[static_cast<std::size_t>(d)];
     double const bytes = bytes_of(i, k), final = final_[number(i, k)];
@@ -167,7 +167,7 @@ class Machine {
     return begin;
   }
 
-  // An operand: its place, and when it is there.
+  // An operand: its slot, and when it is there.
   std::int64_t operand(int d, std::int64_t i, std::int64_t k, Precision form, double now) {
     if (plan_.is_stored(i, k, form)) return fetch(d, i, k, now, true);
     Device& device = devices_[static_cast<std::size_t>(d)];
@@ -200,7 +200,7 @@ class Machine {
     int const units = plan_.units(precision);
     auto const begin = device.cache.choose(units, worth(device), -device.uses.next(key) - 1);
     if (!begin) return;
-    device.cache.place(*begin, key, units);
+    device.cache.put(*begin, key, units);
     load(d, *begin, i, k, now);
     release(device, *begin);
   }

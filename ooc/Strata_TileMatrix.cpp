@@ -113,7 +113,7 @@ void TileMatrix<Exec>::evaluate() {
   device_scaling_ = {};
   bool const mixed = options_.rule.accuracy > 0;
   map_ = PrecisionMap(tiles());
-  if (!mixed) place();  // refuses before any work
+  if (!mixed) allocate_tiles();  // refuses before any work
   Kokkos::Timer const timer;
   if (options_.equilibrate) equilibrate(exec_);
   measure(exec_, !mixed);
@@ -121,7 +121,7 @@ void TileMatrix<Exec>::evaluate() {
   double const measured = timer.seconds();
   if (mixed) {
     map_ = precision_map(norms_, options_.rule);
-    place();
+    allocate_tiles();
   }
   Kokkos::Timer const again;
   if (mixed) fill(exec_);
@@ -139,7 +139,7 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
   map_ = std::move(map);
   options_.rule = rule;
   name_bad_alloc("tile matrix", [&] {
-    place();
+    allocate_tiles();
     Kokkos::Timer const timer;
     fill(exec_);
     report_.generate_seconds = timer.seconds();
@@ -292,7 +292,7 @@ void TileMatrix<Exec>::take_norms(std::vector<detail::TileMeasure> const& measur
 
 // Host memory for the map, in chunks that no tile straddles, each on one node.
 template <class Exec>
-void TileMatrix<Exec>::place() {
+void TileMatrix<Exec>::allocate_tiles() {
   require_memory(map_);
   Kokkos::Timer const timer;
   constexpr int any = -1;
@@ -346,7 +346,7 @@ void TileMatrix<Exec>::allocate_chunks(std::vector<std::size_t> const& sizes,
     }
     chunk_nodes_[c] = nodes[c];
     if constexpr (std::is_same_v<HostMemory, Kokkos::HostSpace>)
-      vendor::place_on_node(chunks_[c].data(), sizes[c], nodes[c]);
+      vendor::bind_to_node(chunks_[c].data(), sizes[c], nodes[c]);
   }
 }
 

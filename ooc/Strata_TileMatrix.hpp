@@ -101,7 +101,7 @@ class TileMatrix {
   ///          diagonal: for the norms, then for the numbers.
   /// Sync     runs on `exec` and fences it.
   /// Memory   on the device two tiles.
-  /// Throws   ShapeError if n < 0 or tile_size < 1; ValueError with the place of a tile that holds
+  /// Throws   ShapeError if n < 0 or tile_size < 1; ValueError with the position of a tile that holds
   ///          a number that is not finite, for a row whose sum overflows, or for options out of range; MemoryError with the bytes
   ///          needed and allowed, or of what can't be had.
   static TileMatrix generate(ExecutionSpace const& exec, std::int64_t n, std::int64_t tile_size,
@@ -209,7 +209,7 @@ class TileMatrix {
   void evaluate();
   void equilibrate(ExecutionSpace const& exec);
   void measure(ExecutionSpace const& exec, bool keep);
-  void place();
+  void allocate_tiles();
   void allocate_chunks(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes);
   void fill(ExecutionSpace const& exec);
   void copy_out(ExecutionSpace const& exec, std::byte* from, std::int64_t i, std::int64_t j) const;

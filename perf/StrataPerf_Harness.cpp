@@ -100,10 +100,10 @@ bool Run::is_first(std::string const& what) const {
 double Run::count_once(std::string const& counter, std::function<double()> const& value) {
   auto& found = memory().found;
   std::string const key = name_ + '\n' + counter;
-  auto place = found.find(key);
-  if (place == found.end()) place = found.emplace(key, value()).first;
-  count(counter, place->second);
-  return place->second;
+  auto position = found.find(key);
+  if (position == found.end()) position = found.emplace(key, value()).first;
+  count(counter, position->second);
+  return position->second;
 }
 
 void Run::count_flops(std::int64_t flops, Precision dominant) {
@@ -133,12 +133,12 @@ void Run::is_vendor(std::string const& problem) {
 }
 
 void Run::count_ratio(std::string const& problem) {
-  auto const place = memory().vendor_seconds.find(problem);
-  if (place == memory().vendor_seconds.end()) {
+  auto const position = memory().vendor_seconds.find(problem);
+  if (position == memory().vendor_seconds.end()) {
     memory().without_vendor.insert(name_);
     return;
   }
-  auto samples = place->second;
+  auto samples = position->second;
   auto const median = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
   std::nth_element(samples.begin(), median, samples.end());
   count("ratio_to_vendor", *median / seconds_);

@@ -20,8 +20,6 @@
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/matrix/Strata_Colouring.hpp>
-#include <sparse/matrix/Strata_CompressedAssembly.hpp>
-#include <sparse/matrix/Strata_CompressedMatrix.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_EllAssembly.hpp>
 #include <sparse/matrix/Strata_EllKernels.hpp>
@@ -33,14 +31,16 @@
 #include <sparse/matrix/Strata_MatrixOptions.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
+#include <sparse/matrix/Strata_SlicedEllAssembly.hpp>
+#include <sparse/matrix/Strata_SlicedEllMatrix.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
 #include <sparse/matrix/Strata_SweepOrder.hpp>
+#include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_AmgOptions.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
-#include <sparse/multigrid/Strata_Multigrid.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 #include <sparse/multigrid/Strata_Transfer.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
-#include <sparse/multigrid/Strata_VCycle.hpp>
 
 #endif

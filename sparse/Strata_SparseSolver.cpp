@@ -13,7 +13,7 @@
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 #include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
-#include <sparse/multigrid/Strata_VCycle.hpp>
+#include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 
 #include <array>
 #include <chrono>
@@ -125,7 +125,7 @@ auto SparseSolver<Exec>::Impl::make(Exec const& exec, Precision precision) const
     ready.M = Jacobi<Exec, Scalar>(exec, work.matrix());
     ready.bytes = A.rows() * static_cast<std::int64_t>(sizeof(Scalar));
   } else if (base.preconditioner != PreconditionerKind::None) {
-    VCycle<Exec, Scalar> const cycle(exec, hierarchy, precision);
+    AlgebraicMultigrid<Exec, Scalar> const cycle(exec, hierarchy, precision);
     ready.bytes = cycle.bytes();
     ready.M = cycle;
   }

@@ -8,8 +8,8 @@
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
-#include <sparse/multigrid/Strata_VCycle.hpp>
 
 #include <BelosTypes.hpp>
 
@@ -76,8 +76,8 @@ sparse::Preconditioner<Exec, Scalar> make_preconditioner(Exec const& exec,
     case PreconditionerKind::Amg: {
       auto amg = options.amg;
       amg.matrix = matrix_options(exec, options);
-      return sparse::VCycle<Exec, Scalar>(exec, sparse::make_algebraic_hierarchy(exec, A, amg),
-                                          options.precision);
+      return sparse::AlgebraicMultigrid<Exec, Scalar>(
+          exec, sparse::make_algebraic_hierarchy(exec, A, amg), options.precision);
     }
     case PreconditionerKind::None:
     case PreconditionerKind::Automatic:

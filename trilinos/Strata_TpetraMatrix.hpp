@@ -80,18 +80,18 @@ std::vector<std::int64_t> strata_columns(sparse::Communicator const& comm,
     }
   }
   std::vector<int> owner(halo.size());
-  std::vector<LO> place(halo.size());
+  std::vector<LO> position(halo.size());
   auto const status = rows->getRemoteIndexList(
       Teuchos::ArrayView<GO const>(halo.data(), static_cast<Teuchos::Ordinal>(halo.size())),
       Teuchos::ArrayView<int>(owner.data(), static_cast<Teuchos::Ordinal>(owner.size())),
-      Teuchos::ArrayView<LO>(place.data(), static_cast<Teuchos::Ordinal>(place.size())));
+      Teuchos::ArrayView<LO>(position.data(), static_cast<Teuchos::Ordinal>(position.size())));
   comm.agree([&] {
     STRATA_REQUIRE(ValueError, status == Tpetra::AllIDsPresent,
                    "the Tpetra matrix has columns that its row map lacks");
   });
   for (std::size_t k = 0; k < halo.size(); ++k)
     number[elsewhere[k]] =
-        first[static_cast<std::size_t>(owner[k])] + static_cast<std::int64_t>(place[k]);
+        first[static_cast<std::size_t>(owner[k])] + static_cast<std::int64_t>(position[k]);
   return number;
 }
 

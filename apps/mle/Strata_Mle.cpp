@@ -120,7 +120,7 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
 
 void predict(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
              Progress& progress, MleResult& result) {
-  auto const places = read_places(options.predict);
+  auto const places = read_locations(options.predict);
   require(metric_of(places) == data.locations.metric, options.predict, " has ",
           places.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
           places.geographic ? "x,y" : "lon,lat");

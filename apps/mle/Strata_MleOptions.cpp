@@ -40,7 +40,7 @@ void add_data_options(CLI::App& command, MleOptions& options) {
              "a synthetic field at N places of the unit square, with --theta, to --output")
       ->excludes(locations);
   group.add("--seed", options.seed, "S", "of the synthetic field [1]");
-  group.parsed("--ordering", options.ordering, "ORDER", geostat::parse_ordering,
+  group.parsed("--ordering", options.ordering, "ORDER", from_name<geostat::Ordering>,
                "of the places in the matrix: hilbert, morton or given [hilbert]");
   group.parsed("--mean", options.mean, "MEAN", from_name<geostat::Mean>,
                "none or constant (estimated) [constant]");

@@ -38,9 +38,9 @@ strata_status call(char const* function, Function&& f) noexcept {
   }
 }
 
-/// An argument of a LAPACK-like function that is wrong; `info` is minus its place.
+/// An argument of a LAPACK-like function that is wrong; `info` is minus its position.
 struct WrongArgument : Error {
-  WrongArgument(std::int64_t place, std::string const& text) : Error(text), info(-place) {}
+  WrongArgument(std::int64_t position, std::string const& text) : Error(text), info(-position) {}
   std::int64_t info;
 };
 
@@ -82,8 +82,8 @@ decltype(auto) with_checked_options(Function&& f) {
 
 /// Throw WrongArgument with the streamed rest as its text unless `condition`.
 template <class... Part>
-void require_argument(bool condition, std::int64_t place, Part const&... part) {
-  if (!condition) throw WrongArgument(place, strata::detail::message(part...));
+void require_argument(bool condition, std::int64_t position, Part const&... part) {
+  if (!condition) throw WrongArgument(position, strata::detail::message(part...));
 }
 
 }  // namespace strata::c::detail

@@ -18,11 +18,11 @@ inline Uplo require_triangle(char uplo) {
   return *triangle;
 }
 
-inline void require_order(char const* name, std::int64_t value, int place) {
-  require_argument(value >= 0, place, name, " is ", value, ", must be >= 0");
+inline void require_order(char const* name, std::int64_t value, int position) {
+  require_argument(value >= 0, position, name, " is ", value, ", must be >= 0");
 }
 
-/// The arguments that potrs, posv and dsposv share, at LAPACK's places.
+/// The arguments that potrs, posv and dsposv share, at LAPACK's positions.
 template <class T>
 void require_system(std::int64_t n, std::int64_t nrhs, T const* A, std::int64_t lda, T const* B,
                     std::int64_t ldb) {

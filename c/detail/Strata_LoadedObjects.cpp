@@ -26,9 +26,9 @@ struct Object {
 std::string file_name(std::string const& path) { return path.substr(path.rfind('/') + 1); }
 
 bool holds(dl_phdr_info const& info, void const* address) {
-  auto const place = reinterpret_cast<std::uintptr_t>(address);
+  auto const position = reinterpret_cast<std::uintptr_t>(address);
   return std::any_of(info.dlpi_phdr, info.dlpi_phdr + info.dlpi_phnum, [&](auto const& part) {
-    return part.p_type == PT_LOAD && place - (info.dlpi_addr + part.p_vaddr) < part.p_memsz;
+    return part.p_type == PT_LOAD && position - (info.dlpi_addr + part.p_vaddr) < part.p_memsz;
   });
 }
 

@@ -71,14 +71,14 @@ std::optional<Uplo> uplo_of(char letter) {
 }
 
 void require_matrix(char const* name, void const* data, std::int64_t rows, std::int64_t cols,
-                    std::int64_t ld, std::size_t bytes, int place, int ld_place) {
-  require_argument(ld >= std::max<std::int64_t>(1, rows), ld_place, "the leading dimension of ",
+                    std::int64_t ld, std::size_t bytes, int position, int ld_position) {
+  require_argument(ld >= std::max<std::int64_t>(1, rows), ld_position, "the leading dimension of ",
                    name, " is ", ld, ", must be at least max(1, ", rows, ")");
   std::int64_t const most =
       std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(bytes);
-  require_argument(cols == 0 || ld <= most / cols, ld_place, name, " of ", cols, " columns ", ld,
+  require_argument(cols == 0 || ld <= most / cols, ld_position, name, " of ", cols, " columns ", ld,
                    " numbers apart is larger than memory can be addressed");
-  require_argument(data != nullptr || rows == 0 || cols == 0, place, name, " is a null pointer");
+  require_argument(data != nullptr || rows == 0 || cols == 0, position, name, " is a null pointer");
 }
 
 }  // namespace strata::c::detail

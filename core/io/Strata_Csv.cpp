@@ -81,11 +81,11 @@ std::optional<std::size_t> find_column(LineReader const& lines, std::vector<Fiel
 struct Columns {
   bool geographic;
   std::vector<std::pair<char const*, std::size_t>>
-      used;  // name and place: coordinates, then the value
+      used;  // name and column: coordinates, then the value
   std::size_t count;
 };
 
-enum class Wanted { Stations, Places };
+enum class Wanted { Stations, Locations };
 
 Columns read_columns(LineReader& lines, std::vector<Field>& fields, Wanted wanted) {
   std::string_view line;
@@ -176,8 +176,8 @@ Stations read_stations(ByteSource& source, ReadOptions const& options) {
   return read(source, options, Wanted::Stations);
 }
 
-Stations read_places(ByteSource& source, ReadOptions const& options) {
-  return read(source, options, Wanted::Places);
+Stations read_locations(ByteSource& source, ReadOptions const& options) {
+  return read(source, options, Wanted::Locations);
 }
 
 void write_stations(ByteSink& sink, Stations const& stations) {
@@ -192,9 +192,9 @@ Stations read_stations(std::string const& path, ReadOptions const& options) {
   return detail::read_stations(*source, options);
 }
 
-Stations read_places(std::string const& path, ReadOptions const& options) {
+Stations read_locations(std::string const& path, ReadOptions const& options) {
   auto const source = open_source(path, options);
-  return detail::read_places(*source, options);
+  return detail::read_locations(*source, options);
 }
 
 void write_columns(std::string const& path, std::vector<Column> const& columns) {

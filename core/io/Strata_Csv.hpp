@@ -10,7 +10,7 @@
 
 namespace strata {
 
-/// Measured values at places in the plane or on the globe.
+/// Measured values at locations in the plane or on the globe.
 struct Stations {
   bool geographic = false;  ///< x, y are longitude and latitude in degrees
   std::vector<double> x, y, value;
@@ -29,8 +29,8 @@ struct Stations {
 ///          `options.max_bytes`.
 Stations read_stations(std::string const& path, ReadOptions const& options = {});
 
-/// Read places without values: as `read_stations`, but of the columns `x,y` or `lon,lat` alone.
-Stations read_places(std::string const& path, ReadOptions const& options = {});
+/// Read locations without values: as `read_stations`, but of the columns `x,y` or `lon,lat` alone.
+Stations read_locations(std::string const& path, ReadOptions const& options = {});
 
 /// One column of a table.
 struct Column {

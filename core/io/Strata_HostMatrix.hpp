@@ -59,7 +59,7 @@ std::optional<Asymmetry> find_asymmetry(ConstHostMatrix const& A, double toleran
 /// rounding only.
 ///
 /// Shape    A: n x n.
-/// Throws   ShapeError if A is not square; ValueError with the 1-based place and both values if a
+/// Throws   ShapeError if A is not square; ValueError with the 1-based position and both values if a
 /// pair differs
 ///          by more than 16 eps sqrt(a_ii a_jj).
 void symmetrize(HostMatrix const& A);

@@ -120,11 +120,11 @@ void MatrixBlocks::State::open_text(MatrixBlocksOptions const& options) {
 void MatrixBlocks::State::read_run(std::int64_t major, std::int64_t minor, std::int64_t count,
                                    std::vector<char>& bytes, double* out) const {
   auto const size = static_cast<std::size_t>(count) * numbers.bytes();
-  auto const place = offset + static_cast<std::uint64_t>(major * ld + minor) * numbers.bytes();
+  auto const position = offset + static_cast<std::uint64_t>(major * ld + minor) * numbers.bytes();
   bytes.resize(size);
-  std::size_t const got = scratch ? scratch->read_at(place, bytes.data(), size)
-                                  : file->read_at(place, bytes.data(), size);
-  STRATA_REQUIRE(IoError, got == size, path, ": expected ", size, " bytes from byte ", place,
+  std::size_t const got = scratch ? scratch->read_at(position, bytes.data(), size)
+                                  : file->read_at(position, bytes.data(), size);
+  STRATA_REQUIRE(IoError, got == size, path, ": expected ", size, " bytes from byte ", position,
                  ", found ", got, ": the file has become shorter");
   numbers.decode(bytes.data(), static_cast<std::size_t>(count), out);
 }

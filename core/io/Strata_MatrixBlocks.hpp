@@ -66,7 +66,7 @@ class MatrixBlocks {
   /// Read all once and compare the triangles.
   ///
   /// Memory   two blocks of block_size^2 numbers.
-  /// Throws   IoError "path: the matrix is not symmetric" with the 1-based place and both values if a
+  /// Throws   IoError "path: the matrix is not symmetric" with the 1-based position and both values if a
   ///          pair differs by more than 16 eps sqrt(|a_ii a_jj|) (numbers that are not finite are
   ///          passed over); ValueError if block_size < 1; what `read` throws.
   void require_symmetric(std::int64_t block_size = 1024) const;

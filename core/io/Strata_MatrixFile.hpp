@@ -45,7 +45,7 @@ HostMatrix read_matrix(std::string const& path, ReadOptions const& options = {})
 /// As `read_matrix`, for a matrix that must be symmetric: by its header, or by its numbers up to
 /// rounding (then the lower triangle counts, see `symmetrize`).
 ///
-/// Throws   also IoError "path: ..." if it is not square or not symmetric, with the place and the
+/// Throws   also IoError "path: ..." if it is not square or not symmetric, with the position and the
 /// values.
 HostMatrix read_symmetric_matrix(std::string const& path, ReadOptions const& options = {});
 

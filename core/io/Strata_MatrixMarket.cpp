@@ -102,15 +102,16 @@ MatrixMarketHeader read_header(LineReader& lines) {
   bool const array = header.format == MatrixMarketFormat::Array;
   header.rows = take_size(lines, line, "number of rows");
   header.cols = take_size(lines, line, "number of columns");
-  auto const places = header.symmetric ? triangle(header.rows) : product(header.rows, header.cols);
-  header.entries = array ? places : take_size(lines, line, "number of entries");
+  auto const positions =
+      header.symmetric ? triangle(header.rows) : product(header.rows, header.cols);
+  header.entries = array ? positions : take_size(lines, line, "number of entries");
   refuse_rest(lines, line);
 
   if (header.symmetric && header.rows != header.cols)
     lines.fail("a symmetric matrix is square, this one is ", header.rows, " x ", header.cols);
-  if (header.entries > places)
+  if (header.entries > positions)
     lines.fail(header.entries, " entries in a ", header.rows, " x ", header.cols, " matrix with ",
-               places, " places");
+               positions, " positions");
   // "1\n", "1 1\n" and "1 1 1\n"; the last line may lack its end
   std::uint64_t const least_bytes = array                                        ? 2
                                     : header.field == MatrixMarketField::Pattern ? 4
@@ -226,12 +227,12 @@ std::optional<std::pair<std::size_t, std::size_t>> find_duplicate(CoordinateMatr
   if (by_columns || by_rows) return {};
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t(0));
-  auto const place = [&A](std::size_t k) { return std::tuple(A.col[k], A.row[k]); };
+  auto const position = [&A](std::size_t k) { return std::tuple(A.col[k], A.row[k]); };
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::tuple_cat(place(a), std::tuple(a)) < std::tuple_cat(place(b), std::tuple(b));
+    return std::tuple_cat(position(a), std::tuple(a)) < std::tuple_cat(position(b), std::tuple(b));
   });
   for (std::size_t k = 1; k < count; ++k)
-    if (place(order[k - 1]) == place(order[k])) return std::pair(order[k - 1], order[k]);
+    if (position(order[k - 1]) == position(order[k])) return std::pair(order[k - 1], order[k]);
   return {};
 }
 

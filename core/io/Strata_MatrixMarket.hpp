@@ -29,7 +29,7 @@ struct MatrixMarketHeader {
       0;  ///< entries listed in the file: of the lower triangle only if symmetric
 };
 
-/// A sparse matrix as the list of its entries, in the file's order; no place occurs twice.
+/// A sparse matrix as the list of its entries, in the file's order; no position occurs twice.
 struct CoordinateMatrix {
   std::int64_t rows = 0, cols = 0;
   bool symmetric = false;              ///< only entries with row >= col are listed
@@ -64,7 +64,7 @@ MatrixMarketHeader read_matrix_market_header(std::string const& path,
 /// and `hermitian`; a header that
 ///          promises more than the file can hold; a number that is no number, not finite or outside
 ///          the range of fp64 (1e400, 1e-400) or no exact fp64 (integers); an index outside the
-///          matrix; an entry above the diagonal of a symmetric matrix; a place listed twice; too
+///          matrix; an entry above the diagonal of a symmetric matrix; a position listed twice; too
 ///          few entries or anything after the last; a line of more than 64 KiB; a damaged,
 ///          truncated or overinflating gzip stream. MemoryError if the entries would need more than
 ///          `options.max_bytes`.
@@ -103,7 +103,7 @@ struct MatrixMarketWriteOptions {
 /// Throws   ShapeError, ValueError before anything is written: an array that is not square and
 /// exactly symmetric
 ///          where that was asked for, indices out of range or above the diagonal, vectors of
-///          unequal length, a place listed twice, numbers that are not finite. IoError with errno's
+///          unequal length, a position listed twice, numbers that are not finite. IoError with errno's
 ///          text.
 void write_matrix_market(std::string const& path, ConstHostMatrix const& A,
                          MatrixMarketWriteOptions const& options = {});

@@ -7,7 +7,7 @@
 #include <core/kokkos_ext/Strata_Replay.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_BlockTree.hpp>
-#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/Strata_TreeTrsm.hpp>
 #include <dense/detail/Strata_ThinSolve.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -64,26 +64,26 @@ class LowSolve {
       tree_trsm(blas_, Side::Left, op, Diag::NonUnit, 1, tree_, F, products);
   }
 
-  // What was captured is for the place and the number of columns that it was captured with.
+  // What was captured is for the memory and the number of columns that it was captured with.
   Matrix copy(std::int64_t rows, std::int64_t cols) {
     constexpr int slot = LeafBlas<ExecutionSpace>::scratch_slots - 1;
     Precision const precision = accumulator(tree_.layers().leaf());
     std::int64_t const ld = (rows + 15) / 16 * 16;
-    std::byte* const place =
+    std::byte* const memory =
         blas_.scratch(slot, static_cast<std::size_t>(ld * cols) * traits(precision).bytes);
-    if (cols != cols_ || place != place_) {
+    if (cols != cols_ || memory != memory_) {
       blas_.exec().fence("strata::dense::LowSolve: capture anew");
       replay_ = {};
-      cols_ = cols, place_ = place;
+      cols_ = cols, memory_ = memory;
     }
-    return {place, rows, cols, ld, precision, nullptr};
+    return {memory, rows, cols, ld, precision, nullptr};
   }
 
   Tree const& tree_;
   std::optional<ThinSolve<ExecutionSpace>> thin_;
   LeafBlas<ExecutionSpace> blas_;
   std::int64_t cols_ = -1;
-  std::byte* place_ = nullptr;
+  std::byte* memory_ = nullptr;
   strata::Replay<ExecutionSpace> replay_;
 };
 

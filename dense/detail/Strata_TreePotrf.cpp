@@ -67,7 +67,7 @@ auto TreePotrf<ExecutionSpace>::pieces(Node const& panel) -> std::vector<Piece> 
     }
     node = in_left ? &tree_.left(*node) : &tree_.right(*node);
   }
-  bulk_.reserve_panel(most_rows, panel.size);  // of one place, which must not move
+  bulk_.reserve_panel(most_rows, panel.size);  // of one memory, which must not move
   for (Piece& piece : found)
     piece.panel = bulk_.panel(*piece.node, panel.begin - piece.node->begin, panel.size);
   std::reverse(found.begin(), found.end());

@@ -86,7 +86,7 @@ auto TreeRecursion<ExecutionSpace>::panel(Node const& A, std::int64_t begin, std
   if (A.scale != nullptr) B.solution.scale = A.solution_scale;
   Precision const precision = solve_precision(A.stored.precision);
   if (precision != A.stored.precision) {
-    B.solution = place(block_solution, A.stored.rows, cols, precision);
+    B.solution = scratch_matrix(block_solution, A.stored.rows, cols, precision);
     B.solution.scale = A.solution_scale;
   }
   return B;
@@ -94,7 +94,7 @@ auto TreeRecursion<ExecutionSpace>::panel(Node const& A, std::int64_t begin, std
 
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::reserve_panel(std::int64_t rows, std::int64_t cols) {
-  (void)place(block_solution, rows, cols, solve_precision(Precision::fp8_e4m3));
+  (void)scratch_matrix(block_solution, rows, cols, solve_precision(Precision::fp8_e4m3));
 }
 
 template <class ExecutionSpace>
@@ -125,7 +125,7 @@ void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
     return;
   }
   Precision const precision = B.solution.precision;
-  Matrix right = place(left_operand, B.working.rows, B.working.cols, precision);
+  Matrix right = scratch_matrix(left_operand, B.working.rows, B.working.cols, precision);
   right.scale = is_arithmetic(precision) ? nullptr : B.operand_scale;
   blas_.convert(Op::NoTrans, B.working, right);
   ConstMatrix const inverse = precision == L.low_inverse.precision && L.low_inverse.data != nullptr
@@ -205,7 +205,7 @@ void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, T
     ConstMatrix const A = in_precision(B.precision, L.stored, left_operand, tree.scaling());
     return blas_.trsm(side, Uplo::Lower, op, diag, 1, A, B);
   }
-  Matrix const right = place(left_operand, B.rows, B.cols, B.precision);
+  Matrix const right = scratch_matrix(left_operand, B.rows, B.cols, B.precision);
   blas_.convert(Op::NoTrans, B, right);
   if (side == Side::Left)
     blas_.gemm(transposed(op), Op::NoTrans, 1, L.inverse, right, 0, B);  // op(L)^-1 B
@@ -254,10 +254,10 @@ void TreeRecursion<ExecutionSpace>::update(Tree const& tree, double alpha, Const
   blas_.gemm(Op::NoTrans, Op::Trans, alpha, Ap, Bp, 1, C);
 }
 
-// An unscaled matrix in a scratch slot, behind the place of a scale.
+// An unscaled matrix in a scratch slot, behind room for a scale.
 template <class ExecutionSpace>
-auto TreeRecursion<ExecutionSpace>::place(Slot slot, std::int64_t rows, std::int64_t cols,
-                                          Precision precision) -> Matrix {
+auto TreeRecursion<ExecutionSpace>::scratch_matrix(Slot slot, std::int64_t rows, std::int64_t cols,
+                                                   Precision precision) -> Matrix {
   std::size_t const bytes = scale_bytes + packed_bytes(rows, cols, precision);
   std::byte* const begin = blas_.scratch(first_slot_ + slot, bytes);
   return {begin + scale_bytes, rows, cols, (rows + 15) / 16 * 16, precision, nullptr};
@@ -268,7 +268,7 @@ template <class ExecutionSpace>
 auto TreeRecursion<ExecutionSpace>::in_precision(Precision precision, ConstMatrix const& A,
                                                  Slot slot, BlockScaling scaling) -> ConstMatrix {
   if (storage(A.precision) == storage(precision)) return A.in_format(precision);
-  Matrix copy = place(slot, A.rows, A.cols, precision);
+  Matrix copy = scratch_matrix(slot, A.rows, A.cols, precision);
   if (is_arithmetic(precision)) {
     blas_.convert(Op::NoTrans, A, copy);
     return copy;

@@ -5,7 +5,7 @@
 
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_BlockTree.hpp>
-#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/Strata_TreeTrsm.hpp>
 #include <dense/detail/Strata_BandedCopy.hpp>
 #include <dense/detail/Strata_ProductBatch.hpp>
 
@@ -102,7 +102,7 @@ class TreeRecursion {
   void trsm(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B,
             std::vector<Copy>& copies);
   void trsm_leaf(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B);
-  Matrix place(Slot slot, std::int64_t rows, std::int64_t cols, Precision precision);
+  Matrix scratch_matrix(Slot slot, std::int64_t rows, std::int64_t cols, Precision precision);
   ConstMatrix in_precision(Precision precision, ConstMatrix const& A, Slot slot,
                            BlockScaling scaling = BlockScaling::TwoWay);
 

@@ -32,7 +32,7 @@ std::string name_of(Routine routine) { return routine_names[static_cast<std::siz
 bool is_potrf(Routine routine) { return routine == Routine::Spotrf || routine == Routine::Dpotrf; }
 bool is_potrs(Routine routine) { return routine == Routine::Spotrs || routine == Routine::Dpotrs; }
 
-// The place of LAPACK's first wrong argument; 0 if there is none.
+// The position of LAPACK's first wrong argument; 0 if there is none.
 template <class T>
 std::int64_t wrong_argument(Routine routine, Problem<T> const& p) {
   char const uplo = static_cast<char>(std::toupper(static_cast<unsigned char>(p.uplo)));
@@ -47,17 +47,17 @@ std::int64_t wrong_argument(Routine routine, Problem<T> const& p) {
   return 0;
 }
 
-void tell_xerbla(Routine routine, Width width, std::int64_t place) {
+void tell_xerbla(Routine routine, Width width, std::int64_t position) {
   std::string name = name_of(routine);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   if (width == Width::Int64) {
     using Xerbla = void(char const*, std::int64_t const*, std::size_t);
     if (void* const wide = find_in_process("xerbla_64_"))
-      return reinterpret_cast<Xerbla*>(wide)(name.data(), &place, name.size());
+      return reinterpret_cast<Xerbla*>(wide)(name.data(), &position, name.size());
   }
   using Xerbla = void(char const*, std::int32_t const*, std::size_t);
-  auto const narrow = static_cast<std::int32_t>(place);
+  auto const narrow = static_cast<std::int32_t>(position);
   if (void* const found = find_in_process("xerbla_"))
     reinterpret_cast<Xerbla*>(found)(name.data(), &narrow, name.size());
 }
@@ -161,9 +161,9 @@ template <class T>
 void solve(Routine routine, Width width, Problem<T>& p) noexcept {
   p.iter = p.info = 0;
   try {
-    if (std::int64_t const place = wrong_argument(routine, p); place != 0) {
-      p.info = -place;
-      return tell_xerbla(routine, width, place);
+    if (std::int64_t const position = wrong_argument(routine, p); position != 0) {
+      p.info = -position;
+      return tell_xerbla(routine, width, position);
     }
     if (p.n == 0 || (is_potrs(routine) && p.nrhs == 0)) return;
     dispatch(routine, width, p);

@@ -22,7 +22,7 @@
 namespace strata::ooc::detail {
 
 /// One device's pool of tiles: where a tile lies, who uses it, and what must have ended before its
-/// place is used again. For all threads.
+/// slot is used again. For all threads.
 template <class ExecutionSpace>
 class DeviceMemory {
  public:
@@ -33,7 +33,7 @@ class DeviceMemory {
     std::int64_t begin = -1;
     std::byte* data = nullptr;
     bool fresh = false;        ///< its holder must fill it after `before`, then `publish` it
-    std::vector<Mark> before;  ///< what used the place, or what fills the tile
+    std::vector<Mark> before;  ///< what used the slot, or what fills the tile
   };
 
   using Pool = Kokkos::View<std::byte*, typename ExecutionSpace::memory_space>;
@@ -46,11 +46,11 @@ class DeviceMemory {
         eviction_(eviction),
         uses_(std::move(uses)),
         cache_(blocks, units, keys),
-        places_(cache_.size()) {}
+        units_(cache_.size()) {}
 
   std::size_t bytes() const { return cache_.size() * unit_bytes_; }
 
-  /// Pin the tile, or a place for it; waits until there is one. `planned`: a use that the table has.
+  /// Pin the tile, or a slot for it; waits until there is one. `planned`: a use that the table has.
   ///
   /// Throws   Stopped.
   Hold acquire(std::int64_t key, int units, Progress<Mark> const& progress, bool planned = true) {
@@ -59,10 +59,10 @@ class DeviceMemory {
     while (true) {
       if (progress.stopped()) throw Stopped();
       if (auto const found = hold_existing(key)) {
-        changed_.wait(lock, [&] { return !place(found->begin).loading || progress.stopped(); });
+        changed_.wait(lock, [&] { return !unit(found->begin).loading || progress.stopped(); });
         if (progress.stopped()) throw Stopped();
         ++hits_;
-        return {found->begin, found->data, false, {place(found->begin).ready}};
+        return {found->begin, found->data, false, {unit(found->begin).ready}};
       }
       if (auto const begin = cache_.choose(units, worth())) {
         ++misses_;
@@ -72,7 +72,7 @@ class DeviceMemory {
     }
   }
 
-  /// A place to fetch a tile to ahead of its use, if there is one that is worth less.
+  /// A slot to fetch a tile to ahead of its use, if there is one that is worth less.
   std::optional<Hold> prefetch(std::int64_t key, int units) {
     std::lock_guard const lock(mutex_);
     if (cache_.find(key) >= 0) return std::nullopt;
@@ -86,7 +86,7 @@ class DeviceMemory {
   std::optional<Hold> borrow(std::int64_t key) {
     std::lock_guard const lock(mutex_);
     std::int64_t const begin = cache_.find(key);
-    if (begin < 0 || place(begin).loading) return std::nullopt;
+    if (begin < 0 || unit(begin).loading) return std::nullopt;
     return hold_existing(key);
   }
 
@@ -94,8 +94,8 @@ class DeviceMemory {
   void publish(std::int64_t begin, Mark const& ready) {
     {
       std::lock_guard const lock(mutex_);
-      place(begin).loading = false;
-      place(begin).ready = ready;
+      unit(begin).loading = false;
+      unit(begin).ready = ready;
     }
     changed_.notify_all();
   }
@@ -105,7 +105,7 @@ class DeviceMemory {
     {
       std::lock_guard const lock(mutex_);
       auto& slot = cache_.slot(begin);
-      for (int u = 0; u < slot.units; ++u) note(places_[static_cast<std::size_t>(begin + u)], used);
+      for (int u = 0; u < slot.units; ++u) note(units_[static_cast<std::size_t>(begin + u)], used);
       --slot.pins;
       bool const drop = forget || (eviction_ == Eviction::AtOnce && !slot.keep);
       if (slot.pins == 0 && drop) cache_.drop(begin);
@@ -137,13 +137,13 @@ class DeviceMemory {
 
  private:
   // What is known of the tile that begins in a unit, and who used the unit last.
-  struct Place {
+  struct Unit {
     bool loading = false;
     Mark ready;
     std::vector<Mark> used;
   };
 
-  Place& place(std::int64_t begin) { return places_[static_cast<std::size_t>(begin)]; }
+  Unit& unit(std::int64_t begin) { return units_[static_cast<std::size_t>(begin)]; }
   std::byte* at(std::int64_t begin) const {
     return pool_.data() + static_cast<std::size_t>(begin) * unit_bytes_;
   }
@@ -159,31 +159,31 @@ class DeviceMemory {
     if (begin < 0) return std::nullopt;
     ++cache_.slot(begin).pins;
     cache_.touch(begin);
-    return Hold{begin, at(begin), false, {place(begin).ready}};
+    return Hold{begin, at(begin), false, {unit(begin).ready}};
   }
 
   Hold claim(std::int64_t begin, std::int64_t key, int units) {
     Hold hold{begin, at(begin), true, {}};
     for (int u = 0; u < units; ++u) {
-      auto& used = places_[static_cast<std::size_t>(begin + u)].used;
+      auto& used = units_[static_cast<std::size_t>(begin + u)].used;
       hold.before.insert(hold.before.end(), used.begin(), used.end());
       used.clear();
     }
-    cache_.place(begin, key, units);
-    place(begin).loading = true;
-    place(begin).ready = {};
+    cache_.put(begin, key, units);
+    unit(begin).loading = true;
+    unit(begin).ready = {};
     return hold;
   }
 
   // The last mark of each lane suffices.
-  static void note(Place& place, Mark const& used) {
+  static void note(Unit& unit, Mark const& used) {
     if (!used.lane) return;
-    for (Mark& mark : place.used)
+    for (Mark& mark : unit.used)
       if (mark.lane == used.lane) {
         mark = used;
         return;
       }
-    place.used.push_back(used);
+    unit.used.push_back(used);
   }
 
   Pool pool_;
@@ -191,7 +191,7 @@ class DeviceMemory {
   Eviction eviction_;
   UseTable uses_;
   TileCache cache_;
-  std::vector<Place> places_;
+  std::vector<Unit> units_;
   std::int64_t hits_ = 0, misses_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;

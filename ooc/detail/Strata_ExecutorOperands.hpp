@@ -39,7 +39,7 @@ auto Executor<Exec>::Stream::fetch(std::int64_t i, std::int64_t k, bool planned)
   return hold;
 }
 
-// Fill the place from the device that made the tile, if it still has it, or from the host.
+// Fill the slot from the device that made the tile, if it still has it, or from the host.
 template <class Exec>
 auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t k) -> Mark {
   std::size_t const bytes = executor_.matrix_.copy_bytes(i, k);
@@ -68,7 +68,7 @@ auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t
   return there;
 }
 
-// Fill the place by rounding the stored tile.
+// Fill the slot by rounding the stored tile.
 template <class Exec>
 void Executor<Exec>::Stream::cast(Hold const& hold, std::int64_t i, std::int64_t k,
                                   Precision form) {

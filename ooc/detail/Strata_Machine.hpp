@@ -78,7 +78,7 @@ struct Worker {
     if (!blas_) blas_ = std::make_unique<LeafBlas<ExecutionSpace>>(exec());
     return *blas_;
   }
-  /// The places that a factorisation's kernels write to.
+  /// The positions that a factorisation's kernels write to.
   void make_results() {
     if (!measure.data())
       measure = allocate<decltype(measure)>(exec(), "strata::ooc::stream::measure");

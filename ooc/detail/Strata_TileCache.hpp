@@ -33,13 +33,13 @@ class TileCache {
       : units_(units),
         slots_(static_cast<std::size_t>(blocks * units)),
         owner_(slots_.size(), -1),
-        place_(keys, -1),
+        begin_of_(keys, -1),
         free_(static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(units)) + 1)) {
     for (std::int64_t block = 0; block < blocks; ++block) free_.back().insert(block * units);
   }
 
   /// First unit of the slot of `key`, or -1.
-  std::int64_t find(std::int64_t key) const { return place_[static_cast<std::size_t>(key)]; }
+  std::int64_t find(std::int64_t key) const { return begin_of_[static_cast<std::size_t>(key)]; }
   Slot& slot(std::int64_t begin) { return slots_[static_cast<std::size_t>(begin)]; }
   Slot const& slot(std::int64_t begin) const { return slots_[static_cast<std::size_t>(begin)]; }
   std::int64_t evictions() const { return evictions_; }
@@ -50,7 +50,7 @@ class TileCache {
   /// Free the slot.
   void drop(std::int64_t begin) {
     Slot& gone = slot(begin);
-    place_[static_cast<std::size_t>(gone.key)] = -1;
+    begin_of_[static_cast<std::size_t>(gone.key)] = -1;
     for (int u = 0; u < gone.units; ++u) owner_[static_cast<std::size_t>(begin + u)] = -1;
     give_back(begin, gone.units);
     gone = {};
@@ -81,7 +81,7 @@ class TileCache {
   }
 
   /// Evict what lies in the region that `choose` found and give it to `key`, pinned once.
-  void place(std::int64_t begin, std::int64_t key, int units) {
+  void put(std::int64_t begin, std::int64_t key, int units) {
     for (std::int64_t u = begin; u < begin + units;) {
       std::int64_t const owner = owner_[static_cast<std::size_t>(u)];
       if (owner < 0) {
@@ -96,7 +96,7 @@ class TileCache {
     last_ = begin;
     slot(begin) = {key, units, 1, false, ++tick_};
     for (int u = 0; u < units; ++u) owner_[static_cast<std::size_t>(begin + u)] = begin;
-    place_[static_cast<std::size_t>(key)] = begin;
+    begin_of_[static_cast<std::size_t>(key)] = begin;
   }
 
  private:
@@ -153,9 +153,9 @@ class TileCache {
   int units_;
   std::vector<Slot> slots_;                   // by first unit
   std::vector<std::int64_t> owner_;           // of each unit: the first unit of its slot
-  std::vector<std::int64_t> place_;           // by key
+  std::vector<std::int64_t> begin_of_;        // by key
   std::vector<std::set<std::int64_t>> free_;  // first units of free pieces of 1, 2, 4, ... units
-  std::int64_t last_ = -1;                    // where the last tile was placed
+  std::int64_t last_ = -1;                    // where the last tile was put
   std::uint64_t tick_ = 0;
   std::int64_t evictions_ = 0;
 };

@@ -24,13 +24,13 @@ struct TileMeasure {
   std::uint64_t digest;
 };
 
-/// The digest of one number at a place: the last step of splitmix64, a bijection that turns one
+/// The digest of one number at a position: the last step of splitmix64, a bijection that turns one
 /// changed bit into a change of any bit with probability 1/2.
 ///
 /// Source   Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014,
 ///          doi:10.1145/2660193.2660195, with Stafford's constants (variant 13).
-KOKKOS_INLINE_FUNCTION std::uint64_t digest_of(std::uint64_t bits, std::uint64_t place) {
-  std::uint64_t z = bits + (place + 1) * 0x9e3779b97f4a7c15U;
+KOKKOS_INLINE_FUNCTION std::uint64_t digest_of(std::uint64_t bits, std::uint64_t position) {
+  std::uint64_t z = bits + (position + 1) * 0x9e3779b97f4a7c15U;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
   return z ^ (z >> 31);

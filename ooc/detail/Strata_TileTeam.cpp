@@ -64,7 +64,7 @@ bool TileTeam<Exec>::owns(Member const& member, std::int64_t i) const {
 }
 
 template <class Exec>
-std::size_t TileTeam<Exec>::place(std::int64_t i) const {
+std::size_t TileTeam<Exec>::offset(std::int64_t i) const {
   return static_cast<std::size_t>(i * matrix_.tile_size() * cols_);
 }
 
@@ -75,7 +75,7 @@ std::size_t TileTeam<Exec>::block_bytes(std::int64_t i) const {
 
 template <class Exec>
 auto TileTeam<Exec>::block(double* values, std::int64_t i) const -> Matrix {
-  return {values + place(i), matrix_.rows(i), cols_, matrix_.rows(i), Precision::fp64, nullptr};
+  return {values + offset(i), matrix_.rows(i), cols_, matrix_.rows(i), Precision::fp64, nullptr};
 }
 
 // Block i of what is substituted, or multiplied.
@@ -156,7 +156,7 @@ void TileTeam<Exec>::take_own(Member& member) {
                              .data();
   for (std::int64_t i = member.position; i < matrix_.tiles();
        i += static_cast<std::int64_t>(members_.size()))
-    worker.in.copy(values + place(i), exchange_ + place(i), block_bytes(i));
+    worker.in.copy(values + offset(i), exchange_ + offset(i), block_bytes(i));
   worker.work.wait(worker.in.record());
 }
 
@@ -167,7 +167,7 @@ auto TileTeam<Exec>::arrive(Member& member, std::int64_t k) -> Matrix {
   if (!alone_ && !owns(member, k)) {
     auto& worker = member.worker;
     worker.in.wait(progress_->wait(static_cast<std::size_t>(k)));
-    worker.in.copy(V.data, exchange_ + place(k), block_bytes(k));
+    worker.in.copy(V.data, exchange_ + offset(k), block_bytes(k));
     worker.work.wait(worker.in.record());
   }
   return V;
@@ -182,7 +182,7 @@ void TileTeam<Exec>::finish(Member& member, std::int64_t k, Op op) {
                      member.tiles(matrix_).next(k, k).matrix, V);
   if (alone_) return;
   worker.out.wait(worker.work.record());
-  worker.out.copy(exchange_ + place(k), V.data, block_bytes(k));
+  worker.out.copy(exchange_ + offset(k), V.data, block_bytes(k));
   progress_->set(static_cast<std::size_t>(k), worker.out.record());
 }
 

@@ -21,7 +21,7 @@ namespace strata::ooc::detail {
 ///
 /// Rows of tiles, backwards columns, go round the devices, so that each tile is copied to one of them
 /// only; blocks of vectors pass between them through host memory. Every block gets its updates in
-/// the order of the columns, in places of the same shape: a substitution has the same bits on any number of devices.
+/// the order of the columns, in blocks of the same shape: a substitution has the same bits on any number of devices.
 template <class ExecutionSpace>
 class TileTeam {
  public:
@@ -54,7 +54,7 @@ class TileTeam {
   using Scaling = Kokkos::View<double const*, Space>;
 
   bool owns(Member const& member, std::int64_t i) const;
-  std::size_t place(std::int64_t i) const;
+  std::size_t offset(std::int64_t i) const;
   std::size_t block_bytes(std::int64_t i) const;
   Matrix block(double* values, std::int64_t i) const;
   Matrix block(Member const& member, std::int64_t i) const;

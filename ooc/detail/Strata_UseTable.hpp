@@ -35,7 +35,7 @@ class UseTable {
         own_(tile_count(tiles_), none),
         tasks_of_row_(static_cast<std::size_t>(tiles_)),
         times_(plan.keys(), unknown),
-        places_(plan.keys(), 0) {
+        positions_(plan.keys(), 0) {
     for (int stream = 0; stream < schedule.streams; ++stream) {
       std::int64_t time = 0;
       for (Task const& task :
@@ -56,7 +56,7 @@ class UseTable {
     if (!plan_) return;
     (void)next(key);
     auto const k = static_cast<std::size_t>(key);
-    if (times_[k] < never) find(key, places_[k]);
+    if (times_[k] < never) find(key, positions_[k]);
   }
   /// The time of the next use; far away if there is none.
   double next(std::int64_t key) {
@@ -83,14 +83,14 @@ class UseTable {
       find(key, 0);
   }
 
-  // The first use by a task from that place in its row on.
-  void find(std::int64_t key, std::size_t place) {
+  // The first use by a task from that position in its row on.
+  void find(std::int64_t key, std::size_t position) {
     auto const [i, k, form] = plan_->tile_of(key);
     auto const& tasks = tasks_of_row_[static_cast<std::size_t>(i)];
-    while (place < tasks.size() && !is_used(i, k, form, tasks[place].task)) ++place;
-    bool const found = place < tasks.size();
-    times_[static_cast<std::size_t>(key)] = found ? tasks[place].start + k : never;
-    places_[static_cast<std::size_t>(key)] = static_cast<std::uint32_t>(place + 1);
+    while (position < tasks.size() && !is_used(i, k, form, tasks[position].task)) ++position;
+    bool const found = position < tasks.size();
+    times_[static_cast<std::size_t>(key)] = found ? tasks[position].start + k : never;
+    positions_[static_cast<std::size_t>(key)] = static_cast<std::uint32_t>(position + 1);
   }
 
   // Whether a task whose row or column is i takes L_ik in that form: as an operand of a product, or
@@ -106,7 +106,7 @@ class UseTable {
   std::vector<std::int64_t> own_;                 // when each tile's task begins
   std::vector<std::vector<Timed>> tasks_of_row_;  // whose row or column it is, as they begin
   std::vector<std::int64_t> times_;               // of the next use, by key
-  std::vector<std::uint32_t> places_;             // behind it in the tasks of the key's row
+  std::vector<std::uint32_t> positions_;          // behind it in the tasks of the key's row
 };
 
 }  // namespace strata::ooc::detail

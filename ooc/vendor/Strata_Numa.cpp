@@ -52,7 +52,7 @@ std::vector<int> const& numa_nodes() {
   return nodes;
 }
 
-void place_on_node(void* data, std::size_t bytes, int node) {
+void bind_to_node(void* data, std::size_t bytes, int node) {
   if (!is_one_of_several(node)) return;
   auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   auto const begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
@@ -93,7 +93,7 @@ std::vector<int> const& numa_nodes() {
   static std::vector<int> const nodes = {0};
   return nodes;
 }
-void place_on_node(void* /*data*/, std::size_t /*bytes*/, int /*node*/) {}
+void bind_to_node(void* /*data*/, std::size_t /*bytes*/, int /*node*/) {}
 int numa_node_of(void const* /*data*/) { return -1; }
 struct OnNode::Saved {};
 OnNode::OnNode(int node) { (void)is_one_of_several(node); }

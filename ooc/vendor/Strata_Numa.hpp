@@ -19,7 +19,7 @@ int numa_node_of_pci(std::string bus);
 
 /// Let pages that nobody has touched yet be on `node` once they are, as far as the kernel allows.
 /// Nothing happens where there is one node, or no such node.
-void place_on_node(void* data, std::size_t bytes, int node);
+void bind_to_node(void* data, std::size_t bytes, int node);
 
 /// The node of the page at `data`, -1 if it is not known.
 int numa_node_of(void const* data);

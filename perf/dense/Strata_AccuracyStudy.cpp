@@ -4,7 +4,6 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_TreeCholesky.hpp>
 #include <geostat/Strata_Matern.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -5,7 +5,7 @@
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
-#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/Strata_TreePotrf.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -148,13 +148,13 @@ void write_row(std::string const& path, std::string const& key, std::string cons
   if (!input) throw IoError("cannot read " + path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(input, line);) lines.push_back(line);
-  auto const place = std::find_if(lines.begin(), lines.end(), [&](auto const& line) {
+  auto const position = std::find_if(lines.begin(), lines.end(), [&](auto const& line) {
     return line.compare(0, key.size(), key) == 0;
   });
-  if (place == lines.end())
+  if (position == lines.end())
     lines.push_back(row);
   else
-    *place = row;
+    *position = row;
   std::ofstream output(path);
   for (std::string const& line : lines) output << line << '\n';
   if (!output) throw IoError("cannot write " + path);

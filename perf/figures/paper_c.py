@@ -33,7 +33,7 @@ PAPER_RATES = {"75,264 GCDs": 17.23e6 / 75264, "8 GCDs": 17.23e6 / 75264 / 0.78}
 SPANS = {"interior": "#2166ac", "boundary": "#92c5de", "pack": "#e08214", "messages": "#b2182b"}
 OTHER_WORK = "#bbbbbb"
 # Regions.
-LEVEL = "strata::sparse::Multigrid::level "
+LEVEL = "strata::sparse::GeometricMultigrid::level "
 SWEEP = "strata::sparse::DistributedMatrix::gauss_seidel"
 ORTHOGONALISE = "strata::sparse::KrylovBasis::orthogonalise"
 

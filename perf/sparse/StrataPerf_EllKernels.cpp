@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
-#include <sparse/multigrid/Strata_Multigrid.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <StrataPerf_Harness.hpp>
 #include <StrataPerf_KernelsSystem.hpp>
@@ -98,7 +98,7 @@ template <class Scalar>
 void residual_restrict(Run& run, Precision values, std::int64_t n) {
   Exec const& exec = run.exec();
   auto const hierarchy =
-      make_hierarchy(exec, {}, cube(n), 2, eight_colours()).stored_in(exec, values);
+      make_grid_hierarchy(exec, {}, cube(n), 2, eight_colours()).stored_in(exec, values);
   auto const& level = hierarchy.levels.front();
   auto const& coarse = hierarchy.levels.back().A;
   auto const x = filled<Scalar>(exec, level.A, 1), b = filled<Scalar>(exec, level.A, 0),

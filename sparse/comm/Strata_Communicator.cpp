@@ -130,11 +130,11 @@ Failure failure_of(std::exception_ptr const& exception, int rank) {
 
 namespace {
 
-// The places of consecutive parts, the end included.
-std::vector<int> places_of(std::vector<int> const& counts) {
-  std::vector<int> places(counts.size() + 1, 0);
-  std::partial_sum(counts.begin(), counts.end(), places.begin() + 1);
-  return places;
+// The positions of consecutive parts, the end included.
+std::vector<int> positions_of(std::vector<int> const& counts) {
+  std::vector<int> positions(counts.size() + 1, 0);
+  std::partial_sum(counts.begin(), counts.end(), positions.begin() + 1);
+  return positions;
 }
 
 std::int64_t sum_of(std::vector<int> const& counts) {
@@ -167,7 +167,7 @@ std::vector<double> Communicator::gather(std::span<double const> values) const {
   auto const counts = counts_of(*this, values.size());
   std::vector<double> all(static_cast<std::size_t>(sum_of(counts)));
   check_mpi(MPI_Allgatherv(values.data(), static_cast<int>(values.size()), MPI_DOUBLE, all.data(),
-                           counts.data(), places_of(counts).data(), MPI_DOUBLE, mpi()),
+                           counts.data(), positions_of(counts).data(), MPI_DOUBLE, mpi()),
             "MPI_Allgatherv");
   return all;
 }
@@ -175,7 +175,7 @@ std::vector<double> Communicator::gather(std::span<double const> values) const {
 std::vector<std::string> Communicator::gather_text(std::string const& text) const {
   if (size_ == 1) return {text};
   auto const counts = counts_of(*this, text.size());
-  auto const from = places_of(counts);
+  auto const from = positions_of(counts);
   std::string all(rank_ == 0 ? static_cast<std::size_t>(sum_of(counts)) : 0, ' ');
   check_mpi(MPI_Gatherv(text.data(), static_cast<int>(text.size()), MPI_CHAR, all.data(),
                         counts.data(), from.data(), MPI_CHAR, 0, mpi()),
@@ -204,8 +204,8 @@ std::vector<std::vector<double>> Communicator::exchange(std::vector<std::vector<
     out.reserve(static_cast<std::size_t>(sum_of(sent)));
     for (auto const& part : to) out.insert(out.end(), part.begin(), part.end());
   });
-  auto const from = places_of(got);
-  check_mpi(MPI_Alltoallv(out.data(), sent.data(), places_of(sent).data(), MPI_DOUBLE, in.data(),
+  auto const from = positions_of(got);
+  check_mpi(MPI_Alltoallv(out.data(), sent.data(), positions_of(sent).data(), MPI_DOUBLE, in.data(),
                           got.data(), from.data(), MPI_DOUBLE, mpi()),
             "MPI_Alltoallv");
   agree([&] {

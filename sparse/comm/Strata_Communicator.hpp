@@ -22,7 +22,7 @@
 
 namespace strata::sparse {
 
-/// What an exception is besides its strata type if all ranks throw it at the same place: `Communicator::agree` makes such.
+/// What an exception is besides its strata type if all ranks throw it at the same point: `Communicator::agree` makes such.
 ///
 /// Any other that leaves something collective on several ranks - a message, a vendor's call or an allocation failed in
 /// the middle of it - is one rank's own. The others don't know of it and would wait for this one for ever: a program

@@ -47,7 +47,7 @@ std::string legal_sizes_near(std::int64_t n) {
 /// The matrices of both solvers, and b in their order.
 template <class Exec>
 struct Systems {
-  Hierarchy<Exec> wide, narrow;
+  GridHierarchy<Exec> wide, narrow;
   Vector<double, typename Exec::memory_space> b, x;
 
   DistributedMatrix<Exec> const& A() const { return wide.levels.front().A; }
@@ -55,7 +55,7 @@ struct Systems {
 
 // The narrowest that loses nothing; on a host, where narrow values cost more than they save, fp32.
 template <class Exec>
-Precision narrowest(Exec const& exec, Hierarchy<Exec> const& wide) {
+Precision narrowest(Exec const& exec, GridHierarchy<Exec> const& wide) {
   if (!strata::runs_on_host<Exec>)
     for (auto const precision : {Precision::fp8_e4m3, Precision::bf16, Precision::fp16})
       if (std::all_of(wide.levels.begin(), wide.levels.end(),
@@ -68,7 +68,7 @@ template <class Exec>
 Systems<Exec> set_up(Exec const& exec, Communicator const& comm, StencilProblem const& problem,
                      HpgmxpOptions const& options) {
   Systems<Exec> systems;
-  systems.wide = make_hierarchy(exec, comm, problem, grid_levels, options.matrix);
+  systems.wide = make_grid_hierarchy(exec, comm, problem, grid_levels, options.matrix);
   auto const& A = systems.A();
   systems.narrow = systems.wide.stored_in(
       exec, options.values ? *options.values : narrowest(exec, systems.wide));
@@ -105,9 +105,9 @@ GmresReport solve_from_zero(Exec const& exec, Systems<Exec> const& systems,
 }
 
 template <class Exec, class Scalar, class Stored = Scalar>
-GmresReport solve_once(Exec const& exec, Systems<Exec> const& systems, Hierarchy<Exec> const& inner,
-                       GmresOptions const& gmres) {
-  Multigrid<Exec, Scalar> const preconditioner(exec, inner);
+GmresReport solve_once(Exec const& exec, Systems<Exec> const& systems,
+                       GridHierarchy<Exec> const& inner, GmresOptions const& gmres) {
+  GeometricMultigrid<Exec, Scalar> const preconditioner(exec, inner);
   GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner, gmres);
   return solve_from_zero(exec, systems, solver);
 }
@@ -160,12 +160,12 @@ void run_solves(Exec const& exec, Systems<Exec> const& systems,
 
 template <class Exec, class Scalar, class Stored = Scalar>
 HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
-                        Hierarchy<Exec> const& inner, HpgmxpOptions const& options,
+                        GridHierarchy<Exec> const& inner, HpgmxpOptions const& options,
                         std::int64_t most_solves, std::string const& name) {
   Region const region(exec, "strata::sparse::hpgmxp::", name);
   auto gmres =
       gmres_options(options.restart, 0, (timed_iterations / options.restart + 1) * options.restart);
-  Multigrid<Exec, Scalar> const preconditioner(exec, inner);
+  GeometricMultigrid<Exec, Scalar> const preconditioner(exec, inner);
   GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner, gmres);
   HpgmxpPhase phase{
       inner.levels.front().A.precision(), precision_of<Scalar>, precision_of<Stored>, {}};
@@ -188,11 +188,11 @@ HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
 // A few iterations as they run, each part with its events, kernel by kernel.
 template <class Exec, class Scalar, class Stored = Scalar>
 std::vector<TracedProcess> traced_solve(Exec const& exec, Systems<Exec> const& systems,
-                                        Hierarchy<Exec> const& inner,
+                                        GridHierarchy<Exec> const& inner,
                                         HpgmxpOptions const& options) {
   options.progress("trace");
   int const iterations = std::min(options.traced_iterations, options.restart);
-  Multigrid<Exec, Scalar> const preconditioner(exec, inner);
+  GeometricMultigrid<Exec, Scalar> const preconditioner(exec, inner);
   GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner,
                                        gmres_options(iterations, 0, iterations));
   Recorder recorder;

@@ -7,8 +7,8 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
+#include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
-#include <sparse/multigrid/Strata_VCycle.hpp>
 
 #include <chrono>
 
@@ -31,7 +31,7 @@ HpgmxpFree solve_free(Exec const& exec, Communicator const& comm, HpgmxpOptions 
   auto const& A = hierarchy.levels.front().A;
   for (auto const& level : hierarchy.levels)
     result.levels.push_back({level.A.global_rows(), level.A.global_entries()});
-  VCycle<Exec, float> const cycle(exec, hierarchy, result.values);
+  AlgebraicMultigrid<Exec, float> const cycle(exec, hierarchy, result.values);
   auto const vector = [&] {
     return comm.agree(
         [&] { return A.template allocate<double>(exec, "strata::sparse::hpgmxp::free"); });

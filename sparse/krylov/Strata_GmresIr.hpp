@@ -9,7 +9,7 @@
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/multigrid/Strata_Multigrid.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -38,7 +38,7 @@ class GmresIr {
           Preconditioner<Exec, Scalar> const& preconditioner, GmresOptions const& options = {});
   /// The same with a multigrid whose finest matrix is the inner one.
   GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
-          Multigrid<Exec, Scalar> const& preconditioner, GmresOptions const& options = {})
+          GeometricMultigrid<Exec, Scalar> const& preconditioner, GmresOptions const& options = {})
       : GmresIr(exec, A, preconditioner.matrix(), preconditioner, options) {}
 
   /// Bytes of the basis and the work vectors.

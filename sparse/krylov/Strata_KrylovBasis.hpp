@@ -60,7 +60,7 @@ class KrylovBasis {
   }
 
   /// Vector k, to be written before `orthogonalise` and read after: q_k, of Summed norms times its beta. Of a narrow
-  /// basis all are in one place, which holds the latest.
+  /// basis all are in one array, which holds the latest.
   Vector<Scalar, MemorySpace> operator[](int k) const {
     if constexpr (is_narrow)
       return Vector<Scalar, MemorySpace>(w_.data(), rows_);
@@ -98,7 +98,7 @@ class KrylovBasis {
   void measure(Exec const& exec, int k);
   bool sums_on_host() const { return comm_.size() > 1 && !link_.messages; }
 
-  // Places among the coefficients: first products, second products, w'w or beta^2, and what w was multiplied by.
+  // Positions among the coefficients: first products, second products, w'w or beta^2, and what w was multiplied by.
   std::int64_t second() const { return vectors_; }
   std::int64_t square() const { return 2 * std::int64_t{vectors_}; }
   std::int64_t factor() const { return square() + 1; }

@@ -83,10 +83,10 @@ std::int64_t keep_waiting(Exec const& exec, std::int64_t count, Rows const& from
   std::int64_t left = 0;
   Kokkos::parallel_scan(
       "strata::sparse::colour_rows::compact", Policy<Exec>(exec, 0, count),
-      KOKKOS_LAMBDA(std::int64_t k, std::int64_t& place, bool final) {
+      KOKKOS_LAMBDA(std::int64_t k, std::int64_t& position, bool final) {
         if (colour(from(k)) >= 0) return;
-        if (final) to(place) = from(k);
-        ++place;
+        if (final) to(position) = from(k);
+        ++position;
       },
       left);
   exec.fence("strata::sparse::colour_rows::round");

@@ -28,13 +28,13 @@ int free_colours(std::int64_t rows, Transport transport, MatrixOptions const& op
 template <class Exec, class Graph>
 SweepOrder<typename Exec::memory_space> order_of(
     Exec const& exec, Graph const& graph,
-    Vector<std::int32_t, typename Exec::memory_space> const& places, Transport transport,
+    Vector<std::int32_t, typename Exec::memory_space> const& positions, Transport transport,
     MatrixOptions const& options) {
   auto const colouring = colour_rows(exec, graph, options.colouring, options.seed);
   std::vector<int> order = options.colour_order;
   if (order.empty()) order = alternating_order(colouring.count);
   if (options.colouring == ColouringMethod::Levels) std::sort(order.begin(), order.end());
-  return make_sweep_order(exec, graph, colouring, order, places,
+  return make_sweep_order(exec, graph, colouring, order, positions,
                           free_colours<Exec>(graph.rows(), transport, options));
 }
 
@@ -55,7 +55,7 @@ void move(Exec const& exec, std::string const& label,
 template <class Exec>
 DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const& comm,
                                            detail::LocalMatrix<Exec> const& local,
-                                           Vector<std::int32_t, MemorySpace> const& places,
+                                           Vector<std::int32_t, MemorySpace> const& positions,
                                            MatrixOptions const& options) {
   auto const shared = std::make_shared<Shared>();
   auto const& A = local.rows;
@@ -65,12 +65,12 @@ DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const&
   shared->global_rows = local.first_row.back();
   shared->halo_rows = static_cast<std::int64_t>(local.halo.size());
   comm.agree([&] {
-    shared->order =
-        has_symmetric_pattern(exec, A)
-            ? order_of(exec, A, places, shared->link.transport, options)
-            : order_of(exec, symmetric_pattern(exec, A), places, shared->link.transport, options);
+    shared->order = has_symmetric_pattern(exec, A)
+                        ? order_of(exec, A, positions, shared->link.transport, options)
+                        : order_of(exec, symmetric_pattern(exec, A), positions,
+                                   shared->link.transport, options);
     using Rows = std::remove_cvref_t<decltype(A)>;
-    stored_ = make_compressed_matrix(
+    stored_ = make_sliced_ell_matrix(
         exec, A.rows(), A.cols(),
         PermutedRows<Rows>{A, shared->order.old_row, shared->order.new_row}, options.columns);
   });

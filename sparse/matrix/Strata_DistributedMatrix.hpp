@@ -5,10 +5,10 @@
 
 #include <core/Strata_Precision.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/matrix/Strata_CompressedAssembly.hpp>
 #include <sparse/matrix/Strata_GaussSeidel.hpp>
 #include <sparse/matrix/Strata_Halo.hpp>
 #include <sparse/matrix/Strata_MatrixOptions.hpp>
+#include <sparse/matrix/Strata_SlicedEllAssembly.hpp>
 #include <sparse/matrix/Strata_SweepOrder.hpp>
 #include <sparse/matrix/detail/Strata_LocalRows.hpp>
 
@@ -33,21 +33,21 @@ class DistributedMatrix {
  public:
   using MemorySpace = typename Exec::memory_space;
   template <class Value>
-  using Stored = CompressedMatrix<Value, MemorySpace>;
+  using Stored = SlicedEllMatrix<Value, MemorySpace>;
   using AnyStored =
       std::variant<Stored<fp64>, Stored<fp32>, Stored<bf16>, Stored<fp16>, Stored<fp8_e4m3>>;
 
   DistributedMatrix() = default;
   /// The matrix of which `source` generates this rank's `rows` rows with global columns, in fp64.
   ///
-  /// Rows are numbered rank by rank. If `source` has a member neighbourly_place(row), a permutation
+  /// Rows are numbered rank by rank. If `source` has a member neighbourly_position(row), a permutation
   /// of this rank's rows, the rows of a colour are ordered by it on a device. Collective; fences `exec`. Throws what `make_ell_matrix`,
   /// `make_sweep_order`, `discover_halo` and `make_link` throw, on all ranks.
   template <class Source>
   DistributedMatrix(Exec const& exec, Communicator const& comm, std::int64_t rows,
                     Source const& source, MatrixOptions const& options = {})
       : DistributedMatrix(exec, comm, detail::localise(exec, comm, rows, source),
-                          detail::neighbourly_places(exec, comm, rows, source), options) {}
+                          detail::neighbourly_positions(exec, comm, rows, source), options) {}
 
   Communicator const& comm() const { return shared_->comm; }
   std::int64_t rows() const { return shared_->order.rows(); }
@@ -145,7 +145,8 @@ class DistributedMatrix {
 
   DistributedMatrix(Exec const& exec, Communicator const& comm,
                     detail::LocalMatrix<Exec> const& local,
-                    Vector<std::int32_t, MemorySpace> const& places, MatrixOptions const& options);
+                    Vector<std::int32_t, MemorySpace> const& positions,
+                    MatrixOptions const& options);
 
   // Enqueue work(range) on rows [0, count), of which the first `free` do not need the halo of x.
   template <class Scalar, class Work>

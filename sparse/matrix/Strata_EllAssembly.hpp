@@ -33,7 +33,7 @@ struct CrsRows {
   }
 };
 
-/// The rows of an EllMatrix or a CompressedMatrix without the padding: zeros in its place, given ones
+/// The rows of an EllMatrix or a SlicedEllMatrix without the padding: zeros in its place, given ones
 /// too, are left out.
 template <class Matrix>
 struct EllRows {
@@ -143,9 +143,9 @@ void scan_widths(Exec const& exec, int slice_rows,
       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
           exec, 0, static_cast<std::int64_t>(offsets.extent(0))),
       KOKKOS_LAMBDA(std::int64_t slice, std::int64_t& sum, bool final) {
-        std::int64_t const places = offsets(slice) * slice_rows;
+        std::int64_t const stored = offsets(slice) * slice_rows;
         if (final) offsets(slice) = sum;
-        sum += places;
+        sum += stored;
       });
 }
 
@@ -156,7 +156,7 @@ void scan_widths(Exec const& exec, int slice_rows,
 /// Shape    rows, cols >= 0; cols <= rows or more. Rows may be empty, a column may be given twice
 ///          (the entries then add up in products).
 /// Sync     fences `exec` twice, to read the measured widths.
-/// Memory   stored() places of Value and Index; sliced, at most 32 times the longest row more than
+/// Memory   stored() numbers of Value and Index; sliced, at most 32 times the longest row more than
 ///          the entries of each 32 rows; Slab, rows times the longest row.
 /// Throws   ShapeError if a number is negative or `cols` is more than Index can count; ValueError if
 ///          the source gives a column outside the matrix; MemoryError with the bytes.
@@ -178,19 +178,19 @@ EllMatrix<Value, Index, typename Exec::memory_space> make_ell_matrix(
       Kokkos::Sum<detail::RowStatistics>(found));
   exec.fence("strata::sparse::make_ell_matrix::measured");
   detail::check_ell_columns(found, rows, cols);
-  std::int64_t places = Matrix::padded(rows) * found.widest;
+  std::int64_t stored = Matrix::padded(rows) * found.widest;
   if (storage == EllStorage::Sliced) {
     detail::scan_widths(exec, Matrix::slice_rows, offsets);
-    Kokkos::View<std::int64_t, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const end(&places);
+    Kokkos::View<std::int64_t, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const end(&stored);
     Kokkos::deep_copy(exec, end, Kokkos::subview(offsets, offsets.extent(0) - 1));
-    exec.fence("strata::sparse::make_ell_matrix::places");
+    exec.fence("strata::sparse::make_ell_matrix::stored");
   } else {
     offsets = {};
   }
   auto const columns = detail::allocate<Kokkos::View<Index*, Space>>(
-      exec, "strata::sparse::EllMatrix::columns", places);
+      exec, "strata::sparse::EllMatrix::columns", stored);
   auto const values = detail::allocate<Kokkos::View<Value*, Space>>(
-      exec, "strata::sparse::EllMatrix::values", places);
+      exec, "strata::sparse::EllMatrix::values", stored);
   Matrix const matrix(rows, cols, found.entries, static_cast<int>(found.widest), offsets, columns,
                       values);
   Kokkos::parallel_for(
@@ -213,7 +213,7 @@ struct ConvertValues {
 
 }  // namespace detail
 
-/// The same matrix with its values rounded to `Value`; the places are shared.
+/// The same matrix with its values rounded to `Value`; the pattern is shared.
 ///
 /// Sync     enqueued on `exec`.
 /// Throws   MemoryError with the bytes.

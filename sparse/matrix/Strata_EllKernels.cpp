@@ -51,9 +51,9 @@ struct RestrictResidual {
   Scalar* coarse;
 
   KOKKOS_FUNCTION void operator()(std::int64_t item) const {
-    std::int64_t const place = range.begin + item;
-    if (place >= range.end) return;
-    std::int64_t const c = injection.coarse_row(place), fine = injection.fine_row(c);
+    std::int64_t const position = range.begin + item;
+    if (position >= range.end) return;
+    std::int64_t const c = injection.coarse_row(position), fine = injection.fine_row(c);
     Products<1, Scalar, true> products{{b[fine]}};
     RowBlock<1>(fine).for_each_entry(A, x, products);
     coarse[c] = products.sum[0];
@@ -71,11 +71,11 @@ struct CountInexact {
 };
 
 template <class To, class Exec, class Value>
-std::int64_t count_inexact(Exec const& exec, std::int64_t places, Value const* values) {
+std::int64_t count_inexact(Exec const& exec, std::int64_t positions, Value const* values) {
   std::int64_t inexact = 0;
   Kokkos::parallel_reduce(
       "strata::sparse::is_exact_in",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, places),
+      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, positions),
       KOKKOS_LAMBDA(std::int64_t k, std::int64_t& sum) {
         sum += CountInexact<To>::count(values[k]);
       },

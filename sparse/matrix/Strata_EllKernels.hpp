@@ -4,8 +4,8 @@
 #define STRATA_SPARSE_ELL_KERNELS_HPP
 
 #include <core/Strata_Precision.hpp>
-#include <sparse/matrix/Strata_CompressedMatrix.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/matrix/Strata_SlicedEllMatrix.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -25,7 +25,7 @@ enum class Guess {
 };
 
 // The kernels below are enqueued on `exec` and work in Scalar (fp32, fp64), whatever type the
-// values are stored in. Matrix is an EllMatrix with 32-bit columns or a CompressedMatrix. Bytes are
+// values are stored in. Matrix is an EllMatrix with 32-bit columns or a SlicedEllMatrix. Bytes are
 // per entry (e) and per row (n), of the stored value V and column I. They throw ShapeError if a vector is shorter than
 // what is read or written of it.
 
@@ -56,12 +56,12 @@ struct Injection {
   KOKKOS_FUNCTION std::int64_t rows() const {
     return static_cast<std::int64_t>(fine_row.extent(0));
   }
-  KOKKOS_FUNCTION std::int64_t coarse_row(std::int64_t place) const {
-    return order.extent(0) > 0 ? order(place) : place;
+  KOKKOS_FUNCTION std::int64_t coarse_row(std::int64_t position) const {
+    return order.extent(0) > 0 ? order(position) : position;
   }
 };
 
-/// coarse(c) = b(i) - (A x)(i) with i = injection.fine_row(c), for the coarse rows c that have the places of `range`
+/// coarse(c) = b(i) - (A x)(i) with i = injection.fine_row(c), for the coarse rows c that have the positions of `range`
 /// in the injection's order: the residual at the injected points alone.
 template <class Exec, class Matrix, class Scalar>
 void restrict_residual(
@@ -73,7 +73,7 @@ void restrict_residual(
 /// Relax the rows of `range`, no two of which may be adjacent: x_i = (r_i - sum_{j != i} a_ij x_j) / a_ii.
 ///
 /// With Guess::Zero only columns below range.begin count, which then must be the rows swept so far, and of a
-/// CompressedMatrix about the entries up to the diagonal are read. The diagonal is read on the way: one pass over
+/// SlicedEllMatrix about the entries up to the diagonal are read. The diagonal is read on the way: one pass over
 /// the matrix and no second vector.
 ///
 /// Shape    x has an entry for each column of A, also from zero.

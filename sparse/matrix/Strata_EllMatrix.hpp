@@ -65,7 +65,7 @@ class EllMatrix {
   KOKKOS_FUNCTION std::int64_t cols() const { return cols_; }
   /// Entries that were given, without the padding.
   std::int64_t entries() const { return entries_; }
-  /// Places for entries, with the padding.
+  /// Entries that are stored, with the padding.
   std::int64_t stored() const { return static_cast<std::int64_t>(values_.extent(0)); }
   /// Of the widest row.
   int width() const { return width_; }
@@ -83,13 +83,13 @@ class EllMatrix {
   }
   /// The column of entry k of row i.
   KOKKOS_FUNCTION std::int64_t column(std::int64_t i, int k) const {
-    Row const place = row(i);
-    return columns_(place.first + k * place.stride);
+    Row const own = row(i);
+    return columns_(own.first + k * own.stride);
   }
   KOKKOS_FUNCTION Index const* columns() const { return columns_.data(); }
   KOKKOS_FUNCTION Value const* values() const { return values_.data(); }
 
-  /// The same places with other values.
+  /// The same pattern with other values.
   template <class Other>
   EllMatrix<Other, Index, MemorySpace> with_values(
       Kokkos::View<Other*, MemorySpace> const& values) const {

@@ -40,9 +40,9 @@ struct StencilProblem {
     return local(2 * (coarse % cx), 2 * (coarse / cx % cy), 2 * (coarse / (cx * cy)));
   }
 
-  /// The place of a row when lines along x are taken in bundles of 4 x 4, in which a line's
+  /// The position of a row when lines along x are taken in bundles of 4 x 4, in which a line's
   /// neighbours are near: a permutation of this rank's rows (see `DistributedMatrix`).
-  KOKKOS_FUNCTION std::int64_t neighbourly_place(std::int64_t row) const {
+  KOKKOS_FUNCTION std::int64_t neighbourly_position(std::int64_t row) const {
     constexpr std::int64_t edge = 4;
     std::int64_t const x = row % nx, y = row / nx % ny, z = row / (nx * ny);
     std::int64_t const y0 = y / edge * edge, z0 = z / edge * edge;

@@ -32,40 +32,41 @@ struct Ranks {
   }
 };
 
-// The place of each row's colour in the order of sweeping.
+// The position of each row's colour in the order of sweeping.
 template <class Exec>
-void find_places(Exec const& exec, Rows<Exec> const& colour, Rows<Exec> const& place_of_colour,
-                 Rows<Exec> const& place) {
+void find_positions(Exec const& exec, Rows<Exec> const& colour,
+                    Rows<Exec> const& position_of_colour, Rows<Exec> const& position) {
   Kokkos::parallel_for(
-      "strata::sparse::make_sweep_order::places",
+      "strata::sparse::make_sweep_order::positions",
       Policy<Exec>(exec, 0, static_cast<std::int64_t>(colour.extent(0))),
-      KOKKOS_LAMBDA(std::int64_t i) { place(i) = place_of_colour(colour(i)); });
+      KOKKOS_LAMBDA(std::int64_t i) { position(i) = position_of_colour(colour(i)); });
 }
 
-// Sort the rows by `place`, and those of one place by `rank`: old_row is the permutation, the sizes of
-// the places are returned.
+// Sort the rows by `position`, and those of one position by `rank`: old_row is the permutation, the sizes of
+// the positions are returned.
 template <class Exec>
-std::vector<std::int64_t> sort_rows(Exec const& exec, Rows<Exec> const& place, std::int64_t places,
-                                    Ranks<Exec> const& rank, Rows<Exec> const& old_row) {
+std::vector<std::int64_t> sort_rows(Exec const& exec, Rows<Exec> const& position,
+                                    std::int64_t positions, Ranks<Exec> const& rank,
+                                    Rows<Exec> const& old_row) {
   using Space = typename Exec::memory_space;
-  auto const n = static_cast<std::int64_t>(place.extent(0));
+  auto const n = static_cast<std::int64_t>(position.extent(0));
   auto const keys = detail::allocate<Vector<std::int64_t, Space>>(
       exec, "strata::sparse::make_sweep_order::keys", n);
   auto const sizes = strata::allocate_zeros<Vector<std::int64_t, Space>>(
-      exec, "strata::sparse::make_sweep_order::sizes", places);
+      exec, "strata::sparse::make_sweep_order::sizes", positions);
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::keys", Policy<Exec>(exec, 0, n),
       KOKKOS_LAMBDA(std::int64_t i) {
-        keys(i) = place(i) * n + rank.of(i);
-        Kokkos::atomic_inc(&sizes(place(i)));
+        keys(i) = position(i) * n + rank.of(i);
+        Kokkos::atomic_inc(&sizes(position(i)));
       });
   Kokkos::sort(exec, keys);
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::rows", Policy<Exec>(exec, 0, n),
       KOKKOS_LAMBDA(std::int64_t i) { old_row(i) = rank.row(keys(i) % n); });
-  std::vector<std::int64_t> result(static_cast<std::size_t>(places));
+  std::vector<std::int64_t> result(static_cast<std::size_t>(positions));
   Kokkos::View<std::int64_t*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(result.data(),
-                                                                                     places);
+                                                                                     positions);
   Kokkos::deep_copy(exec, host, sizes);
   exec.fence("strata::sparse::make_sweep_order::sorted");
   return result;
@@ -73,7 +74,7 @@ std::vector<std::int64_t> sort_rows(Exec const& exec, Rows<Exec> const& place, s
 
 // dependent(i): row i reads the halo, or a dependent row that is swept before it.
 template <class Exec, class Matrix>
-void mark_dependent(Exec const& exec, Matrix const& graph, Rows<Exec> const& place,
+void mark_dependent(Exec const& exec, Matrix const& graph, Rows<Exec> const& position,
                     Rows<Exec> const& old_row, RowRange range, Rows<Exec> const& dependent) {
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::dependent", Policy<Exec>(exec, range.begin, range.end),
@@ -83,21 +84,21 @@ void mark_dependent(Exec const& exec, Matrix const& graph, Rows<Exec> const& pla
         bool found = false;
         for (int k = 0; k < row.width && !found; ++k) {
           std::int64_t const j = graph.columns()[row.first + k * row.stride];
-          found = j >= graph.rows() || (place(j) < place(i) && dependent(j));
+          found = j >= graph.rows() || (position(j) < position(i) && dependent(j));
         }
         dependent(i) = found;
       });
 }
 
-// Rows of places from `free_places` on count as dependent.
+// Rows of positions from `free_positions` on count as dependent.
 template <class Exec>
-void put_dependent_last(Exec const& exec, Rows<Exec> const& dependent, std::int32_t places,
-                        std::int32_t free_places, Rows<Exec> const& place) {
+void put_dependent_last(Exec const& exec, Rows<Exec> const& dependent, std::int32_t positions,
+                        std::int32_t free_positions, Rows<Exec> const& position) {
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::dependent_last",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(place.extent(0))),
+      Policy<Exec>(exec, 0, static_cast<std::int64_t>(position.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i) {
-        place(i) += dependent(i) || place(i) >= free_places ? places : 0;
+        position(i) += dependent(i) || position(i) >= free_positions ? positions : 0;
       });
 }
 
@@ -119,38 +120,38 @@ std::vector<RowRange> ranges_of(std::vector<std::int64_t> const& sizes) {
   return ranges;
 }
 
-// Place p holds rows of colour p modulo `colours`.
+// Position p holds rows of colour p modulo `colours`.
 std::vector<RowRange> united_ranges_of(std::vector<std::int64_t> const& sizes, int colours) {
   std::vector<RowRange> ranges;
   std::size_t before = 0, count = static_cast<std::size_t>(colours);
   std::int64_t begin = 0;
-  for (std::size_t place = 0; place < sizes.size(); ++place) {
-    if (sizes[place] == 0) continue;
-    std::int64_t const end = begin + sizes[place];
-    if (!ranges.empty() && before % count == place % count)
+  for (std::size_t position = 0; position < sizes.size(); ++position) {
+    if (sizes[position] == 0) continue;
+    std::int64_t const end = begin + sizes[position];
+    if (!ranges.empty() && before % count == position % count)
       ranges.back().end = end;
     else
       ranges.push_back({begin, end});
-    before = place;
+    before = position;
     begin = end;
   }
   return ranges;
 }
 
 template <class Exec>
-Rows<Exec> place_of_colour(Exec const& exec, std::vector<int> const& colour_order, int colours) {
+Rows<Exec> position_of_colour(Exec const& exec, std::vector<int> const& colour_order, int colours) {
   std::vector<int> sorted(colour_order), all(static_cast<std::size_t>(colours));
   std::sort(sorted.begin(), sorted.end());
   std::iota(all.begin(), all.end(), 0);
   STRATA_REQUIRE(ValueError, sorted == all, "colour order: ", colour_order.size(),
                  " numbers, must be a permutation of the ", colours, " colours 0 to ", colours - 1);
-  std::vector<std::int32_t> place(all.size());
-  for (std::size_t p = 0; p < place.size(); ++p)
-    place[static_cast<std::size_t>(colour_order[p])] = static_cast<std::int32_t>(p);
+  std::vector<std::int32_t> position(all.size());
+  for (std::size_t p = 0; p < position.size(); ++p)
+    position[static_cast<std::size_t>(colour_order[p])] = static_cast<std::int32_t>(p);
   auto const device = detail::allocate<Rows<Exec>>(
-      exec, "strata::sparse::make_sweep_order::place_of_colour", colours);
+      exec, "strata::sparse::make_sweep_order::position_of_colour", colours);
   Kokkos::View<std::int32_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
-      place.data(), place.size());
+      position.data(), position.size());
   Kokkos::deep_copy(exec, device, host);
   exec.fence("strata::sparse::make_sweep_order::uploaded");
   return device;
@@ -162,7 +163,7 @@ template <class Exec, class Value>
 SweepOrder<typename Exec::memory_space> make_sweep_order(
     Exec const& exec, EllMatrix<Value, std::int32_t, typename Exec::memory_space> const& graph,
     Colouring<typename Exec::memory_space> const& colouring, std::vector<int> const& colour_order,
-    Vector<std::int32_t, typename Exec::memory_space> const& places, int free_colours) {
+    Vector<std::int32_t, typename Exec::memory_space> const& positions, int free_colours) {
   Region const region(exec, "strata::sparse::make_sweep_order");
   std::int64_t const n = graph.rows();
   auto const rows = [&](char const* name) {
@@ -173,21 +174,22 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
   order.old_row = rows("old_row");
   order.new_row = rows("new_row");
   order.colours = colouring.count;
-  Ranks<Exec> ranks{places, {}};
-  if (places.extent(0) > 0) {
+  Ranks<Exec> ranks{positions, {}};
+  if (positions.extent(0) > 0) {
     ranks.row_of_rank = rows("row_of_rank");
-    invert(exec, places, ranks.row_of_rank);
+    invert(exec, positions, ranks.row_of_rank);
   }
-  auto const place = rows("place");
-  find_places(exec, colouring.colour, place_of_colour(exec, colour_order, colouring.count), place);
-  auto sizes = sort_rows(exec, place, colouring.count, ranks, order.old_row);
+  auto const position = rows("position");
+  find_positions(exec, colouring.colour, position_of_colour(exec, colour_order, colouring.count),
+                 position);
+  auto sizes = sort_rows(exec, position, colouring.count, ranks, order.old_row);
   order.free_rows = n;
   if (graph.cols() > n) {
     auto const dependent = rows("dependent");
     for (auto const range : ranges_of(sizes))
-      mark_dependent(exec, graph, place, order.old_row, range, dependent);
-    put_dependent_last(exec, dependent, colouring.count, free_colours, place);
-    sizes = sort_rows(exec, place, 2 * std::int64_t(colouring.count), ranks, order.old_row);
+      mark_dependent(exec, graph, position, order.old_row, range, dependent);
+    put_dependent_last(exec, dependent, colouring.count, free_colours, position);
+    sizes = sort_rows(exec, position, 2 * std::int64_t(colouring.count), ranks, order.old_row);
     order.free_rows =
         std::accumulate(sizes.begin(), sizes.begin() + colouring.count, std::int64_t(0));
   }

@@ -32,7 +32,7 @@ struct SweepOrder {
 
 /// The permutation for sweeping the colours in the order colour_order[0], colour_order[1], ...
 ///
-/// Within a block rows are in the order of `places`, a permutation of them, or keep theirs if it is empty. `graph` is
+/// Within a block rows are in the order of `positions`, a permutation of them, or keep theirs if it is empty. `graph` is
 /// the symmetric pattern that was coloured; its columns from graph.rows() on are the halo. The first
 /// `free_colours` of the order may have free blocks.
 /// Sync     fences `exec`.
@@ -41,7 +41,7 @@ template <class Exec, class Value>
 SweepOrder<typename Exec::memory_space> make_sweep_order(
     Exec const& exec, EllMatrix<Value, std::int32_t, typename Exec::memory_space> const& graph,
     Colouring<typename Exec::memory_space> const& colouring, std::vector<int> const& colour_order,
-    Vector<std::int32_t, typename Exec::memory_space> const& places = {},
+    Vector<std::int32_t, typename Exec::memory_space> const& positions = {},
     int free_colours = std::numeric_limits<int>::max());
 
 /// The rows of P A P' (row source); columns from A.rows() on, the halo's, keep their numbers.

@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
+#include <sparse/matrix/detail/Strata_SpGemm.hpp>
 #include <sparse/multigrid/detail/Strata_Aggregation.hpp>
 
 #include <algorithm>
@@ -76,8 +77,8 @@ Prolongation prolongation(Exec const& exec, Communicator const& comm, HostLevel 
   for (auto const count : comm.gather(aggregates.count()))
     result.first_coarse.push_back(result.first_coarse.back() + count);
   result.T = tentative(aggregates, result.first_coarse[rank]);
-  result.P = detail::product(exec, comm, level.first_row, result.first_coarse,
-                             detail::smoother_of(problem), result.T);
+  result.P = detail::spgemm(exec, comm, level.first_row, result.first_coarse,
+                            detail::smoother_of(problem), result.T);
   return result;
 }
 
@@ -96,8 +97,8 @@ template <class Exec>
 Coarsened coarsened(Exec const& exec, Communicator const& comm, HostLevel const& level,
                     Partition const& first_coarse, HostRows const& P) {
   auto R = detail::transposed(comm, level.first_row, first_coarse, P);
-  auto const AP = detail::product(exec, comm, level.first_row, first_coarse, level.rows, P);
-  auto A = detail::product(exec, comm, level.first_row, first_coarse, R, AP);
+  auto const AP = detail::spgemm(exec, comm, level.first_row, first_coarse, level.rows, P);
+  auto A = detail::spgemm(exec, comm, level.first_row, first_coarse, R, AP);
   return {std::move(R), std::move(A)};
 }
 

@@ -36,7 +36,7 @@ struct TransferHierarchy {
   }
 };
 
-/// One level: what makes a VCycle a symmetric Gauss-Seidel sweep.
+/// One level: what makes a AlgebraicMultigrid a symmetric Gauss-Seidel sweep.
 template <class Exec>
 TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
   return {{{A, {}, {}}}, CoarseSolve::Sweep};

@@ -133,7 +133,7 @@ class Hpgmxp(ProgramTest):
         for rank in range(ranks):
             self.assertEqual({name for (pid, _), name in tracks.items() if pid == rank}, {"work", "halo", "messages"} if ranks > 1 else {"work"})
             names = {(tracks[rank, span["tid"]], span["name"]): span for span in spans if span["pid"] == rank}
-            self.assertIn(("work", "strata::sparse::Multigrid::level 3"), names)
+            self.assertIn(("work", "strata::sparse::GeometricMultigrid::level 3"), names)
             sweeps = [span for span in spans if span["pid"] == rank and span["name"] == "strata::sparse::DistributedMatrix::gauss_seidel"]
             self.assertEqual(len(sweeps), 3 * 5)  # on each level but the last, in four iterations and the correction
             halos = {name for track, name in names if track == "halo"}

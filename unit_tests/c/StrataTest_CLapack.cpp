@@ -81,24 +81,24 @@ TYPED_TEST(CLapack, NamesTheFirstMinorThatIsNotPositive) {
   using T = typename TypeParam::Scalar;
   for (T const bad : {T(0), T(-1), std::numeric_limits<T>::quiet_NaN()})
     for (char const uplo : {'L', 'U'})
-      for (std::int64_t const place : {0, 9, 10, 34}) {
+      for (std::int64_t const position : {0, 9, 10, 34}) {
         System<T> s(uplo, 35, 1);
         for (std::int64_t k = 0; k < 35;
              ++k)  // A zero there is a zero pivot only in a diagonal matrix.
           for (std::int64_t j = 0; j < 35; ++j)
             if (j != k && s.in_triangle(j, k)) s.A[s.at(j, k)] = 0;
-        s.A[s.at(place, place)] = bad;
+        s.A[s.at(position, position)] = bad;
         auto const before = s.B;
         auto A = s.A;
         auto const options = with_leaf(10);
         std::int64_t info = 0;
         EXPECT_EQ(TypeParam::potrf(uplo, 35, A.data(), s.ld, &options, &info),
                   STRATA_NOT_POSITIVE_DEFINITE);
-        EXPECT_EQ(info, place + 1);
-        EXPECT_TRUE(holds(strata_message(), "order " + std::to_string(place + 1)));
+        EXPECT_EQ(info, position + 1);
+        EXPECT_TRUE(holds(strata_message(), "order " + std::to_string(position + 1)));
         EXPECT_EQ(TypeParam::posv(uplo, 35, 1, s.A.data(), s.ld, s.B.data(), s.ld, &options, &info),
                   STRATA_NOT_POSITIVE_DEFINITE);
-        EXPECT_EQ(info, place + 1);
+        EXPECT_EQ(info, position + 1);
         for (std::int64_t i = 0; i < 35; ++i) EXPECT_EQ(s.B[s.at(i, 0)], before[s.at(i, 0)]);
       }
 }

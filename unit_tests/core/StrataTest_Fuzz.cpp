@@ -67,9 +67,9 @@ TEST(Fuzz, SaysHowToReplayAFinding) {
   EXPECT_EQ(run.status, 1);
   EXPECT_TRUE(contains(run.output, "fuzzer: seed 5, 60 s\n")) << run.output;
   EXPECT_TRUE(contains(run.output, "FOUND n is three\n      in n 3")) << run.output;
-  auto const place = run.output.find("--seed 5 --case ");
-  ASSERT_NE(place, std::string::npos);
-  std::string const number = std::to_string(std::stoll(run.output.substr(place + 16)));
+  auto const position = run.output.find("--seed 5 --case ");
+  ASSERT_NE(position, std::string::npos);
+  std::string const number = std::to_string(std::stoll(run.output.substr(position + 16)));
   Outcome const replay = fuzz_with({"--seed", "5", "--case", number}, body);
   EXPECT_EQ(replay.status, 1);
   EXPECT_TRUE(contains(replay.output, "FOUND n is three")) << replay.output;

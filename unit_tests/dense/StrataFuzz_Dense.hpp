@@ -54,10 +54,10 @@ class StoredMatrix {
 
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
-  T& operator()(std::int64_t i, std::int64_t j) { return host_[place(i, j)]; }
-  T const& operator()(std::int64_t i, std::int64_t j) const { return host_[place(i, j)]; }
+  T& operator()(std::int64_t i, std::int64_t j) { return host_[position(i, j)]; }
+  T const& operator()(std::int64_t i, std::int64_t j) const { return host_[position(i, j)]; }
   /// As it was when it was last sent.
-  T const& before(std::int64_t i, std::int64_t j) const { return before_[place(i, j)]; }
+  T const& before(std::int64_t i, std::int64_t j) const { return before_[position(i, j)]; }
 
   /// The View, which now holds the numbers.
   View send() {
@@ -83,7 +83,7 @@ class StoredMatrix {
     std::vector<T> expected = before_;
     for (std::int64_t j = 0; j < cols_; ++j)
       for (std::int64_t i = 0; i < rows_; ++i) {
-        auto const k = place(i, j);
+        auto const k = position(i, j);
         bool const same = std::memcmp(&before_[k], &host_[k], sizeof(T)) == 0;
         if (!same && !may_change(i, j))
           return '(' + std::to_string(i) + ", " + std::to_string(j) + ") changed";
@@ -100,7 +100,7 @@ class StoredMatrix {
   using Buffer = Kokkos::View<T*, FuzzSpace::memory_space>;
   using HostBuffer = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
 
-  std::size_t place(std::int64_t i, std::int64_t j) const {
+  std::size_t position(std::int64_t i, std::int64_t j) const {
     return static_cast<std::size_t>(offset_ + (by_columns_ ? i + j * ld_ : i * ld_ + j));
   }
 

@@ -5,7 +5,9 @@
 #include "StrataTest_Spaces.hpp"
 #include <core/Strata_Backends.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/Strata_TreePotrf.hpp>
+#include <dense/Strata_TreeSyrk.hpp>
+#include <dense/Strata_TreeTrsm.hpp>
 #include <geostat/Strata_Matern.hpp>
 
 #include <gtest/gtest.h>

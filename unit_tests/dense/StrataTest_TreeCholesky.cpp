@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
-#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/Strata_TreePotrf.hpp>
+#include <dense/Strata_TreeSyrk.hpp>
+#include <dense/Strata_TreeTrsm.hpp>
 
 #include <gtest/gtest.h>
 

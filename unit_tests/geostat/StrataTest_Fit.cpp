@@ -293,7 +293,7 @@ TEST(FitOptions, DefaultsHoldTheStart) {
   EXPECT_EQ(message_of<ValueError>([] {
               (void)default_fit_options(Locations{{1, 1}, {2, 2}}, std::vector<double>{2, 3});
             }),
-            "default_fit_options: all locations are one place");
+            "default_fit_options: all locations coincide");
 }
 
 TEST(FitOptions, SearchesHaveNames) {

@@ -250,10 +250,10 @@ void compare_blocks() {
   fill_covariance(exec, c, at, whole);
   auto const expected = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
   CovarianceEntries<typename Space::memory_space> const entries(exec, c, at);
-  using Place = std::array<int, 4>;
+  using Block = std::array<int, 4>;
   for (auto const [row, col, rows, cols] :
-       {Place{0, 0, 50, 50}, Place{0, 0, 1, 1}, Place{17, 3, 20, 9}, Place{3, 17, 9, 20},
-        Place{49, 49, 1, 1}, Place{50, 0, 0, 7}}) {
+       {Block{0, 0, 50, 50}, Block{0, 0, 1, 1}, Block{17, 3, 20, 9}, Block{3, 17, 9, 20},
+        Block{49, 49, 1, 1}, Block{50, 0, 0, 7}}) {
     Kokkos::View<double**, Space> const block("strata::test::block", rows, cols);
     entries.fill(exec, row, col, block);
     exec.fence("strata::test::filled");
@@ -282,7 +282,7 @@ void compare_two_sets() {
     for (int j = 0; j < 3; ++j)
       EXPECT_NEAR(result(i, j), c(std::hypot(rows.x[i] - cols.x[j], rows.y[i] - cols.y[j])),
                   100 * eps);
-  EXPECT_EQ(result(0, 2), 2);  // one place, but no nugget
+  EXPECT_EQ(result(0, 2), 2);  // one location, but no nugget
   Locations const globe{{1}, {1}, Metric::GreatCircle};
   EXPECT_EQ(text_of<ValueError>(
                 [&] { CovarianceEntries<typename Space::memory_space>(exec, c, rows, globe); }),

@@ -76,7 +76,7 @@ TYPED_TEST(PredictionTest, GivesTheObservationsBackWithoutANugget) {
     }
 }
 
-// Standardised errors of predictions at places left out have mean 0 and variance 1.
+// Standardised errors of predictions at locations left out have mean 0 and variance 1.
 TYPED_TEST(PredictionTest, VariancesAreThoseOfTheErrors) {
   TypeParam const exec;
   int const n = 1200;

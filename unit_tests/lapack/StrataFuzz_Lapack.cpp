@@ -28,11 +28,12 @@ std::string xerbla_said;
 }  // namespace
 
 // The program's own, of which both libraries find the one.
-extern "C" __attribute__((visibility("default"))) void xerbla_(char const* name, int const* place,
+extern "C" __attribute__((visibility("default"))) void xerbla_(char const* name,
+                                                               int const* position,
                                                                std::size_t length) {
   std::string text(name, length);
   text.erase(text.find_last_not_of(' ') + 1);
-  xerbla_said += text + " " + std::to_string(*place) + ";";
+  xerbla_said += text + " " + std::to_string(*position) + ";";
 }
 
 namespace strata::test {

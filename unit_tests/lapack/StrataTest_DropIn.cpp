@@ -34,9 +34,9 @@ void dsposv_64_(char const*, std::int64_t const*, std::int64_t const*, double*, 
 
 // This program's own, as LAPACK's testers have.
 std::string xerbla_said;
-__attribute__((visibility("default"))) void xerbla_(char const* name, int const* place,
+__attribute__((visibility("default"))) void xerbla_(char const* name, int const* position,
                                                     std::size_t length) {
-  xerbla_said += std::string(name, length) + " " + std::to_string(*place) + ";";
+  xerbla_said += std::string(name, length) + " " + std::to_string(*position) + ";";
 }
 }
 

@@ -99,12 +99,12 @@ TYPED_TEST(CheckpointOn, RefusesAFileThatIsDamaged) {
     (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16), options);
   };
   std::string const good = read();
-  for (std::size_t const place :
+  for (std::size_t const position :
        {header_bytes + 12, good.size() / 2, good.size() - 20, good.size() - 1}) {
     std::string bad = good;
-    bad[place] = static_cast<char>(bad[place] ^ 4);
+    bad[position] = static_cast<char>(bad[position] ^ 4);
     write(bad);
-    EXPECT_TRUE(throws_with<IoError>("is damaged: CRC-32", resumed)) << place;
+    EXPECT_TRUE(throws_with<IoError>("is damaged: CRC-32", resumed)) << position;
     EXPECT_TRUE(throws_with<IoError>("without this file the run goes on from column 1", resumed));
   }
   for (std::size_t const size : {std::size_t(0), std::size_t(20), header_bytes, good.size() - 1}) {

@@ -111,7 +111,7 @@ HostMatrix plain_cholesky(TileMatrix const& A, std::int64_t& info) {
   return result;
 }
 
-/// The first place where two lower triangles differ in a bit.
+/// The first position where two lower triangles differ in a bit.
 inline testing::AssertionResult same_bits(HostMatrix const& A, HostMatrix const& B) {
   if (A.extent(0) != B.extent(0)) return testing::AssertionFailure() << "extents differ";
   for (std::size_t j = 0; j < A.extent(1); ++j)

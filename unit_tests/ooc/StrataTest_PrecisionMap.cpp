@@ -82,7 +82,7 @@ TEST(PrecisionMap, KeepsToThePrecisionsAllowed) {
   EXPECT_FALSE(precision_map(norms, rule).is_mixed());
 }
 
-// In the place of fp32, with an error four times fp32's.
+// In the position of fp32, with an error four times fp32's.
 TEST(PrecisionMap, TakesSplitTilesInThePlaceOfFp32) {
   TileNorms const norms = decaying(12, 0.05);
   PrecisionRule rule{1e-6, {Precision::fp64, Precision::fp32}, false}, split = rule;

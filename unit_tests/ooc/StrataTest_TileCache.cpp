@@ -23,7 +23,7 @@ std::int64_t bring(TileCache& cache, std::int64_t key, int units) {
   }
   auto const begin = cache.choose(units, by_age);
   if (!begin) return -1;
-  cache.place(*begin, key, units);
+  cache.put(*begin, key, units);
   --cache.slot(*begin).pins;
   return *begin;
 }
@@ -68,7 +68,7 @@ TEST(TileCache, SplitsAndMendsBlocks) {
   EXPECT_EQ(cache.evictions(), 8);
 }
 
-// Whatever comes in and goes out, tiles keep to their places and never overlap.
+// Whatever comes in and goes out, tiles keep to their slots and never overlap.
 TEST(TileCache, NeverLetsTilesOverlap) {
   std::mt19937 random(7);
   TileCache cache(5, 8, 200);
@@ -105,7 +105,7 @@ TEST(TileCache, EvictsTheFurthestNextUse) {
       return -static_cast<double>(std::find(now + 1, order.end(), slot.key) - now);
     });
     ASSERT_TRUE(begin);
-    cache.place(*begin, key, 1);
+    cache.put(*begin, key, 1);
     --cache.slot(*begin).pins;
   }
   EXPECT_EQ(misses, 6);  // Belady's: the least recently used would miss all ten

@@ -101,10 +101,10 @@ TYPED_TEST(TileMatrixOn, IsFilledAgainInTheSameMemory) {
     return matern_tiles(exec, MaternCovariance{1, range, 0.5, 0}, locations);
   };
   auto matrix = TileMatrix<TypeParam>::generate(exec, 100, 16, tiles(0.1));
-  std::byte* const place = matrix.data(0, 0);
+  std::byte* const memory = matrix.data(0, 0);
   for (auto const& rule : {PrecisionRule{1e-4}, PrecisionRule{}}) {
     matrix.refill(exec, tiles(0.02), rule);
-    EXPECT_EQ(matrix.data(0, 0), place);
+    EXPECT_EQ(matrix.data(0, 0), memory);
     auto const fresh = TileMatrix<TypeParam>::generate(exec, 100, 16, tiles(0.02), rule);
     EXPECT_TRUE(matrix.map() == fresh.map());
     EXPECT_EQ(matrix.hash(), fresh.hash());
@@ -130,7 +130,7 @@ TYPED_TEST(TileMatrixOn, KeepsItsChunksBounded) {
 }
 
 // Rows of tiles go round the nodes, in chunks of their own; the numbers do not depend on where they are.
-TYPED_TEST(TileMatrixOn, PlacesRowsOfTilesOnNodes) {
+TYPED_TEST(TileMatrixOn, BindsRowsOfTilesToNodes) {
   TypeParam const exec;
   HostMatrix const A = matern_matrix(50, 0.1);
   auto const plain = TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(A), 10);

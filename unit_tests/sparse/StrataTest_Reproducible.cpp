@@ -82,12 +82,12 @@ template <class Exec>
 Outcome applied() {
   Exec const exec;
   auto const comm = test_ranks();
-  auto const hierarchy =
-      make_hierarchy(exec, comm, problem_on(comm), 3, colours(ColouringMethod::JonesPlassmannLuby));
+  auto const hierarchy = make_grid_hierarchy(exec, comm, problem_on(comm), 3,
+                                             colours(ColouringMethod::JonesPlassmannLuby));
   auto const& A = hierarchy.levels.front().A;
   auto const r = numbers(exec, A), x = A.template allocate<double>(exec, "strata::test::x"),
              y = A.template allocate<double>(exec, "strata::test::y");
-  Multigrid<Exec, double>(exec, hierarchy).apply(exec, r, x);
+  GeometricMultigrid<Exec, double>(exec, hierarchy).apply(exec, r, x);
   A.multiply(exec, x, y);
   return {in_rows(exec, A, y), 0, 0};
 }
@@ -97,10 +97,11 @@ template <class Exec>
 Outcome refined() {
   Exec const exec;
   auto const comm = test_ranks();
-  auto const hierarchy =
-      make_hierarchy(exec, comm, problem_on(comm), 3, colours(ColouringMethod::JonesPlassmannLuby));
+  auto const hierarchy = make_grid_hierarchy(exec, comm, problem_on(comm), 3,
+                                             colours(ColouringMethod::JonesPlassmannLuby));
   auto const& A = hierarchy.levels.front().A;
-  Multigrid<Exec, float> const preconditioner(exec, hierarchy.stored_in(exec, Precision::fp32));
+  GeometricMultigrid<Exec, float> const preconditioner(exec,
+                                                       hierarchy.stored_in(exec, Precision::fp32));
   GmresIr<Exec, float> solver(exec, A, preconditioner, {30, 1e-12, 1000});
   auto const b = numbers(exec, A), x = A.template allocate<double>(exec, "strata::test::x");
   auto const report = solver.solve(exec, b, x);

@@ -9,7 +9,7 @@
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
-#include <sparse/multigrid/Strata_VCycle.hpp>
+#include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 
 #include <gtest/gtest.h>
 

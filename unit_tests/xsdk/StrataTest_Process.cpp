@@ -165,10 +165,10 @@ void solve_sparse(sparse::Communicator const& comm) {
 
 void evaluate_likelihood() {
 #ifdef STRATATEST_WITH_GEOSTAT
-  auto const places = synthetic_locations(200);
+  auto const locations = synthetic_locations(200);
   std::vector<double> const values(200, 1.0);
-  auto const result = geostat::log_likelihood(Exec(), MaternCovariance{1, 0.1, 0.5, 0.01}, places,
-                                              std::span<double const>(values));
+  auto const result = geostat::log_likelihood(Exec(), MaternCovariance{1, 0.1, 0.5, 0.01},
+                                              locations, std::span<double const>(values));
   EXPECT_EQ(result.info, 0);
 #endif
 }

@@ -45,7 +45,7 @@ struct Blocks {
   std::int64_t copy_rows, copy_cols, copy_ld, copy_stride;  // rows and columns beyond are zeros
 };
 
-// f(number, place in the copy) for all numbers of all blocks.
+// f(number, position in the copy) for all numbers of all blocks.
 template <class Exec, class T, class Function>
 void for_each_number(char const* label, Exec const& exec, Blocks<T> const& b, std::int64_t count,
                      Function const& f) {
@@ -63,7 +63,7 @@ template <class Exec>
 void round_blocks(Exec const& exec, Blocks<float> const& blocks, std::int64_t count) {
   for_each_number(
       "strata::core::gemm::round_to_tf32", exec, blocks, count,
-      KOKKOS_LAMBDA(float x, float* place) { *place = rounded_to_tf32(x); });
+      KOKKOS_LAMBDA(float x, float* position) { *position = rounded_to_tf32(x); });
 }
 
 // From the largest magnitude: s times the operand's scale, and 1 / s.
@@ -77,16 +77,16 @@ void choose_scale(Exec const& exec, double const* operand_scale, double* numbers
       });
 }
 
-// H and L lie `high` and `low` after a number's place in the copy.
+// H and L lie `high` and `low` after a number's position in the copy.
 template <class Exec>
 void split_blocks(Exec const& exec, Blocks<fp16> const& blocks, std::int64_t count,
                   std::int64_t high, std::int64_t low, double const* reciprocal) {
   for_each_number(
-      "strata::core::gemm::split", exec, blocks, count, KOKKOS_LAMBDA(float x, fp16* place) {
+      "strata::core::gemm::split", exec, blocks, count, KOKKOS_LAMBDA(float x, fp16* position) {
         auto const y = static_cast<float>(*reciprocal * static_cast<double>(x));
         fp16 const h(y);
-        place[high] = h;
-        place[low] = fp16((y - static_cast<float>(h)) * 2048.0f);
+        position[high] = h;
+        position[low] = fp16((y - static_cast<float>(h)) * 2048.0f);
       });
 }
 
@@ -211,7 +211,7 @@ auto FormattedProduct<Exec>::split(ConstMatrix const& A, bool is_right, bool dep
   std::int64_t const rows = depth_in_columns ? A.rows : depth,
                      cols = depth_in_columns ? depth : A.cols;
   std::int64_t const ld = depth_in_columns ? padded(rows) : 2 * depth;
-  std::int64_t const second = depth_in_columns ? ld * depth : depth;  // place of the second part
+  std::int64_t const second = depth_in_columns ? ld * depth : depth;  // position of the second part
   Matrix const part{room, rows, cols, ld, Precision::fp16, numbers + 1};
   Operand operand{part, part.shifted(second), part, ld * (depth_in_columns ? 2 * cols : cols)};
   (depth_in_columns ? operand.all.cols : operand.all.rows) = 2 * depth;

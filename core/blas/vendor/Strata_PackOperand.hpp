@@ -50,7 +50,7 @@ void pack_bytes(ExecutionSpace const& exec, Op op, Matrix const& source, std::ui
         std::int64_t const i0 = team.league_rank() % row_tiles * tile;
         std::int64_t const j0 = team.league_rank() / row_tiles * tile;
         std::int64_t const r0 = trans ? j0 : i0,
-                           c0 = trans ? i0 : j0;  // the tile's place in source
+                           c0 = trans ? i0 : j0;  // the tile's position in source
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile * tile), [&](int e) {
           std::int64_t const r = r0 + e % tile, c = c0 + e / tile;
           block(e % tile + e / tile * pitch) =

@@ -23,7 +23,7 @@ void read_array_entries(ByteSource& source,
 void write_matrix_market(ByteSink& sink, ConstHostMatrix const& A, Symmetry symmetry);
 void write_matrix_market(ByteSink& sink, CoordinateMatrix const& A);
 
-/// Two entries (0-based, in the order of the list) of the same place, if there are any. Cost:
+/// Two entries (0-based, in the order of the list) of the same position, if there are any. Cost:
 /// linear for a list sorted by columns or by rows, else n log n.
 std::optional<std::pair<std::size_t, std::size_t>> find_duplicate(CoordinateMatrix const& A);
 

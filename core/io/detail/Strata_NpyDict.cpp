@@ -99,7 +99,7 @@ class DictParser {
   void fortran_order() {
     auto const word =
         take_while([](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
-    if (word != "True" && word != "False") fail("True or False before this place");
+    if (word != "True" && word != "False") fail("True or False before this position");
     header_.fortran_order = word == "True";
   }
 
@@ -112,7 +112,7 @@ class DictParser {
       auto const digits = take_while([](char c) { return c >= '0' && c <= '9'; });
       std::int64_t extent = 0;
       if (digits.empty()) fail("an extent");
-      if (parse_number(digits, extent)) fail("an extent of 63 bits before this place");
+      if (parse_number(digits, extent)) fail("an extent of 63 bits before this position");
       extents.push_back(extent);
       STRATA_REQUIRE(IoError, extents.size() <= 2, name_,
                      ": a .npy array of rank above 2; only 1 and 2 are supported");
@@ -120,7 +120,7 @@ class DictParser {
     }
     STRATA_REQUIRE(IoError, !extents.empty(), name_,
                    ": a .npy array of rank 0; only 1 and 2 are supported");
-    if (extents.size() == 1 && !comma) fail("a tuple, with a comma, before this place");
+    if (extents.size() == 1 && !comma) fail("a tuple, with a comma, before this position");
     header_.rank = static_cast<int>(extents.size());
     header_.rows = extents[0];
     header_.cols = header_.rank == 2 ? extents[1] : 1;

@@ -25,10 +25,10 @@ ScratchFile::ScratchFile(std::string const& folder) {
   name_ = "scratch file in " + where;
 }
 
-void ScratchFile::put(std::uint64_t place, double value) {
-  if (place != begin_ + pending_.size() || pending_.size() == pending_numbers) {
+void ScratchFile::put(std::uint64_t position, double value) {
+  if (position != begin_ + pending_.size() || pending_.size() == pending_numbers) {
     finish();
-    begin_ = place;
+    begin_ = position;
   }
   pending_.push_back(value);
 }

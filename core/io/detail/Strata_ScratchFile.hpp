@@ -20,8 +20,8 @@ class ScratchFile {
   /// Throws   IoError.
   explicit ScratchFile(std::string const& folder);
 
-  /// Number `place` is `value`; fastest for places that follow one another. Throws IoError.
-  void put(std::uint64_t place, double value);
+  /// Number `position` is `value`; fastest for positions that follow one another. Throws IoError.
+  void put(std::uint64_t position, double value);
   /// All numbers put are in the file. Throws IoError.
   void finish();
   /// Up to the last number put.

@@ -32,7 +32,7 @@ class DeviceMessages {
   virtual void sum(Exec const& exec, double* values, int count) const = 0;
 };
 
-/// The host, and the place on its bus.
+/// The host, and the slot on its bus.
 using DeviceIdentity = std::array<std::int64_t, 2>;
 /// Which ranks share a device, in words; empty if each has its own.
 std::string shared_device(std::vector<DeviceIdentity> const& of_ranks);

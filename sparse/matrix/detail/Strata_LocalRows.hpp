@@ -33,13 +33,14 @@ struct LocalRows {
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
     source(row, [&](std::int64_t column, double value) {
-      emit(column >= first && column < end ? column - first : end - first + place(column), value);
+      emit(column >= first && column < end ? column - first : end - first + position(column),
+           value);
     });
   }
 
  private:
   // of the first entry of the halo that is not less
-  KOKKOS_FUNCTION std::int64_t place(std::int64_t column) const {
+  KOKKOS_FUNCTION std::int64_t position(std::int64_t column) const {
     std::int64_t low = 0, high = static_cast<std::int64_t>(halo.extent(0));
     while (low < high) {
       std::int64_t const middle = (low + high) / 2;
@@ -68,13 +69,13 @@ struct ListOutside {
   }
 };
 
-template <class Source, class Places>
-struct ListPlaces {
+template <class Source, class Positions>
+struct ListPositions {
   Source source;
-  Places places;
+  Positions positions;
 
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    places(row) = static_cast<std::int32_t>(source.neighbourly_place(row));
+    positions(row) = static_cast<std::int32_t>(source.neighbourly_position(row));
   }
 };
 
@@ -142,22 +143,22 @@ LocalMatrix<Exec> localise(Exec const& exec, Communicator const& comm, std::int6
 /// The order that `source` has for rows that lie close together; empty if it has none, and on a host, whose
 /// slices share more distances without. Collective.
 template <class Exec, class Source>
-Vector<std::int32_t, typename Exec::memory_space> neighbourly_places(Exec const& exec,
-                                                                     Communicator const& comm,
-                                                                     std::int64_t rows,
-                                                                     Source const& source) {
-  using Places = Vector<std::int32_t, typename Exec::memory_space>;
-  Places places;
-  if constexpr (requires { source.neighbourly_place(rows); } && !strata::runs_on_host<Exec>) {
+Vector<std::int32_t, typename Exec::memory_space> neighbourly_positions(Exec const& exec,
+                                                                        Communicator const& comm,
+                                                                        std::int64_t rows,
+                                                                        Source const& source) {
+  using Positions = Vector<std::int32_t, typename Exec::memory_space>;
+  Positions positions;
+  if constexpr (requires { source.neighbourly_position(rows); } && !strata::runs_on_host<Exec>) {
     comm.agree([&] {
-      places = allocate<Places>(exec, "strata::sparse::neighbourly_places", rows);
+      positions = allocate<Positions>(exec, "strata::sparse::neighbourly_positions", rows);
       Kokkos::parallel_for(
-          "strata::sparse::neighbourly_places",
+          "strata::sparse::neighbourly_positions",
           Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, rows),
-          ListPlaces<Source, Places>{source, places});
+          ListPositions<Source, Positions>{source, positions});
     });
   }
-  return places;
+  return positions;
 }
 
 }  // namespace strata::sparse::detail

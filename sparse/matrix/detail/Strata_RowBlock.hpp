@@ -16,13 +16,13 @@ namespace strata::sparse::detail {
 using strata::runs_on_host;
 
 /// An entry in the type that is calculated with. In fp8 there are only exact entries, no NaN (`DistributedMatrix`): on a device
-/// sign, exponent and mantissa go to fp32's places, and an exact product rebases the exponent. It needs fp32's subnormals.
+/// sign, exponent and mantissa go where fp32 has them, and an exact product rebases the exponent. It needs fp32's subnormals.
 template <class Scalar, class Value>
 KOKKOS_FORCEINLINE_FUNCTION Scalar widened(Value value) {
   if constexpr (std::is_same_v<Value, fp8_e4m3>) {
     KOKKOS_IF_ON_DEVICE((std::int32_t const bits = Kokkos::bit_cast<std::int8_t>(value);
-                         auto const placed = static_cast<std::uint32_t>(bits << 20) & 0x87f00000u;
-                         return static_cast<Scalar>(Kokkos::bit_cast<float>(placed) * 0x1p120f);))
+                         auto const moved = static_cast<std::uint32_t>(bits << 20) & 0x87f00000u;
+                         return static_cast<Scalar>(Kokkos::bit_cast<float>(moved) * 0x1p120f);))
     KOKKOS_IF_ON_HOST((return static_cast<Scalar>(value);))
   } else {
     return static_cast<Scalar>(value);
@@ -68,17 +68,17 @@ struct RowBlock {
   template <class Value, class Index, class Space, class Scalar, class Kernel>
   KOKKOS_FUNCTION void for_each_entry(EllMatrix<Value, Index, Space> const& A, Scalar const* x,
                                       Kernel& kernel) const {
-    auto const place = A.row(row);
+    auto const own = A.row(row);
     auto const first = static_cast<Index>(row);
-    Index const* KOKKOS_RESTRICT columns = A.columns() + place.first;
+    Index const* KOKKOS_RESTRICT columns = A.columns() + own.first;
     for_each_slot(
-        {place.width, place.width}, A.values() + place.first, place.stride, x + row,
-        [&](int k, int r) { return columns[k * place.stride + r] - first - r; }, kernel);
+        {own.width, own.width}, A.values() + own.first, own.stride, x + row,
+        [&](int k, int r) { return columns[k * own.stride + r] - first - r; }, kernel);
   }
   template <class Value, class Space, class Scalar, class Kernel>
-  KOKKOS_FUNCTION void for_each_entry(CompressedMatrix<Value, Space> const& A, Scalar const* x,
+  KOKKOS_FUNCTION void for_each_entry(SlicedEllMatrix<Value, Space> const& A, Scalar const* x,
                                       Kernel& kernel) const {
-    CompressedSlice const slice = A.slice(row / slice_rows);
+    EllSlice const slice = A.slice(row / slice_rows);
     std::int64_t const lane = row % slice_rows;
     auto const whole = static_cast<int>(slice.width);
     Slots const slots{Kernel::is_lower ? slice.lower : whole, whole};
@@ -150,7 +150,7 @@ struct RowBlock {
       KOKKOS_IF_ON_HOST((__builtin_prefetch(first + byte);))
   }
 
-  // Loads without a branch wait together, and a slot that doesn't exist is read from the first's place.
+  // Loads without a branch wait together, and a slot that doesn't exist is read from the first one.
   template <bool Partial, class Value, class Stride, class Scalar, class Distance, class Kernel>
   KOKKOS_FUNCTION void add_slots(int begin, int width, Value const* KOKKOS_RESTRICT values,
                                  Stride stride, Scalar const* x, Distance const& distance,
@@ -217,7 +217,7 @@ struct StoredAs {
   template <class Space>
   using Ell = EllMatrix<Value, std::int32_t, typename Space::memory_space>;
   template <class Space>
-  using Compressed = CompressedMatrix<Value, typename Space::memory_space>;
+  using Compressed = SlicedEllMatrix<Value, typename Space::memory_space>;
 };
 #define STRATA_INSTANTIATE_VALUE(Space, Value)                           \
   STRATA_INSTANTIATE_SCALARS(Space, detail::StoredAs<Value>::Ell<Space>) \

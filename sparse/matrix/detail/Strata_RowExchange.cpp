@@ -92,9 +92,9 @@ HostRows transposed(Communicator const& comm, std::vector<std::int64_t> const& r
   for (auto const& part : parts)
     for (std::size_t at = 0; at < part.size(); at += 3) {
       auto const row = static_cast<std::size_t>(static_cast<std::int64_t>(part[at]) - first);
-      auto const place = static_cast<std::size_t>(next[row]++);
-      result.column[place] = static_cast<std::int64_t>(part[at + 1]);
-      result.value[place] = part[at + 2];
+      auto const position = static_cast<std::size_t>(next[row]++);
+      result.column[position] = static_cast<std::int64_t>(part[at + 1]);
+      result.value[position] = part[at + 2];
     }
   return result;
 }

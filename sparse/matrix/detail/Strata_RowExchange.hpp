@@ -30,15 +30,6 @@ HostRows fetched(Communicator const& comm, std::vector<std::int64_t> const& firs
 HostRows transposed(Communicator const& comm, std::vector<std::int64_t> const& rows,
                     std::vector<std::int64_t> const& cols, HostRows const& own);
 
-/// A B, of which this rank has the same rows as of A; `inner` spreads A's columns and B's rows, `cols`
-/// B's columns. The rows of B that others have are fetched; Kokkos Kernels multiplies on `Exec`.
-/// Collective; fences `exec`.
-///
-/// Throws   ShapeError on all ranks for 2^31 rows or columns on a rank; MemoryError.
-template <class Exec>
-HostRows product(Exec const& exec, Communicator const& comm, std::vector<std::int64_t> const& inner,
-                 std::vector<std::int64_t> const& cols, HostRows const& A, HostRows const& B);
-
 }  // namespace strata::sparse::detail
 
 #endif

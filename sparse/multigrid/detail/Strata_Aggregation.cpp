@@ -7,14 +7,14 @@
 
 namespace strata::sparse::detail {
 
-std::size_t CouplingProblem::place(std::int64_t j) const {
+std::size_t CouplingProblem::position(std::int64_t j) const {
   if (own(j)) return static_cast<std::size_t>(j - first);
   return static_cast<std::size_t>(
       rows.rows() + (std::lower_bound(outside.begin(), outside.end(), j) - outside.begin()));
 }
 
 bool CouplingProblem::strong(std::size_t i, std::size_t k) const {
-  std::size_t const j = place(rows.column[k]);
+  std::size_t const j = position(rows.column[k]);
   if (j == i || component[i] != component[j]) return false;
   double const size = largest[i] * largest[j];
   return size > 0 && std::abs(rows.value[k]) > strength * std::sqrt(size);
@@ -61,13 +61,13 @@ void take_free_neighbourhoods(CouplingProblem const& problem, Aggregates& result
     for_each_strong(problem, i, [&](std::size_t k) {
       coupled = true;
       std::int64_t const j = problem.rows.column[k];
-      free = free && (!problem.own(j) || of[problem.place(j)] == none);
+      free = free && (!problem.own(j) || of[problem.position(j)] == none);
     });
     if (!coupled || !free) continue;
     of[i] = result.count();
     for_each_strong(problem, i, [&](std::size_t k) {
       std::int64_t const j = problem.rows.column[k];
-      if (problem.own(j)) of[problem.place(j)] = result.count();
+      if (problem.own(j)) of[problem.position(j)] = result.count();
     });
     result.component.push_back(problem.component[i]);
   }
@@ -81,9 +81,9 @@ void join_neighbours(CouplingProblem const& problem, Aggregates& result) {
     double most = 0;
     for_each_strong(problem, i, [&](std::size_t k) {
       std::int64_t const j = problem.rows.column[k];
-      if (!problem.own(j) || before[problem.place(j)] == none) return;
+      if (!problem.own(j) || before[problem.position(j)] == none) return;
       double const size = std::abs(problem.rows.value[k]);
-      if (size > most) most = size, result.of[i] = before[problem.place(j)];
+      if (size > most) most = size, result.of[i] = before[problem.position(j)];
     });
   }
 }
@@ -97,7 +97,8 @@ void take_rest(CouplingProblem const& problem, Aggregates& result) {
     for_each_strong(problem, i, [&](std::size_t k) {
       coupled = true;
       std::int64_t const j = problem.rows.column[k];
-      if (problem.own(j) && of[problem.place(j)] == none) of[problem.place(j)] = result.count();
+      if (problem.own(j) && of[problem.position(j)] == none)
+        of[problem.position(j)] = result.count();
     });
     if (!coupled) continue;
     of[i] = result.count();

@@ -22,11 +22,11 @@ struct CouplingProblem {
   double strength = 0;
 
   bool own(std::int64_t j) const { return j >= first && j < first + rows.rows(); }
-  /// Place of a global column in the lists.
-  std::size_t place(std::int64_t j) const;
+  /// Position of a global column in the lists.
+  std::size_t position(std::int64_t j) const;
   /// Whether entry k, of row i, is of one component; and strong, and off the diagonal.
   bool same(std::size_t i, std::size_t k) const {
-    return component[i] == component[place(rows.column[k])];
+    return component[i] == component[position(rows.column[k])];
   }
   bool strong(std::size_t i, std::size_t k) const;
 };

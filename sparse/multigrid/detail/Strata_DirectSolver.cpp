@@ -22,14 +22,15 @@ std::vector<double> gathered(Exec const& exec, DistributedMatrix<Exec> const& A,
   auto const new_row = to_host(exec, A.order().new_row);
   auto const rows = rows_of(exec, A);
   auto const first = static_cast<double>(A.first_row());
-  std::vector<double> place(new_row.begin(), new_row.end()), triples;
-  for (auto& p : place) p += first;
-  auto const all_places = comm.gather(place), all_d = comm.gather(d);
+  std::vector<double> position(new_row.begin(), new_row.end()), triples;
+  for (auto& p : position) p += first;
+  auto const all_positions = comm.gather(position), all_d = comm.gather(d);
   for (std::size_t i = 0; i < new_row.size(); ++i)
     for (auto k = static_cast<std::size_t>(rows.begin[i]);
          k < static_cast<std::size_t>(rows.begin[i + 1]); ++k)
-      triples.insert(triples.end(), {place[i], all_places[static_cast<std::size_t>(rows.column[k])],
-                                     rows.value[k]});
+      triples.insert(
+          triples.end(),
+          {position[i], all_positions[static_cast<std::size_t>(rows.column[k])], rows.value[k]});
   std::vector<double> dense(n * n, 0.0);
   auto const all = comm.gather(triples);
   for (std::size_t k = 0; k < all.size(); k += 3) {

@@ -78,14 +78,14 @@ class PaddedMatrix {
   MatrixRef<Memory> const& ref() const { return ref_; }
   /// op(A)(i, j) as it was at the start, scale included.
   double operator()(Index i, Index j, Op op = Op::NoTrans) const {
-    return factor_ * start_[place(op == Op::NoTrans ? i : j, op == Op::NoTrans ? j : i)];
+    return factor_ * start_[position(op == Op::NoTrans ? i : j, op == Op::NoTrans ? j : i)];
   }
   double symmetric(Uplo uplo, Index i, Index j) const {
     return in_triangle(uplo, i, j) ? (*this)(i, j) : (*this)(j, i);
   }
-  std::size_t place(Index i, Index j) const { return static_cast<std::size_t>(i + j * ref_.ld); }
+  std::size_t position(Index i, Index j) const { return static_cast<std::size_t>(i + j * ref_.ld); }
 
-  /// The stored numbers as they are now, at place(i, j).
+  /// The stored numbers as they are now, at position(i, j).
   std::vector<double> now() const {
     auto const host = Kokkos::create_mirror_view(Kokkos::HostSpace(), bytes_);
     Kokkos::deep_copy(exec_, host, bytes_);
@@ -105,7 +105,7 @@ class PaddedMatrix {
     std::vector<double> const current = now();
     for (Index j = 0; j < ref_.cols; ++j)
       for (Index i = 0; i < ref_.ld; ++i) {
-        double const before = start_[place(i, j)], after = current[place(i, j)];
+        double const before = start_[position(i, j)], after = current[position(i, j)];
         bool const same = before == after || (std::isnan(before) && std::isnan(after));
         if (!same && !(i < ref_.rows && written(i, j)))
           return testing::AssertionFailure()

@@ -56,16 +56,16 @@ void factors_and_inverts(BlasPath path, Precision precision, Index n) {
     for (Index i = j; i < n; ++i) {
       double product = 0, magnitude = 0, identity = 0, terms = 0;
       for (Index k = 0; k <= j; ++k) {
-        product += L[A.place(i, k)] * L[A.place(j, k)];
-        magnitude += std::abs(L[A.place(i, k)] * L[A.place(j, k)]);
+        product += L[A.position(i, k)] * L[A.position(j, k)];
+        magnitude += std::abs(L[A.position(i, k)] * L[A.position(j, k)]);
       }
       for (Index k = j; k <= i; ++k) {
-        identity += inverse[X.place(k, i)] * L[A.place(k, j)];
-        terms += std::abs(inverse[X.place(k, i)] * L[A.place(k, j)]);
+        identity += inverse[X.position(k, i)] * L[A.position(k, j)];
+        terms += std::abs(inverse[X.position(k, i)] * L[A.position(k, j)]);
       }
       ASSERT_LE(std::abs(product - A(i, j)), bound * magnitude) << n << ": " << i << " " << j;
       ASSERT_LE(std::abs(identity - (i == j)), bound * terms) << n << ": " << i << " " << j;
-      if (i > j) ASSERT_EQ(inverse[X.place(i, j)], 0) << i << " " << j;
+      if (i > j) ASSERT_EQ(inverse[X.position(i, j)], 0) << i << " " << j;
     }
 }
 
@@ -125,7 +125,7 @@ void multiplies_a_batch(Precision operand, Precision result) {
           double const term = 2 * A(i, p * k + q) * B(p * n + j, q);
           expected -= term, magnitude += std::abs(term);
         }
-        ASSERT_LE(std::abs(now[C.place(i, col)] - expected),
+        ASSERT_LE(std::abs(now[C.position(i, col)] - expected),
                   allowed(operand, result, k, magnitude, expected));
       }
 }
@@ -149,7 +149,7 @@ void divides_by_the_scale_of_the_result() {
         expected += A(i, q) * B(q, j) * 64;
         magnitude += std::abs(A(i, q) * B(q, j) * 64);
       }
-      ASSERT_LE(std::abs(now[C.place(i, j)] - expected),
+      ASSERT_LE(std::abs(now[C.position(i, j)] - expected),
                 allowed(Precision::fp16, Precision::fp16, k, magnitude, expected));
     }
 }
@@ -177,7 +177,7 @@ void multiplies_with_few_columns(Precision matrix, Precision vector) {
               double const term = 0.5 * A(i, q, op) * B(q, j);
               expected -= term, magnitude += std::abs(term);
             }
-            ASSERT_LE(std::abs(now[C.place(i, j)] - expected),
+            ASSERT_LE(std::abs(now[C.position(i, j)] - expected),
                       allowed(vector, vector, k, magnitude, expected))
                 << rows << " " << padding << ": " << i;
           }

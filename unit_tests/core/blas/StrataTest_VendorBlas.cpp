@@ -81,7 +81,7 @@ void check_gemm(Space const& exec, vendor::Blas<Space>& blas, Product const& p) 
       }
       double const old = p.beta == 0 ? 0 : p.beta * C(i, j);
       double const expected = p.alpha * sum + old;
-      ASSERT_NEAR(result[C.place(i, j)], expected,
+      ASSERT_NEAR(result[C.position(i, j)], expected,
                   allowed(p.a, p.c, p.k, std::abs(p.alpha) * magnitudes + std::abs(old), expected))
           << "at " << i << ", " << j;
     }
@@ -134,7 +134,7 @@ void check_syrk(Precision precision, double scale, double beta) {
             magnitudes += std::abs(A(i, l, op) * A(j, l, op));
           }
           double const expected = alpha * sum + beta * C(i, j);
-          ASSERT_NEAR(result[C.place(i, j)], expected,
+          ASSERT_NEAR(result[C.position(i, j)], expected,
                       allowed(precision, precision, k, magnitudes + std::abs(C(i, j)), expected));
         }
     }
@@ -176,7 +176,7 @@ void check_trsm(vendor::Blas<Space>& blas, Precision precision, Triangular const
       double sum = 0, magnitudes = std::abs(alpha * B(i, j));
       for (Index l = 0; l < order; ++l) {
         double const term =
-            t.side == Side::Left ? a(i, l) * X[B.place(l, j)] : X[B.place(i, l)] * a(l, j);
+            t.side == Side::Left ? a(i, l) * X[B.position(l, j)] : X[B.position(i, l)] * a(l, j);
         sum += term, magnitudes += std::abs(term);
       }
       ASSERT_NEAR(sum, alpha * B(i, j), 4 * allowed(precision, precision, order, magnitudes, 0));
@@ -223,7 +223,7 @@ void check_symm(Precision precision, Index columns, double scale_a, double scale
         }
         double const old = beta == 0 ? 0 : beta * C(i, j);
         ASSERT_NEAR(
-            result[C.place(i, j)], alpha * sum + old,
+            result[C.position(i, j)], alpha * sum + old,
             allowed(precision, precision, n, magnitudes + std::abs(old), alpha * sum + old));
       }
   }
@@ -275,7 +275,7 @@ void check_factor(Uplo uplo, Precision precision) {
   EXPECT_EQ(order, 0);
   std::vector<double> const factor = A.now();
   auto const l = [&](Index i, Index j) {
-    return factor[uplo == Uplo::Lower ? A.place(i, j) : A.place(j, i)];
+    return factor[uplo == Uplo::Lower ? A.position(i, j) : A.position(j, i)];
   };
   for (Index j = 0; j < n; ++j)
     for (Index i = j; i < n; ++i) {

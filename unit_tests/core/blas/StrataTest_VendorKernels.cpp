@@ -91,7 +91,7 @@ void check_store(double beta) {
   for (Index j = 0; j < n; ++j)
     for (Index i = 0; i < m; ++i) {
       double const sum = product(i, j) + (beta == 0 ? 0 : beta * C(i, j));
-      double const error = std::abs(result[C.place(i, j)] - sum);
+      double const error = std::abs(result[C.position(i, j)] - sum);
       ASSERT_LE(error, allowed(Precision::fp32, precision_of<T>, 0, 2, sum));
     }
 }

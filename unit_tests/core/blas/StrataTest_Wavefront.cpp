@@ -121,7 +121,7 @@ void check_thin_product(Precision precision) {
         magnitudes += std::abs(A(i, j) * x(i, 0));
       }
       double const expected = 2 * sum + 0.5 * y(j, 0);
-      EXPECT_NEAR(result[y.place(j, 0)], expected,
+      EXPECT_NEAR(result[y.position(j, 0)], expected,
                   allowed(Precision::fp64, Precision::fp64, rows, 2 * magnitudes + 1, expected))
           << rows << ", " << j;
     }

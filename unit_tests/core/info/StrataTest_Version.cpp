@@ -123,9 +123,9 @@ class MemoryOf {
   }
   ~MemoryOf() { remove_all(root_); }
   MemoryOf& file(std::string const& path, std::string const& text) {
-    auto const place = root_ / path;
-    create_directories(place.parent_path());
-    std::ofstream(place) << text;
+    auto const position = root_ / path;
+    create_directories(position.parent_path());
+    std::ofstream(position) << text;
     return *this;
   }
   std::size_t available() const { return detail::available_memory_bytes(root_.string()); }

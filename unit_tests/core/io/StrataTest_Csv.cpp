@@ -116,19 +116,19 @@ TEST(Csv, RefusesHostileFilesCheaply) {
   expect_refused_cheaply(in_child([&] { read_stations(path); }), "expected the columns");
 }
 
-TEST(Csv, ReadsPlacesWithoutValues) {
+TEST(Csv, ReadsLocationsWithoutValues) {
   TemporaryFolder const folder;
   auto const path = put(folder / "s.csv", "name,lat,value,lon\na,10,,20\nb,-5,x,30\n");
-  auto const places = read_places(path);
-  EXPECT_TRUE(places.geographic);
-  EXPECT_EQ(places.x, (Values{20, 30}));
-  EXPECT_EQ(places.y, (Values{10, -5}));
-  EXPECT_TRUE(places.value.empty());
+  auto const locations = read_locations(path);
+  EXPECT_TRUE(locations.geographic);
+  EXPECT_EQ(locations.x, (Values{20, 30}));
+  EXPECT_EQ(locations.y, (Values{10, -5}));
+  EXPECT_TRUE(locations.value.empty());
   put(path, "lon,y\n1,2\n");
-  EXPECT_EQ(message_of<IoError>([&] { read_places(path); }),
+  EXPECT_EQ(message_of<IoError>([&] { read_locations(path); }),
             std::string(path) + ":1: expected the columns x,y or lon,lat, found 'lon,y'");
   put(path, "x,y\n1,nan\n");
-  EXPECT_NE(message_of<IoError>([&] { read_places(path); }).find(":2: column 'y'"),
+  EXPECT_NE(message_of<IoError>([&] { read_locations(path); }).find(":2: column 'y'"),
             std::string::npos);
 }
 

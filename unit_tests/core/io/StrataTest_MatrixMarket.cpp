@@ -209,7 +209,7 @@ TEST(MatrixMarket, RefusesEachBreachWithItsLine) {
       {general + "2 2 1 1\n1 1 1\n", ":2: expected the end of the line, found '1'"},
       {general + "99999999999999999999 2 1\n",
        ":2: number of rows '99999999999999999999' is outside the range of 64-bit integers"},
-      {general + "2 2 5\n1 1 1\n", ":2: 5 entries in a 2 x 2 matrix with 4 places"},
+      {general + "2 2 5\n1 1 1\n", ":2: 5 entries in a 2 x 2 matrix with 4 positions"},
       {symmetric + "2 3 1\n1 1 1\n", ":2: a symmetric matrix is square, this one is 2 x 3"},
       {array_symmetric + "2 3\n1\n1\n1\n", ":2: a symmetric matrix is square, this one is 2 x 3"},
       {array_general + "0 1073741825\n", ":2: a matrix without elements of 0 x 1073741825"},
@@ -393,7 +393,7 @@ TEST(MatrixMarket, HasAMeasureOfMemoryThatMeasures) {
 TEST(MatrixMarket, RefusesHostileFilesCheaply) {
   Hostile const cases[] = {
       {"nnz = INT64_MAX", general + "3 3 9223372036854775807\n1 1 1\n",
-       "in a 3 x 3 matrix with 9 places"},
+       "in a 3 x 3 matrix with 9 positions"},
       {"nnz = INT64_MAX in a huge matrix",
        general + "9223372036854775807 9223372036854775807 9223372036854775807\n1 1 1\n",
        "the header promises at least 9223372036854775807 entries"},

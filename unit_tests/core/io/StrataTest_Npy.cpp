@@ -169,16 +169,16 @@ TEST(Npy, RefusesEachBreachOfTheHeader) {
       {with(dict("=f8", "False", "(1,)")), "dtype '=f8' is not supported"},
       {with("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}"),
        "structured .npy arrays are not supported"},
-      {with(dict("<f8", "false", "(1,)")), "expected True or False before this place"},
-      {with(dict("<f8", "1", "(1,)")), "expected True or False before this place"},
+      {with(dict("<f8", "false", "(1,)")), "expected True or False before this position"},
+      {with(dict("<f8", "1", "(1,)")), "expected True or False before this position"},
       {shape("()"), "a .npy array of rank 0; only 1 and 2 are supported"},
       {shape("(1, 1, 1)"), "a .npy array of rank above 2; only 1 and 2 are supported"},
-      {shape("(1)"), "expected a tuple, with a comma, before this place"},
+      {shape("(1)"), "expected a tuple, with a comma, before this position"},
       {shape("(-1,)"), "expected an extent at byte"},
       {shape("(,)"), "expected an extent at byte"},
       {shape("(1L,)"), "expected ',' or ')'"},
       {shape("(1 1)"), "expected ',' or ')'"},
-      {shape("(99999999999999999999,)"), "expected an extent of 63 bits before this place"},
+      {shape("(99999999999999999999,)"), "expected an extent of 63 bits before this position"},
       {shape("1"), "expected '('"},
       {shape("(2,)"), "a 2 x 1 array of '<f8' needs 16 bytes, the file has 8 after its header"},
       {shape("(0,)"), "a 0 x 1 array of '<f8' needs 0 bytes, the file has 8 after its header"},
@@ -198,7 +198,7 @@ TEST(Npy, RefusesEachBreachOfTheHeader) {
   }
 }
 
-TEST(Npy, RefusesNumbersThatAreNotFiniteWithTheirPlace) {
+TEST(Npy, RefusesNumbersThatAreNotFiniteWithTheirPosition) {
   for (double const bad : {double(NAN), double(INFINITY), -double(INFINITY)}) {
     auto const data = bytes_of<double>({1, 2, 3, 4, bad, 6}, false);
     EXPECT_NE(message_of<IoError>([&] {

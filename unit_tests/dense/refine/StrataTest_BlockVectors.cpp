@@ -241,9 +241,9 @@ void basis_products_follow_the_formulas(std::size_t n) {
     HostMatrix expected = f.X;
     for (std::size_t c = 0; c < 3; ++c)
       for (std::size_t k = 0; k < static_cast<std::size_t>(steps); ++k) {
-        std::size_t const place = k + c * static_cast<std::size_t>(steps);
-        expect_close(h[place], sum(n, [&](auto i) { return v[k](i, c) * f.X(i, c); }), n);
-        for (std::size_t i = 0; i < n; ++i) expected(i, c) -= y[place] * v[k](i, c);
+        std::size_t const position = k + c * static_cast<std::size_t>(steps);
+        expect_close(h[position], sum(n, [&](auto i) { return v[k](i, c) * f.X(i, c); }), n);
+        for (std::size_t i = 0; i < n; ++i) expected(i, c) -= y[position] * v[k](i, c);
       }
     HostMatrix const actual = Device::read(W);
     for (std::size_t k = 0; k < actual.data.size(); ++k)

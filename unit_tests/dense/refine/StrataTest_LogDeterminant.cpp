@@ -219,8 +219,8 @@ TEST(GaussRule, KnowsTheSecondDifference) {
       auto const nearest = std::ranges::min_element(
           rule.nodes, {}, [&](double node) { return std::abs(node - (2 - 2 * std::cos(angle))); });
       EXPECT_NEAR(*nearest, 2 - 2 * std::cos(angle), 1e-13);
-      auto const place = static_cast<std::size_t>(nearest - rule.nodes.begin());
-      EXPECT_NEAR(rule.weights[place],
+      auto const position = static_cast<std::size_t>(nearest - rule.nodes.begin());
+      EXPECT_NEAR(rule.weights[position],
                   2 / static_cast<double>(k + 1) * std::pow(std::sin(angle), 2), 1e-14);
     }
   }

@@ -19,7 +19,7 @@ void round_trip(CoordinateMatrix const& A) {
   auto const B = std::get<CoordinateMatrix>(reread(sink));
   check(A.rows == B.rows && A.cols == B.cols && A.symmetric == B.symmetric && A.row == B.row &&
             A.col == B.col,
-        "a list of entries reads back to the same places");
+        "a list of entries reads back to the same positions");
   check(same(A.value, B.value), "a list of entries reads back to the same bits");
 }
 

@@ -61,7 +61,7 @@ HpgmxpOptions traced(RunType run) {
   return options;
 }
 
-// What each rank did, without what depends on its place.
+// What each rank did, without what depends on its position.
 std::multiset<std::string> operations(Spans const& spans) {
   std::multiset<std::string> names;
   for (auto const& span : those(spans, "work", ""))
@@ -73,7 +73,7 @@ std::multiset<std::string> operations(Spans const& spans) {
 Spans on_level(Spans const& spans, std::string const& track, std::string const& name, int level) {
   auto const within = [&](RecordedSpan const& span, int l) {
     auto const levels =
-        those(spans, "work", "strata::sparse::Multigrid::level " + std::to_string(l));
+        those(spans, "work", "strata::sparse::GeometricMultigrid::level " + std::to_string(l));
     return std::any_of(levels.begin(), levels.end(),
                        [&](auto const& outer) { return contains(outer, span); });
   };
@@ -142,13 +142,13 @@ void expect_that_recording_changes_nothing() {
   Exec const exec;
   StencilProblem problem{16, 16, 16, 1, 1, comm.size()};
   problem.pz = comm.rank();
-  auto const hierarchy = make_hierarchy(exec, comm, problem, 3);
+  auto const hierarchy = make_grid_hierarchy(exec, comm, problem, 3);
   auto const& A = hierarchy.levels.front().A;
   auto const r = A.template allocate<double>(exec, "strata::test::r"),
              x = A.template allocate<double>(exec, "strata::test::x"),
              y = A.template allocate<double>(exec, "strata::test::y");
   Kokkos::deep_copy(exec, r, 1.0);
-  Multigrid<Exec, double> const M(exec, hierarchy);
+  GeometricMultigrid<Exec, double> const M(exec, hierarchy);
   for (int k = 0; k < 3; ++k) M.apply(exec, r, x);  // replayed from the third time on
   Recorder recorder;
   M.apply(exec, r, y);

@@ -146,22 +146,22 @@ StencilProblem problem_on(Communicator const& comm) {
 }
 
 template <class Exec>
-Hierarchy<Exec> hierarchy_by(Exec const& exec, Communicator const& comm, Transport transport) {
+GridHierarchy<Exec> hierarchy_by(Exec const& exec, Communicator const& comm, Transport transport) {
   MatrixOptions options;
   options.transport = transport;
   options.free_colours = 2;  // of a small matrix too
-  return make_hierarchy(exec, comm, problem_on(comm), 4, options);
+  return make_grid_hierarchy(exec, comm, problem_on(comm), 4, options);
 }
 
 /// Five solves, of which the last replay; the iterations, and how far x is from 1.
 template <class Exec, class Scalar>
-std::pair<std::int64_t, double> solved(Exec const& exec, Hierarchy<Exec> const& hierarchy) {
+std::pair<std::int64_t, double> solved(Exec const& exec, GridHierarchy<Exec> const& hierarchy) {
   auto const& A = hierarchy.levels.front().A;
   auto const x = A.template allocate<double>(exec, "strata::test::x"),
              b = A.template allocate<double>(exec, "strata::test::b");
   Kokkos::deep_copy(exec, x, 1.0);
   A.multiply(exec, x, b);
-  Multigrid<Exec, Scalar> const preconditioner(exec, hierarchy);
+  GeometricMultigrid<Exec, Scalar> const preconditioner(exec, hierarchy);
   GmresIr<Exec, Scalar> solver(exec, A, preconditioner, {10, 1e-9, 1000});
   std::vector<GmresReport> reports;
   for (int repeat = 0; repeat < 5; ++repeat) {
@@ -228,7 +228,7 @@ void expect_known(Exec const& exec, Communicator const& comm) {
   EXPECT_EQ(A.is_enqueued(), !waits);
   using Any = Preconditioner<Exec, double>;
   EXPECT_TRUE(Any().is_enqueued());
-  EXPECT_EQ(Any(Multigrid<Exec, double>(exec, hierarchy)).is_enqueued(), !waits);
+  EXPECT_EQ(Any(GeometricMultigrid<Exec, double>(exec, hierarchy)).is_enqueued(), !waits);
   EXPECT_EQ(Any(GaussSeidelSweeps<Exec, double>(exec, A, Precision::fp32)).is_enqueued(), !waits);
   EXPECT_FALSE(Any(Jacobi<Exec, double>(exec, A)).is_enqueued());  // which does not tell
 }

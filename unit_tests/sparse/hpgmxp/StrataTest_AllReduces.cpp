@@ -53,12 +53,12 @@ void expect_sums_of_a_solve(BasisNorm norm) {
   box.pz = comm.rank() / (grid[0] * grid[1]);
   MatrixOptions staged;
   staged.transport = Transport::Staged;  // of devices, too, by MPI
-  auto const hierarchy = make_hierarchy(exec, comm, box, 2, staged);
+  auto const hierarchy = make_grid_hierarchy(exec, comm, box, 2, staged);
   auto const& A = hierarchy.levels.front().A;
   auto const b = A.template allocate<double>(exec, "strata::test::b"),
              x = A.template allocate<double>(exec, "strata::test::x");
   Kokkos::deep_copy(exec, b, 1.0);
-  Multigrid<Exec, float> const multigrid(exec, hierarchy);
+  GeometricMultigrid<Exec, float> const multigrid(exec, hierarchy);
   GmresOptions options{10, 0, 10};
   options.norm = norm;
   GmresIr<Exec, float> solver(exec, A, multigrid, options);

@@ -134,7 +134,7 @@ TEST(Hpgmxp, MotifSecondsAreThoseOfTheRegions) {
   auto const seconds = motif_seconds(
       {span(matrix + "multiply", 1), span(matrix + "residual", 2),
        span(matrix + "gauss_seidel, from zero", 4), span(matrix + "gauss_seidel", 8),
-       span("interior, block 3", 8), span("strata::sparse::Multigrid::level 1", 16),
+       span("interior, block 3", 8), span("strata::sparse::GeometricMultigrid::level 1", 16),
        span("strata::sparse::add", 32), span("strata::sparse::KrylovBasis::combine", 64)});
   EXPECT_EQ(seconds[Motif::Multiply], 3);
   EXPECT_EQ(seconds[Motif::GaussSeidel], 12);

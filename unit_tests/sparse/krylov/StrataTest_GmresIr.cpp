@@ -53,9 +53,9 @@ GmresReport solved(Communicator const& comm, StencilProblem const& box,
                    MatrixOptions const& options, Precision precision,
                    GmresOptions const& gmres = {}) {
   Exec const exec;
-  auto const hierarchy = make_hierarchy(exec, comm, box, 4, options);
+  auto const hierarchy = make_grid_hierarchy(exec, comm, box, 4, options);
   auto const& A = hierarchy.levels.front().A;
-  Multigrid<Exec, Scalar> const preconditioner(exec, hierarchy.stored_in(exec, precision));
+  GeometricMultigrid<Exec, Scalar> const preconditioner(exec, hierarchy.stored_in(exec, precision));
   GmresIr<Exec, Scalar, Stored> solver(exec, A, preconditioner, gmres);
   auto const b = row_sums(exec, A);
   auto const x = A.template allocate<double>(exec, "strata::test::x");
@@ -195,9 +195,9 @@ template <class Exec>
 void expect_special_right_sides() {
   Exec const exec;
   Communicator const comm = test_ranks();
-  auto const hierarchy = make_hierarchy(exec, comm, problem_on(comm, 16), 4, {});
+  auto const hierarchy = make_grid_hierarchy(exec, comm, problem_on(comm, 16), 4, {});
   auto const& A = hierarchy.levels.front().A;
-  Multigrid<Exec, double> const preconditioner(exec, hierarchy);
+  GeometricMultigrid<Exec, double> const preconditioner(exec, hierarchy);
   GmresIr<Exec, double> solver(exec, A, preconditioner);
   auto const b = A.template allocate<double>(exec, "strata::test::b");
   auto const x = A.template allocate<double>(exec, "strata::test::x");
@@ -215,7 +215,7 @@ void expect_refusals() {
   Communicator const comm = test_ranks();
   auto const refused = [&](StencilProblem const& box, int levels, char const* text) {
     EXPECT_TRUE(
-        throws_with<ShapeError>(text, [&] { (void)make_hierarchy(exec, comm, box, levels); }));
+        throws_with<ShapeError>(text, [&] { (void)make_grid_hierarchy(exec, comm, box, levels); }));
   };
   auto box = problem_on(comm, 16);
   refused(box, 0, "0 levels");
@@ -224,12 +224,12 @@ void expect_refusals() {
   refused(box, 4, "16 x 20 x 16");
   box.ny = 16, box.grid_x += 1;
   refused(box, 4, "process grid");
-  auto const hierarchy = make_hierarchy(exec, comm, problem_on(comm, 16), 2);
+  auto const hierarchy = make_grid_hierarchy(exec, comm, problem_on(comm, 16), 2);
   GmresOptions options;
   options.restart = 0;
   auto const make = [&] {
-    GmresIr<Exec, double>(exec, hierarchy.levels[0].A, Multigrid<Exec, double>(exec, hierarchy),
-                          options);
+    GmresIr<Exec, double>(exec, hierarchy.levels[0].A,
+                          GeometricMultigrid<Exec, double>(exec, hierarchy), options);
   };
   EXPECT_TRUE(throws_with<ValueError>("restart 0", make));
   options.restart = std::numeric_limits<int>::max();

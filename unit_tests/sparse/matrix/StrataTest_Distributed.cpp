@@ -7,7 +7,7 @@
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
-#include <sparse/multigrid/Strata_Multigrid.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -274,15 +274,15 @@ template <class Exec>
 void expect_errors_agreed() {
   Communicator const comm(MPI_COMM_WORLD);
   int const bad = comm.size() - 1;
-  std::string const place = comm.size() > 1 ? "rank " + std::to_string(bad) + ": " : "";
+  std::string const position = comm.size() > 1 ? "rank " + std::to_string(bad) + ": " : "";
   auto const make = [&](std::int64_t rows, std::int64_t column) {
     DistributedMatrix<Exec> const A(Exec(), comm, rows, BadRows{comm.rank() == bad ? column : 0});
   };
   EXPECT_TRUE(throws_with<ValueError>(
-      place + "distributed matrix of " + std::to_string(5 * comm.size()) +
+      position + "distributed matrix of " + std::to_string(5 * comm.size()) +
           " rows: column 1000 is out of range, must be 0 to " + std::to_string(5 * comm.size() - 1),
       [&] { make(5, 1000); }));
-  EXPECT_TRUE(throws_with<ShapeError>(place + "distributed matrix: -1 rows",
+  EXPECT_TRUE(throws_with<ShapeError>(position + "distributed matrix: -1 rows",
                                       [&] { make(comm.rank() == bad ? -1 : 3, 0); }));
   DistributedMatrix<Exec> const A(Exec(), comm, 3, BadRows{0});
   EXPECT_TRUE(throws_with<ValueError>("stored in fp8_e5m2",
@@ -290,7 +290,7 @@ void expect_errors_agreed() {
   DistributedMatrix<Exec> const inexact(Exec(), comm, 3,
                                         ScaledRows{comm.rank() == bad ? 0.3 : 0.5});
   EXPECT_TRUE(
-      throws_with<ValueError>(place + "the matrix has values that are not exact in fp8_e4m3",
+      throws_with<ValueError>(position + "the matrix has values that are not exact in fp8_e4m3",
                               [&] { (void)inexact.stored_in(Exec(), Precision::fp8_e4m3); }));
   MatrixOptions options;
   options.colour_order = {3, 1};
@@ -359,7 +359,7 @@ void expect_free_rows_first() {
   for (int const free_colours : {0, 1}) {
     MatrixOptions options;
     options.free_colours = free_colours;
-    auto const level = make_hierarchy(exec, comm, problem, 2, options).levels.front();
+    auto const level = make_grid_hierarchy(exec, comm, problem, 2, options).levels.front();
     auto const& injection = level.injection;
     auto const flags = to_host(
         exec, std::visit([&](auto const& A) { return halo_read(exec, A, injection.fine_row); },
@@ -372,9 +372,9 @@ void expect_free_rows_first() {
                                    : comm.rank() == 0 ? 64
                                                       : 48)
         << "the first of four planes of even points lies at the rank below";
-    for (std::size_t place = 0; place < order.size(); ++place)
-      EXPECT_EQ(flags[static_cast<std::size_t>(order[place])],
-                static_cast<std::int64_t>(place) >= injection.free_rows);
+    for (std::size_t position = 0; position < order.size(); ++position)
+      EXPECT_EQ(flags[static_cast<std::size_t>(order[position])],
+                static_cast<std::int64_t>(position) >= injection.free_rows);
     std::sort(order.begin(), order.end());
     std::vector<double> all(order.size());
     std::iota(all.begin(), all.end(), 0.0);
@@ -417,18 +417,18 @@ TYPED_TEST(Distributed, Fp8HoldsItsValuesExactly) {
 TYPED_TEST(Distributed, AllRanksThrowTheSame) { expect_errors_agreed<TypeParam>(); }
 TYPED_TEST(Distributed, RefusesRowsThatAreNotWhole) { expect_whole_rows<TypeParam>(); }
 
-TEST(StencilProblem, NeighbourlyPlacesAreAPermutationInBundlesOfLines) {
+TEST(StencilProblem, NeighbourlyPositionsAreAPermutationInBundlesOfLines) {
   for (auto const& [nx, ny, nz] : {std::array{4, 8, 8}, std::array{3, 5, 7}, std::array{1, 1, 9}}) {
     StencilProblem const problem{nx, ny, nz};
     std::vector<std::int64_t> row_of(static_cast<std::size_t>(problem.rows()), -1);
     for (std::int64_t row = 0; row < problem.rows(); ++row)
-      row_of.at(static_cast<std::size_t>(problem.neighbourly_place(row))) = row;
+      row_of.at(static_cast<std::size_t>(problem.neighbourly_position(row))) = row;
     EXPECT_EQ(std::count(row_of.begin(), row_of.end(), -1), 0);
   }
   StencilProblem const problem{4, 8, 8};
-  EXPECT_EQ(problem.neighbourly_place(4 * 3), 4 * 3);   // the fourth line of the first bundle
-  EXPECT_EQ(problem.neighbourly_place(4 * 8), 4 * 4);   // one level up, in the same bundle
-  EXPECT_EQ(problem.neighbourly_place(4 * 4 + 2), 66);  // the first line of the second bundle
+  EXPECT_EQ(problem.neighbourly_position(4 * 3), 4 * 3);   // the fourth line of the first bundle
+  EXPECT_EQ(problem.neighbourly_position(4 * 8), 4 * 4);   // one level up, in the same bundle
+  EXPECT_EQ(problem.neighbourly_position(4 * 4 + 2), 66);  // the first line of the second bundle
 }
 
 }  // namespace

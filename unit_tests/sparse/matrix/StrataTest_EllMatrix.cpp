@@ -4,8 +4,8 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
 #include <core/Strata_Errors.hpp>
-#include <sparse/matrix/Strata_CompressedAssembly.hpp>
 #include <sparse/matrix/Strata_EllKernels.hpp>
+#include <sparse/matrix/Strata_SlicedEllAssembly.hpp>
 
 #include <KokkosSparse_CrsMatrix.hpp>
 
@@ -54,7 +54,7 @@ void in_each_form(Exec const& exec, std::int64_t rows, std::int64_t cols, Source
   }
   for (auto const least : columns) {
     SCOPED_TRACE(testing::Message() << "columns " << static_cast<int>(least));
-    check(converted<Value>(exec, make_compressed_matrix(exec, rows, cols, source, least)));
+    check(converted<Value>(exec, make_sliced_ell_matrix(exec, rows, cols, source, least)));
   }
 }
 
@@ -313,29 +313,29 @@ struct MixedRows {
 
 TYPED_TEST(EllMatrixTest, StoresColumnsInTheFewestBytesThatHoldThem) {
   TypeParam const exec;
-  auto const A = make_compressed_matrix(exec, 100, 100000, MixedRows{});
+  auto const A = make_sliced_ell_matrix(exec, 100, 100000, MixedRows{});
   EXPECT_EQ(kinds(exec, A),
             (std::vector{Columns::Shared, Columns::Wide, Columns::Shared, Columns::Shared}));
   EXPECT_EQ(A.entries(), 109);
   EXPECT_EQ(A.stored(), 32 * (1 + 2 + 9 + 1));
-  auto const narrow = make_compressed_matrix(exec, 100, 100000, MixedRows{}, Columns::Narrow);
+  auto const narrow = make_sliced_ell_matrix(exec, 100, 100000, MixedRows{}, Columns::Narrow);
   EXPECT_EQ(kinds(exec, narrow),
             (std::vector{Columns::Narrow, Columns::Wide, Columns::Narrow, Columns::Narrow}));
   EXPECT_EQ(narrow.column_bytes(), 4 * 32 + 32 * (2 + 2 * 4 + 9 * 2 + 2));
-  auto const wide = make_compressed_matrix(exec, 100, 100000, MixedRows{}, Columns::Wide);
+  auto const wide = make_sliced_ell_matrix(exec, 100, 100000, MixedRows{}, Columns::Wide);
   EXPECT_EQ(kinds(exec, wide), std::vector(4, Columns::Wide));
   EXPECT_LT(A.column_bytes(), narrow.column_bytes());
   EXPECT_LT(narrow.column_bytes(), wide.column_bytes());
-  auto const random = make_compressed_matrix(exec, 64, 64, RandomRows{64, 20});
+  auto const random = make_sliced_ell_matrix(exec, 64, 64, RandomRows{64, 20});
   EXPECT_EQ(kinds(exec, random), std::vector(2, Columns::Narrow));
 }
 
-// Entries up to the diagonal that do not come before the place that their slice says.
+// Entries up to the diagonal that do not come before the position that their slice says.
 template <class Exec, class Matrix>
-int misplaced(Exec const& exec, Matrix const& A) {
+int out_of_order(Exec const& exec, Matrix const& A) {
   int count = 0;
   Kokkos::parallel_reduce(
-      "strata::test::misplaced", Kokkos::RangePolicy<Exec>(exec, 0, A.rows()),
+      "strata::test::out_of_order", Kokkos::RangePolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i, int& sum) {
         auto const row = A.row(i);
         for (int k = A.slice(i / Matrix::slice_rows).lower; k < row.width; ++k)
@@ -348,9 +348,10 @@ int misplaced(Exec const& exec, Matrix const& A) {
 TYPED_TEST(EllMatrixTest, EntriesUpToTheDiagonalComeFirst) {
   TypeParam const exec;
   for (auto const least : columns) {
-    EXPECT_EQ(misplaced(exec, make_compressed_matrix(exec, 257, 262, BandRows{262}, least)), 0);
-    EXPECT_EQ(misplaced(exec, make_compressed_matrix(exec, 67, 67, RandomRows{67, 40}, least)), 0);
-    auto const A = make_compressed_matrix(exec, 320, 320, BandRows{320}, least);
+    EXPECT_EQ(out_of_order(exec, make_sliced_ell_matrix(exec, 257, 262, BandRows{262}, least)), 0);
+    EXPECT_EQ(out_of_order(exec, make_sliced_ell_matrix(exec, 67, 67, RandomRows{67, 40}, least)),
+              0);
+    auto const A = make_sliced_ell_matrix(exec, 320, 320, BandRows{320}, least);
     auto const slices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), A.arrays().slices);
     exec.fence("strata::test::slices");
     EXPECT_EQ(slices(3).lower, 3) << "of five distances three are up to 0";
@@ -375,21 +376,21 @@ TYPED_TEST(EllMatrixTest, RowsWithoutAHaloReadNone) {
   auto const x = to_device<double>(exec, values);
   for (auto const least : columns) {
     auto const y = to_device<double>(exec, nothing);
-    multiply(exec, make_compressed_matrix(exec, 64, 81, HaloRows{}, least), x, y, {0, 48});
+    multiply(exec, make_sliced_ell_matrix(exec, 64, 81, HaloRows{}, least), x, y, {0, 48});
     auto const product = to_host(exec, y);
     for (std::size_t i = 0; i < 48; ++i) EXPECT_EQ(product[i], 2) << i;
   }
 }
 
-TYPED_TEST(EllMatrixTest, CompressedRefusesWhatDoesNotFit) {
+TYPED_TEST(EllMatrixTest, SlicedRefusesWhatDoesNotFit) {
   TypeParam const exec;
   EXPECT_TRUE(throws_with<ShapeError>(
-      "-1 x 5", [&] { (void)make_compressed_matrix(exec, -1, 5, WideRow{1}); }));
+      "-1 x 5", [&] { (void)make_sliced_ell_matrix(exec, -1, 5, WideRow{1}); }));
   EXPECT_TRUE(throws_with<ShapeError>("2147483648 columns", [&] {
-    (void)make_compressed_matrix(exec, 1, std::int64_t{1} << 31, WideRow{1});
+    (void)make_sliced_ell_matrix(exec, 1, std::int64_t{1} << 31, WideRow{1});
   }));
   EXPECT_TRUE(throws_with<ValueError>("1 entries have a column outside", [&] {
-    (void)make_compressed_matrix(exec, 5, 10, WideRow{1});
+    (void)make_sliced_ell_matrix(exec, 5, 10, WideRow{1});
   }));
 }
 

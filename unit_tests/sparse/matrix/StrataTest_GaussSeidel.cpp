@@ -3,8 +3,8 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
-#include <sparse/matrix/Strata_CompressedAssembly.hpp>
 #include <sparse/matrix/Strata_GaussSeidel.hpp>
+#include <sparse/matrix/Strata_SlicedEllAssembly.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
 #include <sparse/matrix/Strata_SweepOrder.hpp>
 
@@ -126,7 +126,7 @@ template <class Exec, class Permuted, class Order>
 void expect_sweeps(Exec const& exec, RowList const& rows, Order const& order,
                    Permuted const& permuted) {
   auto const n = static_cast<std::int64_t>(rows.size());
-  auto const sequence = to_host(exec, order.old_row), place = to_host(exec, order.new_row);
+  auto const sequence = to_host(exec, order.old_row), position = to_host(exec, order.new_row);
   std::vector<double> const back(sequence.rbegin(), sequence.rend());
   auto const r = random_vector(n, 3), start = random_vector(n, 4);
   std::vector<double> const zero(r.size());
@@ -140,7 +140,7 @@ void expect_sweeps(Exec const& exec, RowList const& rows, Order const& order,
           to_device<double>(exec, guess == Guess::Given ? gathered(start, sequence) : nothing);
       gauss_seidel(exec, permuted, order.blocks, to_device<double>(exec, gathered(r, sequence)), x,
                    sweep, guess);
-      auto const actual = gathered(to_host(exec, x), place);
+      auto const actual = gathered(to_host(exec, x), position);
       for (std::size_t i = 0; i < actual.size(); ++i)
         ASSERT_NEAR(actual[i], expected[i], 1e-13) << i;
     }
@@ -157,7 +157,7 @@ void expect_sweeps(std::int64_t n, Source const& source, ColouringMethod method)
   auto const rows = listed(n, source);
   expect_sweeps(exec, rows, order, make_ell_matrix<double, std::int32_t>(exec, n, n, permuted));
   for (auto const least : {Columns::Shared, Columns::Narrow, Columns::Wide})
-    expect_sweeps(exec, rows, order, make_compressed_matrix(exec, n, n, permuted, least));
+    expect_sweeps(exec, rows, order, make_sliced_ell_matrix(exec, n, n, permuted, least));
 }
 
 template <class Exec>
@@ -167,7 +167,7 @@ void expect_lexicographic() {
   auto const A = make_ell_matrix<double, std::int32_t>(exec, box.rows(), box.rows(), box);
   auto const order = ordered(exec, A, ColouringMethod::Levels);
   auto const rows = listed(box.rows(), box);
-  auto const sequence = to_host(exec, order.old_row), place = to_host(exec, order.new_row);
+  auto const sequence = to_host(exec, order.old_row), position = to_host(exec, order.new_row);
   std::vector<double> in_order(static_cast<std::size_t>(box.rows()));
   std::iota(in_order.begin(), in_order.end(), 0.0);
   auto const r = random_vector(box.rows(), 3);
@@ -177,7 +177,7 @@ void expect_lexicographic() {
   gauss_seidel(exec, permuted, order.blocks, to_device<double>(exec, gathered(r, sequence)), x,
                Sweep::Forward, Guess::Zero);
   auto const expected = swept(rows, in_order, r, std::vector<double>(r.size()));
-  auto const actual = gathered(to_host(exec, x), place);
+  auto const actual = gathered(to_host(exec, x), position);
   for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-15);
 }
 

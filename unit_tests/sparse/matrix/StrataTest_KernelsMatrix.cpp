@@ -65,7 +65,7 @@ struct Owned {
   }
 };
 
-/// The same matrix with each place once, in ascending columns, and no zeros.
+/// The same matrix with each position once, in ascending columns, and no zeros.
 RowList merged(RowList const& rows) {
   RowList result(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {

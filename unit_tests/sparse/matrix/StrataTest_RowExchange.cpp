@@ -6,6 +6,7 @@
 #include "sparse/StrataTest_Sparse.hpp"
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
+#include <sparse/matrix/detail/Strata_SpGemm.hpp>
 
 #include <gtest/gtest.h>
 
@@ -82,9 +83,9 @@ TEST(RowExchange, ScattersFetchesAndTransposes) {
   }
   auto const T = sparse::detail::transposed(s.comm, s.of_rows, s.of_inner, mine);
   Table expected;
-  for (auto const& [place, value] : table_of(whole, 0))
-    if (place.second >= s.of_inner[s.rank] && place.second < s.of_inner[s.rank + 1])
-      expected[{place.second, place.first}] = value;
+  for (auto const& [position, value] : table_of(whole, 0))
+    if (position.second >= s.of_inner[s.rank] && position.second < s.of_inner[s.rank + 1])
+      expected[{position.second, position.first}] = value;
   EXPECT_EQ(table_of(T, s.of_inner[s.rank]), expected);
   EXPECT_EQ(T.rows(), s.of_inner[s.rank + 1] - s.of_inner[s.rank]);
 }
@@ -97,10 +98,10 @@ TEST(RowExchange, RefusesToScatterAnotherNumberOfRows) {
 }
 
 template <class Space>
-struct RowProductTest : testing::Test {};
-TYPED_TEST_SUITE(RowProductTest, Spaces, SpaceNames);
+struct SpGemmTest : testing::Test {};
+TYPED_TEST_SUITE(SpGemmTest, Spaces, SpaceNames);
 
-TYPED_TEST(RowProductTest, IsTheProductOfTheWholeMatrices) {
+TYPED_TEST(SpGemmTest, IsTheProductOfTheWholeMatrices) {
   Spread const s;
   for (std::uint64_t seed = 1; seed < 6; ++seed) {
     auto const A = random_rows(0, 37, 23, seed), B = random_rows(0, 23, 5, seed + 10);
@@ -110,7 +111,7 @@ TYPED_TEST(RowProductTest, IsTheProductOfTheWholeMatrices) {
       if (at.first >= s.of_rows[s.rank] && at.first < s.of_rows[s.rank + 1])
         for (auto const& [bt, other] : b)
           if (bt.first == at.second) expected[{at.first, bt.second}] += value * other;
-    auto const C = sparse::detail::product(
+    auto const C = sparse::detail::spgemm(
         TypeParam(), s.comm, s.of_inner, s.of_cols,
         random_rows(s.of_rows[s.rank], s.of_rows[s.rank + 1], 23, seed),
         random_rows(s.of_inner[s.rank], s.of_inner[s.rank + 1], 5, seed + 10));
@@ -119,7 +120,7 @@ TYPED_TEST(RowProductTest, IsTheProductOfTheWholeMatrices) {
   }
 }
 
-TYPED_TEST(RowProductTest, GivesBackTheRowsOfAMatrix) {
+TYPED_TEST(SpGemmTest, GivesBackTheRowsOfAMatrix) {
   TypeParam const exec;
   Spread const s;
   std::int64_t const first = s.of_rows[s.rank], end = s.of_rows[s.rank + 1];

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <sparse/multigrid/Strata_Multigrid.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -22,7 +22,7 @@ template <class Exec>
 void inject(Exec const& exec, StencilProblem const& fine, Rows<Exec> const& coarse_old,
             Rows<Exec> const& fine_new, Rows<Exec> const& injection) {
   Kokkos::parallel_for(
-      "strata::sparse::make_hierarchy::inject",
+      "strata::sparse::make_grid_hierarchy::inject",
       Policy<Exec>(exec, 0, static_cast<std::int64_t>(injection.extent(0))),
       KOKKOS_LAMBDA(std::int64_t c) { injection(c) = fine_new(fine.injected(coarse_old(c))); });
 }
@@ -42,12 +42,12 @@ void put_free_first(Exec const& exec, Matrix const& A,
   auto const fine_row = injection.fine_row, order = injection.order;
   std::int64_t free = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::make_hierarchy::free", Policy<Exec>(exec, 0, injection.rows()),
+      "strata::sparse::make_grid_hierarchy::free", Policy<Exec>(exec, 0, injection.rows()),
       KOKKOS_LAMBDA(std::int64_t c, std::int64_t& sum) { sum += !reads_halo(A, fine_row(c)); },
       free);
-  exec.fence("strata::sparse::make_hierarchy::counted");
+  exec.fence("strata::sparse::make_grid_hierarchy::counted");
   Kokkos::parallel_scan(
-      "strata::sparse::make_hierarchy::free_first", Policy<Exec>(exec, 0, injection.rows()),
+      "strata::sparse::make_grid_hierarchy::free_first", Policy<Exec>(exec, 0, injection.rows()),
       KOKKOS_LAMBDA(std::int64_t c, std::int64_t& before, bool final) {
         bool const is_free = !reads_halo(A, fine_row(c));
         if (final) order(is_free ? before : free + c - before) = static_cast<std::int32_t>(c);
@@ -83,7 +83,7 @@ Injection<typename Exec::memory_space> make_injection(Exec const& exec, StencilP
     injection.order = allocate("order");
     std::visit([&](auto const& A) { put_free_first(exec, A, injection); }, fine.stored());
   }
-  exec.fence("strata::sparse::make_hierarchy::injection");
+  exec.fence("strata::sparse::make_grid_hierarchy::injection");
   return injection;
 }
 
@@ -113,7 +113,7 @@ void check(StencilProblem const& problem, int levels, int ranks) {
 }  // namespace
 
 template <class Exec>
-std::int64_t Hierarchy<Exec>::bytes() const {
+std::int64_t GridHierarchy<Exec>::bytes() const {
   std::int64_t sum = 0;
   for (auto const& level : levels)
     sum += level.A.bytes() +
@@ -124,19 +124,19 @@ std::int64_t Hierarchy<Exec>::bytes() const {
 }
 
 template <class Exec>
-Hierarchy<Exec> Hierarchy<Exec>::stored_in(Exec const& exec, Precision precision) const {
-  Hierarchy result(*this);
+GridHierarchy<Exec> GridHierarchy<Exec>::stored_in(Exec const& exec, Precision precision) const {
+  GridHierarchy result(*this);
   for (auto& level : result.levels) level.A = level.A.stored_in(exec, precision);
   return result;
 }
 
 template <class Exec>
-Hierarchy<Exec> make_hierarchy(Exec const& exec, Communicator const& comm,
-                               StencilProblem const& problem, int levels,
-                               MatrixOptions const& options) {
-  Region const region(exec, "strata::sparse::make_hierarchy");
+GridHierarchy<Exec> make_grid_hierarchy(Exec const& exec, Communicator const& comm,
+                                        StencilProblem const& problem, int levels,
+                                        MatrixOptions const& options) {
+  Region const region(exec, "strata::sparse::make_grid_hierarchy");
   comm.agree([&] { check(problem, levels, comm.size()); });
-  Hierarchy<Exec> hierarchy;
+  GridHierarchy<Exec> hierarchy;
   StencilProblem grid = problem;
   for (int l = 0; l < levels; ++l) {
     hierarchy.levels.push_back(
@@ -156,36 +156,37 @@ Hierarchy<Exec> make_hierarchy(Exec const& exec, Communicator const& comm,
 }
 
 template <class Exec, class Scalar>
-Multigrid<Exec, Scalar>::Multigrid(Exec const& exec, Hierarchy<Exec> const& hierarchy)
+GeometricMultigrid<Exec, Scalar>::GeometricMultigrid(Exec const& exec,
+                                                     GridHierarchy<Exec> const& hierarchy)
     : hierarchy_(hierarchy) {
   matrix().comm().agree([&] {
     for (std::size_t l = 1; l < hierarchy_.levels.size(); ++l) {
       auto const& A = hierarchy_.levels[l].A;
-      work_.push_back({A.template allocate<Scalar>(exec, "strata::sparse::Multigrid::r"),
-                       A.template allocate<Scalar>(exec, "strata::sparse::Multigrid::x"),
+      work_.push_back({A.template allocate<Scalar>(exec, "strata::sparse::GeometricMultigrid::r"),
+                       A.template allocate<Scalar>(exec, "strata::sparse::GeometricMultigrid::x"),
                        std::make_shared<Replay>(), std::make_shared<Replay>()});
     }
   });
 }
 
 template <class Exec, class Scalar>
-bool Multigrid<Exec, Scalar>::is_enqueued() const {
+bool GeometricMultigrid<Exec, Scalar>::is_enqueued() const {
   return std::all_of(hierarchy_.levels.begin(), hierarchy_.levels.end(),
                      [](auto const& level) { return level.A.is_enqueued(); });
 }
 
 template <class Exec, class Scalar>
-void Multigrid<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-                                    Vector<Scalar, MemorySpace> const& x) const {
-  Region const region(exec, "strata::sparse::Multigrid::apply");
+void GeometricMultigrid<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                                             Vector<Scalar, MemorySpace> const& x) const {
+  Region const region(exec, "strata::sparse::GeometricMultigrid::apply");
   cycle(exec, 0, r, x);
 }
 
 template <class Exec, class Scalar>
-void Multigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
-                                    Vector<Scalar, MemorySpace> const& r,
-                                    Vector<Scalar, MemorySpace> const& x) const {
-  Region const region(exec, "strata::sparse::Multigrid::level ", l);
+void GeometricMultigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
+                                             Vector<Scalar, MemorySpace> const& r,
+                                             Vector<Scalar, MemorySpace> const& x) const {
+  Region const region(exec, "strata::sparse::GeometricMultigrid::level ", l);
   auto const& level = hierarchy_.levels[l];
   smooth(exec, l, r, x, Guess::Zero);
   if (l + 1 == hierarchy_.levels.size()) return;
@@ -197,9 +198,10 @@ void Multigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
 }
 
 template <class Exec, class Scalar>
-void Multigrid<Exec, Scalar>::smooth(Exec const& exec, std::size_t l,
-                                     Vector<Scalar, MemorySpace> const& r,
-                                     Vector<Scalar, MemorySpace> const& x, Guess guess) const {
+void GeometricMultigrid<Exec, Scalar>::smooth(Exec const& exec, std::size_t l,
+                                              Vector<Scalar, MemorySpace> const& r,
+                                              Vector<Scalar, MemorySpace> const& x,
+                                              Guess guess) const {
   auto const& A = hierarchy_.levels[l].A;
   bool const sends = guess == Guess::Given;
   bool const replays =
@@ -212,12 +214,12 @@ void Multigrid<Exec, Scalar>::smooth(Exec const& exec, std::size_t l,
   });
 }
 
-#define STRATA_INSTANTIATE_MULTIGRID(Space)                                                   \
-  template struct Hierarchy<Space>;                                                           \
-  template Hierarchy<Space> make_hierarchy(Space const&, Communicator const&,                 \
-                                           StencilProblem const&, int, MatrixOptions const&); \
-  template class Multigrid<Space, fp64>;                                                      \
-  template class Multigrid<Space, fp32>;
+#define STRATA_INSTANTIATE_MULTIGRID(Space)                                                 \
+  template struct GridHierarchy<Space>;                                                     \
+  template GridHierarchy<Space> make_grid_hierarchy(                                        \
+      Space const&, Communicator const&, StencilProblem const&, int, MatrixOptions const&); \
+  template class GeometricMultigrid<Space, fp64>;                                           \
+  template class GeometricMultigrid<Space, fp32>;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_MULTIGRID)
 
 }  // namespace strata::sparse

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <sparse/multigrid/Strata_VCycle.hpp>
+#include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -21,7 +21,7 @@ template <class Exec, class Matrix>
 void find_excess(Exec const& exec, Matrix const& A, WideVector<Exec> const& d,
                  WideVector<Exec> const& diagonal, WideVector<Exec> const& e) {
   Kokkos::parallel_for(
-      "strata::sparse::VCycle::excess", Policy<Exec>(exec, 0, A.rows()),
+      "strata::sparse::AlgebraicMultigrid::excess", Policy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) {
         auto const row = A.row(i);
         double sum = 0;
@@ -36,7 +36,7 @@ void find_excess(Exec const& exec, Matrix const& A, WideVector<Exec> const& d,
 template <class Exec, class From, class To>
 void convert(Exec const& exec, From const& from, To const& to, std::int64_t rows) {
   Kokkos::parallel_for(
-      "strata::sparse::VCycle::convert", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::AlgebraicMultigrid::convert", Policy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
         to(i) = static_cast<typename To::non_const_value_type>(from(i));
       });
@@ -47,13 +47,13 @@ template <class Exec, class Vec>
 void add_scaled(Exec const& exec, Vec const& a, Vec const& x, Vec const& b, Vec const& y,
                 std::int64_t rows) {
   Kokkos::parallel_for(
-      "strata::sparse::VCycle::right_side", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::AlgebraicMultigrid::right_side", Policy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { y(i) = b(i) + a(i) * x(i); });
 }
 
 template <class View, class Exec>
 View zeros(Exec const& exec, std::string const& name, std::int64_t n) {
-  auto const x = detail::allocate<View>(exec, "strata::sparse::VCycle::" + name, n);
+  auto const x = detail::allocate<View>(exec, "strata::sparse::AlgebraicMultigrid::" + name, n);
   Kokkos::deep_copy(exec, x, typename View::value_type(0));
   return x;
 }
@@ -61,10 +61,11 @@ View zeros(Exec const& exec, std::string const& name, std::int64_t n) {
 }  // namespace
 
 template <class Exec, class Scalar>
-VCycle<Exec, Scalar>::VCycle(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
-                             Precision precision)
+AlgebraicMultigrid<Exec, Scalar>::AlgebraicMultigrid(Exec const& exec,
+                                                     TransferHierarchy<Exec> const& hierarchy,
+                                                     Precision precision)
     : coarse_(hierarchy.coarse) {
-  Region const region(exec, "strata::sparse::VCycle::set_up");
+  Region const region(exec, "strata::sparse::AlgebraicMultigrid::set_up");
   auto const& comm = hierarchy.levels.front().A.comm();
   std::vector<Wide> d, inverse;
   std::int64_t above = 0;  // halo of the transfer from this level to the finer one
@@ -95,13 +96,13 @@ VCycle<Exec, Scalar>::VCycle(Exec const& exec, TransferHierarchy<Exec> const& hi
   std::int64_t const rows = hierarchy.levels.front().A.rows();
   comm.agree([&] { scale_ = zeros<Vec>(exec, "scale", rows); });
   convert(exec, d.front(), scale_, rows);
-  exec.fence("strata::sparse::VCycle::set_up");
+  exec.fence("strata::sparse::AlgebraicMultigrid::set_up");
 }
 
 template <class Exec, class Scalar>
-void VCycle<Exec, Scalar>::add_level(Exec const& exec,
-                                     typename TransferHierarchy<Exec>::Level const& source,
-                                     Wide const& d, Precision precision) {
+void AlgebraicMultigrid<Exec, Scalar>::add_level(
+    Exec const& exec, typename TransferHierarchy<Exec>::Level const& source, Wide const& d,
+    Precision precision) {
   auto const& A = source.A;
   auto& level = levels_.back();
   Wide const excess = A.comm().agree([&] { return zeros<Wide>(exec, "excess", A.rows()); });
@@ -116,9 +117,11 @@ void VCycle<Exec, Scalar>::add_level(Exec const& exec,
 }
 
 template <class Exec, class Scalar>
-void VCycle<Exec, Scalar>::add_transfers(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
-                                         std::vector<Wide> const& d,
-                                         std::vector<Wide> const& inverse, Precision precision) {
+void AlgebraicMultigrid<Exec, Scalar>::add_transfers(Exec const& exec,
+                                                     TransferHierarchy<Exec> const& hierarchy,
+                                                     std::vector<Wide> const& d,
+                                                     std::vector<Wide> const& inverse,
+                                                     Precision precision) {
   for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l) {
     auto const& source = hierarchy.levels[l];
     levels_[l].P = source.P.scaled(exec, inverse[l], inverse[l + 1], precision);
@@ -127,7 +130,7 @@ void VCycle<Exec, Scalar>::add_transfers(Exec const& exec, TransferHierarchy<Exe
 }
 
 template <class Exec, class Scalar>
-std::int64_t VCycle<Exec, Scalar>::bytes() const {
+std::int64_t AlgebraicMultigrid<Exec, Scalar>::bytes() const {
   std::size_t numbers = scale_.extent(0);
   std::int64_t sum = 0;
   for (std::size_t l = 0; l < levels_.size(); ++l) {
@@ -142,8 +145,8 @@ std::int64_t VCycle<Exec, Scalar>::bytes() const {
 }
 
 template <class Exec, class Scalar>
-void VCycle<Exec, Scalar>::apply(Exec const& exec, Vec const& r, Vec const& z) const {
-  Region const region(exec, "strata::sparse::VCycle::apply");
+void AlgebraicMultigrid<Exec, Scalar>::apply(Exec const& exec, Vec const& r, Vec const& z) const {
+  Region const region(exec, "strata::sparse::AlgebraicMultigrid::apply");
   auto const& finest = levels_.front();
   auto const rows = static_cast<std::int64_t>(scale_.extent(0));
   detail::scale_by(exec, scale_, r, finest.r, rows);
@@ -152,17 +155,17 @@ void VCycle<Exec, Scalar>::apply(Exec const& exec, Vec const& r, Vec const& z) c
 }
 
 template <class Exec, class Scalar>
-auto VCycle<Exec, Scalar>::right_side(Exec const& exec, Level const& level, Vec const& r,
-                                      Vec const& x) const -> Vec const& {
+auto AlgebraicMultigrid<Exec, Scalar>::right_side(Exec const& exec, Level const& level,
+                                                  Vec const& r, Vec const& x) const -> Vec const& {
   if (level.excess.extent(0) == 0) return r;
   add_scaled(exec, level.excess, x, r, level.residual, level.A.rows());
   return level.residual;
 }
 
 template <class Exec, class Scalar>
-void VCycle<Exec, Scalar>::cycle(Exec const& exec, std::size_t l, Vec const& r,
-                                 Vec const& x) const {
-  Region const region(exec, "strata::sparse::VCycle::level ", l);
+void AlgebraicMultigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l, Vec const& r,
+                                             Vec const& x) const {
+  Region const region(exec, "strata::sparse::AlgebraicMultigrid::level ", l);
   auto const& level = levels_[l];
   bool const last = l + 1 == levels_.size();
   if (last && coarse_ == CoarseSolve::Direct) return direct_.apply(exec, r, x);
@@ -177,9 +180,9 @@ void VCycle<Exec, Scalar>::cycle(Exec const& exec, std::size_t l, Vec const& r,
   level.A.gauss_seidel(exec, right_side(exec, level, r, x), x, Sweep::Backward, Guess::Given);
 }
 
-#define STRATA_INSTANTIATE_V_CYCLE(Space) \
-  template class VCycle<Space, fp64>;     \
-  template class VCycle<Space, fp32>;
+#define STRATA_INSTANTIATE_V_CYCLE(Space)         \
+  template class AlgebraicMultigrid<Space, fp64>; \
+  template class AlgebraicMultigrid<Space, fp32>;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_V_CYCLE)
 
 }  // namespace strata::sparse

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <dense/detail/Strata_LayeredSyrk.hpp>
+#include <dense/detail/Strata_TreeSyrk.hpp>
 
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -49,7 +49,7 @@ void add_results(ExecutionSpace const& exec, double alpha, Results<MemorySpace> 
 }  // namespace
 
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::operator()(double alpha, ConstMatrix const& A, Matrix const& C) {
+void TreeSyrk<ExecutionSpace>::operator()(double alpha, ConstMatrix const& A, Matrix const& C) {
   std::vector<Block> blocks{{0, C.rows, 0, 0}}, ends;
   for (int depth = 0; !blocks.empty(); ++depth) {
     std::vector<Block> next;
@@ -79,7 +79,7 @@ void LayeredSyrk<ExecutionSpace>::operator()(double alpha, ConstMatrix const& A,
 
 // Operands in `precision`, each part of A, halved `levels` times, under its scale.
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::prepare(ConstMatrix const& A, Precision precision, int levels) {
+void TreeSyrk<ExecutionSpace>::prepare(ConstMatrix const& A, Precision precision, int levels) {
   format_ = precision;
   if (storage(precision) == A.precision) return copy_.reset();
   auto const along = op_ == Op::NoTrans ? Copy::Along::Rows : Copy::Along::Columns;
@@ -95,24 +95,23 @@ void LayeredSyrk<ExecutionSpace>::prepare(ConstMatrix const& A, Precision precis
 }
 
 template <class ExecutionSpace>
-auto LayeredSyrk<ExecutionSpace>::part_of(ConstMatrix const& A, std::int64_t begin,
-                                          std::int64_t size) const -> ConstMatrix {
+auto TreeSyrk<ExecutionSpace>::part_of(ConstMatrix const& A, std::int64_t begin,
+                                       std::int64_t size) const -> ConstMatrix {
   return op_ == Op::NoTrans ? A.block(begin, 0, size, A.cols) : A.block(0, begin, A.rows, size);
 }
 
 template <class ExecutionSpace>
-auto LayeredSyrk<ExecutionSpace>::operand(ConstMatrix const& A, std::int64_t begin,
-                                          std::int64_t size, std::int64_t part) const
-    -> ConstMatrix {
+auto TreeSyrk<ExecutionSpace>::operand(ConstMatrix const& A, std::int64_t begin, std::int64_t size,
+                                       std::int64_t part) const -> ConstMatrix {
   return copy_ ? (*copy_)(begin, size, part) : part_of(A, begin, size).in_format(format_);
 }
 
 // C21 = A2 A1^T, or its transpose, of the diagonal block that starts at `begin`.
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::add_product(ConstMatrix const& first, ConstMatrix const& second,
-                                              std::int64_t begin, std::int64_t first_size,
-                                              std::int64_t second_size, Matrix const& C,
-                                              Products& products) const {
+void TreeSyrk<ExecutionSpace>::add_product(ConstMatrix const& first, ConstMatrix const& second,
+                                           std::int64_t begin, std::int64_t first_size,
+                                           std::int64_t second_size, Matrix const& C,
+                                           Products& products) const {
   if (uplo_ == Uplo::Lower)
     products.push_back(
         {second, first, C.block(begin + first_size, begin, second_size, first_size)});
@@ -122,8 +121,8 @@ void LayeredSyrk<ExecutionSpace>::add_product(ConstMatrix const& first, ConstMat
 }
 
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::leaves(double alpha, ConstMatrix const& A, Matrix const& C,
-                                         std::vector<Block> const& blocks) {
+void TreeSyrk<ExecutionSpace>::leaves(double alpha, ConstMatrix const& A, Matrix const& C,
+                                      std::vector<Block> const& blocks) {
   int levels = 0;
   for (Block const& block : blocks) levels = std::max(levels, block.depth);
   prepare(A, coarser(layers_.leaf(), A.precision), levels);
@@ -143,8 +142,8 @@ void LayeredSyrk<ExecutionSpace>::leaves(double alpha, ConstMatrix const& A, Mat
 
 // A leaf in products of a size at which the wasted triangle of a diagonal one costs little.
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::cut(ConstMatrix const& A, std::int64_t begin, Matrix const& C,
-                                      Products& off_diagonal, Products& diagonal) const {
+void TreeSyrk<ExecutionSpace>::cut(ConstMatrix const& A, std::int64_t begin, Matrix const& C,
+                                   Products& off_diagonal, Products& diagonal) const {
   constexpr std::int64_t least = 128;
   std::int64_t const n = op_ == Op::NoTrans ? A.rows : A.cols;
   if (n <= least) return diagonal.push_back({A, A, C.block(begin, begin, n, n)});
@@ -156,7 +155,7 @@ void LayeredSyrk<ExecutionSpace>::cut(ConstMatrix const& A, std::int64_t begin, 
 }
 
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::run(double alpha, Products& products, bool is_diagonal) {
+void TreeSyrk<ExecutionSpace>::run(double alpha, Products& products, bool is_diagonal) {
   for_each_batch(products, [&](Iterator first, Iterator last) {
     Precision const sum = accumulator(first->A.precision);
     bool const is_one_call = !first->A.scale || last - first == 1;
@@ -174,8 +173,8 @@ void LayeredSyrk<ExecutionSpace>::run(double alpha, Products& products, bool is_
 // The products without their scales in one batch, as many columns as the scratch holds, and then
 // into C.
 template <class ExecutionSpace>
-void LayeredSyrk<ExecutionSpace>::through_scratch(double alpha, Iterator first, Iterator last,
-                                                  bool is_diagonal) {
+void TreeSyrk<ExecutionSpace>::through_scratch(double alpha, Iterator first, Iterator last,
+                                               bool is_diagonal) {
   Matrix const& C = first->C;
   ConstMatrix const &A = first->A, &B = first->B;
   Precision const sum = accumulator(A.precision);
@@ -216,7 +215,7 @@ void LayeredSyrk<ExecutionSpace>::through_scratch(double alpha, Iterator first, 
   }
 }
 
-#define STRATA_INSTANTIATE(Exec) template class LayeredSyrk<Exec>;
+#define STRATA_INSTANTIATE(Exec) template class TreeSyrk<Exec>;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_SPARSE_MULTIGRID_HPP
-#define STRATA_SPARSE_MULTIGRID_HPP
+#ifndef STRATA_SPARSE_GEOMETRIC_MULTIGRID_HPP
+#define STRATA_SPARSE_GEOMETRIC_MULTIGRID_HPP
 
 #include <core/kokkos_ext/Strata_Replay.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
@@ -14,7 +14,7 @@ namespace strata::sparse {
 
 /// A matrix on coarser and coarser grids, each grid's points a part of the one before.
 template <class Exec>
-struct Hierarchy {
+struct GridHierarchy {
   using MemorySpace = typename Exec::memory_space;
   struct Level {
     DistributedMatrix<Exec> A;
@@ -25,7 +25,7 @@ struct Hierarchy {
 
   std::int64_t bytes() const;
   /// Each matrix in `precision`; what is not a value is shared. Collective; fences.
-  Hierarchy stored_in(Exec const& exec, Precision precision) const;
+  GridHierarchy stored_in(Exec const& exec, Precision precision) const;
 };
 
 /// The benchmark's hierarchy: the same stencil on every second point of each rank's box.
@@ -35,9 +35,9 @@ struct Hierarchy {
 ///          or not divisible by 2^(levels - 1), or the grid has not as many boxes as there are ranks;
 ///          also what DistributedMatrix throws.
 template <class Exec>
-Hierarchy<Exec> make_hierarchy(Exec const& exec, Communicator const& comm,
-                               StencilProblem const& problem, int levels,
-                               MatrixOptions const& options = {});
+GridHierarchy<Exec> make_grid_hierarchy(Exec const& exec, Communicator const& comm,
+                                        StencilProblem const& problem, int levels,
+                                        MatrixOptions const& options = {});
 
 /// One V-cycle of geometric multigrid as a preconditioner, in Scalar, with matrices of any precision.
 ///
@@ -45,15 +45,15 @@ Hierarchy<Exec> make_hierarchy(Exec const& exec, Communicator const& comm,
 /// injection down, its transpose up. The first sweep of a level starts from zero without reading or
 /// sending it, and the residual is made at the injected points alone.
 template <class Exec, class Scalar>
-class Multigrid {
+class GeometricMultigrid {
  public:
   using MemorySpace = typename Exec::memory_space;
 
   /// Work vectors for every level but the finest. Throws MemoryError on all ranks.
-  Multigrid(Exec const& exec, Hierarchy<Exec> const& hierarchy);
+  GeometricMultigrid(Exec const& exec, GridHierarchy<Exec> const& hierarchy);
 
   DistributedMatrix<Exec> const& matrix() const { return hierarchy_.levels.front().A; }
-  Hierarchy<Exec> const& hierarchy() const { return hierarchy_; }
+  GridHierarchy<Exec> const& hierarchy() const { return hierarchy_; }
 
   bool is_enqueued() const;  ///< see Preconditioner
   /// x = M^-1 r: the cycle for A x = r from x = 0; x needs no values, but room for the halo.
@@ -74,7 +74,7 @@ class Multigrid {
     Vector<Scalar, MemorySpace> r, x;
     std::shared_ptr<Replay> before, after;  // the two sweeps
   };
-  Hierarchy<Exec> hierarchy_;
+  GridHierarchy<Exec> hierarchy_;
   std::vector<Work> work_;  // of levels 1, 2, ...
 };
 

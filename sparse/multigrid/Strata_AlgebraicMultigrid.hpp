@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_SPARSE_V_CYCLE_HPP
-#define STRATA_SPARSE_V_CYCLE_HPP
+#ifndef STRATA_SPARSE_ALGEBRAIC_MULTIGRID_HPP
+#define STRATA_SPARSE_ALGEBRAIC_MULTIGRID_HPP
 
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
@@ -12,6 +12,7 @@
 namespace strata::sparse {
 
 /// One V-cycle over a TransferHierarchy as a preconditioner: vectors in Scalar, matrices in any precision.
+/// It knows matrices alone, of which the coarse ones and the transfers may come from a grid or from the entries.
 ///
 /// Forward Gauss-Seidel before and backward after the coarse correction, so that the cycle is symmetric
 /// where A is, and positive definite with it on any ranks: rows add half of what they have in other
@@ -19,10 +20,10 @@ namespace strata::sparse {
 /// powers of two, which is exact: 16 bits hold any matrix whose diagonal is not far from
 /// dominant. A copy refers to the same vectors: one `apply` at a time.
 ///
-/// Source   A. Baker, R. Falgout, T. Kolev, U. M. Yang, Multigrid smoothers for ultraparallel
+/// Source   A. Baker, R. Falgout, T. Kolev, U. M. Yang, GeometricMultigrid smoothers for ultraparallel
 ///          computing, SISC 33(5), 2011, doi:10.1137/100798806 (l1 Gauss-Seidel, with one half).
 template <class Exec, class Scalar>
-class VCycle {
+class AlgebraicMultigrid {
  public:
   using MemorySpace = typename Exec::memory_space;
 
@@ -30,7 +31,8 @@ class VCycle {
   ///
   /// Throws   ValueError for another precision or a row whose diagonal entry is 0, with the row;
   ///          MemoryError; on all ranks.
-  VCycle(Exec const& exec, TransferHierarchy<Exec> const& hierarchy, Precision precision);
+  AlgebraicMultigrid(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
+                     Precision precision);
 
   /// Bytes of this rank's matrices, transfers and vectors.
   std::int64_t bytes() const;

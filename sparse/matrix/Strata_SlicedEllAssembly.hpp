@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_SPARSE_COMPRESSED_ASSEMBLY_HPP
-#define STRATA_SPARSE_COMPRESSED_ASSEMBLY_HPP
+#ifndef STRATA_SPARSE_SLICED_ELL_ASSEMBLY_HPP
+#define STRATA_SPARSE_SLICED_ELL_ASSEMBLY_HPP
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <sparse/matrix/Strata_CompressedMatrix.hpp>
 #include <sparse/matrix/Strata_EllAssembly.hpp>
+#include <sparse/matrix/Strata_SlicedEllMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -47,7 +47,7 @@ struct Distances {
     }
   }
 
-  /// The place of `distance` among `count` of them, found at once for the one after place `last`;
+  /// The position of `distance` among `count` of them, found at once for the one after position `last`;
   /// `count` if it is not there.
   KOKKOS_FUNCTION static int find(std::int32_t const* all, int count, int last,
                                   std::int32_t distance) {
@@ -76,11 +76,11 @@ struct Distances {
 /// Chooses the kind of every slice, its width and its base.
 template <class Source, class MemorySpace>
 struct ClassifySlices {
-  static constexpr int slice_rows = CompressedMatrix<double, MemorySpace>::slice_rows;
+  static constexpr int slice_rows = SlicedEllMatrix<double, MemorySpace>::slice_rows;
   Source source;
   std::int64_t rows, cols;
   Columns least;
-  Kokkos::View<CompressedSlice*, MemorySpace> slices;
+  Kokkos::View<EllSlice*, MemorySpace> slices;
 
   KOKKOS_FUNCTION void operator()(std::int64_t number, RowStatistics& total) const {
     std::int64_t const begin = number * slice_rows,
@@ -108,7 +108,7 @@ struct ClassifySlices {
     bool const shared =
         least == Columns::Shared && are_shared(distances, widest, begin, end, last_free);
     bool const narrow = least != Columns::Wide && last - first < 65536;
-    CompressedSlice slice;
+    EllSlice slice;
     slice.kind = static_cast<std::uint32_t>(shared   ? Columns::Shared
                                             : narrow ? Columns::Narrow
                                                      : Columns::Wide);
@@ -134,17 +134,17 @@ struct ClassifySlices {
 };
 
 /// What slices take in each of the arrays.
-struct CompressedPlaces {
+struct SliceOffsets {
   std::int64_t values = 0, numbers = 0, narrow = 0;
 };
 
-/// The places of the slices one after the other; the last, which is empty, keeps the ends.
+/// The positions of the slices one after the other; the last, which is empty, keeps the ends.
 template <class MemorySpace>
-struct PlaceSlices {
-  using value_type = CompressedPlaces;
-  static constexpr int slice_rows = CompressedMatrix<double, MemorySpace>::slice_rows;
-  Kokkos::View<CompressedSlice*, MemorySpace> slices;
-  Kokkos::View<CompressedPlaces, MemorySpace> ends;
+struct OffsetsOfSlices {
+  using value_type = SliceOffsets;
+  static constexpr int slice_rows = SlicedEllMatrix<double, MemorySpace>::slice_rows;
+  Kokkos::View<EllSlice*, MemorySpace> slices;
+  Kokkos::View<SliceOffsets, MemorySpace> ends;
 
   KOKKOS_FUNCTION static void init(value_type& sum) { sum = {}; }
   KOKKOS_FUNCTION static void join(value_type& sum, value_type const& other) {
@@ -153,17 +153,17 @@ struct PlaceSlices {
     sum.narrow += other.narrow;
   }
   KOKKOS_FUNCTION void operator()(std::int64_t number, value_type& sum, bool final) const {
-    CompressedSlice& slice = slices(number);
+    EllSlice& slice = slices(number);
     auto const kind = static_cast<Columns>(slice.kind);
-    std::int64_t const places = std::int64_t(slice.width) * slice_rows;
+    std::int64_t const positions = std::int64_t(slice.width) * slice_rows;
     if (final) {
       slice.values = sum.values;
       slice.columns = kind == Columns::Narrow ? sum.narrow : sum.numbers;
     }
-    sum.values += places;
+    sum.values += positions;
     if (kind == Columns::Shared) sum.numbers += slice.width;
-    if (kind == Columns::Wide) sum.numbers += places;
-    if (kind == Columns::Narrow) sum.narrow += places;
+    if (kind == Columns::Wide) sum.numbers += positions;
+    if (kind == Columns::Narrow) sum.narrow += positions;
     if (final && number + 1 == static_cast<std::int64_t>(slices.extent(0))) ends() = sum;
   }
 };
@@ -171,13 +171,13 @@ struct PlaceSlices {
 /// Writes the distances of a slice that shares them.
 template <class Source, class MemorySpace>
 struct FillDistances {
-  static constexpr int slice_rows = CompressedMatrix<double, MemorySpace>::slice_rows;
+  static constexpr int slice_rows = SlicedEllMatrix<double, MemorySpace>::slice_rows;
   Source source;
   std::int64_t rows;
-  typename CompressedMatrix<double, MemorySpace>::Arrays arrays;
+  typename SlicedEllMatrix<double, MemorySpace>::Arrays arrays;
 
   KOKKOS_FUNCTION void operator()(std::int64_t number) const {
-    CompressedSlice const slice = arrays.slices(number);
+    EllSlice const slice = arrays.slices(number);
     if (static_cast<Columns>(slice.kind) != Columns::Shared) return;
     std::int64_t const begin = number * slice_rows, end = begin + slice_rows;
     Distances const distances(source, begin, end < rows ? end : rows);
@@ -187,15 +187,15 @@ struct FillDistances {
 };
 
 template <class Source, class MemorySpace>
-struct FillCompressed {
-  static constexpr int slice_rows = CompressedMatrix<double, MemorySpace>::slice_rows;
+struct FillSlices {
+  static constexpr int slice_rows = SlicedEllMatrix<double, MemorySpace>::slice_rows;
   Source source;
   std::int64_t rows, cols;
-  typename CompressedMatrix<double, MemorySpace>::Arrays arrays;
+  typename SlicedEllMatrix<double, MemorySpace>::Arrays arrays;
   double* values;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    CompressedSlice const slice = arrays.slices(i / slice_rows);
+    EllSlice const slice = arrays.slices(i / slice_rows);
     std::int64_t const lane = i % slice_rows, first = slice.values + lane;
     auto const kind = static_cast<Columns>(slice.kind);
     auto const width = static_cast<int>(slice.width);
@@ -217,7 +217,7 @@ struct FillCompressed {
   }
 
  private:
-  KOKKOS_FUNCTION void put(CompressedSlice const& slice, int k, std::int64_t lane,
+  KOKKOS_FUNCTION void put(EllSlice const& slice, int k, std::int64_t lane,
                            std::int64_t column) const {
     std::int64_t const at = slice.columns + std::int64_t{k} * slice_rows + lane;
     if (static_cast<Columns>(slice.kind) == Columns::Wide)
@@ -240,46 +240,46 @@ struct FillCompressed {
 /// Throws   ShapeError if a number is negative or there are more than 2^31 - 1 columns; ValueError
 ///          if the source gives a column outside the matrix; MemoryError with the bytes.
 template <class Exec, class Source>
-CompressedMatrix<double, typename Exec::memory_space> make_compressed_matrix(
+SlicedEllMatrix<double, typename Exec::memory_space> make_sliced_ell_matrix(
     Exec const& exec, std::int64_t rows, std::int64_t cols, Source const& source,
     Columns least = Columns::Shared) {
   using Space = typename Exec::memory_space;
-  using Matrix = CompressedMatrix<double, Space>;
+  using Matrix = SlicedEllMatrix<double, Space>;
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Region const region(exec, "strata::sparse::make_compressed_matrix");
+  Region const region(exec, "strata::sparse::make_sliced_ell_matrix");
   detail::check_ell_shape<std::int32_t>(rows, cols);
   std::int64_t const count = (rows + Matrix::slice_rows - 1) / Matrix::slice_rows;
   typename Matrix::Arrays arrays;
-  arrays.slices = detail::allocate<Kokkos::View<CompressedSlice*, Space>>(
-      exec, "strata::sparse::CompressedMatrix::slices", count);
+  arrays.slices = detail::allocate<Kokkos::View<EllSlice*, Space>>(
+      exec, "strata::sparse::SlicedEllMatrix::slices", count);
   detail::RowStatistics found;
   Kokkos::parallel_reduce(
-      "strata::sparse::make_compressed_matrix::classify", Policy(exec, 0, count),
+      "strata::sparse::make_sliced_ell_matrix::classify", Policy(exec, 0, count),
       detail::ClassifySlices<Source, Space>{source, rows, cols, least, arrays.slices},
       Kokkos::Sum<detail::RowStatistics>(found));
-  exec.fence("strata::sparse::make_compressed_matrix::classified");
+  exec.fence("strata::sparse::make_sliced_ell_matrix::classified");
   detail::check_ell_columns(found, rows, cols);
 
-  auto const ends = strata::allocate_zeros<Kokkos::View<detail::CompressedPlaces, Space>>(
-      exec, "strata::sparse::make_compressed_matrix::ends");
-  Kokkos::parallel_scan("strata::sparse::make_compressed_matrix::place", Policy(exec, 0, count),
-                        detail::PlaceSlices<Space>{arrays.slices, ends});
-  detail::CompressedPlaces places;
-  Kokkos::View<detail::CompressedPlaces, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
-      &places);
+  auto const ends = strata::allocate_zeros<Kokkos::View<detail::SliceOffsets, Space>>(
+      exec, "strata::sparse::make_sliced_ell_matrix::ends");
+  Kokkos::parallel_scan("strata::sparse::make_sliced_ell_matrix::position", Policy(exec, 0, count),
+                        detail::OffsetsOfSlices<Space>{arrays.slices, ends});
+  detail::SliceOffsets positions;
+  Kokkos::View<detail::SliceOffsets, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
+      &positions);
   Kokkos::deep_copy(exec, host, ends);
-  exec.fence("strata::sparse::make_compressed_matrix::placed");
+  exec.fence("strata::sparse::make_sliced_ell_matrix::placed");
   arrays.numbers = detail::allocate<Kokkos::View<std::int32_t*, Space>>(
-      exec, "strata::sparse::CompressedMatrix::numbers", places.numbers);
+      exec, "strata::sparse::SlicedEllMatrix::numbers", positions.numbers);
   arrays.narrow = detail::allocate<Kokkos::View<std::uint16_t*, Space>>(
-      exec, "strata::sparse::CompressedMatrix::narrow", places.narrow);
+      exec, "strata::sparse::SlicedEllMatrix::narrow", positions.narrow);
   auto const values = detail::allocate<Kokkos::View<double*, Space>>(
-      exec, "strata::sparse::CompressedMatrix::values", places.values);
-  Kokkos::parallel_for("strata::sparse::make_compressed_matrix::distances", Policy(exec, 0, count),
+      exec, "strata::sparse::SlicedEllMatrix::values", positions.values);
+  Kokkos::parallel_for("strata::sparse::make_sliced_ell_matrix::distances", Policy(exec, 0, count),
                        detail::FillDistances<Source, Space>{source, rows, arrays});
   Kokkos::parallel_for(
-      "strata::sparse::make_compressed_matrix::fill", Policy(exec, 0, count * Matrix::slice_rows),
-      detail::FillCompressed<Source, Space>{source, rows, cols, arrays, values.data()});
+      "strata::sparse::make_sliced_ell_matrix::fill", Policy(exec, 0, count * Matrix::slice_rows),
+      detail::FillSlices<Source, Space>{source, rows, cols, arrays, values.data()});
   return Matrix(rows, cols, found.entries, arrays, values);
 }
 

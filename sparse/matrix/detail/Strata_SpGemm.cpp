@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/matrix/detail/Strata_SpGemm.hpp>
+
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
@@ -68,8 +70,8 @@ Crs multiplied(Host const& exec, Crs const& A, Crs const& B) {
 }  // namespace
 
 template <class Exec>
-HostRows product(Exec const&, Communicator const& comm, std::vector<std::int64_t> const& inner,
-                 std::vector<std::int64_t> const& cols, HostRows const& A, HostRows const& B) {
+HostRows spgemm(Exec const&, Communicator const& comm, std::vector<std::int64_t> const& inner,
+                std::vector<std::int64_t> const& cols, HostRows const& A, HostRows const& B) {
   auto const rank = static_cast<std::size_t>(comm.rank());
   LocalColumns const of_A{inner[rank], inner[rank + 1],
                           columns_outside(A, inner[rank], inner[rank + 1])};
@@ -95,9 +97,9 @@ HostRows product(Exec const&, Communicator const& comm, std::vector<std::int64_t
   });
 }
 
-#define STRATA_INSTANTIATE_PRODUCT(Space)                                                        \
-  template HostRows product(Space const&, Communicator const&, std::vector<std::int64_t> const&, \
-                            std::vector<std::int64_t> const&, HostRows const&, HostRows const&);
+#define STRATA_INSTANTIATE_PRODUCT(Space)                                                       \
+  template HostRows spgemm(Space const&, Communicator const&, std::vector<std::int64_t> const&, \
+                           std::vector<std::int64_t> const&, HostRows const&, HostRows const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_PRODUCT)
 
 }  // namespace strata::sparse::detail

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_DETAIL_LAYERED_SYRK_HPP
-#define STRATA_DETAIL_LAYERED_SYRK_HPP
+#ifndef STRATA_DETAIL_TREE_SYRK_HPP
+#define STRATA_DETAIL_TREE_SYRK_HPP
 
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Layers.hpp>
@@ -20,15 +20,15 @@ namespace strata::dense::detail {
 /// the many small products near the diagonal are batches. Those that have scales, which a batch
 /// can't, and the leaves, of which a triangle is wanted, go through scratch.
 template <class ExecutionSpace>
-class LayeredSyrk {
+class TreeSyrk {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
   using Matrix = MatrixRef<memory_space>;
   using ConstMatrix = ConstMatrixRef<memory_space>;
 
   /// Takes the first two of the scratch slots of `blas`.
-  LayeredSyrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int64_t leaf_size,
-              Uplo uplo, Op op)
+  TreeSyrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int64_t leaf_size,
+           Uplo uplo, Op op)
       : blas_(blas), layers_(layers), leaf_size_(leaf_size), uplo_(uplo), op_(op) {}
 
   /// C += alpha op(A) op(A)^T.

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_TREE_CHOLESKY_HPP
-#define STRATA_TREE_CHOLESKY_HPP
+#ifndef STRATA_TREE_POTRF_HPP
+#define STRATA_TREE_POTRF_HPP
 
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Layers.hpp>
+#include <dense/detail/Strata_ColumnMajor.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -63,41 +64,6 @@ class RepeatedPotrf {
   std::unique_ptr<State> state_;
 };
 
-/// Solve op(L) X = alpha B (Left) or X op(L) = alpha B (Right), the triangular L in a block tree; X
-/// overwrites B.
-///
-/// Shape    B: n x m (Left) or m x n (Right), fp64 or fp32, unscaled.
-/// Result   alpha = 0: zeros, whatever L and B hold. `Layered`: both operands of each product are quantised to the layer of the block of L, as
-///          in the factorisation; otherwise B enters as it is, and only the rounding that L already
-///          has remains.
-/// Sync     as `tree_potrf`, on the instance of `blas` alone. Cost n^2 m flops.
-/// Memory   scratch of `blas`, which it keeps: `Layered`, a copy of B in each low layer's precision and
-///          of a block of L whose precision isn't its product's; a leaf's rows or columns of B.
-/// Throws   ShapeError if B does not fit.
-/// Source   Paper A, algorithm 2, which is Right with Trans.
-enum class Products { AsStored, Layered };
-template <class ExecutionSpace>
-void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, double alpha,
-               BlockTree<LayerList, ExecutionSpace> const& L,
-               MatrixRef<typename ExecutionSpace::memory_space> const& B, Products products);
-
-/// C = alpha op(A) op(A)^T + beta C by layers: the off-diagonal block of C at depth d is one
-/// product with operands quantised to the d-th layer, a diagonal leaf a SYRK in the last.
-///
-/// Shape    C: n x n, of which the triangle `uplo` is read and written; op(A): n x k. fp64 or fp32,
-///          unscaled.
-/// Sync     as `tree_potrf`, on the instance of `blas` alone. Cost n^2 k flops.
-/// Memory   scratch of `blas`, which it keeps: n k numbers of the widest layer that A is not in, and
-///          on devices up to 256 MiB for results.
-/// Throws   ShapeError if A does not fit C; ValueError if leaf_size < 1.
-/// Source   Paper A, algorithm 3; deviation: by depths instead of depth first, so that A is brought
-///          into each precision once.
-template <class ExecutionSpace>
-void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int64_t leaf_size,
-               Uplo uplo, Op op, double alpha,
-               ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, double beta,
-               MatrixRef<typename ExecutionSpace::memory_space> const& C);
-
 // The same on Kokkos Views of fp64 or fp32 in LayoutLeft or LayoutRight, with the layers in the
 // type.
 
@@ -106,24 +72,24 @@ void tree_syrk(LeafBlas<ExecutionSpace>& blas, LayerList const& layers, std::int
 /// Shape    A: n x n; the other triangle is neither read nor written.
 /// Sync     fences `exec` to read the pivot status. If it is not ok, A is as it was.
 template <class LayersT, class ExecutionSpace, class MatrixView>
-Info tree_potrf(ExecutionSpace const& exec, Uplo uplo, MatrixView const& A, std::int64_t leaf_size);
-
-/// BLAS's trsm in layers: the arguments of `LeafBlas::trsm`, then the leaf size.
-///
-/// Sync     fences `exec` when its scratch is freed.
-template <class LayersT, class ExecutionSpace, class TriangleView, class MatrixView>
-void tree_trsm(ExecutionSpace const& exec, Side side, Uplo uplo, Op op, Diag diag, double alpha,
-               TriangleView const& A, MatrixView const& B, std::int64_t leaf_size);
-
-/// BLAS's syrk in layers: the arguments of `LeafBlas::syrk`, then the leaf size.
-///
-/// Sync     fences `exec` when its scratch is freed.
-template <class LayersT, class ExecutionSpace, class MatrixView, class ResultView>
-void tree_syrk(ExecutionSpace const& exec, Uplo uplo, Op op, double alpha, MatrixView const& A,
-               double beta, ResultView const& C, std::int64_t leaf_size);
+Info tree_potrf(ExecutionSpace const& exec, Uplo uplo, MatrixView const& A,
+                std::int64_t leaf_size) {
+  auto const [matrix, transposed] = detail::column_major<ExecutionSpace>(A);
+  Uplo const triangle = transposed ? strata::transposed(uplo) : uplo;
+  LeafBlas<ExecutionSpace> blas(exec);
+  BlockTree<LayersT, ExecutionSpace> tree(exec, matrix.rows, leaf_size);
+  tree.load(exec, triangle, matrix);
+  typename LeafBlas<ExecutionSpace>::InfoView const info(
+      Kokkos::view_alloc(exec, "strata::dense::tree_potrf::info"));
+  tree_potrf(blas, tree, info);
+  std::int64_t order = 0;
+  Kokkos::deep_copy(exec, order, info);
+  exec.fence("strata::dense::tree_potrf: read the pivot status");
+  if (order != 0) return Info::breakdown(order);
+  tree.store(exec, triangle, matrix);
+  return Info::success();
+}
 
 }  // namespace strata::dense
-
-#include <dense/detail/Strata_TreeCholeskyViews.hpp>
 
 #endif

@@ -3,7 +3,7 @@
 // tree_syrk beyond one leaf's cut and one batch; small shapes are in StrataTest_TreeCholesky.
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
-#include <dense/Strata_TreeCholesky.hpp>
+#include <dense/Strata_TreeSyrk.hpp>
 
 #include <gtest/gtest.h>
 

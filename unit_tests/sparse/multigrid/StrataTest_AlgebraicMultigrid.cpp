@@ -7,7 +7,7 @@
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
-#include <sparse/multigrid/Strata_VCycle.hpp>
+#include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 
 #include <gtest/gtest.h>
 
@@ -110,7 +110,7 @@ void expect_contraction(ModelProblem problem, ModelSize const& size, bool amg, P
   options.block_size = unknowns_per_point(problem);
   auto const hierarchy =
       amg ? make_algebraic_hierarchy(exec, model.A, options) : single_level(model.A);
-  VCycle<Exec, double> const cycle(exec, hierarchy, precision);
+  AlgebraicMultigrid<Exec, double> const cycle(exec, hierarchy, precision);
   auto const rows = model.A.rows();
   auto const r = model.random(1), s = model.random(2), Mr = model.random(3), Ms = model.random(4);
   cycle.apply(exec, r, Mr);
@@ -137,8 +137,8 @@ void expect_contraction(ModelProblem problem, ModelSize const& size, bool amg, P
 }
 
 template <class Space>
-struct VCycleTest : testing::Test {};
-TYPED_TEST_SUITE(VCycleTest, Spaces, SpaceNames);
+struct AlgebraicMultigridTest : testing::Test {};
+TYPED_TEST_SUITE(AlgebraicMultigridTest, Spaces, SpaceNames);
 
 constexpr ModelProblem all[] = {ModelProblem::Poisson7,    ModelProblem::Poisson27,
                                 ModelProblem::Anisotropic, ModelProblem::Convection,
@@ -156,12 +156,12 @@ bool worth_running(ModelProblem problem) {
          problem == ModelProblem::Elasticity || problem == ModelProblem::Graph;
 }
 
-TYPED_TEST(VCycleTest, CoarseMatricesAreGalerkinProducts) {
+TYPED_TEST(AlgebraicMultigridTest, CoarseMatricesAreGalerkinProducts) {
   for (auto const problem : all)
     if (worth_running(problem)) expect_galerkin<TypeParam>(problem, size_of(problem));
 }
 
-TYPED_TEST(VCycleTest, IsSymmetricAndContracts) {
+TYPED_TEST(AlgebraicMultigridTest, IsSymmetricAndContracts) {
   for (auto const problem : all)
     if (problem != ModelProblem::Convection && worth_running(problem))
       for (bool const amg : {false, true})

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_SPARSE_COMPRESSED_MATRIX_HPP
-#define STRATA_SPARSE_COMPRESSED_MATRIX_HPP
+#ifndef STRATA_SPARSE_SLICED_ELL_MATRIX_HPP
+#define STRATA_SPARSE_SLICED_ELL_MATRIX_HPP
 
 #include <sparse/matrix/Strata_EllMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixOptions.hpp>
@@ -12,10 +12,10 @@
 
 namespace strata::sparse {
 
-/// 32 rows of a CompressedMatrix.
-struct CompressedSlice {
-  std::int64_t values = 0;   ///< place of the first value; entry k of row r is 32 k + r further on
-  std::int64_t columns = 0;  ///< place of the first distance, 16-bit or 32-bit column
+/// 32 rows of a SlicedEllMatrix.
+struct EllSlice {
+  std::int64_t values = 0;   ///< offset of the first value; entry k of row r is 32 k + r further on
+  std::int64_t columns = 0;  ///< offset of the first distance, 16-bit or 32-bit column
   std::int32_t base = 0;     ///< what 16-bit columns are counted from
   std::int32_t lower = 0;    ///< how many leading entries hold all up to the diagonal
   std::uint32_t width : 30 = 0;
@@ -36,31 +36,31 @@ struct CompressedSlice {
 ///          differences within a slice: X. Feng et al., ICPADS'11, doi:10.1109/ICPADS.2011.91;
 ///          distances shared by neighbouring rows are the diagonal format, slice by slice.
 template <class ValueT, class MemorySpaceT>
-class CompressedMatrix {
+class SlicedEllMatrix {
  public:
   using Value = ValueT;
   using MemorySpace = MemorySpaceT;
   static constexpr int slice_rows = 32;
 
   struct Arrays {
-    Kokkos::View<CompressedSlice*, MemorySpace> slices;
+    Kokkos::View<EllSlice*, MemorySpace> slices;
     Kokkos::View<std::int32_t*, MemorySpace> numbers;  ///< distances and 32-bit columns
     Kokkos::View<std::uint16_t*, MemorySpace> narrow;
   };
 
-  CompressedMatrix() = default;
-  CompressedMatrix(std::int64_t rows, std::int64_t cols, std::int64_t entries, Arrays const& arrays,
-                   Kokkos::View<Value*, MemorySpace> const& values)
+  SlicedEllMatrix() = default;
+  SlicedEllMatrix(std::int64_t rows, std::int64_t cols, std::int64_t entries, Arrays const& arrays,
+                  Kokkos::View<Value*, MemorySpace> const& values)
       : rows_(rows), cols_(cols), entries_(entries), arrays_(arrays), values_(values) {}
 
   KOKKOS_FUNCTION std::int64_t rows() const { return rows_; }
   KOKKOS_FUNCTION std::int64_t cols() const { return cols_; }
   /// Entries that were given, without the padding.
   std::int64_t entries() const { return entries_; }
-  /// Places for entries, with the padding.
+  /// Entries that are stored, with the padding.
   std::int64_t stored() const { return static_cast<std::int64_t>(values_.extent(0)); }
   std::int64_t column_bytes() const {
-    return static_cast<std::int64_t>(arrays_.slices.extent(0) * sizeof(CompressedSlice) +
+    return static_cast<std::int64_t>(arrays_.slices.extent(0) * sizeof(EllSlice) +
                                      arrays_.numbers.extent(0) * sizeof(std::int32_t) +
                                      arrays_.narrow.extent(0) * sizeof(std::uint16_t));
   }
@@ -75,12 +75,12 @@ class CompressedMatrix {
     int width;
   };
   KOKKOS_FUNCTION Row row(std::int64_t i) const {
-    CompressedSlice const& own = slice(i / slice_rows);
+    EllSlice const& own = slice(i / slice_rows);
     return {own.values + i % slice_rows, slice_rows, static_cast<int>(own.width)};
   }
   /// The column of entry k of row i.
   KOKKOS_FUNCTION std::int64_t column(std::int64_t i, int k) const {
-    CompressedSlice const& own = slice(i / slice_rows);
+    EllSlice const& own = slice(i / slice_rows);
     if (static_cast<Columns>(own.kind) == Columns::Shared)
       return i + arrays_.numbers(own.columns + k);
     std::int64_t const at = own.columns + std::int64_t{k} * slice_rows + i % slice_rows;
@@ -91,16 +91,16 @@ class CompressedMatrix {
   /// Whether an entry of row i in that column is padding if its value is 0.
   KOKKOS_FUNCTION static bool pads(std::int64_t, std::int64_t) { return true; }
 
-  KOKKOS_FUNCTION CompressedSlice const& slice(std::int64_t number) const {
+  KOKKOS_FUNCTION EllSlice const& slice(std::int64_t number) const {
     return arrays_.slices(number);
   }
   KOKKOS_FUNCTION Value const* values() const { return values_.data(); }
   KOKKOS_FUNCTION std::int32_t const* numbers() const { return arrays_.numbers.data(); }
   KOKKOS_FUNCTION std::uint16_t const* narrow() const { return arrays_.narrow.data(); }
 
-  /// The same places with other values.
+  /// The same pattern with other values.
   template <class Other>
-  CompressedMatrix<Other, MemorySpace> with_values(
+  SlicedEllMatrix<Other, MemorySpace> with_values(
       Kokkos::View<Other*, MemorySpace> const& values) const {
     return {rows_, cols_, entries_, {arrays_.slices, arrays_.numbers, arrays_.narrow}, values};
   }
