@@ -102,7 +102,7 @@ void Span::record() noexcept {
     auto const end = end_ ? end_(*recorder_, exec_) : Recorder::Stamp{Recorder::Clock::now(), {}};
     recorder_->add(track_, std::move(name_), start_, end);
   } catch (std::exception const&) {
-    // A destructor can't report it, and a record is not worth a program's end.
+    recorder_ = nullptr;  // a destructor can't report it, and a record is not worth a program's end
   }
 }
 
