@@ -76,7 +76,8 @@ class SpdSolve {
     if (!obstacle.empty() && !best_.converged && asked_.max_iterations == 0) {
       try {  // with the factor that there was, which need not be cut short any more
         (void)solve_on_this_rung();
-      } catch (MemoryError const&) {  // the obstacle is told already
+      } catch (MemoryError const& error) {
+        obstacle.append("; nor was there for another solve: ").append(error.what());
       }
     }
     best_.climbs = climbs;
