@@ -8,7 +8,6 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_BlockTree.hpp>
 
-
 #include <algorithm>
 
 namespace strata::dense {

@@ -8,7 +8,6 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Automatic.hpp>
 
-
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -9,7 +9,6 @@
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
 #include <dense/refine/detail/Strata_LostColumns.hpp>
 
-
 #include <algorithm>
 #include <utility>
 
