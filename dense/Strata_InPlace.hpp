@@ -6,6 +6,7 @@
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <dense/detail/Strata_ColumnMajor.hpp>
 
 #include <cstdint>
 

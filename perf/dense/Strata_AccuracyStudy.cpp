@@ -3,6 +3,7 @@
 // The accuracy study: every studied layer list on hard matrices, and paper A's figure 8.
 #include <core/info/Strata_Version.hpp>
 #include <core/problems/Strata_Generators.hpp>
+#include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <geostat/Strata_Matern.hpp>
 
