@@ -7,6 +7,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Automatic.hpp>
+#include <dense/Strata_BlockTree.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
 #include <dense/detail/Strata_TreePotrf.hpp>
 
 #include <utility>
