@@ -43,7 +43,7 @@ ooc::Devices tile_devices(TileOptions const& options);
 struct Tiles {
   std::array<std::int64_t, 4> count;  ///< in fp64, fp32, fp16 and fp8_e4m3
   std::int64_t size;                  ///< order of a tile
-  Rung rung;                     ///< of the ladder that held, or was the last
+  Rung rung;                          ///< of the ladder that held, or was the last
   std::vector<ooc::CholeskyAttempt> const& attempts;
 };
 

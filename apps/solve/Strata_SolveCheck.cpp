@@ -36,7 +36,7 @@ void refuse(SolveOptions const& options, Names const& names, char const* solver,
 void check_out_of_core(SolveOptions const& options) {
   refuse(options, of_core, "--out-of-core", "leave one of them out");
   require(!options.kind || options.kind == MatrixKind::Dominant, "--out-of-core: the kind ",
-          name(options.kind.value_or(MatrixKind::Dominant)),
+          name_of(options.kind.value_or(MatrixKind::Dominant)),
           " of --generate can't be made tile by tile; matern and dominant can");
   check(options.tiles);
 }

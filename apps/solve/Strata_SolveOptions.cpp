@@ -54,7 +54,8 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
                                     "kriging system of stations (x,y,value or lon,lat,value)");
   auto* const generate = group.function(
       "--generate", [&options](std::string const& text) { set_kind(options, text); }, "KIND",
-      "a test matrix: " + kinds() + "; sparse: " + models());
+      "a test matrix: " + list_of_names<MatrixKind>() + ", matern" +
+          "; sparse: " + list_of_names<ModelProblem>());
   matrix->excludes(locations, generate);
   locations->excludes(generate);
   group.parsed("--covariance", options.covariance, "matern:SIGMA2,RANGE,NU[,NUGGET]",
