@@ -6,6 +6,7 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <ooc/Strata_DeviceTeam.hpp>
+#include <ooc/Strata_Schedule.hpp>
 
 #include <gtest/gtest.h>
 
