@@ -420,7 +420,7 @@ class Refusals(MleTest):
             ([*s, "--precisions", "fp16,fp64"], "--precisions"),
             ([*s, "--epsilon", "2"], "--epsilon: 2"),
             ([*s, "--start", "1,1,0.7"], "fit: nu starts at 0.7 with the bounds 0.1 and 0.5"),
-            ([*s, "--ordering", "peano"], "given, morton and hilbert"),
+            ([*s, "--ordering", "peano"], "given, morton, hilbert"),
             (["--generate", "10", "--theta", "weak"], "--generate needs --theta and --output"),
             (["--generate", "0", "--theta", "weak", "--output", self.path("o.csv")], "--generate"),
         ):
