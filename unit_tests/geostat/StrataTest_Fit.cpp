@@ -87,10 +87,12 @@ FitOptions with_low_tiles(FitOptions options) {
   return options;
 }
 
-// Ten fields, whose maxima by tiles in low precision are those of fp64.
+// Ten fields, whose maxima by tiles in low precision are those of fp64. The statements with low tiles lie on no side of
+// the truth: with the probes that chose the parameters they were too large by half of the error on average.
 TYPED_TEST(FitTest, FindsTheMaximumOfFp64WithLowTiles) {
   TypeParam const exec;
   Locations const at = synthetic_locations(256);
+  double bias = 0;  // in errors
   for (int seed = 1; seed <= 10; ++seed) {
     double const range = seed % 2 ? 0.1 : 0.25;
     auto const y = synthetic_field(exec, {1, range, 1.5, 0.01}, at, seed);
@@ -115,11 +117,13 @@ TYPED_TEST(FitTest, FindsTheMaximumOfFp64WithLowTiles) {
     auto const& low = *mixed.in_low_precision;
     double const there = log_likelihood(exec, low.theta, at, y).log_likelihood;
     EXPECT_LE(std::abs(low.likelihood.log_likelihood - there), low.likelihood.log_det_error / 2);
+    bias += (low.likelihood.log_likelihood - there) / (low.likelihood.log_det_error / 2) / 10;
     std::printf("%d: fp64 %.6f in %ld; mixed %.6f in %ld + %ld; low %.4f +- %.2g (%.4f)\n", seed,
                 exact.likelihood.log_likelihood, exact.evaluations, mixed.likelihood.log_likelihood,
                 low.evaluation, mixed.evaluations_in_fp64, low.likelihood.log_likelihood,
                 low.likelihood.log_det_error / 2, there);
   }
+  EXPECT_LT(std::abs(bias), 1. / 3);
 }
 
 TYPED_TEST(FitTest, ClaimsNoMoreThanLowTilesTell) {
