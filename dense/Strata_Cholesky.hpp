@@ -20,10 +20,6 @@
 #include <string>
 #include <vector>
 
-namespace strata {
-class Trace;
-}
-
 namespace strata::dense {
 
 /// Choices of a factorisation; the defaults suit a user who knows nothing of the matrix.

@@ -140,6 +140,7 @@ CholeskyAttempt solve_in_place(LeafBlas<Exec>& blas, Uplo uplo, Matrix<Exec> con
   if (!info.ok() || B.cols == 0) return attempt;
   blas.convert(Op::NoTrans, B, X);
   potrs_in_place(blas, uplo, A, X);
+  blas.exec().fence("strata::dense::posv_mixed: X is ready");
   return attempt;
 }
 

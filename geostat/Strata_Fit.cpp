@@ -205,7 +205,13 @@ class Objective {
     if (has_low_tiles(result_.likelihood.factor) && is_defined(result_.likelihood))
       result_.likelihood = log_likelihood(exec_, factor_at_best(), values_, options_.mean);
   }
-  CovarianceFactor<Exec> take_factor() { return std::move(factor_at_best()); }
+  // Made anew, it has not climbed yet where the likelihood's solve did.
+  CovarianceFactor<Exec> take_factor() {
+    auto& factor = factor_at_best();
+    if (factor.report().rung != result_.likelihood.factor.rung)
+      result_.likelihood = log_likelihood(exec_, factor, values_, options_.mean);
+    return std::move(factor);
+  }
   double median_seconds() {
     auto const middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
     std::nth_element(seconds_.begin(), middle, seconds_.end());
@@ -229,7 +235,19 @@ class Objective {
     if (now_)
       now_->refactor(exec_, theta);
     else
+      make_factor(theta);
+  }
+
+  // Where there is no memory for a second one, the best's is taken.
+  void make_factor(MaternCovariance const& theta) {
+    try {
       now_.emplace(exec_, team_, theta, locations_, factor_options_);
+    } catch (MemoryError const&) {
+      if (!best_) throw;
+      keeps_best_ = false;
+      std::swap(now_, best_);
+      now_->refactor(exec_, theta);
+    }
   }
 
   CovarianceFactor<Exec>& factor_at_best() {
@@ -307,6 +325,16 @@ detail::SearchOutcome search_again(Objective<Exec>& objective, FreeParameters co
 }
 
 template <class Exec>
+void say_if_nowhere_defined(Objective<Exec> const& objective, Fit& result) {
+  if (objective.nowhere_defined()) {
+    result.converged = false;
+    result.reason = result.not_known > 0
+                        ? "the log-determinant was nowhere known with tiles in such low precision"
+                        : "the covariance matrix was nowhere positive definite";
+  }
+}
+
+template <class Exec>
 void search(Objective<Exec>& objective, FreeParameters const& free, FitOptions const& options,
             MaternCovariance const& from, double step, Fit& result) {
   if (free.indices.empty()) {
@@ -325,12 +353,7 @@ void search(Objective<Exec>& objective, FreeParameters const& free, FitOptions c
     else if (objective.had_low_tiles())
       result.reason += in_low_precision(result.likelihood.log_det_error / 2);
   }
-  if (objective.nowhere_defined()) {
-    result.converged = false;
-    result.reason = result.not_known > 0
-                        ? "the log-determinant was nowhere known with tiles in such low precision"
-                        : "the covariance matrix was nowhere positive definite";
-  }
+  say_if_nowhere_defined(objective, result);
 }
 
 // Go on in fp64 from the best that was found with tiles below it.
@@ -349,6 +372,7 @@ void finish_in_fp64(Objective<Exec>& objective, FreeParameters const& free,
     if (is_close || result.evaluations == options.max_evaluations) {
       (void)objective(free.search(options, low.theta, first_step).start);
       result.reason = reason + ", and was then evaluated in fp64";
+      say_if_nowhere_defined(objective, result);
     } else {
       search(objective, free, options, low.theta, first_step / 10, result);
     }

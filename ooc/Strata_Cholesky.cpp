@@ -204,10 +204,12 @@ bool TileFactor<Exec>::State::climb() {
   Info found = Info::success();
   while (!at_the_top()) {
     std::size_t const number = next_step++;
+    CholeskyReport before = report;
     try {
       found = attempt(number);
     } catch (MemoryError const& error) {
       if (report.attempts.empty()) throw;
+      report = std::move(before);  // of the rung that holds
       throw MemoryError(strata::detail::message(
           "cholesky: ", reason(report.attempts.back()),
           " with tiles below fp64, and the next rung of the ladder can't be had: ", error.what()));

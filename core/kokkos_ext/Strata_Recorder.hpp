@@ -31,7 +31,8 @@ struct RecordedSpan {
 /// one are let in by `OnThread`; others are not recorded, and two threads may each have a recorder. What runs on
 /// an instance is recorded by the device's events: nothing waits for it but `spans`, and a device's first span. While
 /// a thread has a recorder, its `Replay`s are launched kernel by kernel. Without one a span takes a few
-/// nanoseconds.
+/// nanoseconds. As any View it must be gone before Kokkos is finalized. Passes over tiles on several devices are
+/// not recorded.
 class Recorder {
  public:
   using Clock = std::chrono::steady_clock;

@@ -4,7 +4,6 @@
 #define STRATA_DETAIL_CHOLESKY_STATE_HPP
 
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <core/io/Strata_Trace.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>

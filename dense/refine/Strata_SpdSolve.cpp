@@ -73,7 +73,7 @@ class SpdSolve {
       }
     }
     if (!obstacle.empty() && !best_.converged && asked_.max_iterations == 0) {
-      try {  // with the factor that there was, which need not be cut short any more
+      try {  // with the factor that there is, which need not be cut short any more
         (void)solve_on_this_rung();
       } catch (MemoryError const& error) {
         obstacle.append("; nor was there for another solve: ").append(error.what());

@@ -11,10 +11,11 @@ namespace strata::ooc::detail {
 
 template <class Exec>
 void Executor<Exec>::Stream::run(std::vector<Task> const& tasks, std::latch& ready) {
-  Recorder::OnThread const recorded(
-      executor_.recorder_, strata::detail::message("device ", device_, " stream ", number_, " "));
+  std::optional<Recorder::OnThread> recorded;
   std::optional<vendor::OnNode> near_device;
   try {
+    recorded.emplace(executor_.recorder_,
+                     strata::detail::message("device ", device_, " stream ", number_, " "));
     near_device.emplace(worker_.node);
     prepare();
   } catch (...) {

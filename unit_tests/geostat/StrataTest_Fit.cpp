@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -13,12 +14,14 @@
 #include <iterator>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace {
 
 using namespace strata;
 using namespace strata::ooc;
 using namespace strata::geostat;
+using strata::test::FailingAllocations;
 using strata::test::message_of;
 using strata::test::some_values;
 
@@ -327,6 +330,28 @@ class Factorisations {
 
 // Each evaluation factors once, by the same threads, and nothing does after it; without the memory for two matrices
 // the end does where the last evaluation was not the best.
+TYPED_TEST(FitTest, TakesOneFactorWhereThereIsNoMemoryForTwo) {
+  TypeParam const exec;
+  Locations const at = synthetic_locations(100);
+  auto const y = synthetic_field(exec, MaternCovariance{2, 0.1, 0.5}, at, 3);
+  FitOptions options = around({1, 0.3, 0.5, 0});
+  options.fixed[2] = true;
+  options.max_evaluations = 12;
+  options.factor.tile_size = 32;
+  auto const right = fit(exec, at, y, options);
+  bool second = false;  // the tiles of the second evaluation, which are a second matrix
+  options.on_step = [&second](FitStep const& step) { second = step.evaluation == 1; };
+  FailingAllocations const failing("strata::ooc::tile_matrix::tile",
+                                   [&second] { return std::exchange(second, false); });
+  auto const result = fit(exec, at, y, options);
+  EXPECT_TRUE(failing.failed());
+  EXPECT_EQ(result.evaluations, right.evaluations);
+  EXPECT_EQ(parameters_of(result.theta), parameters_of(right.theta));
+  EXPECT_EQ(result.likelihood.log_likelihood, right.likelihood.log_likelihood);
+  ASSERT_TRUE(result.factor);
+  EXPECT_EQ(parameters_of(result.factor->covariance()), parameters_of(right.theta));
+}
+
 TYPED_TEST(FitTest, ReturnsTheFactorAtTheEstimate) {
   TypeParam const exec;
   std::int64_t const n = 100;
