@@ -5,6 +5,7 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_Schedule.hpp>
 
@@ -225,8 +226,8 @@ TYPED_TEST(DeviceTeamOn, CountsItsPoolsAsFree) {
 
 // Of its parent's threads a forked process has none.
 TYPED_TEST(DeviceTeamOn, StartsNewThreadsInAForkedProcess) {
-  if (!std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace> ||
-      TypeParam().concurrency() > 1)
+  if (!runs_on_host<Kokkos::DefaultExecutionSpace> ||
+      Kokkos::DefaultHostExecutionSpace().concurrency() > 1)
     GTEST_SKIP() << "neither a GPU nor OpenMP survives a fork";
   TypeParam const exec;
   DeviceTeam<TypeParam> const team(devices_of<TypeParam>(2));
