@@ -210,15 +210,7 @@ TYPED_TEST(OocSolve, FindsThatAIsIndefiniteByLessThanTheTilesTell) {
 TYPED_TEST(OocSolve, StatesTheTrueErrorAtBothEndsOfTheRangeOfFp64) {
   std::int64_t const n = 40;
   double const rounding = std::sqrt(static_cast<double>(n)) * 0x1p-52;
-  for (auto const& [size, size_of_b] : {std::pair(1e-320, 1e-320),
-                                        {1e-310, 1e-310},
-                                        {1e-310, 1e-20},
-                                        {1e200, 1e-120},
-                                        {1e300, 1e-20},
-                                        {1e300, 1e-120},
-                                        {1e300, 1e-173},
-                                        {1e300, 1e-200},
-                                        {1e-310, 1e200}}) {
+  for (auto const& [size, size_of_b] : sizes_at_the_ends_of_fp64) {
     HostMatrix const A = generate(MatrixKind::Geometric, n, {.condition = 100});
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < n; ++i) A(i, j) *= size;
