@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -20,14 +19,6 @@ class App;
 namespace strata::apps {
 
 class Report;
-
-/// The values of --run_type, which the report gives back.
-inline constexpr std::pair<char const*, sparse::RunType> run_types[] = {
-    {"benchmark", sparse::RunType::Benchmark},
-    {"benchmark_no_ref", sparse::RunType::BenchmarkNoRef},
-    {"standalone_mxp", sparse::RunType::StandaloneMixed},
-    {"standalone_ref", sparse::RunType::StandaloneRef},
-    {"validation", sparse::RunType::Validation}};
 
 /// What the user asked `strata hpgmxp` for.
 struct HpgmxpRequest {

@@ -4,7 +4,6 @@
 #include <apps/shared/Strata_Options.hpp>
 
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -13,8 +12,6 @@ namespace strata::apps {
 namespace {
 
 using sparse::HpgmxpOptions;
-using sparse::Transport;
-using sparse::ValidationType;
 
 void add_problem_options(CLI::App& command, HpgmxpRequest& request) {
   OptionGroup group(command, "The problem");
@@ -46,11 +43,8 @@ void add_run_options(CLI::App& command, HpgmxpRequest& request) {
   auto& benchmark = request.benchmark;
   group.add("--rt", request.seconds, "SECONDS",
             "seconds of the mixed phase at least; an official run has 1800");
-  group.choice("--run_type,--run-type", benchmark.run, {std::begin(run_types), std::end(run_types)},
-               "what to run");
-  group.choice("--validation_type,--validation-type", benchmark.validation,
-               {{"standard", ValidationType::Standard}, {"fullscale", ValidationType::FullScale}},
-               "ranks that validate");
+  group.choice("--run_type,--run-type", benchmark.run, "what to run");
+  group.choice("--validation_type,--validation-type", benchmark.validation, "ranks that validate");
   group
       .with_default("--validation-ranks", benchmark.validation_ranks,
                     "most ranks of a standard validation")
@@ -89,10 +83,6 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
            "meanwhile either [by the size]")
       ->check(CLI::NonNegativeNumber);
   group.choice("--transport", matrix.transport,
-               {{"automatic", Transport::Automatic},
-                {"direct", Transport::Direct},
-                {"staged", Transport::Staged},
-                {"enqueued", Transport::Enqueued}},
                "between devices: MPI with their memory, MPI through host memory, NCCL or RCCL");
 }
 

@@ -30,11 +30,6 @@ Value sizes_of(std::vector<Level> const& levels) {
   return list;
 }
 
-char const* method_of(sparse::ColouringMethod method) {
-  if (method == sparse::ColouringMethod::Levels) return "lexicographic";
-  return method == sparse::ColouringMethod::Greedy ? "greedy" : "jpl";
-}
-
 char const* status_of(sparse::GmresStatus status) {
   if (status == sparse::GmresStatus::Converged) return "converged";
   return status == sparse::GmresStatus::IterationLimit ? "iteration limit" : "breakdown";
@@ -45,8 +40,7 @@ void add_problem(Report& report, HpgmxpOutcome const& outcome) {
   auto const& matrix = outcome.options.matrix;
   int const colours = outcome.result.colours;
   report.only_json("schema", "strata.hpgmxp/1");
-  for (auto const& [name, run] : run_types)
-    if (run == outcome.options.run) report.only_json("run_type", name);
+  report.only_json("run_type", name_of(outcome.options.run));
   report.only_json("valid", outcome.result.passed());
   report.only_json("restart", outcome.options.restart);
   report.section("HPG-MxP");
@@ -58,7 +52,7 @@ void add_problem(Report& report, HpgmxpOutcome const& outcome) {
   report.add("problem/entries", "entries", box.global_entries());
   report.add_unless_zero("problem/beta", "beta", box.beta);
   report.only_json("problem/levels", sizes_of(outcome.result.levels));
-  report.tell("ordering/method", "sweep", method_of(matrix.colouring),
+  report.tell("ordering/method", "sweep", name_of(matrix.colouring),
               matrix.colouring == sparse::ColouringMethod::Levels
                   ? words("lexicographic, ", colours, " wavefronts")
                   : words(colours, " colours"));

@@ -3,6 +3,7 @@
 #ifndef STRATA_APPS_OPTIONS_HPP
 #define STRATA_APPS_OPTIONS_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 
 #include <CLI/CLI.hpp>
@@ -46,13 +47,15 @@ class OptionGroup {
                       std::vector<std::string> const& words) {
     return with_default(name, target, help)->check(CLI::IsMember(words))->type_name("");
   }
-  /// One of the words, each of which stands for a value; the help lists them.
-  template <class Enum>
-  CLI::Option* choice(std::string const& name, Enum& target,
-                      std::vector<std::pair<std::string, Enum>> const& values,
-                      std::string const& help) {
+  /// One of an enum's names, which the help lists.
+  template <NamedEnum Enum>
+  CLI::Option* choice(std::string const& name, Enum& target, std::string const& help) {
+    std::vector<std::pair<std::string, Enum>> values;
     std::string list;
-    for (auto const& [word, value] : values) list += (list.empty() ? "" : "|") + word;
+    for (auto const value : enum_values<Enum>) {
+      values.emplace_back(name_of(value), value);
+      list += (list.empty() ? "" : "|") + values.back().first;
+    }
     return command_.add_option(name, target, help)
         ->transform(CLI::CheckedTransformer(values).description(list))
         ->type_name("")

@@ -37,6 +37,10 @@ enum class ValidationType {
   Standard,   ///< on the first `validation_ranks` ranks
   FullScale,  ///< on all; where fp64 stops at its limit, what it reached is the tolerance
 };
+constexpr auto names_of(ValidationType) {
+  return enum_names<ValidationType>("validation type", {{ValidationType::Standard, "standard"},
+                                                        {ValidationType::FullScale, "fullscale"}});
+}
 
 struct HpgmxpOptions {
   std::int64_t nx = 104, ny = 104, nz = 104;  ///< points of each rank: multiples of 8, at least 16
