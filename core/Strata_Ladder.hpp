@@ -32,7 +32,7 @@ enum class Outcome : std::uint8_t {
   Held,          ///< it served
   BrokeDown,     ///< a pivot was not positive
   Overflowed,    ///< a number was beyond the range of its precision
-  NotConverged,  ///< a solve with it did not converge
+  NotConverged,  ///< a solve with it did not converge, or saw that A may be indefinite
 };
 constexpr auto names_of(Outcome) {
   return enum_names<Outcome>("outcome", {{Outcome::Held, "held"},
