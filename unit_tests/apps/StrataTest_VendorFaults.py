@@ -18,6 +18,7 @@ import unittest
 from strata_program import PROGRAM, ProgramTest, read_npy
 
 FAULTS = os.environ.get("STRATA_VENDOR_FAULTS", "")
+MPIEXEC = os.environ.get("STRATA_MPIEXEC", "")
 SECONDS = int(os.environ.get("STRATATEST_SECONDS", 20))  # a run
 BUDGET = float(os.environ.get("STRATATEST_BUDGET", "inf"))
 JOBS = int(os.environ.get("STRATATEST_JOBS", 4))
@@ -130,6 +131,30 @@ class VendorFaults(ProgramTest):
             mark = wrong[result] or ("survived" if result.code == 0 else "refused")
             print(f"{mark:10} {result.program:12} {result.fault:34} {result.seconds:5.1f} s  {result.err.strip()[:300]}")
         self.assertEqual([f"{r.program} {r.fault}: {text}" for r, text in wrong.items() if text], [])
+
+
+@unittest.skipUnless(FAULTS and MPIEXEC, "needs the library of the faults, and MPI")
+class NcclFaults(ProgramTest):
+    """On the second of two ranks, which have a GPU each."""
+
+    RUN = ("hpgmxp", "--nx", "32", "--rt", "1", "--transport", "enqueued")
+
+    def ranks(self, fault=""):
+        preload = f'[ "${{PMIX_RANK:-$PMI_RANK}}" = 1 ] && export LD_PRELOAD={FAULTS} STRATATEST_VENDOR={fault}; exec "$@"'
+        words = [MPIEXEC, "-n", "2", *(("sh", "-c", preload, "sh") if fault else ()), PROGRAM, *self.RUN]
+        return subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, env={**os.environ, "TERM": "dumb"})
+
+    def test_a_call_fails_on_one_rank(self):
+        undisturbed = self.ranks()
+        if "transport enqueued: " in undisturbed.stderr:
+            self.skipTest(undisturbed.stderr)
+        self.assertEqual(undisturbed.returncode, 0, undisturbed.stderr)
+        for call, numbers in (("ncclCommInitRank", (1,)), ("ncclAllReduce", (1, 20, 300)), ("ncclGroupEnd", (1, 50, 500))):
+            for number in numbers:
+                with self.subTest(call=call, number=number):
+                    run = self.ranks(f"{call}:{number}")
+                    self.assertEqual(run.returncode, 1, run.stderr)
+                    self.assertRegex(run.stderr, f"strata: rank 1 alone: .*{call}")
 
 
 if __name__ == "__main__":

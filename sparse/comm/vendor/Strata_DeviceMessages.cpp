@@ -116,17 +116,14 @@ Handle made(Device const& exec, Communicator const& comm) {
     if (comm.rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   });
   check_mpi(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm.mpi()), "MPI_Bcast");
-  Handle handle;
-  comm.agree([&] {
-    ncclComm_t joined = nullptr;
-    ncclResult_t const status = ncclCommInitRank(&joined, comm.size(), id, comm.rank());
-    STRATA_REQUIRE(VendorError, status == ncclSuccess,
-                   "ncclCommInitRank: ", ncclGetErrorString(status),
-                   "; NCCL_DEBUG=INFO in the environment tells more, and the transports direct and "
-                   "staged do without");
-    handle.reset(joined);
-  });
-  return handle;
+  // A rank that fails says so alone: the others wait for it within their own call.
+  ncclComm_t joined = nullptr;
+  ncclResult_t const status = ncclCommInitRank(&joined, comm.size(), id, comm.rank());
+  STRATA_REQUIRE(VendorError, status == ncclSuccess,
+                 "ncclCommInitRank: ", ncclGetErrorString(status),
+                 "; NCCL_DEBUG=INFO in the environment tells more, and the transports direct and "
+                 "staged do without");
+  return Handle(joined);
 }
 
 class Messages final : public DeviceMessages<Device> {

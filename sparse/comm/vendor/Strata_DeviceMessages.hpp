@@ -44,7 +44,8 @@ struct DeviceMessagesOffer {
   std::string obstacle;
 };
 /// By NCCL or RCCL, whose communicator is made once for these ranks and devices, and ends with `comm`, of which
-/// the result holds a copy. Collective; the same offer on all ranks. Throws VendorError on all ranks.
+/// the result holds a copy. Collective; the same offer on all ranks. Throws VendorError, on a
+/// rank that can't join the others alone: they wait for it until it ends.
 template <class Exec>
 DeviceMessagesOffer<Exec> device_messages(Exec const& exec, Communicator const& comm);
 

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace {
 
 using namespace strata;
@@ -113,7 +115,7 @@ void expect_run(std::optional<Precision> basis) {
   EXPECT_EQ(result.mixed->scalars, Precision::fp32);
   EXPECT_EQ(result.mixed->basis, basis.value_or(Precision::fp32));
   EXPECT_LE(result.mixed->iterations, 330);
-  for (auto const& phase : {result.mixed, result.fp64})
+  for (auto const& phase : std::array{result.mixed, result.fp64})
     for (auto const motif : {Motif::Multiply, Motif::GaussSeidel, Motif::Restrict, Motif::Prolong,
                              Motif::Orthogonalise, Motif::Update})
       EXPECT_GT(phase->motif_seconds[motif], 0) << static_cast<int>(motif);
