@@ -64,6 +64,11 @@ auto view_of(MatrixRef<Memory, Data> const& A, bool transposed) {
       A.template as<double>(), layout);
 }
 
+template <class Exec>
+StridedMatrix<double const> strided(ConstMatrix<Exec> const& A) {
+  return {A.template as<double>(), A.rows, A.cols, 1, A.ld};
+}
+
 // The worst of a symmetric matrix once its diagonal is scaled to 1: 2 where a number is beyond fp32, or infinite; 1
 // where one is NaN.
 template <class Exec>
@@ -157,6 +162,10 @@ MixedReport posv_mixed(LeafBlas<Exec>& blas, Uplo uplo, Matrix<Exec> const& A,
                  X.rows, " x ", X.cols);
   MixedReport report;
   if (n == 0) return report;
+  auto const a = strided<Exec>(A), b = strided<Exec>(B), x = strided<Exec>(X);
+  STRATA_REQUIRE(ValueError, !share_memory(x, b), "posv_mixed: X overlaps B");
+  STRATA_REQUIRE(ValueError, !share_memory(x, a), "posv_mixed: X overlaps A");
+  STRATA_REQUIRE(ValueError, !share_memory(b, a), "posv_mixed: B overlaps A");
   auto const tries = low_layers<Exec>(n, B.cols, options.layers);
   for (auto const& layers : tries) {
     report.attempts.push_back(try_layers<Exec>(blas.exec(), uplo, A, B, X, layers, options,

@@ -74,10 +74,14 @@ class SpdSolve {
     }
     if (!obstacle.empty() && !best_.converged && asked_.max_iterations == 0) {
       try {  // with the factor that there is, which need not be cut short any more
-        (void)solve_on_this_rung();
+        doubtful |= solve_on_this_rung();
       } catch (MemoryError const& error) {
         obstacle.append("; nor was there for another solve: ").append(error.what());
       }
+    }
+    if (!obstacle.empty() && doubtful) {
+      best_.converged = false;
+      obstacle.insert(0, "A may be indefinite, which a higher rung would tell: ");
     }
     best_.climbs = climbs;
     best_.obstacle = std::move(obstacle);
