@@ -160,6 +160,12 @@ MixedReport posv_mixed(LeafBlas<Exec>& blas, Uplo uplo, Matrix<Exec> const& A,
   STRATA_REQUIRE(ShapeError, A.cols == n && B.rows == n && X.rows == n && B.cols == X.cols,
                  "posv_mixed: A is ", n, " x ", A.cols, ", B ", B.rows, " x ", B.cols, ", X ",
                  X.rows, " x ", X.cols);
+  STRATA_REQUIRE(ShapeError, A.ld >= n && B.ld >= n && X.ld >= n,
+                 "posv_mixed: the leading dimensions of A, B and X are ", A.ld, ", ", B.ld, " and ",
+                 X.ld, ", must be at least ", n);
+  STRATA_REQUIRE(ValueError, options.leaf_size >= 0 && options.max_iterations >= 0,
+                 "posv_mixed: the leaf size is ", options.leaf_size, " and the iterations are ",
+                 options.max_iterations, ", must be >= 1, or 0 for automatic");
   MixedReport report;
   if (n == 0) return report;
   auto const a = strided<Exec>(A), b = strided<Exec>(B), x = strided<Exec>(X);

@@ -40,7 +40,7 @@ struct MixedReport {
 ///          breakdown is `info`. A or B with numbers that are not finite are left to fp64.
 /// Sync     fences the instance of `blas`.
 /// Memory   `cholesky` and its `solve`; fp64 takes 8 bytes of scratch.
-/// Throws   ShapeError if B or X do not fit; ValueError if two of the three overlap; MemoryError, VendorError: A is as it was unless before_overwrite was called.
+/// Throws   ShapeError if B or X do not fit; ValueError if two of the three overlap, or for options out of range; MemoryError, VendorError: A is as it was unless before_overwrite was called.
 /// Source   Langou et al., Exploiting the performance of 32 bit floating point arithmetic, SC 2006,
 ///          doi:10.1145/1188455.1188573; deviation: layers below fp32, equilibration, CG and GMRES where the refinement
 ///          does not contract.

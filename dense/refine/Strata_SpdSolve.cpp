@@ -142,6 +142,9 @@ SolveReport solve(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,
   std::int64_t const n = factor.order();
   STRATA_REQUIRE(ShapeError, B.rows == n && X.rows == n && B.cols == X.cols, "solve: B is ", B.rows,
                  " x ", B.cols, ", X ", X.rows, " x ", X.cols, ", A of order ", n);
+  STRATA_REQUIRE(ValueError, !overlaps_itself(X),
+                 "solve: elements of X share memory; its strides are ", X.row_stride, " and ",
+                 X.col_stride);
   Region const region(exec, "strata::dense::solve");
   if (n > 0 && B.cols > 0) return SpdSolve<ExecutionSpace>(exec, factor, B, X, options).run();
   SolveReport nothing;

@@ -83,7 +83,7 @@ template <class ExecutionSpace>
 ///          that is beyond the range of fp64, or whose D B is, is 0: its backward error is 1.
 /// Sync     fences `exec`.
 /// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes.
-/// Throws   ShapeError if B or X do not fit; ValueError if B holds a non-finite number; MemoryError where there is no
+/// Throws   ShapeError if B or X do not fit; ValueError if B holds a non-finite number or elements of X share memory; MemoryError where there is no
 ///          memory for a first X.
 template <class ExecutionSpace>
 [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,

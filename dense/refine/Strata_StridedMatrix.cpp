@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/refine/Strata_StridedMatrix.hpp>
 
+#include <algorithm>
 #include <functional>
 
 namespace strata::dense {
@@ -33,6 +34,13 @@ bool share_memory(StridedMatrix<double const> const& A, StridedMatrix<double con
     before(a.at(j), b.at(k)) ? ++j : ++k;
   }
   return false;
+}
+
+bool overlaps_itself(StridedMatrix<double const> const& A) {
+  if (A.rows == 0 || A.cols == 0) return false;
+  Lines const a = lines_of(A);
+  bool const repeats = A.rows > 1 && A.cols > 1 && std::min(A.row_stride, A.col_stride) == 0;
+  return repeats || (a.count > 1 && a.stride < a.length);
 }
 
 }  // namespace strata::dense

@@ -102,6 +102,30 @@ TYPED_TEST(MisuseOn, PosvMixedRefusesOperandsThatOverlap) {
   EXPECT_EQ(largest_difference(on_host(A), given), 0);
 }
 
+TYPED_TEST(MisuseOn, PosvMixedRefusesOptionsAndStridesBeforeItWrites) {
+  TypeParam const exec;
+  std::int64_t const n = 30;
+  HostMatrix const given = geometric(n, 10);
+  auto const A = on_device<TypeParam>(given), B = on_device<TypeParam>(random_matrix(n, 2, 1)),
+             X = on_device<TypeParam>(B);
+  auto const refused = [&](auto const& text, auto const& x, MixedOptions const& options) {
+    std::string const message =
+        message_of<Error>([&] { (void)posv_mixed(exec, Uplo::Lower, A, B, x, options); });
+    EXPECT_EQ(message, std::string("posv_mixed: the ") + text);
+  };
+  refused("leaf size is -5 and the iterations are 0, must be >= 1, or 0 for automatic", X,
+          {.layers = LayerList{P::fp32}, .leaf_size = -5});
+  refused("leaf size is 0 and the iterations are -5, must be >= 1, or 0 for automatic", X,
+          {.layers = LayerList{P::fp32}, .max_iterations = -5});
+  Kokkos::View<double**, Kokkos::LayoutStride, typename TypeParam::memory_space> const one_column(
+      X.data(), Kokkos::LayoutStride(n, 1, 2, 0));
+  refused("leading dimensions of A, B and X are 30, 30 and 0, must be at least 30", one_column, {});
+  EXPECT_EQ(largest_difference(on_host(A), given), 0);
+  auto factor = cholesky(exec, A, {P::fp32});
+  EXPECT_EQ(message_of<Error>([&] { (void)factor.solve(exec, B, one_column); }),
+            "solve: elements of X share memory; its strides are 1 and 0");
+}
+
 std::set<double const*> elements(StridedMatrix<double const> const& A) {
   std::set<double const*> found;
   for (std::int64_t i = 0; i < A.rows; ++i)
@@ -126,6 +150,11 @@ TEST(ShareMemory, IsWhetherAnElementIsInBoth) {
       bool const shared = std::ranges::any_of(of_A, [&](auto* a) { return of_B.contains(a); });
       EXPECT_EQ(share_memory(A, B), shared);
     }
+  for (auto const& A : matrices)
+    EXPECT_EQ(overlaps_itself(A), elements(A).size() < static_cast<std::size_t>(A.rows * A.cols));
+  EXPECT_TRUE(overlaps_itself({memory.data(), 3, 2, 0, 1}));
+  EXPECT_TRUE(overlaps_itself({memory.data(), 3, 2, 1, 2}));
+  EXPECT_FALSE(overlaps_itself({memory.data(), 3, 1, 1, 0}));
 }
 
 }  // namespace
