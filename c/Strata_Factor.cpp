@@ -135,6 +135,11 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
     Exec const& exec = work.exec;
     Operand<double> const right(exec, const_cast<double*>(B), f.n, nrhs, ldb, Part::All);
     Operand<double> const solution(exec, X, f.n, nrhs, ldx, Part::None);
+    auto const a = work.A.matrix();
+    auto const x = solution.matrix();
+    require(!strata::dense::share_memory({static_cast<double const*>(a.data), f.n, f.n, 1, a.ld},
+                                         {static_cast<double const*>(x.data), f.n, nrhs, 1, x.ld}),
+            "X overlaps A");
     auto const result = with_checked_options(
         [&] { return work.factor.solve(exec, columns(right), columns(solution), refinement); });
     solution.write_back(exec, Part::All);

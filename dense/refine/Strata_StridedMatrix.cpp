@@ -19,8 +19,11 @@ struct Lines {
 
 Lines lines_of(StridedMatrix<double const> const& A) {
   bool const by_columns = A.rows == 1 || (A.cols > 1 && A.row_stride <= A.col_stride);
-  if (by_columns) return {A.data, A.cols, A.col_stride, (A.rows - 1) * A.row_stride + 1};
-  return {A.data, A.rows, A.row_stride, (A.cols - 1) * A.col_stride + 1};
+  Lines const lines = by_columns
+                          ? Lines{A.data, A.cols, A.col_stride, (A.rows - 1) * A.row_stride + 1}
+                          : Lines{A.data, A.rows, A.row_stride, (A.cols - 1) * A.col_stride + 1};
+  bool const is_one = lines.stride == lines.length;  // without gaps
+  return is_one ? Lines{A.data, 1, 0, lines.count * lines.length} : lines;
 }
 
 }  // namespace
