@@ -8,7 +8,6 @@
 #include <c/strata.h>
 #include <dense/Strata_Cholesky.hpp>
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -80,26 +79,13 @@ Columns columns(Operand<double> const& operand) {
   return Columns(static_cast<double*>(a.data), layout);
 }
 
-// Whether a column of B and one of X share a number; columns of one may lie between those of the other.
-bool overlap(double const* B, std::int64_t ldb, double const* X, std::int64_t ldx, std::int64_t n,
-             std::int64_t nrhs) {
-  if (n == 0) return false;
-  std::less<double const*> const before;
-  for (std::int64_t j = 0, k = 0; j < nrhs && k < nrhs;) {
-    double const *const b = B + j * ldb, *const x = X + k * ldx;
-    if (before(b, x + n) && before(x, b + n)) return true;
-    before(b, x) ? ++j : ++k;
-  }
-  return false;
-}
-
 Outcome outcome_of(Work const& work, strata::dense::SolveReport const& report,
                    strata::dense::Refine refine) {
   if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
   if (report.converged || refine == strata::dense::Refine::None) return {};
-  std::string text =
-      strata::detail::message("the refinement did not converge in ", report.iterations,
-                              " iterations; the backward error is ", report.backward_error);
+  std::string text = strata::detail::message(
+      "the refinement ", report.refinement.converged ? "converged" : "did not converge", " in ",
+      report.iterations, " iterations; the backward error is ", report.backward_error);
   if (!report.obstacle.empty()) text += "; it was not factored again: " + report.obstacle;
   return {STRATA_NOT_CONVERGED, text};
 }
@@ -142,12 +128,18 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
     User const user;
     Work& work = *f.work;
     if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
-    require(!overlap(B, ldb, X, ldx, f.n, nrhs), "X overlaps B");
+    require(!strata::dense::share_memory({B, f.n, nrhs, 1, ldb}, {X, f.n, nrhs, 1, ldx}),
+            "X overlaps B");
     require_report(report);
     auto const refinement = options == nullptr ? f.refinement : choices(options).refinement;
     Exec const& exec = work.exec;
     Operand<double> const right(exec, const_cast<double*>(B), f.n, nrhs, ldb, Part::All);
     Operand<double> const solution(exec, X, f.n, nrhs, ldx, Part::None);
+    auto const a = work.A.matrix();
+    auto const x = solution.matrix();
+    require(!strata::dense::share_memory({static_cast<double const*>(a.data), f.n, f.n, 1, a.ld},
+                                         {static_cast<double const*>(x.data), f.n, nrhs, 1, x.ld}),
+            "X overlaps A");
     auto const result = with_checked_options(
         [&] { return work.factor.solve(exec, columns(right), columns(solution), refinement); });
     solution.write_back(exec, Part::All);

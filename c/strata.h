@@ -144,7 +144,7 @@ STRATA_API strata_status strata_cholesky(char uplo, int64_t n, double const* A, 
 
 /* Solve A X = B, refined to fp64 backward error.
  *
- * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must not overlap B.
+ * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must overlap neither B nor A.
  * Result    X. Of `options` those of the refinement are used, in this call alone; NULL: those of
  *           strata_cholesky. report may be NULL. */
 STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
@@ -188,6 +188,7 @@ STRATA_API strata_status strata_sposv(char uplo, int64_t n, int64_t nrhs, float*
 
 /* LAPACK's dsposv: factor in lower precision, refine, and if that fails do all in fp64.
  *
+ * Shape     A: n x n; B, X: n x nrhs; none may overlap another.
  * Result    X solves A X = B with ||r_j||_inf <= sqrt(n) ||A||_inf ||x_j||_inf 2^-53, where r_j is
  *           computed in fp64 as LAPACK's is, and A is as it was, if *iter >= 0, the number of
  *           refinements; or *iter is

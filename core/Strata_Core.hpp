@@ -11,6 +11,7 @@
 #include <core/Strata_Float.hpp>
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>

@@ -29,16 +29,18 @@ constexpr auto names_of(Rung) {
 
 /// What became of an attempt.
 enum class Outcome : std::uint8_t {
-  Held,          ///< it served
-  BrokeDown,     ///< a pivot was not positive
-  Overflowed,    ///< a number was beyond the range of its precision
-  NotConverged,  ///< a solve with it did not converge, or saw that A may be indefinite
+  Held,             ///< it served
+  BrokeDown,        ///< a pivot was not positive
+  Overflowed,       ///< a number was beyond the range of its precision
+  NotConverged,     ///< a solve with it did not converge
+  SeemsIndefinite,  ///< a solve with it saw that A may be indefinite
 };
 constexpr auto names_of(Outcome) {
   return enum_names<Outcome>("outcome", {{Outcome::Held, "held"},
                                          {Outcome::BrokeDown, "broke down"},
                                          {Outcome::Overflowed, "overflowed"},
-                                         {Outcome::NotConverged, "not converged"}});
+                                         {Outcome::NotConverged, "not converged"},
+                                         {Outcome::SeemsIndefinite, "seems indefinite"}});
 }
 
 /// One factorisation on a ladder, and why it was left; each ladder adds what it was made in.

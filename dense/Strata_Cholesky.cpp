@@ -225,7 +225,7 @@ template <class ExecutionSpace>
 CholeskyFactor<ExecutionSpace>::CholeskyFactor(ExecutionSpace const& exec, MatrixView const& A,
                                                LayerList const& layers,
                                                CholeskyOptions const& options)
-    : state_(std::make_unique<State>(exec, A, layers, options)) {}
+    : state_("CholeskyFactor", std::make_unique<State>(exec, A, layers, options)) {}
 template <class ExecutionSpace>
 CholeskyFactor<ExecutionSpace>::~CholeskyFactor() = default;
 template <class ExecutionSpace>

@@ -6,6 +6,7 @@
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <core/Strata_Pimpl.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
@@ -16,7 +17,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -108,13 +108,13 @@ class CholeskyFactor {
   /// Solve A X = B, refined in fp64 with the factor as preconditioner.
   ///
   /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1; LayoutLeft or LayoutRight, any padding. X may be B,
-  ///          or overlap it in any way.
+  ///          or overlap it in any way, but not A.
   /// Result   as of `dense::solve`, with the ladder of `cholesky`. If info() is not ok afterwards, A turned out to be
   ///          indefinite by less than the first layers could tell.
   /// Sync     fences `exec`.
   /// Memory   3 n m numbers of fp64, those of `refine`, and on devices the partial sums of products with the
   ///          matrix and the factor: about n^2 / 100 numbers.
-  /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor or B holds a non-finite number;
+  /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor, B holds a non-finite number or X overlaps A;
   ///          MemoryError where there is no memory for a first X.
   template <class InView, class OutView>
   [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, InView const& B, OutView const& X,
@@ -147,7 +147,7 @@ class CholeskyFactor {
   SolveReport solve_strided(ExecutionSpace const& exec, StridedMatrix<double const> const& B,
                             StridedMatrix<double> const& X, RefinementOptions const& options);
   struct State;
-  std::unique_ptr<State> state_;
+  Pimpl<State> state_;
 };
 
 /// Factor a symmetric positive definite matrix in layers.

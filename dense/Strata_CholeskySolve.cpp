@@ -66,6 +66,10 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve_strided(ExecutionSpace const& 
   State& s = *state_;
   s.use(exec);
   s.need_factor("solve");
+  StridedMatrix<double const> const A{s.view.data(), s.n, s.n,
+                                      static_cast<std::int64_t>(s.view.stride(0)),
+                                      static_cast<std::int64_t>(s.view.stride(1))};
+  STRATA_REQUIRE(ValueError, !share_memory(A, X), "solve: X overlaps A, which the factor reads");
   return dense::solve(exec, s, B, X, options);
 }
 

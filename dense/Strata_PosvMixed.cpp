@@ -64,6 +64,11 @@ auto view_of(MatrixRef<Memory, Data> const& A, bool transposed) {
       A.template as<double>(), layout);
 }
 
+template <class Exec>
+StridedMatrix<double const> strided(ConstMatrix<Exec> const& A) {
+  return {A.template as<double>(), A.rows, A.cols, 1, A.ld};
+}
+
 // The worst of a symmetric matrix once its diagonal is scaled to 1: 2 where a number is beyond fp32, or infinite; 1
 // where one is NaN.
 template <class Exec>
@@ -155,8 +160,18 @@ MixedReport posv_mixed(LeafBlas<Exec>& blas, Uplo uplo, Matrix<Exec> const& A,
   STRATA_REQUIRE(ShapeError, A.cols == n && B.rows == n && X.rows == n && B.cols == X.cols,
                  "posv_mixed: A is ", n, " x ", A.cols, ", B ", B.rows, " x ", B.cols, ", X ",
                  X.rows, " x ", X.cols);
+  STRATA_REQUIRE(ShapeError, A.ld >= n && B.ld >= n && X.ld >= n,
+                 "posv_mixed: the leading dimensions of A, B and X are ", A.ld, ", ", B.ld, " and ",
+                 X.ld, ", must be at least ", n);
+  STRATA_REQUIRE(ValueError, options.leaf_size >= 0 && options.max_iterations >= 0,
+                 "posv_mixed: the leaf size is ", options.leaf_size, " and the iterations are ",
+                 options.max_iterations, ", must be >= 1, or 0 for automatic");
   MixedReport report;
   if (n == 0) return report;
+  auto const a = strided<Exec>(A), b = strided<Exec>(B), x = strided<Exec>(X);
+  STRATA_REQUIRE(ValueError, !share_memory(x, b), "posv_mixed: X overlaps B");
+  STRATA_REQUIRE(ValueError, !share_memory(x, a), "posv_mixed: X overlaps A");
+  STRATA_REQUIRE(ValueError, !share_memory(b, a), "posv_mixed: B overlaps A");
   auto const tries = low_layers<Exec>(n, B.cols, options.layers);
   for (auto const& layers : tries) {
     report.attempts.push_back(try_layers<Exec>(blas.exec(), uplo, A, B, X, layers, options,

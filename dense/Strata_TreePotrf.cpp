@@ -46,7 +46,7 @@ struct RepeatedPotrf<ExecutionSpace>::State {
 
 template <class ExecutionSpace>
 RepeatedPotrf<ExecutionSpace>::RepeatedPotrf(ExecutionSpace const& exec, Tree const& tree)
-    : state_(std::make_unique<State>(exec, tree)) {}
+    : state_("RepeatedPotrf", std::make_unique<State>(exec, tree)) {}
 template <class ExecutionSpace>
 RepeatedPotrf<ExecutionSpace>::~RepeatedPotrf() = default;
 template <class ExecutionSpace>

@@ -4,6 +4,7 @@
 #define STRATA_TREE_POTRF_HPP
 
 #include <core/Strata_Errors.hpp>
+#include <core/Strata_Pimpl.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Layers.hpp>
@@ -12,7 +13,6 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
-#include <memory>
 
 namespace strata::dense {
 
@@ -61,7 +61,7 @@ class RepeatedPotrf {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Pimpl<State> state_;
 };
 
 // The same on Kokkos Views of fp64 or fp32 in LayoutLeft or LayoutRight, with the layers in the

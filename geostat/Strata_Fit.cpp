@@ -261,8 +261,8 @@ class Objective {
     ++result_.evaluations;
     ++evaluations_;
     low_tiles_ = low_tiles_ || has_low_tiles(now.factor);
-    bool const first = evaluations_ == undefined_ + 1;
     bool const defined = is_defined(now);
+    bool const first = evaluations_ == 1 || (defined && undefined_ == evaluations_ - 1);
     if (!defined) {
       ++undefined_;
       ++(now.info != 0 ? result_.not_positive_definite : result_.not_known);
@@ -364,6 +364,7 @@ void finish_in_fp64(Objective<Exec>& objective, FreeParameters const& free,
                     result.likelihood.log_likelihood};
   std::string const reason = result.reason;
   double const error = low.likelihood.log_det_error;
+  bool const is_lost = objective.nowhere_defined();  // low tiles say nothing of where to go on
   bool const is_close = std::isfinite(error) && objective.recent_noise() <= noise_to_accept;
   auto factor = options.factor;
   factor.rule = ooc::PrecisionRule{};
@@ -374,7 +375,7 @@ void finish_in_fp64(Objective<Exec>& objective, FreeParameters const& free,
       result.reason = reason + ", and was then evaluated in fp64";
       say_if_nowhere_defined(objective, result);
     } else {
-      search(objective, free, options, low.theta, first_step / 10, result);
+      search(objective, free, options, low.theta, is_lost ? first_step : first_step / 10, result);
     }
     result.in_low_precision = low;
   } catch (MemoryError const& memory) {

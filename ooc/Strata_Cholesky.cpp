@@ -163,6 +163,7 @@ std::string folder_of(std::string const& folder, std::size_t rung) {
 // Why a ladder goes on from here, for the reader of a message.
 std::string reason(CholeskyAttempt const& left) {
   if (left.outcome == Outcome::NotConverged) return "the refinement did not converge";
+  if (left.outcome == Outcome::SeemsIndefinite) return "A may be indefinite";
   return strata::detail::message("broke down at the minor of order ", left.info);
 }
 
@@ -284,7 +285,8 @@ void TileFactor<Exec>::State::need_factor(char const* function, std::size_t rows
 // What throws leaves the caller's matrix to the caller.
 template <class Exec>
 TileFactor<Exec>::TileFactor(DeviceTeam<Exec> const& team, TileMatrix<Exec>&& matrix,
-                             CholeskyOptions const& options) {
+                             CholeskyOptions const& options)
+    : state_("TileFactor") {
   Region const region("strata::ooc::cholesky");
   STRATA_REQUIRE(ValueError, options.lookahead >= 0, "cholesky: the lookahead is ",
                  options.lookahead, ", must not be negative");
@@ -292,7 +294,7 @@ TileFactor<Exec>::TileFactor(DeviceTeam<Exec> const& team, TileMatrix<Exec>&& ma
                  "cholesky: the tiles are not the matrix's any more: a factorisation or an "
                  "exception has left others; fill it again");
   name_bad_alloc("cholesky", [&] {
-    state_ = std::make_unique<State>(team, std::move(matrix), options);
+    state_ = Pimpl<State>("TileFactor", std::make_unique<State>(team, std::move(matrix), options));
     try {
       (void)state_->climb();
     } catch (...) {

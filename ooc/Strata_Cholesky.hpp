@@ -6,6 +6,7 @@
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Ladder.hpp>
+#include <core/Strata_Pimpl.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
@@ -18,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -151,7 +151,7 @@ class TileFactor {
   void solve_on(DeviceTeam<ExecutionSpace> const& team);
   /// The same with a team of the factor's own. Throws ValueError if there is no device.
   void solve_on(Devices const& devices);
-  /// Give up the factor for its memory, to be filled again.
+  /// Give up the factor for its memory, to be filled again; afterwards it is as if moved from.
   TileMatrix<ExecutionSpace> take() &&;
 
   /// log det A of the factor: 2 sum (log l_ii - log d_i).
@@ -190,7 +190,7 @@ class TileFactor {
   /// Solve A X = B, refined in fp64 with residuals by the generator.
   ///
   /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1, of any layout and padding. X may be B, or overlap it
-  ///          in any way.
+  ///          in any way, but not the View that `from_view` reads.
   /// Result   as of `dense::solve`, with the ladder of `cholesky`: where the refinement does not converge, the matrix is
   ///          rounded anew, more accurately, and factored again. If info() is not ok afterwards, A turned out to be
   ///          indefinite by less than the first tiles could tell.
@@ -200,7 +200,8 @@ class TileFactor {
   ///          is a MemoryError, after which the factor is as it was; of a rung, the report's obstacle.
   /// I/O      reads the tiles twice and evaluates the generator once for each step; each tile on one
   ///          of the devices.
-  /// Throws   ShapeError if B or X has another shape; ValueError if there is no factor or B holds a non-finite number.
+  /// Throws   ShapeError if B or X has another shape; ValueError if there is no factor, B holds a non-finite number
+  ///          or X overlaps that View.
   template <class InView, class OutView>
   [[nodiscard]] dense::SolveReport solve(ExecutionSpace const& exec, InView const& B,
                                          OutView const& X,
@@ -215,7 +216,7 @@ class TileFactor {
                                    dense::StridedMatrix<double> const& X,
                                    dense::RefinementOptions const& options);
   struct State;
-  std::unique_ptr<State> state_;
+  Pimpl<State> state_;
 };
 
 /// Factor a symmetric positive definite matrix in tiles that may be larger than the devices.

@@ -25,9 +25,9 @@ std::vector<int> numa_nodes(Devices const& devices) {
 }
 
 template <class Exec>
-DeviceTeam<Exec>::DeviceTeam(Devices devices) {
+DeviceTeam<Exec>::DeviceTeam(Devices devices) : machine_("DeviceTeam") {
   STRATA_REQUIRE(ValueError, !devices.empty(), "device team: there is no device");
-  machine_ = std::make_shared<detail::Machine<Exec>>(std::move(devices));
+  machine_ = Shared("DeviceTeam", std::make_shared<Machine>(std::move(devices)));
 }
 
 template <class Exec>

@@ -3,6 +3,8 @@
 #ifndef STRATA_DEVICE_TEAM_HPP
 #define STRATA_DEVICE_TEAM_HPP
 
+#include <core/Strata_Pimpl.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
@@ -63,7 +65,9 @@ class DeviceTeam {
 
  private:
   friend class detail::Loan<ExecutionSpace>;
-  std::shared_ptr<detail::Machine<ExecutionSpace>> machine_;
+  using Machine = detail::Machine<ExecutionSpace>;
+  using Shared = Pimpl<Machine, std::shared_ptr<Machine>>;
+  Shared machine_;
 };
 
 }  // namespace strata::ooc

@@ -76,7 +76,9 @@ TileMatrix<Exec> const& TileFactor<Exec>::matrix() const {
 }
 template <class Exec>
 TileMatrix<Exec> TileFactor<Exec>::take() && {
-  return std::move(state_->matrix);
+  auto matrix = std::move(state_->matrix);
+  state_ = Pimpl<State>("TileFactor");
+  return matrix;
 }
 
 template <class Exec>
@@ -199,6 +201,8 @@ dense::SolveReport TileFactor<Exec>::solve_strided(Exec const& exec,
                                                    dense::RefinementOptions const& options) {
   Region const region(exec, "strata::ooc::solve");
   state_->need_factor("solve");
+  STRATA_REQUIRE(ValueError, !dense::share_memory(state_->matrix.source(), X),
+                 "solve: X overlaps A, which the matrix in tiles reads");
   return name_bad_alloc("solve", [&] { return dense::solve(exec, *state_, B, X, options); });
 }
 

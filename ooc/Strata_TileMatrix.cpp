@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 namespace strata::ooc {
@@ -77,7 +78,11 @@ std::int64_t TileMatrix<Exec>::automatic_tile_size(std::int64_t n, std::size_t b
 
 template <class Exec>
 TileMatrix<Exec>::TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator)
-    : n_(n), tile_size_(tile_size), generator_(generator), map_(tiles_of(n, tile_size)) {
+    : n_(n),
+      tile_size_(tile_size),
+      generator_(generator),
+      tiles_("TileMatrix",
+             std::make_unique<Tiles>(Tiles{.map = PrecisionMap(tiles_of(n, tile_size))})) {
   STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
   norms_.tiles = tiles();
 }
@@ -98,12 +103,13 @@ void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
   Region const region(exec, "strata::ooc::tile_matrix::generate");
   STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
   options.rule.check();
-  state_ = State::None;
+  tiles_->state = State::None;
   generator_ = generator;
+  source_ = {};
   exec_ = exec;
   options_ = options;
   name_bad_alloc("tile matrix", [&] { evaluate(); });
-  state_ = State::Filled;
+  tiles_->state = State::Filled;
 }
 
 // All tiles from the generator, by the options.
@@ -112,15 +118,15 @@ void TileMatrix<Exec>::evaluate() {
   scaling_.assign(static_cast<std::size_t>(n_), 1.0);
   device_scaling_ = {};
   bool const mixed = options_.rule.accuracy > 0;
-  map_ = PrecisionMap(tiles());
+  tiles_->map = PrecisionMap(tiles());
   if (!mixed) allocate_tiles();  // refuses before any work
   Kokkos::Timer const timer;
   if (options_.equilibrate) equilibrate(exec_);
   measure(exec_, !mixed);
-  state_ = State::Measured;
+  tiles_->state = State::Measured;
   double const measured = timer.seconds();
   if (mixed) {
-    map_ = precision_map(norms_, options_.rule);
+    tiles_->map = precision_map(norms_, options_.rule);
     allocate_tiles();
   }
   Kokkos::Timer const again;
@@ -131,12 +137,12 @@ void TileMatrix<Exec>::evaluate() {
 template <class Exec>
 void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
   Region const region(exec_, "strata::ooc::tile_matrix::round_anew");
-  STRATA_REQUIRE(ValueError, state_ != State::None,
+  STRATA_REQUIRE(ValueError, tiles_->state != State::None,
                  "tile matrix: there is no matrix to round, since an exception left none");
   PrecisionMap map = precision_map(norms_, rule);
   require_memory(map);
   overwrite();
-  map_ = std::move(map);
+  tiles_->map = std::move(map);
   options_.rule = rule;
   name_bad_alloc("tile matrix", [&] {
     allocate_tiles();
@@ -144,7 +150,7 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
     fill(exec_);
     report_.generate_seconds = timer.seconds();
   });
-  state_ = State::Filled;
+  tiles_->state = State::Filled;
 }
 
 template <class Exec>
@@ -162,33 +168,33 @@ std::int64_t TileMatrix<Exec>::rows(std::int64_t i) const {
 
 template <class Exec>
 auto TileMatrix<Exec>::tile(std::int64_t i, std::int64_t j) const -> HostTile {
-  return detail::stored_tile<Kokkos::HostSpace>(data(i, j), map_.at(i, j), rows(i), rows(j));
+  return detail::stored_tile<Kokkos::HostSpace>(data(i, j), tiles_->map.at(i, j), rows(i), rows(j));
 }
 
 template <class Exec>
 double TileMatrix<Exec>::square(std::int64_t i, std::int64_t j) const {
-  std::size_t const numbers = detail::number_bytes(map_.at(i, j), rows(i), rows(j));
+  std::size_t const numbers = detail::number_bytes(tiles_->map.at(i, j), rows(i), rows(j));
   return reinterpret_cast<double const*>(data(i, j) + numbers)[detail::SquareField];
 }
 
 template <class Exec>
 std::uint64_t TileMatrix<Exec>::hash() const {
-  return detail::digest_of(digest_, map_.hash());
+  return detail::digest_of(digest_, tiles_->map.hash());
 }
 
 template <class Exec>
 Op TileMatrix<Exec>::op(std::int64_t i, std::int64_t j) const {
-  return detail::is_transposed(map_.at(i, j)) ? Op::Trans : Op::NoTrans;
+  return detail::is_transposed(tiles_->map.at(i, j)) ? Op::Trans : Op::NoTrans;
 }
 
 template <class Exec>
 std::byte* TileMatrix<Exec>::data(std::int64_t i, std::int64_t j) const {
-  return tile_data_[tile_number(i, j, tiles())];
+  return tiles_->data[tile_number(i, j, tiles())];
 }
 
 template <class Exec>
 std::size_t TileMatrix<Exec>::copy_bytes(std::int64_t i, std::int64_t j) const {
-  return detail::tile_copy_bytes(map_.at(i, j), rows(i), rows(j));
+  return detail::tile_copy_bytes(tiles_->map.at(i, j), rows(i), rows(j));
 }
 
 template <class Exec>
@@ -293,18 +299,18 @@ void TileMatrix<Exec>::take_norms(std::vector<detail::TileMeasure> const& measur
 // Host memory for the map, in chunks that no tile straddles, each on one node.
 template <class Exec>
 void TileMatrix<Exec>::allocate_tiles() {
-  require_memory(map_);
+  require_memory(tiles_->map);
   Kokkos::Timer const timer;
   constexpr int any = -1;
   std::vector<std::size_t> sizes, offsets, chunk_of;
   std::vector<int> nodes;
   std::map<int, std::size_t> open;  // the chunk that each node's tiles go to
-  report_ = {.bytes = bytes_needed(n_, tile_size_, map_)};
+  report_ = {.bytes = bytes_needed(n_, tile_size_, tiles_->map)};
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
       auto const& round = options_.nodes;
       int const node = round.empty() ? any : round[static_cast<std::size_t>(i) % round.size()];
-      std::size_t const bytes = detail::tile_bytes(map_.at(i, j), rows(i), rows(j));
+      std::size_t const bytes = detail::tile_bytes(tiles_->map.at(i, j), rows(i), rows(j));
       auto const found = open.find(node);
       if (found == open.end() || sizes[found->second] + bytes > options_.chunk_bytes) {
         open[node] = sizes.size();
@@ -319,9 +325,9 @@ void TileMatrix<Exec>::allocate_tiles() {
     }
   }
   allocate_chunks(sizes, nodes);
-  tile_data_.clear();
+  tiles_->data.clear();
   for (std::size_t t = 0; t < offsets.size(); ++t)
-    tile_data_.push_back(chunks_[chunk_of[t]].data() + offsets[t]);
+    tiles_->data.push_back(tiles_->chunks[chunk_of[t]].data() + offsets[t]);
   report_.chunks = static_cast<std::int64_t>(sizes.size());
   report_.pin_seconds = timer.seconds();
 }
@@ -330,23 +336,25 @@ void TileMatrix<Exec>::allocate_tiles() {
 template <class Exec>
 void TileMatrix<Exec>::allocate_chunks(std::vector<std::size_t> const& sizes,
                                        std::vector<int> const& nodes) {
-  chunks_.resize(sizes.size());
-  chunk_nodes_.resize(sizes.size(), -1);
+  auto& chunks = tiles_->chunks;
+  auto& chunk_nodes = tiles_->chunk_nodes;
+  chunks.resize(sizes.size());
+  chunk_nodes.resize(sizes.size(), -1);
   for (std::size_t c = 0; c < sizes.size(); ++c) {
     // of the matrix that was here before
-    if (chunks_[c].size() >= sizes[c] && chunk_nodes_[c] == nodes[c]) continue;
-    chunks_[c] = {};
+    if (chunks[c].size() >= sizes[c] && chunk_nodes[c] == nodes[c]) continue;
+    chunks[c] = {};
     try {
       vendor::OnNode const near(nodes[c]);
-      chunks_[c] = allocate_on_host<HostChunk>("strata::ooc::tile_matrix::chunk", sizes[c]);
+      chunks[c] = allocate_on_host<HostChunk>("strata::ooc::tile_matrix::chunk", sizes[c]);
     } catch (MemoryError const& failure) {
       throw MemoryError(strata::detail::message(
           "tile matrix: can't allocate ", sizes[c], " of ", report_.bytes,
           " bytes of host memory, the first of chunk ", c + 1, ": ", failure.what()));
     }
-    chunk_nodes_[c] = nodes[c];
+    chunk_nodes[c] = nodes[c];
     if constexpr (std::is_same_v<HostMemory, Kokkos::HostSpace>)
-      vendor::bind_to_node(chunks_[c].data(), sizes[c], nodes[c]);
+      vendor::bind_to_node(chunks[c].data(), sizes[c], nodes[c]);
   }
 }
 
@@ -375,7 +383,7 @@ void TileMatrix<Exec>::fill(Exec const& exec) {
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
       using Space = typename Exec::memory_space;
-      Precision const precision = map_.at(i, j);
+      Precision const precision = tiles_->map.at(i, j);
       auto const tile = detail::stored_tile<Space>(wide.data(), Precision::fp64, rows(i), rows(j));
       auto const stored = detail::stored_tile<Space>(narrow.data(), precision, rows(i), rows(j));
       generate_tile(

@@ -5,7 +5,9 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <core/Strata_Pimpl.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
+#include <dense/refine/Strata_StridedMatrix.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -135,19 +137,19 @@ class TileMatrix {
 
   /// Whether the tiles hold H: no more once they are overwritten, by a factorisation, or undefined by
   /// an exception, until `refill` or `round_anew` has filled them.
-  bool is_filled() const { return state_ == State::Filled; }
+  bool is_filled() const { return tiles_->state == State::Filled; }
   /// They will be overwritten through `data`.
   void overwrite() {
-    if (state_ == State::Filled) state_ = State::Measured;
+    if (tiles_->state == State::Filled) tiles_->state = State::Measured;
   }
 
   std::int64_t order() const { return n_; }
   std::int64_t tile_size() const { return tile_size_; }
   /// Tile rows: ceil(n / tile_size).
-  std::int64_t tiles() const { return map_.tiles(); }
+  std::int64_t tiles() const { return tiles_->map.tiles(); }
   /// Rows of the tiles in tile row i.
   std::int64_t rows(std::int64_t i) const;
-  PrecisionMap const& map() const { return map_; }
+  PrecisionMap const& map() const { return tiles_->map; }
   PrecisionRule const& rule() const { return options_.rule; }
 
   /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read it.
@@ -171,6 +173,8 @@ class TileMatrix {
   }
   /// What fills tiles of A (not of H).
   Generator const& generator() const { return generator_; }
+  /// The View of `from_view` that it reads; empty: none of fp64.
+  dense::StridedMatrix<double const> const& source() const { return source_; }
   /// Whether it may run on any device, and in several threads at once.
   bool is_anywhere() const { return options_.anywhere; }
   /// tile = H's tile (i, j) in fp64, by the generator. Enqueued on `exec`, where `scaling`, or what
@@ -204,6 +208,13 @@ class TileMatrix {
   using Vector = Kokkos::View<double*, typename ExecutionSpace::memory_space>;
 
   enum class State : std::uint8_t { None, Measured, Filled };
+  struct Tiles {
+    State state = State::None;
+    PrecisionMap map;
+    std::vector<HostChunk> chunks;
+    std::vector<int> chunk_nodes;
+    std::vector<std::byte*> data;  // of each tile
+  };
 
   TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);
   void evaluate();
@@ -217,18 +228,15 @@ class TileMatrix {
 
   std::int64_t n_, tile_size_;
   Generator generator_;
+  dense::StridedMatrix<double const> source_;
   ExecutionSpace exec_;
   TileMatrixOptions options_;
-  PrecisionMap map_;
   std::vector<double> scaling_;
   Vector device_scaling_;
   TileNorms norms_;
   double norm_inf_ = 0, given_norm_inf_ = 0;
   std::uint64_t digest_ = 0;
-  State state_ = State::None;
-  std::vector<HostChunk> chunks_;
-  std::vector<int> chunk_nodes_;
-  std::vector<std::byte*> tile_data_;
+  Pimpl<Tiles> tiles_;
   TileMatrixReport report_;
 };
 
@@ -294,7 +302,10 @@ TileMatrix<ExecutionSpace> TileMatrix<ExecutionSpace>::from_view(ExecutionSpace 
   };
   TileMatrixOptions with_view = options;
   with_view.anywhere = std::is_same_v<HostMemory, Kokkos::HostSpace>;
-  return generate(exec, static_cast<std::int64_t>(A.extent(0)), tile_size, copy, with_view);
+  auto matrix = generate(exec, static_cast<std::int64_t>(A.extent(0)), tile_size, copy, with_view);
+  if constexpr (std::is_same_v<typename MatrixView::non_const_value_type, double>)
+    matrix.source_ = dense::strided_matrix<ExecutionSpace, double const>(A);
+  return matrix;
 }
 
 }  // namespace strata::ooc

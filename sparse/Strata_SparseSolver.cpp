@@ -261,7 +261,7 @@ void SparseSolver<Exec>::Impl::measure(Exec const& exec, Wide const& b, Wide con
 template <class Exec>
 SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
                                  SparseOptions const& options)
-    : impl_(std::make_shared<Impl>()) {
+    : impl_("SparseSolver", std::make_shared<Impl>()) {
   Region const region(exec, "strata::sparse::SparseSolver::set_up");
   auto const start = Clock::now();
   auto& own = *impl_;

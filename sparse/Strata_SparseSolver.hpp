@@ -5,6 +5,7 @@
 
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Ladder.hpp>
+#include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
@@ -135,7 +136,7 @@ class SparseSolver {
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  Pimpl<Impl, std::shared_ptr<Impl>> impl_;
 };
 
 }  // namespace strata::sparse

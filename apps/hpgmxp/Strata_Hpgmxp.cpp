@@ -22,9 +22,8 @@ namespace {
 using sparse::Communicator;
 
 void check_files(HpgmxpRequest const& request) {
-  check_writable("--json", request.json);
-  check_writable("--report", request.report);
-  check_writable("--trace", request.trace);
+  check_writable(
+      {{"--json", request.json}, {"--report", request.report}, {"--trace", request.trace}});
 }
 
 }  // namespace

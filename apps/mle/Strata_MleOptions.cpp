@@ -159,8 +159,7 @@ void check(MleOptions const& options) {
   require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
   require(options.output.empty() || options.output.ends_with(".csv"), "--output: ", options.output,
           ": what is written is CSV; give a name that ends in .csv");
-  check_writable("--output", options.output);
-  check_writable("--json", options.json);
+  check_writable({{"--output", options.output}, {"--json", options.json}});
 }
 
 geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {

@@ -11,9 +11,11 @@
 
 namespace strata::apps {
 
+namespace {
+
+namespace fs = std::filesystem;
+
 void check_writable(std::string const& option, std::string const& path) {
-  namespace fs = std::filesystem;
-  if (path.empty()) return;
   std::error_code error;
   auto const folder =
       fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
@@ -23,6 +25,25 @@ void check_writable(std::string const& option, std::string const& path) {
   bool const device = exists && !fs::is_regular_file(path, error);
   require(access(device ? path.c_str() : folder.c_str(), W_OK) == 0, option, ": ",
           device ? path : folder.string(), " is not writable");
+}
+
+bool are_one_file(std::string const& a, std::string const& b) {
+  std::error_code error;
+  bool const is_device = fs::exists(a, error) && !fs::is_regular_file(a, error);
+  return !is_device && fs::weakly_canonical(fs::absolute(a, error), error) ==
+                           fs::weakly_canonical(fs::absolute(b, error), error);
+}
+
+}  // namespace
+
+void check_writable(std::vector<Output> const& outputs) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (output->path.empty()) continue;
+    check_writable(output->option, output->path);
+    for (auto before = outputs.begin(); before != output; ++before)
+      require(before->path.empty() || !are_one_file(before->path, output->path), output->option,
+              ": ", output->path, " is what ", before->option, " writes, too");
+  }
 }
 
 MemoryLimit memory_limit(std::size_t max_memory) {

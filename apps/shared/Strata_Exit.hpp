@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace strata::apps {
 
@@ -38,10 +39,15 @@ void require(bool met, Part const&... message) {
   if (!met) throw UsageError(words(message...));
 }
 
-/// Refuse a path that a result could not be written to: found now rather than after an hour's work.
+/// A result's file; "": none is asked for.
+struct Output {
+  std::string option, path;
+};
+
+/// Refuse paths that results could not be written to, or that two are: found now rather than after an hour's work.
 ///
 /// Throws   UsageError that names the option.
-void check_writable(std::string const& option, std::string const& path);
+void check_writable(std::vector<Output> const& outputs);
 
 /// What a command may use of a host's memory.
 struct MemoryLimit {

@@ -78,7 +78,6 @@ void check_output(std::string const& path) {
   } catch (ValueError const& error) {
     throw apps::UsageError(std::string("--output: ") + error.what());
   }
-  check_writable("--output", path);
 }
 
 }  // namespace
@@ -132,8 +131,8 @@ void check(SolveOptions const& options) {
   require(options.file_error.empty(), options.file_error);
   is_sparse(options) ? check_sparse(options) : check_dense(options);
   check_output(options.output);
-  check_writable("--json", options.json);
-  check_writable("--trace", options.trace);
+  check_writable(
+      {{"--output", options.output}, {"--json", options.json}, {"--trace", options.trace}});
 }
 
 }  // namespace strata::apps

@@ -146,7 +146,7 @@ void MatrixBlocks::State::open(MatrixBlocksOptions const& options) {
 }
 
 MatrixBlocks::MatrixBlocks(std::string const& path, MatrixBlocksOptions const& options)
-    : state_(std::make_unique<State>()) {
+    : state_("MatrixBlocks", std::make_unique<State>()) {
   state_->path = path;
   state_->size = FileSource(path).size_limit();
   state_->open(options);

@@ -3,12 +3,12 @@
 #ifndef STRATA_MATRIX_BLOCKS_HPP
 #define STRATA_MATRIX_BLOCKS_HPP
 
+#include <core/Strata_Pimpl.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace strata {
@@ -73,7 +73,7 @@ class MatrixBlocks {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Pimpl<State> state_;
 };
 
 }  // namespace strata

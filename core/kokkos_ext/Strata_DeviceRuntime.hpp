@@ -61,6 +61,21 @@ inline Exec const& select(Exec const& exec) {
   return exec;
 }
 
+/// Current for the thread while this lives; then what was is again.
+class Selected {
+ public:
+  explicit Selected(int device) {
+    STRATA_RUNTIME_CALL(GetDevice, &before_);
+    select(device);
+  }
+  ~Selected() { (void)STRATA_RUNTIME(SetDevice)(before_); }
+  Selected(Selected const&) = delete;
+  Selected& operator=(Selected const&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 inline Properties properties_of(int device) {
   Properties properties{};
   STRATA_RUNTIME_CALL(GetDeviceProperties, &properties, device);

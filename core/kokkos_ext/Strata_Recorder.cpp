@@ -55,7 +55,11 @@ struct Recorder::Impl {
 
 Recorder::Recorder() : impl_(std::make_unique<Impl>()), outer_(std::exchange(attached, this)) {}
 
-Recorder::~Recorder() { attached = outer_; }
+Recorder::~Recorder() {
+  Recorder** link = &attached;
+  while (*link != nullptr && *link != this) link = &(*link)->outer_;
+  if (*link == this) *link = outer_;
+}
 
 Recorder* Recorder::current() { return attached; }
 

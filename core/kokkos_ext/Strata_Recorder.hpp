@@ -27,7 +27,7 @@ struct RecordedSpan {
 /// Records the spans and regions of the thread that made it, from there to its end: attached from outside, no call
 /// takes it.
 ///
-/// Of several the one made last records; they end in the opposite order, on the same thread. Threads that work for this
+/// Of several the one made last records; each ends on the thread that made it. Threads that work for this
 /// one are let in by `OnThread`; others are not recorded, and two threads may each have a recorder. What runs on
 /// an instance is recorded by the device's events: nothing waits for it but `spans`, and a device's first span. While
 /// a thread has a recorder, its `Replay`s are launched kernel by kernel. Without one a span takes a few

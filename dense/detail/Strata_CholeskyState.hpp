@@ -38,7 +38,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   bool climb();
   /// From the factor that there is.
   bool climb(Climb how) override {
-    report.attempts.back().outcome = Outcome::NotConverged;
+    report.attempts.back().outcome = outcome_of(how);
     next_step = how == Climb::ToTheTop ? steps.size() - 1 : detail::next_layers(steps, next_step);
     return climb();
   }

@@ -74,10 +74,14 @@ class SpdSolve {
     }
     if (!obstacle.empty() && !best_.converged && asked_.max_iterations == 0) {
       try {  // with the factor that there is, which need not be cut short any more
-        (void)solve_on_this_rung();
+        doubtful |= solve_on_this_rung();
       } catch (MemoryError const& error) {
         obstacle.append("; nor was there for another solve: ").append(error.what());
       }
+    }
+    if (!obstacle.empty() && doubtful) {
+      best_.converged = false;
+      obstacle.insert(0, "A may be indefinite, which a higher rung would tell: ");
     }
     best_.climbs = climbs;
     best_.obstacle = std::move(obstacle);
@@ -138,6 +142,9 @@ SolveReport solve(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,
   std::int64_t const n = factor.order();
   STRATA_REQUIRE(ShapeError, B.rows == n && X.rows == n && B.cols == X.cols, "solve: B is ", B.rows,
                  " x ", B.cols, ", X ", X.rows, " x ", X.cols, ", A of order ", n);
+  STRATA_REQUIRE(ValueError, !overlaps_itself(X),
+                 "solve: elements of X share memory; its strides are ", X.row_stride, " and ",
+                 X.col_stride);
   Region const region(exec, "strata::dense::solve");
   if (n > 0 && B.cols > 0) return SpdSolve<ExecutionSpace>(exec, factor, B, X, options).run();
   SolveReport nothing;

@@ -3,6 +3,7 @@
 #ifndef STRATA_SPD_SOLVE_HPP
 #define STRATA_SPD_SOLVE_HPP
 
+#include <core/Strata_Ladder.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_StridedMatrix.hpp>
 
@@ -15,8 +16,10 @@ namespace strata::dense {
 
 /// What a solve did. Errors are those of X for A X = B as given.
 struct SolveReport {
-  RefinementReport refinement;     ///< of the X that is returned
-  bool converged = false;          ///< as the refinement says
+  RefinementReport refinement;  ///< of the X that is returned
+  /// As the refinement says; but false where A turned out to be indefinite, or seemed to be (refinement.indefinite) and
+  /// there was no memory for the rung that tells, which is then the obstacle. Its errors are true whatever A is.
+  bool converged = false;
   double backward_error = 0;       ///< max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf)
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
   double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
@@ -31,6 +34,10 @@ enum class Climb {
   Higher,    ///< to the next rung of more accuracy that holds
   ToTheTop,  ///< to the last: A seems to be indefinite, by less than the others can tell
 };
+/// What became of the attempt that is left so.
+constexpr Outcome outcome_of(Climb how) {
+  return how == Climb::ToTheTop ? Outcome::SeemsIndefinite : Outcome::NotConverged;
+}
 
 /// A factor of a symmetric positive definite matrix on a rung of a ladder of precisions: all that a refined solve
 /// knows of it. H = D A D is what is factored.
@@ -76,7 +83,7 @@ template <class ExecutionSpace>
 ///          that is beyond the range of fp64, or whose D B is, is 0: its backward error is 1.
 /// Sync     fences `exec`.
 /// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes.
-/// Throws   ShapeError if B or X do not fit; ValueError if B holds a non-finite number; MemoryError where there is no
+/// Throws   ShapeError if B or X do not fit; ValueError if B holds a non-finite number or elements of X share memory; MemoryError where there is no
 ///          memory for a first X.
 template <class ExecutionSpace>
 [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,

@@ -16,10 +16,21 @@ struct StridedMatrix {
   Scalar* data = nullptr;
   std::int64_t rows = 0, cols = 0, row_stride = 1, col_stride = 1;
 
+  operator StridedMatrix<Scalar const>() const
+    requires(!std::is_const_v<Scalar>)
+  {
+    return {data, rows, cols, row_stride, col_stride};
+  }
   KOKKOS_FUNCTION Scalar& operator()(std::int64_t i, std::int64_t j) const {
     return data[i * row_stride + j * col_stride];
   }
 };
+
+/// Whether an element of A and one of B may be the same: whether a line of A, a row or a column by the smaller
+/// stride, overlaps a line of B. Lines of one may lie between those of the other.
+bool share_memory(StridedMatrix<double const> const& A, StridedMatrix<double const> const& B);
+/// Whether two lines of A overlap, as where a stride is 0.
+bool overlaps_itself(StridedMatrix<double const> const& A);
 
 /// A View of rank 1 (one column) or 2 as a strided matrix; what it can't be is said by the compiler.
 template <class ExecutionSpace, class Scalar, class ViewType>

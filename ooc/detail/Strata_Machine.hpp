@@ -199,7 +199,7 @@ class Loan {
   Machine<ExecutionSpace>& machine() const { return *machine_; }
 
  private:
-  std::shared_ptr<Machine<ExecutionSpace>> machine_;
+  typename DeviceTeam<ExecutionSpace>::Shared machine_;
 };
 
 }  // namespace strata::ooc::detail

@@ -29,7 +29,7 @@ struct TileFactor<ExecutionSpace>::State final : dense::SpdFactor<ExecutionSpace
   bool climb();
   /// From the factor that there is.
   bool climb(dense::Climb how) override {
-    report.attempts.back().outcome = Outcome::NotConverged;
+    report.attempts.back().outcome = dense::outcome_of(how);
     if (how == dense::Climb::ToTheTop) next_step = steps.size() - 1;
     return name_bad_alloc("cholesky", [&] { return climb(); });
   }

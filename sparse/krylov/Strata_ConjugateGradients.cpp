@@ -124,7 +124,7 @@ template <class Exec, class Scalar>
 ConjugateGradients<Exec, Scalar>::ConjugateGradients(
     Exec const& exec, DistributedMatrix<Exec> const& A,
     Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options)
-    : impl_(std::make_unique<Impl>(exec, A, preconditioner, options)) {}
+    : impl_("ConjugateGradients", std::make_unique<Impl>(exec, A, preconditioner, options)) {}
 template <class Exec, class Scalar>
 ConjugateGradients<Exec, Scalar>::~ConjugateGradients() = default;
 template <class Exec, class Scalar>

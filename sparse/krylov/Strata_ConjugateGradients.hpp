@@ -3,11 +3,11 @@
 #ifndef STRATA_SPARSE_CONJUGATE_GRADIENTS_HPP
 #define STRATA_SPARSE_CONJUGATE_GRADIENTS_HPP
 
+#include <core/Strata_Pimpl.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 
 #include <cstdint>
-#include <memory>
 
 namespace strata::sparse {
 
@@ -51,7 +51,7 @@ class ConjugateGradients {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Pimpl<Impl> impl_;
 };
 
 }  // namespace strata::sparse

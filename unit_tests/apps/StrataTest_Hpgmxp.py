@@ -146,6 +146,9 @@ class Hpgmxp(ProgramTest):
             self.assertEqual(run.code, 0, run.err)
             self.check_trace(path, 1)
         self.assert_refused(strata("hpgmxp", "--nx", 16, "--trace", self.path("no") / "t.json"), "--trace", "is no folder")
+        one = self.path("one.json")
+        self.assert_refused(strata("hpgmxp", "--nx", 16, "--json", one, "--trace", f"{one.parent}/./{one.name}"), "--trace",
+                            "is what --json writes, too")
         self.assert_refused(strata("hpgmxp", "--nx", 16, "--run_type", "validation", "--trace", path), "trace is of a timed phase")
 
     @unittest.skipUnless("STRATA_MPIEXEC" in os.environ, "built without MPI")

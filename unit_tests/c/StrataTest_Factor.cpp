@@ -7,6 +7,7 @@
 #include <strata.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
@@ -167,6 +168,23 @@ TEST(CFactor, SaysWhatASolveDidNotReach) {
   EXPECT_TRUE(holds(strata_message(), "did not converge in"));
   EXPECT_EQ(report.converged, 0);
   EXPECT_NEAR(s.backward_error(X), report.backward_error, 0.5 * report.backward_error);
+}
+
+// X may lie on A only where the factor has a copy of A, on a device.
+TEST(CFactor, RefusesAnXOnTheMatrixThatItReads) {
+  System<double> const given('L', 60, 2, 1e-6);
+  auto s = given;
+  auto const options = options_with("fp16,fp32");
+  Handle const handle = factor(s, &options, STRATA_SUCCESS);
+  auto const status =
+      strata_solve(handle.get(), 2, s.B.data(), s.ld, s.A.data(), s.ld, nullptr, nullptr);
+  if (status == STRATA_SUCCESS) {
+    EXPECT_LE(given.backward_error(s.A), 1e-14);
+    return;
+  }
+  EXPECT_EQ(status, STRATA_INVALID_ARGUMENT);
+  EXPECT_TRUE(holds(strata_message(), "X overlaps A"));
+  EXPECT_EQ(std::memcmp(given.A.data(), s.A.data(), s.A.size() * sizeof(double)), 0);
 }
 
 // What one solve is asked for is not asked of the next.

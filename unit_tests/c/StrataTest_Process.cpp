@@ -172,20 +172,21 @@ TEST(CProcess, SaysThatMemoryIsShort) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizer ends a process that asks for so much";
 #endif
-  double a = 1, x = 5;
-  double const b = 1;
+  std::int64_t const columns = std::int64_t(1) << 46;
+  double numbers[] = {1, 1, 5};  // A, B and X, which begins after B ends
+  double *const a = numbers, *const b = numbers + 1, *x = numbers + 2;
+  auto* const after_b = reinterpret_cast<double*>(reinterpret_cast<std::uintptr_t>(b) +
+                                                  sizeof(double) * std::uintptr_t(columns));
   std::int64_t iter = 0, info = 0;
   strata_options options{};
   options.struct_size = sizeof options;
   options.layers = "fp32";
-  EXPECT_EQ(
-      strata_dsposv('L', 1, std::int64_t(1) << 46, &a, 1, &b, 1, &x, 1, &options, &iter, &info),
-      STRATA_OUT_OF_MEMORY);
+  EXPECT_EQ(strata_dsposv('L', 1, columns, a, 1, b, 1, after_b, 1, &options, &iter, &info),
+            STRATA_OUT_OF_MEMORY);
   EXPECT_TRUE(holds(strata_message(), "strata_dsposv: "));
   EXPECT_TRUE(holds(strata_message(), "strata::dense::solve"));  // what for
-  EXPECT_EQ(a, 1);
-  EXPECT_EQ(x, 5);
-  EXPECT_EQ(strata_dsposv('L', 1, 1, &a, 1, &b, 1, &x, 1, nullptr, &iter, &info), STRATA_SUCCESS);
+  EXPECT_EQ(*a, 1);
+  EXPECT_EQ(strata_dsposv('L', 1, 1, a, 1, b, 1, x, 1, nullptr, &iter, &info), STRATA_SUCCESS);
 }
 
 // xSDK's M6.

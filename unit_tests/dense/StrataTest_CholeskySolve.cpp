@@ -336,6 +336,35 @@ TYPED_TEST(CholeskySolveOn, KeepsItsFactorWhereThereIsNoMemoryToClimb) {
   EXPECT_TRUE(factor.solve(exec, B, X).converged);
 }
 
+// [1, c; c, c^2 (1 - 1e-6)] along the diagonals, which c rounded down makes positive definite: CG sees that it is not, and
+// without the memory for fp64, which tells, no X is said to be right.
+TYPED_TEST(CholeskySolveOn, SaysThatAMayBeIndefiniteWhereThereIsNoMemoryToTell) {
+  std::int64_t const n = 32, leaf = n / 2;
+  double const c = 0.7003;
+  TypeParam const exec;
+  HostMatrix const A("strata::test::indefinite", n, n), b = random_matrix(n, 1, 8);
+  for (std::int64_t i = 0; i < leaf; ++i) {
+    A(i, i) = 1;
+    A(i, i + leaf) = A(i + leaf, i) = c;
+    A(i + leaf, i + leaf) = c * c * (1 - 1e-6);
+  }
+  auto const matrix = on_device<TypeParam>(A), B = on_device<TypeParam>(b),
+             X = on_device<TypeParam>(b);
+  LayerList const layers{P::fp16, P::fp64};
+  auto told = cholesky(exec, matrix, layers, {.leaf_size = leaf});
+  ASSERT_TRUE(told.info().ok());
+  EXPECT_FALSE(told.solve(exec, B, X).converged);
+  EXPECT_EQ(told.info().order(), leaf + 1);
+  EXPECT_EQ(told.report().attempts.front().outcome, Outcome::SeemsIndefinite);
+  auto factor = cholesky(exec, matrix, layers, {.leaf_size = leaf});
+  FailingAllocations failing("strata::dense::BlockTree::stored", [] { return true; });
+  auto const report = factor.solve(exec, B, X);
+  EXPECT_FALSE(report.converged);
+  EXPECT_EQ(report.obstacle.rfind("A may be indefinite, which a higher rung would tell: ", 0), 0u)
+      << report.obstacle;
+  EXPECT_LE(backward_error(A, on_host(X), b), 2 * report.backward_error + 0x1p-51);
+}
+
 // 1e-300 x = 1e100 has no solution in fp64: its column is 0 and not converged, the others are right.
 TYPED_TEST(CholeskySolveOn, ASolutionBeyondTheRangeOfFp64IsNotSaidToBeOne) {
   TypeParam const exec;

@@ -185,6 +185,52 @@ TYPED_TEST(OocSolve, SurvivesFailingAllocationsInAClimb) {
   EXPECT_GT(best, 0);
 }
 
+// A climb would read what X has overwritten.
+TYPED_TEST(OocSolve, XMustNotOverlapTheViewThatTheMatrixReads) {
+  System<TypeParam> s(hard(64));
+  using Range = Kokkos::pair<int, int>;
+  auto const given = on_space<TypeParam>(s.A);
+  auto factor = cholesky(devices_of<TypeParam>(1),
+                         TileMatrix<TypeParam>::from_view(s.exec, given, tile, coarse));
+  auto const columns = Kokkos::subview(given, Kokkos::ALL, Range(3, 5));
+  EXPECT_TRUE(throws_with<ValueError>("solve: X overlaps A, which the matrix in tiles reads",
+                                      [&] { (void)factor.solve(s.exec, s.device_B, columns); }));
+  EXPECT_TRUE(factor.solve(s.exec, columns, s.X).converged);  // may be read
+  EXPECT_TRUE(same_bits(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), given), s.A));
+}
+
+// NOLINTBEGIN(bugprone-use-after-move)
+TYPED_TEST(OocSolve, WhatWasMovedFromIsRefused) {
+  System<TypeParam> s(hard(64));
+  auto const refused = [](std::string const& name, auto const& call) {
+    EXPECT_TRUE(throws_with<ValueError>(name + ": moved from", call));
+  };
+  auto matrix = TileMatrix<TypeParam>::from_view(s.exec, on_space<TypeParam>(s.A), tile);
+  auto kept = std::move(matrix);
+  refused("TileMatrix", [&] { (void)matrix.tile(0, 0); });
+  refused("TileMatrix", [&] { (void)matrix.tiles(); });
+  refused("TileMatrix", [&] { matrix.round_anew(coarse); });
+  refused("TileMatrix", [&] { (void)cholesky(devices_of<TypeParam>(1), std::move(matrix)); });
+  DeviceTeam<TypeParam> team(devices_of<TypeParam>(1));
+  auto factor = cholesky(team, std::move(kept));
+  auto other = std::move(factor);
+  refused("TileFactor", [&] { (void)factor.info(); });
+  refused("TileFactor", [&] { (void)factor.log_determinant(); });
+  refused("TileFactor", [&] { (void)factor.solve(s.exec, s.device_B, s.X); });
+  matrix = std::move(other).take();
+  EXPECT_EQ(matrix.tiles(), 4);
+  refused("TileFactor", [&] { (void)other.info(); });
+  refused("TileFactor", [&] { (void)other.matrix(); });
+  refused("TileFactor", [&] { (void)std::move(other).take(); });
+  auto const copy = std::move(team);
+  EXPECT_EQ(copy.devices().size(), 1u);
+  refused("DeviceTeam", [&] { (void)team.devices(); });
+  refused("DeviceTeam", [&] { team.release(); });
+  matrix.round_anew({});
+  refused("DeviceTeam", [&] { (void)cholesky(team, std::move(matrix)); });
+}
+// NOLINTEND(bugprone-use-after-move)
+
 // [1, c; c, c^2 (1 - 1e-6)] along the diagonals: rounded down, c makes it positive definite.
 TYPED_TEST(OocSolve, FindsThatAIsIndefiniteByLessThanTheTilesTell) {
   HostMatrix const A("strata::test::indefinite", 2 * tile, 2 * tile);
@@ -200,6 +246,7 @@ TYPED_TEST(OocSolve, FindsThatAIsIndefiniteByLessThanTheTilesTell) {
   auto const report = factor.solve(s.exec, s.device_B, s.X);
   EXPECT_FALSE(report.converged);
   EXPECT_EQ(factor.info().order(), tile + 1);
+  EXPECT_EQ(factor.report().attempts.front().outcome, Outcome::SeemsIndefinite);
   EXPECT_EQ(factor.report().attempts.back().rung, Rung::Fp64);
   EXPECT_EQ(factor.report().attempts.back().outcome, Outcome::BrokeDown);
   EXPECT_TRUE(throws_with<ValueError>("solve: there is no factor; the minor of order 17",

@@ -147,6 +147,27 @@ TYPED_TEST(SparseSolverTest, ClimbsFromAPrecisionThatDoesNotDo) {
   EXPECT_LE(report.iterations, 40);
 }
 
+// NOLINTBEGIN(bugprone-use-after-move)
+TYPED_TEST(SparseSolverTest, WhatWasMovedFromIsRefused) {
+  Communicator const comm = test_ranks();
+  System<TypeParam> system(model(comm, ModelProblem::Poisson7, {4, 4, 4}), comm);
+  SparseSolver<TypeParam> solver(system.exec, system.A);
+  auto other = std::move(solver);
+  auto const refused = [](std::string const& name, auto const& call) {
+    EXPECT_TRUE(throws_with<ValueError>(name + ": moved from", call));
+  };
+  refused("SparseSolver", [&] { (void)solver.set_up(); });
+  refused("SparseSolver", [&] { (void)solver.solve(system.exec, system.b, system.x); });
+  refused("SparseSolver", [&] { (void)solver.solve_in_order(system.exec, system.b, system.x); });
+  solver = other;
+  EXPECT_TRUE(solver.solve_in_order(system.exec, system.b, system.x).solved());
+  ConjugateGradients<TypeParam, double> cg(system.exec, system.A, {});
+  auto const moved = std::move(cg);
+  refused("ConjugateGradients", [&] { (void)cg.solve(system.exec, system.b, system.x); });
+  EXPECT_GT(moved.bytes(), 0);
+}
+// NOLINTEND(bugprone-use-after-move)
+
 TYPED_TEST(SparseSolverTest, FindsOutThatAMatrixIsNotPositiveDefinite) {
   Communicator const comm = test_ranks();
   SparseOptions options;

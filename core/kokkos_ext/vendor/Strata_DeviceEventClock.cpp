@@ -43,7 +43,7 @@ EventClock<runtime::Exec>::~EventClock() = default;
 template <>
 auto EventClock<runtime::Exec>::stamp(runtime::Exec const& exec) -> Stamp {
   int const device = runtime::device_of(exec);
-  runtime::select(device);
+  runtime::Selected const selected(device);
   if (!impl_->origins.contains(device)) {
     exec.fence("strata::vendor::EventClock::origin");
     std::size_t const first = impl_->record(exec, device);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -31,6 +32,19 @@ RecordedSpan const* find(std::vector<RecordedSpan> const& spans, std::string con
   auto const at =
       std::find_if(spans.begin(), spans.end(), [&](auto const& span) { return span.name == name; });
   return at == spans.end() ? nullptr : &*at;
+}
+
+// As the elements of a vector do.
+TEST(Recorder, MayEndBeforeOneThatWasMadeLater) {
+  auto first = std::make_unique<Recorder>(), second = std::make_unique<Recorder>();
+  auto const third = std::make_unique<Recorder>();
+  second.reset();
+  EXPECT_EQ(Recorder::current(), third.get());
+  first.reset();
+  {
+    Span const span("third's");
+  }
+  EXPECT_EQ(third->spans().size(), 1u);
 }
 
 template <class Exec>

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Spaces.hpp"
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+// Fits whose low tiles say nothing, or are too coarse for a solve.
+
+namespace {
+
+using namespace strata;
+using namespace strata::ooc;
+using namespace strata::geostat;
+
+template <class Space>
+class FitLadder : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_fit()) GTEST_SKIP() << "without NLopt";
+  }
+};
+TYPED_TEST_SUITE(FitLadder, strata::test::Spaces, strata::test::SpaceNames);
+
+// The variance alone is free.
+FitOptions of_the_variance(MaternCovariance const& start, double accuracy) {
+  FitOptions options;
+  options.start = start;
+  options.lower = {1e-3, start.range, start.nu, 0};
+  options.upper = {1e3, start.range, start.nu, 0};
+  options.fixed = {false, true, true, true};
+  options.mean = Mean::None;
+  options.factor.rule.accuracy = accuracy;
+  options.factor.tile_size = 16;
+  return options;
+}
+
+// Pairs so near that rounding the tiles between them is not small beside what tells them apart: nothing is known of
+// the log-determinant, and fp64 begins where the search did, with its steps.
+TYPED_TEST(FitLadder, BeginsAtTheStartInFp64WhereLowTilesTellNothing) {
+  TypeParam const exec;
+  std::vector<double> x, y;
+  for (int const k : {4,   5,   23,  24,  87,  88,  174, 175, 193, 194, 204, 205, 208, 312, 313,
+                      354, 355, 356, 382, 383, 407, 408, 453, 454, 540, 541, 624, 625, 637, 638,
+                      709, 710, 822, 823, 836, 837, 928, 929, 934, 935, 969, 970, 988, 989}) {
+    x.push_back(k / 1000.);
+    y.push_back(k % 2 == 0 ? 1 : -1);
+  }
+  Locations const at{x, std::vector<double>(x.size(), 0.0)};
+  // A nugget that changes nothing is free.
+  auto options = of_the_variance({1, 0.0174, 2.5, 4e-14}, 0.087);
+  options.lower = {1, 0.0174, 2.5, 1e-14};
+  options.upper = {1, 0.0174, 2.5, 1e-12};
+  options.fixed = {true, true, true, false};
+  auto const exact = [&] {
+    auto fp64 = options;
+    fp64.factor.rule = PrecisionRule{};
+    return fit(exec, at, y, fp64);
+  }();
+  std::vector<FitStep> steps;
+  options.on_step = [&](FitStep const& step) { steps.push_back(step); };
+  for (std::int64_t const most : {200, 3}) {
+    steps.clear();
+    options.max_evaluations = most;
+    auto const result = fit(exec, at, y, options);
+    ASSERT_TRUE(result.in_low_precision);
+    auto const low = static_cast<std::size_t>(result.in_low_precision->evaluation);
+    EXPECT_EQ(result.not_known, static_cast<std::int64_t>(low));
+    EXPECT_EQ(result.in_low_precision->theta.sigma2, steps[0].theta.sigma2);
+    ASSERT_GT(steps.size(), low);
+    EXPECT_NE(steps[low - 1].theta.nugget, steps[0].theta.nugget);
+    EXPECT_NEAR(steps[low].theta.nugget / options.start.nugget, 1, 1e-12);
+    if (most < 10) continue;
+    EXPECT_NEAR(steps[low + 1].theta.nugget / steps[1].theta.nugget, 1, 1e-12);
+    EXPECT_TRUE(result.converged) << result.reason;
+    EXPECT_NEAR(result.likelihood.log_likelihood, exact.likelihood.log_likelihood, 1e-3);
+  }
+}
+
+// The likelihood's solve climbs at every evaluation; the factor that is made again at the end does, too.
+TYPED_TEST(FitLadder, ReturnsTheFactorOfTheRungThatTheLikelihoodClimbedTo) {
+  TypeParam const exec;
+  std::int64_t const n = 250;
+  Locations const at = synthetic_locations(n);
+  auto const y = synthetic_field(exec, MaternCovariance{1, 0.2, 0.5, 0}, at, 3);
+  auto options = of_the_variance({3, 0.2, 0.5, 0}, 0.5);
+  options.finish_in_fp64 = false;
+  options.max_evaluations = 12;
+  options.factor.max_bytes = 4 * CovarianceFactor<TypeParam>::bytes_needed(n, 16) - 1;  // one
+  double last = 0;
+  options.on_step = [&](FitStep const& step) { last = step.theta.sigma2; };
+  auto const result = fit(exec, at, y, options);
+  ASSERT_NE(last, result.theta.sigma2);
+  ASSERT_TRUE(result.factor);
+  auto const& factor = result.factor->report();
+  EXPECT_EQ(factor.rung, result.likelihood.factor.rung);
+  EXPECT_GT(factor.rung, Rung::AsAsked);
+  EXPECT_EQ(factor.attempts.front().outcome, Outcome::NotConverged);
+  EXPECT_EQ(factor.tiles, result.likelihood.factor.tiles);
+  auto copy = fit(exec, at, y, options);
+  EXPECT_EQ(copy.likelihood.log_likelihood, result.likelihood.log_likelihood);
+}
+
+}  // namespace
