@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_BATCHED_TEAMS_HPP
+#define STRATA_BATCHED_TEAMS_HPP
+
+#include <core/blas/detail/Strata_BatchedSystems.hpp>
+#include <core/blas/detail/Strata_InverseSqrt.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace strata::detail {
+
+// Arrays stay in registers only if every loop over them is unrolled.
+#define STRATA_UNROLL _Pragma("unroll")
+
+/// A batch on a device: thread i of a system's threads has row i of L in its registers, a panel of `width` columns
+/// at a time; what others need of it goes through scratch memory.
+///
+/// The panel is updated with the columns before it, which each thread reads back for its own row, then factored in
+/// steps of `step` columns: every thread factors the pivot block for itself, so that a step takes two barriers. The
+/// substitutions go by blocks of `step` rows in the same way, for `columns` right-hand sides at a time. Systems
+/// of small order share a team; beyond the last system threads go along, for the barriers, with the matrix I.
+///
+/// Shape    n <= threads, threads a multiple of `step`; a team has threads * systems threads.
+/// Source   left-looking by panels: Haidar et al., Batched matrix computations on hardware accelerators based on
+///          GPUs, IJHPCA 29 (2015), 10.1177/1094342014567546; deviation: rows in registers.
+template <class T, int width, int columns>
+struct BatchedTeams {
+  static constexpr int step = 4;
+
+  struct Substitution {
+    T block[step][step];  // by the owners of its rows or columns, with the inverse of its diagonal
+    T y[step][columns];
+  };
+  struct Shared {
+    T rows[2][width][step];  // of the columns that the panel is updated with, in turn
+    T pivots[step][step];
+    Substitution substitution[2];  // in turn
+    std::int64_t order;            // of the first bad pivot; 0
+  };
+
+  BatchedSystems<T> s;
+  int threads, systems;
+
+  static std::size_t scratch_bytes(int systems) {
+    return static_cast<std::size_t>(systems) * sizeof(Shared) + alignof(Shared);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    int const group = member.team_rank() / threads;
+    System<Member> system{s, member, member.team_rank() % threads,
+                          static_cast<std::int64_t>(member.league_rank()) * systems + group,
+                          static_cast<Shared*>(member.team_scratch(0).get_shmem_aligned(
+                              static_cast<std::size_t>(systems) * sizeof(Shared),
+                              alignof(Shared)))[group]};
+    if (s.info != nullptr) system.factor();
+    if (s.B != nullptr) system.solve();
+  }
+
+ private:
+  // L of a pivot block with the inverse of its diagonal.
+  struct Pivots {
+    T l[step][step];
+    T inverse[step];
+
+    // Returns the number of the first pivot that is not positive and finite; `step` if all are.
+    KOKKOS_FORCEINLINE_FUNCTION int factor() {
+      int bad = step;
+      STRATA_UNROLL
+      for (int j = 0; j < step; ++j) {
+        T const pivot = l[j][j];
+        bool const good = pivot > 0 && pivot <= Kokkos::Experimental::finite_max_v<T>;
+        if (!good && bad == step) bad = j;
+        inverse[j] = inverse_sqrt(pivot);
+        l[j][j] = root_of(pivot, inverse[j]);
+        STRATA_UNROLL
+        for (int i = j + 1; i < step; ++i) l[i][j] *= inverse[j];
+        STRATA_UNROLL
+        for (int c = j + 1; c < step; ++c) STRATA_UNROLL
+        for (int i = c; i < step; ++i) l[i][c] -= l[i][j] * l[c][j];
+      }
+      return bad;
+    }
+    // x = x L^-T
+    KOKKOS_FORCEINLINE_FUNCTION void solve(T (&x)[step]) const {
+      STRATA_UNROLL
+      for (int p = 0; p < step; ++p) {
+        x[p] *= inverse[p];
+        STRATA_UNROLL
+        for (int q = p + 1; q < step; ++q) x[q] -= x[p] * l[q][p];
+      }
+    }
+    // Row i of L, by selections, for registers have no numbers at run time.
+    KOKKOS_FORCEINLINE_FUNCTION void row(int i, T (&x)[step]) const {
+      STRATA_UNROLL
+      for (int p = 0; p < step; ++p) {
+        x[p] = 0;
+        STRATA_UNROLL
+        for (int q = p; q < step; ++q) x[p] = i == q ? l[q][p] : x[p];
+      }
+    }
+  };
+
+  // One system, seen by the thread of row i.
+  template <class Member>
+  struct System {
+    BatchedSystems<T> const& s;
+    Member const& member;
+    int i;
+    std::int64_t number;
+    Shared& shared;
+
+    KOKKOS_FORCEINLINE_FUNCTION int n() const { return static_cast<int>(s.n); }
+    KOKKOS_FORCEINLINE_FUNCTION bool exists() const { return number < s.count; }
+    KOKKOS_FORCEINLINE_FUNCTION T& l(int row, int column) const {
+      return s.triangle(number)[row * s.row_stride + column * s.column_stride];
+    }
+    // The same of the triangle with I below and right of it; 0 above the diagonal.
+    KOKKOS_FORCEINLINE_FUNCTION T bordered(int row, int column) const {
+      if (!exists() || row >= n() || column > row) return T(row == column);
+      return l(row, column);
+    }
+
+    KOKKOS_FORCEINLINE_FUNCTION void factor() const {
+      std::int64_t order = 0;
+      for (int j0 = 0; j0 < n(); j0 += width) {
+        T a[width] = {};
+        if (i >= j0) STRATA_UNROLL
+          for (int c = 0; c < width; ++c) a[c] = bordered(i, j0 + c);
+        update_panel(j0, a);
+        [&]<int... c>(std::integer_sequence<int, c...>) {
+          (factor_step<c * step>(j0, a, order), ...);
+        }(std::make_integer_sequence<int, width / step>{});
+      }
+      if (i == n() - 1) {  // whose row is in all steps
+        shared.order = order;
+        if (exists()) s.info[number] = order;
+      }
+      member.team_barrier();
+    }
+
+    // a -= L(i, :j0) L(j0:, :j0)^T, where the next columns are on their way while these are used.
+    KOKKOS_FORCEINLINE_FUNCTION void update_panel(int j0, T (&a)[width]) const {
+      T next[step] = {};
+      auto const fetch = [&](int k) {
+        if (i >= j0 && k < j0) STRATA_UNROLL
+          for (int p = 0; p < step; ++p) next[p] = bordered(i, k + p);
+      };
+      fetch(0);
+      for (int k = 0; k < j0; k += step) {
+        auto& rows = shared.rows[k / step % 2];
+        T x[step];
+        STRATA_UNROLL
+        for (int p = 0; p < step; ++p) x[p] = next[p];
+        fetch(k + step);
+        publish(x, j0, rows);
+        member.team_barrier();
+        if (i >= j0) update<0>(x, rows, a);
+      }
+    }
+    KOKKOS_FORCEINLINE_FUNCTION void publish(T const (&x)[step], int j0,
+                                             T (&rows)[width][step]) const {
+      if (i < j0 || i >= j0 + width) return;
+      STRATA_UNROLL
+      for (int p = 0; p < step; ++p) rows[i - j0][p] = x[p];
+    }
+    // a(c) -= x rows(c)^T for c >= first
+    template <int first>
+    KOKKOS_FORCEINLINE_FUNCTION static void update(T const (&x)[step], T const (&rows)[width][step],
+                                                   T (&a)[width]) {
+      STRATA_UNROLL
+      for (int c = first; c < width; ++c) STRATA_UNROLL
+      for (int p = 0; p < step; ++p) a[c] -= x[p] * rows[c][p];
+    }
+
+    // Columns j = j0 + c to j + step of L; then the rest of the panel is updated with them.
+    template <int c>
+    KOKKOS_FORCEINLINE_FUNCTION void factor_step(int j0, T (&a)[width], std::int64_t& order) const {
+      int const j = j0 + c, q = i - j;
+      if (j >= n()) return;
+      if (q >= 0 && q < step) STRATA_UNROLL
+        for (int p = 0; p < step; ++p) shared.pivots[q][p] = a[c + p];
+      member.team_barrier();
+      T x[step] = {};
+      if (q >= 0) {
+        Pivots pivots;
+        STRATA_UNROLL
+        for (int p = 0; p < step; ++p) STRATA_UNROLL
+        for (int r = p; r < step; ++r) pivots.l[r][p] = shared.pivots[r][p];
+        int const bad = pivots.factor();
+        if (bad < step && order == 0) order = j + bad + 1;
+        STRATA_UNROLL
+        for (int p = 0; p < step; ++p) x[p] = a[c + p];
+        pivots.solve(x);
+        if (q < step) pivots.row(q, x);
+        if (exists() && i < n()) STRATA_UNROLL
+          for (int p = 0; p < step; ++p)
+            if (p <= q) l(i, j + p) = x[p];
+        if (q >= step) publish(x, j0, shared.rows[0]);
+      }
+      member.team_barrier();
+      if (q >= step) update<c + step>(x, shared.rows[0], a);
+    }
+
+    // L Y = B, L^T X = Y
+    KOKKOS_FORCEINLINE_FUNCTION void solve() const {
+      bool const good = exists() && (s.info == nullptr || shared.order == 0);
+      int const blocks = (n() + step - 1) / step;
+      int turn = 0;
+      for (std::int64_t first = 0; first < s.columns; first += columns) {
+        T y[columns];
+        STRATA_UNROLL
+        for (int r = 0; r < columns; ++r)
+          y[r] = good && i < n() && first + r < s.columns ? right_hand_side(first + r) : T(0);
+        for (int b = 0; b < blocks; ++b) substitute<true>(b * step, turn++ % 2, y);
+        for (int b = blocks - 1; b >= 0; --b) substitute<false>(b * step, turn++ % 2, y);
+        if (good && i < n()) STRATA_UNROLL
+          for (int r = 0; r < columns; ++r)
+            if (first + r < s.columns) right_hand_side(first + r) = y[r];
+      }
+    }
+    KOKKOS_FORCEINLINE_FUNCTION T& right_hand_side(std::int64_t column) const {
+      return s.right_hand_sides(number)[i + column * s.ld_b];
+    }
+
+    // Block j of y = L^-1 y (forward) or L^-T y; then what it adds to the others is taken from them.
+    template <bool forward>
+    KOKKOS_FORCEINLINE_FUNCTION void substitute(int j, int turn, T (&y)[columns]) const {
+      Substitution& block = shared.substitution[turn];
+      int const q = i - j;
+      bool const inside = q >= 0 && q < step, outside = forward ? q >= step : q < 0;
+      T x[step] = {};  // the row L(i, j:) or the column L(j:, i)
+      if (inside || outside) STRATA_UNROLL
+        for (int p = 0; p < step; ++p) x[p] = forward ? bordered(i, j + p) : bordered(j + p, i);
+      if (inside) {
+        T diagonal = x[0];
+        STRATA_UNROLL
+        for (int p = 1; p < step; ++p) diagonal = p == q ? x[p] : diagonal;
+        T const inverse = T(1) / diagonal;
+        STRATA_UNROLL
+        for (int p = 0; p < step; ++p) block.block[q][p] = p == q ? inverse : x[p];
+        STRATA_UNROLL
+        for (int r = 0; r < columns; ++r) block.y[q][r] = y[r];
+      }
+      member.team_barrier();
+      if (!inside && !outside) return;
+      STRATA_UNROLL
+      for (int r = 0; r < columns; ++r) {
+        T z[step];
+        STRATA_UNROLL
+        for (int m = 0; m < step; ++m) {
+          int const p = forward ? m : step - 1 - m;
+          z[p] = block.y[p][r];
+          STRATA_UNROLL
+          for (int k = 0; k < m; ++k) {
+            int const done = forward ? k : step - 1 - k;
+            z[p] -= block.block[p][done] * z[done];
+          }
+          z[p] *= block.block[p][p];
+        }
+        STRATA_UNROLL
+        for (int p = 0; p < step; ++p) {
+          if (outside) y[r] -= x[p] * z[p];
+          if (q == p) y[r] = z[p];
+        }
+      }
+    }
+  };
+};
+
+#undef STRATA_UNROLL
+
+}  // namespace strata::detail
+
+#endif
