@@ -33,10 +33,10 @@ bool is_valid(Matrix const& A) {
 template <class Matrix>
 void require(char const* call, char name, Matrix const& A, Batch const& batch, std::int64_t stride,
              bool fits) {
-  std::int64_t const least = A.cols > 0 ? (A.cols - 1) * A.ld + A.rows : 0;
+  std::int64_t const least = A.rows > 0 && A.cols > 0 ? (A.cols - 1) * A.ld + A.rows : 0;
   STRATA_REQUIRE(ShapeError, batch.count >= 0, call, ": a batch of ", batch.count, " systems");
-  STRATA_REQUIRE(ShapeError, fits && is_valid(A), call, ": extents don't fit: ",
-                 shape(name, A, stride));
+  STRATA_REQUIRE(ShapeError, fits && is_valid(A), call,
+                 ": extents don't fit: ", shape(name, A, stride));
   STRATA_REQUIRE(ShapeError, batch.count < 2 || stride >= least, call,
                  ": systems overlap: ", shape(name, A, stride), ", must be ", least, " apart");
   STRATA_REQUIRE(ValueError, is_arithmetic(A.precision) && A.scale == nullptr, call, ": takes ",
@@ -90,10 +90,11 @@ void run_lanes(Exec const& exec, detail::Workspace<Exec>& workspace,
                        });
 }
 
-template <int most_threads, int width, int columns, class T, class Exec>
+template <int width, int columns, class T, class Exec>
 void launch_systems(Exec const& exec, detail::BatchedSystems<T> const& systems, int threads) {
   using Kernel = detail::BatchedTeams<T, width, columns>;
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<most_threads, 1>>;
+  // Threads of the largest order, who have 128 registers each: enough, and of small teams four fit.
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 1>>;
   int const shared = std::max(1, 128 / threads);  // systems a team
   auto const teams = static_cast<int>((systems.count + shared - 1) / shared);
   Policy policy(exec, teams, threads * shared);
@@ -106,13 +107,10 @@ template <int columns, class T, class Exec>
 void run_teams(Exec const& exec, detail::BatchedSystems<T> const& systems) {
   constexpr int few = 16, unit = 32;
   auto const n = static_cast<int>(systems.n);
-  int const threads = n <= few ? few : (n + unit - 1) / unit * unit;
-  if (threads == few)
-    launch_systems<256, few, columns>(exec, systems, threads);
-  else if (threads <= 256)
-    launch_systems<256, unit, columns>(exec, systems, threads);
+  if (n <= few)
+    launch_systems<few, columns>(exec, systems, few);
   else
-    launch_systems<512, unit, columns>(exec, systems, threads);
+    launch_systems<unit, columns>(exec, systems, (n + unit - 1) / unit * unit);
 }
 
 }  // namespace
@@ -213,8 +211,7 @@ template <class Exec>
 void BatchedBlas<Exec>::potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B,
                               Batch const& batch) {
   require("potrs", 'A', A, batch, batch.stride_a, A.rows == A.cols);
-  require("potrs", 'B', B, batch, batch.stride_b,
-          A.rows == B.rows && A.precision == B.precision);
+  require("potrs", 'B', B, batch, batch.stride_b, A.rows == B.rows && A.precision == B.precision);
   bool const portable = impl_->is_portable("potrs", A.rows);
   if (batch.count == 0 || B.rows == 0 || B.cols == 0) return;
   if (!portable) return impl_->solve("potrs", uplo, A, B, batch);

@@ -54,9 +54,7 @@ struct Lanes {
   STRATA_INLINE std::int64_t order() const { return padded(s.n); }
   STRATA_INLINE Vector* row(std::int64_t i) const { return L + i * (i + 1) / 2; }
   // Lanes behind the last system hold it again, and are not stored.
-  STRATA_INLINE std::int64_t system(int lane) const {
-    return std::min(first + lane, s.count - 1);
-  }
+  STRATA_INLINE std::int64_t system(int lane) const { return std::min(first + lane, s.count - 1); }
   STRATA_INLINE int used() const {
     return static_cast<int>(std::min<std::int64_t>(count, s.count - first));
   }
@@ -119,6 +117,7 @@ struct Lanes {
     for (std::int64_t i = 0; i < order(); ++i) inverse[i] = T(1) / row(i)[i];
   }
 
+  // Sums are made on their own, for their terms may be lost beside a large diagonal.
   // sum = x_j - x(k0:k1) L(j:, k0:k1)^T for columns j to j + block of `m` rows x
   template <int m>
   STRATA_INLINE void reduce(Vector* const (&x)[m], std::int64_t j, std::int64_t k0, std::int64_t k1,
@@ -126,10 +125,12 @@ struct Lanes {
     Vector const* l[block];
     for (int b = 0; b < block; ++b) l[b] = row(j + b);
     for (int a = 0; a < m; ++a)
-      for (int b = 0; b < block; ++b) sum[a][b] = x[a][j + b];
+      for (int b = 0; b < block; ++b) sum[a][b] = Vector{};
     for (std::int64_t k = k0; k < k1; ++k)
       for (int a = 0; a < m; ++a)
-        for (int b = 0; b < block; ++b) sum[a][b] -= x[a][k] * l[b][k];
+        for (int b = 0; b < block; ++b) sum[a][b] += x[a][k] * l[b][k];
+    for (int a = 0; a < m; ++a)
+      for (int b = 0; b < block; ++b) sum[a][b] = x[a][j + b] - sum[a][b];
   }
   template <int m>
   STRATA_INLINE static void store(Vector const (&sum)[m][block], Vector* const (&x)[m],
@@ -165,10 +166,12 @@ struct Lanes {
     Vector sum[block][block];
     for (int a = 0; a < block; ++a) l[a] = row(j + a);
     for (int a = 0; a < block; ++a)
-      for (int b = 0; b <= a; ++b) sum[a][b] = l[a][j + b];
+      for (int b = 0; b <= a; ++b) sum[a][b] = Vector{};
     for (std::int64_t k = 0; k < j; ++k)
       for (int a = 0; a < block; ++a)
-        for (int b = 0; b <= a; ++b) sum[a][b] -= l[a][k] * l[b][k];
+        for (int b = 0; b <= a; ++b) sum[a][b] += l[a][k] * l[b][k];
+    for (int a = 0; a < block; ++a)
+      for (int b = 0; b <= a; ++b) sum[a][b] = l[a][j + b] - sum[a][b];
     for (int b = 0; b < block; ++b) {
       judge(sum[b][b], j + b);
       take_root(sum[b][b]);
@@ -237,10 +240,12 @@ struct Lanes {
   STRATA_INLINE void solve_transposed(Vector* const (&y)[m], std::int64_t j) const {
     Vector sum[m][block];
     for (int a = 0; a < m; ++a)
-      for (int b = 0; b < block; ++b) sum[a][b] = y[a][j + b];
+      for (int b = 0; b < block; ++b) sum[a][b] = Vector{};
     for (std::int64_t i = j + block; i < order(); ++i)
       for (int a = 0; a < m; ++a)
-        for (int b = 0; b < block; ++b) sum[a][b] -= y[a][i] * row(i)[j + b];
+        for (int b = 0; b < block; ++b) sum[a][b] += y[a][i] * row(i)[j + b];
+    for (int a = 0; a < m; ++a)
+      for (int b = 0; b < block; ++b) sum[a][b] = y[a][j + b] - sum[a][b];
     for (int b = block - 1; b >= 0; --b) {
       for (int p = b + 1; p < block; ++p) {
         Vector const l_pb = row(j + p)[j + b];
@@ -315,13 +320,15 @@ __attribute__((target("avx512f,fma"))) void run_64(BatchedSystems<T> const& syst
 }  // namespace
 
 template <class T>
-BatchedLanes<T>::BatchedLanes() : lanes_(Lanes<T, 16>::count), kernel_(run_16<T>) {
+BatchedLanes<T>::BatchedLanes([[maybe_unused]] int most_bytes)
+    : lanes_(Lanes<T, 16>::count), kernel_(run_16<T>) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+  bool const fma = __builtin_cpu_supports("fma");
+  if (most_bytes >= 32 && fma && __builtin_cpu_supports("avx2")) {
     lanes_ = Lanes<T, 32>::count;
     kernel_ = run_32<T>;
   }
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma")) {
+  if (most_bytes >= 64 && fma && __builtin_cpu_supports("avx512f")) {
     lanes_ = Lanes<T, 64>::count;
     kernel_ = run_64<T>;
   }

@@ -22,7 +22,8 @@ class BatchedLanes {
   using Kernel = void (*)(BatchedSystems<T> const& systems, std::int64_t turn, std::int64_t turns,
                           T* room);
 
-  BatchedLanes();
+  /// Of vectors of at most `most_bytes`: 16, 32 or 64.
+  explicit BatchedLanes(int most_bytes = 64);
 
   /// Systems at a time.
   std::int64_t lanes() const { return lanes_; }

@@ -54,11 +54,11 @@ struct BatchedTeams {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     int const group = member.team_rank() / threads;
-    System<Member> system{s, member, member.team_rank() % threads,
-                          static_cast<std::int64_t>(member.league_rank()) * systems + group,
-                          static_cast<Shared*>(member.team_scratch(0).get_shmem_aligned(
-                              static_cast<std::size_t>(systems) * sizeof(Shared),
-                              alignof(Shared)))[group]};
+    System<Member> system{
+        s, member, member.team_rank() % threads,
+        static_cast<std::int64_t>(member.league_rank()) * systems + group,
+        static_cast<Shared*>(member.team_scratch(0).get_shmem_aligned(
+            static_cast<std::size_t>(systems) * sizeof(Shared), alignof(Shared)))[group]};
     if (s.info != nullptr) system.factor();
     if (s.B != nullptr) system.solve();
   }
@@ -130,10 +130,10 @@ struct BatchedTeams {
     KOKKOS_FORCEINLINE_FUNCTION void factor() const {
       std::int64_t order = 0;
       for (int j0 = 0; j0 < n(); j0 += width) {
-        T a[width] = {};
-        if (i >= j0) STRATA_UNROLL
-          for (int c = 0; c < width; ++c) a[c] = bordered(i, j0 + c);
+        T a[width] = {};  // the sum on its own, for its terms may be lost beside a large diagonal
         update_panel(j0, a);
+        if (i >= j0) STRATA_UNROLL
+        for (int c = 0; c < width; ++c) a[c] += bordered(i, j0 + c);
         [&]<int... c>(std::integer_sequence<int, c...>) {
           (factor_step<c * step>(j0, a, order), ...);
         }(std::make_integer_sequence<int, width / step>{});
@@ -150,7 +150,7 @@ struct BatchedTeams {
       T next[step] = {};
       auto const fetch = [&](int k) {
         if (i >= j0 && k < j0) STRATA_UNROLL
-          for (int p = 0; p < step; ++p) next[p] = bordered(i, k + p);
+        for (int p = 0; p < step; ++p) next[p] = bordered(i, k + p);
       };
       fetch(0);
       for (int k = 0; k < j0; k += step) {
@@ -185,7 +185,7 @@ struct BatchedTeams {
       int const j = j0 + c, q = i - j;
       if (j >= n()) return;
       if (q >= 0 && q < step) STRATA_UNROLL
-        for (int p = 0; p < step; ++p) shared.pivots[q][p] = a[c + p];
+      for (int p = 0; p < step; ++p) shared.pivots[q][p] = a[c + p];
       member.team_barrier();
       T x[step] = {};
       if (q >= 0) {
@@ -200,8 +200,8 @@ struct BatchedTeams {
         pivots.solve(x);
         if (q < step) pivots.row(q, x);
         if (exists() && i < n()) STRATA_UNROLL
-          for (int p = 0; p < step; ++p)
-            if (p <= q) l(i, j + p) = x[p];
+        for (int p = 0; p < step; ++p)
+          if (p <= q) l(i, j + p) = x[p];
         if (q >= step) publish(x, j0, shared.rows[0]);
       }
       member.team_barrier();
@@ -221,8 +221,8 @@ struct BatchedTeams {
         for (int b = 0; b < blocks; ++b) substitute<true>(b * step, turn++ % 2, y);
         for (int b = blocks - 1; b >= 0; --b) substitute<false>(b * step, turn++ % 2, y);
         if (good && i < n()) STRATA_UNROLL
-          for (int r = 0; r < columns; ++r)
-            if (first + r < s.columns) right_hand_side(first + r) = y[r];
+        for (int r = 0; r < columns; ++r)
+          if (first + r < s.columns) right_hand_side(first + r) = y[r];
       }
     }
     KOKKOS_FORCEINLINE_FUNCTION T& right_hand_side(std::int64_t column) const {
@@ -237,7 +237,7 @@ struct BatchedTeams {
       bool const inside = q >= 0 && q < step, outside = forward ? q >= step : q < 0;
       T x[step] = {};  // the row L(i, j:) or the column L(j:, i)
       if (inside || outside) STRATA_UNROLL
-        for (int p = 0; p < step; ++p) x[p] = forward ? bordered(i, j + p) : bordered(j + p, i);
+      for (int p = 0; p < step; ++p) x[p] = forward ? bordered(i, j + p) : bordered(j + p, i);
       if (inside) {
         T diagonal = x[0];
         STRATA_UNROLL

@@ -78,6 +78,13 @@ struct Routines<float> {
   static constexpr auto potrs = cusolverDnSpotrsBatched;
 };
 
+// Pointers to the matrices, to the right-hand sides, and one more number a system.
+template <class T>
+struct Tables {
+  T **a, **b;
+  int* status;
+};
+
 // An extent as the library takes it.
 int native(char const* what, std::int64_t extent) {
   STRATA_REQUIRE(ValueError, extent <= std::numeric_limits<int>::max(), "cuSOLVER: ", what, " of ",
@@ -94,12 +101,6 @@ struct Batched<Exec>::Impl {
     check(cusolverDnSetStream(handle, runtime::stream_of(exec)), "cusolverDnSetStream");
   }
 
-  // Pointers to the matrices, to the right-hand sides, and one more number a system.
-  template <class T>
-  struct Tables {
-    T **a, **b;
-    int* status;
-  };
   template <class T>
   Tables<T> tables(std::int64_t count) {
     auto const n = static_cast<std::size_t>(count);
@@ -190,9 +191,8 @@ bool Batched<Exec>::potrf(Uplo uplo, Matrix const& A, Batch const& batch, InfoVi
   Kokkos::Profiling::ScopedRegion const region(STRATA_CUDA_OR_HIP(
       "strata::core::batched::potrf[cusolver]", "strata::core::batched::potrf[rocsolver]"));
   runtime::select(impl_->exec);
-  with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
-    impl_->potrf<T>(uplo, A, batch, info);
-  });
+  with_arithmetic_type(
+      A.precision, [&]<class T>(std::type_identity<T>) { impl_->potrf<T>(uplo, A, batch, info); });
   return true;
 }
 
@@ -201,9 +201,8 @@ bool Batched<Exec>::potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B, Batc
   Kokkos::Profiling::ScopedRegion const region(STRATA_CUDA_OR_HIP(
       "strata::core::batched::potrs[cusolver]", "strata::core::batched::potrs[rocsolver]"));
   runtime::select(impl_->exec);
-  with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
-    impl_->potrs<T>(uplo, A, B, batch);
-  });
+  with_arithmetic_type(A.precision,
+                       [&]<class T>(std::type_identity<T>) { impl_->potrs<T>(uplo, A, B, batch); });
   return true;
 }
 

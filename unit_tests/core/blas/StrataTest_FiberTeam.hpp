@@ -5,11 +5,12 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <ucontext.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <random>
-#include <ucontext.h>
 #include <vector>
 
 namespace strata::test {
