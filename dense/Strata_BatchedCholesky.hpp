@@ -64,7 +64,7 @@ class BatchedCholesky {
 
   /// Both in one pass over A, for the price of little more than `factor`.
   ///
-  /// Result   where info(b) is not 0, B_b is as it was; by the vendor's routines it holds no defined numbers.
+  /// Result   where info(b) is not 0, B_b is as it was; a GPU vendor's routines leave no defined numbers there.
   template <class MatrixView, class VectorView>
   void factor_and_solve(Uplo uplo, MatrixView const& A, VectorView const& B, InfoView const& info) {
     auto const a = detail::batched_matrices<ExecutionSpace>("factor_and_solve", A);

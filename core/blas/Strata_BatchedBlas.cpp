@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/Strata_BatchedBlas.hpp>
 
+#include <core/Strata_Backends.hpp>
 #include <core/Strata_EnumNames.hpp>
 #include <core/blas/detail/Strata_BatchedLanes.hpp>
 #include <core/blas/detail/Strata_BatchedTeams.hpp>
@@ -129,14 +130,25 @@ struct BatchedBlas<Exec>::Impl {
       run_teams<1>(exec, systems);
   }
 
-  // Whether Strata's kernels shall do it; LAPACK takes over where L leaves the caches.
-  bool is_portable(char const* call, std::int64_t n) const {
+  // Whether Strata's kernels shall do it.
+  bool is_portable(char const* call, std::int64_t n, Precision precision,
+                   std::int64_t count) const {
     STRATA_REQUIRE(ValueError, path != BlasPath::KokkosKernels, call,
                    ": the Kokkos Kernels path has no such operation");
     bool const takes = n <= largest_order || runs_on_host<Exec>;
     STRATA_REQUIRE(ValueError, path != BlasPath::Portable || takes, call, ": the portable path ",
                    "takes orders up to ", largest_order, ", not ", n);
-    return path == BlasPath::Portable || (path == BlasPath::Automatic && n <= largest_order);
+    return path == BlasPath::Portable ||
+           (path == BlasPath::Automatic && is_faster(n, precision, count));
+  }
+  // On hosts LAPACK is the faster where most lanes were empty, or where L leaves the caches and no other thread
+  // of Kokkos' would run.
+  bool is_faster(std::int64_t n, Precision precision, std::int64_t count) const {
+    if constexpr (!runs_on_host<Exec>) return n <= largest_order;
+    if (!vendor_libraries<Exec>.factorisation) return true;
+    std::int64_t const lanes = precision == Precision::fp64 ? detail::BatchedLanes<double>().lanes()
+                                                            : detail::BatchedLanes<float>().lanes();
+    return 2 * count >= lanes && n <= (exec.concurrency() > 1 ? largest_order : largest_order / 2);
   }
   vendor::Batched<Exec>& vendors() {
     if (!vendor) vendor.emplace(exec);
@@ -156,9 +168,9 @@ struct BatchedBlas<Exec>::Impl {
       leaf().potrf(uplo, A.shifted(b * batch.stride_a), 0,
                    Kokkos::subview(info, static_cast<std::size_t>(b)));
   }
-  void solve(char const* call, Uplo uplo, ConstMatrix const& A, Matrix const& B,
-             Batch const& batch) {
-    if (vendors().potrs(uplo, A, B, batch)) return;
+  void solve(char const* call, Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch,
+             InfoView const& info) {
+    if (vendors().potrs(uplo, A, B, batch, info)) return;
     require_automatic(call);
     Op const first = uplo == Uplo::Lower ? Op::NoTrans : Op::Trans;
     for (std::int64_t b = 0; b < batch.count; ++b)
@@ -198,7 +210,7 @@ void BatchedBlas<Exec>::potrf(Uplo uplo, Matrix const& A, Batch const& batch,
                               InfoView const& info) {
   require("potrf", 'A', A, batch, batch.stride_a, A.rows == A.cols);
   require_info("potrf", batch, info);
-  bool const portable = impl_->is_portable("potrf", A.rows);
+  bool const portable = impl_->is_portable("potrf", A.rows, A.precision, batch.count);
   if (batch.count == 0) return;
   if (A.rows == 0) return Kokkos::deep_copy(impl_->exec, info, 0);
   if (!portable) return impl_->factor("potrf", uplo, A, batch, info);
@@ -212,9 +224,9 @@ void BatchedBlas<Exec>::potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B,
                               Batch const& batch) {
   require("potrs", 'A', A, batch, batch.stride_a, A.rows == A.cols);
   require("potrs", 'B', B, batch, batch.stride_b, A.rows == B.rows && A.precision == B.precision);
-  bool const portable = impl_->is_portable("potrs", A.rows);
+  bool const portable = impl_->is_portable("potrs", A.rows, A.precision, batch.count);
   if (batch.count == 0 || B.rows == 0 || B.cols == 0) return;
-  if (!portable) return impl_->solve("potrs", uplo, A, B, batch);
+  if (!portable) return impl_->solve("potrs", uplo, A, B, batch, {});
   with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
     impl_->run_portable(systems_of<T, memory_space>(uplo, A, &B, batch, nullptr));
   });
@@ -226,11 +238,13 @@ void BatchedBlas<Exec>::posv(Uplo uplo, Matrix const& A, Matrix const& B, Batch 
   require("posv", 'A', A, batch, batch.stride_a, A.rows == A.cols);
   require("posv", 'B', B, batch, batch.stride_b, A.rows == B.rows && A.precision == B.precision);
   require_info("posv", batch, info);
-  if (!impl_->is_portable("posv", A.rows) || B.rows == 0 || B.cols == 0) {
-    potrf(uplo, A, batch, info);
-    return potrs(uplo, A, B, batch);
-  }
+  bool const portable = impl_->is_portable("posv", A.rows, A.precision, batch.count);
   if (batch.count == 0) return;
+  if (B.rows == 0 || B.cols == 0) return potrf(uplo, A, batch, info);
+  if (!portable) {
+    impl_->factor("posv", uplo, A, batch, info);
+    return impl_->solve("posv", uplo, A, B, batch, info);
+  }
   with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
     impl_->run_portable(systems_of<T, memory_space>(uplo, A, &B, batch, info.data()));
   });

@@ -18,7 +18,8 @@ namespace strata {
 /// Each call takes the matrices of the first system and where the others lie: `batch.count` of them, `stride_a`
 /// numbers between the matrices and `stride_b` between the right-hand sides. What happens to one system
 /// depends on no other. Up to order `largest_order` Strata's own kernels take a batch as a whole; larger ones go to
-/// the vendor's, or one after the other to `LeafBlas`.
+/// the vendor's, or one after the other to `LeafBlas`. So do, on hosts, batches that would leave most lanes of the vectors
+/// empty.
 ///
 /// Sync     enqueued on the instance; fences only to let the workspace grow.
 /// Memory   on hosts L and four right-hand sides of a vector's systems for each thread, 1.1 MiB at n = 512; the
@@ -59,7 +60,9 @@ class BatchedBlas {
   /// Result   where there is no factor, no defined numbers.
   void potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch);
 
-  /// Both, reading A once. Where info is not 0, B is as it was.
+  /// Both, reading A once.
+  ///
+  /// Result   where info is not 0, B is as it was; a GPU vendor's routines leave no defined numbers there.
   void posv(Uplo uplo, Matrix const& A, Matrix const& B, Batch const& batch, InfoView const& info);
 
  private:

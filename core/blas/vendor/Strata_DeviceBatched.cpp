@@ -197,7 +197,8 @@ bool Batched<Exec>::potrf(Uplo uplo, Matrix const& A, Batch const& batch, InfoVi
 }
 
 template <>
-bool Batched<Exec>::potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch) {
+bool Batched<Exec>::potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch,
+                          InfoView const&) {
   Kokkos::Profiling::ScopedRegion const region(STRATA_CUDA_OR_HIP(
       "strata::core::batched::potrs[cusolver]", "strata::core::batched::potrs[rocsolver]"));
   runtime::select(impl_->exec);
@@ -217,7 +218,7 @@ bool Batched<Exec>::potrf(Uplo, Matrix const&, Batch const&, InfoView const&) {
   return false;
 }
 template <>
-bool Batched<Exec>::potrs(Uplo, ConstMatrix const&, Matrix const&, Batch const&) {
+bool Batched<Exec>::potrs(Uplo, ConstMatrix const&, Matrix const&, Batch const&, InfoView const&) {
   return false;
 }
 

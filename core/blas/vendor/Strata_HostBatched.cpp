@@ -41,12 +41,14 @@ bool Batched<Exec>::potrf(Uplo uplo, Matrix const& A, Batch const& batch, InfoVi
 }
 
 template <class Exec>
-bool Batched<Exec>::potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch) {
+bool Batched<Exec>::potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch,
+                          InfoView const& info) {
   Kokkos::Profiling::ScopedRegion const region("strata::core::batched::potrs[lapack]");
   char const triangle = letter(uplo);
   BlasInt const n(A.rows), columns(B.cols), ld_a(A.ld), ld_b(B.ld);
   with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
     for (std::int64_t b = 0; b < batch.count; ++b) {
+      if (info.size() > 0 && info(b) != 0) continue;
       int status = 0;
       Lapack<T>::potrs(&triangle, n, columns, A.template as<T>() + b * batch.stride_a, ld_a,
                        B.template as<T>() + b * batch.stride_b, ld_b, &status);
@@ -63,7 +65,7 @@ bool Batched<Exec>::potrf(Uplo, Matrix const&, Batch const&, InfoView const&) {
   return false;
 }
 template <class Exec>
-bool Batched<Exec>::potrs(Uplo, ConstMatrix const&, Matrix const&, Batch const&) {
+bool Batched<Exec>::potrs(Uplo, ConstMatrix const&, Matrix const&, Batch const&, InfoView const&) {
   return false;
 }
 

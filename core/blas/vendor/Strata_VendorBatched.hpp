@@ -28,7 +28,9 @@ class Batched {
   Batched(Batched&&) noexcept;
 
   bool potrf(Uplo uplo, Matrix const& A, Batch const& batch, InfoView const& info);
-  bool potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch);
+  /// Of hosts, where `info` has numbers and one is not 0, B is as it was.
+  bool potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch,
+             InfoView const& info);
 
  private:
   struct Impl;

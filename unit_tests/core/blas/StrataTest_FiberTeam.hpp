@@ -24,15 +24,13 @@ class FiberTeam {
     FiberTeam* team;
     int rank, league;
 
-    int team_rank() const { return rank; }
-    int team_size() const { return static_cast<int>(team->fibers_.size()); }
-    int league_rank() const { return league; }
-    void team_barrier() const { team->wait(rank); }
-    Member const& team_scratch(int) const { return *this; }
-    void* get_shmem_aligned(std::size_t, std::size_t alignment) const {
-      void* place = team->scratch_.data();
-      std::size_t room = team->scratch_.size();
-      return std::align(alignment, 1, place, room);
+    KOKKOS_FUNCTION int team_rank() const { return rank; }
+    KOKKOS_FUNCTION int league_rank() const { return league; }
+    KOKKOS_FUNCTION void team_barrier() const { KOKKOS_IF_ON_HOST((team->wait(rank);)) }
+    KOKKOS_FUNCTION Member const& team_scratch(int) const { return *this; }
+    KOKKOS_FUNCTION void* get_shmem_aligned(std::size_t, std::size_t alignment) const {
+      KOKKOS_IF_ON_HOST((return team->scratch(alignment);))
+      KOKKOS_IF_ON_DEVICE((static_cast<void>(alignment); return nullptr;))
     }
   };
 
@@ -89,6 +87,11 @@ class FiberTeam {
     FiberTeam const& team = *fiber->member.team;
     team.body_(team.function_, fiber->member);
     fiber->done = true;
+  }
+  void* scratch(std::size_t alignment) {
+    void* place = scratch_.data();
+    std::size_t room = scratch_.size();
+    return std::align(alignment, 1, place, room);
   }
   void wait(int rank) { swapcontext(&fibers_[static_cast<std::size_t>(rank)].context, &main_); }
 
