@@ -98,14 +98,14 @@ struct Lanes {
   STRATA_INLINE void copy_full_tile(T* a, std::int64_t row_stride, std::int64_t column_stride,
                                     int lane, std::int64_t i, std::int64_t j) const {
     T* l[copied];
-    for (int p = 0; p < copied; ++p) l[p] = reinterpret_cast<T*>(row(i + p) + j) + lane;
+    for (std::int64_t p = 0; p < copied; ++p) l[p] = reinterpret_cast<T*>(row(i + p) + j) + lane;
     if (i == j) {
-      for (int q = 0; q < copied; ++q)
-        for (int p = q; p < copied; ++p)
+      for (std::int64_t q = 0; q < copied; ++q)
+        for (std::int64_t p = q; p < copied; ++p)
           move<in>(a[p * row_stride + q * column_stride], l[p][q * count]);
     } else {
-      for (int q = 0; q < copied; ++q)
-        for (int p = 0; p < copied; ++p)
+      for (std::int64_t q = 0; q < copied; ++q)
+        for (std::int64_t p = 0; p < copied; ++p)
           move<in>(a[p * row_stride + q * column_stride], l[p][q * count]);
     }
   }
