@@ -33,13 +33,16 @@ template <class T, int width, int columns>
 struct BatchedTeams {
   static constexpr int step = 4;
 
+  struct alignas(16) Row {  // for loads of 16 bytes
+    T x[step];
+  };
   struct Substitution {
-    T block[step][step];  // by the owners of its rows or columns, with the inverse of its diagonal
+    Row block[step];  // by the owners of its rows or columns, with the inverse of its diagonal
     T y[step][columns];
   };
   struct Shared {
-    T rows[2][width][step];  // of the columns that the panel is updated with, in turn
-    T pivots[step][step];
+    Row rows[2][width];  // of the columns that the panel is updated with, in turn
+    Row pivots[step];
     Substitution substitution[2];  // in turn
     std::int64_t order;            // of the first bad pivot; 0
   };
@@ -164,19 +167,21 @@ struct BatchedTeams {
         if (i >= j0) update<0>(x, rows, a);
       }
     }
-    KOKKOS_FORCEINLINE_FUNCTION void publish(T const (&x)[step], int j0,
-                                             T (&rows)[width][step]) const {
+    KOKKOS_FORCEINLINE_FUNCTION void publish(T const (&x)[step], int j0, Row (&rows)[width]) const {
       if (i < j0 || i >= j0 + width) return;
       STRATA_UNROLL
-      for (int p = 0; p < step; ++p) rows[i - j0][p] = x[p];
+      for (int p = 0; p < step; ++p) rows[i - j0].x[p] = x[p];
     }
     // a(c) -= x rows(c)^T for c >= first
     template <int first>
-    KOKKOS_FORCEINLINE_FUNCTION static void update(T const (&x)[step], T const (&rows)[width][step],
+    KOKKOS_FORCEINLINE_FUNCTION static void update(T const (&x)[step], Row const (&rows)[width],
                                                    T (&a)[width]) {
       STRATA_UNROLL
-      for (int c = first; c < width; ++c) STRATA_UNROLL
-      for (int p = 0; p < step; ++p) a[c] -= x[p] * rows[c][p];
+      for (int c = first; c < width; ++c) {
+        Row const other = rows[c];
+        STRATA_UNROLL
+        for (int p = 0; p < step; ++p) a[c] -= x[p] * other.x[p];
+      }
     }
 
     // Columns j = j0 + c to j + step of L; then the rest of the panel is updated with them.
@@ -185,14 +190,17 @@ struct BatchedTeams {
       int const j = j0 + c, q = i - j;
       if (j >= n()) return;
       if (q >= 0 && q < step) STRATA_UNROLL
-      for (int p = 0; p < step; ++p) shared.pivots[q][p] = a[c + p];
+      for (int p = 0; p < step; ++p) shared.pivots[q].x[p] = a[c + p];
       member.team_barrier();
       T x[step] = {};
       if (q >= 0) {
         Pivots pivots;
         STRATA_UNROLL
-        for (int p = 0; p < step; ++p) STRATA_UNROLL
-        for (int r = p; r < step; ++r) pivots.l[r][p] = shared.pivots[r][p];
+        for (int r = 0; r < step; ++r) {
+          Row const row = shared.pivots[r];
+          STRATA_UNROLL
+          for (int p = 0; p <= r; ++p) pivots.l[r][p] = row.x[p];
+        }
         int const bad = pivots.factor();
         if (bad < step && order == 0) order = j + bad + 1;
         STRATA_UNROLL
@@ -244,12 +252,15 @@ struct BatchedTeams {
         for (int p = 1; p < step; ++p) diagonal = p == q ? x[p] : diagonal;
         T const inverse = T(1) / diagonal;
         STRATA_UNROLL
-        for (int p = 0; p < step; ++p) block.block[q][p] = p == q ? inverse : x[p];
+        for (int p = 0; p < step; ++p) block.block[q].x[p] = p == q ? inverse : x[p];
         STRATA_UNROLL
         for (int r = 0; r < columns; ++r) block.y[q][r] = y[r];
       }
       member.team_barrier();
       if (!inside && !outside) return;
+      Row rows[step];
+      STRATA_UNROLL
+      for (int p = 0; p < step; ++p) rows[p] = block.block[p];
       STRATA_UNROLL
       for (int r = 0; r < columns; ++r) {
         T z[step];
@@ -260,9 +271,9 @@ struct BatchedTeams {
           STRATA_UNROLL
           for (int k = 0; k < m; ++k) {
             int const done = forward ? k : step - 1 - k;
-            z[p] -= block.block[p][done] * z[done];
+            z[p] -= rows[p].x[done] * z[done];
           }
-          z[p] *= block.block[p][p];
+          z[p] *= rows[p].x[p];
         }
         STRATA_UNROLL
         for (int p = 0; p < step; ++p) {
