@@ -133,12 +133,11 @@ struct BatchedTeams {
     KOKKOS_FORCEINLINE_FUNCTION void factor() const {
       std::int64_t order = 0;
       for (int j0 = 0; j0 < n(); j0 += width) {
-        T a[width] = {};  // the sum on its own, for its terms may be lost beside a large diagonal
+        T a[width] = {};  // sums on their own, for their terms may be lost beside a large diagonal
+        Row next = fetch(j0, j0);
         update_panel(j0, a);
-        if (i >= j0) STRATA_UNROLL
-        for (int c = 0; c < width; ++c) a[c] += bordered(i, j0 + c);
         [&]<int... c>(std::integer_sequence<int, c...>) {
-          (factor_step<c * step>(j0, a, order), ...);
+          (factor_step<c * step>(j0, a, next, order), ...);
         }(std::make_integer_sequence<int, width / step>{});
       }
       if (i == n() - 1) {  // whose row is in all steps
@@ -148,51 +147,52 @@ struct BatchedTeams {
       member.team_barrier();
     }
 
-    // a -= L(i, :j0) L(j0:, :j0)^T, where the next columns are on their way while these are used.
+    // Columns j to j + step of row i, if it is not before row `first`: on their way while others are used.
+    KOKKOS_FORCEINLINE_FUNCTION Row fetch(int j, int first) const {
+      Row row{};
+      if (i >= first) STRATA_UNROLL
+      for (int p = 0; p < step; ++p) row.x[p] = bordered(i, j + p);
+      return row;
+    }
+    // a -= L(i, :j0) L(j0:, :j0)^T
     KOKKOS_FORCEINLINE_FUNCTION void update_panel(int j0, T (&a)[width]) const {
-      T next[step] = {};
-      auto const fetch = [&](int k) {
-        if (i >= j0 && k < j0) STRATA_UNROLL
-        for (int p = 0; p < step; ++p) next[p] = bordered(i, k + p);
-      };
-      fetch(0);
+      Row next = fetch(0, j0);
       for (int k = 0; k < j0; k += step) {
         auto& rows = shared.rows[k / step % 2];
-        T x[step];
-        STRATA_UNROLL
-        for (int p = 0; p < step; ++p) x[p] = next[p];
-        fetch(k + step);
+        Row const x = next;
+        next = fetch(k + step, j0);
         publish(x, j0, rows);
         member.team_barrier();
         if (i >= j0) update<0>(x, rows, a);
       }
     }
-    KOKKOS_FORCEINLINE_FUNCTION void publish(T const (&x)[step], int j0, Row (&rows)[width]) const {
-      if (i < j0 || i >= j0 + width) return;
-      STRATA_UNROLL
-      for (int p = 0; p < step; ++p) rows[i - j0].x[p] = x[p];
+    KOKKOS_FORCEINLINE_FUNCTION void publish(Row const& x, int j0, Row (&rows)[width]) const {
+      if (i >= j0 && i < j0 + width) rows[i - j0] = x;
     }
     // a(c) -= x rows(c)^T for c >= first
     template <int first>
-    KOKKOS_FORCEINLINE_FUNCTION static void update(T const (&x)[step], Row const (&rows)[width],
+    KOKKOS_FORCEINLINE_FUNCTION static void update(Row const& x, Row const (&rows)[width],
                                                    T (&a)[width]) {
       STRATA_UNROLL
       for (int c = first; c < width; ++c) {
         Row const other = rows[c];
         STRATA_UNROLL
-        for (int p = 0; p < step; ++p) a[c] -= x[p] * other.x[p];
+        for (int p = 0; p < step; ++p) a[c] -= x.x[p] * other.x[p];
       }
     }
 
-    // Columns j = j0 + c to j + step of L; then the rest of the panel is updated with them.
+    // Columns j = j0 + c to j + step of L, `next` of A; then the rest of the panel is updated with them.
     template <int c>
-    KOKKOS_FORCEINLINE_FUNCTION void factor_step(int j0, T (&a)[width], std::int64_t& order) const {
+    KOKKOS_FORCEINLINE_FUNCTION void factor_step(int j0, T (&a)[width], Row& next,
+                                                 std::int64_t& order) const {
       int const j = j0 + c, q = i - j;
       if (j >= n()) return;
-      if (q >= 0 && q < step) STRATA_UNROLL
-      for (int p = 0; p < step; ++p) shared.pivots[q].x[p] = a[c + p];
+      Row x;
+      STRATA_UNROLL
+      for (int p = 0; p < step; ++p) x.x[p] = next.x[p] + a[c + p];
+      if (q >= 0 && q < step) shared.pivots[q] = x;
+      if constexpr (c + step < width) next = fetch(j + step, j + step);
       member.team_barrier();
-      T x[step] = {};
       if (q >= 0) {
         Pivots pivots;
         STRATA_UNROLL
@@ -203,13 +203,11 @@ struct BatchedTeams {
         }
         int const bad = pivots.factor();
         if (bad < step && order == 0) order = j + bad + 1;
-        STRATA_UNROLL
-        for (int p = 0; p < step; ++p) x[p] = a[c + p];
-        pivots.solve(x);
-        if (q < step) pivots.row(q, x);
+        pivots.solve(x.x);
+        if (q < step) pivots.row(q, x.x);
         if (exists() && i < n()) STRATA_UNROLL
         for (int p = 0; p < step; ++p)
-          if (p <= q) l(i, j + p) = x[p];
+          if (p <= q) l(i, j + p) = x.x[p];
         if (q >= step) publish(x, j0, shared.rows[0]);
       }
       member.team_barrier();
