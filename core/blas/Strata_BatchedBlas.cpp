@@ -30,11 +30,12 @@ bool is_valid(Matrix const& A) {
          (A.data != nullptr || A.rows == 0 || A.cols == 0);
 }
 
-// The matrices fit, and those that are written, of which `stride` says where they are, do not overlap.
+// The matrices fit, and those that are written do not overlap.
 template <class Matrix>
 void require(char const* call, char name, Matrix const& A, Batch const& batch, std::int64_t stride,
              bool fits) {
-  std::int64_t const least = A.rows > 0 && A.cols > 0 ? (A.cols - 1) * A.ld + A.rows : 0;
+  bool const written = !std::is_const_v<std::remove_pointer_t<decltype(A.data)>>;
+  std::int64_t const least = written && A.rows > 0 && A.cols > 0 ? (A.cols - 1) * A.ld + A.rows : 0;
   STRATA_REQUIRE(ShapeError, batch.count >= 0, call, ": a batch of ", batch.count, " systems");
   STRATA_REQUIRE(ShapeError, fits && is_valid(A), call,
                  ": extents don't fit: ", shape(name, A, stride));

@@ -56,7 +56,7 @@ class BatchedBlas {
 
   /// B = A^-1 B, each, with the factors that `potrf` has left. Cost 2 n^2 m flops a system.
   ///
-  /// Shape    B: n x m.
+  /// Shape    B: n x m. `stride_a` may be 0: one factor for all.
   /// Result   where there is no factor, no defined numbers.
   void potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch);
 

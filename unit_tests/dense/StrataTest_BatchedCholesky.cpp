@@ -3,6 +3,7 @@
 #include "StrataTest_BackwardError.hpp"
 #include "StrataTest_BatchedSystems.hpp"
 #include "StrataTest_Dense.hpp"
+#include "StrataTest_InstanceRecorder.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <core/Strata_Backends.hpp>
@@ -331,6 +332,22 @@ TYPED_TEST(BatchedCholeskyOn, AllocatesNothingTheSecondTime) {
   Kokkos::Tools::Experimental::set_allocate_data_callback(count_allocation);
   EXPECT_EQ(all(), 0);
   Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
+}
+
+TYPED_TEST(BatchedCholeskyOn, RunsOnTheInstancePassed) {
+  for (BlasPath const path : {BlasPath::Automatic, BlasPath::Vendor}) {
+    if (path == BlasPath::Vendor && !vendor_libraries<TypeParam>.factorisation) continue;
+    auto const batch = dominant_batch<TypeParam, double>(20, 2, 50, Uplo::Lower);
+    TypeParam const exec = Kokkos::Experimental::partition_space(TypeParam(), 1, 1)[1];
+    typename BatchedCholesky<TypeParam>::ResultView const results("strata::test::results", 50);
+    auto const matrices = batch.matrices(batch.a), right = batch.right_hand_sides(batch.b);
+    InstanceRecorder const recorder(exec);
+    BatchedCholesky<TypeParam> cholesky(exec, path);
+    cholesky.factor_and_solve(Uplo::Lower, matrices, right, batch.info);
+    cholesky.log_determinants(matrices, batch.info, results);
+    cholesky.backward_errors(Uplo::Lower, matrices, right, right, results);
+    for (auto const& offence : recorder.offences()) ADD_FAILURE() << offence;
+  }
 }
 
 TYPED_TEST(BatchedCholeskyOn, RefusesShapesThatDoNotFit) {

@@ -243,6 +243,27 @@ TYPED_TEST(BatchedBlasOn, RefusesWhatDoesNotFit) {
   }));
 }
 
+// A = 4 I once, for three systems of two columns of ones.
+template <class Space>
+void solves_with_one_factor(BlasPath path) {
+  Operands<Space> o;
+  Kokkos::View<double*, typename Space::memory_space> const numbers = o.numbers;
+  auto const host = Kokkos::create_mirror_view(numbers);
+  Kokkos::deep_copy(host, 1);
+  for (std::size_t i = 0; i < 25; ++i) host(i) = i % 6 == 0 ? 2 : 0;
+  Kokkos::deep_copy(numbers, host);
+  o.batch.stride_a = 0;
+  BatchedBlas<Space> blas(Space(), path);
+  blas.potrs(Uplo::Lower, o.A, o.B, o.batch);
+  blas.exec().fence();
+  Kokkos::deep_copy(host, numbers);
+  for (std::size_t i = 0; i < 512; ++i) EXPECT_EQ(host(512 + i), i < 30 ? 0.25 : 1) << i;
+}
+TYPED_TEST(BatchedBlasOn, SolvesManySystemsWithOneFactor) {
+  for (BlasPath const path : {BlasPath::Automatic, BlasPath::Portable})
+    solves_with_one_factor<TypeParam>(path);
+}
+
 template <class Space>
 void takes_large_orders(BlasPath path, Uplo uplo) {
   using Blas = BatchedBlas<Space>;
