@@ -67,7 +67,7 @@ struct BatchedTeams {
   }
 
  private:
-  // L of a pivot block with the inverse of its diagonal.
+  // L of a pivot block with the inverse of its diagonal, on which the pivots stay.
   struct Pivots {
     T l[step][step];
     T inverse[step];
@@ -81,7 +81,6 @@ struct BatchedTeams {
         bool const good = pivot > 0 && pivot <= Kokkos::Experimental::finite_max_v<T>;
         if (!good && bad == step) bad = j;
         inverse[j] = inverse_sqrt(pivot);
-        l[j][j] = root_of(pivot, inverse[j]);
         STRATA_UNROLL
         for (int i = j + 1; i < step; ++i) l[i][j] *= inverse[j];
         STRATA_UNROLL
@@ -103,9 +102,9 @@ struct BatchedTeams {
     KOKKOS_FORCEINLINE_FUNCTION void row(int i, T (&x)[step]) const {
       STRATA_UNROLL
       for (int p = 0; p < step; ++p) {
-        x[p] = 0;
+        x[p] = i == p ? root_of(l[p][p], inverse[p]) : T(0);
         STRATA_UNROLL
-        for (int q = p; q < step; ++q) x[p] = i == q ? l[q][p] : x[p];
+        for (int q = p + 1; q < step; ++q) x[p] = i == q ? l[q][p] : x[p];
       }
     }
   };
@@ -121,23 +120,23 @@ struct BatchedTeams {
 
     KOKKOS_FORCEINLINE_FUNCTION int n() const { return static_cast<int>(s.n); }
     KOKKOS_FORCEINLINE_FUNCTION bool exists() const { return number < s.count; }
-    KOKKOS_FORCEINLINE_FUNCTION T& l(int row, int column) const {
-      return s.triangle(number)[row * s.row_stride + column * s.column_stride];
+    KOKKOS_FORCEINLINE_FUNCTION T* place(int row, int column) const {
+      return s.triangle(number) + row * s.row_stride + column * s.column_stride;
     }
-    // The same of the triangle with I below and right of it; 0 above the diagonal.
-    KOKKOS_FORCEINLINE_FUNCTION T bordered(int row, int column) const {
-      if (!exists() || row >= n() || column > row) return T(row == column);
-      return l(row, column);
+    // An element of the triangle with I below and right of it, and 0 above the diagonal.
+    KOKKOS_FORCEINLINE_FUNCTION T bordered(T const* place, int row, int column) const {
+      return exists() && row < n() && column <= row ? *place : T(row == column);
     }
 
     KOKKOS_FORCEINLINE_FUNCTION void factor() const {
       std::int64_t order = 0;
       for (int j0 = 0; j0 < n(); j0 += width) {
         T a[width] = {};  // sums on their own, for their terms may be lost beside a large diagonal
-        Row next = fetch(j0, j0);
+        T* here = place(i, j0);
+        Row next = fetch(here, j0, j0);
         update_panel(j0, a);
         [&]<int... c>(std::integer_sequence<int, c...>) {
-          (factor_step<c * step>(j0, a, next, order), ...);
+          (factor_step<c * step>(j0, a, next, here, order), ...);
         }(std::make_integer_sequence<int, width / step>{});
       }
       if (i == n() - 1) {  // whose row is in all steps
@@ -147,20 +146,24 @@ struct BatchedTeams {
       member.team_barrier();
     }
 
-    // Columns j to j + step of row i, if it is not before row `first`: on their way while others are used.
-    KOKKOS_FORCEINLINE_FUNCTION Row fetch(int j, int first) const {
+    // Columns j to j + step of row i, the first of them `here`, if it is not before row `first`: they are on their
+    // way while others are used.
+    KOKKOS_FORCEINLINE_FUNCTION Row fetch(T const* here, int j, int first) const {
       Row row{};
-      if (i >= first) STRATA_UNROLL
-      for (int p = 0; p < step; ++p) row.x[p] = bordered(i, j + p);
+      if (i < first) return row;
+      STRATA_UNROLL
+      for (int p = 0; p < step; ++p) row.x[p] = bordered(here + p * s.column_stride, i, j + p);
       return row;
     }
     // a -= L(i, :j0) L(j0:, :j0)^T
     KOKKOS_FORCEINLINE_FUNCTION void update_panel(int j0, T (&a)[width]) const {
-      Row next = fetch(0, j0);
+      T const* here = place(i, 0);
+      Row next = fetch(here, 0, j0);
       for (int k = 0; k < j0; k += step) {
         auto& rows = shared.rows[k / step % 2];
         Row const x = next;
-        next = fetch(k + step, j0);
+        here += step * s.column_stride;
+        next = fetch(here, k + step, j0);
         publish(x, j0, rows);
         member.team_barrier();
         if (i >= j0) update<0>(x, rows, a);
@@ -183,7 +186,7 @@ struct BatchedTeams {
 
     // Columns j = j0 + c to j + step of L, `next` of A; then the rest of the panel is updated with them.
     template <int c>
-    KOKKOS_FORCEINLINE_FUNCTION void factor_step(int j0, T (&a)[width], Row& next,
+    KOKKOS_FORCEINLINE_FUNCTION void factor_step(int j0, T (&a)[width], Row& next, T*& here,
                                                  std::int64_t& order) const {
       int const j = j0 + c, q = i - j;
       if (j >= n()) return;
@@ -191,7 +194,9 @@ struct BatchedTeams {
       STRATA_UNROLL
       for (int p = 0; p < step; ++p) x.x[p] = next.x[p] + a[c + p];
       if (q >= 0 && q < step) shared.pivots[q] = x;
-      if constexpr (c + step < width) next = fetch(j + step, j + step);
+      T* const l = here;
+      here += step * s.column_stride;
+      if constexpr (c + step < width) next = fetch(here, j + step, j + step);
       member.team_barrier();
       if (q >= 0) {
         Pivots pivots;
@@ -205,9 +210,10 @@ struct BatchedTeams {
         if (bad < step && order == 0) order = j + bad + 1;
         pivots.solve(x.x);
         if (q < step) pivots.row(q, x.x);
-        if (exists() && i < n()) STRATA_UNROLL
+        bool const stored = exists() && i < n();
+        STRATA_UNROLL
         for (int p = 0; p < step; ++p)
-          if (p <= q) l(i, j + p) = x.x[p];
+          if (stored && p <= q) l[p * s.column_stride] = x.x[p];
         if (q >= step) publish(x, j0, shared.rows[0]);
       }
       member.team_barrier();
@@ -224,33 +230,49 @@ struct BatchedTeams {
         STRATA_UNROLL
         for (int r = 0; r < columns; ++r)
           y[r] = good && i < n() && first + r < s.columns ? right_hand_side(first + r) : T(0);
-        for (int b = 0; b < blocks; ++b) substitute<true>(b * step, turn++ % 2, y);
-        for (int b = blocks - 1; b >= 0; --b) substitute<false>(b * step, turn++ % 2, y);
-        if (good && i < n()) STRATA_UNROLL
+        Row x = fetch_block<true>(0), next;
+        for (int b = 0; b < blocks; ++b, x = next) {
+          next = b + 1 < blocks ? fetch_block<true>((b + 1) * step) : fetch_block<false>(b * step);
+          substitute<true>(b * step, turn++ % 2, x, y);
+        }
+        for (int b = blocks - 1; b >= 0; --b, x = next) {
+          if (b > 0) next = fetch_block<false>((b - 1) * step);
+          substitute<false>(b * step, turn++ % 2, x, y);
+        }
+        STRATA_UNROLL
         for (int r = 0; r < columns; ++r)
-          if (first + r < s.columns) right_hand_side(first + r) = y[r];
+          if (good && i < n() && first + r < s.columns) right_hand_side(first + r) = y[r];
       }
     }
     KOKKOS_FORCEINLINE_FUNCTION T& right_hand_side(std::int64_t column) const {
       return s.right_hand_sides(number)[i + column * s.ld_b];
     }
 
+    // L(i, j:), or the column L(j:, i), where `substitute` takes it from y_i.
+    template <bool forward>
+    KOKKOS_FORCEINLINE_FUNCTION Row fetch_block(int j) const {
+      Row row{};
+      if (forward ? i < j : i >= j + step) return row;
+      STRATA_UNROLL
+      for (int p = 0; p < step; ++p)
+        row.x[p] =
+            forward ? bordered(place(i, j + p), i, j + p) : bordered(place(j + p, i), j + p, i);
+      return row;
+    }
     // Block j of y = L^-1 y (forward) or L^-T y; then what it adds to the others is taken from them.
     template <bool forward>
-    KOKKOS_FORCEINLINE_FUNCTION void substitute(int j, int turn, T (&y)[columns]) const {
+    KOKKOS_FORCEINLINE_FUNCTION void substitute(int j, int turn, Row const& l,
+                                                T (&y)[columns]) const {
       Substitution& block = shared.substitution[turn];
       int const q = i - j;
       bool const inside = q >= 0 && q < step, outside = forward ? q >= step : q < 0;
-      T x[step] = {};  // the row L(i, j:) or the column L(j:, i)
-      if (inside || outside) STRATA_UNROLL
-      for (int p = 0; p < step; ++p) x[p] = forward ? bordered(i, j + p) : bordered(j + p, i);
       if (inside) {
-        T diagonal = x[0];
+        T diagonal = l.x[0];
         STRATA_UNROLL
-        for (int p = 1; p < step; ++p) diagonal = p == q ? x[p] : diagonal;
+        for (int p = 1; p < step; ++p) diagonal = p == q ? l.x[p] : diagonal;
         T const inverse = T(1) / diagonal;
         STRATA_UNROLL
-        for (int p = 0; p < step; ++p) block.block[q].x[p] = p == q ? inverse : x[p];
+        for (int p = 0; p < step; ++p) block.block[q].x[p] = p == q ? inverse : l.x[p];
         STRATA_UNROLL
         for (int r = 0; r < columns; ++r) block.y[q][r] = y[r];
       }
@@ -275,7 +297,7 @@ struct BatchedTeams {
         }
         STRATA_UNROLL
         for (int p = 0; p < step; ++p) {
-          if (outside) y[r] -= x[p] * z[p];
+          if (outside) y[r] -= l.x[p] * z[p];
           if (q == p) y[r] = z[p];
         }
       }
