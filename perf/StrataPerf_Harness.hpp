@@ -44,6 +44,9 @@ struct Settings {
   bool processor_time = false;           ///< instead of the clock's; of a host alone
   std::vector<std::string> matrices = {"geometric"};  ///< of the solves; also "dominant"
   double condition = 1e4;                             ///< of "geometric"
+  std::vector<std::int64_t> batch_n = {16, 32, 64, 128, 256, 512};  ///< orders in a batch
+  std::vector<std::int64_t> batch_nrhs = {0, 1};  ///< right-hand sides there; 0: a factor alone
+  std::size_t batch_bytes;  ///< of a batch in fp64, which has at most 100000 systems
 
   Settings();
 };

@@ -26,7 +26,8 @@ Settings::Settings()
       grid(on_device ? std::vector<std::int64_t>{128, 256} : std::vector<std::int64_t>{64}),
       layers(dense::studied_layer_lists()),
       gemm_n(on_device ? 16384 : 1024),
-      copy_bytes(on_device ? std::size_t(4) << 30 : std::size_t(64) << 20) {}
+      copy_bytes(on_device ? std::size_t(4) << 30 : std::size_t(64) << 20),
+      batch_bytes(on_device ? 2000000000 : 32000000) {}
 
 Settings& settings() {
   static Settings all;
@@ -59,6 +60,10 @@ void add_options(CLI::App& app, Settings& s, std::vector<std::string>& layers) {
   app.add_option("--leaf", s.leaf, "orders of the leaf operations")->delimiter(',');
   app.add_option("--grid", s.grid, "points a side of the sparse cubes")->delimiter(',');
   app.add_option("--nrhs", s.nrhs, "right-hand sides of the solves")->delimiter(',');
+  app.add_option("--batch-n", s.batch_n, "orders of the systems of a batch")->delimiter(',');
+  app.add_option("--batch-nrhs", s.batch_nrhs, "right-hand sides in a batch; 0: a factor alone")
+      ->delimiter(',');
+  app.add_option("--batch-bytes", s.batch_bytes, "of a batch in fp64")->capture_default_str();
   app.add_option("--layers", layers, "layer lists such as fp16x5,fp32; several arguments");
   app.add_option("--leaf-size", s.leaf_size, "of the trees; 0: chosen")->capture_default_str();
   app.add_option("--gemm-n", s.gemm_n, "m = n of GEMM")->capture_default_str();

@@ -10,8 +10,6 @@
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
-#include <limits>
-
 namespace strata::vendor {
 
 template <class Exec>
@@ -49,17 +47,6 @@ bool with_lapack([[maybe_unused]] Function const& f, [[maybe_unused]] double alp
 #else
   return false;
 #endif
-}
-
-// The order of the first minor that isn't positive: LAPACK's info, or a diagonal element that let NaN or Inf pass.
-template <class T>
-std::int64_t first_breakdown(T const* factor, std::int64_t n, std::int64_t ld, int info) {
-  std::int64_t const done = info > 0 ? info - 1 : n;
-  for (std::int64_t j = 0; j < done; ++j) {
-    T const d = factor[j + j * ld];
-    if (!(d > 0 && d <= std::numeric_limits<T>::max())) return j + 1;
-  }
-  return info;
 }
 
 }  // namespace

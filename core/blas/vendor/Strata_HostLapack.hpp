@@ -21,7 +21,9 @@
                      int const*, T const*, int const*, T const*, T*, int const*);                \
   void prefix##symv_(char const*, int const*, T const*, T const*, int const*, T const*,          \
                      int const*, T const*, T*, int const*);                                      \
-  void prefix##potrf_(char const*, int const*, T*, int const*, int*);
+  void prefix##potrf_(char const*, int const*, T*, int const*, int*);                            \
+  void prefix##potrs_(char const*, int const*, int const*, T const*, int const*, T*, int const*, \
+                      int*);
 extern "C" {
 STRATA_DECLARE_LAPACK(double, d)
 STRATA_DECLARE_LAPACK(float, s)
@@ -61,6 +63,7 @@ struct Lapack<double> {
   static constexpr auto symm = dsymm_;
   static constexpr auto symv = dsymv_;
   static constexpr auto potrf = dpotrf_;
+  static constexpr auto potrs = dpotrs_;
 };
 template <>
 struct Lapack<float> {
@@ -70,7 +73,19 @@ struct Lapack<float> {
   static constexpr auto symm = ssymm_;
   static constexpr auto symv = ssymv_;
   static constexpr auto potrf = spotrf_;
+  static constexpr auto potrs = spotrs_;
 };
+
+/// The order of the first minor that isn't positive: LAPACK's info, or a diagonal element that let NaN or Inf pass.
+template <class T>
+std::int64_t first_breakdown(T const* factor, std::int64_t n, std::int64_t ld, int info) {
+  std::int64_t const done = info > 0 ? info - 1 : n;
+  for (std::int64_t j = 0; j < done; ++j) {
+    T const d = factor[j + j * ld];
+    if (!(d > 0 && d <= std::numeric_limits<T>::max())) return j + 1;
+  }
+  return info;
+}
 
 }  // namespace strata::vendor
 
