@@ -12,6 +12,7 @@
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Precision.hpp>
+#include <core/blas/Strata_BlasThreads.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/info/Strata_Version.hpp>
