@@ -14,6 +14,7 @@
 #include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
 #include <core/blas/Strata_BatchedBlas.hpp>
+#include <core/blas/Strata_BlasThreads.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/info/Strata_Version.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/Strata_Cholesky.hpp>
 
+#include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -58,6 +59,16 @@ int streams_of(CholeskyOptions const& options) {
   if (options.variant == Variant::Sync) return 1;
   if (options.streams > 0) return options.streams;
   return strata::runs_on_host<Exec> ? 1 : 4;
+}
+
+// On hosts, where it was left open, how many streams of each device keep all cores busy and have their budgets.
+template <class Exec>
+int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t least) {
+  std::int64_t const workers = static_cast<std::int64_t>(devices.size()) * Exec().concurrency();
+  std::int64_t streams = std::min({std::int64_t{64}, tiles, available_cores() / workers});
+  for (Device const& device : devices)
+    streams = std::min(streams, static_cast<std::int64_t>(device.budget_bytes / least));
+  return static_cast<int>(std::max<std::int64_t>(1, streams));
 }
 
 // The devices with the bytes that they may take, each at least the smallest budget: where the user
@@ -235,9 +246,13 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   detail::LadderStep const& step = steps[number];
   bool const is_first = report.attempts.empty();
   PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
-  std::size_t const least =
-      ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
+  report.streams = streams_of<Exec>(options);
+  std::size_t least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
   Devices const ready = with_budgets(loan.machine(), report, least);
+  if (strata::runs_on_host<Exec> && options.streams == 0 && options.variant != Variant::Sync) {
+    report.streams = streams_on_cores<Exec>(ready, report.tiles, least);
+    least *= static_cast<std::size_t>(report.streams);
+  }
   matrix.require_memory(map);
   factored = false;
   fill_seconds = 0;

@@ -64,7 +64,9 @@ struct CheckpointOptions {
 /// Choices of an out-of-core factorisation.
 struct CholeskyOptions {
   Variant variant = Variant::V4;
-  int streams = 0;  ///< of each device; 0: 1 on a host, 4 on a GPU; Sync has one
+  /// Of each device; 0: 4 on a GPU, on hosts as many as keep all cores busy, where the budgets suffice for them; Sync has one.
+  /// On hosts each stream's products take as many threads as its execution space has, on Kokkos' Serial one.
+  int streams = 0;
   /// See `cholesky_schedule`; 0: 1, but for V4 the one that moves the fewest bytes in a simulation.
   std::int64_t column_block = 0;
   bool peer_copies = true;  ///< fetch finished tiles from the device that has them

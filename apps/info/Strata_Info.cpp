@@ -34,6 +34,13 @@ void add_versions(Report& report, Configuration const& built) {
   report.only_json("libraries", Report::Value::object());
   for (auto const& library : built.libraries)
     report.add("libraries/" + library.name, library.name, library.version);
+  auto const& threads = built.blas_threads;
+  std::string const source = threads.source.empty() ? "the library's choice" : threads.source;
+  report.tell(
+      "blas_threads/most", "BLAS threads", threads.most,
+      words("up to ", threads.most, " a product, by its size (", source, "; ", threads.kind, ')'));
+  report.only_json("blas_threads/kind", threads.kind);
+  report.only_json("blas_threads/source", threads.source);
   report.section("Backends");
   report.tell("backends", "enabled", built.backends, list_of(built.backends));
   int const concurrency = Exec().concurrency();

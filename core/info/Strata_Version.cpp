@@ -8,6 +8,7 @@
 #include <core/info/detail/Strata_HostInfo.hpp>
 #include <core/info/vendor/Strata_VendorInfo.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/detail/Strata_HostThreads.hpp>
 
 #include <KokkosKernels_config.h>
 #include <Kokkos_Core.hpp>
@@ -49,6 +50,7 @@ Configuration configuration() {
   result.kokkos_kernels = dotted(KOKKOSKERNELS_VERSION);
   result.backends = backends();
   result.libraries = vendor::libraries();
+  result.blas_threads = blas_threading();
   return result;
 }
 
@@ -62,5 +64,7 @@ bool host_has_matrix_units(Precision precision) {
 }
 
 std::size_t available_memory_bytes() { return detail::available_memory_bytes(); }
+
+int available_cores() { return detail::host_threads(); }
 
 }  // namespace strata

@@ -4,6 +4,7 @@
 #define STRATA_VERSION_HPP
 
 #include <core/Strata_Precision.hpp>
+#include <core/blas/Strata_BlasThreads.hpp>
 
 #include <cstddef>
 #include <string>
@@ -29,6 +30,7 @@ struct Configuration {
   std::vector<std::string>
       backends;  ///< Kokkos' enabled execution spaces: "Serial", "OpenMP", "Cuda", "HIP"
   std::vector<Library> libraries;  ///< that are in use, BLAS first
+  BlasThreading blas_threads;      ///< of the host's BLAS
 };
 
 /// The version and configuration of this library, at run time (xSDK policy M8).
@@ -73,6 +75,9 @@ bool host_has_matrix_units(Precision precision);
 /// Memory that this process can take without swapping: what the system has available, or what is
 /// left of the control group's limit (a container's, a batch job's) if that is less.
 std::size_t available_memory_bytes();
+
+/// Logical processors that this process may run on: those of its affinity.
+int available_cores();
 
 }  // namespace strata
 

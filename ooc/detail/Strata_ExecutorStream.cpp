@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/blas/Strata_BlasThreads.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_ExecutorOperands.hpp>
@@ -13,6 +14,8 @@ template <class Exec>
 void Executor<Exec>::Stream::run(std::vector<Task> const& tasks, std::latch& ready) {
   std::optional<Recorder::OnThread> recorded;
   std::optional<vendor::OnNode> near_device;
+  // As many as its kernels have, whatever the number of streams, on which the bits of L would depend.
+  BlasThreads const threads(work_.exec().concurrency());
   try {
     recorded.emplace(executor_.recorder_,
                      strata::detail::message("device ", device_, " stream ", number_, " "));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_TileTeam.hpp>
 
+#include <core/blas/Strata_BlasThreads.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 
@@ -117,7 +118,11 @@ void TileTeam<Exec>::run(std::function<void(Member&)> const& pass) {
   auto const body = [&](Member& member) {
     try {
       std::optional<vendor::OnNode> near_device;
-      if (!alone_) near_device.emplace(member.worker.node);
+      std::optional<BlasThreads> threads;  // as many as its kernels have
+      if (!alone_) {
+        near_device.emplace(member.worker.node);
+        threads.emplace(member.worker.exec().concurrency());
+      }
       Lane<Exec>::enter(member.worker.id);
       pass(member);
     } catch (Stopped const&) {

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
 """`strata info`: the table, and JSON that fits its schema and the machine."""
+import json
 import os
 import unittest
 
@@ -12,7 +13,7 @@ class Info(ProgramTest):
     def test_prints_a_table(self):
         run = strata("info")
         self.assertEqual((run.code, run.err), (0, ""))
-        for row in ("Strata", "compiler", "Kokkos", "Kokkos Kernels", "enabled", "default", "host", "memory", "matrix units"):
+        for row in ("Strata", "compiler", "Kokkos", "Kokkos Kernels", "BLAS threads", "enabled", "default", "host", "memory", "matrix units"):
             self.assertRegex(run.out, rf"(?m)^  +{row}  ")
 
     def test_prints_json(self):
@@ -24,12 +25,29 @@ class Info(ProgramTest):
         self.assertLessEqual(info["host"]["cores"], os.cpu_count())
         self.assertIn(info["default_backend"], info["backends"])
 
+    def test_threads_of_the_blas_and_who_says_so(self):
+        """The tests' own variables are empty here, which libraries take for none."""
+        none = {name: "" for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")}
+        info = json.loads(strata("info", "--json", env=none).out)
+        threads = info["blas_threads"]
+        self.assertEqual(threads["source"], "")
+        if threads["kind"] == "unknown":
+            self.skipTest("a BLAS that can't be told")
+        self.assertRegex(strata("info", env=none).out, rf"(?m)^  +BLAS threads  +up to {threads['most']} a product, by its size \(the library's choice; ")
+        if threads["kind"] != "pthreads":
+            return
+        self.assertEqual(threads["most"], info["host"]["cores"])
+        for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+            run = strata("info", "--json", env={**none, name: "1"})
+            self.assertEqual(json.loads(run.out)["blas_threads"], {"most": 1, "kind": "pthreads", "source": name})
+            self.assertRegex(strata("info", env={**none, name: "1"}).out, rf"up to 1 a product, by its size \({name}; pthreads\)")
+
     def test_is_the_configuration_of_every_report(self):
         run = strata("info", "--json")
         self.path("info.json").write_text(run.out)
         info = load_valid(self.path("info.json"), "info")
         configuration = self.solve("--generate", "minij", "--n", 5)["configuration"]
-        for key in ("strata", "commit", "compiler", "kokkos", "libraries", "backends", "accelerators"):
+        for key in ("strata", "commit", "compiler", "kokkos", "libraries", "blas_threads", "backends", "accelerators"):
             self.assertEqual(configuration[key], info[key])
 
     def test_refuses_what_it_does_not_know(self):

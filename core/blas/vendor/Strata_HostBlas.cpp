@@ -5,6 +5,7 @@
 #include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/blas/vendor/Strata_HostLapack.hpp>
 #include <core/blas/vendor/Strata_HostOnednn.hpp>
+#include <core/blas/vendor/Strata_ThreadControl.hpp>
 #include <core/blas/vendor/Strata_VendorBlas.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 
@@ -29,6 +30,10 @@ namespace {
 using Matrix = MatrixRef<Kokkos::HostSpace>;
 using ConstMatrix = ConstMatrixRef<Kokkos::HostSpace>;
 using Region = Kokkos::Profiling::ScopedRegion;
+
+double count(ConstMatrix const& A) {
+  return static_cast<double>(A.rows) * static_cast<double>(A.cols);
+}
 
 double scale_of(ConstMatrix const& A) { return A.scale ? *A.scale : 1; }
 
@@ -55,20 +60,25 @@ template <class Exec>
 bool Blas<Exec>::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
                       double beta, Matrix const& C) {
   double const factor = alpha * scale_of(A) * scale_of(B);
+  std::int64_t const inner = op_a == Op::NoTrans ? A.cols : A.rows;
+  double const flops = 2 * count(C) * static_cast<double>(inner);
+  double const numbers = count(A) + count(B) + count(C);
   if (!is_arithmetic(A.precision)) {
     if (!OnednnMatmul::has_instructions(A.precision) || !OnednnMatmul::has_threads() ||
         !detail::is_representable(Precision::fp32, factor) ||
         !detail::is_representable(Precision::fp32, beta))
       return false;
     Region const region("strata::core::gemm[onednn]");
+    ProductThreads const threads(onednn_control(), flops, numbers);
     return impl_->onednn.gemm(op_a, op_b, factor, A, B, beta, C);
   }
   return with_lapack(
       [&]<class T>(T) {
         Region const region("strata::core::gemm[blas]");
+        ProductThreads const threads(blas_control(), flops, numbers);
         T const a = static_cast<T>(factor), b = static_cast<T>(beta);
         char const trans_a = letter(op_a), trans_b = letter(op_b);
-        BlasInt const k(op_a == Op::NoTrans ? A.cols : A.rows);
+        BlasInt const k(inner);
         Lapack<T>::gemm(&trans_a, &trans_b, BlasInt(C.rows), BlasInt(C.cols), k, &a,
                         A.template as<T>(), BlasInt(A.ld), B.template as<T>(), BlasInt(B.ld), &b,
                         C.template as<T>(), BlasInt(C.ld));
@@ -89,6 +99,8 @@ bool Blas<Exec>::syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, doub
   return with_lapack(
       [&]<class T>(T) {
         Region const region("strata::core::syrk[blas]");
+        ProductThreads const threads(blas_control(), count(A) * static_cast<double>(C.rows),
+                                     count(A) + count(C));
         T const a = static_cast<T>(factor), b = static_cast<T>(beta);
         char const triangle = letter(uplo), trans = letter(op);
         BlasInt const k(op == Op::NoTrans ? A.cols : A.rows);
@@ -106,6 +118,8 @@ bool Blas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Cons
   return with_lapack(
       [&]<class T>(T) {
         Region const region("strata::core::trsm[blas]");
+        ProductThreads const threads(blas_control(), count(B) * static_cast<double>(A.rows),
+                                     count(A) + count(B));
         T const a = static_cast<T>(factor);
         char const where = letter(side), triangle = letter(uplo), trans = letter(op),
                    unit = letter(diag);
@@ -120,6 +134,8 @@ bool Blas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView
   return with_lapack(
       [&]<class T>(T) {
         Region const region("strata::core::potrf[lapack]");
+        ProductThreads const threads(blas_control(), count(A) * static_cast<double>(A.rows) / 3,
+                                     count(A));
         char const triangle = letter(uplo);
         int status = 0;
         Lapack<T>::potrf(&triangle, BlasInt(A.rows), A.template as<T>(), BlasInt(A.ld), &status);
@@ -141,6 +157,8 @@ bool Blas<Exec>::symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix
         char const triangle = letter(uplo), left = 'L';
         T const *const A_data = A.template as<T>(), *const B_data = B.template as<T>();
         BlasInt const n(A.rows), lda(A.ld);
+        ProductThreads const threads(blas_control(), 2 * count(A) * static_cast<double>(C.cols),
+                                     count(A) + count(B) + count(C));
         if (C.cols == 1) {
           Region const region("strata::core::symv[blas]");
           Lapack<T>::symv(&triangle, n, &a, A_data, lda, B_data, BlasInt(1), &b, C.template as<T>(),
