@@ -7,6 +7,7 @@
 #include <dense/Strata_Layers.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace strata::dense {
 
@@ -16,11 +17,24 @@ namespace strata::dense {
 /// more steps for n^3 / 3 flops that are saved. LAPACK's dsposv says ITER = -1 to this.
 constexpr bool fp64_is_faster(std::int64_t n, std::int64_t columns) { return columns > n / 64; }
 
-/// `automatic_layers` for a matrix that is factored to solve for so many right-hand sides.
+/// What is taken for a matrix of which nothing but its order is known, and why.
+struct AutomaticChoice {
+  LayerList layers;
+  std::string reason;  ///< "fp64: below n = 1024 refinement costs more than layers save"
+};
+
+/// The layers of a matrix that is factored to solve for so many right-hand sides, by a table of the orders and numbers of
+/// columns from which on layers pay on an architecture.
+///
+/// An ill-conditioned matrix decides (geometric, condition 1e4): a well-conditioned one would gain earlier, but a solve
+/// that is slower than fp64's is worse than one that could be faster.
+template <class ExecutionSpace>
+AutomaticChoice automatic_choice(std::int64_t n, std::int64_t columns = 1);
+
+/// The layers of `automatic_choice`.
 template <class ExecutionSpace>
 LayerList automatic_layers(std::int64_t n, std::int64_t columns) {
-  return fp64_is_faster(n, columns) ? LayerList{Precision::fp64}
-                                    : automatic_layers<ExecutionSpace>(n);
+  return automatic_choice<ExecutionSpace>(n, columns).layers;
 }
 
 }  // namespace strata::dense

@@ -139,9 +139,11 @@ std::optional<Precision> low_solve_precision(LayerList const& layers) {
   return {};
 }
 
+// A matrix in fp64 that is one leaf has no other blocks, whose solves would pay for its inverse.
 template <class ExecutionSpace>
-bool uses_inverses(LeafSolve leaf_solve, LayerList const& layers) {
+bool uses_inverses(LeafSolve leaf_solve, LayerList const& layers, bool one_leaf) {
   if (leaf_solve != LeafSolve::Automatic) return leaf_solve == LeafSolve::Inverse;
+  if (one_leaf && layers.is_fp64()) return false;
   auto const low = low_solve_precision(layers);
   return !strata::runs_on_host<ExecutionSpace> || (low && host_has_matrix_units(*low));
 }
@@ -183,7 +185,7 @@ auto BlockTree<LayerList, ExecutionSpace>::bytes_needed(std::int64_t n, LayerLis
                                                         std::int64_t leaf_size) -> Bytes {
   check_sizes(n, leaf_size);
   auto const [stored, working] = count_bytes(n, layers, leaf_size);
-  bool const inverses = uses_inverses<ExecutionSpace>(LeafSolve::Automatic, layers);
+  bool const inverses = uses_inverses<ExecutionSpace>(LeafSolve::Automatic, layers, n <= leaf_size);
   return {sum(stored) + (inverses ? sum(inverse_bytes(n, layers, leaf_size)) : 0), sum(working)};
 }
 
@@ -207,7 +209,8 @@ BlockTree<LayerList, ExecutionSpace>::BlockTree(ExecutionSpace const& exec, std:
   }
   allocate_stored(exec);
   allocate_scales(exec);
-  if (uses_inverses<ExecutionSpace>(options.leaf_solve, layers_)) allocate_inverses(exec);
+  if (uses_inverses<ExecutionSpace>(options.leaf_solve, layers_, n <= leaf_size))
+    allocate_inverses(exec);
 }
 
 // The nodes by size: blocks of one shape lie side by side, so that they can be updated in batches.
@@ -249,6 +252,7 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const&
     node.scales = std::max(node.scales, 1);  // a block within a panel has one
     count += static_cast<std::size_t>(node.scales);
   }
+  if (count == 0) return;
   using strata::allocate_zeros;
   scales_ = allocate_zeros<Scales>(exec, "strata::dense::BlockTree::scales", count);
   bounds_ = allocate_zeros<Scales>(exec, "strata::dense::BlockTree::bounds", 2 * count);

@@ -20,40 +20,54 @@ template <class ExecutionSpace>
 CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, MatrixView const& matrix,
                                              LayerList const& layers,
                                              CholeskyOptions const& choices)
-    : exec(space), view(matrix), options(choices), n(static_cast<std::int64_t>(matrix.extent(0))) {
-  STRATA_REQUIRE(ShapeError, matrix.extent(0) == matrix.extent(1), "cholesky: A is ",
-                 matrix.extent(0), " x ", matrix.extent(1), ", must be square");
+    : exec(space), options(choices), n(static_cast<std::int64_t>(matrix.extent(0))) {
   STRATA_REQUIRE(ValueError, options.leaf_size >= 0, "cholesky: the leaf size is ",
                  options.leaf_size, ", must be >= 1, or 0 for automatic");
   STRATA_REQUIRE(ValueError, options.shift >= 0 && options.shift <= 1, "cholesky: the shift is ",
                  options.shift, ", must be in [0, 1]");
+  STRATA_REQUIRE(ShapeError, matrix.extent(0) == matrix.extent(1), "cholesky: A is ",
+                 matrix.extent(0), " x ", matrix.extent(1), ", must be square");
+  blas = std::make_unique<LeafBlas<ExecutionSpace>>(exec);
+  take(matrix, layers);
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::take(MatrixView const& matrix,
+                                                 LayerList const& layers) {
+  view = matrix;
   auto const columns = detail::column_major<ExecutionSpace>(matrix);
   A = columns.matrix;
   uplo = columns.of(Uplo::Lower);
-  blas = std::make_unique<LeafBlas<ExecutionSpace>>(exec);
+  report = {};
   report.n = n;
   report.layers = layers;
   report.leaf_size =
       options.leaf_size > 0 ? options.leaf_size : automatic_leaf_size<ExecutionSpace>(n, layers);
+  info = Info::success();
+  next_step = held = 0;
+  factored = false;
+  refused = true;
+  minors = 0;
   analyse(layers);
   if (options.ladder && analysis.bad_diagonal != 0) {
     end_ladder();  // not positive definite for certain: only the first minor is left to be found
     find_minor(analysis.bad_diagonal);
-    return;
+  } else {
+    if (options.ladder) {  // a matrix that breaks down early is not worth loading
+      std::int64_t const order = detail::early_block<ExecutionSpace>(n);
+      if (order > 0) find_minor(order);
+      minors = 0;  // too little work to count when the next block is weighed
+    }
+    if (info.ok()) (void)climb();
   }
-  if (options.ladder) {  // a matrix that breaks down early is not worth loading
-    std::int64_t const order = detail::early_block<ExecutionSpace>(n);
-    if (order > 0) find_minor(order);
-    minors = 0;  // too little work to count when the next block is weighed
-  }
-  if (info.ok()) (void)climb();
+  refused = false;
 }
 
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
   Region const region(exec, "strata::dense::cholesky::analyse");
   Kokkos::Timer const timer;
-  analysis = detail::analyse(exec, uplo, A, options.equilibrate);
+  analysis = detail::analyse(exec, uplo, A, options.equilibrate, analysis);
   report.equilibrated = options.equilibrate;
   report.smallest_scaling = analysis.smallest_scaling;
   report.largest_scaling = analysis.largest_scaling;
@@ -115,8 +129,10 @@ void CholeskyFactor<ExecutionSpace>::State::give_up(detail::Step const& step, In
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
   detail::Step const fp64{Rung::Fp64, LayerList{Precision::fp64}, 0};
-  low_solve.reset();
-  tree.reset();  // of a rung that broke down
+  if (next_step > 0) {  // of a rung that broke down
+    low_solve.reset();
+    tree.reset();
+  }
   Info const found = note_attempt(fp64, [&] {
     Tree block(exec, order, fp64.layers, automatic_leaf_size<ExecutionSpace>(order, fp64.layers),
                options.block_scaling);
@@ -134,9 +150,9 @@ void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
 template <class ExecutionSpace>
 Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
   factored = false;
-  low_solve.reset();
   blas->release_scratch();  // of an attempt that threw
   if (!tree || !(tree->layers() == step.layers)) {
+    low_solve.reset();
     tree.reset();
     tree = std::make_unique<Tree>(exec, n, step.layers, report.leaf_size, options.block_scaling);
   }
@@ -153,16 +169,19 @@ Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double s
     Kokkos::View<double const*, memory_space> d = analysis.d;
     if (d.extent(0) > 0) d = Kokkos::subview(d, std::pair<std::int64_t, std::int64_t>(0, m));
     into.load(exec, uplo, A.block(0, 0, m, m), d, shift);
-    exec.fence("strata::dense::cholesky: loaded");
+    // On a device a fence takes longer than to load a small matrix, which counts as factored.
+    if (strata::runs_on_host<ExecutionSpace> || m >= 4096)
+      exec.fence("strata::dense::cholesky: loaded");
     report.load_seconds += timer.seconds();
   }
   Region const region(exec, "strata::dense::cholesky::factor ", into.layers().name());
   Kokkos::Timer const timer;
-  Info64 const order = strata::allocate<Info64>(exec, "strata::dense::cholesky::info");
-  Kokkos::deep_copy(exec, order, std::int64_t(0));
-  tree_potrf(*blas, into, order);
+  if (pivot.data() == nullptr)
+    pivot = strata::allocate<Info64>(exec, "strata::dense::cholesky::info");
+  Kokkos::deep_copy(exec, pivot, std::int64_t(0));
+  tree_potrf(*blas, into, pivot);
   std::int64_t first = 0;
-  Kokkos::deep_copy(exec, first, order);
+  Kokkos::deep_copy(exec, first, pivot);
   exec.fence("strata::dense::cholesky: read the pivot status");
   double const seconds = timer.seconds();
   report.factor_seconds += seconds;
@@ -197,6 +216,8 @@ void CholeskyFactor<ExecutionSpace>::State::describe_scales() {
 
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::need_factor(char const* function) {
+  STRATA_REQUIRE(ValueError, !refused, function,
+                 ": there is no factor; `refactor` refused the matrix, or had no memory");
   STRATA_REQUIRE(ValueError, info.ok(), function,
                  ": there is no factor; the leading minor of order ", info.order(),
                  " is not positive");
@@ -233,6 +254,17 @@ CholeskyFactor<ExecutionSpace>::CholeskyFactor(CholeskyFactor&&) noexcept = defa
 template <class ExecutionSpace>
 CholeskyFactor<ExecutionSpace>& CholeskyFactor<ExecutionSpace>::operator=(
     CholeskyFactor&&) noexcept = default;
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::refactor(ExecutionSpace const& exec, MatrixView const& A) {
+  State& s = *state_;
+  auto const n = static_cast<std::size_t>(s.n);
+  STRATA_REQUIRE(ShapeError, A.extent(0) == n && A.extent(1) == n, "refactor: A is ", A.extent(0),
+                 " x ", A.extent(1), ", the factor of order ", n);
+  s.use(exec);
+  LayerList const layers = s.steps.front().layers;
+  s.take(A, layers);
+}
 
 template <class ExecutionSpace>
 Info CholeskyFactor<ExecutionSpace>::info() const {

@@ -54,7 +54,8 @@ struct CholeskyReport {
   double smallest_block_scale = 1, largest_block_scale = 1;  ///< of the quantised blocks
   double norm_inf = 0;                                       ///< ||A||_inf
   std::size_t stored_bytes = 0, peak_bytes = 0;  ///< of the tree, after and while it is factored
-  double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;  ///< sums over the attempts
+  /// Sums over the attempts. Below order 4096 a device's load is not waited for: it counts as factored.
+  double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;
   double factor_flop_per_s = 0;  ///< of the last attempt, n^3/3 flops
   ConditionEstimate
       condition;  ///< as `CholeskyFactor::condition` found it; its value is 0 until then
@@ -100,6 +101,15 @@ class CholeskyFactor {
   ~CholeskyFactor();
   CholeskyFactor(CholeskyFactor&&) noexcept;
   CholeskyFactor& operator=(CholeskyFactor&&) noexcept;
+
+  /// Factor another matrix of this order, or the same one with other values, as `cholesky` did with the same layers and
+  /// options: what this factor and its solves allocated is used again.
+  ///
+  /// Result   as of `cholesky`. Sync, Memory: as there, of which the tree, the analysis and the solves' vectors are
+  ///          those that there are.
+  /// Throws   as `cholesky`, and ShapeError for another order. After what A's numbers or a lack of memory threw there is
+  ///          no factor.
+  void refactor(ExecutionSpace const& exec, MatrixView const& A);
 
   /// Whether there is a factor, else the minor of A that is not positive.
   Info info() const;
@@ -179,8 +189,8 @@ template <class LayersT, class ExecutionSpace, class MatrixView>
   return cholesky(exec, A, LayersT::list(), options);
 }
 
-/// Layers for a matrix of order n of which nothing is known: fp64 where n is small, on devices with matrix units
-/// fp16 or bf16 over fp32, else fp32; refinement does the rest.
+/// Layers for a matrix of order n of which nothing is known: fp64 where that is as fast, on devices fp16 over fp32, else
+/// fp32; refinement does the rest. See `automatic_choice`.
 template <class ExecutionSpace>
 LayerList automatic_layers(std::int64_t n);
 /// The same with `automatic_layers`.

@@ -59,6 +59,10 @@ template <class ExecutionSpace>
 void RepeatedPotrf<ExecutionSpace>::operator()(InfoView const& info) {
   State& s = *state_;
   if (s.tree.order() == 0) return;
+  auto const& root = s.tree.root();
+  if (root.is_leaf() &&
+      root.inverse.data == nullptr)  // the vendor's POTRF, which can't be captured
+    return tree_potrf(s.blas, s.tree, info);
   auto addresses = s.now(info);
   if (addresses != s.addresses) {
     s.blas.exec().fence("strata::dense::RepeatedPotrf: capture anew");

@@ -87,6 +87,7 @@ void add_factor(Report& report, SolveResult const& result) {
   report.add("layers", "layers", factor.layers.name(), unit::plain,
              "asked for: " + result.layers_asked);
   report.only_json("layers_asked", result.layers_asked);
+  report.add("layers_reason", "reason", result.layers_reason);
   report.add("leaf", "leaf size", factor.leaf_size);
   auto const D = "D A D with D from " + range(factor.smallest_scaling, factor.largest_scaling);
   report.tell("scaling/equilibrated", "equilibration", factor.equilibrated,

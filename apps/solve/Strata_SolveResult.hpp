@@ -66,6 +66,7 @@ struct Comparison {
 struct SolveResult : DenseResult {
   using DenseResult::DenseResult;
   std::string layers_asked;
+  std::string layers_reason;  ///< why the first attempt had its layers
   int repeat = 1;
   dense::CholeskyReport factor;
   std::optional<dense::SolveReport> solve;  ///< none without a factor

@@ -23,21 +23,26 @@ using Matrix = DeviceMatrix;
 
 using Factor = dense::CholeskyFactor<Exec>;
 
-// Once.
+// Once, in the memory of the factor that there is.
 SolveResult factor_and_solve(Exec const& exec, Problem const& problem, Matrix const& A,
                              Matrix const& B, Matrix const& X, SolveOptions const& options,
                              Progress& progress, std::unique_ptr<Factor>& factor) {
   auto const n = problem.summary.n, columns = problem.summary.nrhs;
-  auto const layers = options.layers ? *options.layers : dense::automatic_layers<Exec>(n, columns);
+  auto const automatic = dense::automatic_choice<Exec>(n, columns);
+  auto const& layers = options.layers ? *options.layers : automatic.layers;
   dense::CholeskyOptions const cholesky_options{.leaf_size = options.leaf};
   SolveResult result(problem, options);
   result.layers_asked = options.layers ? layers.name() : "auto";
+  result.layers_reason = options.layers ? "asked for" : automatic.reason;
   result.repeat = options.repeat;
-  factor.reset();  // before the next one takes memory
   progress.phase(words("factoring, n = ", n, ", layers ", layers.name()));
   Stopwatch watch;
-  factor = as_usage(
-      [&] { return std::make_unique<Factor>(dense::cholesky(exec, A, layers, cholesky_options)); });
+  as_usage([&] {
+    if (factor)
+      factor->refactor(exec, A);
+    else
+      factor = std::make_unique<Factor>(dense::cholesky(exec, A, layers, cholesky_options));
+  });
   exec.fence("strata::solve::factored");
   result.seconds.factor = watch.lap();
   if (factor->info().ok()) {

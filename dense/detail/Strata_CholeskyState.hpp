@@ -32,6 +32,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
 
   // --- the ladder (Strata_Cholesky.cpp) ---
 
+  /// Analyse and factor a matrix of this order; what an earlier one left is used again.
+  void take(MatrixView const& matrix, LayerList const& layers);
   void analyse(LayerList const& layers);
   /// Factor on the next rung that holds; false if none does. An exception leaves the rung that held, whose factor
   /// `need_factor` makes again.
@@ -88,10 +90,12 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   std::unique_ptr<detail::LowSolve<ExecutionSpace>> low_solve;  // of the tree
   Block scaled;                                                 // D X
   detail::Analysis<memory_space> analysis;
+  Info64 pivot;  // the first that was not positive
   std::vector<detail::Step> steps;
   std::size_t next_step = 0;
   std::size_t held = 0;     // the step whose factor there is, or was
   bool factored = false;    // the tree holds it
+  bool refused = false;     // the matrix: `take` threw
   std::int64_t minors = 0;  // leading minors up to this order are positive in fp64
   Info info = Info::success();
   CholeskyReport report;

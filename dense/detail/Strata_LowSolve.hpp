@@ -41,7 +41,8 @@ class LowSolve {
 
   void operator()(Matrix const& R) {
     constexpr std::int64_t many = 16;
-    if (strata::runs_on_host<ExecutionSpace> && R.precision == accumulator(tree_.layers().leaf()))
+    bool const in_place = strata::runs_on_host<ExecutionSpace> || tree_.root().is_leaf();
+    if (in_place && R.precision == accumulator(tree_.layers().leaf()))
       return solve(R, Products::AsStored);
     Matrix const F = copy(R.rows, R.cols);
     blas_.convert(Op::NoTrans, R, F);

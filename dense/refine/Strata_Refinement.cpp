@@ -8,6 +8,7 @@
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_Convergence.hpp>
 #include <dense/refine/detail/Strata_CorrectionSolvers.hpp>
+#include <dense/refine/detail/Strata_RefinementMemory.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -31,16 +32,19 @@ class Refiner {
   using Block = typename Kernels::Block;
   using Scalars = typename Kernels::Scalars;
 
-  Refiner(Exec const& exec, RefinementOperators<Exec> const& operators, Block const& B,
+  using Memory = detail::RefinementMemory<Exec>;
+
+  Refiner(Memory& memory, RefinementOperators<Exec> const& operators, Block const& B,
           Block const& X, RefinementOptions const& options)
       : operators_(operators),
         options_(options),
-        kernels_(exec, B.extent(0), B.extent(1)),
+        memory_(memory),
+        kernels_(memory.kernels(B.extent(1))),
         B_(B),
         X_(X),
-        W_(kernels_.allocate("strata::dense::refine::W", B.extent(1))),
-        R_(kernels_.allocate("strata::dense::refine::R", B.extent(1))),
-        D_(kernels_.allocate("strata::dense::refine::D", B.extent(1))),
+        W_(memory.vector(Memory::Iterate, B.extent(1))),
+        R_(memory.vector(Memory::Residual, B.extent(1))),
+        D_(memory.vector(Memory::Correction, B.extent(1))),
         unit_(operators.scaling.extent(0) > 0 ? unit_of(operators.given_norm_inf) : 1),
         convergence_(static_cast<std::int64_t>(B.extent(0)), operators.norm_inf,
                      operators.scaling.extent(0) > 0 ? operators.given_norm_inf * unit_ * unit_
@@ -71,7 +75,6 @@ class Refiner {
   /// Scale the columns of B to about ||A||, set X = 0, take up all columns that are finite and not
   /// 0.
   void start() {
-    kernels_.fill(X_, 0);
     auto const size = kernels_.magnitudes(B_, operators_.scaling, unit_);
     int const norm_exponent = detail::exponent_of(operators_.norm_inf);
     for (std::size_t j = 0; j < size.size(); ++j) {
@@ -93,17 +96,41 @@ class Refiner {
       }
       columns_.push_back(column);
     }
-    resume(Refine::Classical);
+    begin_at_zero(size);
   }
 
-  /// Take up every unfinished column at its best iterate.
-  void resume(Refine method) {
+  /// The residual of X = 0 is B, whose magnitudes are known.
+  void begin_at_zero(std::vector<detail::MomentsOfBoth> const& size) {
+    take_up(Refine::Classical);
+    if (active_.size() < columns_.size()) kernels_.fill(X_, 0);
+    if (active_.empty()) return;
+    kernels_.begin(scales(-1), B_, index_, X_, active(W_), active(R_));
+    for (Column* column : active_) {
+      detail::MomentsOfBoth of_b;
+      of_b.refined.max[0] = column->b_max;
+      of_b.given.max[0] = column->given_b_max;
+      of_b.given.sum[0] =
+          std::ldexp(size[static_cast<std::size_t>(column->index)].given.sum[0], -column->exponent);
+      column->now = convergence_.judge(of_b, column->b_max, column->given_b_max);
+      bool const finite = std::isfinite(column->now.backward_error);
+      if (finite && column->now.as_good_as(column->best)) column->best = column->now;
+      column->begin_phase();
+    }
+  }
+
+  /// Every unfinished column is active.
+  void take_up(Refine method) {
     active_.clear();
     for (Column& column : columns_)
       if (!column.converged() && !column.failed && column.iterations < limit(method))
         active_.push_back(&column);
+    if (!active_.empty()) list_active();
+  }
+
+  /// Take up every unfinished column at its best iterate.
+  void resume(Refine method) {
+    take_up(method);
     if (active_.empty()) return;
-    list_active();
     kernels_.gather(scales(-1), X_, index_, active(W_));
     measure(
         std::ranges::all_of(active_, [](Column const* column) { return column->best.x_max == 0; }));
@@ -253,8 +280,13 @@ class Refiner {
   void list_active() {
     std::vector<std::int64_t> list;
     list.reserve(active_.size());
-    for (Column const* column : active_) list.push_back(column->index);
-    index_ = kernels_.indices(list);
+    bool in_front = true;
+    for (Column const* column : active_) {
+      in_front = in_front && column->index == static_cast<std::int64_t>(list.size());
+      list.push_back(column->index);
+    }
+    index_ = in_front ? memory_.first_columns(static_cast<std::int64_t>(list.size()))
+                      : kernels_.indices(list);
   }
 
   /// Drop the active columns of which `done` is true and close the gaps in W and R.
@@ -306,7 +338,8 @@ class Refiner {
 
   RefinementOperators<Exec> const& operators_;
   RefinementOptions const& options_;
-  Kernels kernels_;
+  Memory& memory_;
+  Kernels& kernels_;
   Block B_, X_;
   Block W_, R_, D_;  // of the active columns: scaled iterate, residual, correction
   typename Kernels::Indices index_;
@@ -337,11 +370,12 @@ void require(RefinementOptions const& options) {
 }  // namespace
 
 template <class ExecutionSpace>
-RefinementReport refine(ExecutionSpace const& exec,
-                        RefinementOperators<ExecutionSpace> const& operators,
-                        typename RefinementOperators<ExecutionSpace>::Block const& B,
-                        typename RefinementOperators<ExecutionSpace>::Block const& X,
-                        RefinementOptions const& options) {
+RefinementReport detail::refine(ExecutionSpace const& exec,
+                                RefinementMemory<ExecutionSpace>& memory,
+                                RefinementOperators<ExecutionSpace> const& operators,
+                                typename RefinementOperators<ExecutionSpace>::Block const& B,
+                                typename RefinementOperators<ExecutionSpace>::Block const& X,
+                                RefinementOptions const& options) {
   Region const region(exec, "strata::dense::refine");
   STRATA_REQUIRE(ShapeError, B.extent(0) == X.extent(0) && B.extent(1) == X.extent(1),
                  "refine: B is ", B.extent(0), " x ", B.extent(1), " and X is ", X.extent(0), " x ",
@@ -358,10 +392,24 @@ RefinementReport refine(ExecutionSpace const& exec,
   if (B.extent(0) == 0 || B.extent(1) == 0) return {};
   STRATA_REQUIRE(ValueError, operators.apply && operators.precondition,
                  "refine: the operators apply and precondition must both be given");
-  return Refiner<ExecutionSpace>(exec, operators, B, X, options).run();
+  return Refiner<ExecutionSpace>(memory, operators, B, X, options).run();
+}
+
+template <class ExecutionSpace>
+RefinementReport refine(ExecutionSpace const& exec,
+                        RefinementOperators<ExecutionSpace> const& operators,
+                        typename RefinementOperators<ExecutionSpace>::Block const& B,
+                        typename RefinementOperators<ExecutionSpace>::Block const& X,
+                        RefinementOptions const& options) {
+  detail::RefinementMemory<ExecutionSpace> memory(exec, B.extent(0), B.extent(1));
+  return detail::refine(exec, memory, operators, B, X, options);
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                              \
+  template RefinementReport detail::refine<Exec>(                                             \
+      Exec const&, detail::RefinementMemory<Exec>&, RefinementOperators<Exec> const&,         \
+      RefinementOperators<Exec>::Block const&, RefinementOperators<Exec>::Block const&,       \
+      RefinementOptions const&);                                                              \
   template RefinementReport refine<Exec>(                                                     \
       Exec const&, RefinementOperators<Exec> const&, RefinementOperators<Exec>::Block const&, \
       RefinementOperators<Exec>::Block const&, RefinementOptions const&);

@@ -3,11 +3,11 @@
 #include <dense/refine/Strata_SpdSolve.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
 #include <dense/refine/detail/Strata_LostColumns.hpp>
+#include <dense/refine/detail/Strata_RefinementMemory.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -37,6 +37,22 @@ void note_lost_columns(std::int64_t lost, std::int64_t n, SolveReport& report) {
       1 / (static_cast<double>(n) * 0x1p-52);
 }
 
+// The memory that the factor keeps, or a new one.
+template <class Exec>
+detail::RefinementMemory<Exec>& memory_of(SpdFactor<Exec>& factor, Exec const& exec,
+                                          std::int64_t cols) {
+  if (!factor.memory || !factor.memory->fits(exec, factor.order())) {
+    factor.memory.reset();
+    factor.memory = std::make_shared<detail::RefinementMemory<Exec>>(exec, factor.order(), cols);
+  }
+  return *factor.memory;
+}
+
+template <class Exec>
+void keep_if_small(SpdFactor<Exec>& factor) {
+  if (factor.memory && !factor.memory->is_worth_keeping()) factor.memory.reset();
+}
+
 // Nothing of B is read after its first copy, so that X may lie on it.
 template <class Exec>
 class SpdSolve {
@@ -48,11 +64,13 @@ class SpdSolve {
         X_(X),
         asked_(asked),
         d_(factor.scaling()),
-        right_(strata::allocate<Block>(exec, "strata::dense::solve::B", B.rows, B.cols)),
-        solution_(strata::allocate<Block>(exec, "strata::dense::solve::X", B.rows, B.cols)) {
-    detail::scale_rows(exec, d_, B, right_, B.rows, B.cols);
-    lost_ = detail::drop_lost_columns(exec, B, right_);
+        right_(memory_of(factor, exec, B.cols).vector(Memory::Right, B.cols)),
+        solution_(memory_of(factor, exec, B.cols).vector(Memory::Solution, B.cols)) {
+    lost_ = detail::scale_right_hand_sides(exec, d_, B, right_);
   }
+  ~SpdSolve() { keep_if_small(factor_); }
+  SpdSolve(SpdSolve const&) = delete;
+  SpdSolve& operator=(SpdSolve const&) = delete;
 
   SolveReport run() {
     int climbs = 0;
@@ -92,6 +110,7 @@ class SpdSolve {
 
  private:
   using Block = typename RefinementOperators<Exec>::Block;
+  using Memory = detail::RefinementMemory<Exec>;
 
   // Keeps the solution if it is the best one; returns whether A was seen to be indefinite.
   bool solve_on_this_rung() {
@@ -132,7 +151,11 @@ RefinementReport refine(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& f
   RefinementOptions limited = options;
   if (!factor.at_the_top() && limited.max_iterations == 0)
     limited.max_iterations = factor.patience();
-  return refine(exec, factor.operators(exec), B, Y, limited);
+  auto const operators = factor.operators(exec);
+  auto& memory = memory_of(factor, exec, static_cast<std::int64_t>(B.extent(1)));
+  auto report = detail::refine(exec, memory, operators, B, Y, limited);
+  keep_if_small(factor);
+  return report;
 }
 
 template <class ExecutionSpace>

@@ -10,9 +10,15 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace strata::dense {
+
+namespace detail {
+template <class ExecutionSpace>
+class RefinementMemory;
+}
 
 /// What a solve did. Errors are those of X for A X = B as given.
 struct SolveReport {
@@ -64,6 +70,9 @@ class SpdFactor {
   virtual bool climb(Climb how) = 0;
   /// No rung above is tried any more.
   virtual void end_ladder() = 0;
+
+  /// Of solves with a few columns, kept for the next one; made by `solve` and `refine`.
+  std::shared_ptr<detail::RefinementMemory<ExecutionSpace>> memory;
 };
 
 /// Refine H Y = D B, X = D Y, with the factor of the rung that holds, cut short where the next rung costs less.
@@ -82,9 +91,10 @@ template <class ExecutionSpace>
 ///          does. Where there is no memory for a rung, the report says so, and the factor stays as it was. A column of X
 ///          that is beyond the range of fp64, or whose D B is, is 0: its backward error is 1.
 /// Sync     fences `exec`.
-/// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes.
-/// Throws   ShapeError if B or X do not fit; ValueError if B holds a non-finite number or elements of X share memory; MemoryError where there is no
-///          memory for a first X.
+/// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes; the factor keeps them for the next solve
+///          if m <= 16.
+/// Throws   ShapeError if B or X do not fit; ValueError if B holds a non-finite number or elements of X share memory;
+///          MemoryError where there is no memory for a first X.
 template <class ExecutionSpace>
 [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,
                                 StridedMatrix<double const> const& B,

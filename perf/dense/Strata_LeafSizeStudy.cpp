@@ -44,7 +44,7 @@ std::vector<LeafSizeRule> candidates(LeafSizeRule const& current, Options const&
   std::vector<LeafSizeRule> rules{current};
   for (std::int64_t const divisor : {2, 4, 8, 16, 32})
     for (std::int64_t const most : options.most)
-      rules.push_back({divisor, current.unit, std::min(current.least, most), most});
+      rules.push_back({divisor, current.unit, std::min(current.least, most), most, current.whole});
   return rules;
 }
 
@@ -139,7 +139,7 @@ std::string key_of(std::string const& architecture, std::string const& kind) {
 std::string row_of(std::string const& key, LeafSizeRule const& rule) {
   auto const number = [](std::int64_t x) { return std::to_string(x); };
   return key + '{' + number(rule.divisor) + ", " + number(rule.unit) + ", " + number(rule.least) +
-         ", " + number(rule.most) + "}},";
+         ", " + number(rule.most) + ", " + number(rule.whole) + "}},";
 }
 
 // The row replaces that with its key, or becomes the last.

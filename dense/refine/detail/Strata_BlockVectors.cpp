@@ -15,18 +15,22 @@ void BlockVectors<Exec>::reserve(std::int64_t cols, std::int64_t steps) {
   using strata::allocate, strata::allocate_on_host;
   std::string const label = "strata::dense::refine::";
   auto const moments = static_cast<std::size_t>(chunks_ * cols);
-  if (moments > moments_.extent(0)) {
-    moments_ = allocate<decltype(moments_)>(exec_, label + "moments", moments);
+  if (moments > moments_.extent(0)) {  // all of it or, where there is no memory, nothing
+    auto const more = allocate<decltype(moments_)>(exec_, label + "moments", moments);
     host_moments_ = allocate_on_host<decltype(host_moments_)>(label + "moments_host", moments);
+    moments_ = more;
   }
-  auto const products = static_cast<std::size_t>(chunks_ * cols * steps);
-  if (products <= products_.extent(0) && arena_.extent(0) > 0) return;
-  exec_.fence("strata::dense::refine::reserve");
-  products_ = allocate<Coefficients>(exec_, label + "products", products);
-  host_products_ = allocate_on_host<decltype(host_products_)>(label + "products_host", products);
+  auto const products =
+      std::max(products_.extent(0), static_cast<std::size_t>(chunks_ * cols * steps));
   auto const arena = static_cast<std::size_t>(8 * cols + 2 * cols * steps);
-  arena_ = allocate<Coefficients>(exec_, label + "coefficients", arena);
+  if (products <= products_.extent(0) && arena <= arena_.extent(0)) return;
+  exec_.fence("strata::dense::refine::reserve");
+  auto const more_products = allocate<Coefficients>(exec_, label + "products", products);
+  auto const more_arena = allocate<Coefficients>(exec_, label + "coefficients", arena);
+  auto const on_host =
+      allocate_on_host<decltype(host_products_)>(label + "products_host", products);
   host_arena_ = allocate_on_host<decltype(host_arena_)>(label + "coefficients_host", arena);
+  products_ = more_products, host_products_ = on_host, arena_ = more_arena;
   used_ = 0;
 }
 
@@ -43,7 +47,12 @@ auto BlockVectors<Exec>::indices(std::vector<std::int64_t> const& list) const ->
 // The host's copy must stay as it is until the transfer is over: after a fence all room is free
 // again.
 template <class Exec>
-auto BlockVectors<Exec>::upload(Scalars const& values) -> Coefficients {
+auto BlockVectors<Exec>::upload(Scalars const& values) -> Factors {
+  if (values.size() <= 2) {
+    Factors few;
+    std::copy(values.begin(), values.end(), few.few);
+    return few;
+  }
   if (used_ + values.size() > arena_.extent(0)) {
     exec_.fence("strata::dense::refine::upload");
     used_ = 0;
@@ -54,7 +63,7 @@ auto BlockVectors<Exec>::upload(Scalars const& values) -> Coefficients {
   std::copy(values.begin(), values.end(), host.data());
   Coefficients const device = Kokkos::subview(arena_, range);
   Kokkos::deep_copy(exec_, device, host);
-  return device;
+  return {device};
 }
 
 template <class Exec>
@@ -171,6 +180,7 @@ std::vector<MomentsOfBoth> BlockVectors<Exec>::magnitudes(Block const& B, Scalin
         double const b = B(i, c);
         m.refined.see(0, b);
         double const by = scaled ? u / d(i) : 1;
+        m.given.sum[0] += Kokkos::abs(b * by);
         m.given.see(0, b * by);
         m.given.see(1, lift * b * by);
       });
@@ -209,6 +219,17 @@ std::vector<MomentsOfBoth> BlockVectors<Exec>::residual(Scalars const& s, Block 
   std::vector<MomentsOfBoth> result;
   for (Moments const& m : found) result.push_back({m, m});
   return result;
+}
+
+template <class Exec>
+void BlockVectors<Exec>::begin(Scalars const& s, Block const& B, Indices const& index,
+                               Block const& X, Block const& W, Block const& R) {
+  auto const factor = upload(s);
+  for_each(
+      "strata::dense::refine::begin", W.extent(1), KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        X(i, index(c)) = W(i, c) = 0;
+        R(i, c) = factor(c) * B(i, index(c));
+      });
 }
 
 template <class Exec>

@@ -89,6 +89,16 @@ class BlockVectors {
   using Scalars = std::vector<double>;  ///< one per column, or step + column * steps
   using Scaling = Kokkos::View<double const*, MemorySpace>;
 
+  /// Coefficients of a kernel: in device memory, or, for one column, among its arguments.
+  struct Factors {
+    Kokkos::View<double*, MemorySpace> list;
+    double few[2] = {0, 0};
+
+    KOKKOS_INLINE_FUNCTION double operator()(std::int64_t c) const {
+      return list.data() != nullptr ? list(c) : few[c];
+    }
+  };
+
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   using Team = typename Policy::member_type;
 
@@ -119,12 +129,14 @@ class BlockVectors {
   /// sum[0] = sum (s x)^2, max[0] = max |s x|
   std::vector<Moments> norms(Scalars const& s, Block const& X);
   static constexpr int lift_exponent = 200;
-  /// max[0] = max |b|;  as given max |u b / d|;  an empty d: both are the same;  as given max[1] = 2^lift_exponent
+  /// max[0] = max |b|;  as given max |u b / d|, whose sum is sum[0];  an empty d: both are the same;  as given max[1] = 2^lift_exponent
   /// max[0], in which no bit of a subnormal number is lost
   std::vector<MomentsOfBoth> magnitudes(Block const& B, Scaling const& d, double u);
   /// R = s B(:, index) - R;  sum[0], max[0] of |r|;  sum[1], max[1] of |w|;  as given the same of u r / d and d w / u;
   /// an empty d: both are the same
   std::vector<MomentsOfBoth> residual(Scalars const& s, Block const& B, Indices const& index, Block const& W, Block const& R, Scaling const& d, double u);
+  /// X(:, index) = 0, W = 0, R = s B(:, index)
+  void begin(Scalars const& s, Block const& B, Indices const& index, Block const& X, Block const& W, Block const& R);
   /// W = s X(:, index)
   void gather(Scalars const& s, Block const& X, Indices const& index, Block const& W);
   /// X(:, index) = s W
@@ -163,7 +175,7 @@ class BlockVectors {
                          Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
   using Coefficients = Kokkos::View<double*, MemorySpace>;
 
-  Coefficients upload(Scalars const& values);
+  Factors upload(Scalars const& values);
   Scalars fetch_products(std::int64_t count);
 
   Exec exec_;

@@ -33,23 +33,17 @@ KOKKOS_INLINE_FUNCTION double scaling_of(double a) {
   return Kokkos::bit_cast<double>(bits);
 }
 
-template <class ExecutionSpace, class ScalingView>
-std::int64_t choose_scaling(ExecutionSpace const& exec, Triangle const& A, ScalingView const& d,
-                            double& smallest, double& largest) {
-  std::int64_t first_bad = none;
+// D, and sums of no rows yet.
+template <class ExecutionSpace, class ScalingView, class SumsView>
+void choose_scaling(ExecutionSpace const& exec, Triangle const& A, ScalingView const& d,
+                    SumsView const& sums) {
   bool const keep = d.extent(0) > 0;
-  Kokkos::parallel_reduce(
+  Kokkos::parallel_for(
       "strata::dense::analyse::diagonal", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, A.n),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& bad, double& low, double& high) {
-        double const a = A(i, i), scaling = keep ? scaling_of(a) : 1;
-        if (keep) d(i) = scaling;
-        if (!(a > 0) && i < bad) bad = i;
-        low = scaling < low ? scaling : low;
-        high = scaling > high ? scaling : high;
-      },
-      Kokkos::Min<std::int64_t>(first_bad), Kokkos::Min<double>(smallest),
-      Kokkos::Max<double>(largest));
-  return first_bad;
+      KOKKOS_LAMBDA(std::int64_t i) {
+        if (keep) d(i) = scaling_of(A(i, i));
+        sums(i, 0) = sums(i, 1) = 0;
+      });
 }
 
 // sums(i, 0) = sum_j |a_ij|, sums(i, 1) = sum_j |d_i a_ij d_j|, by tiles of the triangle that fit a cache: along the
@@ -143,19 +137,31 @@ void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double cons
       });
 }
 
-// The largest row sums; returns whether all sums are finite numbers.
-template <class ExecutionSpace, class SumsView>
-bool largest_sums(ExecutionSpace const& exec, SumsView const& sums, double& norm,
-                  double& scaled_norm) {
+// The largest row sums, the range of D and the first diagonal entry that is not positive; returns whether all sums are
+// finite numbers.
+template <class ExecutionSpace, class Result>
+bool summarise(ExecutionSpace const& exec, Triangle const& A, Result& result) {
+  auto const d = result.d;
+  auto const sums = result.sums;
+  bool const keep = d.extent(0) > 0;
   int infinite = 0;
+  std::int64_t first_bad = none;
   Kokkos::parallel_reduce(
-      "strata::dense::analyse::norms", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, sums.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t i, double& plain, double& scaled, int& bad) {
+      "strata::dense::analyse::norms", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, A.n),
+      KOKKOS_LAMBDA(std::int64_t i, double& plain, double& scaled, int& not_finite,
+                    std::int64_t& bad, double& low, double& high) {
         plain = sums(i, 0) > plain ? sums(i, 0) : plain;
         scaled = sums(i, 1) > scaled ? sums(i, 1) : scaled;
-        if (!Kokkos::isfinite(sums(i, 0))) bad = 1;
+        if (!Kokkos::isfinite(sums(i, 0))) not_finite = 1;
+        if (!(A(i, i) > 0) && i < bad) bad = i;
+        double const scaling = keep ? d(i) : 1;
+        low = scaling < low ? scaling : low;
+        high = scaling > high ? scaling : high;
       },
-      Kokkos::Max<double>(norm), Kokkos::Max<double>(scaled_norm), Kokkos::Max<int>(infinite));
+      Kokkos::Max<double>(result.norm), Kokkos::Max<double>(result.scaled_norm),
+      Kokkos::Max<int>(infinite), Kokkos::Min<std::int64_t>(first_bad),
+      Kokkos::Min<double>(result.smallest_scaling), Kokkos::Max<double>(result.largest_scaling));
+  result.bad_diagonal = first_bad == none ? 0 : first_bad + 1;
   return infinite < 1;  // Max starts from the lowest int
 }
 
@@ -191,28 +197,31 @@ void scale_as_a_whole(ExecutionSpace const& exec, std::int64_t n, Result& result
 template <class ExecutionSpace>
 Analysis<typename ExecutionSpace::memory_space> analyse(
     ExecutionSpace const& exec, Uplo uplo,
-    ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate) {
+    ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate,
+    Analysis<typename ExecutionSpace::memory_space> const& last) {
   using MemorySpace = typename ExecutionSpace::memory_space;
   Analysis<MemorySpace> result;
   std::int64_t const n = A.rows;
   if (n == 0) return result;
   bool const lower = uplo == Uplo::Lower;
   Triangle const triangle{A.template as<double>(), n, lower ? 1 : A.ld, lower ? A.ld : 1};
+  auto const order = static_cast<std::size_t>(n);
   if (equilibrate)
-    result.d = strata::allocate<Kokkos::View<double*, MemorySpace>>(
-        exec, "strata::dense::analyse::scaling", n);
-  std::int64_t const bad =
-      choose_scaling(exec, triangle, result.d, result.smallest_scaling, result.largest_scaling);
-  result.bad_diagonal = bad == none ? 0 : bad + 1;
-  auto const sums = strata::allocate_zeros<Kokkos::View<double* [2], MemorySpace>>(
-      exec, "strata::dense::analyse::sums", n);
+    result.d = last.d.extent(0) == order ? last.d
+                                         : strata::allocate<decltype(result.d)>(
+                                               exec, "strata::dense::analyse::scaling", n);
+  result.sums = last.sums.extent(0) == order ? last.sums
+                                             : strata::allocate<decltype(result.sums)>(
+                                                   exec, "strata::dense::analyse::sums", n);
+  auto const& sums = result.sums;
+  choose_scaling(exec, triangle, result.d, sums);
   if constexpr (!strata::runs_on_host<ExecutionSpace>)
     sum_rows(exec, triangle, result.d, sums);
   else if (equilibrate)
     sum_rows_on_host<true>(exec, triangle, result.d.data(), sums);
   else
     sum_rows_on_host<false>(exec, triangle, nullptr, sums);
-  if (!largest_sums(exec, sums, result.norm, result.scaled_norm)) {
+  if (!summarise(exec, triangle, result)) {
     std::int64_t const first = first_non_finite(exec, triangle);
     STRATA_REQUIRE(ValueError, first != none,
                    "cholesky: the sum of a row of A overflows; scale A down");
@@ -223,9 +232,10 @@ Analysis<typename ExecutionSpace::memory_space> analyse(
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec)                       \
-  template Analysis<Exec::memory_space> analyse<Exec>( \
-      Exec const&, Uplo, ConstMatrixRef<Exec::memory_space> const&, bool);
+#define STRATA_INSTANTIATE(Exec)                                                                 \
+  template Analysis<Exec::memory_space> analyse<Exec>(Exec const&, Uplo,                         \
+                                                      ConstMatrixRef<Exec::memory_space> const&, \
+                                                      bool, Analysis<Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

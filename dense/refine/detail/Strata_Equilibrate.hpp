@@ -17,8 +17,9 @@ struct Analysis {
   Kokkos::View<double*, MemorySpace>
       d;  ///< powers of two with d_i^2 a_ii in [1/2, 2], or all the same; empty: all are 1
   double smallest_scaling = 1, largest_scaling = 1;  ///< of d
-  std::int64_t bad_diagonal = 0;     ///< 1-based index of the first a_ii <= 0; 0: none
-  double norm = 0, scaled_norm = 0;  ///< ||A||_inf and ||D A D||_inf
+  std::int64_t bad_diagonal = 0;                ///< 1-based index of the first a_ii <= 0; 0: none
+  double norm = 0, scaled_norm = 0;             ///< ||A||_inf and ||D A D||_inf
+  Kokkos::View<double* [2], MemorySpace> sums;  ///< of rows; for the next analysis to use again
 };
 
 /// Check that A is finite, choose the scaling and measure both norms.
@@ -27,13 +28,14 @@ struct Analysis {
 /// subnormal numbers are no small part of them, and products of its entries leave the range of fp64.
 ///
 /// Shape    A: n x n fp64, of which the triangle `uplo` is read.
-/// Sync     fences `exec`.
+/// Sync     fences `exec`, once where A is finite. Memory: that of `last`, an analysis of the same order, or 3 n numbers.
 /// Throws   ValueError naming the first non-finite entry, column by column.
 /// Source   Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), section 3; deviation: powers of two.
 template <class ExecutionSpace>
 Analysis<typename ExecutionSpace::memory_space> analyse(
     ExecutionSpace const& exec, Uplo uplo,
-    ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate);
+    ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate,
+    Analysis<typename ExecutionSpace::memory_space> const& last = {});
 
 /// V(i, j) = d_i U(i, j); an empty d is the identity. V may be U.
 template <class ExecutionSpace, class ScalingView, class InBlock, class OutBlock>

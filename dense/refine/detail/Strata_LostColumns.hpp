@@ -37,21 +37,24 @@ std::int64_t drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Blo
   return dropped;
 }
 
-/// Check B, and R = D B for columns of which it holds nothing: where a number overflows, or all that are not 0
-/// underflow. They become 0; how many. Fences.
+/// R = D B, an empty D is 1. Columns of which R holds nothing, where a number overflows, or all that are not 0 underflow,
+/// become 0; how many. Fences.
 ///
 /// Throws   ValueError naming the column of a non-finite number of B.
-template <class ExecutionSpace, class InBlock, class Block>
-std::int64_t drop_lost_columns(ExecutionSpace const& exec, InBlock const& B, Block const& R) {
+template <class ExecutionSpace, class ScalingView, class InBlock, class Block>
+std::int64_t scale_right_hand_sides(ExecutionSpace const& exec, ScalingView const& d,
+                                    InBlock const& B, Block const& R) {
+  bool const scaled = d.extent(0) > 0;
   std::int64_t column = -1, dropped = 0;
   int lost = 0;
   auto const rows = static_cast<std::int64_t>(R.extent(0)),
              cols = static_cast<std::int64_t>(R.extent(1));
   Kokkos::parallel_reduce(
-      "strata::dense::solve::finite", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows),
+      "strata::dense::solve::scale", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& found, int& loss) {
         for (std::int64_t j = 0; j < cols; ++j) {
-          double const b = B(i, j), r = R(i, j);
+          double const b = B(i, j), r = scaled ? d(i) * b : b;
+          R(i, j) = r;
           if (!Kokkos::isfinite(b) && j > found) found = j;
           if (!Kokkos::isfinite(r) || (b != 0 && r == 0)) loss = 1;
         }

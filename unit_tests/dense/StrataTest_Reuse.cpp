@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What a factor that is used again allocates, waits for and launches, and that nothing of the last matrix is left in it.
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include <core/kokkos_ext/Strata_Team.hpp>
+#include <dense/Strata_Automatic.hpp>
+#include <dense/Strata_Cholesky.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace {
+
+using namespace strata;
+using namespace strata::dense;
+using namespace strata::test;
+using P = strata::Precision;
+
+template <class Space>
+class ReuseOn : public testing::Test {};
+TYPED_TEST_SUITE(ReuseOn, Spaces, SpaceNames);
+
+// While it lives, what Kokkos allocates, launches and waits for.
+class Counts {
+ public:
+  Counts() : saved_(Kokkos::Tools::Experimental::get_callbacks()) {
+    for (auto* const labels : {&allocated, &launched, &fenced}) labels->clear();
+    using namespace Kokkos::Tools::Experimental;
+    set_allocate_data_callback([](Kokkos::Profiling::SpaceHandle, char const* name, void const*,
+                                  std::uint64_t) { allocated.insert(name); });
+    auto const kernel = [](char const* name, std::uint32_t, std::uint64_t*) {
+      launched.insert(name);
+    };
+    set_begin_parallel_for_callback(kernel);
+    set_begin_parallel_reduce_callback(kernel);
+    set_begin_fence_callback([](char const* name, std::uint32_t, std::uint64_t*) {
+      if (std::string(name).find("Profile Tool Fence") == std::string::npos) fenced.insert(name);
+    });
+  }
+  ~Counts() { Kokkos::Tools::Experimental::set_callbacks(saved_); }
+  Counts(Counts const&) = delete;
+  Counts& operator=(Counts const&) = delete;
+
+  /// For the reader of a test that fails, and of its XML.
+  static void record(std::string const& what) {
+    testing::Test::RecordProperty(what + "_allocations", static_cast<int>(allocated.size()));
+    testing::Test::RecordProperty(what + "_kernels", static_cast<int>(launched.size()));
+    testing::Test::RecordProperty(what + "_fences", static_cast<int>(fenced.size()));
+  }
+  // Of Strata's own: what Kokkos calls its own differs by backend.
+  static std::size_t strata_fences() {
+    return static_cast<std::size_t>(std::count_if(
+        fenced.begin(), fenced.end(), [](auto const& name) { return name.starts_with("strata"); }));
+  }
+
+  inline static std::multiset<std::string> allocated, launched, fenced;
+
+ private:
+  Kokkos::Tools::Experimental::EventSet saved_;
+};
+
+std::multiset<std::string> const none;
+
+HostMatrix geometric(std::int64_t n, std::uint64_t seed) {
+  GeneratorOptions options;
+  options.condition = 1e4;
+  options.seed = seed;
+  return generate(MatrixKind::Geometric, n, options);
+}
+
+TYPED_TEST(ReuseOn, ASecondSolveAllocatesNothingAndGivesTheSameBits) {
+  TypeParam const exec;
+  for (auto const& [n, layers] :
+       {std::pair(256, LayerList{P::fp64}), std::pair(200, LayerList{P::fp32})}) {
+    auto const A = on_device<TypeParam>(geometric(n, 1));
+    auto const B = on_device<TypeParam>(random_matrix(n, 1, 3)),
+               X = on_device<TypeParam>(random_matrix(n, 1, 4)),
+               Y = on_device<TypeParam>(random_matrix(n, 1, 5));
+    auto factor = cholesky(exec, A, layers);
+    Counts const counts;
+    EXPECT_TRUE(factor.solve(exec, B, X).converged);
+    Counts::record(layers.name() + "_first_solve");
+    Counts::allocated.clear(), Counts::launched.clear(), Counts::fenced.clear();
+    EXPECT_TRUE(factor.solve(exec, B, Y).converged);
+    Counts::record(layers.name() + "_second_solve");
+    if (layers.is_fp64()) {
+      EXPECT_EQ(Counts::allocated, none);
+      EXPECT_LE(Counts::launched.size(), 12U);
+      EXPECT_LE(Counts::strata_fences(), 3U);
+    }
+    EXPECT_EQ(largest_difference(on_host(X), on_host(Y)), 0);
+  }
+}
+
+TYPED_TEST(ReuseOn, ASecondFactorisationAllocatesNothing) {
+  TypeParam const exec;
+  auto const A = on_device<TypeParam>(geometric(256, 1));
+  Counts const counts;
+  auto factor = cholesky(exec, A, {P::fp64});
+  Counts::record("first_factor");
+  Counts::allocated.clear(), Counts::launched.clear(), Counts::fenced.clear();
+  factor.refactor(exec, A);
+  Counts::record("second_factor");
+  EXPECT_EQ(Counts::allocated, none);
+  EXPECT_LE(Counts::launched.size(), 6U);
+  EXPECT_LE(Counts::strata_fences(), 2U);
+}
+
+template <class Space, class View>
+HostMatrix factor_of(Space const& exec, CholeskyFactor<Space> const& factor, View const& like) {
+  auto const L = on_device<Space>(on_host(like));
+  Kokkos::deep_copy(L, 0);
+  factor.factor(exec, matrix_ref(L));
+  exec.fence();
+  return on_host(L);
+}
+
+TYPED_TEST(ReuseOn, RefactorIsCholeskyOfTheOtherMatrix) {
+  TypeParam const exec;
+  for (char const* const layers : {"fp64", "fp32", "fp16,fp32", "fp8_e4m3,fp16"}) {
+    LayerList const list = LayerList::parse(layers);
+    std::int64_t const n = 130;
+    auto const A = on_device<TypeParam>(geometric(n, 1)),
+               other = on_device<TypeParam>(geometric(n, 2));
+    auto const B = on_device<TypeParam>(random_matrix(n, 2, 3)),
+               X = on_device<TypeParam>(random_matrix(n, 2, 4)),
+               Y = on_device<TypeParam>(random_matrix(n, 2, 5));
+    CholeskyOptions const options{.leaf_size = 32};
+    auto factor = cholesky(exec, A, list, options);
+    EXPECT_TRUE(factor.solve(exec, B, X).converged);
+    factor.refactor(exec, other);
+    auto fresh = cholesky(exec, other, list, options);
+    EXPECT_EQ(factor.report().layers, fresh.report().layers);
+    EXPECT_EQ(factor.report().attempts.size(), fresh.report().attempts.size());
+    EXPECT_EQ(largest_difference(factor_of(exec, factor, A), factor_of(exec, fresh, A)), 0)
+        << layers;
+    EXPECT_TRUE(factor.solve(exec, B, X).converged);
+    EXPECT_TRUE(fresh.solve(exec, B, Y).converged);
+    EXPECT_EQ(largest_difference(on_host(X), on_host(Y)), 0) << layers;
+  }
+}
+
+TYPED_TEST(ReuseOn, RefactorSaysWhatIsWrongAndGoesOnWithTheNextMatrix) {
+  TypeParam const exec;
+  auto const A = on_device<TypeParam>(geometric(64, 1));
+  auto broken = geometric(64, 1), indefinite = geometric(64, 1);
+  broken(9, 7) = broken(7, 9) = std::numeric_limits<double>::quiet_NaN();
+  indefinite(5, 5) = -1;
+  auto const B = on_device<TypeParam>(random_matrix(64, 1, 3)),
+             X = on_device<TypeParam>(random_matrix(64, 1, 4));
+  auto factor = cholesky(exec, A, {P::fp32});
+  EXPECT_THROW(factor.refactor(exec, on_device<TypeParam>(geometric(63, 1))), ShapeError);
+  EXPECT_TRUE(factor.solve(exec, B, X).converged);  // with the factor that there was
+  EXPECT_THROW(factor.refactor(exec, on_device<TypeParam>(broken)), ValueError);
+  EXPECT_THROW((void)factor.solve(exec, B, X), ValueError);
+  factor.refactor(exec, on_device<TypeParam>(indefinite));
+  EXPECT_EQ(factor.info().order(), 6);
+  EXPECT_THROW((void)factor.solve(exec, B, X), ValueError);
+  factor.refactor(exec, A);
+  EXPECT_TRUE(factor.info().ok());
+  EXPECT_TRUE(factor.solve(exec, B, X).converged);
+}
+
+// More columns than before, fewer, and as many as are not kept.
+TYPED_TEST(ReuseOn, SolvesWithAnyNumberOfColumnsInTurn) {
+  TypeParam const exec;
+  std::int64_t const n = 100;
+  auto const host = geometric(n, 1);
+  auto const A = on_device<TypeParam>(host);
+  auto factor = cholesky(exec, A, {P::fp16, P::fp32}, {.leaf_size = 32});
+  for (auto const refine : {Refine::Cg, Refine::Gmres, Refine::Cg})
+    for (std::int64_t const columns : {1, 5, 40, 2}) {
+      auto const B = on_device<TypeParam>(random_matrix(n, columns, 3)),
+                 X = on_device<TypeParam>(random_matrix(n, columns, 4)),
+                 Y = on_device<TypeParam>(random_matrix(n, columns, 5));
+      EXPECT_TRUE(factor.solve(exec, B, X, {.refine = refine}).converged);
+      auto fresh = cholesky(exec, A, {P::fp16, P::fp32}, {.leaf_size = 32});
+      EXPECT_TRUE(fresh.solve(exec, B, Y, {.refine = refine}).converged);
+      EXPECT_EQ(largest_difference(on_host(X), on_host(Y)), 0) << columns;
+    }
+}
+
+TYPED_TEST(ReuseOn, AutomaticChoiceHasItsReason) {
+  EXPECT_TRUE(automatic_choice<TypeParam>(10).layers.is_fp64());
+  EXPECT_TRUE(automatic_choice<TypeParam>(10).reason.starts_with("fp64: below n = "));
+  auto const large = automatic_choice<TypeParam>(100'000);
+  EXPECT_FALSE(large.layers.is_fp64());
+  EXPECT_TRUE(large.reason.starts_with("layers: from n = "));
+  EXPECT_NE(large.reason.find(" refinement costs"), std::string::npos);
+  auto const wide = automatic_choice<TypeParam>(100'000, 100'000);
+  EXPECT_TRUE(wide.layers.is_fp64());
+  EXPECT_NE(wide.reason.find("right-hand sides refinement costs more"), std::string::npos);
+}
+
+}  // namespace
