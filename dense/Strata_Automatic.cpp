@@ -28,7 +28,7 @@ struct Layering {
 };
 
 constexpr Layering layerings[] = {
-    {"host", 1024, 64},
+    {"host", 768, 64},
     {"sm_90", 10240, 256},
     {"device", 10240, 256},
 };
