@@ -19,7 +19,7 @@ using strata::runs_on_host;
 /// r_i - sum of a_ij x_j for j != i, and a_ii, of the rows of a block.
 template <int Rows, class Scalar, Guess Initial>
 struct Remainders {
-  static constexpr bool chooses = true, is_lower = Initial == Guess::Zero;
+  static constexpr bool is_lower = Initial == Guess::Zero;
   std::int32_t swept;  ///< distance of the first row that is not, from the first of the block
   Scalar sum[Rows], diagonal[Rows];
 
@@ -33,7 +33,7 @@ struct Remainders {
   /// `add`, choosing factors and not sums, which a host's compiler takes for vectors: it makes no sum that
   /// isn't wanted, for fear of its exceptions, and branches instead.
   KOKKOS_FUNCTION void add_factor(int r, std::int32_t distance, Scalar value, Scalar x) {
-    bool const own = distance == 0, other = is_lower ? distance < swept - r : !own;
+    bool const own = distance == 0, other = distance < swept - r;
     diagonal[r] += own ? value : Scalar(0);
     sum[r] -= value * (other ? x : Scalar(0));
   }

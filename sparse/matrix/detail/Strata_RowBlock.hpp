@@ -63,9 +63,9 @@ struct RowBlock {
   }
 
   /// kernel.add(r, distance, value, x[row + r + distance]) for each entry of each row + r, at that distance
-  /// from the diagonal, a row's entries in order; where the kernel is one for lower entries, those above the
-  /// diagonal may be left out, and kernel.add_chosen takes the leading kernel.rows_of(distance, count) rows where all
-  /// rows of a host's block have their entries at one distance.
+  /// from the diagonal, a row's entries in order. Where the kernel is one for lower entries, those above the
+  /// diagonal may be left out, and on a host kernel.add_factor takes them, or, where all rows share a slot's
+  /// distance, kernel.add_chosen those of the leading kernel.rows_of(distance, count) rows.
   template <class Value, class Index, class Space, class Scalar, class Kernel>
   KOKKOS_FUNCTION void for_each_entry(EllMatrix<Value, Index, Space> const& A, Scalar const* x,
                                       Kernel& kernel) const {
@@ -135,7 +135,7 @@ struct RowBlock {
           for_each_row(kernel.rows_of(at, count), [&](int r) {
             kernel.add_chosen(r, at, widened<Scalar>(values[k * stride + r]), x[r + at]);
           });
-        } else if constexpr (Kernel::chooses && !std::is_same_v<Distance, SharedDistances>) {
+        } else if constexpr (Kernel::is_lower) {
           std::int32_t at[Rows];
           Scalar factor[Rows];
           for_each_row(count, [&](int r) {
