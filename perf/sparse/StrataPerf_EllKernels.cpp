@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <StrataPerf_Harness.hpp>
 #include <StrataPerf_KernelsSystem.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 // The kernels of sparse solvers on the 27-point matrix of a cube, and Kokkos Kernels' beside them. Bytes are
 // those that have to be moved once: entries, and vectors without what a cache would save or lose.
@@ -30,6 +33,14 @@ MatrixOptions eight_colours() {
 
 DistributedMatrix<Exec> matrix_of(Exec const& exec, std::int64_t n, Precision values) {
   return DistributedMatrix<Exec>(exec, {}, cube(n).rows(), cube(n), eight_colours())
+      .stored_in(exec, values);
+}
+
+DistributedMatrix<Exec> model_matrix(Exec const& exec, ModelProblem problem, ColouringMethod method,
+                                     std::int64_t n, Precision values) {
+  MatrixOptions options;
+  options.colouring = method;
+  return make_matrix(exec, {}, make_model(problem, {n, n, n}, 0, n * n * n), options)
       .stored_in(exec, values);
 }
 
@@ -84,14 +95,29 @@ void gauss_seidel(Run& run, Precision values, std::int64_t n) {
   run.count_ratio(text("gauss_seidel ", n));
 }
 
-// The entries up to the diagonal are read, and x is not.
+double median(std::vector<double> values) {
+  auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// The entries up to the diagonal are read, and x is not; ratio_to_full: the median time of full sweeps, each just
+// before one from zero, by theirs.
 template <class Scalar>
-void sweep_from_zero(Run& run, Precision values, std::int64_t n) {
+void sweep_from_zero(Run& run, DistributedMatrix<Exec> const& A) {
   Exec const& exec = run.exec();
-  auto const A = matrix_of(exec, n, values);
   auto const x = filled<Scalar>(exec, A, 1), r = filled<Scalar>(exec, A, 1);
-  run.measure([] {}, [&] { A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero); });
+  std::vector<double> full, from_zero;
+  auto const sweep = [&](Guess guess, std::vector<double>& seconds) {
+    exec.fence("strata::perf::before_sweep");
+    Watch const watch;
+    A.gauss_seidel(exec, r, x, Sweep::Forward, guess);
+    exec.fence("strata::perf::after_sweep");
+    seconds.push_back(watch.seconds());
+  };
+  run.measure([&] { sweep(Guess::Given, full); }, [&] { sweep(Guess::Zero, from_zero); });
   run.count_bytes(entry_bytes(A) / 2 + 2 * A.rows() * static_cast<std::int64_t>(sizeof(Scalar)));
+  run.count("ratio_to_full", median(full) / median(from_zero));
 }
 
 template <class Scalar>
@@ -159,8 +185,13 @@ void register_kernels(Precision values, std::int64_t n) {
       text(traits(values).name, ',', traits(precision_of<Scalar>).name, "/n:", n);
   add("sparse/multiply", type, [=](Run& run) { multiply<Scalar>(run, values, n); });
   add("sparse/gauss_seidel", type, [=](Run& run) { gauss_seidel<Scalar>(run, values, n); });
-  add("sparse/gauss_seidel_from_zero", type,
-      [=](Run& run) { sweep_from_zero<Scalar>(run, values, n); });
+  for (auto const problem : {ModelProblem::Poisson7, ModelProblem::Poisson27})
+    for (auto const method :
+         {ColouringMethod::Greedy, ColouringMethod::JonesPlassmannLuby, ColouringMethod::Levels})
+      add("sparse/gauss_seidel_from_zero", text(name_of(problem), '/', name_of(method), '/', type),
+          [=](Run& run) {
+            sweep_from_zero<Scalar>(run, model_matrix(run.exec(), problem, method, n, values));
+          });
   add("sparse/restrict_residual", type,
       [=](Run& run) { residual_restrict<Scalar>(run, values, n); });
 }

@@ -30,6 +30,25 @@ struct Remainders {
     diagonal[r] = own ? diagonal[r] + value : diagonal[r];
     sum[r] = other ? sum[r] - value * x : sum[r];
   }
+  /// `add`, choosing factors and not sums, which a host's compiler takes for vectors: it makes no sum that
+  /// isn't wanted, for fear of its exceptions, and branches instead.
+  KOKKOS_FUNCTION void add_factor(int r, std::int32_t distance, Scalar value, Scalar x) {
+    bool const own = distance == 0, other = distance < swept - r;
+    diagonal[r] += own ? value : Scalar(0);
+    sum[r] -= value * (other ? x : Scalar(0));
+  }
+  /// How many leading rows of a block have their entry at that distance on the diagonal or in a row that is swept.
+  KOKKOS_FUNCTION int rows_of(std::int32_t distance, int count) const {
+    int const lower = swept - distance;
+    return distance == 0 || lower >= count ? count : lower > 0 ? lower : 0;
+  }
+  /// `add` for those rows, with no choice in a loop over them.
+  KOKKOS_FUNCTION void add_chosen(int r, std::int32_t distance, Scalar value, Scalar x) {
+    if (distance == 0)
+      diagonal[r] += value;
+    else
+      sum[r] -= value * x;
+  }
 };
 
 template <int Rows, int Ahead, class Matrix, class Scalar, Guess Initial>

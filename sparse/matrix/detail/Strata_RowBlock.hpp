@@ -63,8 +63,9 @@ struct RowBlock {
   }
 
   /// kernel.add(r, distance, value, x[row + r + distance]) for each entry of each row + r, at that distance
-  /// from the diagonal, a row's entries in order; where the kernel is one for lower entries, those above the
-  /// diagonal may be left out.
+  /// from the diagonal, a row's entries in order. Where the kernel is one for lower entries, those above the
+  /// diagonal may be left out, and on a host kernel.add_factor takes them, or, where all rows share a slot's
+  /// distance, kernel.add_chosen those of the leading kernel.rows_of(distance, count) rows.
   template <class Value, class Index, class Space, class Scalar, class Kernel>
   KOKKOS_FUNCTION void for_each_entry(EllMatrix<Value, Index, Space> const& A, Scalar const* x,
                                       Kernel& kernel) const {
@@ -86,9 +87,8 @@ struct RowBlock {
     auto const first = static_cast<std::int32_t>(row);
     switch (static_cast<Columns>(slice.kind)) {
       case Columns::Shared: {
-        std::int32_t const* KOKKOS_RESTRICT distances = A.numbers() + slice.columns;
-        return for_each_slot(
-            slots, values, slice_rows, x + row, [&](int k, int) { return distances[k]; }, kernel);
+        SharedDistances const distances{A.numbers() + slice.columns};
+        return for_each_slot(slots, values, slice_rows, x + row, distances, kernel);
       }
       case Columns::Narrow: {
         std::uint16_t const* KOKKOS_RESTRICT narrow = A.narrow() + slice.columns + lane;
@@ -111,6 +111,11 @@ struct RowBlock {
   struct Slots {
     int width, whole;
   };
+  /// One for each slot, whatever the row.
+  struct SharedDistances {
+    std::int32_t const* KOKKOS_RESTRICT of_slot;
+    KOKKOS_FUNCTION std::int32_t operator()(int k, int) const { return of_slot[k]; }
+  };
 
   template <class Value, class Stride, class Scalar, class Distance, class Kernel>
   KOKKOS_FUNCTION void for_each_slot(Slots slots, Value const* KOKKOS_RESTRICT values,
@@ -124,28 +129,51 @@ struct RowBlock {
       if (begin < width) add_slots<true>(begin, width, values, stride, x, distance, kernel);
     } else {
       for (int k = 0; k < width; ++k) {
-        auto const entry = [&](int r) {
-          auto const at = distance(k, r);
-          kernel.add(r, at, widened<Scalar>(values[k * stride + r]), x[r + at]);
-        };
         prefetch(values, stride, slots, k);
-        if (count == Rows) {
-          for (int r = 0; r < Rows; ++r) entry(r);
+        if constexpr (Kernel::is_lower && std::is_same_v<Distance, SharedDistances>) {
+          std::int32_t const at = distance(k, 0);
+          for_each_row(kernel.rows_of(at, count), [&](int r) {
+            kernel.add_chosen(r, at, widened<Scalar>(values[k * stride + r]), x[r + at]);
+          });
+        } else if constexpr (Kernel::is_lower) {
+          std::int32_t at[Rows];
+          Scalar factor[Rows];
+          for_each_row(count, [&](int r) {
+            at[r] = distance(k, r);
+            factor[r] = x[r + at[r]];
+          });
+          for_each_row(count, [&](int r) {
+            kernel.add_factor(r, at[r], widened<Scalar>(values[k * stride + r]), factor[r]);
+          });
         } else {
-          for (int r = 0; r < count; ++r) entry(r);
+          for_each_row(count, [&](int r) {
+            auto const at = distance(k, r);
+            kernel.add(r, at, widened<Scalar>(values[k * stride + r]), x[r + at]);
+          });
         }
       }
     }
   }
 
+  // Nearly all blocks are whole: their loop has a length that is known.
+  template <class Add>
+  KOKKOS_FORCEINLINE_FUNCTION static void for_each_row(int rows, Add const& add) {
+    if (rows == Rows) {
+      for (int r = 0; r < Rows; ++r) add(r);
+    } else {
+      for (int r = 0; r < rows; ++r) add(r);
+    }
+  }
+
   // A host's own prefetchers follow this one stream at less than the rate of its memory. What a slice's sweep skips is
-  // not fetched either, as if the next slice were alike.
+  // not fetched either, as if the next slices were alike.
   template <class Value, class Stride>
   KOKKOS_FUNCTION static void prefetch(Value const* values, Stride stride, Slots slots, int k) {
     constexpr int line = 64, bytes = Rows * int(sizeof(Value)), ahead = 64 * line / bytes;
-    int const later = k + ahead, skipped = later < slots.width ? 0 : slots.whole - slots.width;
+    int const read = k + ahead, width = slots.width,
+              later = width == slots.whole ? read : read / width * slots.whole + read % width;
     [[maybe_unused]] auto const* const first =
-        reinterpret_cast<char const*>(values + (later + skipped) * stride);
+        reinterpret_cast<char const*>(values + later * stride);
     for (int byte = 0; byte < bytes; byte += line)
       KOKKOS_IF_ON_HOST((__builtin_prefetch(first + byte);))
   }

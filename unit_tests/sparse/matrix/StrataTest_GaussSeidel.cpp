@@ -160,6 +160,40 @@ void expect_sweeps(std::int64_t n, Source const& source, ColouringMethod method)
     expect_sweeps(exec, rows, order, make_sliced_ell_matrix(exec, n, n, permuted, least));
 }
 
+/// From zero a forward sweep is, to the bit, a full one of zeros, which is compared with the sequential loop; what
+/// x holds before it, here NaN, doesn't count.
+template <class Exec, class Value, class Scalar, class Source>
+void expect_zeros_left_out(std::int64_t n, Source const& source, ColouringMethod method) {
+  Exec const exec;
+  auto const A = make_ell_matrix<double, std::int32_t>(exec, n, n, source);
+  auto const order = ordered(exec, A, method);
+  PermutedRows<Matrix<Exec>> const permuted{A, order.old_row, order.new_row};
+  auto const r = to_device<Scalar>(exec, random_vector(n, 3));
+  std::vector<double> const zeros(static_cast<std::size_t>(n)),
+      nothing(zeros.size(), std::numeric_limits<double>::quiet_NaN());
+  for (auto const least : {Columns::Shared, Columns::Narrow, Columns::Wide}) {
+    auto const wide = make_sliced_ell_matrix(exec, n, n, permuted, least);
+    auto const stored = wide.with_values(to_device<Value>(
+        exec, to_host(exec, Kokkos::View<double const*, typename Exec::memory_space>(
+                                wide.values(), wide.stored()))));
+    auto const x = to_device<Scalar>(exec, zeros), y = to_device<Scalar>(exec, nothing);
+    gauss_seidel(exec, stored, order.blocks, r, x, Sweep::Forward, Guess::Given);
+    gauss_seidel(exec, stored, order.blocks, r, y, Sweep::Forward, Guess::Zero);
+    EXPECT_EQ(to_host(exec, x), to_host(exec, y)) << name_of(method) << ", n = " << n;
+  }
+}
+
+template <class Exec, class Value, class Scalar>
+void expect_zeros_left_out() {
+  for (auto const method : methods) {
+    for (std::int64_t const n : {0, 1, 31, 32, 33, 300})
+      expect_zeros_left_out<Exec, Value, Scalar>(n, RandomRows{n, 12}, method);
+    // lines of whole slices, of parts of one, and of more than one
+    for (std::int64_t const nx : {64, 13, 67})
+      expect_zeros_left_out<Exec, Value, Scalar>(nx * 6 * 5, StencilProblem{nx, 6, 5}, method);
+  }
+}
+
 template <class Exec>
 void expect_lexicographic() {
   Exec const exec;
@@ -230,6 +264,12 @@ TYPED_TEST(GaussSeidel, SweepsAsTheSequentialLoop) {
     expect_sweeps<TypeParam>(300, RandomRows{300, 200}, method);
     expect_sweeps<TypeParam>(13 * 13 * 13, StencilProblem{13, 13, 13}, method);
   }
+}
+TYPED_TEST(GaussSeidel, FromZeroIsAFullSweepOfZeros) {
+  expect_zeros_left_out<TypeParam, fp64, fp64>();
+  expect_zeros_left_out<TypeParam, fp32, fp32>();
+  expect_zeros_left_out<TypeParam, bf16, fp32>();
+  expect_zeros_left_out<TypeParam, fp16, fp64>();
 }
 TYPED_TEST(GaussSeidel, LevelsAreTheLexicographicSweep) { expect_lexicographic<TypeParam>(); }
 TYPED_TEST(GaussSeidel, RefusesAnOrderThatIsNoPermutation) { expect_order_refused<TypeParam>(); }
