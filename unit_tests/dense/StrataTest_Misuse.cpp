@@ -38,7 +38,8 @@ TYPED_TEST(MisuseOn, AFactorThatWasMovedFromIsRefused) {
   TypeParam const exec;
   std::int64_t const n = 40;
   auto const A = on_device<TypeParam>(geometric(n, 10)),
-             B = on_device<TypeParam>(random_matrix(n, 2, 1)), X = on_device<TypeParam>(B);
+             B = on_device<TypeParam>(random_matrix(n, 2, 1)),
+             X = on_device<TypeParam>(random_matrix(n, 2, 2));
   auto factor = cholesky(exec, A, {P::fp32});
   auto other = std::move(factor);
   auto const refused = [](auto const& call) {
@@ -91,7 +92,7 @@ TYPED_TEST(MisuseOn, PosvMixedRefusesOperandsThatOverlap) {
   std::int64_t const n = 60;
   HostMatrix const given = geometric(n, 10);
   auto const A = on_device<TypeParam>(given), B = on_device<TypeParam>(random_matrix(n, n, 1)),
-             X = on_device<TypeParam>(B);
+             X = on_device<TypeParam>(random_matrix(n, n, 2));
   auto const refused = [&](std::string const& text, auto const& a, auto const& b, auto const& x) {
     EXPECT_TRUE(throws_with<ValueError>("posv_mixed: " + text,
                                         [&] { (void)posv_mixed(exec, Uplo::Lower, a, b, x); }));
@@ -107,7 +108,7 @@ TYPED_TEST(MisuseOn, PosvMixedRefusesOptionsAndStridesBeforeItWrites) {
   std::int64_t const n = 30;
   HostMatrix const given = geometric(n, 10);
   auto const A = on_device<TypeParam>(given), B = on_device<TypeParam>(random_matrix(n, 2, 1)),
-             X = on_device<TypeParam>(B);
+             X = on_device<TypeParam>(random_matrix(n, 2, 2));
   auto const refused = [&](auto const& text, auto const& x, MixedOptions const& options) {
     std::string const message =
         message_of<Error>([&] { (void)posv_mixed(exec, Uplo::Lower, A, B, x, options); });
