@@ -20,6 +20,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -44,7 +45,7 @@ std::vector<LeafSizeRule> candidates(LeafSizeRule const& current, Options const&
   std::vector<LeafSizeRule> rules{current};
   for (std::int64_t const divisor : {2, 4, 8, 16, 32})
     for (std::int64_t const most : options.most)
-      rules.push_back({divisor, current.unit, std::min(current.least, most), most, current.whole});
+      rules.push_back({divisor, current.unit, std::min(current.least, most), most});
   return rules;
 }
 
@@ -139,7 +140,7 @@ std::string key_of(std::string const& architecture, std::string const& kind) {
 std::string row_of(std::string const& key, LeafSizeRule const& rule) {
   auto const number = [](std::int64_t x) { return std::to_string(x); };
   return key + '{' + number(rule.divisor) + ", " + number(rule.unit) + ", " + number(rule.least) +
-         ", " + number(rule.most) + ", " + number(rule.whole) + "}},";
+         ", " + number(rule.most) + (rule.whole > 0 ? ", " + number(rule.whole) : "") + "}},";
 }
 
 // The row replaces that with its key, or becomes the last.
@@ -180,15 +181,19 @@ int run(Options const& options) {
                 {"architecture", architecture},
                 {"times", Json::array()}};
   for (std::string const& kind : options.kinds) {
-    LeafSizeRule const current = leaf_size_rule(architecture, kind);
+    LeafSizeRule current = leaf_size_rule(architecture, kind);
+    std::int64_t const whole =
+        std::exchange(current.whole, 0);  // the recursion is measured at every order
     if (options.times.empty()) measured[kind] = measure(kind, current, options);
     Times const& times = measured[kind];
     for (Json const& one : to_json(kind, times)) document["times"].push_back(one);
-    LeafSizeRule const chosen = fastest(current, times, options);
+    LeafSizeRule chosen = fastest(current, times, options);
     print(kind, times, chosen);
+    bool const is_new = !(chosen == current);
+    chosen.whole = whole;
     std::string const key = key_of(architecture, kind), row = row_of(key, chosen);
-    std::printf("%s%s\n", row.c_str(), chosen == current ? "  // as it was" : "");
-    if (!options.table.empty() && !(chosen == current)) write_row(options.table, key, row);
+    std::printf("%s%s\n", row.c_str(), is_new ? "" : "  // as it was");
+    if (!options.table.empty() && is_new) write_row(options.table, key, row);
   }
   if (!options.json.empty()) {
     std::ofstream file(options.json);

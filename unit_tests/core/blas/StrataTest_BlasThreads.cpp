@@ -138,7 +138,8 @@ TEST(BlasThreads, OfTheLinkedLibraryAreWhatTheyWereAfterProducts) {
   Exec const exec;
   LeafBlas<Exec> blas(exec);
   constexpr int n = 64;
-  Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace> A("A", n, n), C("C", n, n);
+  Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace> A("strata::test::A", n, n),
+      C("strata::test::C", n, n);
   Kokkos::deep_copy(A, 1);
   for (int const most : {1, 2}) {
     BlasThreads const threads(most);
