@@ -61,7 +61,7 @@ void RepeatedPotrf<ExecutionSpace>::operator()(InfoView const& info) {
   if (s.tree.order() == 0) return;
   auto const& root = s.tree.root();
   if (root.is_leaf() &&
-      root.inverse.data == nullptr)  // the vendor's POTRF, which can't be captured
+      root.inverse.data == nullptr)  // one call of the vendor's: nothing to replay
     return tree_potrf(s.blas, s.tree, info);
   auto addresses = s.now(info);
   if (addresses != s.addresses) {

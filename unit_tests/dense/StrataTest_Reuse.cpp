@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What a factor that is used again allocates, waits for and launches, and that nothing of the last matrix is left in it.
+#include "StrataTest_Allocations.hpp"
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -32,10 +33,8 @@ TYPED_TEST_SUITE(ReuseOn, Spaces, SpaceNames);
 class Counts {
  public:
   Counts() : saved_(Kokkos::Tools::Experimental::get_callbacks()) {
-    for (auto* const labels : {&allocated, &launched, &fenced}) labels->clear();
+    clear();
     using namespace Kokkos::Tools::Experimental;
-    set_allocate_data_callback([](Kokkos::Profiling::SpaceHandle, char const* name, void const*,
-                                  std::uint64_t) { allocated.insert(name); });
     auto const kernel = [](char const* name, std::uint32_t, std::uint64_t*) {
       launched.insert(name);
     };
@@ -49,9 +48,14 @@ class Counts {
   Counts(Counts const&) = delete;
   Counts& operator=(Counts const&) = delete;
 
+  static void clear() {
+    Allocations::clear();
+    launched.clear(), fenced.clear();
+  }
   /// For the reader of a test that fails, and of its XML.
   static void record(std::string const& what) {
-    testing::Test::RecordProperty(what + "_allocations", static_cast<int>(allocated.size()));
+    testing::Test::RecordProperty(what + "_allocations",
+                                  static_cast<int>(Allocations::labels().size()));
     testing::Test::RecordProperty(what + "_kernels", static_cast<int>(launched.size()));
     testing::Test::RecordProperty(what + "_fences", static_cast<int>(fenced.size()));
   }
@@ -61,10 +65,11 @@ class Counts {
         fenced.begin(), fenced.end(), [](auto const& name) { return name.starts_with("strata"); }));
   }
 
-  inline static std::multiset<std::string> allocated, launched, fenced;
+  inline static std::multiset<std::string> launched, fenced;
 
  private:
   Kokkos::Tools::Experimental::EventSet saved_;
+  Allocations allocations_;
 };
 
 std::multiset<std::string> const none;
@@ -88,11 +93,11 @@ TYPED_TEST(ReuseOn, ASecondSolveAllocatesNothingAndGivesTheSameBits) {
     Counts const counts;
     EXPECT_TRUE(factor.solve(exec, B, X).converged);
     Counts::record(layers.name() + "_first_solve");
-    Counts::allocated.clear(), Counts::launched.clear(), Counts::fenced.clear();
+    Counts::clear();
     EXPECT_TRUE(factor.solve(exec, B, Y).converged);
     Counts::record(layers.name() + "_second_solve");
     if (layers.is_fp64()) {
-      EXPECT_EQ(Counts::allocated, none);
+      EXPECT_EQ(Allocations::labels(), none);
       EXPECT_LE(Counts::launched.size(), 12U);
       EXPECT_LE(Counts::strata_fences(), 3U);
     }
@@ -106,10 +111,10 @@ TYPED_TEST(ReuseOn, ASecondFactorisationAllocatesNothing) {
   Counts const counts;
   auto factor = cholesky(exec, A, {P::fp64});
   Counts::record("first_factor");
-  Counts::allocated.clear(), Counts::launched.clear(), Counts::fenced.clear();
+  Counts::clear();
   factor.refactor(exec, A);
   Counts::record("second_factor");
-  EXPECT_EQ(Counts::allocated, none);
+  EXPECT_EQ(Allocations::labels(), none);
   EXPECT_LE(Counts::launched.size(), 6U);
   EXPECT_LE(Counts::strata_fences(), 2U);
 }
@@ -157,13 +162,19 @@ TYPED_TEST(ReuseOn, RefactorSaysWhatIsWrongAndGoesOnWithTheNextMatrix) {
   auto const B = on_device<TypeParam>(random_matrix(64, 1, 3)),
              X = on_device<TypeParam>(random_matrix(64, 1, 4));
   auto factor = cholesky(exec, A, {P::fp32});
-  EXPECT_THROW(factor.refactor(exec, on_device<TypeParam>(geometric(63, 1))), ShapeError);
+  EXPECT_TRUE(throws_with<ShapeError>("refactor: A is 63 x 63, the factor of order 64", [&] {
+    factor.refactor(exec, on_device<TypeParam>(geometric(63, 1)));
+  }));
   EXPECT_TRUE(factor.solve(exec, B, X).converged);  // with the factor that there was
-  EXPECT_THROW(factor.refactor(exec, on_device<TypeParam>(broken)), ValueError);
-  EXPECT_THROW((void)factor.solve(exec, B, X), ValueError);
+  EXPECT_TRUE(throws_with<ValueError>("cholesky: A(9, 7) is not finite", [&] {
+    factor.refactor(exec, on_device<TypeParam>(broken));
+  }));
+  EXPECT_TRUE(throws_with<ValueError>("solve: there is no factor; `refactor` refused the matrix",
+                                      [&] { (void)factor.solve(exec, B, X); }));
   factor.refactor(exec, on_device<TypeParam>(indefinite));
   EXPECT_EQ(factor.info().order(), 6);
-  EXPECT_THROW((void)factor.solve(exec, B, X), ValueError);
+  EXPECT_TRUE(throws_with<ValueError>("solve: there is no factor; the leading minor of order 6",
+                                      [&] { (void)factor.solve(exec, B, X); }));
   factor.refactor(exec, A);
   EXPECT_TRUE(factor.info().ok());
   EXPECT_TRUE(factor.solve(exec, B, X).converged);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // A team that lives: what the second call makes anew, and that nothing of the first is left in its result.
+#include "StrataTest_Allocations.hpp"
 #include "StrataTest_Child.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -30,31 +31,6 @@ using namespace strata::test;
 template <class Exec>
 class DeviceTeamOn : public testing::Test {};
 TYPED_TEST_SUITE(DeviceTeamOn, Spaces, SpaceNames);
-
-// While it lives, the labels of what Kokkos allocates; some releases of it report allocations of no bytes.
-class Allocations {
- public:
-  Allocations() : saved_(Kokkos::Tools::Experimental::get_callbacks()) {
-    labels_.clear();
-    Kokkos::Tools::Experimental::set_allocate_data_callback(
-        [](Kokkos::Profiling::SpaceHandle, char const* name, void const*, std::uint64_t bytes) {
-          std::lock_guard const lock(mutex_);
-          if (bytes > 0) labels_.insert(name);
-        });
-  }
-  ~Allocations() { Kokkos::Tools::Experimental::set_callbacks(saved_); }
-  Allocations(Allocations const&) = delete;
-  Allocations& operator=(Allocations const&) = delete;
-  std::multiset<std::string> labels() const {
-    std::lock_guard const lock(mutex_);
-    return labels_;
-  }
-
- private:
-  inline static std::mutex mutex_;
-  inline static std::multiset<std::string> labels_;
-  Kokkos::Tools::Experimental::EventSet saved_;
-};
 
 std::int64_t threads_of_the_process() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/detail/Strata_DiagonalBlock.hpp>
 
+#include <core/blas/detail/Strata_InverseSqrt.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 
@@ -14,21 +15,6 @@ namespace {
 #define STRATA_UNROLL _Pragma("unroll")
 
 constexpr int width = 8;  // columns of one step
-
-// 1 / sqrt(x), on a device by its approximation, good to two units in the last place.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T inverse_sqrt(T x) {
-  KOKKOS_IF_ON_DEVICE(
-      (if constexpr (std::is_same_v<T, float>) return ::rsqrtf(x); else return ::rsqrt(x);))
-  KOKKOS_IF_ON_HOST((return T(1) / Kokkos::sqrt(x);))
-}
-
-// sqrt(x) from r = 1 / sqrt(x), the rounding of x r corrected.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T root_of(T x, T r) {
-  T const root = x * r;
-  return Kokkos::fma(T(0.5) * r, Kokkos::fma(-root, root, x), root);
-}
 
 /// L of a step's pivot block, factored by every thread of the solving group for itself: 1 / diag(L) and
 /// what is below; on the diagonal the pivots stay.
