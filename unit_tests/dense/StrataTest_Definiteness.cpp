@@ -83,7 +83,8 @@ TYPED_TEST(DefinitenessOn, TakesWhatIsNotFiniteForNotPositive) {
 }
 
 TYPED_TEST(DefinitenessOn, RefusesWhatIsNotSquare) {
-  Kokkos::View<double**, Kokkos::LayoutLeft, typename TypeParam::memory_space> const A("A", 3, 2);
+  Kokkos::View<double**, Kokkos::LayoutLeft, typename TypeParam::memory_space> const A(
+      "strata::test::A", 3, 2);
   EXPECT_TRUE(throws_with<ShapeError>("is_positive_definite: A is 3 x 2, must be square",
                                       [&] { (void)is_positive_definite(TypeParam(), A); }));
 }
