@@ -30,9 +30,9 @@ Value sizes_of(std::vector<Level> const& levels) {
   return list;
 }
 
-char const* status_of(sparse::GmresStatus status) {
-  if (status == sparse::GmresStatus::Converged) return "converged";
-  return status == sparse::GmresStatus::IterationLimit ? "iteration limit" : "breakdown";
+char const* status_of(sparse::KrylovStatus status) {
+  if (status == sparse::KrylovStatus::Converged) return "converged";
+  return status == sparse::KrylovStatus::IterationLimit ? "iteration limit" : "breakdown";
 }
 
 void add_problem(Report& report, HpgmxpOutcome const& outcome) {
@@ -89,7 +89,7 @@ void add_validation(Report& report, sparse::HpgmxpValidation const& validation) 
   report.only_json("validation/tolerance", validation.tolerance);
   report.only_json("validation/basis", traits(validation.basis).name);
   report.only_json("validation/passed", validation.passed());
-  auto const add = [&](std::string const& solver, sparse::GmresReport const& run) {
+  auto const add = [&](std::string const& solver, sparse::KrylovReport const& run) {
     report.tell("iterations_" + solver, solver, run.iterations,
                 text("%6lld iterations, residual %.6g, ", static_cast<long long>(run.iterations),
                      run.relative_residual) +

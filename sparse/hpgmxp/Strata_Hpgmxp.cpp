@@ -6,7 +6,9 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/comm/Strata_GatherSpans.hpp>
+#include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -83,8 +85,8 @@ Systems<Exec> set_up(Exec const& exec, Communicator const& comm, StencilProblem 
 }
 
 // As the rules write orthogonalisation: sums over the ranks of k, k and 1 values.
-GmresOptions gmres_options(int restart, double tolerance, std::int64_t iterations) {
-  GmresOptions options{restart, tolerance, iterations};
+KrylovOptions gmres_options(int restart, double tolerance, std::int64_t iterations) {
+  KrylovOptions options{restart, tolerance, iterations};
   options.norm = BasisNorm::Summed;
   return options;
 }
@@ -98,15 +100,15 @@ Precision chosen_basis(StencilProblem const& problem, HpgmxpOptions const& optio
 }
 
 template <class Exec, class Scalar, class Stored>
-GmresReport solve_from_zero(Exec const& exec, Systems<Exec> const& systems,
-                            GmresIr<Exec, Scalar, Stored>& solver) {
+KrylovReport solve_from_zero(Exec const& exec, Systems<Exec> const& systems,
+                             GmresIr<Exec, Scalar, Stored>& solver) {
   Kokkos::deep_copy(exec, systems.x, 0.0);
   return solver.solve(exec, systems.b, systems.x);
 }
 
 template <class Exec, class Scalar, class Stored = Scalar>
-GmresReport solve_once(Exec const& exec, Systems<Exec> const& systems,
-                       GridHierarchy<Exec> const& inner, GmresOptions const& gmres) {
+KrylovReport solve_once(Exec const& exec, Systems<Exec> const& systems,
+                        GridHierarchy<Exec> const& inner, KrylovOptions const& gmres) {
   GeometricMultigrid<Exec, Scalar> const preconditioner(exec, inner);
   GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner, gmres);
   return solve_from_zero(exec, systems, solver);
@@ -121,7 +123,7 @@ HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Ex
   auto gmres = gmres_options(options.restart, options.tolerance, options.max_iterations);
   options.progress("validation, fp64");
   result.fp64 = solve_once<Exec, double>(exec, systems, systems.wide, gmres);
-  if (result.fp64.status == GmresStatus::IterationLimit &&
+  if (result.fp64.status == KrylovStatus::IterationLimit &&
       options.validation == ValidationType::FullScale)
     gmres.tolerance = result.fp64.relative_residual;
   result.tolerance = gmres.tolerance;
@@ -151,7 +153,7 @@ void run_solves(Exec const& exec, Systems<Exec> const& systems,
     phase.seconds += report.seconds;
     phase.iterations += report.iterations;
     phase.cycles += report.cycles;
-    phase.is_finite = phase.is_finite && report.status != GmresStatus::Breakdown;
+    phase.is_finite = phase.is_finite && report.status != KrylovStatus::Breakdown;
     phase.least_seconds = -comm.max(-phase.seconds);
   } while (phase.least_seconds < options.seconds && phase.solves < most_solves &&
            phase.completed());

@@ -4,10 +4,14 @@
 #define STRATA_SPARSE_HPGMXP_HPP
 
 #include <core/Strata_EnumNames.hpp>
+#include <core/Strata_Precision.hpp>
 #include <core/io/Strata_Trace.hpp>
+#include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
-#include <sparse/krylov/Strata_GmresIr.hpp>
+#include <sparse/krylov/Strata_KrylovReport.hpp>
+#include <sparse/matrix/Strata_MatrixOptions.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/matrix/Strata_StencilProblem.hpp>
 
 #include <array>
 #include <cstdint>
@@ -64,10 +68,10 @@ struct HpgmxpValidation {
   int ranks = 0;
   double tolerance = 0;
   Precision basis = Precision::fp32;  ///< of the mixed solver
-  GmresReport fp64, mixed;
+  KrylovReport fp64, mixed;
 
   bool passed() const {
-    return mixed.status == GmresStatus::Converged && fp64.status != GmresStatus::Breakdown;
+    return mixed.status == KrylovStatus::Converged && fp64.status != KrylovStatus::Breakdown;
   }
   /// The factor of the rating: n_d / n_ir, at most 1.
   double penalty() const;

@@ -8,6 +8,7 @@
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
 
 #include <chrono>

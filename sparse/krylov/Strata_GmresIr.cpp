@@ -5,17 +5,47 @@
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/detail/Strata_Givens.hpp>
+#include <sparse/krylov/detail/Strata_OuterIteration.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace strata::sparse {
 
 template <class Exec, class Scalar, class Stored>
-GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
-                                       DistributedMatrix<Exec> const& inner,
-                                       Preconditioner<Exec, Scalar> const& preconditioner,
-                                       GmresOptions const& options)
+struct GmresIr<Exec, Scalar, Stored>::Impl {
+  Impl(Exec const& exec, DistributedMatrix<Exec> const& A, DistributedMatrix<Exec> const& inner,
+       Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
+
+  // Whether steps are replayed: on all ranks or on none, since messages may be part of them. Collective.
+  bool replays() const;
+  // q_{k+1}, and column k of the Hessenberg matrix.
+  void arnoldi_step(Exec const& exec, int k);
+  // One cycle; Breakdown if x was not updated by finite numbers.
+  std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
+                                    Vector<double, MemorySpace> const& x, bool replays);
+
+  DistributedMatrix<Exec> A_, inner_;
+  Preconditioner<Exec, Scalar> preconditioner_;
+  KrylovOptions options_;
+  KrylovBasis<Exec, Scalar, Stored> basis_;
+  std::vector<strata::Replay<Exec>> steps_;  // of a cycle
+  typename detail::OuterIteration<Exec>::Work outer_;
+  Vector<Scalar, MemorySpace> y_, z_;
+};
+
+template <class Exec, class Scalar, class Stored>
+GmresIr<Exec, Scalar, Stored>::Impl::Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                          DistributedMatrix<Exec> const& inner,
+                                          Preconditioner<Exec, Scalar> const& preconditioner,
+                                          KrylovOptions const& options)
     : A_(A),
       inner_(inner),
       preconditioner_(preconditioner),
@@ -37,13 +67,7 @@ GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec>
 }
 
 template <class Exec, class Scalar, class Stored>
-std::int64_t GmresIr<Exec, Scalar, Stored>::bytes() const {
-  return basis_.bytes() + static_cast<std::int64_t>(2 * outer_.r.extent(0) * sizeof(double) +
-                                                    (y_.extent(0) + z_.extent(0)) * sizeof(Scalar));
-}
-
-template <class Exec, class Scalar, class Stored>
-bool GmresIr<Exec, Scalar, Stored>::replays() const {
+bool GmresIr<Exec, Scalar, Stored>::Impl::replays() const {
   if constexpr (strata::runs_on_host<Exec>) return false;
   bool const can = A_.is_enqueued() && inner_.is_enqueued() && preconditioner_.is_enqueued() &&
                    strata::Replay<Exec>::is_possible();
@@ -51,14 +75,14 @@ bool GmresIr<Exec, Scalar, Stored>::replays() const {
 }
 
 template <class Exec, class Scalar, class Stored>
-void GmresIr<Exec, Scalar, Stored>::arnoldi_step(Exec const& exec, int k) {
+void GmresIr<Exec, Scalar, Stored>::Impl::arnoldi_step(Exec const& exec, int k) {
   preconditioner_.apply(exec, basis_[k - 1], z_);  // z = M^-1 q_k
   inner_.multiply(exec, z_, basis_[k]);            // q_{k+1} = A z
   basis_.orthogonalise(exec, k);
 }
 
 template <class Exec, class Scalar, class Stored>
-std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::cycle(
+std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::Impl::cycle(
     Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x,
     bool replays) {
   auto& report = outer.report;
@@ -89,14 +113,41 @@ std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::cycle(
 }
 
 template <class Exec, class Scalar, class Stored>
-GmresReport GmresIr<Exec, Scalar, Stored>::solve(Exec const& exec,
-                                                 Vector<double, MemorySpace> const& b,
-                                                 Vector<double, MemorySpace> const& x) {
+GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                       DistributedMatrix<Exec> const& inner,
+                                       Preconditioner<Exec, Scalar> const& preconditioner,
+                                       KrylovOptions const& options)
+    : impl_("GmresIr", std::make_unique<Impl>(exec, A, inner, preconditioner, options)) {}
+template <class Exec, class Scalar, class Stored>
+GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                       GeometricMultigrid<Exec, Scalar> const& preconditioner,
+                                       KrylovOptions const& options)
+    : GmresIr(exec, A, preconditioner.matrix(), preconditioner, options) {}
+template <class Exec, class Scalar, class Stored>
+GmresIr<Exec, Scalar, Stored>::~GmresIr() = default;
+template <class Exec, class Scalar, class Stored>
+GmresIr<Exec, Scalar, Stored>::GmresIr(GmresIr&&) noexcept = default;
+template <class Exec, class Scalar, class Stored>
+GmresIr<Exec, Scalar, Stored>& GmresIr<Exec, Scalar, Stored>::operator=(GmresIr&&) noexcept =
+    default;
+
+template <class Exec, class Scalar, class Stored>
+std::int64_t GmresIr<Exec, Scalar, Stored>::bytes() const {
+  auto const& work = *impl_;
+  return work.basis_.bytes() +
+         static_cast<std::int64_t>(2 * work.outer_.r.extent(0) * sizeof(double) +
+                                   (work.y_.extent(0) + work.z_.extent(0)) * sizeof(Scalar));
+}
+
+template <class Exec, class Scalar, class Stored>
+KrylovReport GmresIr<Exec, Scalar, Stored>::solve(Exec const& exec,
+                                                  Vector<double, MemorySpace> const& b,
+                                                  Vector<double, MemorySpace> const& x) {
   Region const region(exec, "strata::sparse::GmresIr::solve");
-  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_);
-  bool const replays = this->replays();
-  return outer.run(options_.stall_factor,
-                   [&](detail::OuterIteration<Exec>& at) { return cycle(exec, at, x, replays); });
+  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_);
+  bool const replays = impl_->replays();
+  return outer.run(impl_->options_.stall_factor,
+                   [&](auto& at) { return impl_->cycle(exec, at, x, replays); });
 }
 
 #define STRATA_INSTANTIATE_GMRES(Space) \

@@ -3,22 +3,18 @@
 #ifndef STRATA_SPARSE_GMRES_IR_HPP
 #define STRATA_SPARSE_GMRES_IR_HPP
 
-#include <core/kokkos_ext/Strata_Replay.hpp>
-#include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <core/Strata_Pimpl.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
-#include <sparse/krylov/detail/Strata_OuterIteration.hpp>
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace strata::sparse {
 
-using GmresOptions = KrylovOptions;
-using GmresStatus = KrylovStatus;
-using GmresReport = KrylovReport;
+template <class Exec>
+class DistributedMatrix;
+template <class Exec, class Scalar>
+class GeometricMultigrid;
 
 /// Restarted GMRES, preconditioned on the right, inside iterative refinement: residuals and x are fp64,
 /// all else is Scalar (fp64: plain GMRES). The basis may be stored narrower, fp16 for fp32: half the bytes
@@ -35,11 +31,14 @@ class GmresIr {
   /// `A` gives the residuals, `inner` is multiplied by inside. Both must have the same rows in the
   /// same order (ShapeError for another number). Throws ValueError for options out of range, MemoryError; on all ranks.
   GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A, DistributedMatrix<Exec> const& inner,
-          Preconditioner<Exec, Scalar> const& preconditioner, GmresOptions const& options = {});
+          Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options = {});
   /// The same with a multigrid whose finest matrix is the inner one.
   GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
-          GeometricMultigrid<Exec, Scalar> const& preconditioner, GmresOptions const& options = {})
-      : GmresIr(exec, A, preconditioner.matrix(), preconditioner, options) {}
+          GeometricMultigrid<Exec, Scalar> const& preconditioner,
+          KrylovOptions const& options = {});
+  ~GmresIr();
+  GmresIr(GmresIr&&) noexcept;
+  GmresIr& operator=(GmresIr&&) noexcept;
 
   /// Bytes of the basis and the work vectors.
   std::int64_t bytes() const;
@@ -47,25 +46,12 @@ class GmresIr {
   /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
   ///
   /// Sync     fences `exec`. Throws ShapeError for vectors of other lengths, on all ranks.
-  GmresReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                    Vector<double, MemorySpace> const& x);
+  KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
+                     Vector<double, MemorySpace> const& x);
 
  private:
-  // Whether steps are replayed: on all ranks or on none, since messages may be part of them. Collective.
-  bool replays() const;
-  // q_{k+1}, and column k of the Hessenberg matrix.
-  void arnoldi_step(Exec const& exec, int k);
-  // One cycle; Breakdown if x was not updated by finite numbers.
-  std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
-                                    Vector<double, MemorySpace> const& x, bool replays);
-
-  DistributedMatrix<Exec> A_, inner_;
-  Preconditioner<Exec, Scalar> preconditioner_;
-  GmresOptions options_;
-  KrylovBasis<Exec, Scalar, Stored> basis_;
-  std::vector<strata::Replay<Exec>> steps_;  // of a cycle
-  typename detail::OuterIteration<Exec>::Work outer_;
-  Vector<Scalar, MemorySpace> y_, z_;
+  struct Impl;
+  Pimpl<Impl> impl_;
 };
 
 }  // namespace strata::sparse

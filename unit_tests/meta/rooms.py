@@ -30,7 +30,7 @@ SHARED = re.compile(r"core/kokkos_ext/(?!Strata_(Allocate|Recorder)\.)|Strata_(S
 # What a user of a solver compiles: own headers that its header includes, itself or by others, at most.
 # Twelve is the aim; a larger number may only fall.
 PULLS = {"dense/Strata_Cholesky.hpp": 13, "ooc/Strata_Cholesky.hpp": 15, "sparse/Strata_SparseSolver.hpp": 12,
-         "sparse/krylov/Strata_GmresIr.hpp": 36, "sparse/krylov/Strata_ConjugateGradients.hpp": 12}
+         "sparse/krylov/Strata_GmresIr.hpp": 12, "sparse/krylov/Strata_ConjugateGradients.hpp": 12}
 FOR_VENDORS = "core/kokkos_ext/Strata_DeviceRuntime.hpp"  # it includes a vendor's header
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([\w/]+/[\w.]+)[>"]', re.M)
 

@@ -6,6 +6,7 @@
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <gtest/gtest.h>
 

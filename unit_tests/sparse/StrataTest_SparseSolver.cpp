@@ -6,6 +6,7 @@
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
+#include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
@@ -165,6 +166,10 @@ TYPED_TEST(SparseSolverTest, WhatWasMovedFromIsRefused) {
   auto const moved = std::move(cg);
   refused("ConjugateGradients", [&] { (void)cg.solve(system.exec, system.b, system.x); });
   EXPECT_GT(moved.bytes(), 0);
+  GmresIr<TypeParam, double> gmres(system.exec, system.A, system.A, {});
+  auto const moved_gmres = std::move(gmres);
+  refused("GmresIr", [&] { (void)gmres.solve(system.exec, system.b, system.x); });
+  EXPECT_GT(moved_gmres.bytes(), 0);
 }
 // NOLINTEND(bugprone-use-after-move)
 

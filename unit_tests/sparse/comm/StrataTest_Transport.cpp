@@ -8,7 +8,9 @@
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <gtest/gtest.h>
 
@@ -163,11 +165,11 @@ std::pair<std::int64_t, double> solved(Exec const& exec, GridHierarchy<Exec> con
   A.multiply(exec, x, b);
   GeometricMultigrid<Exec, Scalar> const preconditioner(exec, hierarchy);
   GmresIr<Exec, Scalar> solver(exec, A, preconditioner, {10, 1e-9, 1000});
-  std::vector<GmresReport> reports;
+  std::vector<KrylovReport> reports;
   for (int repeat = 0; repeat < 5; ++repeat) {
     Kokkos::deep_copy(exec, x, 0.0);
     reports.push_back(solver.solve(exec, b, x));
-    EXPECT_EQ(reports.back().status, GmresStatus::Converged);
+    EXPECT_EQ(reports.back().status, KrylovStatus::Converged);
     EXPECT_EQ(reports.back().iterations, reports.front().iterations);
     EXPECT_EQ(reports.back().relative_residual, reports.front().relative_residual);
   }

@@ -59,7 +59,7 @@ void expect_sums_of_a_solve(BasisNorm norm) {
              x = A.template allocate<double>(exec, "strata::test::x");
   Kokkos::deep_copy(exec, b, 1.0);
   GeometricMultigrid<Exec, float> const multigrid(exec, hierarchy);
-  GmresOptions options{10, 0, 10};
+  KrylovOptions options{10, 0, 10};
   options.norm = norm;
   GmresIr<Exec, float> solver(exec, A, multigrid, options);
   sums.clear();

@@ -5,6 +5,7 @@
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
 #include <sparse/krylov/Strata_GmresIr.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <gtest/gtest.h>
 
@@ -49,9 +50,9 @@ Vector<double, typename Exec::memory_space> row_sums(Exec const& exec,
 
 /// Solves the benchmark's problem from zero, with matrices in `precision` inside.
 template <class Exec, class Scalar, class Stored = Scalar>
-GmresReport solved(Communicator const& comm, StencilProblem const& box,
-                   MatrixOptions const& options, Precision precision,
-                   GmresOptions const& gmres = {}) {
+KrylovReport solved(Communicator const& comm, StencilProblem const& box,
+                    MatrixOptions const& options, Precision precision,
+                    KrylovOptions const& gmres = {}) {
   Exec const exec;
   auto const hierarchy = make_grid_hierarchy(exec, comm, box, 4, options);
   auto const& A = hierarchy.levels.front().A;
@@ -63,7 +64,7 @@ GmresReport solved(Communicator const& comm, StencilProblem const& box,
   double error = 0;
   for (auto const value : to_host(exec, Kokkos::subview(x, std::pair(std::int64_t(0), A.rows()))))
     error = std::max(error, std::abs(value - 1));
-  EXPECT_TRUE(report.status != GmresStatus::Converged || error < 1e-5) << error;
+  EXPECT_TRUE(report.status != KrylovStatus::Converged || error < 1e-5) << error;
   return report;
 }
 
@@ -79,9 +80,9 @@ MatrixOptions eight_colours() {
   return options;
 }
 
-void expect_oracle(GmresReport const& report, Oracle const& oracle) {
+void expect_oracle(KrylovReport const& report, Oracle const& oracle) {
   SCOPED_TRACE(oracle.points);
-  EXPECT_EQ(report.status, GmresStatus::Converged);
+  EXPECT_EQ(report.status, KrylovStatus::Converged);
   EXPECT_EQ(report.iterations, oracle.iterations);
   double const known = oracle.residual > 0 ? oracle.residual : report.relative_residual;
   EXPECT_NEAR(report.relative_residual / known, 1, 1e-5);
@@ -130,7 +131,7 @@ TYPED_TEST(GmresIrTest, Fp32InsideNeedsAFewIterationsMore) {
   for (auto const& oracle : {Oracle{16, 20, 0}, Oracle{32, 38, 0}}) {
     auto const box = problem_on(comm, oracle.points);
     auto const first = solved<TypeParam, float>(comm, box, eight_colours(), Precision::fp32);
-    EXPECT_EQ(first.status, GmresStatus::Converged);
+    EXPECT_EQ(first.status, KrylovStatus::Converged);
     EXPECT_LE(first.iterations, oracle.iterations + 1);
     for (auto const precision : {Precision::fp16, Precision::bf16, Precision::fp8_e4m3}) {
       auto const narrow = solved<TypeParam, float>(comm, box, eight_colours(), precision);
@@ -142,7 +143,7 @@ TYPED_TEST(GmresIrTest, Fp32InsideNeedsAFewIterationsMore) {
 // A cycle of a basis in fp16 gains no more than its unit roundoff lets it; several reach what one of fp32 does.
 TYPED_TEST(GmresIrTest, StoresTheBasisInFp16) {
   Communicator const comm = test_ranks();
-  GmresOptions gmres;
+  KrylovOptions gmres;
   gmres.restart = 10;
   auto const box = problem_on(comm, 32);
   auto const wide = solved<TypeParam, float>(comm, box, eight_colours(), Precision::bf16, gmres);
@@ -150,7 +151,7 @@ TYPED_TEST(GmresIrTest, StoresTheBasisInFp16) {
       solved<TypeParam, float, fp16>(comm, box, eight_colours(), Precision::bf16, gmres);
   auto const again =
       solved<TypeParam, float, fp16>(comm, box, eight_colours(), Precision::bf16, gmres);
-  EXPECT_EQ(narrow.status, GmresStatus::Converged);
+  EXPECT_EQ(narrow.status, KrylovStatus::Converged);
   EXPECT_LE(narrow.iterations, wide.iterations + wide.iterations / 10);
   EXPECT_EQ(narrow.relative_residual, again.relative_residual);
 }
@@ -163,13 +164,13 @@ TYPED_TEST(GmresIrTest, ConvergesOnAnyRanksWithAnyColours) {
     MatrixOptions options;
     options.colouring = method;
     options.columns = Columns::Wide;
-    GmresOptions gmres;
+    KrylovOptions gmres;
     gmres.restart = 40;
     auto const first = solved<TypeParam, double>(comm, box, options, Precision::bf16, gmres);
     auto const again = solved<TypeParam, double>(comm, box, options, Precision::bf16, gmres);
     auto const mixed = solved<TypeParam, float>(comm, box, options, Precision::fp32, gmres);
-    EXPECT_EQ(first.status, GmresStatus::Converged);
-    EXPECT_EQ(mixed.status, GmresStatus::Converged);
+    EXPECT_EQ(first.status, KrylovStatus::Converged);
+    EXPECT_EQ(mixed.status, KrylovStatus::Converged);
     EXPECT_EQ(first.relative_residual, again.relative_residual);
     EXPECT_EQ(first.iterations, again.iterations);
   }
@@ -177,14 +178,14 @@ TYPED_TEST(GmresIrTest, ConvergesOnAnyRanksWithAnyColours) {
 
 TYPED_TEST(GmresIrTest, StopsAtTheLimit) {
   Communicator const comm = test_ranks();
-  GmresOptions gmres;
+  KrylovOptions gmres;
   gmres.tolerance = 0;
   gmres.restart = 4;
   for (std::int64_t const limit : {0, 1, 4, 10}) {
     gmres.max_iterations = limit;
     auto const report = solved<TypeParam, float>(comm, problem_on(comm, 16), eight_colours(),
                                                  Precision::fp16, gmres);
-    EXPECT_EQ(report.status, GmresStatus::IterationLimit);
+    EXPECT_EQ(report.status, KrylovStatus::IterationLimit);
     EXPECT_EQ(report.iterations, limit);
     EXPECT_EQ(report.cycles, (limit + 3) / 4);
     EXPECT_LE(report.relative_residual, 1);
@@ -202,10 +203,10 @@ void expect_special_right_sides() {
   auto const b = A.template allocate<double>(exec, "strata::test::b");
   auto const x = A.template allocate<double>(exec, "strata::test::x");
   auto const zero = solver.solve(exec, b, x);
-  EXPECT_EQ(zero.status, GmresStatus::Converged);
+  EXPECT_EQ(zero.status, KrylovStatus::Converged);
   EXPECT_EQ(zero.iterations, 0);
   Kokkos::deep_copy(exec, b, std::numeric_limits<double>::quiet_NaN());
-  EXPECT_EQ(solver.solve(exec, b, x).status, GmresStatus::Breakdown);
+  EXPECT_EQ(solver.solve(exec, b, x).status, KrylovStatus::Breakdown);
 }
 TYPED_TEST(GmresIrTest, TakesZeroAndNotANumber) { expect_special_right_sides<TypeParam>(); }
 
@@ -225,7 +226,7 @@ void expect_refusals() {
   box.ny = 16, box.grid_x += 1;
   refused(box, 4, "process grid");
   auto const hierarchy = make_grid_hierarchy(exec, comm, problem_on(comm, 16), 2);
-  GmresOptions options;
+  KrylovOptions options;
   options.restart = 0;
   auto const make = [&] {
     GmresIr<Exec, double>(exec, hierarchy.levels[0].A,
