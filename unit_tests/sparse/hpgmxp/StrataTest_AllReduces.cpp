@@ -3,6 +3,8 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+#include <sparse/krylov/Strata_GmresIr.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
 #include <gtest/gtest.h>
 #include <mpi.h>
