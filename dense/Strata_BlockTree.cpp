@@ -15,6 +15,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace strata::dense {
@@ -357,6 +358,44 @@ void load_block(ExecutionSpace const& exec,
       });
 }
 
+// The same on a host, column by column, without a branch for each element, so that compilers vectorise it.
+template <class To, class From, class ExecutionSpace>
+void load_block_on_host(ExecutionSpace const& exec, MatrixRef<Kokkos::HostSpace> const& W,
+                        From const* a, std::int64_t row_stride, std::int64_t col_stride,
+                        std::int64_t row, std::int64_t col, double const* d, double shift,
+                        bool with_diagonal) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  To* const w = W.template as<To>();
+  std::int64_t const rows = W.rows, ld = W.ld;
+  Kokkos::parallel_for(
+      "strata::dense::BlockTree::load", Policy(exec, 0, W.cols), [=](std::int64_t j) {
+        std::int64_t const c = col + j;
+        std::int64_t const above = std::clamp<std::int64_t>(c - row, 0, rows);
+        std::int64_t const below = std::clamp<std::int64_t>(c + 1 - row, 0, rows);
+        To* const w_j = w + j * ld;
+        From const* const a_j = a + row * row_stride + c * col_stride;
+        double const d_c = d != nullptr ? d[c] : 1;
+        auto const load = [&](auto stride) {
+          if (d != nullptr) {  // d_r d_c alone may overflow
+            double const* const d_row = d + row;
+            for (std::int64_t i = below; i < rows; ++i)
+              w_j[i] = static_cast<To>(static_cast<double>(a_j[i * stride]) * d_row[i] * d_c);
+          } else {
+            for (std::int64_t i = below; i < rows; ++i) w_j[i] = static_cast<To>(a_j[i * stride]);
+          }
+        };
+        std::fill_n(w_j, below, To(0));
+        if (above < below && with_diagonal) {
+          double const entry = static_cast<double>(a_j[above * row_stride]) * d_c * d_c;
+          w_j[above] = static_cast<To>(entry + shift * entry);
+        }
+        if (row_stride == 1)
+          load(std::integral_constant<std::int64_t, 1>());
+        else
+          load(row_stride);
+      });
+}
+
 // The scales that follow from |l_ij| <= sqrt(a_ii) and, for what L's blocks are solved from,
 // |s_ij| <= sqrt(a_ii a_jj), with room for rounding; a_ii is d_i^2 A(i, i) (1 + shift).
 template <class From, class ExecutionSpace, class Bounds, class Scaling>
@@ -436,8 +475,14 @@ void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo
   with_arithmetic_type(A.precision, [&]<class From>(std::type_identity<From>) {
     for (Node const& node : nodes_) {
       with_arithmetic_type(node.working.precision, [&]<class To>(std::type_identity<To>) {
-        load_block<To>(exec, node.working, A.template as<From>(), row_stride, col_stride,
-                       first_row(node), node.begin, d, shift, diag == Diag::NonUnit);
+        auto const* const a = A.template as<From>();
+        std::int64_t const row = first_row(node), col = node.begin;
+        if constexpr (runs_on_host<ExecutionSpace>)
+          load_block_on_host<To>(exec, node.working, a, row_stride, col_stride, row, col,
+                                 length > 0 ? d.data() : nullptr, shift, diag == Diag::NonUnit);
+        else
+          load_block<To>(exec, node.working, a, row_stride, col_stride, row, col, d, shift,
+                         diag == Diag::NonUnit);
       });
     }
     if (diag == Diag::NonUnit)
