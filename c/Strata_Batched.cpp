@@ -65,8 +65,7 @@ void overwrite_systems(bool in_place, Function const& f) {
 
 // What the numbers of `info` say of the whole batch. Fences.
 Outcome outcome_of(Exec const& exec, Kokkos::View<std::int64_t*, Memory> const& info) {
-  auto const host = Kokkos::create_mirror_view(
-      Kokkos::view_alloc(Kokkos::HostSpace(), Kokkos::WithoutInitializing), info);
+  auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, info);
   Kokkos::deep_copy(exec, host, info);
   exec.fence("strata::c::batch: the numbers of info are here");
   std::size_t failed = 0, first = 0;

@@ -4,14 +4,13 @@
 #define STRATA_C_BATCH_OPERAND_HPP
 
 #include <c/detail/Strata_Operand.hpp>
-#include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <type_traits>
 
 namespace strata::c::detail {
@@ -40,16 +39,8 @@ class BatchOperand {
   BatchOperand(Exec const& exec, T* data, BatchShape const& shape, Part part)
       : data_(data), shape_(shape) {
     if (shape.size() == 0 || in_reach(data)) return;
-    try {
-      copy_ = Copy(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "strata::c::batch"),
-                   shape.size());
-      staged_ = Staged(Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::c::batch::staged"),
-                       shape.size());
-    } catch (std::exception const& failure) {
-      throw MemoryError(
-          strata::detail::message("can't allocate ", shape.size(), " numbers of ", sizeof(T),
-                                  " bytes on the device and on the host: ", failure.what()));
-    }
+    copy_ = allocate<Copy>(exec, "strata::c::batch", shape.size());
+    staged_ = allocate_on_host<Staged>("strata::c::batch::staged", shape.size());
     if (part == Part::None) return;
     for_columns(part, [](Value* mine, T* theirs, std::size_t n) { std::copy_n(theirs, n, mine); });
     Kokkos::deep_copy(exec, copy_, staged_);

@@ -102,11 +102,6 @@ TEST(CAllocations, EachMayFailInAFactorAndItsSolves) {
     EXPECT_GT(fail_each_allocation(factor_and_solve, then), 20);
 }
 
-bool same(std::vector<double> const& a, std::vector<double> const& b) {
-  return std::equal(a.begin(), a.end(), b.begin(),
-                    [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
-}
-
 // A and B are as they were if there was no memory, so that the caller can go another way.
 TEST(CAllocations, EachMayFailInLapacksOperations) {
   System<double> const s('U', 90, 2);
