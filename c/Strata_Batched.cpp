@@ -6,6 +6,7 @@
 #include <c/detail/Strata_Options.hpp>
 #include <c/detail/Strata_Workbench.hpp>
 #include <c/strata.h>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -63,11 +64,20 @@ void overwrite_systems(bool in_place, Function const& f) {
   });
 }
 
-// What the numbers of `info` say of the whole batch. Fences.
-Outcome outcome_of(Exec const& exec, Kokkos::View<std::int64_t*, Memory> const& info) {
-  auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, info);
-  Kokkos::deep_copy(exec, host, info);
+// The numbers of `info` on the host. Fences.
+auto on_host(Exec const& exec, Kokkos::View<std::int64_t*, Memory> const& info) {
+  using Numbers = Kokkos::View<std::int64_t*, Kokkos::HostSpace>;
+  bool const copies = !Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
+  Numbers const host = copies ? strata::allocate_on_host<Numbers>("strata::c::info", info.extent(0))
+                              : Numbers(info.data(), info.extent(0));
+  Kokkos::deep_copy(exec, host, info);  // of itself: nothing
   exec.fence("strata::c::batch: the numbers of info are here");
+  return host;
+}
+
+// What they say of the whole batch.
+Outcome outcome_of(Exec const& exec, Kokkos::View<std::int64_t*, Memory> const& info) {
+  auto const host = on_host(exec, info);
   std::size_t failed = 0, first = 0;
   for (std::size_t b = host.extent(0); b-- > 0;)
     if (host(b) != 0) ++failed, first = b;
