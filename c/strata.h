@@ -204,6 +204,63 @@ STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, doubl
                                        double const* B, int64_t ldb, double* X, int64_t ldx,
                                        strata_options const* options, int64_t* iter, int64_t* info);
 
+/* Many small systems of one order in one call: A_b X_b = B_b for b = 0, ..., count - 1, each where it
+ * is, in fp64 (d) or fp32 (s): kriging by neighbours, Gaussian processes by group. As LAPACK's potrf,
+ * potrs and posv one after the other, with the first argument that is wrong named by the message.
+ *
+ * Shape     A_b: n x n at A + b * stride_a, of which the triangle `uplo` alone is read and written;
+ *           B_b: n x nrhs at B + b * stride_b; n, nrhs, count >= 0, leading dimensions >= max(1, n).
+ *           No two may overlap: if count > 1, stride_a >= (n - 1) * lda + n and
+ *           stride_b >= (nrhs - 1) * ldb + n. A_b and B_b may take turns.
+ * Result    info[b]: 0, or the order of the first leading minor of A_b that is not positive, or NaN;
+ *           A_b then has no defined numbers, and the B_b of posv is as it was (but not in a build for
+ *           GPUs, n > 512). If there is such a system the status is STRATA_NOT_POSITIVE_DEFINITE, the
+ *           message says how many there are and names the first, and all others are solved as if it
+ *           were not there. potrs: where there is no factor, B_b gets no defined numbers. A and B are
+ *           as they were unless the status is STRATA_SUCCESS, STRATA_NOT_POSITIVE_DEFINITE or
+ *           STRATA_INCOMPLETE.
+ * Memory    info and other results may be in the device's memory, as matrices may.
+ * Error     that of Cholesky in the type given: nothing is scaled or refined. */
+STRATA_API strata_status strata_dpotrf_batched(char uplo, int64_t n, double* A, int64_t lda,
+                                               int64_t stride_a, int64_t count, int64_t* info);
+STRATA_API strata_status strata_spotrf_batched(char uplo, int64_t n, float* A, int64_t lda,
+                                               int64_t stride_a, int64_t count, int64_t* info);
+STRATA_API strata_status strata_dpotrs_batched(char uplo, int64_t n, int64_t nrhs, double const* A,
+                                               int64_t lda, int64_t stride_a, double* B,
+                                               int64_t ldb, int64_t stride_b, int64_t count);
+STRATA_API strata_status strata_spotrs_batched(char uplo, int64_t n, int64_t nrhs, float const* A,
+                                               int64_t lda, int64_t stride_a, float* B, int64_t ldb,
+                                               int64_t stride_b, int64_t count);
+STRATA_API strata_status strata_dposv_batched(char uplo, int64_t n, int64_t nrhs, double* A,
+                                              int64_t lda, int64_t stride_a, double* B, int64_t ldb,
+                                              int64_t stride_b, int64_t count, int64_t* info);
+STRATA_API strata_status strata_sposv_batched(char uplo, int64_t n, int64_t nrhs, float* A,
+                                              int64_t lda, int64_t stride_a, float* B, int64_t ldb,
+                                              int64_t stride_b, int64_t count, int64_t* info);
+
+/* log_determinants[b] = log det A_b from its factor in the triangle `uplo` of L_b, in fp64; NaN where
+ * info[b], as the factorisation has left it, is not 0. */
+STRATA_API strata_status strata_dlog_determinants_batched(char uplo, int64_t n, double const* L,
+                                                          int64_t ldl, int64_t stride_l,
+                                                          int64_t count, int64_t const* info,
+                                                          double* log_determinants);
+STRATA_API strata_status strata_slog_determinants_batched(char uplo, int64_t n, float const* L,
+                                                          int64_t ldl, int64_t stride_l,
+                                                          int64_t count, int64_t const* info,
+                                                          double* log_determinants);
+
+/* errors[b] = ||B_b - A_b X_b|| / (||A_b|| ||X_b|| + ||B_b||) of its worst column, in maximum norms, with
+ * residuals in fp64: how well X_b solves the system, whose A_b and B_b are those from before the
+ * solve. Infinity where X_b holds an infinity or a NaN. */
+STRATA_API strata_status strata_dbackward_errors_batched(
+    char uplo, int64_t n, int64_t nrhs, double const* A, int64_t lda, int64_t stride_a,
+    double const* X, int64_t ldx, int64_t stride_x, double const* B, int64_t ldb, int64_t stride_b,
+    int64_t count, double* errors);
+STRATA_API strata_status strata_sbackward_errors_batched(
+    char uplo, int64_t n, int64_t nrhs, float const* A, int64_t lda, int64_t stride_a,
+    float const* X, int64_t ldx, int64_t stride_x, float const* B, int64_t ldb, int64_t stride_b,
+    int64_t count, double* errors);
+
 /* The rest is in libstrata_lapack alone, the drop-in for LAPACK. */
 
 /* Its settings, as the environment variable STRATA_LAPACK gives them at the first call:

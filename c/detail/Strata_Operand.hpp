@@ -19,6 +19,24 @@ enum class Part { None, All, Lower, Upper };
 
 inline Part part_of(Uplo uplo) { return uplo == Uplo::Lower ? Part::Lower : Part::Upper; }
 
+/// The rows [first, end) of a part in column j of a matrix of `rows` rows.
+struct RowsOfColumn {
+  std::int64_t first, end;
+
+  RowsOfColumn(Part part, std::int64_t rows, std::int64_t j)
+      : first(part == Part::Lower ? std::min(j, rows) : 0),
+        end(part == Part::Upper ? std::min(j + 1, rows) : rows) {}
+  std::size_t count() const { return static_cast<std::size_t>(end - first); }
+};
+
+/// Whether the device can work on `data` where it is.
+///
+/// Throws   VendorError.
+inline bool in_reach(void const* data) {
+  return Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible ||
+         vendor::is_device_pointer(data);
+}
+
 /// A caller's column-major matrix where the device can work on it: itself, or a copy.
 ///
 /// Only the part named is ever read from or written to the caller's memory: other threads may use
@@ -69,20 +87,13 @@ class Operand {
   using HostColumn = Column<Kokkos::HostSpace>;
   using DeviceColumn = Column<Memory>;
 
-  static bool in_reach(T const* data) {
-    return Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible ||
-           vendor::is_device_pointer(data);
-  }
-
   template <class Function>
   void for_columns(Part part, Function const& f) const {
     if (copy_.size() == 0 || part == Part::None) return;
     for (std::int64_t j = 0; j < cols_; ++j) {
-      std::int64_t const first = part == Part::Lower ? std::min(j, rows_) : 0,
-                         end = part == Part::Upper ? std::min(j + 1, rows_) : rows_;
-      auto const count = static_cast<std::size_t>(end - first);
-      f(HostColumn(const_cast<Value*>(data_) + first + j * ld_, count),
-        DeviceColumn(copy_.data() + first + j * rows_, count));
+      RowsOfColumn const rows(part, rows_, j);
+      f(HostColumn(const_cast<Value*>(data_) + rows.first + j * ld_, rows.count()),
+        DeviceColumn(copy_.data() + rows.first + j * rows_, rows.count()));
     }
   }
 

@@ -13,6 +13,7 @@ namespace strata::c::detail {
 struct Workbench::Parts {
   Exec exec = new_instance();
   LeafBlas<Exec> blas{exec};
+  dense::BatchedCholesky<Exec> batch{exec};
 
   // The pivot status has its memory before a caller's matrix is overwritten.
   Parts() { (void)blas.scratch(0, sizeof(std::int64_t)); }
@@ -52,5 +53,6 @@ Workbench::~Workbench() {
 
 Exec const& Workbench::exec() const { return parts_->exec; }
 LeafBlas<Exec>& Workbench::blas() const { return parts_->blas; }
+dense::BatchedCholesky<Exec>& Workbench::batch() const { return parts_->batch; }
 
 }  // namespace strata::c::detail

@@ -5,6 +5,7 @@
 
 #include <c/detail/Strata_Runtime.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <dense/Strata_BatchedCholesky.hpp>
 
 #include <memory>
 
@@ -26,6 +27,7 @@ class Workbench {
 
   Exec const& exec() const;
   LeafBlas<Exec>& blas() const;
+  dense::BatchedCholesky<Exec>& batch() const;
 
  private:
   struct Parts;

@@ -105,11 +105,6 @@ TEST(CAllocations, EachMayFailInAFactorAndItsSolves) {
 // A and B are as they were if there was no memory, so that the caller can go another way.
 TEST(CAllocations, EachMayFailInLapacksOperations) {
   System<double> const s('U', 90, 2);
-  auto const same = [](std::vector<double> const& a, std::vector<double> const& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) {
-      return x == y || (std::isnan(x) && std::isnan(y));
-    });
-  };
   strata_options options{};
   options.struct_size = sizeof options;
   options.layers = "fp16,fp32";
@@ -136,6 +131,38 @@ TEST(CAllocations, EachMayFailInLapacksOperations) {
     }
   };
   for (Then const then : {Then::Succeed, Then::Fail}) EXPECT_GT(fail_each_allocation(all, then), 5);
+}
+
+// Orders that grow, so that each call needs more memory than the one before has left.
+TEST(CAllocations, EachMayFailInABatch) {
+  std::int64_t const count = 16;
+  std::int64_t order = 20;
+  auto const all = [&](auto& failing) {
+    for (bool const again : {false, true}) {
+      if (again) failing.relent();
+      System<double> const s('L', ++order, 2);
+      std::vector<double> A, B;
+      for (std::int64_t b = 0; b < count; ++b) {
+        A.insert(A.end(), s.A.begin(), s.A.end());
+        B.insert(B.end(), s.B.begin(), s.B.end());
+      }
+      auto const before_A = A, before_B = B;
+      auto const stride_a = static_cast<std::int64_t>(s.A.size()),
+                 stride_b = static_cast<std::int64_t>(s.B.size());
+      std::vector<std::int64_t> info(count, -9);
+      auto const status = strata_dposv_batched('L', s.n, 2, A.data(), s.ld, stride_a, B.data(),
+                                               s.ld, stride_b, count, info.data());
+      EXPECT_TRUE(is_honest(status, failing));
+      if (status == STRATA_SUCCESS) {
+        EXPECT_LE(s.backward_error({B.begin(), B.begin() + stride_b}), 0x1p-46);
+        EXPECT_LE(s.backward_error({B.end() - stride_b, B.end()}), 0x1p-46);
+      } else {
+        EXPECT_TRUE(!again && same(A, before_A) && same(B, before_B));
+        EXPECT_TRUE(holds(strata_message(), "strata_dposv_batched: "));
+      }
+    }
+  };
+  for (Then const then : {Then::Succeed, Then::Fail}) EXPECT_GE(fail_each_allocation(all, then), 1);
 }
 
 }  // namespace

@@ -92,6 +92,9 @@ void outlives_kokkos() {
     std::vector<double> F(A);
     expect(strata_dpotrf('L', n, F.data(), n, nullptr, &info) == STRATA_SUCCESS,
            "LAPACK's as well");
+    F = A;
+    expect(strata_dpotrf_batched('L', n, F.data(), n, 0, 1, &info) == STRATA_SUCCESS,
+           "a batch as well");
     strata_factor_destroy(second);
   }
   auto const refused = [](strata_status status) {
@@ -104,6 +107,7 @@ void outlives_kokkos() {
   expect(refused(strata_factor_describe(first, &report)), "no report after Kokkos");
   expect(refused(strata_cholesky('L', n, A.data(), n, nullptr, &second)), "no factor after Kokkos");
   expect(refused(strata_dpotrf('L', n, F.data(), n, nullptr, &info)), "no potrf after Kokkos");
+  expect(refused(strata_dpotrf_batched('L', n, F.data(), n, 0, 1, &info)), "no batch after Kokkos");
   expect(F == A, "nothing is written after Kokkos");
   strata_factor_destroy(first);
 }
@@ -118,6 +122,7 @@ void comes_before_kokkos() {
   };
   expect(refused(strata_cholesky('L', n, A.data(), n, nullptr, &factor)), "no factor yet");
   expect(refused(strata_dpotrf('L', n, F.data(), n, nullptr, &info)), "no potrf yet");
+  expect(refused(strata_dpotrf_batched('L', n, F.data(), n, 0, 1, &info)), "no batch yet");
   expect(F == A && !Kokkos::is_initialized(), "nothing was done");
   Kokkos::ScopeGuard const kokkos;
   expect(strata_cholesky('L', n, A.data(), n, nullptr, &factor) == STRATA_SUCCESS,

@@ -121,6 +121,10 @@ TEST(CThreads, MayBeSixteenWithSmallMatrices) {
       wrong[t] += strata_dposv(s.uplo, s.n, 1, A.data(), s.ld, B.data(), s.ld, nullptr, &info) !=
                       STRATA_SUCCESS ||
                   !(s.backward_error(B) <= 0x1p-46);
+      A = s.A, B = s.B;
+      wrong[t] += strata_dposv_batched(s.uplo, s.n, 1, A.data(), s.ld, 0, B.data(), s.ld, 0, 1,
+                                       &info) != STRATA_SUCCESS ||
+                  !(s.backward_error(B) <= 0x1p-46);
       wrong[t] +=
           strata_cholesky(s.uplo, s.n, s.A.data(), s.ld, nullptr, &factor) != STRATA_SUCCESS ||
           strata_solve(factor, 1, s.B.data(), s.ld, X.data(), s.ld, nullptr, nullptr) !=

@@ -20,6 +20,13 @@ inline testing::AssertionResult holds(std::string const& text, std::string const
   return testing::AssertionFailure() << "no '" << part << "' in '" << text << "'";
 }
 
+/// Equal, where NaN is as NaN.
+template <class T>
+bool same(std::vector<T> const& a, std::vector<T> const& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](T x, T y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+}
+
 /// An SPD matrix a_ij = exp(-|i-j|/10), a_ii = 1 + ridge, in a padded array: the triangle that is not
 /// `uplo`'s and the padding hold NaN, which nobody may read or write.
 template <class T>

@@ -26,6 +26,19 @@ static double residual(int64_t n, double const* A, double const* b, double const
   return worst;
 }
 
+/* Three systems of two unknowns, of which the second is indefinite. */
+static void solve_batch(void) {
+  double A[3][4] = {{2, 1, 0, 2}, {1, 2, 0, 1}, {4, 0, 0, 1}}, b[3][2] = {{3, 3}, {1, 1}, {4, 1}};
+  int64_t info[3] = {-1, -1, -1};
+  expect(strata_dposv_batched('L', 2, 1, &A[0][0], 2, 4, &b[0][0], 2, 2, 3, info) ==
+             STRATA_NOT_POSITIVE_DEFINITE,
+         "one system of the batch is indefinite");
+  expect(strstr(strata_message(), "in system 1") != NULL, "and the message says which");
+  expect(info[0] == 0 && info[1] == 2 && info[2] == 0, "and info its minor");
+  expect(fabs(b[0][0] - 1) + fabs(b[0][1] - 1) < 1e-14 && b[2][0] == 1 && b[2][1] == 1,
+         "the others are solved");
+}
+
 int main(int argc, char** argv) {
   enum { n = 300 };
   double *A = malloc(sizeof(double) * n * n), *b = malloc(sizeof(double) * n),
@@ -47,6 +60,7 @@ int main(int argc, char** argv) {
   expect(report.converged == 1 && report.iterations > 0, "the report is filled");
   expect(strata_factor_describe(factor, &made) == STRATA_SUCCESS, "it is described");
   expect(strcmp(made.layers, "fp16,fp16,fp32") == 0 && made.n == n, "the layers are those asked");
+  solve_batch();
   expect(strata_finalize() == STRATA_NOT_READY, "a factor keeps Kokkos alive");
   printf("%s\n%s: backward error %g after %lld iterations\n", strata_configuration(), made.layers,
          report.backward_error, (long long)report.iterations);
