@@ -19,7 +19,7 @@ namespace {
 
 template <class T>
 class CBatched : public testing::Test {};
-TYPED_TEST_SUITE(CBatched, BatchTypes, BatchNames);
+TYPED_TEST_SUITE(CBatched, CallTypes, CallNames);
 
 // Orders and counts beside those of the kernels' blocks and lanes, and beyond Strata's own kernels (257).
 TYPED_TEST(CBatched, FactorsAndSolvesAsALoopOfLapacksDoes) {

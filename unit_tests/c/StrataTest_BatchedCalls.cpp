@@ -21,7 +21,7 @@ namespace {
 
 template <class T>
 class CBatchedCalls : public testing::Test {};
-TYPED_TEST_SUITE(CBatchedCalls, BatchTypes, BatchNames);
+TYPED_TEST_SUITE(CBatchedCalls, CallTypes, CallNames);
 
 TYPED_TEST(CBatchedCalls, HasNothingToDo) {
   using T = typename TypeParam::Scalar;

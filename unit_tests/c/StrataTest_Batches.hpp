@@ -3,6 +3,7 @@
 #ifndef STRATA_TEST_BATCHES_HPP
 #define STRATA_TEST_BATCHES_HPP
 
+#include <c/StrataTest_Calls.hpp>
 #include <c/StrataTest_Systems.hpp>
 
 #include <gtest/gtest.h>
@@ -17,37 +18,6 @@
 #include <vector>
 
 namespace strata::test {
-
-/// The calls of strata.h for batches of one type, and those for one system.
-struct SingleBatches {
-  using Scalar = float;
-  static constexpr auto potrf = strata_spotrf;
-  static constexpr auto potrs = strata_spotrs;
-  static constexpr auto potrf_batched = strata_spotrf_batched;
-  static constexpr auto potrs_batched = strata_spotrs_batched;
-  static constexpr auto posv_batched = strata_sposv_batched;
-  static constexpr auto log_determinants = strata_slog_determinants_batched;
-  static constexpr auto backward_errors = strata_sbackward_errors_batched;
-};
-struct DoubleBatches {
-  using Scalar = double;
-  static constexpr auto potrf = strata_dpotrf;
-  static constexpr auto potrs = strata_dpotrs;
-  static constexpr auto potrf_batched = strata_dpotrf_batched;
-  static constexpr auto potrs_batched = strata_dpotrs_batched;
-  static constexpr auto posv_batched = strata_dposv_batched;
-  static constexpr auto log_determinants = strata_dlog_determinants_batched;
-  static constexpr auto backward_errors = strata_dbackward_errors_batched;
-};
-
-struct BatchNames {
-  template <class T>
-  static std::string GetName(int) {
-    return sizeof(typename T::Scalar) == 8 ? "double" : "float";
-  }
-};
-
-using BatchTypes = testing::Types<SingleBatches, DoubleBatches>;
 
 /// Systems in one array of matrices and one of right-hand sides, each other than the one before, with NaN between them.
 template <class Call>

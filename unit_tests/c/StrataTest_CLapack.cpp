@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // LAPACK's operations in strata.h.
+#include <c/StrataTest_Calls.hpp>
 #include <c/StrataTest_Systems.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -19,30 +20,9 @@
 namespace strata::test {
 namespace {
 
-struct Single {
-  using Scalar = float;
-  static constexpr auto potrf = strata_spotrf;
-  static constexpr auto potrs = strata_spotrs;
-  static constexpr auto posv = strata_sposv;
-};
-struct Double {
-  using Scalar = double;
-  static constexpr auto potrf = strata_dpotrf;
-  static constexpr auto potrs = strata_dpotrs;
-  static constexpr auto posv = strata_dposv;
-};
-
-struct Names {
-  template <class T>
-  static std::string GetName(int) {
-    return sizeof(typename T::Scalar) == 8 ? "double" : "float";
-  }
-};
-
 template <class T>
 class CLapack : public testing::Test {};
-using Types = testing::Types<Single, Double>;
-TYPED_TEST_SUITE(CLapack, Types, Names);
+TYPED_TEST_SUITE(CLapack, CallTypes, CallNames);
 
 strata_options with_leaf(std::int64_t leaf) {
   strata_options options{};

@@ -133,23 +133,44 @@ TYPED_TEST(BlockTreeOn, TakesTheBytesThatItSaid) {
   EXPECT_LE(bytes.working, 2.0 * n * n);
 }
 
+/// The lower triangle of an fp64 tree that took up one triangle of A with the scaling d, if any, and a shift.
+template <class Space, class Scaling>
+HostMatrix loaded(HostMatrix const& A, std::int64_t leaf, Uplo uplo, Scaling const& d,
+                  double shift) {
+  Space const exec;
+  auto const source = on_device<Space>(A, 3);
+  auto const target = on_device<Space>(A);
+  Tree<Space> tree(exec, static_cast<std::int64_t>(A.extent(0)), {P::fp64}, leaf);
+  tree.load(exec, uplo, matrix_ref(source), d, shift);
+  tree.store(exec, Uplo::Lower, matrix_ref(target));
+  exec.fence();
+  return on_host(target);
+}
+
+// In one leaf and in many, from either triangle, where the other one must not be read.
 TYPED_TEST(BlockTreeOn, ScalesAndShiftsWhileLoading) {
-  TypeParam const exec;
   HostMatrix const A = random_matrix(9, 9, 3);
-  auto const device = on_device<TypeParam>(A);
-  Kokkos::View<double*, TypeParam> const d("strata::test::d", 9);
+  Kokkos::View<double*, TypeParam> const d("strata::test::d", 9), none;
   auto const d_host = Kokkos::create_mirror_view(d);
   for (int i = 0; i < 9; ++i) d_host(i) = std::ldexp(1.0, 3 * i - 10);
   Kokkos::deep_copy(d, d_host);
-  Tree<TypeParam> tree(exec, 9, {P::fp64}, 2);
-  tree.load(exec, Uplo::Lower, matrix_ref(device), d, 0.25);
-  auto const result = on_device<TypeParam>(A);
-  tree.store(exec, Uplo::Lower, matrix_ref(result));
-  exec.fence();
-  HostMatrix const B = on_host(result);
-  for (int j = 0; j < 9; ++j)
-    for (int i = j; i < 9; ++i)
-      EXPECT_EQ(B(i, j), A(i, j) * d_host(i) * d_host(j) * (i == j ? 1.25 : 1)) << i << " " << j;
+  for (std::int64_t const leaf : {1, 2, 8, 9, 64})
+    for (Uplo const uplo : {Uplo::Lower, Uplo::Upper})
+      for (bool const scaled : {false, true})
+        for (double const shift : {0.0, 0.25}) {
+          HostMatrix const half("strata::test::half", 9, 9);
+          for (int j = 0; j < 9; ++j)
+            for (int i = 0; i < 9; ++i)
+              (uplo == Uplo::Lower ? half(i, j) : half(j, i)) = i >= j ? A(i, j) : nan_value;
+          HostMatrix const B = loaded<TypeParam>(half, leaf, uplo, scaled ? d : none, shift);
+          for (int j = 0; j < 9; ++j)
+            for (int i = j; i < 9; ++i) {
+              double const factor = scaled ? d_host(i) * d_host(j) : 1;
+              ASSERT_EQ(B(i, j), A(i, j) * factor * (i == j ? 1 + shift : 1))
+                  << leaf << (uplo == Uplo::Lower ? " lower " : " upper ") << scaled << ' ' << shift
+                  << ": " << i << ' ' << j;
+            }
+        }
 }
 
 TYPED_TEST(BlockTreeOn, TypedFaceGivesTypedBlocks) {
