@@ -4,10 +4,10 @@ include(GNUInstallDirs)
 
 # strata_precompile(<target> <header>...)
 #
-# The headers that cost most of a source's time to compile, precompiled where Strata itself is built for hosts. Each
-# source still includes what it uses: builds as a part of another project, and those for GPUs, do without.
+# The headers that cost most of a source's time to compile, precompiled in builds for hosts (Strata_PRECOMPILE_HEADERS).
+# Each source still includes what it uses, as unit_tests/meta/rules.py sees: other builds do without.
 function(strata_precompile target)
-  if(PROJECT_IS_TOP_LEVEL AND NOT Kokkos_ENABLE_CUDA AND NOT Kokkos_ENABLE_HIP)
+  if(Strata_PRECOMPILE_HEADERS AND NOT Kokkos_ENABLE_CUDA AND NOT Kokkos_ENABLE_HIP)
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
 endfunction()

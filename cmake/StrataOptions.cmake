@@ -12,6 +12,8 @@ if(NOT Strata_ENABLE_GEOSTAT)
   set(_program OFF)
 endif()
 option(Strata_ENABLE_PROGRAM "Build the program `strata`" ${_program})
+option(Strata_PRECOMPILE_HEADERS "Precompile the headers of Kokkos and GoogleTest in builds for hosts" ${PROJECT_IS_TOP_LEVEL})
+mark_as_advanced(Strata_PRECOMPILE_HEADERS)
 
 get_cmake_property(_variables CACHE_VARIABLES)
 foreach(_variable IN LISTS _variables)

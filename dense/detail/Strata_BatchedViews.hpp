@@ -54,12 +54,9 @@ auto batched_matrices(char const* call, ViewType const& A) {
                  " x ", A.extent(1), ", must be square");
   First const first(A.data(),
                     Kokkos::LayoutStride(A.extent(0), A.stride(0), A.extent(1), A.stride(1)));
-  BatchedMatrices<typename ExecutionSpace::memory_space, ConstLike<void, Scalar>> batch;
-  static_cast<decltype(column_major<ExecutionSpace>(first))&>(batch) =
-      column_major<ExecutionSpace>(first);
-  batch.count = static_cast<std::int64_t>(A.extent(2));
-  batch.stride = static_cast<std::int64_t>(A.stride(2));
-  return batch;
+  return BatchedMatrices<typename ExecutionSpace::memory_space, ConstLike<void, Scalar>>{
+      column_major<ExecutionSpace>(first), static_cast<std::int64_t>(A.extent(2)),
+      static_cast<std::int64_t>(A.stride(2))};
 }
 
 /// B(i, c, b), or B(i, b) for one column each.

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
 """Check the rules that the text of the sources alone can break; exit status 1 and one line for each offence."""
+import functools
 import pathlib
 import re
 import sys
@@ -23,7 +24,15 @@ FORBIDDEN = [
     ("a library ends no process", re.compile(r"(?<![\w.>])(std::|Kokkos::)?(abort|_?exit|_Exit|quick_exit|terminate|MPI_Abort)\s*\(")),
     ("a library neither starts nor ends Kokkos", re.compile(r"Kokkos::(initialize|finalize|ScopeGuard)\b")),
     ("fences name an instance", re.compile(r"Kokkos::fence\s*\(")),
+    ("nvcc 13 casts to a copy where a type is a decltype", re.compile(r"\bstatic_cast<\s*decltype\([^;]*?&\s*>")),
 ]
+
+# Builds on hosts precompile Kokkos' headers and the tests' GoogleTest's, others do not: names, and what they need.
+PRECOMPILED = [
+    (re.compile(r"\bKokkos::|\bKOKKOS_[A-Z]"), re.compile(r"Kokkos")),
+    (re.compile(r"\b(TEST|TYPED_TEST|EXPECT_\w+|ASSERT_\w+)\("), re.compile(r"gtest/")),
+]
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"]", re.M)
 
 # A device runs 32 or 64 threads in step, a host one: no library code outside vendor/ may count on a number.
 WAVEFRONT = [
@@ -155,6 +164,27 @@ def library_offences(text, place=""):
         yield code.count("\n", 0, offset) + 1, what
 
 
+def reaches(header, text, read, seen=None):
+    """Whether this text includes such a header, by itself or by a file of this project; `read` gives their texts, or None."""
+    seen = set() if seen is None else seen
+    for name in INCLUDE.findall(text):
+        if header.match(name):
+            return True
+        if name not in seen:
+            seen.add(name)
+            inner = read(name)
+            if inner is not None and reaches(header, inner, read, seen):
+                return True
+    return False
+
+
+def include_offences(text, read):
+    for names, header in PRECOMPILED:
+        match = names.search(code_only(text))
+        if match and not reaches(header, text, read):
+            yield text.count("\n", 0, match.start()) + 1, f"{match.group(0)} without an include of its header"
+
+
 def general_offences(path, text):
     lines = text.split("\n")
     head = "\n".join(lines[:3])
@@ -200,6 +230,14 @@ def self_test_of_links():
         assert len(list(link_offences("# A\n" + bad, here))) == 1, bad
 
 
+def self_test_of_includes():
+    texts = {"a.hpp": "#include <b.hpp>", "b.hpp": "#include <Kokkos_Core.hpp>\n#include <a.hpp>", "c.hpp": "#include <a.h>"}
+    for include, count in (("<Kokkos_Core.hpp>", 0), ("<a.hpp>", 0), ('"b.hpp"', 0), ("<c.hpp>", 1), ("<vector>", 1)):
+        assert len(list(include_offences(f"#include {include}\nKokkos::View<int> x;", texts.get))) == count, include
+    assert not list(include_offences("// Kokkos::View\nint x;", texts.get))
+    assert list(include_offences("#include <a.hpp>\nTEST(A, B) {}", texts.get))
+
+
 def self_test():
     good = [
         'Kokkos::parallel_for("strata::f", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) {});',
@@ -235,6 +273,7 @@ def self_test():
         "KokkosBlas::gemm(&a, &b, 1.0, A, B, 0.0, C);",
         "Kokkos::resize(x, n);",
         "Kokkos::parallel_for(label, n, f);",
+        "static_cast<decltype(f<T>(x))&>(y) = f<T>(x);",
         "Kokkos::parallel_for(label, Policy(n, Kokkos::AUTO), f);",
     ]
     for snippet in good:
@@ -243,6 +282,7 @@ def self_test():
         assert list(library_offences(snippet)), snippet
     self_test_of_vendors()
     self_test_of_links()
+    self_test_of_includes()
 
 
 def self_test_of_vendors():
@@ -262,6 +302,15 @@ def self_test_of_vendors():
         assert not list(wavefront_offences(snippet)), (snippet, list(wavefront_offences(snippet)))
     for snippet in bad:
         assert list(wavefront_offences(snippet)), snippet
+
+
+@functools.cache
+def source(top, path, name):
+    """The text of a file of this project that `path` includes by this name; None for others'."""
+    for folder in (top, path.parent, top / "unit_tests", top / "perf"):
+        if (folder / name).is_file():
+            return (folder / name).read_text(encoding="utf-8")
+    return None
 
 
 def main():
@@ -284,6 +333,8 @@ def main():
             if "vendor" not in place.parts:
                 found += wavefront_offences(text)
         is_source = path.suffix in (".hpp", ".cpp", ".h", ".c")
+        if is_source:
+            found += include_offences(text, lambda name: source(top, path, name))
         if is_source and "vendor" not in place.parts and place.as_posix() not in PORTABILITY_HEADERS:
             found += vendor_offences(text)
         for line, what in found:
