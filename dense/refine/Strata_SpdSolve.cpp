@@ -53,7 +53,7 @@ void keep_if_small(SpdFactor<Exec>& factor) {
   if (factor.memory && !factor.memory->is_worth_keeping()) factor.memory.reset();
 }
 
-// Nothing of B is read after its first copy, so that X may lie on it.
+// Nothing of B is read after X was first written, so that X may lie on it.
 template <class Exec>
 class SpdSolve {
  public:
@@ -61,12 +61,14 @@ class SpdSolve {
            StridedMatrix<double> const& X, RefinementOptions const& asked)
       : exec_(exec),
         factor_(factor),
+        B_(B),
         X_(X),
         asked_(asked),
         d_(factor.scaling()),
         right_(memory_of(factor, exec, B.cols).vector(Memory::Right, B.cols)),
-        solution_(memory_of(factor, exec, B.cols).vector(Memory::Solution, B.cols)) {
-    lost_ = detail::scale_right_hand_sides(exec, d_, B, right_);
+        solution_(memory_of(factor, exec, B.cols).vector(Memory::Solution, B.cols)),
+        found_(memory_of(factor, exec, B.cols).found()) {
+    detail::scale_right_hand_sides(exec, d_, B, right_, found_);
   }
   ~SpdSolve() { keep_if_small(factor_); }
   SpdSolve(SpdSolve const&) = delete;
@@ -115,26 +117,48 @@ class SpdSolve {
   // Keeps the solution if it is the best one; returns whether A was seen to be indefinite.
   bool solve_on_this_rung() {
     Kokkos::Timer const timer;
+    bool const first = solves_++ == 0;
     SolveReport now = report_of(refine(exec_, factor_, right_, solution_, asked_));
+    if (first && has_lost_columns())
+      now = report_of(refine(exec_, factor_, right_, solution_, asked_));
     bool const indefinite = now.refinement.indefinite;
-    note_lost_columns(lost_ + detail::drop_overflow(exec_, d_, solution_), X_.rows, now);
-    iterations_ += now.refinement.iterations;
-    if (solves_++ == 0 || now.converged || now.backward_error < best_.backward_error) {
-      detail::scale_rows(exec_, d_, solution_, X_, X_.rows, X_.cols);  // X = D Y
-      best_ = std::move(now);
-    }
+    detail::drop_overflow(exec_, d_, solution_, found_);
+    if (first) take_back();
     exec_.fence("strata::dense::solve: X is ready");
+    note_lost_columns(lost_ + found_(), X_.rows, now);
+    iterations_ += now.refinement.iterations;
+    bool const better = now.converged || now.backward_error < best_.backward_error;
+    if (!first && better) {
+      take_back();
+      exec_.fence("strata::dense::solve: a better X is ready");
+    }
+    if (first || better) best_ = std::move(now);
     seconds_ += timer.seconds();
     return indefinite;
   }
 
+  // What became of the right-hand sides is known after a fence, of which `refine` has some. A column of which D B holds
+  // nothing is 0 from now on.
+  bool has_lost_columns() {
+    std::int64_t const found = found_();
+    STRATA_REQUIRE(ValueError, found < detail::NotFinite, "solve: column ",
+                   found - detail::NotFinite, " of B holds a non-finite number");
+    if (found == detail::Lost) lost_ = detail::drop_lost_columns(exec_, B_, right_);
+    return lost_ > 0;
+  }
+
+  // X = D Y
+  void take_back() { detail::scale_rows(exec_, d_, solution_, X_, X_.rows, X_.cols); }
+
   Exec const& exec_;
   SpdFactor<Exec>& factor_;
+  StridedMatrix<double const> const& B_;
   StridedMatrix<double> const& X_;
   RefinementOptions const& asked_;
   Kokkos::View<double const*, typename Exec::memory_space> d_;
   Block right_, solution_;  // D B and Y
-  std::int64_t lost_ = 0;   // columns of D B
+  typename Memory::Number found_;
+  std::int64_t lost_ = 0;  // columns of D B
   SolveReport best_;
   std::int64_t iterations_ = 0;
   int solves_ = 0;

@@ -88,6 +88,10 @@ class BlockVectors {
   using Indices = Kokkos::View<std::int64_t*, MemorySpace>;
   using Scalars = std::vector<double>;  ///< one per column, or step + column * steps
   using Scaling = Kokkos::View<double const*, MemorySpace>;
+  /// Host memory that a device writes to, too.
+  using HostSpace =
+      std::conditional_t<Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible,
+                         Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
 
   /// Coefficients of a kernel: in device memory, or, for one column, among its arguments.
   struct Factors {
@@ -170,9 +174,6 @@ class BlockVectors {
   std::vector<Result> reduce(char const* label, std::int64_t cols, Body const& body);
 
  private:
-  using HostSpace =
-      std::conditional_t<Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible,
-                         Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
   using Coefficients = Kokkos::View<double*, MemorySpace>;
 
   Factors upload(Scalars const& values);

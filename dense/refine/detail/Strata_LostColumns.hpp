@@ -11,13 +11,14 @@
 
 namespace strata::dense::detail {
 
-/// Y's columns of which a number d_i y_ij is not finite become 0; how many. Fences.
-template <class ExecutionSpace, class ScalingView, class Block>
-std::int64_t drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Block const& Y) {
+/// Y's columns of which a number d_i y_ij is not finite become 0; `dropped` is how many. Enqueued.
+template <class ExecutionSpace, class ScalingView, class Block, class Number>
+void drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Block const& Y,
+                   Number const& dropped) {
   auto const rows = static_cast<std::int64_t>(d.extent(0)),
              cols = static_cast<std::int64_t>(Y.extent(1));
-  std::int64_t dropped = 0;
-  if (rows == 0 || cols == 0) return dropped;
+  dropped() = 0;
+  if (rows == 0) return;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   Kokkos::parallel_reduce(
       "strata::dense::solve::drop_overflow", Policy(exec, static_cast<int>(cols), Kokkos::AUTO),
@@ -34,35 +35,41 @@ std::int64_t drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Blo
         Kokkos::single(Kokkos::PerTeam(team), [&] { count += 1; });
       },
       dropped);
-  return dropped;
 }
 
-/// R = D B, an empty D is 1. Columns of which R holds nothing, where a number overflows, or all that are not 0 underflow,
-/// become 0; how many. Fences.
-///
-/// Throws   ValueError naming the column of a non-finite number of B.
-template <class ExecutionSpace, class ScalingView, class InBlock, class Block>
-std::int64_t scale_right_hand_sides(ExecutionSpace const& exec, ScalingView const& d,
-                                    InBlock const& B, Block const& R) {
+/// What `scale_right_hand_sides` finds: this or less; a number that D B has lost; or this and the column of a number of B
+/// that is not finite.
+enum Finding : std::int64_t { Nothing = 0, Lost = 1, NotFinite = 2 };
+
+/// R = D B, an empty D is 1, and `found`, the largest Finding. Enqueued.
+template <class ExecutionSpace, class ScalingView, class InBlock, class Block, class Number>
+void scale_right_hand_sides(ExecutionSpace const& exec, ScalingView const& d, InBlock const& B,
+                            Block const& R, Number const& found) {
   bool const scaled = d.extent(0) > 0;
-  std::int64_t column = -1, dropped = 0;
-  int lost = 0;
   auto const rows = static_cast<std::int64_t>(R.extent(0)),
              cols = static_cast<std::int64_t>(R.extent(1));
   Kokkos::parallel_reduce(
       "strata::dense::solve::scale", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& found, int& loss) {
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& most) {
         for (std::int64_t j = 0; j < cols; ++j) {
           double const b = B(i, j), r = scaled ? d(i) * b : b;
           R(i, j) = r;
-          if (!Kokkos::isfinite(b) && j > found) found = j;
-          if (!Kokkos::isfinite(r) || (b != 0 && r == 0)) loss = 1;
+          std::int64_t const now = !Kokkos::isfinite(b)                         ? NotFinite + j
+                                   : !Kokkos::isfinite(r) || (b != 0 && r == 0) ? Lost
+                                                                                : Nothing;
+          if (now > most) most = now;
         }
       },
-      Kokkos::Max<std::int64_t>(column), Kokkos::Max<int>(lost));
-  STRATA_REQUIRE(ValueError, column < 0, "solve: column ", column,
-                 " of B holds a non-finite number");
-  if (lost < 1) return dropped;  // Max starts from the lowest int
+      Kokkos::Max<std::int64_t, typename Number::memory_space>(found));
+}
+
+/// Columns of R = D B of which R holds nothing, as a number overflows or all that are not 0 underflow, become 0; how many.
+/// Fences.
+template <class ExecutionSpace, class InBlock, class Block>
+std::int64_t drop_lost_columns(ExecutionSpace const& exec, InBlock const& B, Block const& R) {
+  auto const rows = static_cast<std::int64_t>(R.extent(0)),
+             cols = static_cast<std::int64_t>(R.extent(1));
+  std::int64_t dropped = 0;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   Kokkos::parallel_reduce(
       "strata::dense::solve::drop_lost_columns", Policy(exec, static_cast<int>(cols), Kokkos::AUTO),

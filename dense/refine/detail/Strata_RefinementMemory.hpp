@@ -26,10 +26,14 @@ class RefinementMemory {
   using Kernels = BlockVectors<Exec>;
   using Block = typename Kernels::Block;
   using Indices = typename Kernels::Indices;
+  using Number = Kokkos::View<std::int64_t, typename Kernels::HostSpace>;
   enum Vector { Right, Solution, Iterate, Residual, Correction, vectors };
 
   RefinementMemory(Exec const& exec, std::int64_t rows, std::int64_t cols)
-      : exec_(exec), rows_(rows), kernels_(exec, rows, cols) {}
+      : exec_(exec),
+        rows_(rows),
+        kernels_(exec, rows, cols),
+        found_(strata::allocate_on_host<Number>("strata::dense::solve::found")) {}
 
   bool fits(Exec const& exec, std::int64_t rows) const { return exec == exec_ && rows == rows_; }
 
@@ -61,6 +65,9 @@ class RefinementMemory {
     return Kokkos::subview(first_columns_, std::pair<std::int64_t, std::int64_t>(0, count));
   }
 
+  /// A number for a kernel to write, which the host reads after a fence.
+  Number const& found() const { return found_; }
+
   /// Whether all of it is small beside a matrix.
   bool is_worth_keeping() const {
     constexpr std::size_t few = 16;
@@ -73,6 +80,7 @@ class RefinementMemory {
   Kernels kernels_;
   std::array<Block, vectors> blocks_;
   Indices first_columns_;
+  Number found_;
 };
 
 /// `dense::refine` in memory that lives longer.
