@@ -3,9 +3,9 @@
 // Statuses and messages, the version, the life of Kokkos.
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_Options.hpp>
-#include <c/detail/Strata_Runtime.hpp>
+#include <c/runtime/Strata_Runtime.hpp>
+#include <c/runtime/vendor/Strata_Pointer.hpp>
 #include <c/strata.h>
-#include <c/vendor/Strata_Pointer.hpp>
 #include <core/Strata_Config.hpp>
 #include <core/Strata_EnumNames.hpp>
 #include <core/info/Strata_Version.hpp>
@@ -109,6 +109,7 @@ Outcome not_positive_definite(std::int64_t info) {
 
 }  // namespace strata::c::detail
 
+using namespace strata::c;
 using namespace strata::c::detail;
 
 char const* strata_status_name(int status) {

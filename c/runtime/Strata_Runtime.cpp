@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <c/detail/Strata_Runtime.hpp>
+#include <c/runtime/Strata_Runtime.hpp>
 
-#include <c/detail/Strata_LoadedObjects.hpp>
+#include <c/runtime/detail/Strata_LoadedObjects.hpp>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace strata::c::detail {
+namespace strata::c {
 
 // They are linked, so that a list needs no memory; its lock is held while the process forks, or a child could find
 // it taken by a thread that it does not have.
@@ -86,7 +86,7 @@ void end_at_exit() {
 }
 
 void start_now() {
-  STRATA_REQUIRE(c::detail::NotReady, !Kokkos::is_finalized(),
+  STRATA_REQUIRE(c::NotReady, !Kokkos::is_finalized(),
                  "Kokkos was ended in this process and can't be started again");
   Kokkos::initialize(Kokkos::InitializationSettings().set_disable_warnings(true));
   started_here = true;
@@ -96,8 +96,8 @@ void start_now() {
 // A program that uses Kokkos itself will start it, which it could not after us.
 void require_no_other_owner() {
   if (Kokkos::is_initialized() || Kokkos::is_finalized()) return;
-  std::string const other = other_object_that_needs("libkokkoscore.so");
-  STRATA_REQUIRE(c::detail::NotReady, other.empty(), other,
+  std::string const other = detail::other_object_that_needs("libkokkoscore.so");
+  STRATA_REQUIRE(c::NotReady, other.empty(), other,
                  " uses Kokkos and has not started it: call Kokkos::initialize or "
                  "strata_initialize first");
 }
@@ -112,7 +112,7 @@ void start_kokkos() {
   pid_t unset = 0;
   pid_t const here = getpid();
   if (process.compare_exchange_strong(unset, here) || survives_fork) return;
-  STRATA_REQUIRE(c::detail::NotReady, unset == here, "process ", here, " was forked from ", unset,
+  STRATA_REQUIRE(c::NotReady, unset == here, "process ", here, " was forked from ", unset,
                  ", which had started Kokkos' ", Exec::name(), ": it can't be used here");
 }
 
@@ -120,7 +120,7 @@ void stop_kokkos() {
   std::lock_guard const lock(starting);
   bool const ended = end_unless_used();
   ending = false;  // Kokkos itself knows whether it was ended
-  STRATA_REQUIRE(c::detail::NotReady, ended, "finalize: ", users.load(),
+  STRATA_REQUIRE(c::NotReady, ended, "finalize: ", users.load(),
                  " factors or calls are alive; destroy them first");
 }
 
@@ -131,7 +131,7 @@ bool kokkos_is_usable() noexcept {
 User::User() {
   ++users;
   try {
-    STRATA_REQUIRE(c::detail::NotReady, !ending, "Kokkos is being ended");
+    STRATA_REQUIRE(c::NotReady, !ending, "Kokkos is being ended");
     require_no_other_owner();
     start_kokkos();
   } catch (...) {
@@ -143,4 +143,4 @@ User::~User() { --users; }
 
 Exec new_instance() { return Kokkos::Experimental::partition_space(Exec(), 1)[0]; }
 
-}  // namespace strata::c::detail
+}  // namespace strata::c

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <c/detail/Strata_LoadedObjects.hpp>
+#include <c/runtime/detail/Strata_LoadedObjects.hpp>
 
 #include <link.h>
 

@@ -9,7 +9,7 @@
 
 #include <functional>
 
-namespace strata::c::detail {
+namespace strata::c {
 
 using Exec = Kokkos::DefaultExecutionSpace;
 using Memory = Exec::memory_space;
@@ -61,6 +61,6 @@ class AtKokkosEnd {
 /// An instance of its own for each call, so that threads do not wait for one another.
 Exec new_instance();
 
-}  // namespace strata::c::detail
+}  // namespace strata::c
 
 #endif
