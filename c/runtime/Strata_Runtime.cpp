@@ -3,6 +3,7 @@
 #include <c/runtime/Strata_Runtime.hpp>
 
 #include <c/runtime/detail/Strata_LoadedObjects.hpp>
+#include <core/info/Strata_Version.hpp>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -103,6 +105,25 @@ void require_no_other_owner() {
 }
 
 }  // namespace
+
+std::string configuration_line() {
+  auto const found = configuration();
+  std::string line = "Strata " + found.version + " (" + found.commit + "), " + found.compiler +
+                     " " + found.build_type + ", Kokkos " + found.kokkos;
+  for (auto const& backend : found.backends) line += " " + backend;
+  for (auto const& library : found.libraries) line += ", " + library.name + " " + library.version;
+  return line;
+}
+
+std::string not_positive_definite_text(std::int64_t order) {
+  return strata::detail::message("the leading minor of order ", order,
+                                 " is not positive: A is not positive definite, or not symmetric, "
+                                 "or holds a NaN");
+}
+
+bool is_allocation_failure(std::exception const& error) {
+  return std::string_view(error.what()).find("failed to allocate") != std::string_view::npos;
+}
 
 void start_kokkos() {
   if (!Kokkos::is_initialized()) {
