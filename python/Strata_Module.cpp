@@ -84,9 +84,9 @@ NB_MODULE(_core, m) {
   m.attr("version") = STRATA_VERSION_STRING;
   m.def("configuration", &c::configuration_line,
         "One line: version, commit, compiler, Kokkos and its backends, the vendors' libraries.");
-  m.def("wait_for_work", &detail::Running::wait_for_all,
-        "Until work that Ctrl-C has left behind has ended.");
-  m.def("forget_work", &detail::Running::forget, "In a forked process, which does not have it.");
+  m.def("end_work", &detail::end_work,
+        "Before Python ends: until work on other threads has ended.");
+  m.def("forget_work", &detail::forget_work, "In a forked process, which does not have it.");
   bind_dense(m);
 }
 

@@ -21,7 +21,35 @@ namespace strata::python::detail {
 
 namespace nb = nanobind;
 
-/// Python's objects that work needs, let go of with the GIL by whatever thread is the last to have them.
+/// The GIL for a thread that may not have it; not `held` once Python ends, which would end the thread instead, in the
+/// middle of C++.
+class Gil {
+ public:
+  Gil();
+  ~Gil();
+  Gil(Gil const&) = delete;
+  Gil& operator=(Gil const&) = delete;
+
+  bool held() const { return held_; }
+
+ private:
+  bool held_;
+  PyGILState_STATE state_{};
+};
+
+/// The GIL is free for others meanwhile. A thread that comes back once Python ends sleeps until the process does.
+class WithoutGil {
+ public:
+  WithoutGil();
+  ~WithoutGil();
+  WithoutGil(WithoutGil const&) = delete;
+  WithoutGil& operator=(WithoutGil const&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+/// Python's objects that work needs, let go of by whatever thread is the last to have them.
 class Kept {
  public:
   template <class... Object>
@@ -32,10 +60,7 @@ class Kept {
  private:
   struct Objects {
     std::vector<nb::object> list;
-    ~Objects() {
-      nb::gil_scoped_acquire const gil;
-      list.clear();
-    }
+    ~Objects();
   };
   std::shared_ptr<Objects> objects_;
 };
@@ -47,12 +72,12 @@ class Running {
   ~Running();
   Running(Running const&) = delete;
   Running& operator=(Running const&) = delete;
-
-  /// Until there is none. Releases the GIL; throws what a signal's handler raises.
-  static void wait_for_all();
-  /// In a forked process, which does not have them.
-  static void forget();
 };
+
+/// Before Python ends: until all such threads have gone. Throws what a signal's handler raises.
+void end_work();
+/// In a forked process, which does not have them.
+void forget_work();
 
 /// f() on a thread of its own, and what came of it.
 template <class Function>
@@ -101,11 +126,11 @@ inline constexpr double long_flops = 2e8;
 template <class Function>
 auto run(double flops, Function f) -> std::invoke_result_t<Function&> {
   if (flops < long_flops) {
-    nb::gil_scoped_release const released;
+    WithoutGil const released;
     return f();
   }
   auto const job = std::make_shared<Job<Function>>(std::move(f));
-  nb::gil_scoped_release const released;
+  WithoutGil const released;
   try {
     std::thread([counted = std::make_unique<Running>(), mine = job]() mutable {
       mine->work();
@@ -115,8 +140,8 @@ auto run(double flops, Function f) -> std::invoke_result_t<Function&> {
     job->work();  // there is no thread to be had
   }
   while (!job->wait(std::chrono::milliseconds(50))) {
-    nb::gil_scoped_acquire const gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    Gil const gil;
+    if (gil.held() && PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   return job->take();
 }

@@ -25,7 +25,7 @@ from .dense import Factor, cho_factor, cho_solve, cholesky, solve
 
 __version__ = _core.version
 
-atexit.register(_core.wait_for_work)
+atexit.register(_core.end_work)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_core.forget_work)
 

@@ -22,8 +22,7 @@ MATRICES: dict[str, Callable[[], Array]] = {
     "Matern 1/2": lambda: problems.matern(N),
     "Matern 3/2": lambda: problems.matern(N, 1.5),
 }
-# The library's own tolerance, sqrt(n) 2^-52, and half a unit in the last place of x.
-TOLERANCE = np.sqrt(N) * EPS + EPS / 2
+TOLERANCE = problems.tolerance(N)
 
 
 def right_hand_side(*shape: int) -> Array:

@@ -33,6 +33,11 @@ def matern(n: int, nu: float = 0.5, seed: int = 1) -> Array:
     return np.asarray(c + 1e-8 * np.eye(n))
 
 
+def tolerance(n: int) -> float:
+    """What the library goes for, sqrt(n) 2^-52, and as much for the fp64 residual by which it judges."""
+    return float(2 * np.sqrt(n) * EPS)
+
+
 def backward_error(a: Array, x: Array, b: Array) -> float:
     """The worst column's, normwise; residuals in long double."""
     columns = x.reshape(len(x), -1), b.reshape(len(b), -1)
