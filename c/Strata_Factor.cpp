@@ -3,7 +3,7 @@
 // The handle: a factorisation in layers, refined solves, the report.
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_Options.hpp>
-#include <c/runtime/Strata_HeldFactor.hpp>
+#include <c/runtime/Strata_Held.hpp>
 #include <c/runtime/Strata_Operand.hpp>
 #include <c/runtime/Strata_Runtime.hpp>
 #include <c/strata.h>
@@ -15,19 +15,19 @@ using namespace strata::c;
 using namespace strata::c::detail;
 using strata::Uplo;
 
-using Work = HeldFactor::Work;
+using Work = DenseFactor;
 
 struct strata_factor {
   strata_factor(Uplo uplo, std::int64_t order, double const* data, std::int64_t ld,
                 Choices const& options)
       : n(order), refinement(options.refinement), held(with_checked_options([&] {
-          return HeldFactor(uplo, n, data, ld, options.layers, options.cholesky);
+          return Held<Work>(uplo, n, data, ld, options.layers, options.cholesky);
         })) {}
   Work& work() const { return held.work(); }
 
   std::int64_t n;
   strata::dense::RefinementOptions refinement;
-  HeldFactor held;
+  Held<Work> held;
 };
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // A dense factor: layers, refined solves, the log-determinant, reports.
-#include <c/runtime/Strata_HeldFactor.hpp>
+#include <c/runtime/Strata_Held.hpp>
 #include <dense/Strata_Cholesky.hpp>
 
 #include <nanobind/stl/shared_ptr.h>
@@ -10,9 +10,9 @@
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_Work.hpp>
+#include <python/detail/Strata_Worked.hpp>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -31,46 +31,37 @@ Uplo uplo_of(Stored<double const> const& A, bool lower) {
   return lower != A.transposed ? Uplo::Lower : Uplo::Upper;
 }
 
-// A factor and what it reads. One call at a time works with it; one that was left behind is waited for.
-class Factor {
+// A factor, and the array that it reads.
+class Factor : public detail::Worked<c::DenseFactor> {
  public:
   Factor(Kept A, Stored<double const> const& stored, bool lower, std::string const& layers,
          dense::CholeskyOptions const& options)
-      : A_(std::move(A)),
-        order_(stored.rows),
-        held_(uplo_of(stored, lower), stored.rows, stored.data, stored.ld,
-              layers == "auto" ? std::nullopt : std::optional(dense::LayerList::parse(layers)),
-              options) {
-    require_definite();
+      : Worked(std::in_place, uplo_of(stored, lower), stored.rows, stored.data, stored.ld,
+               layers == "auto" ? std::nullopt : std::optional(dense::LayerList::parse(layers)),
+               options),
+        A_(std::move(A)),
+        order_(stored.rows) {
+    use([](c::DenseFactor& work) { return require_definite(work); });
   }
 
-  // f(work) with Kokkos and the factor for itself.
-  template <class Function>
-  auto use(Function const& f) {
-    c::User const user;
-    std::lock_guard const lock(using_);
-    return f(held_.work());
-  }
-  void require_definite() {
-    auto const info = held_.work().factor.info();
-    if (!info.ok()) throw NotPositiveDefinite(info.order());
-  }
-  void update(Kept A, Stored<double const> const& stored, bool lower) {
-    auto& work = held_.work();
-    A_ = std::move(A);
-    Uplo const uplo = uplo_of(stored, lower);
-    work.A = c::Operand<double const>(work.exec, stored.data, stored.rows, stored.cols, stored.ld,
-                                      c::part_of(uplo));
-    work.factor.refactor(work.exec, work.lower(uplo));
-    require_definite();
+  bool update(Kept A, Stored<double const> const& stored, bool lower) {
+    return use([&](c::DenseFactor& work) {
+      A_ = std::move(A);
+      work.update(uplo_of(stored, lower), stored.data, stored.ld);
+      return require_definite(work);
+    });
   }
   std::int64_t order() const { return order_; }
+
+  static bool require_definite(c::DenseFactor const& work) {
+    auto const info = work.factor.info();
+    if (!info.ok()) throw NotPositiveDefinite(info.order());
+    return true;
+  }
 
  private:
   Kept A_;  // alive as long as it is read
   std::int64_t order_;
-  std::mutex using_;
-  c::HeldFactor held_;
 };
 using Shared = std::shared_ptr<Factor>;
 
@@ -96,7 +87,6 @@ Shared cholesky(In const& A, bool lower, std::string const& layers, std::int64_t
   options.equilibrate = equilibrate;
   options.ladder = ladder;
   return detail::run(cube(stored.rows) / 3, [kept = Kept(A), stored, lower, layers, options] {
-    c::User const user;
     return std::make_shared<Factor>(kept, stored, lower, layers, options);
   });
 }
@@ -106,10 +96,7 @@ void update(Shared const& factor, In const& A, bool lower) {
   STRATA_REQUIRE(ShapeError, stored.rows == factor->order(), "A is ", stored.rows, " x ",
                  stored.rows, ", the factor's order is ", factor->order());
   detail::run(cube(stored.rows) / 3, [kept = Kept(A), stored, lower, factor] {
-    return factor->use([&](c::HeldFactor::Work&) {
-      factor->update(kept, stored, lower);
-      return true;
-    });
+    return factor->update(kept, stored, lower);
   });
 }
 
@@ -125,7 +112,7 @@ SolveReport solve(Shared const& factor, In const& B, Out const& X, std::string c
   double const columns = B.ndim() > 1 ? static_cast<double>(B.shape(1)) : 1;
   return detail::run(solve_flops(factor->order(), static_cast<std::int64_t>(columns)),
                      [kept = Kept(B, X), b, x, options, factor] {
-                       return factor->use([&](c::HeldFactor::Work& work) {
+                       return factor->use([&](c::DenseFactor& work) {
                          auto const& exec = work.exec;
                          detail::Columns<double const> const right(exec, b, c::Part::All);
                          detail::Columns<double> const solution(exec, x, c::Part::None);
@@ -133,7 +120,7 @@ SolveReport solve(Shared const& factor, In const& B, Out const& X, std::string c
                              work.factor.solve(exec, right.view(), solution.view(), options);
                          solution.write_back(exec);
                          exec.fence("strata::python::solve: X is written");
-                         factor->require_definite();
+                         Factor::require_definite(work);
                          return report;
                        });
                      });
@@ -144,13 +131,13 @@ LogDeterminantEstimate log_determinant(Shared const& factor, int probes, int ste
   dense::LogDeterminantOptions const options{.probes = probes, .steps = steps, .seed = seed};
   return detail::run(solve_flops(factor->order(), probes), [factor, options] {
     return factor->use(
-        [&](c::HeldFactor::Work& work) { return work.factor.log_determinant(work.exec, options); });
+        [&](c::DenseFactor& work) { return work.factor.log_determinant(work.exec, options); });
   });
 }
 
 ConditionEstimate condition(Shared const& factor) {
   return detail::run(solve_flops(factor->order(), 5), [factor] {
-    return factor->use([&](c::HeldFactor::Work& work) { return work.factor.condition(work.exec); });
+    return factor->use([&](c::DenseFactor& work) { return work.factor.condition(work.exec); });
   });
 }
 
@@ -159,7 +146,7 @@ void copy(Shared const& factor, Out const& L) {
   STRATA_REQUIRE(ShapeError, !l.transposed && l.rows == factor->order() && l.cols == l.rows,
                  "L must be ", factor->order(), " x ", factor->order(), ", in Fortran order");
   detail::run(0, [kept = Kept(L), l, factor] {
-    return factor->use([&](c::HeldFactor::Work& work) {
+    return factor->use([&](c::DenseFactor& work) {
       c::Operand<double> const result(work.exec, l.data, l.rows, l.cols, l.ld, c::Part::None);
       work.factor.factor(work.exec, result.matrix());
       result.write_back(work.exec, c::Part::Lower);

@@ -11,7 +11,7 @@ from __future__ import annotations
 import atexit
 import os
 
-from . import _core
+from . import _core, sparse
 from ._core import (
     CholeskyAttempt,
     Condition,
@@ -49,4 +49,5 @@ __all__ = [
     "cholesky",
     "configuration",
     "solve",
+    "sparse",
 ]

@@ -4,12 +4,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.linalg import LinAlgError
-
-if TYPE_CHECKING:
-    from . import _core
 
 
 class Error(Exception):
@@ -56,11 +53,11 @@ class NotConverged(Error, ArithmeticError):
     ----------
     x : array
         The best solution that was found.
-    report : SolveReport or sparse.Report
+    report : SolveReport or SparseReport
         Its errors.
     """
 
-    def __init__(self, text: str, x: Any = None, report: _core.SolveReport | Any = None) -> None:
+    def __init__(self, text: str, x: Any = None, report: Any = None) -> None:
         super().__init__(text)
         self.x = x
         self.report = report
