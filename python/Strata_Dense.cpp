@@ -12,6 +12,7 @@
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,10 +33,10 @@ Uplo uplo_of(Stored<double const> const& A, bool lower) {
 }
 
 // A factor, and the array that it reads.
-class Factor : public detail::Worked<c::DenseFactor> {
+class KeptFactor : public detail::Worked<c::DenseFactor> {
  public:
-  Factor(Kept A, Stored<double const> const& stored, bool lower, std::string const& layers,
-         dense::CholeskyOptions const& options)
+  KeptFactor(Kept A, Stored<double const> const& stored, bool lower, std::string const& layers,
+             dense::CholeskyOptions const& options)
       : Worked(std::in_place, uplo_of(stored, lower), stored.rows, stored.data, stored.ld,
                layers == "auto" ? std::nullopt : std::optional(dense::LayerList::parse(layers)),
                options),
@@ -63,9 +64,9 @@ class Factor : public detail::Worked<c::DenseFactor> {
   Kept A_;  // alive as long as it is read
   std::int64_t order_;
 };
-using Shared = std::shared_ptr<Factor>;
+using Shared = std::shared_ptr<KeptFactor>;
 
-double cube(std::int64_t n) { return static_cast<double>(n) * n * n; }
+double cube(std::int64_t n) { return std::pow(static_cast<double>(n), 3); }
 // What a solve may take: a few passes over A for each column, or a factorisation on a higher rung.
 double solve_flops(std::int64_t n, std::int64_t columns) {
   return 40.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(columns);
@@ -87,7 +88,7 @@ Shared cholesky(In const& A, bool lower, std::string const& layers, std::int64_t
   options.equilibrate = equilibrate;
   options.ladder = ladder;
   return detail::run(cube(stored.rows) / 3, [kept = Kept(A), stored, lower, layers, options] {
-    return std::make_shared<Factor>(kept, stored, lower, layers, options);
+    return std::make_shared<KeptFactor>(kept, stored, lower, layers, options);
   });
 }
 
@@ -120,7 +121,7 @@ SolveReport solve(Shared const& factor, In const& B, Out const& X, std::string c
                              work.factor.solve(exec, right.view(), solution.view(), options);
                          solution.write_back(exec);
                          exec.fence("strata::python::solve: X is written");
-                         Factor::require_definite(work);
+                         KeptFactor::require_definite(work);
                          return report;
                        });
                      });
@@ -233,8 +234,8 @@ void bind_dense(nb::module_& m) {
       },
       "array"_a.noconvert(),
       "Whether the numbers along an axis are neighbours in memory: it is then used where it is.");
-  nb::class_<Factor>(m, "Factor", "A Cholesky factor in layers of precision.")
-      .def_prop_ro("order", &Factor::order)
+  nb::class_<KeptFactor>(m, "Factor", "A Cholesky factor in layers of precision.")
+      .def_prop_ro("order", &KeptFactor::order)
       .def_prop_ro("info",
                    [](Shared const& f) {
                      return f->use([](auto& work) { return work.factor.info().order(); });

@@ -88,6 +88,7 @@ NB_MODULE(_core, m) {
         "Before Python ends: until work on other threads has ended.");
   m.def("forget_work", &detail::forget_work, "In a forked process, which does not have it.");
   bind_dense(m);
+  bind_geostat(m);
   bind_sparse(m);
 }
 

@@ -52,6 +52,7 @@ std::string name(Enum value) {
 }  // namespace detail
 
 void bind_dense(nb::module_& m);
+void bind_geostat(nb::module_& m);
 void bind_sparse(nb::module_& m);
 
 }  // namespace strata::python

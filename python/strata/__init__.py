@@ -11,7 +11,7 @@ from __future__ import annotations
 import atexit
 import os
 
-from . import _core, sparse
+from . import _core, geostat, sparse
 from ._core import (
     CholeskyAttempt,
     Condition,
@@ -48,6 +48,7 @@ __all__ = [
     "cho_solve",
     "cholesky",
     "configuration",
+    "geostat",
     "solve",
     "sparse",
 ]
