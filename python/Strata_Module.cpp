@@ -89,6 +89,7 @@ NB_MODULE(_core, m) {
   m.def("forget_work", &detail::forget_work, "In a forked process, which does not have it.");
   bind_dense(m);
   bind_geostat(m);
+  bind_ooc(m);
   bind_sparse(m);
 }
 

@@ -53,6 +53,7 @@ std::string name(Enum value) {
 
 void bind_dense(nb::module_& m);
 void bind_geostat(nb::module_& m);
+void bind_ooc(nb::module_& m);
 void bind_sparse(nb::module_& m);
 
 }  // namespace strata::python

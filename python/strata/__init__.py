@@ -11,7 +11,7 @@ from __future__ import annotations
 import atexit
 import os
 
-from . import _core, geostat, sparse
+from . import _core, geostat, ooc, sparse
 from ._core import (
     CholeskyAttempt,
     Condition,
@@ -49,6 +49,7 @@ __all__ = [
     "cholesky",
     "configuration",
     "geostat",
+    "ooc",
     "solve",
     "sparse",
 ]
