@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -170,3 +172,43 @@ print("all of it", time.perf_counter() - begin > 0.5, flush=True)
 def test_processes_end_without_a_word(end: str) -> None:
     done = run(f"import numpy as np, strata\nfactor = strata.cholesky(np.eye(50)); b = np.ones(50); factor.solve(b)\nprint('ready', flush=True)\n{end}")
     assert (done.stdout, done.stderr, done.returncode) == ("ready\n", "", 0)
+
+
+def test_what_is_no_longer_used_is_let_go() -> None:
+    a = problems.graded(N, 1e4)
+    alive = weakref.ref(a)
+    factor = strata.cholesky(a)
+    del a
+    gc.collect()
+    kept = alive()
+    assert kept is not None  # the factor reads it
+    other = problems.graded(N, 1e2)
+    factor.update(other)
+    del kept
+    gc.collect()
+    assert alive() is None
+    alive = weakref.ref(other)
+    del other, factor
+    gc.collect()
+    assert alive() is None
+
+
+def test_memory_does_not_grow() -> None:
+    def pages() -> int:
+        return int(open("/proc/self/statm", encoding="ascii").read().split()[1])
+
+    a, b = problems.graded(N, 1e4), np.ones(N)
+
+    def work() -> None:
+        for _ in range(30):
+            factor = strata.cholesky(a, "fp16,fp32")
+            factor.solve(b)
+            factor.logdet()
+            for bad in (-a, np.full((N, N), np.nan)):
+                with pytest.raises((strata.NotPositiveDefinite, ValueError)):
+                    strata.cholesky(bad)
+
+    work()
+    before = pages()
+    work()
+    assert (pages() - before) * os.sysconf("SC_PAGESIZE") < 10 * N * N * 8  # of 90 matrices and as many factors
