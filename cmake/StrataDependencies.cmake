@@ -27,9 +27,9 @@ if(TARGET Kokkos::kokkoscore)
   endif()
 endif()
 option(Strata_ENABLE_C "Build the C interface and the LAPACK drop-in" ${_kokkos_is_shared})
-# The package for Python, where nanobind is found.
+# The package for Python, where nanobind is found. A sanitizer's library would have to be loaded before Python.
 set(_python OFF)
-if(PROJECT_IS_TOP_LEVEL AND Strata_ENABLE_C AND Strata_ENABLE_GEOSTAT)
+if(PROJECT_IS_TOP_LEVEL AND Strata_ENABLE_C AND Strata_ENABLE_GEOSTAT AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   find_package(Python 3.9 COMPONENTS Interpreter Development.Module QUIET)
   if(Python_FOUND)
     find_package(nanobind 2 CONFIG QUIET)
