@@ -24,10 +24,14 @@ def as_numpy(name: str, array: Any) -> NDArray[Any]:
     Raises
     ------
     TypeError
-        For an array on a GPU.
+        For an array on a GPU, a masked array, a sparse matrix.
     """
     if isinstance(array, np.ndarray):
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError(f"{name} is a masked array: what should become of its masked numbers?")
         return array
+    if hasattr(array, "tocsr"):
+        raise TypeError(f"{name} is sparse: strata.sparse takes it, or {name}.toarray() makes it dense")
     if not hasattr(array, "__dlpack_device__"):
         return np.asarray(array)
     device = array.__dlpack_device__()[0]
@@ -67,13 +71,14 @@ def as_vector(name: str, array: Any) -> Array:
 
 
 def like(result: NDArray[Any], array: Any) -> Any:
-    """The result as an array of the package of `array`, without a copy."""
+    """The result as an array of the package of `array`, without a copy; NumPy's where that does not take others' arrays."""
     if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack__"):
         return result
-    package = sys.modules[type(array).__module__.partition(".")[0].removesuffix("lib")]  # jaxlib's arrays are jax's
-    dlpack = getattr(package, "dlpack", None)
-    convert = getattr(package, "from_dlpack", None) or getattr(dlpack, "from_dlpack")
-    return convert(result)
+    package = sys.modules.get(type(array).__module__.partition(".")[0].removesuffix("lib"))  # jaxlib's arrays are jax's
+    for place in (package, getattr(package, "dlpack", None)):
+        if hasattr(place, "from_dlpack"):
+            return place.from_dlpack(result)  # type: ignore[union-attr]
+    return result
 
 
 def size_of(array: NDArray[Any]) -> str:

@@ -22,7 +22,7 @@ class Factor:
     """A Cholesky factor of a symmetric positive definite matrix, which solves with it to fp64 accuracy.
 
     `cholesky` makes it. It keeps A, which must not change as long as the factor is used: residuals need it.
-    Several threads may use one factor; it works for one at a time.
+    Several threads may use one factor; it works for one at a time, and `last_solve` is of the last of them.
     """
 
     def __init__(self, core: _core.Factor, A: Any, lower: bool) -> None:

@@ -82,10 +82,24 @@ class Solver:
         max_iterations: int = 10000,
         block_size: int = 1,
     ) -> None:
-        options = _core.SparseOptions(solver, preconditioner, precision, tolerance, restart, max_iterations, block_size)
-        indptr, indices, data = _rows(A)
-        self._core = _core.sparse_solver(indptr, indices, data, options)
+        self._options = _core.SparseOptions(solver, preconditioner, precision, tolerance, restart, max_iterations, block_size)
         self._last_solve: SparseReport | None = None
+        self.update(A)
+
+    def update(self, A: Any) -> None:
+        """Take another matrix, or other values, with the same options; all is set up anew.
+
+        Parameters
+        ----------
+        A : scipy.sparse matrix or array of float64, (n, n)
+
+        Raises
+        ------
+        ShapeError, TypeError, ValueError, MemoryError
+            As `Solver`, which is then as it was.
+        """
+        indptr, indices, data = _rows(A)
+        self._core = _core.sparse_solver(indptr, indices, data, self._options)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
+import types
 from typing import Any, Callable
 
 import numpy as np
 import problems
 import pytest
 import scipy.linalg
+import scipy.sparse
 import scipy.sparse.linalg
 import strata
 from problems import EPS, Array
@@ -184,6 +187,8 @@ def test_refuses_numbers_that_are_not_finite() -> None:
         (np.eye(2, dtype=">f8"), TypeError, "A is of >f8"),
         (np.eye(2, dtype=complex), TypeError, "A is of complex128"),
         ("abc", TypeError, "must be of float64"),
+        (np.eye(2).view(np.ma.MaskedArray), TypeError, "A is a masked array"),
+        (scipy.sparse.identity(2), TypeError, "A is sparse: strata.sparse takes it"),
     ],
 )
 def test_refuses_what_is_no_matrix(a: Any, error: type[Exception], text: str) -> None:
@@ -215,6 +220,38 @@ class OnAGpu:
 
     def __dlpack__(self) -> object:
         raise AssertionError("not asked for")
+
+
+class Foreign:
+    """An array of a package that NumPy does not know."""
+
+    def __init__(self, a: Array) -> None:
+        self.a = a
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return self.a.__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.a.__dlpack__(**options)
+
+
+@pytest.mark.parametrize("where", ["package", "package.dlpack", "nowhere"])
+def test_results_are_of_the_package_of_b(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = types.ModuleType("foreign")
+    monkeypatch.setitem(sys.modules, "foreign", package)
+    monkeypatch.setattr(Foreign, "__module__", "foreignlib.arrays")
+    if where != "nowhere":
+        holder = package if where == "package" else types.ModuleType("foreign.dlpack")
+        setattr(package, "dlpack", holder)
+        setattr(holder, "from_dlpack", Foreign)
+    a, b = problems.graded(N, 1e4), right_hand_side(N)
+    x = strata.solve(Foreign(a), Foreign(b))
+    if where == "nowhere":
+        assert isinstance(x, np.ndarray)
+    else:
+        assert isinstance(x, Foreign)
+        x = x.a
+    assert problems.backward_error(a, x, b) <= TOLERANCE
 
 
 def test_refuses_an_out_that_overlaps_the_matrix() -> None:
@@ -370,3 +407,5 @@ def test_torch_tensors_in_and_out() -> None:
     assert isinstance(factor.solve(b), np.ndarray)
     with pytest.raises(TypeError, match="float32"):
         factor.solve(torch.from_numpy(b).float())
+    with pytest.raises(RuntimeError, match="requires grad"):
+        factor.solve(torch.from_numpy(b).requires_grad_())

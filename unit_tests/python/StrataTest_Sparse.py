@@ -95,6 +95,18 @@ def test_solves_for_columns_from_a_guess_and_again() -> None:
     assert solver.last_solve.iterations == 0
 
 
+def test_updates_with_another_matrix() -> None:
+    A, b = poisson(), solution(N)
+    solver = strata.sparse.Solver(A, precision="fp16")
+    for other in (2 * A, poisson(0.5)):
+        solver.update(other)
+        assert relative_residual(other, solver.solve(b), b) <= 1.001e-10
+        assert solver.last_solve is not None and solver.last_solve.attempts[0].precision == "fp16"
+    with pytest.raises(strata.ShapeError):
+        solver.update(A[:3])
+    assert relative_residual(other, solver.solve(b), b) <= 1.001e-10
+
+
 @pytest.mark.parametrize("n", [0, 1])
 def test_small_orders(n: int) -> None:
     A = scipy.sparse.csr_matrix(np.full((n, n), 4.0))
