@@ -27,7 +27,7 @@ def as_numpy(name: str, array: Any) -> NDArray[Any]:
         For an array on a GPU, a masked array, a sparse matrix.
     """
     if isinstance(array, np.ndarray):
-        if isinstance(array, np.ma.MaskedArray):
+        if hasattr(array, "mask"):
             raise TypeError(f"{name} is a masked array: what should become of its masked numbers?")
         return array
     if hasattr(array, "tocsr"):
