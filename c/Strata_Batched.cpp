@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 
+using namespace strata::c;
 using namespace strata::c::detail;
 using strata::Uplo;
 

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LAPACK's dsposv: the factorisation in layers, and in fp64 where that fails.
 #include <c/detail/Strata_LapackCall.hpp>
-#include <c/detail/Strata_Operand.hpp>
 #include <c/detail/Strata_Options.hpp>
 #include <c/detail/Strata_Workbench.hpp>
+#include <c/runtime/Strata_Operand.hpp>
 #include <c/strata.h>
 #include <dense/Strata_PosvMixed.hpp>
 
+using namespace strata::c;
 using namespace strata::c::detail;
 using strata::Uplo;
 

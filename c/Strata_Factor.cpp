@@ -2,65 +2,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The handle: a factorisation in layers, refined solves, the report.
 #include <c/detail/Strata_Call.hpp>
-#include <c/detail/Strata_Operand.hpp>
 #include <c/detail/Strata_Options.hpp>
-#include <c/detail/Strata_Runtime.hpp>
+#include <c/runtime/Strata_Held.hpp>
+#include <c/runtime/Strata_Operand.hpp>
+#include <c/runtime/Strata_Runtime.hpp>
 #include <c/strata.h>
 #include <dense/Strata_Cholesky.hpp>
 
-#include <memory>
 #include <string>
 
+using namespace strata::c;
 using namespace strata::c::detail;
 using strata::Uplo;
 
-namespace {
-
-// What of a factor lives as long as Kokkos does.
-struct Work {
-  using Factor = strata::dense::CholeskyFactor<Exec>;
-
-  Work(Uplo uplo, std::int64_t n, double const* data, std::int64_t ld, Choices const& options)
-      : A(exec, data, n, n, ld, part_of(uplo)),
-        layers(options.layers ? *options.layers : strata::dense::automatic_layers<Exec>(n)),
-        factor(with_checked_options(
-            [&] { return Factor(exec, lower_view(uplo), layers, options.cholesky); })) {}
-
-  // The triangle that is read, as the lower one.
-  Factor::MatrixView lower_view(Uplo uplo) const {
-    auto const a = A.matrix();
-    auto const order = static_cast<std::size_t>(a.rows), ld = static_cast<std::size_t>(a.ld);
-    bool const lower = uplo == Uplo::Lower;
-    Kokkos::LayoutStride const layout(order, lower ? 1 : ld, order, lower ? ld : 1);
-    return Factor::MatrixView(static_cast<double const*>(a.data), layout);
-  }
-
-  Exec exec = new_instance();
-  Operand<double const> A;
-  strata::dense::LayerList layers;
-  Factor factor;
-};
-
-}  // namespace
+using Work = DenseFactor;
 
 struct strata_factor {
   strata_factor(Uplo uplo, std::int64_t order, double const* data, std::int64_t ld,
                 Choices const& options)
-      : n(order),
-        refinement(options.refinement),
-        work(std::make_unique<Work>(uplo, n, data, ld, options)) {}
-  ~strata_factor() {
-    // What is the process' that this was forked from can't be destroyed here.
-    [[maybe_unused]] Work* const left = kokkos_is_usable() ? nullptr : work.release();
-  }
-  strata_factor(strata_factor const&) = delete;
-  strata_factor& operator=(strata_factor const&) = delete;
+      : n(order), refinement(options.refinement), held(with_checked_options([&] {
+          return Held<Work>(uplo, n, data, ld, options.layers, options.cholesky);
+        })) {}
+  Work& work() const { return held.work(); }
 
-  User user;  // first: Kokkos outlives the rest
   std::int64_t n;
   strata::dense::RefinementOptions refinement;
-  std::unique_ptr<Work> work;  // null once Kokkos was ended
-  AtKokkosEnd at_end{[this] { work.reset(); }};
+  Held<Work> held;
 };
 
 namespace {
@@ -110,7 +77,7 @@ strata_status strata_cholesky(char uplo, int64_t n, double const* A, int64_t lda
     require_argument(n >= 0, 2, "n is ", n, ", must be >= 0");
     require_matrix("A", A, n, n, lda, sizeof(double), 3, 4);
     *factor = new strata_factor(*triangle, n, A, lda, choices(options));
-    auto const info = (*factor)->work->factor.info();
+    auto const info = (*factor)->work().factor.info();
     if (!info.ok()) return not_positive_definite(info.order());
     return {STRATA_SUCCESS, n == 0 ? "success: A has no rows" : ""};
   });
@@ -126,7 +93,7 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
     require_matrix("B", B, f.n, nrhs, ldb, sizeof(double), 3, 4);
     require_matrix("X", X, f.n, nrhs, ldx, sizeof(double), 5, 6);
     User const user;
-    Work& work = *f.work;
+    Work& work = f.work();
     if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
     require(!strata::dense::share_memory({B, f.n, nrhs, 1, ldb}, {X, f.n, nrhs, 1, ldx}),
             "X overlaps B");
@@ -162,11 +129,11 @@ strata_status strata_factor_describe(strata_factor const* factor, strata_factor_
   return call("strata_factor_describe", [&] {
     require(factor != nullptr && report != nullptr, "a null pointer for the factor or the report");
     User const user;
-    auto const& found = factor->work->factor.report();
+    auto const& found = factor->work().factor.report();
     strata_factor_report filled{};
     filled.n = found.n;
     filled.leaf_size = found.leaf_size;
-    filled.info = factor->work->factor.info().order();
+    filled.info = factor->work().factor.info().order();
     filled.rung = rung_of(found.rung);
     filled.attempts = static_cast<std::int64_t>(found.attempts.size());
     filled.shift = found.shift;
@@ -184,7 +151,7 @@ strata_status strata_log_determinant(strata_factor* factor, double* value, doubl
   return call("strata_log_determinant", [&]() -> Outcome {
     require(factor != nullptr && value != nullptr, "a null pointer for the factor or the value");
     User const user;
-    Work& work = *factor->work;
+    Work& work = factor->work();
     auto const info = work.factor.info();
     if (!info.ok()) return not_positive_definite(info.order());
     auto const found = work.factor.log_determinant(work.exec);
@@ -198,7 +165,7 @@ strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t
   return call("strata_factor_copy", [&]() -> Outcome {
     require(factor != nullptr, "factor is a null pointer");
     User const user;
-    Work const& work = *factor->work;
+    Work const& work = factor->work();
     if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
     require_matrix("L", L, factor->n, factor->n, ldl, sizeof(double), 2, 3);
     Operand<double> const result(work.exec, L, factor->n, factor->n, ldl, Part::None);

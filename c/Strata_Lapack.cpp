@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LAPACK's potrf, potrs and posv in place, in the matrix' own precision.
 #include <c/detail/Strata_LapackCall.hpp>
-#include <c/detail/Strata_Operand.hpp>
 #include <c/detail/Strata_Options.hpp>
 #include <c/detail/Strata_Workbench.hpp>
+#include <c/runtime/Strata_Operand.hpp>
 #include <c/strata.h>
 #include <dense/Strata_InPlace.hpp>
 
+using namespace strata::c;
 using namespace strata::c::detail;
 using strata::Uplo;
 using strata::dense::potrf_in_place, strata::dense::potrs_in_place;

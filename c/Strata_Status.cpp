@@ -3,12 +3,11 @@
 // Statuses and messages, the version, the life of Kokkos.
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_Options.hpp>
-#include <c/detail/Strata_Runtime.hpp>
+#include <c/runtime/Strata_Runtime.hpp>
+#include <c/runtime/vendor/Strata_Pointer.hpp>
 #include <c/strata.h>
-#include <c/vendor/Strata_Pointer.hpp>
 #include <core/Strata_Config.hpp>
 #include <core/Strata_EnumNames.hpp>
-#include <core/info/Strata_Version.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -40,11 +39,6 @@ struct Message {
 };
 static_assert(std::is_trivially_destructible_v<Message>);
 constinit thread_local Message message_of_thread{};
-
-// Kokkos says by its text alone that it has no memory for a View.
-bool is_kokkos_allocation(std::exception const& error) {
-  return std::string_view(error.what()).find("failed to allocate") != std::string_view::npos;
-}
 
 // The status of the exception that is being handled; tell(what) gets its text.
 template <class Tell>
@@ -79,7 +73,7 @@ strata_status status_of(Tell const& tell) {
   } catch (VendorError const& error) {
     return with(error, STRATA_VENDOR_ERROR);
   } catch (std::exception const& error) {
-    return with(error, is_kokkos_allocation(error) ? STRATA_OUT_OF_MEMORY : STRATA_INTERNAL_ERROR);
+    return with(error, is_allocation_failure(error) ? STRATA_OUT_OF_MEMORY : STRATA_INTERNAL_ERROR);
   } catch (...) {
     tell("an exception of unknown type");
     return STRATA_INTERNAL_ERROR;
@@ -101,14 +95,12 @@ strata_status keep(Outcome const& outcome) noexcept {
 }
 
 Outcome not_positive_definite(std::int64_t info) {
-  return {STRATA_NOT_POSITIVE_DEFINITE,
-          strata::detail::message("the leading minor of order ", info,
-                                  " is not positive: A is not positive definite, or not symmetric, "
-                                  "or holds a NaN")};
+  return {STRATA_NOT_POSITIVE_DEFINITE, not_positive_definite_text(info)};
 }
 
 }  // namespace strata::c::detail
 
+using namespace strata::c;
 using namespace strata::c::detail;
 
 char const* strata_status_name(int status) {
@@ -140,15 +132,7 @@ char const* strata_version(void) { return STRATA_VERSION_STRING; }
 
 char const* strata_configuration(void) {
   try {
-    static std::string const text = [] {
-      auto const found = strata::configuration();
-      std::string line = "Strata " + found.version + " (" + found.commit + "), " + found.compiler +
-                         " " + found.build_type + ", Kokkos " + found.kokkos;
-      for (auto const& backend : found.backends) line += " " + backend;
-      for (auto const& library : found.libraries)
-        line += ", " + library.name + " " + library.version;
-      return line;
-    }();
+    static std::string const text = configuration_line();
     return text.c_str();
   } catch (...) {
     return "unknown";

@@ -3,7 +3,7 @@
 #ifndef STRATA_C_BATCH_OPERAND_HPP
 #define STRATA_C_BATCH_OPERAND_HPP
 
-#include <c/detail/Strata_Operand.hpp>
+#include <c/runtime/Strata_Operand.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -3,7 +3,7 @@
 #ifndef STRATA_C_WORKBENCH_HPP
 #define STRATA_C_WORKBENCH_HPP
 
-#include <c/detail/Strata_Runtime.hpp>
+#include <c/runtime/Strata_Runtime.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_BatchedCholesky.hpp>
 

@@ -18,10 +18,10 @@ import tempfile
 ORDER = ("core", "core/kokkos_ext", "core/blas", "core/io", "core/problems", "core/info",
          "dense/refine", "dense", "ooc", "geostat",
          "sparse/comm", "sparse/matrix", "sparse/multigrid", "sparse/krylov", "sparse", "sparse/hpgmxp",
-         "c", "lapack", "trilinos", "apps/shared", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/info", "apps", "apps/trilinos")
+         "c/runtime", "c", "lapack", "python", "trilinos", "apps/shared", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/info", "apps", "apps/trilinos")
 # The modules that a module may include; the program sees all of them.
 MODULES = {"core": (), "dense": ("core",), "ooc": ("core", "dense"), "geostat": ("core", "dense", "ooc"), "sparse": ("core",),
-           "c": ("core", "dense"), "lapack": ("c",), "trilinos": ("core", "sparse")}
+           "c": ("core", "dense"), "lapack": ("c",), "python": ("core", "dense", "ooc", "geostat", "sparse", "c"), "trilinos": ("core", "sparse")}
 WHOLE = ("core", "dense", "ooc", "geostat", "sparse")  # these have a header of the whole module
 PROGRAMS = ("apps", "examples", "perf")  # they see public headers
 PRIVATE = ("detail", "vendor")

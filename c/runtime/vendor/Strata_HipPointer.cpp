@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <c/vendor/Strata_Pointer.hpp>
+#include <c/runtime/vendor/Strata_Pointer.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 
 namespace strata::c::vendor {

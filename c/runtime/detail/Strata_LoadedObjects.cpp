@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <c/detail/Strata_LoadedObjects.hpp>
+#include <c/runtime/detail/Strata_LoadedObjects.hpp>
 
 #include <link.h>
 
@@ -68,6 +68,11 @@ std::vector<Object> loaded_objects() {
   return found;
 }
 
+bool starts_kokkos_at_need(Object const& object) {
+  return object.name.starts_with("libstrata_c.so") ||
+         object.path.find("/strata/_core.") != std::string::npos;
+}
+
 // This library and all that it is linked to, directly or not.
 std::set<std::string> own_names(std::vector<Object> const& objects) {
   std::set<std::string> own;
@@ -89,7 +94,7 @@ std::string other_object_that_needs(std::string const& library) {
   auto const objects = loaded_objects();
   auto const own = own_names(objects);
   for (Object const& object : objects) {
-    if (object.is_this || own.contains(object.name)) continue;
+    if (object.is_this || own.contains(object.name) || starts_kokkos_at_need(object)) continue;
     for (std::string const& need : object.needs)
       if (need.starts_with(library)) return object.path;
   }

@@ -7,9 +7,12 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstdint>
+#include <exception>
 #include <functional>
+#include <string>
 
-namespace strata::c::detail {
+namespace strata::c {
 
 using Exec = Kokkos::DefaultExecutionSpace;
 using Memory = Exec::memory_space;
@@ -19,6 +22,15 @@ using Memory = Exec::memory_space;
 struct NotReady : Error {
   using Error::Error;
 };
+
+/// Version, commit, compiler, Kokkos and its backends, the vendors' libraries.
+std::string configuration_line();
+
+/// "the leading minor of order 3 is not positive: ...": LAPACK's `info` in words.
+std::string not_positive_definite_text(std::int64_t order);
+
+/// Whether Kokkos has no memory for a View, which it says by its text alone.
+bool is_allocation_failure(std::exception const& error);
 
 /// Start Kokkos unless somebody has; what Strata starts it ends when the program exits.
 ///
@@ -61,6 +73,6 @@ class AtKokkosEnd {
 /// An instance of its own for each call, so that threads do not wait for one another.
 Exec new_instance();
 
-}  // namespace strata::c::detail
+}  // namespace strata::c
 
 #endif

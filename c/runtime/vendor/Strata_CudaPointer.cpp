@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The driver is asked, as the runtime would make a context to answer; and
 // only the one that is in the process already, as without it there is no memory of a device.
-#include <c/vendor/Strata_Pointer.hpp>
+#include <c/runtime/vendor/Strata_Pointer.hpp>
 #include <core/Strata_Errors.hpp>
 
 #include <cuda.h>

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <c/detail/Strata_Runtime.hpp>
+#include <c/runtime/Strata_Runtime.hpp>
 
-#include <c/detail/Strata_LoadedObjects.hpp>
+#include <c/runtime/detail/Strata_LoadedObjects.hpp>
+#include <core/info/Strata_Version.hpp>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -11,10 +12,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
-namespace strata::c::detail {
+namespace strata::c {
 
 // They are linked, so that a list needs no memory; its lock is held while the process forks, or a child could find
 // it taken by a thread that it does not have.
@@ -86,7 +88,7 @@ void end_at_exit() {
 }
 
 void start_now() {
-  STRATA_REQUIRE(c::detail::NotReady, !Kokkos::is_finalized(),
+  STRATA_REQUIRE(c::NotReady, !Kokkos::is_finalized(),
                  "Kokkos was ended in this process and can't be started again");
   Kokkos::initialize(Kokkos::InitializationSettings().set_disable_warnings(true));
   started_here = true;
@@ -96,13 +98,32 @@ void start_now() {
 // A program that uses Kokkos itself will start it, which it could not after us.
 void require_no_other_owner() {
   if (Kokkos::is_initialized() || Kokkos::is_finalized()) return;
-  std::string const other = other_object_that_needs("libkokkoscore.so");
-  STRATA_REQUIRE(c::detail::NotReady, other.empty(), other,
+  std::string const other = detail::other_object_that_needs("libkokkoscore.so");
+  STRATA_REQUIRE(c::NotReady, other.empty(), other,
                  " uses Kokkos and has not started it: call Kokkos::initialize or "
                  "strata_initialize first");
 }
 
 }  // namespace
+
+std::string configuration_line() {
+  auto const found = configuration();
+  std::string line = "Strata " + found.version + " (" + found.commit + "), " + found.compiler +
+                     " " + found.build_type + ", Kokkos " + found.kokkos;
+  for (auto const& backend : found.backends) line += " " + backend;
+  for (auto const& library : found.libraries) line += ", " + library.name + " " + library.version;
+  return line;
+}
+
+std::string not_positive_definite_text(std::int64_t order) {
+  return strata::detail::message("the leading minor of order ", order,
+                                 " is not positive: A is not positive definite, or not symmetric, "
+                                 "or holds a NaN");
+}
+
+bool is_allocation_failure(std::exception const& error) {
+  return std::string_view(error.what()).find("failed to allocate") != std::string_view::npos;
+}
 
 void start_kokkos() {
   if (!Kokkos::is_initialized()) {
@@ -112,7 +133,7 @@ void start_kokkos() {
   pid_t unset = 0;
   pid_t const here = getpid();
   if (process.compare_exchange_strong(unset, here) || survives_fork) return;
-  STRATA_REQUIRE(c::detail::NotReady, unset == here, "process ", here, " was forked from ", unset,
+  STRATA_REQUIRE(c::NotReady, unset == here, "process ", here, " was forked from ", unset,
                  ", which had started Kokkos' ", Exec::name(), ": it can't be used here");
 }
 
@@ -120,7 +141,7 @@ void stop_kokkos() {
   std::lock_guard const lock(starting);
   bool const ended = end_unless_used();
   ending = false;  // Kokkos itself knows whether it was ended
-  STRATA_REQUIRE(c::detail::NotReady, ended, "finalize: ", users.load(),
+  STRATA_REQUIRE(c::NotReady, ended, "finalize: ", users.load(),
                  " factors or calls are alive; destroy them first");
 }
 
@@ -131,7 +152,7 @@ bool kokkos_is_usable() noexcept {
 User::User() {
   ++users;
   try {
-    STRATA_REQUIRE(c::detail::NotReady, !ending, "Kokkos is being ended");
+    STRATA_REQUIRE(c::NotReady, !ending, "Kokkos is being ended");
     require_no_other_owner();
     start_kokkos();
   } catch (...) {
@@ -143,4 +164,4 @@ User::~User() { --users; }
 
 Exec new_instance() { return Kokkos::Experimental::partition_space(Exec(), 1)[0]; }
 
-}  // namespace strata::c::detail
+}  // namespace strata::c

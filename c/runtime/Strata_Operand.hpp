@@ -3,8 +3,8 @@
 #ifndef STRATA_C_OPERAND_HPP
 #define STRATA_C_OPERAND_HPP
 
-#include <c/detail/Strata_Runtime.hpp>
-#include <c/vendor/Strata_Pointer.hpp>
+#include <c/runtime/Strata_Runtime.hpp>
+#include <c/runtime/vendor/Strata_Pointer.hpp>
 #include <core/Strata_MatrixRef.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace strata::c::detail {
+namespace strata::c {
 
 /// The elements of a matrix that are copied to or from the device.
 enum class Part { None, All, Lower, Upper };
@@ -102,6 +102,6 @@ class Operand {
   Copy copy_;
 };
 
-}  // namespace strata::c::detail
+}  // namespace strata::c
 
 #endif

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_C_HELD_HPP
+#define STRATA_C_HELD_HPP
+
+#include <c/runtime/Strata_Operand.hpp>
+#include <c/runtime/Strata_Runtime.hpp>
+#include <dense/Strata_Cholesky.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace strata::c {
+
+/// A Work, which holds Views and instances, in the hands of another language that may let go of it at any time: before
+/// or after Kokkos has ended, and in a child that was forked.
+template <class Work>
+class Held {
+ public:
+  /// Kokkos is there when the Work is made of the arguments.
+  ///
+  /// Throws   NotReady; what Work's constructor throws.
+  template <class... Argument>
+  explicit Held(Argument&&... arguments)
+      : work_(std::make_unique<Work>(std::forward<Argument>(arguments)...)) {}
+  ~Held() {
+    // What is the process' that this was forked from can't be destroyed here.
+    [[maybe_unused]] Work* const left = kokkos_is_usable() ? nullptr : work_.release();
+  }
+  Held(Held const&) = delete;
+  Held& operator=(Held const&) = delete;
+
+  /// To be called while there is a User of the call's own.
+  Work& work() const { return *work_; }
+
+ private:
+  User user_;                   // first: Kokkos outlives the rest
+  std::unique_ptr<Work> work_;  // null once Kokkos was ended
+  AtKokkosEnd at_end_{[this] { work_.reset(); }};
+};
+
+/// A dense factor and the caller's matrix, which it reads.
+struct DenseFactor {
+  using Factor = dense::CholeskyFactor<Exec>;
+
+  /// Factor A, in automatic layers if none are given, of which the triangle `uplo` is read: n x n, column-major, column
+  /// j at data + j * ld. It is kept, and must not change.
+  ///
+  /// Throws   what `dense::cholesky` and Operand throw.
+  DenseFactor(Uplo uplo, std::int64_t n, double const* data, std::int64_t ld,
+              std::optional<dense::LayerList> const& layers, dense::CholeskyOptions const& options)
+      : exec(new_instance()),
+        A(exec, data, n, n, ld, part_of(uplo)),
+        factor(exec, lower(uplo), layers ? *layers : dense::automatic_layers<Exec>(n), options) {}
+
+  /// Factor another matrix of the order. Throws as CholeskyFactor::refactor, and what Operand throws.
+  void update(Uplo uplo, double const* data, std::int64_t ld) {
+    auto const n = A.matrix().rows;
+    A = Operand<double const>(exec, data, n, n, ld, part_of(uplo));
+    factor.refactor(exec, lower(uplo));
+  }
+
+  Exec exec;
+  Operand<double const> A;
+  Factor factor;
+
+ private:
+  // The triangle of A that is read, as the lower one.
+  Factor::MatrixView lower(Uplo uplo) const {
+    auto const a = A.matrix();
+    auto const order = static_cast<std::size_t>(a.rows), ld = static_cast<std::size_t>(a.ld);
+    bool const is_lower = uplo == Uplo::Lower;
+    Kokkos::LayoutStride const layout(order, is_lower ? 1 : ld, order, is_lower ? ld : 1);
+    return Factor::MatrixView(static_cast<double const*>(a.data), layout);
+  }
+};
+
+}  // namespace strata::c
+
+#endif

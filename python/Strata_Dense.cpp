@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A dense factor: layers, refined solves, the log-determinant, reports.
+#include <c/runtime/Strata_Held.hpp>
+#include <dense/Strata_Cholesky.hpp>
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <python/detail/Strata_Arrays.hpp>
+#include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_Work.hpp>
+#include <python/detail/Strata_Worked.hpp>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace strata::python {
+
+namespace {
+
+using namespace nb::literals;
+using detail::In, detail::Kept, detail::Out, detail::Stored;
+
+using dense::CholeskyReport, dense::SolveReport, dense::ConditionEstimate,
+    dense::LogDeterminantEstimate;
+
+// The triangle of an array that is read, as that of the matrix in memory.
+Uplo uplo_of(Stored<double const> const& A, bool lower) {
+  return lower != A.transposed ? Uplo::Lower : Uplo::Upper;
+}
+
+// A factor, and the array that it reads.
+class KeptFactor : public detail::Worked<c::DenseFactor> {
+ public:
+  KeptFactor(Kept A, Stored<double const> const& stored, bool lower, std::string const& layers,
+             dense::CholeskyOptions const& options)
+      : Worked(std::in_place, uplo_of(stored, lower), stored.rows, stored.data, stored.ld,
+               layers == "auto" ? std::nullopt : std::optional(dense::LayerList::parse(layers)),
+               options),
+        A_(std::move(A)),
+        order_(stored.rows) {
+    use([](c::DenseFactor& work) { return require_definite(work); });
+  }
+
+  bool update(Kept A, Stored<double const> const& stored, bool lower) {
+    return use([&](c::DenseFactor& work) {
+      A_ = std::move(A);
+      work.update(uplo_of(stored, lower), stored.data, stored.ld);
+      return require_definite(work);
+    });
+  }
+  std::int64_t order() const { return order_; }
+
+  static bool require_definite(c::DenseFactor const& work) {
+    auto const info = work.factor.info();
+    if (!info.ok()) throw NotPositiveDefinite(info.order());
+    return true;
+  }
+
+ private:
+  Kept A_;  // alive as long as it is read
+  std::int64_t order_;
+};
+using Shared = std::shared_ptr<KeptFactor>;
+
+double cube(std::int64_t n) { return std::pow(static_cast<double>(n), 3); }
+// What a solve may take: a few passes over A for each column, or a factorisation on a higher rung.
+double solve_flops(std::int64_t n, std::int64_t columns) {
+  return 40.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(columns);
+}
+
+Stored<double const> require_square(In const& A) {
+  STRATA_REQUIRE(ShapeError, A.ndim() == 2, "A has ", A.ndim(), " dimensions, must have 2");
+  STRATA_REQUIRE(ShapeError, A.shape(0) == A.shape(1), "A is ", A.shape(0), " x ", A.shape(1),
+                 ", must be square");
+  return detail::require_stored("A", A);
+}
+
+Shared cholesky(In const& A, bool lower, std::string const& layers, std::int64_t leaf_size,
+                double shift, bool equilibrate, bool ladder) {
+  auto const stored = require_square(A);
+  dense::CholeskyOptions options;
+  options.leaf_size = leaf_size;
+  options.shift = shift;
+  options.equilibrate = equilibrate;
+  options.ladder = ladder;
+  return detail::run(cube(stored.rows) / 3, [kept = Kept(A), stored, lower, layers, options] {
+    return std::make_shared<KeptFactor>(kept, stored, lower, layers, options);
+  });
+}
+
+void update(Shared const& factor, In const& A, bool lower) {
+  auto const stored = require_square(A);
+  STRATA_REQUIRE(ShapeError, stored.rows == factor->order(), "A is ", stored.rows, " x ",
+                 stored.rows, ", the factor's order is ", factor->order());
+  detail::run(cube(stored.rows) / 3, [kept = Kept(A), stored, lower, factor] {
+    return factor->update(kept, stored, lower);
+  });
+}
+
+SolveReport solve(Shared const& factor, In const& B, Out const& X, std::string const& refine,
+                  double tolerance, int max_iterations, int restart) {
+  auto const b = detail::require_stored("b", B);
+  auto const x = detail::require_stored("out", X);
+  dense::RefinementOptions options;
+  options.refine = from_name<dense::Refine>(refine);
+  options.tolerance = tolerance;
+  options.max_iterations = max_iterations;
+  options.restart = restart;
+  double const columns = B.ndim() > 1 ? static_cast<double>(B.shape(1)) : 1;
+  return detail::run(solve_flops(factor->order(), static_cast<std::int64_t>(columns)),
+                     [kept = Kept(B, X), b, x, options, factor] {
+                       return factor->use([&](c::DenseFactor& work) {
+                         auto const& exec = work.exec;
+                         detail::Columns<double const> const right(exec, b, c::Part::All);
+                         detail::Columns<double> const solution(exec, x, c::Part::None);
+                         auto const report =
+                             work.factor.solve(exec, right.view(), solution.view(), options);
+                         solution.write_back(exec);
+                         exec.fence("strata::python::solve: X is written");
+                         KeptFactor::require_definite(work);
+                         return report;
+                       });
+                     });
+}
+
+LogDeterminantEstimate log_determinant(Shared const& factor, int probes, int steps,
+                                       std::uint64_t seed) {
+  dense::LogDeterminantOptions const options{.probes = probes, .steps = steps, .seed = seed};
+  return detail::run(solve_flops(factor->order(), probes), [factor, options] {
+    return factor->use(
+        [&](c::DenseFactor& work) { return work.factor.log_determinant(work.exec, options); });
+  });
+}
+
+ConditionEstimate condition(Shared const& factor) {
+  return detail::run(solve_flops(factor->order(), 5), [factor] {
+    return factor->use([&](c::DenseFactor& work) { return work.factor.condition(work.exec); });
+  });
+}
+
+void copy(Shared const& factor, Out const& L) {
+  auto const l = detail::require_stored("L", L);
+  STRATA_REQUIRE(ShapeError, !l.transposed && l.rows == factor->order() && l.cols == l.rows,
+                 "L must be ", factor->order(), " x ", factor->order(), ", in Fortran order");
+  detail::run(0, [kept = Kept(L), l, factor] {
+    return factor->use([&](c::DenseFactor& work) {
+      c::Operand<double> const result(work.exec, l.data, l.rows, l.cols, l.ld, c::Part::None);
+      work.factor.factor(work.exec, result.matrix());
+      result.write_back(work.exec, c::Part::Lower);
+      work.exec.fence("strata::python::copy: L is written");
+      return true;
+    });
+  });
+}
+
+void bind_reports(nb::module_& m) {
+  using Attempt = dense::CholeskyAttempt;
+  detail::bind_report<Attempt>(m, "CholeskyAttempt", "One factorisation that was tried.")
+      .def_prop_ro("layers", [](Attempt const& a) { return a.layers.name(); })
+      .def_ro("shift", &Attempt::shift)
+      .def_prop_ro("rung", [](Attempt const& a) { return detail::name(a.rung); })
+      .def_prop_ro("outcome", [](Attempt const& a) { return detail::name(a.outcome); })
+      .def_ro("info", &Attempt::info, "0, or the order of the minor that was not positive.")
+      .def_prop_ro("seconds", &Attempt::seconds);
+  using Report = CholeskyReport;
+  detail::bind_report<Report>(m, "FactorReport", "What was done to the matrix.")
+      .def_ro("n", &Report::n)
+      .def_prop_ro(
+          "layers", [](Report const& r) { return r.layers.name(); },
+          "Precisions of the factor, farthest from the diagonal first.")
+      .def_ro("leaf_size", &Report::leaf_size, "Columns of a diagonal leaf.")
+      .def_prop_ro(
+          "rung", [](Report const& r) { return detail::name(r.rung); },
+          "Which rung of the ladder of precisions held.")
+      .def_ro("shift", &Report::shift, "The diagonal was multiplied by 1 + shift.")
+      .def_ro("attempts", &Report::attempts)
+      .def_ro("equilibrated", &Report::equilibrated)
+      .def_ro("norm_inf", &Report::norm_inf, "The largest sum of magnitudes in a row of A.")
+      .def_ro("stored_bytes", &Report::stored_bytes, "Of the factor.")
+      .def_ro("peak_bytes", &Report::peak_bytes, "While it was made.")
+      .def_prop_ro(
+          "seconds",
+          [](Report const& r) { return r.analyse_seconds + r.load_seconds + r.factor_seconds; })
+      .def_ro("factor_flop_per_s", &Report::factor_flop_per_s, "Of the last attempt.");
+  using Solve = SolveReport;
+  detail::bind_report<Solve>(m, "SolveReport", "What a solve did; errors are those of its x.")
+      .def_ro("converged", &Solve::converged)
+      .def_ro("backward_error", &Solve::backward_error,
+              "The largest |r_j| / (|A| |x_j| + |b_j|) of a column in the infinity norm.")
+      .def_ro("hpl_scaled_residual", &Solve::hpl_scaled_residual, "backward_error / (n 2^-52).")
+      .def_prop_ro(
+          "tolerance", [](Solve const& r) { return r.refinement.tolerance; },
+          "On the backward error.")
+      .def_prop_ro(
+          "method", [](Solve const& r) { return detail::name(r.refinement.method); },
+          "The last method of refinement that ran.")
+      .def_ro("iterations", &Solve::iterations,
+              "Applications of the factor to the column that took most.")
+      .def_ro("climbs", &Solve::climbs, "Factorisations in higher precision, for convergence.")
+      .def_ro("obstacle", &Solve::obstacle, "Why it was not factored again; empty: nothing.")
+      .def_ro("seconds", &Solve::seconds);
+  using Condition = ConditionEstimate;
+  detail::bind_report<Condition>(m, "Condition", "An estimate of the condition number.")
+      .def_ro("value", &Condition::value,
+              "In the 1-norm, of the equilibrated matrix; seldom below a third of the true one.")
+      .def_ro("converged", &Condition::converged, "If not, the true one may be far larger.")
+      .def_ro("solves", &Condition::solves)
+      .def_ro("seconds", &Condition::seconds);
+  using LogDeterminant = LogDeterminantEstimate;
+  detail::bind_report<LogDeterminant>(m, "LogDeterminant", "log det A and how far off it may be.")
+      .def_ro("value", &LogDeterminant::value)
+      .def_prop_ro("error", &LogDeterminant::error,
+                   "|value - log det A| is less, but for about one case in a thousand.")
+      .def_ro("correction", &LogDeterminant::correction, "value - log det of the factor's matrix.")
+      .def_ro("standard_error", &LogDeterminant::standard_error)
+      .def_ro("quadrature_error", &LogDeterminant::quadrature_error)
+      .def_ro("rounding_error", &LogDeterminant::rounding_error)
+      .def_ro("steps", &LogDeterminant::steps, "Of Lanczos.");
+}
+
+}  // namespace
+
+void bind_dense(nb::module_& m) {
+  bind_reports(m);
+  m.def(
+      "has_lines",
+      [](In const& array) {
+        Stored<double const> found{};
+        return detail::stored(array, found);
+      },
+      "array"_a.noconvert(),
+      "Whether the numbers along an axis are neighbours in memory: it is then used where it is.");
+  nb::class_<KeptFactor>(m, "Factor", "A Cholesky factor in layers of precision.")
+      .def_prop_ro("order", &KeptFactor::order)
+      .def_prop_ro("info",
+                   [](Shared const& f) {
+                     return f->use([](auto& work) { return work.factor.info().order(); });
+                   })
+      .def_prop_ro(
+          "report",
+          [](Shared const& f) { return f->use([](auto& work) { return work.factor.report(); }); })
+      .def("update", &update, "A"_a.noconvert(), "lower"_a)
+      .def("solve", &solve, "b"_a.noconvert(), "out"_a.noconvert(), "refine"_a, "tolerance"_a,
+           "max_iterations"_a, "restart"_a)
+      .def("log_determinant", &log_determinant, "probes"_a, "steps"_a, "seed"_a)
+      .def("condition", &condition)
+      .def("copy", &copy, "L"_a.noconvert());
+  m.def("cholesky", &cholesky, "A"_a.noconvert(), "lower"_a, "layers"_a, "leaf_size"_a, "shift"_a,
+        "equilibrate"_a, "ladder"_a);
+}
+
+}  // namespace strata::python

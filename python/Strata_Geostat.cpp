@@ -1,0 +1,379 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Covariances, likelihoods, fits and kriging.
+#include <geostat/Strata_CovarianceFactor.hpp>
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_Likelihood.hpp>
+#include <geostat/Strata_Matern.hpp>
+#include <geostat/Strata_Prediction.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
+
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <python/detail/Strata_Arrays.hpp>
+#include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_Work.hpp>
+#include <python/detail/Strata_Worked.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace strata::python {
+
+namespace {
+
+using namespace nb::literals;
+using namespace geostat;
+using c::Exec;
+using detail::In, detail::Kept, detail::Out;
+using Columns = CovarianceFactor<Exec>::Block;
+
+Locations locations(char const* name, In const& array, std::string const& metric) {
+  STRATA_REQUIRE(ShapeError, array.ndim() == 2 && array.shape(1) == 2, name, " must be n x 2, has ",
+                 array.ndim(), " dimensions", array.ndim() == 2 ? " and " : "",
+                 array.ndim() == 2 ? std::to_string(array.shape(1)) + " columns" : "");
+  STRATA_REQUIRE(ValueError, metric == "euclidean" || metric == "great-circle", "no metric '",
+                 metric, "'; there are euclidean, great-circle");
+  Locations found;
+  found.metric = metric == "euclidean" ? Metric::Euclidean : Metric::GreatCircle;
+  auto const row = array.stride(0), column = array.stride(1);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(array.shape(0)); ++i) {
+    found.x.push_back(array.data()[i * row]);
+    found.y.push_back(array.data()[i * row + column]);
+  }
+  return found;
+}
+
+CovarianceFactorOptions options(double accuracy, std::int64_t tile_size) {
+  ooc::PrecisionRule rule;
+  rule.accuracy = accuracy;
+  CovarianceFactorOptions chosen(rule);
+  chosen.tile_size = tile_size;
+  return chosen;
+}
+
+struct Factoring {
+  Factoring(MaternCovariance const& covariance, Locations const& at,
+            CovarianceFactorOptions const& chosen)
+      : exec(c::new_instance()), factor(exec, covariance, at, chosen) {}
+  Factoring(Exec const& instance, CovarianceFactor<Exec>&& made)
+      : exec(instance), factor(std::move(made)) {}
+
+  Exec exec;
+  CovarianceFactor<Exec> factor;
+};
+
+void require_definite(Info const& info) {
+  if (!info.ok()) throw NotPositiveDefinite(info.order());
+}
+
+class KeptCovarianceFactor : public detail::Worked<Factoring> {
+ public:
+  KeptCovarianceFactor(MaternCovariance const& covariance, Locations const& at,
+                       CovarianceFactorOptions const& chosen)
+      : Worked(std::in_place, covariance, at, chosen), order_(at.size()) {
+    use([](Factoring& work) {
+      require_definite(work.factor.info());
+      return true;
+    });
+  }
+  KeptCovarianceFactor(Exec const& exec, CovarianceFactor<Exec>&& made, std::int64_t order)
+      : Worked(std::in_place, exec, std::move(made)), order_(order) {}
+  std::int64_t order() const { return order_; }
+
+ private:
+  std::int64_t order_;
+};
+using Shared = std::shared_ptr<KeptCovarianceFactor>;
+
+// Of a factorisation, and of passes over the covariances, which are evaluated anew.
+double factor_flops(std::int64_t n) { return std::pow(static_cast<double>(n), 3) / 3; }
+double pass_flops(std::int64_t n, std::int64_t columns) {
+  return (1000.0 + static_cast<double>(columns)) * std::pow(static_cast<double>(n), 2);
+}
+
+Shared factor(MaternCovariance const& covariance, In const& at, std::string const& metric,
+              double accuracy, std::int64_t tile_size) {
+  auto const places = locations("locations", at, metric);
+  return detail::run(factor_flops(places.size()) + pass_flops(places.size(), 1),
+                     [covariance, places, chosen = options(accuracy, tile_size)] {
+                       return std::make_shared<KeptCovarianceFactor>(covariance, places, chosen);
+                     });
+}
+
+Likelihood likelihood(Shared const& f, In const& values, std::string const& mean) {
+  auto const y = detail::require_vector("values", values);
+  return detail::run(pass_flops(f->order(), 2),
+                     [kept = Kept(values), y, how = from_name<Mean>(mean), f] {
+                       return f->use([&](Factoring& work) {
+                         auto const found = log_likelihood(work.exec, work.factor, y, how);
+                         if (found.info != 0) throw NotPositiveDefinite(found.info);
+                         return found;
+                       });
+                     });
+}
+
+Prediction prediction(Shared const& f, In const& values, In const& at, std::string const& metric,
+                      std::string const& mean) {
+  auto const y = detail::require_vector("values", values);
+  auto const places = locations("new_locations", at, metric);
+  return detail::run(pass_flops(f->order(), places.size()), [kept = Kept(values), y, places,
+                                                             how = from_name<Mean>(mean), f] {
+    return f->use([&](Factoring& work) { return predict(work.exec, work.factor, y, places, how); });
+  });
+}
+
+dense::LogDeterminantEstimate log_determinant(Shared const& f) {
+  return detail::run(pass_flops(f->order(), 16), [f] {
+    return f->use([&](Factoring& work) { return work.factor.log_determinant(work.exec); });
+  });
+}
+
+// One or several of a field's realisations are not asked for at once: the seed tells them apart.
+std::vector<double> field(MaternCovariance const& covariance, In const& at,
+                          std::string const& metric, std::uint64_t seed) {
+  auto const places = locations("locations", at, metric);
+  return detail::run(factor_flops(places.size()), [covariance, places, seed] {
+    c::User const user;
+    return synthetic_field(c::new_instance(), covariance, places, seed);
+  });
+}
+
+void fill_matrix(MaternCovariance const& covariance, In const& at, std::string const& metric,
+                 Out const& A) {
+  auto const places = locations("locations", at, metric);
+  auto const a = detail::require_stored("A", A);
+  auto const n = places.size();
+  STRATA_REQUIRE(ShapeError, !a.transposed && a.rows == n && a.cols == n, "A must be ", n, " x ",
+                 n);
+  detail::run(pass_flops(n, 0), [kept = Kept(A), covariance, places, a] {
+    c::User const user;
+    auto const found = covariance_matrix(covariance, places);
+    for (std::int64_t j = 0; j < a.cols; ++j)
+      std::copy_n(found.data() + j * found.stride(1), a.rows, a.data + j * a.ld);
+    return true;
+  });
+}
+
+struct Fitted {
+  Fit fit;
+  Shared factor;  // null: the matrix was nowhere positive definite
+};
+
+FitOptions default_options(In const& at, std::string const& metric, In const& values) {
+  return default_fit_options(locations("locations", at, metric),
+                             detail::require_vector("values", values));
+}
+
+Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
+               nb::object const& on_step) {
+  auto const places = locations("locations", at, metric);
+  auto const y = detail::require_vector("values", values);
+  auto const stopped = std::make_shared<std::atomic<bool>>(false);
+  FitOptions how = chosen;
+  Kept const kept(values, on_step);
+  PyObject* const callback = on_step.is_none() ? nullptr : on_step.ptr();
+  how.on_step = [stopped, callback](FitStep const& step) {
+    if (*stopped) throw Error("the fit was interrupted");
+    if (callback == nullptr) return;
+    detail::Gil const gil;
+    if (!gil.held()) throw Error("Python has ended");
+    nb::borrow<nb::object>(callback)(step);
+  };
+  try {
+    return detail::run(detail::long_flops, [kept, places, y, how] {
+      c::User const user;
+      Exec const exec = c::new_instance();
+      auto found = fit(exec, places, y, how);
+      Fitted result{found, nullptr};
+      if (found.factor->info().ok())
+        result.factor =
+            std::make_shared<KeptCovarianceFactor>(exec, std::move(*found.factor), places.size());
+      return result;
+    });
+  } catch (...) {
+    *stopped = true;
+    throw;
+  }
+}
+
+void bind_reports(nb::module_& m) {
+  using FactorReport = CovarianceFactorReport;
+  detail::bind_report<FactorReport>(m, "CovarianceFactorReport", "What a factorisation took.")
+      .def_ro("n", &FactorReport::n)
+      .def_ro("tile_size", &FactorReport::tile_size)
+      .def_ro("tiles", &FactorReport::tiles, "In fp64, fp32, fp16 and fp8_e4m3.")
+      .def_ro("bytes", &FactorReport::bytes, "Of the tiles.")
+      .def_prop_ro(
+          "rung", [](FactorReport const& r) { return detail::name(r.rung); },
+          "Which rung of the ladder of accuracies held.")
+      .def_ro("fill_seconds", &FactorReport::fill_seconds)
+      .def_ro("factor_seconds", &FactorReport::factor_seconds);
+  using L = Likelihood;
+  detail::bind_report<L>(m, "Likelihood", "A Gaussian log-likelihood and its parts.")
+      .def_ro("n", &L::n)
+      .def_ro("log_likelihood", &L::log_likelihood)
+      .def_ro("log_det", &L::log_det, "Of the covariance matrix.")
+      .def_ro("log_det_error", &L::log_det_error,
+              "log_det is off by no more, but for about one case in a thousand.")
+      .def_ro("quadratic_form", &L::quadratic_form, "(y - mean)' S^-1 (y - mean).")
+      .def_ro("mean", &L::mean, "That was subtracted.")
+      .def_ro("backward_error", &L::backward_error, "Normwise, of the solve.")
+      .def_ro("solve_converged", &L::solve_converged)
+      .def_ro("solve_iterations", &L::solve_iterations)
+      .def_ro("factor", &L::factor)
+      .def_ro("seconds", &L::seconds);
+  detail::bind_report<FitStep>(m, "FitStep", "One evaluation of the likelihood in a fit.")
+      .def_ro("evaluation", &FitStep::evaluation, "From 1.")
+      .def_ro("covariance", &FitStep::theta, "Where.")
+      .def_ro("likelihood", &FitStep::likelihood)
+      .def_ro("best", &FitStep::best, "The largest log-likelihood until now.");
+  detail::bind_report<Fit>(m, "FitReport", "A maximum-likelihood estimate.")
+      .def_ro("covariance", &Fit::theta, "The best that was found.")
+      .def_ro("likelihood", &Fit::likelihood, "There.")
+      .def_ro("converged", &Fit::converged, "Else the evaluations were used up.")
+      .def_ro("reason", &Fit::reason, "Why the search ended.")
+      .def_ro("noise", &Fit::noise, "The log-likelihood there is off by no more.")
+      .def_ro("evaluations", &Fit::evaluations)
+      .def_ro("not_positive_definite", &Fit::not_positive_definite,
+              "Evaluations at parameters without a factor.")
+      .def_ro("at_bound", &Fit::at_bound, "Of sigma2, range, nu, nugget: which are at a bound.")
+      .def_ro("evaluation_seconds", &Fit::evaluation_seconds, "The median.")
+      .def_ro("seconds", &Fit::seconds);
+}
+
+// A vector that NumPy owns from here on.
+nb::ndarray<nb::numpy, double, nb::ndim<1>> as_array(std::vector<double> const& values) {
+  auto* const copy = new std::vector<double>(values);
+  nb::capsule const owner(copy,
+                          [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  return nb::ndarray<nb::numpy, double, nb::ndim<1>>(copy->data(), {copy->size()}, owner);
+}
+
+void bind_covariance(nb::module_& m) {
+  using Cov = MaternCovariance;
+  nb::class_<Cov>(m, "Matern", "The Matern covariance of a stationary, isotropic Gaussian field.")
+      .def(
+          "__init__",
+          [](Cov* self, double sigma2, double range, double nu, double nugget) {
+            Cov const given{sigma2, range, nu, nugget};
+            given.check();
+            new (self) Cov(given);
+          },
+          "sigma2"_a, "range"_a, "nu"_a = 0.5, "nugget"_a = 0.0)
+      .def_ro("sigma2", &Cov::sigma2, "Variance of the field.")
+      .def_ro("range", &Cov::range, "In the unit of distances.")
+      .def_ro("nu", &Cov::nu, "Smoothness.")
+      .def_ro("nugget", &Cov::nugget, "Variance of the errors of observations.")
+      .def("__repr__",
+           [](Cov const& c) {
+             return nb::str("Matern(sigma2={!r}, range={!r}, nu={!r}, nugget={!r})")
+                 .format(c.sigma2, c.range, c.nu, c.nugget);
+           })
+      .def(
+          "__eq__",
+          [](Cov const& a, nb::object const& other) {
+            Cov b;
+            return nb::try_cast(other, b) && parameters_of(a) == parameters_of(b);
+          },
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__",
+           [](Cov const& c) { return nb::hash(nb::make_tuple(c.sigma2, c.range, c.nu, c.nugget)); })
+      .def(
+          "__call__",
+          [](Cov const& c, In const& h) {
+            auto const distances = detail::require_vector("h", h);
+            std::vector<double> values;
+            for (double const one : distances) {
+              STRATA_REQUIRE(ValueError, one >= 0, "h is ", one, ", must be >= 0");
+              values.push_back(c(one));
+            }
+            return as_array(values);
+          },
+          "h"_a.noconvert(),
+          nb::sig("def __call__(self, h: numpy.typing.NDArray[numpy.float64]) -> "
+                  "numpy.typing.NDArray[numpy.float64]"),
+          "C(h) at distances h >= 0, without the nugget.");
+}
+
+}  // namespace
+
+void bind_geostat(nb::module_& m) {
+  bind_covariance(m);
+  bind_reports(m);
+  nb::class_<Prediction>(m, "Prediction", "The field where it was not observed.")
+      .def_prop_ro(
+          "mean", [](Prediction const& p) { return as_array(p.mean); }, nb::rv_policy::reference)
+      .def_prop_ro(
+          "variance", [](Prediction const& p) { return as_array(p.variance); },
+          nb::rv_policy::reference)
+      .def_ro("backward_error", &Prediction::backward_error)
+      .def_ro("converged", &Prediction::converged);
+  nb::class_<KeptCovarianceFactor>(m, "CovarianceFactor", "The factor of a covariance matrix.")
+      .def_prop_ro("order", &KeptCovarianceFactor::order)
+      .def_prop_ro("covariance",
+                   [](Shared const& f) {
+                     return f->use([](Factoring& work) { return work.factor.covariance(); });
+                   })
+      .def_prop_ro("report",
+                   [](Shared const& f) {
+                     return f->use([](Factoring& work) { return work.factor.report(); });
+                   })
+      .def("likelihood", &likelihood, "values"_a.noconvert(), "mean"_a)
+      .def("log_determinant", &log_determinant)
+      .def("predict", &prediction, "values"_a.noconvert(), "new_locations"_a.noconvert(),
+           "metric"_a, "mean"_a);
+  m.def("covariance_factor", &factor, "covariance"_a, "locations"_a.noconvert(), "metric"_a,
+        "accuracy"_a, "tile_size"_a);
+  m.def("covariance_matrix", &fill_matrix, "covariance"_a, "locations"_a.noconvert(), "metric"_a,
+        "A"_a.noconvert());
+  m.def(
+      "synthetic_field",
+      [](MaternCovariance const& covariance, In const& at, std::string const& metric,
+         std::uint64_t seed) { return as_array(field(covariance, at, metric, seed)); },
+      "covariance"_a, "locations"_a.noconvert(), "metric"_a, "seed"_a);
+  m.def("can_fit", &can_fit, "Whether this build has the optimiser, NLopt.");
+
+  nb::class_<FitOptions>(m, "FitOptions", "Where to search, and when to stop.")
+      .def_rw("start", &FitOptions::start)
+      .def_rw("lower", &FitOptions::lower)
+      .def_rw("upper", &FitOptions::upper)
+      .def_rw("fixed", &FitOptions::fixed)
+      .def_rw("tolerance", &FitOptions::tolerance)
+      .def_rw("max_evaluations", &FitOptions::max_evaluations)
+      .def(
+          "choose",
+          [](FitOptions& self, std::string const& mean, std::string const& search, double accuracy,
+             std::int64_t tile_size) {
+            self.mean = from_name<Mean>(mean);
+            self.search = from_name<Search>(search);
+            self.factor = options(accuracy, tile_size);
+          },
+          "mean"_a, "search"_a, "accuracy"_a, "tile_size"_a);
+  m.def("default_fit_options", &default_options, "locations"_a.noconvert(), "metric"_a,
+        "values"_a.noconvert());
+  m.def(
+      "fit",
+      [](In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
+         nb::object const& on_step) {
+        auto const found = run_fit(at, metric, values, chosen, on_step);
+        return std::pair(found.fit, found.factor);
+      },
+      "locations"_a.noconvert(), "metric"_a, "values"_a.noconvert(), "options"_a,
+      "on_step"_a.none(),
+      nb::sig("def fit(locations: object, metric: str, values: object, options: FitOptions, "
+              "on_step: object) -> tuple[FitReport, CovarianceFactor | None]"));
+}
+
+}  // namespace strata::python

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Factors in tiles, which a function of Python's fills.
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
+
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <python/detail/Strata_Arrays.hpp>
+#include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_Work.hpp>
+#include <python/detail/Strata_Worked.hpp>
+
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace strata::python {
+
+namespace {
+
+using namespace nb::literals;
+using c::Exec;
+using detail::In, detail::Kept, detail::Out;
+using ooc::TileMatrix, ooc::TileFactor, ooc::TileView;
+
+using Stop = std::shared_ptr<std::atomic<bool>>;  // set when nobody waits for the work any more
+
+void require_wanted(Stop const& stop) {
+  if (*stop) throw Error("the work was interrupted");
+}
+
+// fill(tile, row, col), a function of Python's, for a tile in host memory.
+void call(PyObject* fill, std::int64_t row, std::int64_t col, double* data, std::size_t rows,
+          std::size_t cols, std::int64_t ld) {
+  detail::Gil const gil;
+  if (!gil.held()) throw Error("Python has ended");
+  std::int64_t const strides[] = {1, ld};
+  std::size_t const shape[] = {rows, cols};
+  nb::ndarray<nb::numpy, double> const tile(data, 2, shape, nb::handle(), strides);
+  nb::borrow<nb::object>(fill)(nb::cast(tile, nb::rv_policy::reference), row, col);
+}
+
+ooc::TileGenerator<Exec> generator(PyObject* fill, Stop const& stop) {
+  return [fill, stop](Exec const& exec, std::int64_t row, std::int64_t col,
+                      TileView<Exec> const& tile) {
+    require_wanted(stop);
+    exec.fence("strata::python::ooc: the tile is free");
+    auto const rows = tile.extent(0), cols = tile.extent(1);
+    if constexpr (Kokkos::SpaceAccessibility<Kokkos::HostSpace, c::Memory>::accessible) {
+      call(fill, row, col, tile.data(), rows, cols, static_cast<std::int64_t>(tile.stride(1)));
+    } else {
+      Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace> const host(
+          Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::python::ooc::tile"), rows, cols);
+      call(fill, row, col, host.data(), rows, cols, static_cast<std::int64_t>(host.stride(1)));
+      Kokkos::deep_copy(exec, tile, host);
+      exec.fence("strata::python::ooc: the tile is copied");
+    }
+  };
+}
+
+struct Choice {
+  ooc::PrecisionRule rule;
+  std::int64_t tile_size;
+  ooc::Devices devices;
+  ooc::CholeskyOptions cholesky;
+};
+
+struct Tiling {
+  Tiling(std::int64_t n, PyObject* fill, Stop const& stop, Choice const& choice)
+      : exec(c::new_instance()),
+        factor(ooc::cholesky(ooc::DeviceTeam<Exec>(choice.devices),
+                             TileMatrix<Exec>::generate(
+                                 exec, n,
+                                 choice.tile_size != 0 ? choice.tile_size
+                                                       : TileMatrix<Exec>::automatic_tile_size(
+                                                             n, choice.devices[0].budget_bytes),
+                                 generator(fill, stop), ooc::TileMatrixOptions(choice.rule)),
+                             choice.cholesky)) {}
+
+  Exec exec;
+  TileFactor<Exec> factor;
+};
+
+class KeptTileFactor : public detail::Worked<Tiling> {
+ public:
+  KeptTileFactor(Kept source, std::int64_t n, PyObject* fill, Stop const& stop,
+                 Choice const& choice)
+      : Worked(std::in_place, n, fill, stop, choice),
+        source_(std::move(source)),
+        order_(n),
+        stop_(stop) {
+    use([](Tiling& work) { return require_definite(work); });
+  }
+  std::int64_t order() const { return order_; }
+  Stop const& stop() const { return stop_; }
+
+  static bool require_definite(Tiling const& work) {
+    auto const info = work.factor.info();
+    if (!info.ok()) throw NotPositiveDefinite(info.order());
+    return true;
+  }
+
+ private:
+  Kept source_;  // which residuals call again
+  std::int64_t order_;
+  Stop stop_;
+};
+using Shared = std::shared_ptr<KeptTileFactor>;
+
+// f on a thread of its own, for what Python's functions take; told when nobody waits for it.
+template <class Function>
+auto run(Stop const& stop, Function f) {
+  try {
+    return detail::run(detail::long_flops, std::move(f));
+  } catch (nb::python_error const&) {
+    *stop = true;
+    throw;
+  }
+}
+
+Shared cholesky(nb::object const& fill, std::int64_t n, double accuracy,
+                std::string const& precisions, std::int64_t tile_size, int devices,
+                std::size_t budget_bytes, std::string const& variant, int streams,
+                std::string const& checkpoint, bool ladder) {
+  Choice choice;
+  choice.rule.accuracy = accuracy;
+  auto const list = dense::LayerList::parse(precisions);
+  choice.rule.precisions.assign(list.begin(), list.end());
+  choice.tile_size = tile_size;
+  STRATA_REQUIRE(ValueError, devices >= 1, "devices is ", devices, ", must be at least 1");
+  choice.devices = ooc::make_devices(devices, budget_bytes);
+  choice.cholesky.variant = from_name<ooc::Variant>(variant);
+  choice.cholesky.streams = streams;
+  choice.cholesky.ladder = ladder;
+  choice.cholesky.checkpoint.folder = checkpoint;
+  auto const stop = std::make_shared<std::atomic<bool>>(false);
+  choice.cholesky.on_task = [stop](ooc::Task const&) { require_wanted(stop); };
+  return run(stop, [kept = Kept(fill), n, f = fill.ptr(), stop, choice] {
+    return std::make_shared<KeptTileFactor>(kept, n, f, stop, choice);
+  });
+}
+
+dense::SolveReport solve(Shared const& factor, In const& B, Out const& X, double tolerance) {
+  auto const b = detail::require_stored("b", B);
+  auto const x = detail::require_stored("out", X);
+  dense::RefinementOptions options;
+  options.tolerance = tolerance;
+  return run(factor->stop(), [kept = Kept(B, X), b, x, options, factor] {
+    return factor->use([&](Tiling& work) {
+      *factor->stop() = false;  // what was left behind has ended
+      auto const& exec = work.exec;
+      detail::Columns<double const> const right(exec, b, c::Part::All);
+      detail::Columns<double> const solution(exec, x, c::Part::None);
+      auto const report = work.factor.solve(exec, right.view(), solution.view(), options);
+      solution.write_back(exec);
+      exec.fence("strata::python::ooc::solve: X is written");
+      KeptTileFactor::require_definite(work);
+      return report;
+    });
+  });
+}
+
+dense::LogDeterminantEstimate log_determinant(Shared const& factor, int probes, int steps,
+                                              std::uint64_t seed) {
+  dense::LogDeterminantOptions const options{.probes = probes, .steps = steps, .seed = seed};
+  return run(factor->stop(), [factor, options] {
+    return factor->use([&](Tiling& work) {
+      *factor->stop() = false;
+      return work.factor.log_determinant(work.exec, options);
+    });
+  });
+}
+
+}  // namespace
+
+void bind_ooc(nb::module_& m) {
+  using Attempt = ooc::CholeskyAttempt;
+  detail::bind_report<Attempt>(m, "TileAttempt", "One factorisation that was tried.")
+      .def_ro("accuracy", &Attempt::accuracy, "Of the precision rule; 0: fp64.")
+      .def_ro("tiles", &Attempt::histogram, "In fp64, fp32, fp16 and fp8_e4m3.")
+      .def_prop_ro("rung", [](Attempt const& a) { return detail::name(a.rung); })
+      .def_prop_ro("outcome", [](Attempt const& a) { return detail::name(a.outcome); })
+      .def_ro("info", &Attempt::info, "0, or the order of the minor that was not positive.")
+      .def_prop_ro("seconds", &Attempt::seconds);
+  using Report = ooc::CholeskyReport;
+  detail::bind_report<Report>(m, "TileFactorReport", "What was done to a matrix in tiles.")
+      .def_ro("n", &Report::n)
+      .def_ro("tile_size", &Report::tile_size)
+      .def_ro("tiles", &Report::histogram, "In fp64, fp32, fp16 and fp8_e4m3.")
+      .def_ro("first_column", &Report::first_column,
+              "Of tiles: those before it were in the checkpoint.")
+      .def_prop_ro("variant", [](Report const& r) { return detail::name(r.variant); })
+      .def_ro("streams", &Report::streams)
+      .def_prop_ro(
+          "rung", [](Report const& r) { return detail::name(r.rung); },
+          "Which rung of the ladder of accuracies held.")
+      .def_ro("attempts", &Report::attempts)
+      .def_prop_ro("bytes_in", &Report::bytes_in, "From host memory to the devices.")
+      .def_prop_ro("bytes_out", &Report::bytes_out)
+      .def_ro("factor_seconds", &Report::factor_seconds)
+      .def_ro("flop_per_s", &Report::flop_per_s);
+  nb::class_<KeptTileFactor>(m, "TileFactor", "A Cholesky factor in tiles.")
+      .def_prop_ro("order", &KeptTileFactor::order)
+      .def_prop_ro("info",
+                   [](Shared const& f) {
+                     return f->use([](Tiling& work) { return work.factor.info().order(); });
+                   })
+      .def_prop_ro(
+          "report",
+          [](Shared const& f) { return f->use([](Tiling& work) { return work.factor.report(); }); })
+      .def("solve", &solve, "b"_a.noconvert(), "out"_a.noconvert(), "tolerance"_a)
+      .def("log_determinant", &log_determinant, "probes"_a, "steps"_a, "seed"_a);
+  m.def("tile_cholesky", &cholesky, "fill"_a, "n"_a, "accuracy"_a, "precisions"_a, "tile_size"_a,
+        "devices"_a, "budget_bytes"_a, "variant"_a, "streams"_a, "checkpoint"_a, "ladder"_a);
+}
+
+}  // namespace strata::python

@@ -1,0 +1,326 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Sparse systems of one process: the solver that chooses, and preconditioners by themselves.
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/krylov/Strata_Jacobi.hpp>
+#include <sparse/krylov/Strata_Preconditioner.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <python/detail/Strata_Arrays.hpp>
+#include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_Work.hpp>
+#include <python/detail/Strata_Worked.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace strata::python {
+
+namespace {
+
+using namespace nb::literals;
+using namespace sparse;
+using c::Exec, c::Memory;
+using detail::In, detail::Kept, detail::Out;
+
+using Matrix = DistributedMatrix<Exec>;
+using Reals = Vector<double, Memory>;
+using Integers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The integers of an array of 32 or 64 bits.
+std::vector<std::int64_t> integers(char const* name, Integers const& array) {
+  auto const copy = [&](auto const* first) {
+    return std::vector<std::int64_t>(first, first + array.size());
+  };
+  if (array.dtype() == nb::dtype<std::int32_t>())
+    return copy(static_cast<std::int32_t const*>(array.data()));
+  STRATA_REQUIRE(ValueError, array.dtype() == nb::dtype<std::int64_t>(), name,
+                 " must be of int32 or int64");
+  return copy(static_cast<std::int64_t const*>(array.data()));
+}
+
+HostRows rows(Integers const& begin, Integers const& column, In const& value) {
+  HostRows found;
+  found.begin = integers("indptr", begin);
+  found.column = integers("indices", column);
+  auto const values = detail::require_vector("data", value);
+  found.value.assign(values.begin(), values.end());
+  auto const n = found.rows(), entries = static_cast<std::int64_t>(values.size());
+  STRATA_REQUIRE(ShapeError,
+                 n >= 0 && found.begin.front() == 0 && found.begin.back() == entries &&
+                     found.entries() == entries,
+                 "A has ", found.begin.size(), " row pointers, ", found.entries(), " columns and ",
+                 entries, " values, which do not fit");
+  for (std::int64_t i = 0; i < n; ++i) {
+    auto const first = found.begin[static_cast<std::size_t>(i)],
+               end = found.begin[static_cast<std::size_t>(i) + 1];
+    STRATA_REQUIRE(ShapeError, first <= end && end <= entries, "A: row ", i, " is from ", first,
+                   " to ", end, " of ", entries, " entries");
+    for (auto k = first; k < end; ++k) {
+      auto const j = found.column[static_cast<std::size_t>(k)];
+      STRATA_REQUIRE(ShapeError, j >= 0 && j < n, "A: row ", i, " has a column ", j, ", there are ",
+                     n);
+    }
+  }
+  return found;
+}
+
+struct Solving {
+  Solving(HostRows const& A, SparseOptions const& chosen)
+      : options(chosen),
+        matrix(make_matrix(exec, Communicator(), A)),
+        solver(exec, matrix, options) {}
+
+  SparseOptions options;
+  Exec exec = c::new_instance();
+  Matrix matrix;
+  SparseSolver<Exec> solver;
+};
+
+// M^-1 as one linear operator: the matrices in low precision, vectors in fp64.
+struct Preconditioning {
+  Preconditioning(HostRows const& A, SparseOptions const& options)
+      : Preconditioning(c::new_instance(), A, options) {}
+  Preconditioning(Exec const& instance, HostRows const& A, SparseOptions const& options)
+      : Preconditioning(instance, make_matrix(instance, Communicator(), A), options) {}
+  Preconditioning(Exec const& instance, Matrix const& A, SparseOptions const& options)
+      : exec(instance),
+        matrix(A),
+        r(matrix.allocate<double>(exec, "strata::python::preconditioner::r")),
+        z(matrix.allocate<double>(exec, "strata::python::preconditioner::z")) {
+    using Cycle = AlgebraicMultigrid<Exec, double>;
+    switch (options.preconditioner) {
+      case PreconditionerKind::None:
+        return;
+      case PreconditionerKind::Jacobi:
+        M = Jacobi<Exec, double>(exec, matrix);
+        return;
+      case PreconditionerKind::GaussSeidel:
+        M = Cycle(exec, single_level(matrix), options.precision);
+        return;
+      default:
+        M = Cycle(exec, make_algebraic_hierarchy(exec, matrix, options.amg), options.precision);
+    }
+  }
+  void apply(Reals const& natural, Reals const& result) const {
+    matrix.gather(exec, natural, r);
+    M.apply(exec, r, z);
+    matrix.scatter(exec, z, result);
+  }
+
+  Exec exec;
+  Matrix matrix;
+  sparse::Preconditioner<Exec, double> M;
+  Reals r, z;
+};
+
+// A caller's vector where the device works on it: itself, or a copy.
+class Vector1 {
+ public:
+  Vector1(Exec const& exec, double* data, std::int64_t n)
+      : operand_(exec, data, n, 1, n > 0 ? n : 1, c::Part::All) {}
+  Reals view() const {
+    auto const a = operand_.matrix();
+    return Reals(static_cast<double*>(a.data), static_cast<std::size_t>(a.rows));
+  }
+  void write_back(Exec const& exec) const { operand_.write_back(exec, c::Part::All); }
+
+ private:
+  c::Operand<double> operand_;
+};
+
+// What a sparse call may take: a few hundred operations for each entry are done before a person could press a key.
+double flops(std::int64_t entries, std::int64_t columns) {
+  return 1000.0 * static_cast<double>(entries) * static_cast<double>(columns);
+}
+
+template <class Work>
+class Sparse : public detail::Worked<Work> {
+ public:
+  Sparse(HostRows const& A, SparseOptions const& options)
+      : detail::Worked<Work>(std::in_place, A, options), rows_(A.rows()), entries_(A.entries()) {}
+  Sparse(Exec const& exec, Matrix const& A, SparseOptions const& options)
+      : detail::Worked<Work>(std::in_place, exec, A, options),
+        rows_(A.rows()),
+        entries_(A.entries()) {}
+  std::int64_t rows() const { return rows_; }
+  std::int64_t entries() const { return entries_; }
+
+ private:
+  std::int64_t rows_, entries_;
+};
+using Solver = Sparse<Solving>;
+using Preconditioner = Sparse<Preconditioning>;
+
+SparseOptions options(std::string const& solver, std::string const& preconditioner,
+                      std::string const& precision, double tolerance, int restart,
+                      std::int64_t max_iterations, int block_size) {
+  SparseOptions chosen;
+  chosen.solver = from_name<SolverKind>(solver);
+  chosen.preconditioner = from_name<PreconditionerKind>(preconditioner);
+  chosen.precision = from_name<Precision>(precision);
+  chosen.tolerance = tolerance;
+  chosen.restart = restart;
+  chosen.max_iterations = max_iterations;
+  chosen.amg.block_size = block_size;
+  return chosen;
+}
+
+template <class Made>
+std::shared_ptr<Made> make(Integers const& begin, Integers const& column, In const& value,
+                           SparseOptions const& chosen) {
+  auto const A = std::make_shared<HostRows>(rows(begin, column, value));
+  return detail::run(flops(A->entries(), 1),
+                     [A, chosen] { return std::make_shared<Made>(*A, chosen); });
+}
+
+// The columns of b and x, each in one piece.
+struct Columns {
+  double const* b;
+  double* x;
+  std::int64_t rows, count;
+};
+Columns columns(In const& B, Out const& X, std::int64_t n) {
+  auto const b = detail::require_stored("b", B);
+  auto const x = detail::require_stored("x", X);
+  std::int64_t const count = B.ndim() > 1 ? static_cast<std::int64_t>(B.shape(1)) : 1;
+  STRATA_REQUIRE(ShapeError,
+                 !b.transposed && !x.transposed && b.rows == n && x.rows == n && x.cols == count &&
+                     (count <= 1 || (b.ld == n && x.ld == n)),
+                 "b and x must have ", n, " rows, as many columns, and be contiguous columns");
+  return {b.data, x.data, n, count};
+}
+
+std::vector<SparseReport> solve(std::shared_ptr<Solver> const& solver, In const& B, Out const& X) {
+  auto const at = columns(B, X, solver->rows());
+  return detail::run(flops(solver->entries(), at.count), [kept = Kept(B, X), at, solver] {
+    return solver->use([&](Solving& work) {
+      std::vector<SparseReport> reports;
+      for (std::int64_t j = 0; j < at.count; ++j) {
+        Vector1 const b(work.exec, const_cast<double*>(at.b) + j * at.rows, at.rows);
+        Vector1 const x(work.exec, at.x + j * at.rows, at.rows);
+        reports.push_back(work.solver.solve(work.exec, b.view(), x.view()));
+        x.write_back(work.exec);
+      }
+      work.exec.fence("strata::python::sparse: X is written");
+      return reports;
+    });
+  });
+}
+
+void apply(std::shared_ptr<Preconditioner> const& M, In const& R, Out const& Z) {
+  auto const at = columns(R, Z, M->rows());
+  detail::run(flops(M->entries(), at.count) / 100, [kept = Kept(R, Z), at, M] {
+    return M->use([&](Preconditioning& work) {
+      for (std::int64_t j = 0; j < at.count; ++j) {
+        Vector1 const r(work.exec, const_cast<double*>(at.b) + j * at.rows, at.rows);
+        Vector1 const z(work.exec, at.x + j * at.rows, at.rows);
+        work.apply(r.view(), z.view());
+        z.write_back(work.exec);
+      }
+      work.exec.fence("strata::python::preconditioner: Z is written");
+      return true;
+    });
+  });
+}
+
+// The solver's preconditioner by itself, of its matrix.
+std::shared_ptr<Preconditioner> preconditioner_of(std::shared_ptr<Solver> const& solver) {
+  return detail::run(flops(solver->entries(), 1), [solver] {
+    return solver->use([](Solving& work) {
+      SparseOptions options = work.options;
+      options.preconditioner = work.solver.set_up().preconditioner;
+      return std::make_shared<Preconditioner>(c::new_instance(), work.matrix, options);
+    });
+  });
+}
+
+void bind_reports(nb::module_& m) {
+  using Attempt = SparseAttempt;
+  detail::bind_report<Attempt>(m, "SparseAttempt", "One run of one method.")
+      .def_prop_ro("solver", [](Attempt const& a) { return detail::name(a.solver); })
+      .def_prop_ro("precision",
+                   [](Attempt const& a) { return std::string(traits(a.precision).name); })
+      .def_prop_ro("rung", [](Attempt const& a) { return detail::name(a.rung); })
+      .def_prop_ro("outcome", [](Attempt const& a) { return detail::name(a.outcome); })
+      .def_prop_ro("iterations", [](Attempt const& a) { return a.krylov.iterations; })
+      .def_prop_ro("relative_residual", [](Attempt const& a) { return a.krylov.relative_residual; })
+      .def_prop_ro("seconds", [](Attempt const& a) { return a.krylov.seconds; });
+  using Level = SparseReport::Level;
+  detail::bind_report<Level>(m, "SparseLevel", "A level of the preconditioner.")
+      .def_ro("rows", &Level::rows)
+      .def_ro("entries", &Level::entries);
+  using Report = SparseReport;
+  detail::bind_report<Report>(m, "SparseReport", "What a solve did; errors are those of its x.")
+      .def_prop_ro("solved", &Report::solved,
+                   "Whether x is as good as was asked for, or as fp64 has it.")
+      .def_prop_ro("status", [](Report const& r) { return detail::name(r.status); })
+      .def_prop_ro(
+          "solver", [](Report const& r) { return detail::name(r.solver); },
+          "The last method that ran.")
+      .def_prop_ro("preconditioner", [](Report const& r) { return detail::name(r.preconditioner); })
+      .def_prop_ro(
+          "precision", [](Report const& r) { return std::string(traits(r.precision).name); },
+          "Of the preconditioner that ran last.")
+      .def_ro("iterations", &Report::iterations, "Of all attempts.")
+      .def_ro("relative_residual", &Report::relative_residual, "|b - A x| / |b| in the 2-norm.")
+      .def_ro("backward_error", &Report::backward_error,
+              "|b - A x| / (|A| |x| + |b|) in the infinity norm.")
+      .def_ro("symmetric", &Report::symmetric)
+      .def_ro("not_positive_row", &Report::not_positive_row,
+              "From 1: the first row whose diagonal is not positive; 0: none.")
+      .def_ro("zero_diagonal_row", &Report::zero_diagonal_row,
+              "From 1: the first row, of those that are not empty, whose diagonal is 0; 0: none.")
+      .def_ro("contradicts_empty_row", &Report::contradicts_empty_row,
+              "b is not 0 where a row of A is empty: there is no solution.")
+      .def_ro("obstacle", &Report::obstacle, "Why no higher precision was tried; empty: nothing.")
+      .def_ro("attempts", &Report::attempts)
+      .def_ro("levels", &Report::levels)
+      .def_ro("operator_complexity", &Report::operator_complexity,
+              "Entries of all levels over those of the matrix.")
+      .def_ro("preconditioner_bytes", &Report::preconditioner_bytes)
+      .def_ro("set_up_seconds", &Report::set_up_seconds)
+      .def_ro("solve_seconds", &Report::solve_seconds);
+}
+
+}  // namespace
+
+void bind_sparse(nb::module_& m) {
+  bind_reports(m);
+  nb::class_<SparseOptions>(m, "SparseOptions", "Choices of a solver.")
+      .def(
+          "__init__",
+          [](SparseOptions* self, std::string const& solver, std::string const& preconditioner,
+             std::string const& precision, double tolerance, int restart,
+             std::int64_t max_iterations, int block_size) {
+            new (self) SparseOptions(options(solver, preconditioner, precision, tolerance, restart,
+                                             max_iterations, block_size));
+          },
+          "solver"_a, "preconditioner"_a, "precision"_a, "tolerance"_a, "restart"_a,
+          "max_iterations"_a, "block_size"_a);
+  nb::class_<Preconditioner>(m, "SparsePreconditioner", "M^-1 of a sparse matrix.")
+      .def_prop_ro("rows", &Preconditioner::rows)
+      .def("apply", &apply, "r"_a.noconvert(), "z"_a.noconvert());
+  nb::class_<Solver>(m, "SparseSolver", "A sparse matrix, and what solves with it.")
+      .def_prop_ro("rows", &Solver::rows)
+      .def_prop_ro("entries", &Solver::entries)
+      .def_prop_ro("set_up",
+                   [](std::shared_ptr<Solver> const& s) {
+                     return s->use([](Solving& work) { return work.solver.set_up(); });
+                   })
+      .def("preconditioner", &preconditioner_of)
+      .def("solve", &solve, "b"_a.noconvert(), "x"_a.noconvert());
+  m.def("sparse_solver", &make<Solver>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+        "data"_a.noconvert(), "options"_a);
+  m.def("sparse_preconditioner", &make<Preconditioner>, "indptr"_a.noconvert(),
+        "indices"_a.noconvert(), "data"_a.noconvert(), "options"_a);
+}
+
+}  // namespace strata::python

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <python/detail/Strata_Work.hpp>
+
+#include <atomic>
+
+namespace strata::python::detail {
+
+namespace {
+
+// Asked for in steps, not waited for: a lock could be held while the process forks.
+std::atomic<int> running{0};
+std::atomic<int> asking{0};  // threads that are about to have the GIL
+std::atomic<bool> ending{false};
+
+// Either end_work sees that this thread asks, or the thread sees that Python ends.
+bool ask() {
+  ++asking;
+  if (!ending) return true;
+  --asking;
+  return false;
+}
+
+}  // namespace
+
+Gil::Gil() : held_(PyGILState_Check() != 0 || ask()) {
+  if (!held_) return;
+  bool const asked = PyGILState_Check() == 0;
+  state_ = PyGILState_Ensure();
+  if (asked) --asking;
+}
+Gil::~Gil() {
+  if (held_) PyGILState_Release(state_);
+}
+
+WithoutGil::WithoutGil() : state_(ending ? nullptr : PyEval_SaveThread()) {}
+WithoutGil::~WithoutGil() {
+  if (state_ == nullptr) return;
+  while (!ask()) std::this_thread::sleep_for(std::chrono::hours(1));
+  PyEval_RestoreThread(state_);
+  --asking;
+}
+
+Kept::Objects::~Objects() {
+  Gil const gil;
+  for (nb::object& object : list)
+    if (!gil.held()) object.release();  // nobody needs it any more
+  list.clear();
+}
+
+Running::Running() noexcept { ++running; }
+Running::~Running() { --running; }
+
+void end_work() {
+  ending = true;
+  while (running > 0 || asking > 0) {
+    PyThreadState* const state = PyEval_SaveThread();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    PyEval_RestoreThread(state);
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+}
+
+void forget_work() { running = asking = 0; }
+
+}  // namespace strata::python::detail

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_PYTHON_WORK_HPP
+#define STRATA_PYTHON_WORK_HPP
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace strata::python::detail {
+
+namespace nb = nanobind;
+
+/// The GIL for a thread that may not have it; not `held` once Python ends, which would end the thread instead, in the
+/// middle of C++.
+class Gil {
+ public:
+  Gil();
+  ~Gil();
+  Gil(Gil const&) = delete;
+  Gil& operator=(Gil const&) = delete;
+
+  bool held() const { return held_; }
+
+ private:
+  bool held_;
+  PyGILState_STATE state_{};
+};
+
+/// The GIL is free for others meanwhile. A thread that comes back once Python ends sleeps until the process does.
+class WithoutGil {
+ public:
+  WithoutGil();
+  ~WithoutGil();
+  WithoutGil(WithoutGil const&) = delete;
+  WithoutGil& operator=(WithoutGil const&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+/// Python's objects that work needs, let go of by whatever thread is the last to have them.
+class Kept {
+ public:
+  template <class... Object>
+  explicit Kept(Object const&... objects) : objects_(std::make_shared<Objects>()) {
+    (objects_->list.push_back(nb::cast(objects)), ...);
+  }
+
+ private:
+  struct Objects {
+    std::vector<nb::object> list;
+    ~Objects();
+  };
+  std::shared_ptr<Objects> objects_;
+};
+
+/// Counts a thread that works until it goes.
+class Running {
+ public:
+  Running() noexcept;
+  ~Running();
+  Running(Running const&) = delete;
+  Running& operator=(Running const&) = delete;
+};
+
+/// Before Python ends: until all such threads have gone. Throws what a signal's handler raises.
+void end_work();
+/// In a forked process, which does not have them.
+void forget_work();
+
+/// f() on a thread of its own, and what came of it.
+template <class Function>
+class Job {
+ public:
+  using Result = std::invoke_result_t<Function&>;
+
+  explicit Job(Function f) : f_(std::move(f)) {}
+
+  void work() noexcept {
+    try {
+      result_.emplace((*f_)());
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    f_.reset();
+    std::lock_guard const lock(changing_);
+    done_ = true;
+    changed_.notify_all();
+  }
+  bool wait(std::chrono::milliseconds time) {
+    std::unique_lock lock(changing_);
+    return changed_.wait_for(lock, time, [this] { return done_; });
+  }
+  Result take() {
+    if (error_) std::rethrow_exception(error_);
+    return std::move(*result_);
+  }
+
+ private:
+  std::optional<Function> f_;
+  std::optional<Result> result_;
+  std::exception_ptr error_;
+  std::mutex changing_;
+  std::condition_variable changed_;
+  bool done_ = false;
+};
+
+/// About the time above which somebody may press Ctrl-C: a thread for it costs nothing beside.
+inline constexpr double long_flops = 2e8;
+
+/// f() without the GIL. If it takes long, a signal's handler can end the wait for it: f then goes on to its end on its
+/// own thread, and what came of it is dropped. So it holds all that it needs, by value.
+///
+/// Throws   what f throws; what the handler raises: KeyboardInterrupt.
+template <class Function>
+auto run(double flops, Function f) -> std::invoke_result_t<Function&> {
+  if (flops < long_flops) {
+    WithoutGil const released;
+    return f();
+  }
+  auto const job = std::make_shared<Job<Function>>(std::move(f));
+  WithoutGil const released;
+  try {
+    std::thread([counted = std::make_unique<Running>(), mine = job]() mutable {
+      mine->work();
+      mine.reset();  // all that it held is gone before the thread counts as gone
+    }).detach();
+  } catch (std::system_error const&) {
+    job->work();  // there is no thread to be had
+  }
+  while (!job->wait(std::chrono::milliseconds(50))) {
+    Gil const gil;
+    if (gil.held() && PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  return job->take();
+}
+
+}  // namespace strata::python::detail
+
+#endif

@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mixed-precision solvers in layers: dense, sparse, out of core, and Gaussian likelihoods.
+
+Arrays are of float64, NumPy's or those of any package that speaks DLPack, in host memory; they are used where they are, and
+results come back in the caller's package. The GIL is free while the library works, and Ctrl-C is heard then.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+
+from . import _core, geostat, ooc, sparse
+from ._core import (
+    CholeskyAttempt,
+    Condition,
+    FactorReport,
+    LogDeterminant,
+    SolveReport,
+    configuration,
+)
+from ._errors import Error, IoError, NotConverged, NotPositiveDefinite, NotReady, ShapeError, VendorError
+from .dense import Factor, cho_factor, cho_solve, cholesky, solve
+
+__version__ = _core.version
+
+atexit.register(_core.end_work)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_core.forget_work)
+
+__all__ = [
+    "CholeskyAttempt",
+    "Condition",
+    "Error",
+    "Factor",
+    "FactorReport",
+    "IoError",
+    "LogDeterminant",
+    "NotConverged",
+    "NotPositiveDefinite",
+    "NotReady",
+    "ShapeError",
+    "SolveReport",
+    "VendorError",
+    "__version__",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "configuration",
+    "geostat",
+    "ooc",
+    "solve",
+    "sparse",
+]

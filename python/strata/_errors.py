@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What Strata raises; the texts are the library's own. Wrong values are ValueError, too little memory is MemoryError."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.linalg import LinAlgError
+
+
+class Error(Exception):
+    """Base of what only Strata raises."""
+
+
+class ShapeError(Error, ValueError):
+    """Extents or strides that do not fit together."""
+
+
+class IoError(Error, OSError):
+    """A file that can't be read, written or believed."""
+
+
+class VendorError(Error, RuntimeError):
+    """The status of a vendor's library."""
+
+
+class NotReady(Error, RuntimeError):
+    """Kokkos can't be used: it was ended, or began in the process that this one was forked from."""
+
+
+class NotPositiveDefinite(Error, LinAlgError):
+    """A matrix without a Cholesky factor.
+
+    Attributes
+    ----------
+    minor : int
+        Order of the first leading minor that is not positive, from 1.
+    """
+
+    def __init__(self, text: str, minor: int) -> None:
+        super().__init__(text, minor)
+        self.minor = minor
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class NotConverged(Error, ArithmeticError):
+    """A solve that did not reach its tolerance.
+
+    Attributes
+    ----------
+    x : array
+        The best solution that was found.
+    report : SolveReport or SparseReport
+        Its errors.
+    """
+
+    def __init__(self, text: str, x: Any = None, report: Any = None) -> None:
+        super().__init__(text)
+        self.x = x
+        self.report = report
+
+
+for _class in (Error, ShapeError, IoError, VendorError, NotReady, NotPositiveDefinite, NotConverged):
+    _class.__module__ = "strata"  # as users know them

@@ -1,0 +1,161 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The factor of a covariance matrix, and the predictions that it makes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from . import _arrays, _core
+from ._core import CovarianceFactorReport, Likelihood, Matern
+from ._errors import ShapeError
+
+Mean = Literal["none", "constant"]
+Metric = Literal["euclidean", "great-circle"]
+
+
+class Prediction:
+    """The field where it was not observed.
+
+    Attributes
+    ----------
+    mean : array, (m,)
+        Its conditional expectation.
+    variance : array, (m,)
+        Of the field about it; a new observation's is larger by the nugget.
+    backward_error : float
+        Normwise, the worst of the solves.
+    converged : bool
+        All of them.
+    """
+
+    def __init__(self, core: _core.Prediction, package: Any) -> None:
+        self.mean = _arrays.like(np.asarray(core.mean), package)
+        self.variance = _arrays.like(np.asarray(core.variance), package)
+        self.backward_error = core.backward_error
+        self.converged = core.converged
+
+    def __repr__(self) -> str:
+        return f"<strata.geostat.Prediction at {len(self.mean)} locations>"
+
+
+class Factor:
+    """The factor of the covariance matrix of observations, for several sets of values at the same places.
+
+    Parameters
+    ----------
+    locations : array of float64, (n, 2)
+        Where observations were made: x and y, or longitude and latitude in degrees. Copied.
+    covariance : Matern
+        Its range in the unit of x and y, or in kilometres.
+    metric : {"euclidean", "great-circle"}
+        The latter on a sphere of radius 6371.0088 km.
+    accuracy : float
+        Tiles may be rounded to fp32, fp16 and fp8 as long as the matrix is changed by no more than this times its Frobenius
+        norm; 0: fp64 throughout. In [0, 1).
+    tile_size : int
+        0: chosen for n.
+
+    Raises
+    ------
+    ShapeError
+        If locations are not (n, 2).
+    ValueError
+        For parameters out of range, places that are not finite, or two that coincide without a nugget.
+    NotPositiveDefinite
+        With the order of the leading minor that is not positive.
+    MemoryError
+        With the bytes needed.
+
+    Notes
+    -----
+    The matrix is made tile by tile, and only its lower triangle is stored. J. Ren, H. Ltaief, S. Abdulah, D. Keyes, Accelerating
+    Mixed-Precision Out-of-Core Cholesky Factorization with Static Task Scheduling.
+    """
+
+    def __init__(self, locations: Any, covariance: Matern, *, metric: Metric = "euclidean", accuracy: float = 0.0, tile_size: int = 0) -> None:
+        self._core = _core.covariance_factor(covariance, as_places("locations", locations), metric, accuracy, tile_size)
+        self._metric = metric
+
+    @classmethod
+    def _of(cls, core: _core.CovarianceFactor, metric: Metric) -> Factor:
+        made = cls.__new__(cls)
+        made._core, made._metric = core, metric
+        return made
+
+    @property
+    def covariance(self) -> Matern:
+        """Of which the matrix is."""
+        return self._core.covariance
+
+    @property
+    def report(self) -> CovarianceFactorReport:
+        """What the factorisation took."""
+        return self._core.report
+
+    def __repr__(self) -> str:
+        return f"<strata.geostat.Factor of order {self._core.order}: {self.covariance!r}>"
+
+    def logdet(self) -> _core.LogDeterminant:
+        """Log-determinant of the covariance matrix, and how far off it may be."""
+        return self._core.log_determinant()
+
+    def loglikelihood(self, values: Any, mean: Mean = "none") -> Likelihood:
+        """The log-likelihood of these observations.
+
+        Parameters
+        ----------
+        values : array of float64, (n,)
+        mean : {"none", "constant"}
+            The mean is zero, or one number, estimated with the covariance.
+
+        Returns
+        -------
+        Likelihood
+
+        Raises
+        ------
+        ShapeError, TypeError, ValueError
+            If values do not fit or are not finite.
+        """
+        return self._core.likelihood(as_values(values), mean)
+
+    def predict(self, values: Any, new_locations: Any, mean: Mean = "none") -> Prediction:
+        """Best linear prediction (kriging) of the field at new places.
+
+        Parameters
+        ----------
+        values : array of float64, (n,)
+        new_locations : array of float64, (m, 2)
+        mean : {"none", "constant"}
+
+        Returns
+        -------
+        Prediction
+
+        Raises
+        ------
+        ShapeError, TypeError, ValueError
+            If values or places do not fit or are not finite.
+
+        Notes
+        -----
+        Cressie, Statistics for Spatial Data, 1993, sections 3.2 and 3.4.5.
+        """
+        found = self._core.predict(as_values(values), as_places("new_locations", new_locations), self._metric, mean)
+        return Prediction(found, new_locations)
+
+
+def as_places(name: str, array: Any) -> _arrays.Array:
+    """n x 2 numbers, where they are. Raises ShapeError, TypeError."""
+    found = _arrays.as_float64(name, array)
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise ShapeError(f"{name} are {_arrays.size_of(found)}, must be n x 2")
+    return found
+
+
+def as_values(array: Any) -> _arrays.Array:
+    """A contiguous vector. Raises ShapeError, TypeError."""
+    return _arrays.as_vector("values", array)

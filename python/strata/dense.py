@@ -1,0 +1,352 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dense symmetric positive definite systems: Cholesky in layers of precision, refined to fp64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _arrays, _core
+from ._errors import NotConverged, ShapeError
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+Refinement = Literal["auto", "none", "classical", "cg", "gmres"]
+
+
+class Factor:
+    """A Cholesky factor of a symmetric positive definite matrix, which solves with it to fp64 accuracy.
+
+    `cholesky` makes it. It keeps A, which must not change as long as the factor is used: residuals need it.
+    Several threads may use one factor; it works for one at a time, and `last_solve` is of the last of them.
+    """
+
+    def __init__(self, core: _core.Factor, A: Any, lower: bool) -> None:
+        self._core = core
+        self._A = A
+        self._lower = lower
+        self._last_solve: _core.SolveReport | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self._core.order, self._core.order
+
+    @property
+    def info(self) -> int:
+        """0, or the order of the leading minor of A that turned out not to be positive."""
+        return self._core.info
+
+    @property
+    def report(self) -> _core.FactorReport:
+        """What was done to the matrix: layers, rung of the ladder, bytes, seconds."""
+        return self._core.report
+
+    @property
+    def last_solve(self) -> _core.SolveReport | None:
+        """Errors and iterations of the last `solve`; None before it."""
+        return self._last_solve
+
+    def __repr__(self) -> str:
+        report = self.report
+        return f"<strata.Factor of order {report.n}: {report.layers}, {report.rung}>"
+
+    def update(self, A: Any) -> None:
+        """Factor another matrix of this order, in the memory that there is.
+
+        Parameters
+        ----------
+        A : array of float64, (n, n)
+            As for `cholesky`.
+
+        Raises
+        ------
+        ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
+            As `cholesky`. There is no factor then.
+        """
+        matrix = _arrays.as_matrix("A", A)
+        self._core.update(matrix, self._lower)
+        self._A = matrix
+
+    def solve(
+        self,
+        b: Any,
+        out: Any = None,
+        *,
+        refine: Refinement = "auto",
+        tolerance: float = 0.0,
+        max_iterations: int = 0,
+        restart: int = 30,
+    ) -> Any:
+        """Solve A x = b, refined in fp64 with the factor as preconditioner.
+
+        Parameters
+        ----------
+        b : array of float64, (n,) or (n, m)
+            In any order; it is copied only where no axis has neighbours in memory.
+        out : array of float64, shape of `b`, optional
+            Where x goes; it may be `b`. By default a new array in the order and the package of `b`.
+        refine : {"auto", "none", "classical", "cg", "gmres"}
+            The method of refinement; "none": one solve with the factor as it is.
+        tolerance : float
+            On the normwise backward error, max_j |r_j| / (|A| |x_j| + |b_j|) in the infinity norm; 0: sqrt(n) 2^-52.
+        max_iterations : int
+            Applications of the factor to a column; 0: 100 to 4000, by method.
+        restart : int
+            Of GMRES.
+
+        Returns
+        -------
+        array, shape of `b`
+            x. `last_solve` has its errors.
+
+        Raises
+        ------
+        ShapeError
+            If `b` or `out` do not fit.
+        TypeError
+            If they are not of float64 in host memory.
+        ValueError
+            If `b` holds a number that is not finite, or `out` overlaps A.
+        NotPositiveDefinite
+            If A turns out to be indefinite, by less than the layers could tell.
+        NotConverged
+            If no method reached the tolerance; it has the best x.
+
+        Notes
+        -----
+        Ctrl-C ends the wait, not the work: that goes on in the background until its end, reads A and `b`, and writes `out`.
+        """
+        right = _arrays.as_matrix("b", b)
+        n = self._core.order
+        if right.shape[0] != n:
+            raise ShapeError(f"b is {_arrays.size_of(right)}, must have {n} rows")
+        x = np.empty_like(right) if out is None else _arrays.as_output("out", out, right.shape)
+        report = self._core.solve(right, x, refine, tolerance, max_iterations, restart)
+        self._last_solve = report
+        result = _arrays.like(x, b) if out is None else out
+        if not report.converged and refine != "none":
+            raise NotConverged(_failure(report), result, report)
+        return result
+
+    def logdet(self, *, probes: int = 16, steps: int = 30, seed: int = 1) -> _core.LogDeterminant:
+        """Log-determinant of A, and how far off it may be.
+
+        Exact to rounding where all layers are fp64 or n <= `probes`; else that of the factor, with an estimate of what the
+        layers' rounding did to it.
+
+        Parameters
+        ----------
+        probes : int
+            Random vectors, at least 2; the error falls with their square root.
+        steps : int
+            Of Lanczos at most.
+        seed : int
+            Of the probes.
+
+        Returns
+        -------
+        LogDeterminant
+            `value`, and `error`: they differ from the truth by more in one case of a thousand.
+
+        Notes
+        -----
+        Ubaru, Chen and Saad, SIAM J. Matrix Anal. Appl. 38 (2017), doi:10.1137/16M1104974.
+        """
+        return self._core.log_determinant(probes, steps, seed)
+
+    def condition(self) -> _core.Condition:
+        """Estimate the condition number of the equilibrated matrix in the 1-norm, by about five solves."""
+        return self._core.condition()
+
+    def lower_triangle(self) -> _arrays.Array:
+        """L of A ~ L L^T as a new array in Fortran order, zero above its diagonal, with the roundings of its layers.
+
+        Returns
+        -------
+        ndarray of float64, (n, n)
+        """
+        L = np.zeros(self.shape, order="F")
+        self._core.copy(L)
+        return L
+
+    def as_linear_operator(self, *, refine: Refinement = "auto") -> LinearOperator:
+        """x -> A^-1 x for SciPy.
+
+        Parameters
+        ----------
+        refine : str
+            As for `solve`; "none" is a cheap preconditioner for SciPy's Krylov methods.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator, (n, n)
+        """
+        from scipy.sparse.linalg import LinearOperator
+
+        def solve(b: _arrays.Array) -> Any:
+            return self.solve(b, refine=refine)
+
+        return LinearOperator(self.shape, matvec=solve, matmat=solve, rmatvec=solve, rmatmat=solve, dtype=np.float64)
+
+
+def cholesky(
+    A: Any,
+    layers: str | Sequence[str] = "auto",
+    *,
+    lower: bool = True,
+    leaf_size: int = 0,
+    shift: float = 0.0,
+    equilibrate: bool = True,
+    ladder: bool = True,
+) -> Factor:
+    """Factor a symmetric positive definite matrix in layers of precision.
+
+    Parameters
+    ----------
+    A : array of float64, (n, n)
+        In C or Fortran order, with any padding: used where it is, neither copied nor changed. With other strides it is
+        copied. NumPy's, or any package's that speaks DLPack, in host memory. It must not change as long as the factor is used.
+    layers : str or sequence of str
+        Precisions of the off-diagonal blocks from the largest on, the last one that of the diagonal leaves, too:
+        "fp16,fp16,fp32" or ["fp16", "fp16", "fp32"]. "auto": by n and the machine; where fp64 is as fast, fp64.
+    lower : bool
+        Which triangle of A is read.
+    leaf_size : int
+        Columns of a diagonal leaf; 0: by the machine.
+    shift : float
+        The diagonal is multiplied by 1 + shift at first; in [0, 1].
+    equilibrate : bool
+        Factor D A D with powers of two D that bring the diagonal to about 1.
+    ladder : bool
+        On breakdown try shifts, higher layers and fp64.
+
+    Returns
+    -------
+    Factor
+
+    Raises
+    ------
+    ShapeError
+        If A is not square.
+    TypeError
+        If A is not of float64 in host memory.
+    ValueError
+        If an option is out of range, or naming the first number of the triangle that is not finite.
+    NotPositiveDefinite
+        With the order of the leading minor that is not positive: of A, found in fp64, if there is a ladder.
+    MemoryError
+        With the bytes needed.
+
+    Notes
+    -----
+    V. Carrica, R. Alomairy, E. Ringoot, A. Edelman, Hierarchical Precision and Recursion for Accelerating Symmetric Linear
+    Solves on MXUs.
+
+    Examples
+    --------
+    >>> import numpy, strata
+    >>> A = numpy.array([[4.0, 2.0], [2.0, 3.0]])
+    >>> factor = strata.cholesky(A)
+    >>> factor.solve(numpy.array([8.0, 8.0]))
+    array([1., 2.])
+    >>> round(factor.logdet().value, 6)
+    2.079442
+    """
+    matrix = _arrays.as_matrix("A", A)
+    text = layers if isinstance(layers, str) else ",".join(layers)
+    return Factor(_core.cholesky(matrix, lower, text, leaf_size, shift, equilibrate, ladder), matrix, lower)
+
+
+def solve(
+    A: Any,
+    b: Any,
+    layers: str | Sequence[str] = "auto",
+    *,
+    lower: bool = False,
+    assume_a: Literal["pos", "positive definite"] = "pos",
+    tolerance: float = 0.0,
+) -> Any:
+    """Solve A x = b for a symmetric positive definite A, as scipy.linalg.solve does with assume_a="pos".
+
+    Parameters
+    ----------
+    A : array of float64, (n, n)
+        Of which one triangle is read.
+    b : array of float64, (n,) or (n, m)
+    layers : str or sequence of str
+        As for `cholesky`.
+    lower : bool
+        Which triangle.
+    assume_a : {"pos", "positive definite"}
+        Strata has no other solver for dense matrices.
+    tolerance : float
+        As for `Factor.solve`.
+
+    Returns
+    -------
+    array, shape of `b`
+        x, to a normwise backward error of sqrt(n) 2^-52 by default.
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite, NotConverged
+        As `cholesky` and `Factor.solve`.
+    """
+    if assume_a not in ("pos", "positive definite"):
+        raise ValueError(f"assume_a is {assume_a!r}, must be 'pos': A has to be symmetric positive definite")
+    return cholesky(A, layers, lower=lower).solve(b, tolerance=tolerance)
+
+
+def cho_factor(a: Any, lower: bool = False, layers: str | Sequence[str] = "auto") -> tuple[Factor, bool]:
+    """As scipy.linalg.cho_factor: what `cho_solve` takes.
+
+    Parameters
+    ----------
+    a : array of float64, (n, n)
+        As for `cholesky`; it must not change as long as the factor is used.
+    lower : bool
+        Which triangle of `a` is read.
+    layers : str or sequence of str
+        As for `cholesky`.
+
+    Returns
+    -------
+    (Factor, bool)
+        The factor, where SciPy has an array, and `lower`.
+
+    Raises
+    ------
+    NotPositiveDefinite
+        A numpy.linalg.LinAlgError; and what `cholesky` raises.
+    """
+    return cholesky(a, layers, lower=lower), lower
+
+
+def cho_solve(c_and_lower: tuple[Factor, bool], b: Any) -> Any:
+    """As scipy.linalg.cho_solve, with what `cho_factor` has made; refined to fp64.
+
+    Parameters
+    ----------
+    c_and_lower : (Factor, bool)
+    b : array of float64, (n,) or (n, m)
+
+    Returns
+    -------
+    array, shape of `b`
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError, NotConverged
+        As `Factor.solve`.
+    """
+    return c_and_lower[0].solve(b)
+
+
+def _failure(report: _core.SolveReport) -> str:
+    text = f"the refinement did not converge in {report.iterations} iterations; the backward error is {report.backward_error:.3g}"
+    return f"{text}; it was not factored again: {report.obstacle}" if report.obstacle else text

@@ -1,0 +1,160 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Gaussian fields with Matern covariances: exact likelihoods, maximum-likelihood fits, kriging.
+
+The covariance of two places at distance h is C(h) = sigma2 2^(1-nu) / Gamma(nu) (h/range)^nu K_nu(h/range), without a factor
+sqrt(2 nu) in h; an observation's variance is larger by the nugget.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _arrays, _core
+from ._core import CovarianceFactorReport, FitReport, FitStep, Likelihood, Matern, can_fit
+from ._fit import Fit, fit
+from ._kriging import Factor, Mean, Metric, Prediction, as_places
+
+__all__ = [
+    "CovarianceFactorReport",
+    "Factor",
+    "Fit",
+    "FitReport",
+    "FitStep",
+    "Likelihood",
+    "Matern",
+    "Prediction",
+    "can_fit",
+    "covariance_matrix",
+    "fit",
+    "loglikelihood",
+    "predict",
+    "synthetic_field",
+]
+
+def loglikelihood(
+    locations: Any,
+    values: Any,
+    covariance: Matern,
+    *,
+    mean: Mean = "none",
+    metric: Metric = "euclidean",
+    accuracy: float = 0.0,
+    tile_size: int = 0,
+) -> Likelihood:
+    """The Gaussian log-likelihood, -1/2 (n log 2 pi + log det S + (y - mean)' S^-1 (y - mean)).
+
+    Parameters
+    ----------
+    locations : array of float64, (n, 2)
+    values : array of float64, (n,)
+    covariance : Matern
+    mean : {"none", "constant"}
+    metric, accuracy, tile_size
+        As for `Factor`.
+
+    Returns
+    -------
+    Likelihood
+        `log_likelihood` and its parts, each with its error.
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
+        As `Factor` and `Factor.loglikelihood`.
+
+    Examples
+    --------
+    >>> import numpy, strata
+    >>> places = numpy.array([[0.0, 0.0], [0.0, 1.0]])
+    >>> found = strata.geostat.loglikelihood(places, numpy.zeros(2), strata.geostat.Matern(sigma2=1.0, range=1.0))
+    >>> round(found.log_likelihood, 6)  # -log(2 pi) - log(1 - exp(-2)) / 2
+    -1.76517
+    """
+    factor = Factor(locations, covariance, metric=metric, accuracy=accuracy, tile_size=tile_size)
+    return factor.loglikelihood(values, mean)
+
+
+def predict(
+    locations: Any,
+    values: Any,
+    new_locations: Any,
+    covariance: Matern,
+    *,
+    mean: Mean = "none",
+    metric: Metric = "euclidean",
+    accuracy: float = 0.0,
+    tile_size: int = 0,
+) -> Prediction:
+    """Kriging: the field at new places from observations.
+
+    Parameters
+    ----------
+    locations : array of float64, (n, 2)
+    values : array of float64, (n,)
+    new_locations : array of float64, (m, 2)
+    covariance : Matern
+    mean, metric, accuracy, tile_size
+        As for `Factor` and `Factor.predict`.
+
+    Returns
+    -------
+    Prediction
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
+        As `Factor` and `Factor.predict`.
+    """
+    factor = Factor(locations, covariance, metric=metric, accuracy=accuracy, tile_size=tile_size)
+    return factor.predict(values, new_locations, mean)
+
+
+def covariance_matrix(covariance: Matern, locations: Any, metric: Metric = "euclidean") -> Any:
+    """The covariance matrix of observations, with the nugget on its diagonal.
+
+    Parameters
+    ----------
+    covariance : Matern
+    locations : array of float64, (n, 2)
+    metric : {"euclidean", "great-circle"}
+
+    Returns
+    -------
+    array, (n, n)
+        In Fortran order; while it is made there are two of them.
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError
+        As `Factor`.
+    """
+    places = as_places("locations", locations)
+    A = np.empty((len(places), len(places)), order="F")
+    _core.covariance_matrix(covariance, places, metric, A)
+    return _arrays.like(A, locations)
+
+
+def synthetic_field(covariance: Matern, locations: Any, seed: int = 1, metric: Metric = "euclidean") -> Any:
+    """Observations of a Gaussian field with zero mean, the nugget's errors included.
+
+    Parameters
+    ----------
+    covariance : Matern
+    locations : array of float64, (n, 2)
+    seed : int
+    metric : {"euclidean", "great-circle"}
+
+    Returns
+    -------
+    array, (n,)
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError, MemoryError
+        As `Factor`.
+    """
+    field = _core.synthetic_field(covariance, as_places("locations", locations), metric, seed)
+    return _arrays.like(np.asarray(field), locations)

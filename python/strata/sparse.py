@@ -1,0 +1,301 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sparse systems: Krylov methods in fp64 with multigrid in low precision, chosen by the matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _arrays, _core
+from ._core import SparseAttempt, SparseLevel, SparseReport
+from ._errors import NotConverged, ShapeError
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+__all__ = ["Preconditioner", "Solver", "SparseAttempt", "SparseLevel", "SparseReport", "solve"]
+
+Method = Literal["auto", "cg", "gmres", "fgmres"]
+Kind = Literal["auto", "none", "jacobi", "gs", "amg"]
+Precision = Literal["fp64", "fp32", "bf16", "fp16"]
+
+
+class Solver:
+    """Solves with one sparse matrix: chooses method and preconditioner, sets up once, climbs to fp64 where needed.
+
+    Parameters
+    ----------
+    A : scipy.sparse matrix or array of float64, (n, n)
+        Its rows are copied. CSR with sorted columns and 32 or 64-bit indices is copied once; other formats are converted first.
+    solver : {"auto", "cg", "gmres", "fgmres"}
+        "auto": CG if A is symmetric with a positive diagonal, else GMRES with refinement, or FGMRES if `precision` has 16 bits.
+    preconditioner : {"auto", "none", "jacobi", "gs", "amg"}
+        "auto": algebraic multigrid, or none where a diagonal entry is 0.
+    precision : {"fp32", "fp64", "bf16", "fp16"}
+        Of the preconditioner's matrices, at first.
+    tolerance : float
+        On |b - A x| / |b| in the 2-norm; in (0, 1).
+    restart : int
+        Basis vectors of GMRES.
+    max_iterations : int
+        Of all attempts together.
+    block_size : int
+        Unknowns of a node, one after the other, which multigrid keeps apart; divides n.
+
+    Raises
+    ------
+    ShapeError
+        If A is not square.
+    TypeError
+        If A is not a sparse matrix of float64.
+    ValueError
+        For options out of range, CG for a matrix that is not symmetric, a preconditioner that needs a diagonal without zeros.
+    MemoryError
+        With the bytes needed.
+
+    Notes
+    -----
+    P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), doi:10.1007/BF02238511; E. Carson, N. Higham, SIAM J. Sci. Comput. 40
+    (2018), doi:10.1137/17M1140819.
+
+    Examples
+    --------
+    >>> import numpy, scipy.sparse, strata
+    >>> A = scipy.sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(100, 100), format="csr")
+    >>> solver = strata.sparse.Solver(A)
+    >>> x = solver.solve(A @ numpy.ones(100))
+    >>> bool(abs(x - 1).max() < 1e-7)
+    True
+    """
+
+    def __init__(
+        self,
+        A: Any,
+        *,
+        solver: Method = "auto",
+        preconditioner: Kind = "auto",
+        precision: Precision = "fp32",
+        tolerance: float = 1e-10,
+        restart: int = 50,
+        max_iterations: int = 10000,
+        block_size: int = 1,
+    ) -> None:
+        self._options = _core.SparseOptions(solver, preconditioner, precision, tolerance, restart, max_iterations, block_size)
+        self._last_solve: SparseReport | None = None
+        self.update(A)
+
+    def update(self, A: Any) -> None:
+        """Take another matrix, or other values, with the same options; all is set up anew.
+
+        Parameters
+        ----------
+        A : scipy.sparse matrix or array of float64, (n, n)
+
+        Raises
+        ------
+        ShapeError, TypeError, ValueError, MemoryError
+            As `Solver`, which is then as it was.
+        """
+        indptr, indices, data = _rows(A)
+        self._core = _core.sparse_solver(indptr, indices, data, self._options)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self._core.rows, self._core.rows
+
+    @property
+    def report(self) -> SparseReport:
+        """What is known before a solve: the choice, the levels, the rows."""
+        return self._core.set_up
+
+    @property
+    def last_solve(self) -> SparseReport | None:
+        """Of the last `solve` the report of its worst column; None before it."""
+        return self._last_solve
+
+    def __repr__(self) -> str:
+        report = self.report
+        return f"<strata.sparse.Solver of order {self._core.rows}: {report.solver} with {report.preconditioner}>"
+
+    def solve(self, b: Any, x0: Any = None) -> Any:
+        """Solve A x = b.
+
+        Parameters
+        ----------
+        b : array of float64, (n,) or (n, m)
+            Columns are solved for one after the other.
+        x0 : array of float64, shape of `b`, optional
+            A guess; 0 by default.
+
+        Returns
+        -------
+        array, shape of `b`
+            x, in the package of `b`. It never has a larger residual than the guess.
+
+        Raises
+        ------
+        ShapeError
+            If `b` or `x0` do not fit.
+        TypeError
+            If they are not of float64 in host memory.
+        NotConverged
+            If a column reached neither the tolerance nor what rounding in fp64 allows; it has the best x and the report of the
+            worst column.
+
+        Notes
+        -----
+        Ctrl-C ends the wait, not the work: that goes on in the background until its end.
+        """
+        right, x = _columns(self._core.rows, b, x0)
+        reports = self._core.solve(right, x)
+        worst = max(reports, key=lambda report: (not report.solved, report.relative_residual), default=None)
+        self._last_solve = worst
+        result = _arrays.like(x, b)
+        if worst is not None and not worst.solved:
+            raise NotConverged(_failure(worst), result, worst)
+        return result
+
+    def as_preconditioner(self) -> LinearOperator:
+        """The preconditioner that the solver has chosen, by itself: M^-1, for the Krylov methods of SciPy or others.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator, (n, n)
+            With the matrix of the solver, but levels of its own. See `Preconditioner`.
+        """
+        return Preconditioner._of(self._core.preconditioner()).as_linear_operator()
+
+
+class Preconditioner:
+    """M^-1 of a sparse matrix, one fixed linear operator, for the Krylov methods of SciPy or others.
+
+    Symmetric and positive definite where A is. Its matrices are in `precision`, its vectors in fp64.
+
+    Parameters
+    ----------
+    A : scipy.sparse matrix or array of float64, (n, n)
+        As for `Solver`.
+    kind : {"amg", "gs", "jacobi", "none"}
+        A cycle of algebraic multigrid, a symmetric Gauss-Seidel sweep, the diagonal, the identity.
+    precision : {"fp32", "fp64", "bf16", "fp16"}
+    block_size : int
+        As for `Solver`.
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError, MemoryError
+        As `Solver`.
+    """
+
+    def __init__(self, A: Any, kind: Kind = "amg", *, precision: Precision = "fp32", block_size: int = 1) -> None:
+        options = _core.SparseOptions("auto", kind, precision, 1e-10, 50, 10000, block_size)
+        indptr, indices, data = _rows(A)
+        self._core = _core.sparse_preconditioner(indptr, indices, data, options)
+
+    @classmethod
+    def _of(cls, core: _core.SparsePreconditioner) -> Preconditioner:
+        made = cls.__new__(cls)
+        made._core = core
+        return made
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self._core.rows, self._core.rows
+
+    def apply(self, r: Any) -> Any:
+        """M^-1 r.
+
+        Parameters
+        ----------
+        r : array of float64, (n,) or (n, m)
+
+        Returns
+        -------
+        array, shape of `r`
+
+        Raises
+        ------
+        ShapeError, TypeError
+            If `r` does not fit.
+        """
+        right, z = _columns(self._core.rows, r, None)
+        self._core.apply(right, z)
+        return _arrays.like(z, r)
+
+    def as_linear_operator(self) -> LinearOperator:
+        """For SciPy: `scipy.sparse.linalg.cg(A, b, M=M.as_linear_operator())`.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator, (n, n)
+        """
+        from scipy.sparse.linalg import LinearOperator
+
+        return LinearOperator(self.shape, matvec=self.apply, matmat=self.apply, dtype=np.float64)
+
+
+def solve(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
+    """Solve A x = b for a sparse A: `Solver(A, **options).solve(b, x0)`.
+
+    Parameters
+    ----------
+    A : scipy.sparse matrix or array of float64, (n, n)
+    b : array of float64, (n,) or (n, m)
+    x0 : array of float64, shape of `b`, optional
+    **options
+        As for `Solver`.
+
+    Returns
+    -------
+    array, shape of `b`
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError, MemoryError, NotConverged
+        As `Solver` and `Solver.solve`.
+    """
+    return Solver(A, **options).solve(b, x0)
+
+
+def _rows(A: Any) -> tuple[Any, Any, Any]:
+    import scipy.sparse
+
+    if not scipy.sparse.issparse(A):
+        raise TypeError(f"A is a {type(A).__name__}, must be a sparse matrix or array of scipy.sparse")
+    if A.dtype != np.float64:
+        raise TypeError(f"A is of {A.dtype}, must be of float64: A.astype('float64') copies it")
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ShapeError(f"A is {_arrays.size_of(A)}, must be square")
+    csr = A.tocsr()  # itself, if it is
+    if not csr.has_canonical_format:
+        csr = csr.copy() if csr is A else csr
+        csr.sum_duplicates()
+    return csr.indptr, csr.indices, csr.data
+
+
+def _columns(n: int, b: Any, x0: Any) -> tuple[_arrays.Array, _arrays.Array]:
+    """b as columns in one piece, and room for x with the guess in it."""
+    right = _arrays.as_float64("b", b)
+    if right.ndim not in (1, 2):
+        raise ShapeError(f"b has {right.ndim} dimensions, must have 1 or 2")
+    if right.shape[0] != n:
+        raise ShapeError(f"b is {_arrays.size_of(right)}, must have {n} rows")
+    x = np.zeros(right.shape, order="F")
+    if x0 is not None:
+        guess = _arrays.as_float64("x0", x0)
+        if guess.shape != x.shape:
+            raise ShapeError(f"x0 is {_arrays.size_of(guess)}, must be {_arrays.size_of(x)}")
+        x[...] = guess
+    return np.asfortranarray(right), x
+
+
+def _failure(report: SparseReport) -> str:
+    text = f"{report.solver} with {report.preconditioner} ended as {report.status} after {report.iterations} iterations; "
+    text += f"the relative residual is {report.relative_residual:.3g}"
+    if report.contradicts_empty_row:
+        return f"{text}; b is not 0 where a row of A is empty, so there is no solution"
+    return f"{text}; no higher precision was tried: {report.obstacle}" if report.obstacle else text

@@ -1,0 +1,228 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Likelihoods and kriging against their formulas in NumPy, fits, errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import problems
+import pytest
+import scipy.special
+import strata
+from problems import EPS, Array
+from strata import geostat
+
+N = 150
+TRUTH = geostat.Matern(sigma2=1.5, range=0.1, nu=0.5, nugget=0.01)
+PLACES = problems.places(N)
+VALUES = geostat.synthetic_field(TRUTH, PLACES) + 3.0
+
+
+def matern(c: geostat.Matern, h: Any) -> Array:
+    """The formula, by SciPy's Bessel function."""
+    t = np.where(h == 0, 1.0, h / c.range)
+    values = c.sigma2 * 2 ** (1 - c.nu) / scipy.special.gamma(c.nu) * t**c.nu * scipy.special.kv(c.nu, t)
+    return np.asarray(np.where(h == 0, c.sigma2, values))
+
+
+def distances(a: Array, b: Array) -> Array:
+    return np.asarray(np.sqrt(((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2)))
+
+
+def matrix(c: geostat.Matern, places: Array = PLACES) -> Array:
+    return matern(c, distances(places, places)) + c.nugget * np.eye(len(places))
+
+
+@pytest.mark.parametrize("nu", [0.3, 0.5, 1.0, 1.5, 2.2, 2.5])
+def test_covariances_are_the_formula(nu: float) -> None:
+    c = geostat.Matern(2.0, 0.3, nu, 0.1)
+    np.testing.assert_allclose(geostat.covariance_matrix(c, PLACES), matrix(c), rtol=1e-11, atol=1e-13)
+    h: Any = np.linspace(0, 2, 50)
+    expected: Any = matern(c, h)
+    np.testing.assert_allclose(c(h), expected, rtol=1e-11)
+
+
+def test_parameters_are_checked_and_compared() -> None:
+    c = geostat.Matern(sigma2=1.5, range=0.1, nugget=0.01)
+    assert (c.sigma2, c.range, c.nu, c.nugget) == (1.5, 0.1, 0.5, 0.01)
+    assert c == TRUTH and c != geostat.Matern(1, 1) and c != 3 and hash(c) == hash(TRUTH)
+    assert eval(repr(c), {"Matern": geostat.Matern}) == c
+    for bad, text in (((0.0, 1.0), "sigma2"), ((1.0, -1.0), "range"), ((1.0, 1.0, 0.0), "nu"), ((1.0, 1.0, 1.0, -1.0), "nugget"), ((np.nan, 1.0), "sigma2")):
+        with pytest.raises(ValueError, match=text):
+            geostat.Matern(*bad)
+    with pytest.raises(ValueError, match="h is -1, must be >= 0"):
+        c(np.array([-1.0]))
+
+
+@pytest.mark.parametrize("mean", ["none", "constant"])
+@pytest.mark.parametrize("accuracy", [0.0, 1e-6])
+def test_likelihoods_are_the_formula(mean: Any, accuracy: float) -> None:
+    found = geostat.loglikelihood(PLACES, VALUES, TRUTH, mean=mean, accuracy=accuracy, tile_size=40)
+    S = matrix(TRUTH)
+    ones = np.ones(N)
+    mu = (ones @ np.linalg.solve(S, VALUES)) / (ones @ np.linalg.solve(S, ones)) if mean == "constant" else 0.0
+    form = (VALUES - mu) @ np.linalg.solve(S, VALUES - mu)
+    log_det = problems.log_determinant(S)
+    condition = np.linalg.cond(S)
+    assert abs(found.log_det - log_det) <= found.log_det_error + N * condition * EPS  # of the matrix that NumPy made
+    assert abs(found.quadratic_form - form) <= N * condition * EPS * form
+    assert abs(found.mean - mu) <= N * condition * EPS * 10
+    total = -(N * np.log(2 * np.pi) + found.log_det + found.quadratic_form) / 2
+    assert abs(found.log_likelihood - total) <= 4 * EPS * abs(total)
+    assert found.n == N and found.solve_converged
+    if accuracy > 0:
+        assert sum(found.factor.tiles[1:]) > 0
+
+
+@pytest.mark.parametrize("mean", ["none", "constant"])
+def test_predictions_are_the_formula(mean: Any) -> None:
+    new = problems.places(20, seed=9)
+    found = geostat.predict(PLACES, VALUES, new, TRUTH, mean=mean)
+    S, C = matrix(TRUTH), matern(TRUTH, distances(PLACES, new))
+    W, ones = np.linalg.solve(S, C), np.ones(N)
+    weight = ones @ np.linalg.solve(S, ones)
+    mu = (ones @ np.linalg.solve(S, VALUES)) / weight if mean == "constant" else 0.0
+    variance = TRUTH.sigma2 - (C * W).sum(axis=0)
+    if mean == "constant":
+        variance += (1 - W.sum(axis=0)) ** 2 / weight
+    bar = N * np.linalg.cond(S) * EPS
+    np.testing.assert_allclose(found.mean, mu + W.T @ (VALUES - mu), rtol=0, atol=bar * np.abs(VALUES).max())
+    np.testing.assert_allclose(found.variance, variance, rtol=0, atol=bar * TRUTH.sigma2)
+    assert found.converged and repr(found) == "<strata.geostat.Prediction at 20 locations>"
+    assert geostat.predict(PLACES, VALUES, new[:0], TRUTH).mean.shape == (0,)
+
+
+def test_one_factor_for_several_values() -> None:
+    factor = geostat.Factor(PLACES, TRUTH)
+    assert factor.covariance == TRUTH and factor.report.n == N
+    for values in (VALUES, VALUES[::-1], VALUES.astype(np.float64)):
+        expected = geostat.loglikelihood(PLACES, values, TRUTH, mean="constant")
+        assert factor.loglikelihood(values, "constant").log_likelihood == expected.log_likelihood
+    assert factor.logdet().value == pytest.approx(problems.log_determinant(matrix(TRUTH)), abs=1e-9)
+    assert repr(factor) == f"<strata.geostat.Factor of order {N}: {TRUTH!r}>"
+
+
+def test_great_circles() -> None:
+    degrees = np.array([[0.0, 0.0], [90.0, 0.0], [0.0, 90.0]])
+    c = geostat.Matern(1.0, 10000.0)
+    quarter = np.pi / 2 * 6371.0088
+    np.testing.assert_allclose(geostat.covariance_matrix(c, degrees, "great-circle")[0, 1:], np.exp(-quarter / 1e4), rtol=1e-14)
+
+
+needs_nlopt = pytest.mark.skipif(not geostat.can_fit(), reason="built without NLopt")
+
+
+@needs_nlopt
+def test_fits_find_a_maximum() -> None:
+    steps: list[geostat.FitStep] = []
+    found = geostat.fit(PLACES, VALUES, fixed=["nu"], on_step=steps.append)
+    assert found.report.converged and found.report.evaluations == len(steps) and steps[0].evaluation == 1
+    best = found.likelihood.log_likelihood
+    assert best == max(step.likelihood.log_likelihood for step in steps) == steps[-1].best
+    assert best >= geostat.loglikelihood(PLACES, VALUES, TRUTH, mean="constant").log_likelihood
+    c = found.covariance
+    assert c.nu == 0.5
+    for factor in (0.99, 1.01):
+        for near in (
+            geostat.Matern(c.sigma2 * factor, c.range, c.nu, c.nugget),
+            geostat.Matern(c.sigma2, c.range * factor, c.nu, c.nugget),
+            geostat.Matern(c.sigma2, c.range, c.nu, c.nugget * factor),
+        ):
+            assert geostat.loglikelihood(PLACES, VALUES, near, mean="constant").log_likelihood <= best + 1e-6
+    assert found.factor is not None and found.factor.covariance == c
+    new = problems.places(5, seed=4)
+    np.testing.assert_allclose(found.predict(new).mean, geostat.predict(PLACES, VALUES, new, c, mean="constant").mean, rtol=1e-9)
+
+
+@needs_nlopt
+def test_what_a_callback_raises_ends_the_fit() -> None:
+    def stop(step: geostat.FitStep) -> None:
+        if step.evaluation == 3:
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        geostat.fit(PLACES, VALUES, on_step=stop)
+
+
+@needs_nlopt
+def test_ctrl_c_ends_a_fit() -> None:
+    places = problems.places(700)
+    values = geostat.synthetic_field(TRUTH, places)
+    steps: list[float] = []
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        geostat.fit(places, values, tolerance=1e-14, max_evaluations=10**6, on_step=lambda _: steps.append(time.perf_counter()))
+    heard = time.perf_counter()
+    assert heard - begin < 1.5
+    time.sleep(1.0)
+    assert not steps or steps[-1] < heard + 0.9  # it has ended by itself
+
+
+@needs_nlopt
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"fixed": ["kappa"]}, "no parameter 'kappa'"),
+        ({"start": geostat.Matern(1e9, 1.0)}, "sigma2"),
+        ({"search": "newton"}, "no search 'newton'"),
+        ({"mean": "linear"}, "no mean 'linear'"),
+        ({"metric": "manhattan"}, "no metric 'manhattan'"),
+        ({"accuracy": 2.0}, "accuracy"),
+    ],
+)
+def test_refuses_options_of_fits(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        geostat.fit(PLACES, VALUES, **options)
+
+
+def test_refuses_what_has_no_covariance_matrix() -> None:
+    twice = np.vstack([PLACES, PLACES[:1]])
+    plain = geostat.Matern(1.0, 0.1)
+    with pytest.raises(ValueError, match="locations 1 and 151 .* are both at"):
+        geostat.Factor(twice, plain)
+    with pytest.raises(ValueError, match="location 1 is .0, inf., must be finite"):
+        geostat.Factor(np.array([[0.0, np.inf]]), plain)
+    with pytest.raises(strata.NotPositiveDefinite) as caught:
+        geostat.Factor(problems.places(400), geostat.Matern(1.0, 1000.0, 2.5))
+    assert 1 < caught.value.minor <= 400
+
+
+@pytest.mark.parametrize(
+    "locations, values, error, text",
+    [
+        (PLACES[:, :1], VALUES, strata.ShapeError, f"locations are {N} x 1, must be n x 2"),
+        (PLACES[0], VALUES, strata.ShapeError, "locations are 2, must be n x 2"),
+        (PLACES, VALUES[1:], strata.ShapeError, f"{N - 1}"),
+        (PLACES, VALUES[:, None], strata.ShapeError, "values has 2 dimensions"),
+        (PLACES.astype("f4"), VALUES, TypeError, "locations is of float32"),
+        (PLACES, VALUES.astype("f4"), TypeError, "values is of float32"),
+        (PLACES, np.where(np.arange(N) == 3, np.nan, VALUES), ValueError, "value 4 is nan, must be finite"),
+        (PLACES[:0], VALUES[:0], strata.ShapeError, ""),
+    ],
+)
+def test_refuses_observations_that_do_not_fit(locations: Any, values: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        geostat.loglikelihood(locations, values, TRUTH)
+
+
+def test_arrays_as_they_come() -> None:
+    expected = geostat.loglikelihood(PLACES, VALUES, TRUTH).log_likelihood
+    wide = np.zeros((2 * N, 6))
+    wide[::2, 1:5:2] = PLACES
+    for locations in (np.asfortranarray(PLACES), wide[::2, 1:5:2]):
+        assert geostat.loglikelihood(locations, np.repeat(VALUES, 2)[::2], TRUTH).log_likelihood == expected
+    one = geostat.loglikelihood(np.zeros((1, 2)), np.array([2.0]), geostat.Matern(4.0, 1.0))
+    assert one.log_likelihood == pytest.approx(-(np.log(2 * np.pi) + np.log(4.0) + 1.0) / 2, abs=4 * EPS)
+    torch = pytest.importorskip("torch")
+    places, new = torch.from_numpy(PLACES), torch.from_numpy(PLACES[:3])
+    assert geostat.loglikelihood(places, torch.from_numpy(VALUES), TRUTH).log_likelihood == expected
+    found = geostat.predict(places, torch.from_numpy(VALUES), new, TRUTH)
+    assert isinstance(found.mean, torch.Tensor) and isinstance(found.variance, torch.Tensor)

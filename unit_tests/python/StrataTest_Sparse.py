@@ -1,0 +1,265 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sparse solves beside SciPy's, preconditioners under SciPy's Krylov methods, formats, errors."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+import strata
+from problems import Array
+
+POINTS = 40
+N = POINTS * POINTS
+
+
+def poisson(shift: float = 0.0) -> Any:
+    """Five points on a square, and a flow of that strength, which makes it unsymmetric."""
+    one = scipy.sparse.diags([-1.0 - shift, 2.0 + shift, -1.0], [-1, 0, 1], shape=(POINTS, POINTS))
+    unit = scipy.sparse.identity(POINTS)
+    return (scipy.sparse.kron(one, unit) + scipy.sparse.kron(unit, one)).tocsr()
+
+
+def solution(*shape: int) -> Array:
+    return np.random.default_rng(3).standard_normal(shape)
+
+
+def relative_residual(A: Any, x: Array, b: Array) -> float:
+    return float(np.linalg.norm(b - A @ x) / np.linalg.norm(b))
+
+
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "bf16", "fp16"])
+@pytest.mark.parametrize("preconditioner", ["auto", "none", "jacobi", "gs", "amg"])
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_solves_with_all_preconditioners(shift: float, preconditioner: Any, precision: Any) -> None:
+    A, x = poisson(shift), solution(N)
+    b = A @ x
+    solver = strata.sparse.Solver(A, preconditioner=preconditioner, precision=precision)
+    found = solver.solve(b)
+    assert relative_residual(A, found, b) <= 1e-10 * (1 + 1e-3)  # and the rounding of this residual
+    report = solver.last_solve
+    assert report is not None and report.solved and report.symmetric == (shift == 0)
+    assert report.relative_residual <= 1e-10
+    if shift == 0:
+        theirs = scipy.sparse.linalg.spsolve(A.tocsc(), b)
+        np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-10 * np.linalg.norm(b) / 2 / (1 - np.cos(np.pi / (POINTS + 1))))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia", "lil", "bsr"])
+def test_takes_every_format(form: str) -> None:
+    A, b = poisson(), solution(N)
+    for other in (A.asformat(form), scipy.sparse.csr_array(A).asformat(form)):
+        x = strata.sparse.solve(other, b)
+        assert relative_residual(A, x, b) <= 1.001e-10
+
+
+def test_takes_rows_as_they_come_and_leaves_them_so() -> None:
+    A, b = poisson(), solution(N)
+    wide = A.copy()
+    wide.indptr, wide.indices = wide.indptr.astype(np.int64), wide.indices.astype(np.int64)
+    shuffled = A.tocoo()
+    order = np.random.default_rng(1).permutation(A.nnz)
+    twice = scipy.sparse.csr_matrix((np.full(2 * A.nnz, 0.0), np.zeros(2 * A.nnz, dtype=int), np.zeros(N + 1, dtype=int)), shape=A.shape)
+    # Every entry in two halves, columns in no order.
+    rows, columns, values = (np.concatenate([part[order], part[order]]) for part in (shuffled.row, shuffled.col, shuffled.data / 2))
+    by_row = np.argsort(rows, kind="stable")
+    twice.indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=N))])
+    twice.indices, twice.data = columns[by_row], values[by_row]
+    before = twice.indices.copy()
+    for matrix in (wide, twice):
+        assert relative_residual(A, strata.sparse.solve(matrix, b), b) <= 1.001e-10
+    np.testing.assert_array_equal(twice.indices, before)
+    for part in (A.indptr, A.indices, A.data):
+        part.flags.writeable = False
+    assert relative_residual(A, strata.sparse.solve(A, b), b) <= 1.001e-10
+
+
+def test_solves_for_columns_from_a_guess_and_again() -> None:
+    A, x = poisson(), solution(N, 3)
+    solver = strata.sparse.Solver(A)
+    b = A @ x
+    for right in (b, np.asfortranarray(b), b[:, ::2], b[:, 1], b[:, :0]):
+        found = solver.solve(right)
+        assert found.shape == right.shape
+        assert np.linalg.norm(right - A @ found) <= 1.001e-10 * np.linalg.norm(right)
+    cold = solver.last_solve  # of no columns
+    assert cold is None
+    solver.solve(b)
+    assert solver.last_solve is not None and solver.last_solve.iterations > 3
+    solver.solve(b, x)
+    assert solver.last_solve.iterations == 0
+
+
+def test_updates_with_another_matrix() -> None:
+    A, b = poisson(), solution(N)
+    solver = strata.sparse.Solver(A, precision="fp16")
+    for other in (2 * A, poisson(0.5)):
+        solver.update(other)
+        assert relative_residual(other, solver.solve(b), b) <= 1.001e-10
+        assert solver.last_solve is not None and solver.last_solve.attempts[0].precision == "fp16"
+    with pytest.raises(strata.ShapeError):
+        solver.update(A[:3])
+    assert relative_residual(other, solver.solve(b), b) <= 1.001e-10
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_small_orders(n: int) -> None:
+    A = scipy.sparse.csr_matrix(np.full((n, n), 4.0))
+    np.testing.assert_array_equal(strata.sparse.solve(A, np.full(n, 8.0)), np.full(n, 2.0))
+
+
+def test_reports_say_what_was_chosen() -> None:
+    solver = strata.sparse.Solver(poisson())
+    assert solver.shape == (N, N) and solver.last_solve is None
+    report = solver.report
+    assert (report.solver, report.preconditioner, report.symmetric) == ("cg", "amg", True)
+    assert len(report.levels) > 1 and report.levels[0].rows == N and report.operator_complexity > 1
+    assert repr(solver) == "<strata.sparse.Solver of order 1600: cg with amg>"
+    assert strata.sparse.Solver(poisson(0.5)).report.solver == "gmres"
+    solver.solve(np.ones(N))
+    assert solver.last_solve is not None
+    attempt = solver.last_solve.attempts[0]
+    assert (attempt.solver, attempt.precision, attempt.outcome) == ("cg", "fp32", "held")
+
+
+def iterations_of_cg(A: Any, b: Array, M: Any = None) -> int:
+    steps: list[int] = []
+    x, failed = scipy.sparse.linalg.cg(A, b, rtol=1e-10, M=M, callback=lambda _: steps.append(1))
+    assert failed == 0 and relative_residual(A, x, b) <= 1e-9
+    return len(steps)
+
+
+@pytest.mark.parametrize("kind, most", [("amg", 0.15), ("gs", 0.6), ("jacobi", 1.01), ("none", 1)])
+@pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
+def test_preconditions_scipys_methods(kind: Any, most: float, precision: Any) -> None:
+    A, b = poisson(), solution(N)
+    M = strata.sparse.Preconditioner(A, kind, precision=precision)
+    # Of CG without one; the diagonal is constant, which Jacobi can't help, a symmetric sweep about halves the steps.
+    assert iterations_of_cg(A, b, M.as_linear_operator()) <= most * iterations_of_cg(A, b)
+    y, failed = scipy.sparse.linalg.gmres(A, b, rtol=1e-10, restart=200, M=M.as_linear_operator())
+    assert failed == 0 and relative_residual(A, y, b) <= 1e-9
+
+
+def test_the_solvers_preconditioner() -> None:
+    A, b = poisson(), solution(N)
+    M = strata.sparse.Solver(A).as_preconditioner()
+    assert M.shape == (N, N)
+    assert iterations_of_cg(A, b, M) == iterations_of_cg(A, b, strata.sparse.Preconditioner(A).as_linear_operator())
+
+
+def test_preconditioners_are_linear_and_symmetric() -> None:
+    A, r = poisson(), solution(N, 2)
+    for kind in ("amg", "gs", "jacobi", "none"):
+        M = strata.sparse.Preconditioner(A, kind)
+        z = M.apply(r)
+        np.testing.assert_array_equal(M.apply(r[:, 0]), z[:, 0])
+        scale = np.abs(z).max()
+        np.testing.assert_allclose(M.apply(r[:, 0] + 3 * r[:, 1]), z[:, 0] + 3 * z[:, 1], rtol=0, atol=1e-13 * scale)
+        # The matrices' entries are exact in fp32 but for multigrid's coarse ones.
+        assert abs(r[:, 0] @ z[:, 1] - r[:, 1] @ z[:, 0]) <= 1e-6 * np.linalg.norm(r) * np.linalg.norm(z)
+        if kind == "none":
+            np.testing.assert_array_equal(z, r)
+
+
+def test_says_when_it_did_not_converge() -> None:
+    A, b = poisson(), solution(N)
+    with pytest.raises(strata.NotConverged, match="cg with none ended as iteration_limit after 5 iterations") as caught:
+        strata.sparse.solve(A, b, preconditioner="none", max_iterations=5)
+    assert caught.value.x.shape == b.shape and not caught.value.report.solved
+    assert relative_residual(A, caught.value.x, b) == pytest.approx(caught.value.report.relative_residual, rel=1e-6)
+
+
+def test_says_when_there_is_no_solution() -> None:
+    A = scipy.sparse.csr_matrix(np.diag([1.0, 0.0, 1.0]))
+    A.eliminate_zeros()
+    with pytest.raises(strata.NotConverged, match="there is no solution"):
+        strata.sparse.solve(A, np.ones(3))
+    np.testing.assert_allclose(strata.sparse.solve(A, np.array([1.0, 0.0, 2.0])), [1, 0, 2])
+
+
+@pytest.mark.parametrize(
+    "A, error, text",
+    [
+        (np.eye(3), TypeError, "A is a ndarray, must be a sparse matrix"),
+        (scipy.sparse.identity(3, dtype=np.float32), TypeError, "A is of float32"),
+        (scipy.sparse.identity(3, dtype=complex), TypeError, "A is of complex128"),
+        (scipy.sparse.csr_matrix((2, 3)), strata.ShapeError, "A is 2 x 3, must be square"),
+    ],
+)
+def test_refuses_what_is_no_sparse_matrix(A: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        strata.sparse.Solver(A)
+
+
+def test_refuses_rows_that_do_not_fit() -> None:
+    def broken(part: str, k: int, value: int) -> Any:
+        A = poisson()
+        assert A.has_canonical_format
+        getattr(A, part)[k] = value
+        return A
+
+    for A, text in (
+        (broken("indices", 4, N), f"row 1 has a column {N}, there are {N}"),
+        (broken("indices", 0, -1), "row 0 has a column -1"),
+        (broken("indptr", 5, 10**6), "row 4 is from"),
+        (broken("indptr", 0, 1), "which do not fit"),
+        (broken("indptr", N, 7), "which do not fit"),
+    ):
+        with pytest.raises(strata.ShapeError, match=text):
+            strata.sparse.Solver(A)
+
+
+def test_refuses_options_and_vectors_that_do_not_fit() -> None:
+    A, b = poisson(), np.ones(N)
+    bad: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"solver": "lu"}, "no solver 'lu'"),
+        ({"preconditioner": "ilu"}, "no preconditioner 'ilu'"),
+        ({"precision": "fp8_e4m3"}, "not in fp8_e4m3"),
+        ({"precision": "half"}, "no precision 'half'"),
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"tolerance": np.nan}, "tolerance"),
+        ({"restart": 0}, "restart"),
+        ({"block_size": 7}, "block"),
+    )
+    for options, text in bad:
+        with pytest.raises(ValueError, match=text):
+            strata.sparse.solve(A, b, **options)
+    with pytest.raises(ValueError, match="CG needs a symmetric matrix"):
+        strata.sparse.Solver(poisson(0.5), solver="cg")
+    solver = strata.sparse.Solver(A)
+    for right, x0, error, text in (
+        (b[1:], None, strata.ShapeError, f"b is {N - 1}, must have {N} rows"),
+        (np.ones((N, 1, 1)), None, strata.ShapeError, "b has 3 dimensions"),
+        (b.astype("f4"), None, TypeError, "b is of float32"),
+        (b, b[1:], strata.ShapeError, f"x0 is {N - 1}, must be {N}"),
+        (b, b.astype(int), TypeError, "x0 is of int64"),
+    ):
+        with pytest.raises(error, match=text):
+            solver.solve(right, x0)
+
+
+def test_numbers_that_are_not_finite_are_no_solution() -> None:
+    A, b = poisson(), np.ones(N)
+    b[3] = np.nan
+    with pytest.raises((strata.NotConverged, ValueError)):
+        strata.sparse.solve(A, b)
+    A.data[5] = np.inf
+    with pytest.raises((strata.NotConverged, ValueError)):
+        strata.sparse.solve(A, np.ones(N))
+
+
+def test_threads_and_torch() -> None:
+    A, b = poisson(), solution(N, 4)
+    solver = strata.sparse.Solver(A)
+    with ThreadPoolExecutor(4) as pool:
+        for j, x in enumerate(pool.map(lambda k: solver.solve(b[:, k]), range(4))):
+            assert relative_residual(A, x, b[:, j]) <= 1.001e-10
+    torch = pytest.importorskip("torch")
+    found = solver.solve(torch.from_numpy(b))
+    assert isinstance(found, torch.Tensor)
+    assert relative_residual(A, found.numpy(), b) <= 1.001e-10
