@@ -22,11 +22,11 @@ constexpr std::size_t sigma2 = 0, range = 1, nu = 2, nugget = 3;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 template <class Exec>
-using BlockOf = typename CovarianceFactor<Exec>::Block;
+using Panel = typename CovarianceFactor<Exec>::Block;
 
 // Columns of S^-1 S_k for the four parameters; of those that are not wanted there is none.
 template <class Exec>
-using Columns = std::array<BlockOf<Exec>, 4>;
+using Columns = std::array<Panel<Exec>, 4>;
 
 // Of S_range and S_nu.
 template <class Exec>
@@ -50,7 +50,7 @@ void fill_derivatives(Exec const& exec,
 // Of S^-1 S_sigma2 = (I - nugget S^-1) / sigma2, from those of S^-1.
 template <class Exec>
 void fill_by_sigma2(Exec const& exec, MaternCovariance const& theta, std::int64_t first,
-                    BlockOf<Exec> const& inverse, BlockOf<Exec> const& A) {
+                    Panel<Exec> const& inverse, Panel<Exec> const& A) {
   double const variance = theta.sigma2, noise = theta.nugget;
   for_each_element(
       "strata::geostat::fisher_information::by_sigma2", exec,
@@ -62,8 +62,8 @@ void fill_by_sigma2(Exec const& exec, MaternCovariance const& theta, std::int64_
 
 // sums(j, at) = (A' B)_jj.
 template <class Exec>
-void inner_products(Exec const& exec, BlockOf<Exec> const& A, BlockOf<Exec> const& B,
-                    BlockOf<Exec> const& sums, int at) {
+void inner_products(Exec const& exec, Panel<Exec> const& A, Panel<Exec> const& B,
+                    Panel<Exec> const& sums, int at) {
   auto const n = static_cast<std::int64_t>(A.extent(0));
   using Policy = Kokkos::TeamPolicy<Exec>;
   Kokkos::parallel_for(
@@ -111,7 +111,7 @@ class Traces {
         whole_[k] = allocate_host_matrix("strata::geostat::fisher_information::whole", n_, n_);
     for (std::size_t k = 0; k < 4; ++k)
       if (wanted_[k] || k == nugget)
-        columns_[k] = allocate<BlockOf<Exec>>(exec, "strata::geostat::fisher_information::columns",
+        columns_[k] = allocate<Panel<Exec>>(exec, "strata::geostat::fisher_information::columns",
                                               n_, width_);
     for (std::size_t const j : {sigma2, nugget})
       for (std::size_t k = 0; k < 4; ++k)
@@ -123,7 +123,7 @@ class Traces {
         exec_, factor_.covariance(), factor_.locations());
     auto const count = static_cast<std::int64_t>(pairs_.size());
     auto const sums =
-        allocate<BlockOf<Exec>>(exec_, "strata::geostat::fisher_information::sums", width_, count);
+        allocate<Panel<Exec>>(exec_, "strata::geostat::fisher_information::sums", width_, count);
     HostMatrix const host =
         allocate_host_matrix("strata::geostat::fisher_information::host", width_, count);
     for (auto const& [j, k] : pairs_) traces[j][k] = 0;
