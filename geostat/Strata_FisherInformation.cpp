@@ -111,8 +111,8 @@ class Traces {
         whole_[k] = allocate_host_matrix("strata::geostat::fisher_information::whole", n_, n_);
     for (std::size_t k = 0; k < 4; ++k)
       if (wanted_[k] || k == nugget)
-        columns_[k] = allocate<Panel<Exec>>(exec, "strata::geostat::fisher_information::columns",
-                                              n_, width_);
+        columns_[k] =
+            allocate<Panel<Exec>>(exec, "strata::geostat::fisher_information::columns", n_, width_);
     for (std::size_t const j : {sigma2, nugget})
       for (std::size_t k = 0; k < 4; ++k)
         if (wanted_[j] && wanted_[k] && (j != nugget || k != sigma2)) pairs_.push_back({j, k});
@@ -245,11 +245,30 @@ FisherInformation fisher_information(Exec const& exec, CovarianceFactor<Exec>& f
   return result;
 }
 
+namespace {
+
+// log sigma2 - 2 nu log range has these derivatives by the logarithms of the parameters.
+double error_of_ratio(StandardErrors const& errors, MaternCovariance const& theta) {
+  Parameters const by = {1, -2 * theta.nu, -2 * theta.nu * std::log(theta.range), 0};
+  double variance = 0;
+  for (std::size_t j = 0; j < 4; ++j)
+    for (std::size_t k = 0; k < 4; ++k)
+      if (errors.reasons[j].empty() && errors.reasons[k].empty())
+        variance += by[j] * errors.of_logarithm[j] * errors.correlation[j][k] *
+                    errors.of_logarithm[k] * by[k];
+  return errors.reasons[sigma2].empty() && errors.reasons[range].empty()
+             ? std::sqrt(std::max(0.0, variance))
+             : nan;
+}
+
+}  // namespace
+
 StandardErrors standard_errors(FisherInformation const& information, MaternCovariance const& theta,
                                std::array<bool, 4> const& estimated) {
   StandardErrors result;
   result.of = result.of_logarithm = {nan, nan, nan, nan};
   result.correlation = {result.of, result.of, result.of, result.of};
+  result.of_logarithm_of_ratio = nan;
   // R = D^-1 I D^-1 with ones on its diagonal.
   std::array<Parameters, 4> R = information.of;
   std::vector<std::size_t> which;
@@ -277,6 +296,7 @@ StandardErrors standard_errors(FisherInformation const& information, MaternCovar
     result.of_logarithm[j] = result.of[j] / values[j];
     for (auto const k : which) result.correlation[j][k] = R[j][k] / std::sqrt(R[j][j] * R[k][k]);
   }
+  result.of_logarithm_of_ratio = error_of_ratio(result, theta);
   return result;
 }
 

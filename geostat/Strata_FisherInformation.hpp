@@ -65,6 +65,9 @@ struct StandardErrors {
   Parameters of_logarithm{};                ///< of log theta_k: of[k] / theta_k
   std::array<Parameters, 4> correlation{};  ///< of the estimates, and of their logarithms
   std::array<std::string, 4> reasons;       ///< why there is none; empty: there is one
+  /// Of log (sigma2 / range^(2 nu)), which many observations in one region make known; NaN without those of sigma2
+  /// and range.
+  double of_logarithm_of_ratio = 0;
 };
 
 /// The standard errors of the parameters that were estimated, the others being known.

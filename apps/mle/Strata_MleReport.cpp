@@ -5,6 +5,7 @@
 #include <apps/shared/Strata_Tiles.hpp>
 
 #include <cmath>
+#include <cstdlib>
 
 namespace strata::apps {
 
@@ -52,12 +53,18 @@ void add_problem(Report& report, MleResult const& result) {
   report.add("memory/needed", "memory needed", result.bytes_needed, unit::bytes);
 }
 
-std::string error_of(MleResult const& result, std::size_t k) {
-  if (!result.standard_errors || !result.standard_errors->reason.empty()) return "";
+// Two digits, since an error has no more: "13000", "0.092".
+std::string two_digits(double value) {
+  return text("%.6g", std::strtod(text("%.1e", value).c_str(), nullptr));
+}
+
+// What stands behind a parameter.
+std::string error_of(MleResult const& result, std::size_t k, std::string const& unit) {
+  if (!result.standard_errors || !result.standard_errors->reason.empty()) return unit;
   auto const& errors = result.standard_errors->errors;
-  return errors.reasons[k].empty()
-             ? text(" +- %.2g  (%.2g of its logarithm)", errors.of[k], errors.of_logarithm[k])
-             : "";
+  if (!errors.reasons[k].empty()) return unit;
+  return words(" +- ", two_digits(errors.of[k]), unit, "  (", two_digits(errors.of_logarithm[k]),
+               " of its logarithm)");
 }
 
 void tell_interval(Report& report, geostat::ProfileInterval const& interval) {
@@ -79,10 +86,10 @@ void add_theta(Report& report, MleResult const& result) {
     std::string const name(geostat::parameter_names[k]);
     bool const is_fixed = result.fit && result.asked->fixed[k];
     bool const at_bound = result.fit && result.fit->at_bound[k];
-    report.tell(
-        name, name, theta[k],
-        words(text("%.8g", theta[k]), error_of(result, k), k == 1 && on_sphere ? "  km" : "",
-              is_fixed ? "  (fixed)" : "", at_bound ? "  (AT ITS BOUND)" : ""));
+    std::string const unit = k == 1 && on_sphere ? "  km" : "";
+    report.tell(name, name, theta[k],
+                words(text("%.8g", theta[k]), error_of(result, k, unit),
+                      is_fixed ? "  (fixed)" : "", at_bound ? "  (AT ITS BOUND)" : ""));
     for (auto const& interval : result.profile_intervals)
       if (interval.parameter == k) tell_interval(report, interval);
   }
@@ -95,7 +102,7 @@ void add_standard_errors(Report& report, MleResult const& result) {
   report.section("Standard errors", "standard_errors/");
   report.tell("reason", "none", reason, reason);
   if (!reason.empty()) {
-    report.nulls({"of", "of_logarithm", "reasons", "correlation"});
+    report.nulls({"of", "of_logarithm", "reasons", "correlation", "ratio"});
     return;
   }
   Value reasons, correlation;
@@ -104,12 +111,22 @@ void add_standard_errors(Report& report, MleResult const& result) {
     std::string const name(geostat::parameter_names[k]), why = errors.reasons[k];
     reasons[name] = why;
     correlation[name] = by_name(errors.correlation[k]);
-    if (!why.empty() && why != "fixed") report.only_screen(name, "none: " + why);
+    if (!why.empty() && why != "fixed")
+      report.only_screen(
+          name,
+          "none: " + why + (why == "at its bound" ? "; of the others with it held there" : ""));
     for (std::size_t j = 0; j < k; ++j)
       if (std::isfinite(errors.correlation[k][j]))
-        pairs.push_back(text("%s, %s %.2f", std::string(geostat::parameter_names[j]).c_str(),
+        pairs.push_back(text("%s and %s %.2f", std::string(geostat::parameter_names[j]).c_str(),
                              name.c_str(), errors.correlation[k][j]));
   }
+  double const ratio = result.theta.sigma2 * std::pow(result.theta.range, -2 * result.theta.nu);
+  if (std::isfinite(errors.of_logarithm_of_ratio))
+    report.only_screen(
+        "sigma2/range^(2 nu)",
+        words(text("%.8g", ratio), " +- ", two_digits(ratio * errors.of_logarithm_of_ratio), "  (",
+              two_digits(errors.of_logarithm_of_ratio), " of its logarithm)"));
+  report.only_json("ratio", {{"value", ratio}, {"of_logarithm", errors.of_logarithm_of_ratio}});
   report.only_json("of", by_name(errors.of));
   report.only_json("of_logarithm", by_name(errors.of_logarithm));
   report.only_json("reasons", reasons);

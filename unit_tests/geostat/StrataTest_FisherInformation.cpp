@@ -99,6 +99,22 @@ TYPED_TEST(FisherInformationTest, HasAClosedFormForWhiteNoise) {
   EXPECT_EQ(alone.correlation[0][0], 1);
   EXPECT_EQ(alone.reasons[0], "");
   EXPECT_EQ(alone.reasons[1], "not estimated");
+  EXPECT_TRUE(std::isnan(alone.of_logarithm_of_ratio));
+}
+
+// Two standard errors and a correlation by hand: I = [[4, 2], [2, 4]] of sigma2 = 2 and range = 3.
+TEST(StandardErrors, AreThoseOfTheInverse) {
+  FisherInformation information;
+  for (auto& row : information.of) row = {NAN, NAN, NAN, NAN};
+  information.of[0] = {4, 2, NAN, NAN};
+  information.of[1] = {2, 4, NAN, NAN};
+  auto const errors = standard_errors(information, {2, 3, 0.5, 0}, {true, true, false, false});
+  for (std::size_t const k : {0, 1}) EXPECT_NEAR(errors.of[k], std::sqrt(1. / 3), 1e-15) << k;
+  EXPECT_NEAR(errors.of_logarithm[1], std::sqrt(1. / 3) / 3, 1e-15);
+  EXPECT_NEAR(errors.correlation[0][1], -0.5, 1e-15);
+  EXPECT_TRUE(std::isnan(errors.of[2]) && std::isnan(errors.correlation[0][2]));
+  // Of log sigma2 - log range: variances 1/12 and 1/27, covariance -1/36.
+  EXPECT_NEAR(errors.of_logarithm_of_ratio, std::sqrt(1. / 12 + 1. / 27 + 2. / 36), 1e-15);
 }
 
 // The negated mean of second differences over fields drawn from theta is the information: here the variance of the
