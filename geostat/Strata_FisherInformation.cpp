@@ -28,18 +28,16 @@ using Panel = typename CovarianceFactor<Exec>::Block;
 template <class Exec>
 using Columns = std::array<Panel<Exec>, 4>;
 
-// Of S_range and S_nu.
+// Columns of S_range and S_nu; what has none is not wanted.
 template <class Exec>
 void fill_derivatives(Exec const& exec,
                       detail::CovarianceGradient<typename Exec::memory_space> const& gradient,
-                      std::int64_t first, Columns<Exec> const& A) {
-  auto const by_range = A[range], by_nu = A[nu];
+                      std::int64_t first, Panel<Exec> const& by_range, Panel<Exec> const& by_nu) {
   bool const has_range = by_range.extent(1) > 0, has_nu = by_nu.extent(1) > 0;
-  if (!has_range && !has_nu) return;
+  Panel<Exec> const& any = has_range ? by_range : by_nu;
   for_each_element(
       "strata::geostat::fisher_information::derivatives", exec,
-      static_cast<std::int64_t>(A[nugget].extent(0)),
-      static_cast<std::int64_t>(A[nugget].extent(1)),
+      static_cast<std::int64_t>(any.extent(0)), static_cast<std::int64_t>(any.extent(1)),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         auto const entry = gradient(i, first + j);
         if (has_range) by_range(i, j) = entry.of[range];
@@ -152,7 +150,7 @@ class Traces {
         A[k] = Kokkos::subview(columns_[k], Kokkos::ALL,
                                std::pair(std::int64_t{0}, std::min(width_, n_ - first)));
     detail::fill_unit_vectors(exec_, first, A[nugget]);
-    fill_derivatives<Exec>(exec_, gradient, first, A);
+    fill_derivatives<Exec>(exec_, gradient, first, A[range], A[nu]);
     for (std::size_t const k : {range, nu, nugget})
       if ((wanted_[k] || (k == nugget && wanted_[sigma2])) && factor_.info().ok())
         detail::solve_in_place(exec_, factor_, A[k], solves);

@@ -33,8 +33,10 @@ struct Observations {
 
 // Before anything is allocated.
 void require_memory(MleOptions const& options, MleResult& result, double bytes) {
-  require_memory(memory_limit(options.max_memory), bytes,
-                 words("a covariance matrix of order ", result.n, " and its factor need"));
+  require_memory(
+      memory_limit(options.max_memory), bytes,
+      words("a covariance matrix of order ", result.n, " and its factor",
+            options.standard_errors == When::On ? ", and standard errors, need" : " need"));
   result.bytes_needed = static_cast<std::size_t>(bytes);
 }
 
@@ -263,7 +265,7 @@ void judge(Exec const& exec, MleOptions const& options, Observations const& data
   std::size_t const limit = result.asked->factor.max_bytes, taken = factor.report().bytes,
                     left = limit > taken ? limit - taken : 0;
   result.standard_errors = standard_errors(exec, options, factor, left, progress, result);
-  if (options.profile_intervals && factor.info().ok())
+  if (options.profile_intervals && result.fit->converged)
     result.profile_intervals =
         profile_intervals(exec, options, data, factor, left, progress, result);
 }
@@ -280,6 +282,14 @@ void at_theta(Exec const& exec, MleOptions const& options, Observations const& d
   if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
 }
 
+// Of standard errors that were asked for: a fit is too long to be refused them behind it.
+double bytes_of_errors(MleOptions const& options, Observations const& data) {
+  if (options.standard_errors != When::On) return 0;
+  auto estimated = fit_options(options, data.locations, data.values).fixed;
+  for (bool& one : estimated) one = !one;
+  return static_cast<double>(geostat::fisher_bytes_needed(data.locations.size(), estimated));
+}
+
 void estimate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
   Stopwatch watch;
   progress.phase("reading " + options.locations);
@@ -290,7 +300,8 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.read_seconds = watch.lap();
   require_memory(options, result,
                  (options.kl ? 2.0 : 1.0) *
-                     static_cast<double>(Factor::bytes_needed(result.n, options.tiles.tile)));
+                         static_cast<double>(Factor::bytes_needed(result.n, options.tiles.tile)) +
+                     bytes_of_errors(options, data));
   auto how = factor_options(options);
   how.max_bytes = memory_limit(options.max_memory).bytes;
   auto factor = options.fits() ? search(exec, options, data, how, progress, result)

@@ -310,11 +310,13 @@ class Uncertainty(MleTest):
         self.assertRegex(self.out, r"(?m)^  sigma2 +none: at its bound; of the others with it held there$")
         report = self.mle(*common, "--max-evaluations", 5, code=4)
         self.assertEqual(report["standard_errors"]["reason"], "the fit did not converge")
+        report = self.mle(*common, "--max-evaluations", 5, "--profile-intervals", code=4)
+        self.assertIsNone(report["profile_intervals"])
         # A little memory is left beside the tiles, for which more than for two matrices is needed.
         report = self.mle(*common, "--max-memory", "500KB")
         self.assertEqual(report["standard_errors"]["reason"], "the memory allowed does not suffice")
         run = strata("mle", *common, "--max-memory", "500KB", "--standard-errors", "on")
-        self.assert_refused(run, "fisher_information: 320000 bytes are needed for 200 observations")
+        self.assert_refused(run, "of order 200 and its factor, and standard errors, need 532 kB", "--max-memory allows 500 kB")
 
     def test_profile_intervals_are_where_the_likelihood_falls(self):
         path, places, values = self.field(120, "1,0.1,0.5,0.3", seed=3)

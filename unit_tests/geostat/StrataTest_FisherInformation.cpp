@@ -186,6 +186,9 @@ TYPED_TEST(FisherInformationTest, SaysWhatItNeedsAndWhyThereIsNone) {
       message_of<MemoryError>(
           [&] { (void)fisher_information(exec, factor, {.max_bytes = 159999}); }),
       "fisher_information: 160000 bytes are needed for 100 observations, max_bytes is 159999");
+  CovarianceFactor<TypeParam> nowhere(exec, {}, synthetic_locations(0));
+  for (auto const& row : fisher_information(exec, nowhere).of)
+    for (double const of : row) EXPECT_EQ(of, 0);
   CovarianceFactor<TypeParam> broken(exec, {.range = 100, .nu = 20}, synthetic_locations(100));
   auto const none = fisher_information(exec, broken);
   EXPECT_EQ(none.info, broken.info().order());
