@@ -37,14 +37,14 @@ struct FisherInformation {
 ///
 /// Result   see FisherInformation; its `info` says if S is not positive definite.
 /// Sync     fences `exec`.
-/// Memory   `bytes_needed` on the host, and 2048 n numbers in the memory of `exec`. Cost: 2 n^3 flops for S^-1 and for each of
-///          range and nu that is wanted, as of six factorisations each, and n^2 evaluations of entries. With tiles
+/// Memory   `fisher_bytes_needed` on the host, and 2048 n numbers in the memory of `exec`. Cost: 2 n^3 flops for S^-1 and for each of
+///          range and nu that is wanted, that of six factorisations each, and n^2 evaluations of entries. With tiles
 ///          below fp64 all solves are refined with S.
 /// Throws   MemoryError, before anything is done, if that is more than max_bytes, or can't be had; ValueError if an
 ///          exception left no factor.
 /// Error    that of S^-1 by backward stable fp64 solves, whatever the tiles' precision; relative to sqrt(I_jj I_kk) tested
 ///          against long double. With a nugget well above sigma2 that of sigma2's entries grows as nugget / sigma2.
-/// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135, equation 2.6.
+/// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
 template <class ExecutionSpace>
 [[nodiscard]] FisherInformation fisher_information(ExecutionSpace const& exec,
                                                    CovarianceFactor<ExecutionSpace>& factor,

@@ -32,12 +32,12 @@ struct LikelihoodGradient {
 /// Shape    a value for each location, n >= 1.
 /// Result   see LikelihoodGradient; its `info` says if S is not positive definite.
 /// Sync     fences `exec`.
-/// Memory   512 n numbers. Cost: 2 n^3 flops, of six factorisations, and n^2 / 2 evaluations of entries. With tiles below
+/// Memory   512 n numbers. Cost: 2 n^3 flops, those of six factorisations, and n^2 / 2 evaluations of entries. With tiles below
 ///          fp64 each block of 512 columns is refined with S, n^2 evaluations of entries for each step of it.
 /// Throws   what `log_likelihood` throws.
 /// Error    that of S^-1 by backward stable fp64 solves, whatever the tiles' precision: |error| is at most c 2^-52 cond(S)
 ///          sum_ij |S^-1|_ij |S_k|_ij. Tested against differences of the log-likelihood in long double.
-/// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135, equation 2.5.
+/// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
 template <class ExecutionSpace>
 [[nodiscard]] LikelihoodGradient log_likelihood_gradient(ExecutionSpace const& exec,
                                                          CovarianceFactor<ExecutionSpace>& factor,

@@ -88,37 +88,40 @@ class Profile {
   ProfileInterval& result_;
 };
 
-// The first root of `function`, negative at `from`, in steps towards `bound` that double.
+// The first root of `function`, negative at `from`, in steps towards `bound` that double; or where it is defined last.
 template <class Function>
 std::pair<double, EndOf> find_end(Function const& function, double from, double at_from,
                                   double bound, double step, double tolerance) {
+  double undefined = HUGE_VAL;  // the least distance at which it is
+  auto const guarded = [&](double at) {
+    double const value = function(at);
+    if (!std::isnan(value)) return value;
+    undefined = std::min(undefined, std::abs(at - from));
+    return -at_from;
+  };
+  auto const is_close = [&](double a, double b) {
+    return std::abs(a - b) <= tolerance * std::max(std::abs(a - from), std::abs(b - from));
+  };
   double inner = from, at_inner = at_from;
   for (;; step *= 2) {
     double const outer =
         bound < from ? std::max(bound, inner - step) : std::min(bound, inner + step);
     if (outer == inner) return {inner, EndOf::Bound};
-    double const at_outer = function(outer);
-    if (std::isnan(at_outer)) return {inner, EndOf::Undefined};
+    double const at_outer = guarded(outer);
     if (at_outer < 0) {
       inner = outer, at_inner = at_outer;
       continue;
     }
-    auto const is_close = [&](double a, double b) {
-      return std::abs(a - b) <= tolerance * std::max(std::abs(a - from), std::abs(b - from));
-    };
-    bool undefined = false;
-    auto const guarded = [&](double at) {
-      double const value = function(at);
-      undefined = undefined || std::isnan(value);
-      return std::isnan(value) ? at_outer : value;
-    };
+    bool const is_above = outer > inner;
     std::uintmax_t most = 50;
-    auto const [low, high] = inner < outer
+    auto const [low, high] = is_above
                                  ? boost::math::tools::toms748_solve(
                                        guarded, inner, outer, at_inner, at_outer, is_close, most)
                                  : boost::math::tools::toms748_solve(
                                        guarded, outer, inner, at_outer, at_inner, is_close, most);
-    return {(low + high) / 2, undefined ? EndOf::Undefined : EndOf::Level};
+    double const near = is_above ? low : high, far = is_above ? high : low;
+    return std::abs(far - from) >= undefined ? std::pair(near, EndOf::Undefined)
+                                             : std::pair((near + far) / 2, EndOf::Level);
   }
 }
 

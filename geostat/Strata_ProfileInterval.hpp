@@ -24,7 +24,7 @@ struct ProfileOptions {
 enum class EndOf : std::uint8_t {
   Level,     ///< the log-likelihood has fallen there by as much as the level says
   Bound,     ///< the bound of the fit, where it has not fallen so far: the interval may go on
-  Undefined  ///< the last value that was tried; beyond it no covariance matrix was positive definite
+  Undefined  ///< the last value, to the tolerance, at which a covariance matrix was positive definite
 };
 constexpr auto names_of(EndOf) {
   return enum_names<EndOf>(

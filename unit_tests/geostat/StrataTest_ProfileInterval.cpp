@@ -117,6 +117,23 @@ TYPED_TEST(ProfileIntervalTest, SaysWhereABoundEndsIt) {
   EXPECT_EQ(problem.interval(theta, 1).upper.value, theta.range);
 }
 
+// Of a smooth function the likelihood rises with the range, until rounding leaves no factor.
+TYPED_TEST(ProfileIntervalTest, SaysBeyondWhatNothingIsKnown) {
+  Problem<TypeParam> problem;
+  for (std::size_t i = 0; i < problem.y.size(); ++i)
+    problem.y[i] = problem.at.x[i] * problem.at.x[i] + problem.at.y[i];
+  problem.options.start = {1, 0.1, 6, 0};
+  problem.options.upper = {1e30, 1e6, 3, 10};
+  problem.options.fixed = {false, false, true, true};
+  auto const theta = problem.estimate();
+  auto const interval = problem.interval(theta, 1);
+  EXPECT_EQ(interval.lower.what, EndOf::Level);
+  EXPECT_EQ(interval.upper.what, EndOf::Undefined);
+  EXPECT_GE(interval.upper.value, theta.range);
+  MaternCovariance const beyond{1, 10 * interval.upper.value, 6, 0};
+  EXPECT_GT(log_likelihood(problem.exec, beyond, problem.at, problem.y).info, 0);
+}
+
 TYPED_TEST(ProfileIntervalTest, FindsWhatWasNoMaximum) {
   Problem<TypeParam> problem;
   auto theta = problem.estimate();
