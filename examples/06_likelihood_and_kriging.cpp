@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Fits a Matern covariance to observations by maximum likelihood and predicts the field, by kriging, at locations that were
-// held back. The observations are drawn from a known covariance, so that fit and predictions can be judged.
+// Fits a Matern covariance to observations by maximum likelihood, says how well its parameters are known, and predicts the
+// field, by kriging, at locations that were held back. The observations are drawn from a known covariance, so that fit and predictions can be judged.
+#include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
@@ -43,6 +44,10 @@ int main(int argc, char** argv) {
     theta = fit.theta;
     log_likelihood = fit.likelihood.log_likelihood;
     std::cout << fit.evaluations << " evaluations: " << fit.reason << '\n';
+    auto const information = geostat::fisher_information(exec, factor);
+    auto const errors = geostat::standard_errors(information, theta, {true, true, false, true});
+    std::cout << "standard errors of their logarithms: " << errors.of_logarithm[0] << ", "
+              << errors.of_logarithm[1] << ", -, " << errors.of_logarithm[3] << '\n';
   }
   std::cout << "sigma2, range, nu, nugget: " << to_string(theta) << "\nlog-likelihood "
             << log_likelihood << ", of the true parameters " << at_truth.log_likelihood << '\n';

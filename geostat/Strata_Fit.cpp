@@ -86,10 +86,6 @@ void mark_bounds(FreeParameters const& free, double tolerance, Fit& result) {
 
 }  // namespace
 
-Parameters parameters_of(MaternCovariance const& c) { return {c.sigma2, c.range, c.nu, c.nugget}; }
-
-MaternCovariance covariance_of(Parameters const& p) { return {p[0], p[1], p[2], p[3]}; }
-
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values) {
   check_locations(locations);
   STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(values.size()) == locations.size(),
@@ -295,7 +291,6 @@ class Objective {
   bool low_tiles_ = false;
 };
 
-constexpr double first_step = 0.5;        // of a logarithm
 constexpr double noise_to_accept = 1e-3;  // of a log-likelihood
 
 // Why a search with tiles below fp64 can't have ended at its tolerance.
@@ -371,11 +366,12 @@ void finish_in_fp64(Objective<Exec>& objective, FreeParameters const& free,
   try {
     objective.begin(factor);
     if (is_close || result.evaluations == options.max_evaluations) {
-      (void)objective(free.search(options, low.theta, first_step).start);
+      (void)objective(free.search(options, low.theta, options.first_step).start);
       result.reason = reason + ", and was then evaluated in fp64";
       say_if_nowhere_defined(objective, result);
     } else {
-      search(objective, free, options, low.theta, is_lost ? first_step : first_step / 10, result);
+      search(objective, free, options, low.theta,
+             is_lost ? options.first_step : options.first_step / 10, result);
     }
     result.in_low_precision = low;
   } catch (MemoryError const& memory) {
@@ -404,11 +400,13 @@ FactoredFit<Exec> fit(Exec const& exec, ooc::DeviceTeam<Exec> const& team,
   STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.max_evaluations > 0,
                  "fit: the tolerance is ", options.tolerance, " and the evaluations are ",
                  options.max_evaluations, ", must be positive");
+  STRATA_REQUIRE(ValueError, options.first_step > 0 && std::isfinite(options.first_step),
+                 "fit: the first step is ", options.first_step, ", must be positive and finite");
   auto const begin = std::chrono::steady_clock::now();
   FreeParameters const free(options);
   FactoredFit<Exec> result;
   Objective<Exec> objective(exec, team, locations, values, options, free, result);
-  search(objective, free, options, options.start, first_step, result);
+  search(objective, free, options, options.start, options.first_step, result);
   if (options.finish_in_fp64 && objective.had_low_tiles() &&
       (result.converged || objective.nowhere_defined()))
     finish_in_fp64(objective, free, options, result);

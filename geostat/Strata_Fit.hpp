@@ -12,17 +12,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace strata::geostat {
-
-/// sigma2, range, nu and nugget, in this order.
-using Parameters = std::array<double, 4>;
-inline constexpr std::array<std::string_view, 4> parameter_names = {"sigma2", "range", "nu",
-                                                                    "nugget"};
-Parameters parameters_of(MaternCovariance const& covariance);
-MaternCovariance covariance_of(Parameters const& parameters);
 
 /// The derivative-free method that searches; both are NLopt's.
 enum class Search : std::uint8_t {
@@ -50,6 +42,7 @@ struct FitOptions {
   Mean mean = Mean::Constant;
   Search search = Search::Bobyqa;
   double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
+  double first_step = 0.5;  ///< of each parameter's logarithm; > 0
   std::int64_t max_evaluations = 500;
   CovarianceFactorOptions factor;
   /// Where tiles are below fp64: once their noise ends the search, go on in fp64 from there.

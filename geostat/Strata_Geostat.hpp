@@ -3,15 +3,18 @@
 #ifndef STRATA_GEOSTAT_HPP
 #define STRATA_GEOSTAT_HPP
 
-// All of Strata::geostat: Matern covariances, likelihoods, fits and kriging.
+// All of Strata::geostat: Matern covariances, likelihoods with gradients, fits with the errors of their parameters, and kriging.
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_Divergence.hpp>
+#include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Likelihood.hpp>
+#include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_Locations.hpp>
 #include <geostat/Strata_Matern.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <geostat/Strata_Prediction.hpp>
+#include <geostat/Strata_ProfileInterval.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
 
 #endif

@@ -21,14 +21,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void check_values(std::int64_t n, std::span<double const> values) {
-  STRATA_REQUIRE(ShapeError, n > 0 && static_cast<std::int64_t>(values.size()) == n,
-                 "log_likelihood: ", values.size(), " values at ", n, " locations");
-  for (std::size_t i = 0; i < values.size(); ++i)
-    STRATA_REQUIRE(ValueError, std::isfinite(values[i]), "log_likelihood: value ", i + 1, " is ",
-                   values[i], ", must be finite");
-}
-
 double sum_of_products(HostMatrix const& A, std::size_t i, HostMatrix const& B, std::size_t j) {
   double sum = 0;
   for (std::size_t k = 0; k < A.extent(0); ++k) sum += A(k, i) * B(k, j);
@@ -47,6 +39,14 @@ Likelihood not_positive_definite(Likelihood result, std::int64_t order) {
 }  // namespace
 
 namespace detail {
+
+void check_values(std::int64_t n, std::span<double const> values) {
+  STRATA_REQUIRE(ShapeError, n > 0 && static_cast<std::int64_t>(values.size()) == n,
+                 "log_likelihood: ", values.size(), " values at ", n, " locations");
+  for (std::size_t i = 0; i < values.size(); ++i)
+    STRATA_REQUIRE(ValueError, std::isfinite(values[i]), "log_likelihood: value ", i + 1, " is ",
+                   values[i], ", must be finite");
+}
 
 template <class Exec>
 Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
@@ -98,7 +98,7 @@ Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
   Region const region(exec, "strata::geostat::log_likelihood");
   auto const start = Clock::now();
   std::int64_t const n = factor.order();
-  check_values(n, values);
+  detail::check_values(n, values);
   Likelihood result{.n = n, .factor = factor.report()};
   if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
   auto const weights = detail::weights(exec, factor, values, mean);
@@ -123,7 +123,7 @@ Likelihood log_likelihood(Exec const& exec, MaternCovariance const& covariance,
                           Locations const& locations, std::span<double const> values, Mean mean,
                           CovarianceFactorOptions const& options) {
   auto const start = Clock::now();
-  check_values(locations.size(), values);
+  detail::check_values(locations.size(), values);
   CovarianceFactor<Exec> factor(exec, covariance, locations, options);
   Likelihood result = log_likelihood(exec, factor, values, mean);
   result.seconds = seconds_since(start);

@@ -68,6 +68,9 @@ template <class ExecutionSpace>
 
 namespace detail {
 
+// A value for each of n >= 1 locations, all finite, or throws.
+void check_values(std::int64_t n, std::span<double const> values);
+
 /// S^-1 (y - mean) and what comes with it.
 template <class ExecutionSpace>
 struct Weights {

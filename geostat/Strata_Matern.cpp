@@ -68,6 +68,10 @@ std::string to_string(MaternCovariance const& c) {
   return text;
 }
 
+Parameters parameters_of(MaternCovariance const& c) { return {c.sigma2, c.range, c.nu, c.nugget}; }
+
+MaternCovariance covariance_of(Parameters const& p) { return {p[0], p[1], p[2], p[3]}; }
+
 void check_covariance(MaternCovariance const& covariance, Locations const& locations) {
   covariance.check();
   check_locations(locations);

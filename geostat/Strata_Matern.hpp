@@ -10,10 +10,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace strata::geostat {
 
@@ -49,6 +49,13 @@ struct MaternCovariance {
 /// "matern:1,0.1,0.5,0": what `parse` reads back to the same numbers.
 std::string to_string(MaternCovariance const& covariance);
 
+/// sigma2, range, nu and nugget, in this order.
+using Parameters = std::array<double, 4>;
+inline constexpr std::array<std::string_view, 4> parameter_names = {"sigma2", "range", "nu",
+                                                                    "nugget"};
+Parameters parameters_of(MaternCovariance const& covariance);
+MaternCovariance covariance_of(Parameters const& parameters);
+
 /// Refuse locations and parameters that have no positive definite covariance matrix.
 ///
 /// Throws   what `check_locations` and `check` throw; ValueError if two locations coincide and there
@@ -75,7 +82,7 @@ class CovarianceEntries {
                     Locations const& locations)
       : CovarianceEntries(covariance, locations.metric) {
     check_covariance(covariance, locations);
-    col_ = row_ = points_of(exec, locations);
+    col_ = row_ = detail::points_of<MemorySpace>(exec, locations);
     nugget_ = covariance.nugget;
   }
 
@@ -91,8 +98,8 @@ class CovarianceEntries {
     check_locations(cols);
     STRATA_REQUIRE(ValueError, rows.metric == cols.metric,
                    "CovarianceEntries: the locations of rows and columns differ in their metric");
-    row_ = points_of(exec, rows);
-    col_ = points_of(exec, cols);
+    row_ = detail::points_of<MemorySpace>(exec, rows);
+    col_ = detail::points_of<MemorySpace>(exec, cols);
   }
 
   std::int64_t rows() const { return static_cast<std::int64_t>(row_.extent(0)); }
@@ -136,26 +143,12 @@ class CovarianceEntries {
   }
 
  private:
-  using Points = Kokkos::View<detail::Location*, MemorySpace>;
-
   CovarianceEntries(MaternCovariance const& c, Metric metric)
       : sigma2_(c.sigma2), range_(c.range), metric_(metric), correlation_(checked_nu(c)) {}
 
   static double checked_nu(MaternCovariance const& covariance) {
     covariance.check();
     return covariance.nu;
-  }
-
-  template <class ExecutionSpace>
-  static Points points_of(ExecutionSpace const& exec, Locations const& locations) {
-    std::vector<detail::Location> points;
-    for (std::size_t k = 0; k < locations.x.size(); ++k)
-      points.push_back({locations.x[k], locations.y[k],
-                        detail::cosine_of_latitude(locations.metric, locations.y[k])});
-    auto const copy =
-        detail::copy_of<MemorySpace>(exec, points, "strata::CovarianceEntries::points");
-    exec.fence("strata::CovarianceEntries::copied");  // the points on the host die here
-    return copy;
   }
 
   template <class ExecutionSpace, class Fill>
@@ -170,7 +163,7 @@ class CovarianceEntries {
   double sigma2_, range_, nugget_ = 0;
   Metric metric_;
   detail::MaternCorrelation correlation_;
-  Points row_, col_;
+  detail::Points<MemorySpace> row_, col_;
 };
 
 /// A = the covariance matrix of observations at `locations`, A_ij = C(h_ij) + nugget [i == j].

@@ -12,6 +12,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iostream>
 #include <numeric>
@@ -32,8 +33,10 @@ struct Observations {
 
 // Before anything is allocated.
 void require_memory(MleOptions const& options, MleResult& result, double bytes) {
-  require_memory(memory_limit(options.max_memory), bytes,
-                 words("a covariance matrix of order ", result.n, " and its factor need"));
+  require_memory(
+      memory_limit(options.max_memory), bytes,
+      words("a covariance matrix of order ", result.n, " and its factor",
+            options.standard_errors == When::On ? ", and standard errors, need" : " need"));
   result.bytes_needed = static_cast<std::size_t>(bytes);
 }
 
@@ -69,6 +72,20 @@ bool look_like_degrees(geostat::Locations const& locations) {
   return is_off(left, right) || is_off(bottom, top) || (right - left > 180 && top - bottom > 90);
 }
 
+void warn_of_intervals(MleResult& result) {
+  for (auto const& interval : result.profile_intervals) {
+    auto const name = geostat::parameter_names[interval.parameter];
+    if (!interval.converged)
+      result.warnings.push_back(
+          words("a fit on the way to the interval of ", name, " did not converge"));
+    if (interval.above_estimate > 0.05)
+      result.warnings.push_back(
+          text("on the way to the interval of %s the log-likelihood was %.3g above the fit's, at ",
+               std::string(name).c_str(), interval.above_estimate) +
+          numbers(interval.best) + ": the fit is no maximum; --start there");
+  }
+}
+
 void warn(MleResult& result, geostat::Locations const& locations) {
   if (look_like_degrees(locations))
     result.warnings.emplace_back(
@@ -80,11 +97,11 @@ void warn(MleResult& result, geostat::Locations const& locations) {
              "definite at all places for nu <= 0.5 only",
              result.theta.nu));
   if (!result.fit) return;
-  auto const free = std::ranges::count(result.asked->fixed, false) +
-                    (result.mean == geostat::Mean::Constant ? 1 : 0);
+  auto const free = result.free_parameters();
   if (result.n < 10 * free)
     result.warnings.push_back(words(free, " parameters, the mean's among them, are fitted to ",
                                     result.n, " observations: the data say little of them"));
+  warn_of_intervals(result);
 }
 
 void generate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
@@ -178,12 +195,99 @@ Factor evaluate(Exec const& exec, Observations const& data,
   return factor;
 }
 
+// Why the standard errors of a fit are not computed; empty: they are.
+std::string why_no_errors(MleOptions const& options, Factor const& factor, std::size_t max_bytes,
+                          std::array<bool, 4> const& estimated) {
+  if (options.standard_errors == When::Off) return "--standard-errors off";
+  if (options.standard_errors == When::On) return {};
+  constexpr std::int64_t most = 4096;
+  if (factor.order() > most)
+    return words("more than ", most, " observations; --standard-errors on computes them");
+  return geostat::fisher_bytes_needed(factor.order(), estimated) > max_bytes
+             ? "the memory allowed does not suffice"
+             : "";
+}
+
+StandardErrorsSummary standard_errors(Exec const& exec, MleOptions const& options, Factor& factor,
+                                      std::size_t max_bytes, Progress& progress,
+                                      MleResult const& result) {
+  StandardErrorsSummary summary;
+  std::array<bool, 4> estimated{};  // of a parameter at its bound the information says nothing
+  for (std::size_t k = 0; k < 4; ++k)
+    estimated[k] = !result.asked->fixed[k] && !result.fit->at_bound[k];
+  summary.reason = result.fit->converged ? why_no_errors(options, factor, max_bytes, estimated)
+                                         : "the fit did not converge";
+  if (!summary.reason.empty()) return summary;
+  progress.phase(words(
+      "standard errors, ",
+      in_bytes(static_cast<double>(geostat::fisher_bytes_needed(factor.order(), estimated)))));
+  auto const information =
+      geostat::fisher_information(exec, factor, {.wanted = estimated, .max_bytes = max_bytes});
+  summary.errors = geostat::standard_errors(information, result.theta, estimated);
+  for (std::size_t k = 0; k < 4; ++k) {
+    if (result.asked->fixed[k]) summary.errors.reasons[k] = "fixed";
+    if (result.fit->at_bound[k]) summary.errors.reasons[k] = "at its bound";
+  }
+  summary.backward_error = information.backward_error;
+  summary.converged = information.solve_converged;
+  summary.seconds = information.seconds;
+  return summary;
+}
+
+std::vector<geostat::ProfileInterval> profile_intervals(Exec const& exec, MleOptions const& options,
+                                                        Observations const& data,
+                                                        Factor const& factor, std::size_t max_bytes,
+                                                        Progress& progress,
+                                                        MleResult const& result) {
+  std::vector<geostat::ProfileInterval> intervals;
+  geostat::FitOptions fit = *result.asked;
+  fit.factor.max_bytes = max_bytes;
+  for (std::size_t k = 0; k < 4; ++k) {
+    if (fit.fixed[k]) continue;
+    geostat::ProfileOptions how{.level = options.level.value_or(0.95)};
+    if (result.standard_errors && result.standard_errors->errors.reasons[k].empty() &&
+        result.standard_errors->reason.empty())
+      how.first_step = std::clamp(result.standard_errors->errors.of_logarithm[k], 0.01, 1.0);
+    fit.on_step = [&progress, k](geostat::FitStep const& step) {
+      auto const theta = geostat::parameters_of(step.theta);
+      progress.phase(words("interval of ", geostat::parameter_names[k], ", at ",
+                           text("%.4g: %.2f", theta[k], step.likelihood.log_likelihood)));
+    };
+    intervals.push_back(geostat::profile_interval(exec, factor.team(), data.locations, data.values,
+                                                  fit, result.theta, k, how));
+  }
+  return intervals;
+}
+
+// How far the parameters of a fit can be trusted.
+void judge(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
+           Progress& progress, MleResult& result) {
+  std::size_t const limit = result.asked->factor.max_bytes, taken = factor.report().bytes,
+                    left = limit > taken ? limit - taken : 0;
+  result.standard_errors = standard_errors(exec, options, factor, left, progress, result);
+  if (options.profile_intervals && result.fit->converged)
+    result.profile_intervals =
+        profile_intervals(exec, options, data, factor, left, progress, result);
+}
+
 // What needs a factor at the parameters given or fitted.
 void at_theta(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
               Progress& progress, MleResult& result) {
   if (!factor.info().ok()) return;
+  if (options.gradient) {
+    progress.phase("the gradient");
+    result.gradient = geostat::log_likelihood_gradient(exec, factor, data.values, result.mean);
+  }
   if (options.kl) diverge(exec, options, data, factor, progress, result);
   if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
+}
+
+// Of standard errors that were asked for: a fit is too long to be refused them behind it.
+double bytes_of_errors(MleOptions const& options, Observations const& data) {
+  if (options.standard_errors != When::On) return 0;
+  auto estimated = fit_options(options, data.locations, data.values).fixed;
+  for (bool& one : estimated) one = !one;
+  return static_cast<double>(geostat::fisher_bytes_needed(data.locations.size(), estimated));
 }
 
 void estimate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
@@ -196,11 +300,13 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.read_seconds = watch.lap();
   require_memory(options, result,
                  (options.kl ? 2.0 : 1.0) *
-                     static_cast<double>(Factor::bytes_needed(result.n, options.tiles.tile)));
+                         static_cast<double>(Factor::bytes_needed(result.n, options.tiles.tile)) +
+                     bytes_of_errors(options, data));
   auto how = factor_options(options);
   how.max_bytes = memory_limit(options.max_memory).bytes;
   auto factor = options.fits() ? search(exec, options, data, how, progress, result)
                                : evaluate(exec, data, how, progress, result);
+  if (result.fit) judge(exec, options, data, *factor, progress, result);
   if (options.kl && result.fit && result.fit->evaluations_in_fp64 > 0) {
     auto const team = factor->team();  // the divergence is that of the tiles that were asked for
     factor.emplace(exec, team, result.theta, data.locations, how);
@@ -224,8 +330,10 @@ void explain(MleResult const& result) {
            "tiles' rounding is not small beside the covariance matrix; take a smaller --epsilon\n";
   else
     std::cerr << "strata: not converged: a solve's normwise backward error is "
-              << std::max(result.likelihood->backward_error,
-                          result.prediction ? result.prediction->backward_error : 0)
+              << std::max({result.likelihood->backward_error,
+                           result.prediction ? result.prediction->backward_error : 0,
+                           result.gradient ? result.gradient->backward_error : 0,
+                           result.standard_errors ? result.standard_errors->backward_error : 0})
               << '\n';
 }
 
@@ -236,10 +344,16 @@ bool MleResult::log_det_known() const {
          (std::isfinite(likelihood->log_det) && !std::isinf(likelihood->log_det_error));
 }
 
+std::int64_t MleResult::free_parameters() const {
+  return std::ranges::count(asked->fixed, false) + (mean == geostat::Mean::Constant ? 1 : 0);
+}
+
 Exit MleResult::exit() const {
   if (likelihood && likelihood->info != 0) return Exit::NotPositiveDefinite;
   bool const converged = (!fit || fit->converged) && (!likelihood || likelihood->solve_converged) &&
-                         log_det_known() && (!prediction || prediction->converged);
+                         log_det_known() && (!prediction || prediction->converged) &&
+                         (!gradient || gradient->solve_converged) &&
+                         (!standard_errors || standard_errors->converged);
   return converged ? Exit::Solved : Exit::NotConverged;
 }
 

@@ -6,8 +6,11 @@
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Tiles.hpp>
 #include <geostat/Strata_Divergence.hpp>
+#include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Likelihood.hpp>
+#include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/Strata_ProfileInterval.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +25,17 @@ class App;
 namespace strata::apps {
 
 class Report;
+
+/// Whether a fit is followed by the standard errors of its parameters.
+enum class When : std::uint8_t {
+  Auto,  ///< up to 4096 observations, where they are cheap beside the fit, and there is the memory
+  On,
+  Off
+};
+constexpr auto names_of(When) {
+  return enum_names<When>("answer", {{When::Auto, "auto"}, {When::On, "on"}, {When::Off, "off"}});
+}
+using strata::name_of;
 
 /// What the user asked `strata mle` for. Of locations and generate exactly one is set.
 struct MleOptions {
@@ -40,6 +54,10 @@ struct MleOptions {
   double tolerance = 1e-5;
   std::int64_t max_evaluations = 500;
   bool finish_in_fp64 = true;
+  bool gradient = false;
+  When standard_errors = When::Auto;
+  bool profile_intervals = false;
+  std::optional<double> level;  ///< of these; none: 0.95
 
   TileOptions tiles;
   geostat::LogDet log_det = geostat::LogDet::Corrected;
@@ -91,6 +109,15 @@ struct DivergenceSummary {
   double log_det_factor = 0;  ///< of the factor, without a correction
 };
 
+/// The parameters' standard errors, or why there are none.
+struct StandardErrorsSummary {
+  std::string reason;  ///< empty: there are
+  geostat::StandardErrors errors;
+  double backward_error = 0;
+  bool converged = true;
+  double seconds = 0;
+};
+
 /// All that the report tells, on screen and in JSON.
 struct MleResult {
   std::string task;    ///< "generate", "evaluate", "predict" or "fit"
@@ -103,6 +130,9 @@ struct MleResult {
   std::optional<geostat::Likelihood> likelihood;  ///< there; none for "generate"
   std::optional<geostat::FitOptions> asked;       ///< of a fit
   std::optional<geostat::Fit> fit;
+  std::optional<geostat::LikelihoodGradient> gradient;
+  std::optional<StandardErrorsSummary> standard_errors;     ///< of a fit
+  std::vector<geostat::ProfileInterval> profile_intervals;  ///< of its parameters, in their order
   std::optional<PredictionSummary> prediction;
   std::optional<DivergenceSummary> divergence;
   ooc::PrecisionRule rule;
@@ -113,6 +143,8 @@ struct MleResult {
 
   /// False where tiles in low precision leave nothing to say of it.
   bool log_det_known() const;
+  /// Parameters that were estimated, the mean among them.
+  std::int64_t free_parameters() const;
   Exit exit() const;
 };
 

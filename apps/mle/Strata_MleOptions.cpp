@@ -57,6 +57,8 @@ void add_task_options(CLI::App& command, MleOptions& options) {
             "kriging at the places of this file (x,y or lon,lat), to --output; after a fit too: "
             "mean, variance and sd of the field without the nugget's noise, and of a new "
             "observation, with it");
+  group.flag("--gradient", options.gradient,
+             "also the exact gradient of the log-likelihood there; after a fit too");
   group.flag("--kl", options.kl,
              "also the divergence of the factor from one in fp64, the paper's and the full one");
 }
@@ -83,6 +85,18 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
                "where tiles are below fp64 and their noise ends the search: fp64, to go on in it "
                "from there, or tiles, to stop [fp64]");
   group.count("--max-evaluations", options.max_evaluations, "K", "of the log-likelihood [500]");
+}
+
+void add_error_options(CLI::App& command, MleOptions& options) {
+  OptionGroup group(command, "How far the fitted parameters can be trusted");
+  group.parsed("--standard-errors", options.standard_errors, "on|off|auto", from_name<When>,
+               "from the Fisher information; costs about as much as 20 evaluations, and 8 n^2 "
+               "bytes for each of range and nu that is not fixed; auto: up to 4096 observations, "
+               "where there is the memory [auto]");
+  group.flag("--profile-intervals", options.profile_intervals,
+             "of each parameter that is not fixed, by fits with that parameter held; these take "
+             "about ten times as long as the fit");
+  group.add("--level", options.level, "L", "of these intervals, between 0 and 1 [0.95]");
 }
 
 void add_method_options(CLI::App& command, MleOptions& options) {
@@ -133,6 +147,7 @@ void add_mle_options(CLI::App& command, MleOptions& options) {
   add_data_options(command, options);
   add_task_options(command, options);
   add_fit_options(command, options);
+  add_error_options(command, options);
   add_method_options(command, options);
 }
 
@@ -149,6 +164,12 @@ void check(MleOptions const& options) {
   bool const fitting = options.start || options.lower || options.upper || !options.fix.empty();
   require(options.fits() || !fitting,
           "--start, --lower, --upper and --fix are for a fit, which --theta replaces");
+  require(!options.gradient || !generates, "--gradient needs observations, not --generate");
+  require(options.fits() || (options.standard_errors != When::On && !options.profile_intervals),
+          "--standard-errors and --profile-intervals are of a fit, which --theta replaces");
+  require(!options.level || options.profile_intervals, "--level is of --profile-intervals");
+  require(!options.level || (*options.level > 0 && *options.level < 1),
+          "--level: ", options.level.value_or(0), " must be between 0 and 1");
   require(!options.fits() || geostat::can_fit(),
           "this build has no optimiser: CMake found no NLopt (Debian: libnlopt-dev), so that "
           "--theta --evaluate works, but no fit");

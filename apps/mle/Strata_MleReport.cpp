@@ -5,6 +5,7 @@
 #include <apps/shared/Strata_Tiles.hpp>
 
 #include <cmath>
+#include <cstdlib>
 
 namespace strata::apps {
 
@@ -15,6 +16,8 @@ using Value = Report::Value;
 Value by_name(geostat::MaternCovariance const& c) {
   return {{"sigma2", c.sigma2}, {"range", c.range}, {"nu", c.nu}, {"nugget", c.nugget}};
 }
+
+Value by_name(geostat::Parameters const& p) { return by_name(geostat::covariance_of(p)); }
 
 Value names_of(std::array<bool, 4> const& marks) {
   Value list = Value::array();
@@ -50,6 +53,30 @@ void add_problem(Report& report, MleResult const& result) {
   report.add("memory/needed", "memory needed", result.bytes_needed, unit::bytes);
 }
 
+// Two digits, since an error has no more: "13000", "0.092".
+std::string two_digits(double value) {
+  return text("%.6g", std::strtod(text("%.1e", value).c_str(), nullptr));
+}
+
+// What stands behind a parameter.
+std::string error_of(MleResult const& result, std::size_t k, std::string const& unit) {
+  if (!result.standard_errors || !result.standard_errors->reason.empty()) return unit;
+  auto const& errors = result.standard_errors->errors;
+  if (!errors.reasons[k].empty()) return unit;
+  return words(" +- ", two_digits(errors.of[k]), unit, "  (", two_digits(errors.of_logarithm[k]),
+               " of its logarithm)");
+}
+
+void tell_interval(Report& report, geostat::ProfileInterval const& interval) {
+  auto const end = [](geostat::ProfileEnd const& e) {
+    return text("%.6g", e.value) + (e.what == geostat::EndOf::Bound       ? " (ITS BOUND)"
+                                    : e.what == geostat::EndOf::Undefined ? " (NOT KNOWN BEYOND)"
+                                                                          : "");
+  };
+  report.only_screen(text("  %g %% interval", 100 * interval.level),
+                     words(end(interval.lower), " to ", end(interval.upper)));
+}
+
 void add_theta(Report& report, MleResult const& result) {
   bool const on_sphere = result.metric == geostat::Metric::GreatCircle;
   if (!result.fit) report.only_json("fit", nullptr);
@@ -59,10 +86,93 @@ void add_theta(Report& report, MleResult const& result) {
     std::string const name(geostat::parameter_names[k]);
     bool const is_fixed = result.fit && result.asked->fixed[k];
     bool const at_bound = result.fit && result.fit->at_bound[k];
+    std::string const unit = k == 1 && on_sphere ? "  km" : "";
     report.tell(name, name, theta[k],
-                words(text("%.8g", theta[k]), k == 1 && on_sphere ? "  km" : "",
+                words(text("%.8g", theta[k]), error_of(result, k, unit),
                       is_fixed ? "  (fixed)" : "", at_bound ? "  (AT ITS BOUND)" : ""));
+    for (auto const& interval : result.profile_intervals)
+      if (interval.parameter == k) tell_interval(report, interval);
   }
+}
+
+void add_standard_errors(Report& report, MleResult const& result) {
+  report.section("");
+  if (!result.standard_errors) return report.only_json("standard_errors", nullptr);
+  auto const& [reason, errors, backward_error, converged, seconds] = *result.standard_errors;
+  report.section("Standard errors", "standard_errors/");
+  report.tell("reason", "none", reason, reason);
+  if (!reason.empty()) {
+    report.nulls({"of", "of_logarithm", "reasons", "correlation", "ratio"});
+    return;
+  }
+  Value reasons, correlation;
+  std::vector<std::string> pairs;
+  for (std::size_t k = 0; k < 4; ++k) {
+    std::string const name(geostat::parameter_names[k]), why = errors.reasons[k];
+    reasons[name] = why;
+    correlation[name] = by_name(errors.correlation[k]);
+    if (!why.empty() && why != "fixed")
+      report.only_screen(
+          name,
+          "none: " + why + (why == "at its bound" ? "; of the others with it held there" : ""));
+    for (std::size_t j = 0; j < k; ++j)
+      if (std::isfinite(errors.correlation[k][j]))
+        pairs.push_back(text("%s and %s %.2f", std::string(geostat::parameter_names[j]).c_str(),
+                             name.c_str(), errors.correlation[k][j]));
+  }
+  double const ratio = result.theta.sigma2 * std::pow(result.theta.range, -2 * result.theta.nu);
+  if (std::isfinite(errors.of_logarithm_of_ratio))
+    report.only_screen(
+        "sigma2/range^(2 nu)",
+        words(text("%.8g", ratio), " +- ", two_digits(ratio * errors.of_logarithm_of_ratio), "  (",
+              two_digits(errors.of_logarithm_of_ratio), " of its logarithm)"));
+  report.only_json("ratio", {{"value", ratio}, {"of_logarithm", errors.of_logarithm_of_ratio}});
+  report.only_json("of", by_name(errors.of));
+  report.only_json("of_logarithm", by_name(errors.of_logarithm));
+  report.only_json("reasons", reasons);
+  report.tell("correlation", "correlations", correlation, joined(pairs));
+  report.only_json("backward_error", backward_error);
+  report.only_json("seconds", seconds);
+}
+
+void add_profile_intervals(Report& report, MleResult const& result) {
+  report.section("");
+  if (result.profile_intervals.empty()) return report.only_json("profile_intervals", nullptr);
+  report.section("", "profile_intervals/");
+  double seconds = 0;
+  Value list = Value::array();
+  for (auto const& interval : result.profile_intervals) {
+    seconds += interval.seconds;
+    list.push_back({{"parameter", geostat::parameter_names[interval.parameter]},
+                    {"lower", interval.lower.value},
+                    {"lower_end", name_of(interval.lower.what)},
+                    {"upper", interval.upper.value},
+                    {"upper_end", name_of(interval.upper.what)},
+                    {"above_estimate", interval.above_estimate},
+                    {"converged", interval.converged},
+                    {"fits", interval.fits},
+                    {"evaluations", interval.evaluations}});
+  }
+  report.only_json("level", result.profile_intervals.front().level);
+  report.only_json("intervals", list);
+  report.only_json("seconds", seconds);
+}
+
+void add_gradient(Report& report, MleResult const& result) {
+  report.section("");
+  if (!result.gradient) return report.only_json("gradient", nullptr);
+  auto const& gradient = *result.gradient;
+  report.section("Gradient of the log-likelihood", "gradient/");
+  geostat::Parameters by_logarithm = geostat::parameters_of(result.theta);
+  for (std::size_t k = 0; k < 4; ++k) {
+    by_logarithm[k] *= gradient.by[k];
+    report.only_screen("by " + std::string(geostat::parameter_names[k]),
+                       text("%.10g  (%.3g by its logarithm)", gradient.by[k], by_logarithm[k]));
+  }
+  report.only_json("by", by_name(gradient.by));
+  report.only_json("by_logarithm", by_name(by_logarithm));
+  report.only_json("backward_error", gradient.backward_error);
+  report.only_json("seconds", gradient.seconds);
 }
 
 void add_fit_asked(Report& report, geostat::FitOptions const& asked) {
@@ -109,6 +219,7 @@ void add_likelihood(Report& report, MleResult const& result) {
   if (!result.likelihood || result.likelihood->info != 0)
     report.nulls({"log_likelihood", "log_det", "log_det_error", "quadratic_form", "mean/value",
                   "backward_error"});
+  if (!result.fit || result.likelihood->info != 0) report.nulls({"aic", "bic"});
   if (!result.likelihood) return;
   auto const& likelihood = *result.likelihood;
   if (likelihood.info != 0)
@@ -116,6 +227,13 @@ void add_likelihood(Report& report, MleResult const& result) {
                                                              likelihood.info, " is not positive"));
   double const error = likelihood.log_det_error;
   report.add("log_likelihood", "log-likelihood", likelihood.log_likelihood, "%.10g");
+  if (result.fit) {
+    auto const parameters = static_cast<double>(result.free_parameters());
+    double const deviance = -2 * likelihood.log_likelihood;
+    report.add("aic", "AIC", deviance + 2 * parameters, "%.8g");
+    report.add("bic", "BIC", deviance + std::log(static_cast<double>(result.n)) * parameters,
+               "%.8g");
+  }
   report.tell("log_det", "log-determinant", likelihood.log_det,
               text("%.10g", likelihood.log_det) + (error > 0 ? text(" +- %.1e", error) : ""));
   report.only_json("log_det_error", error);
@@ -194,11 +312,14 @@ Report report(MleResult const& result) {
   Report report;
   add_problem(report, result);
   add_theta(report, result);
+  add_standard_errors(report, result);
+  add_profile_intervals(report, result);
   if (result.fit) add_fit(report, *result.fit, *result.asked);
   add_likelihood(report, result);
   add_precisions(report, result);
   add_divergence(report, result);
   add_prediction(report, result);
+  add_gradient(report, result);
   add_seconds(report, result);
   report.section("");
   report.only_json("warnings", result.warnings);

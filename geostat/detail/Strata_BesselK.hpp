@@ -5,6 +5,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstddef>
+
 namespace strata::geostat::detail {
 
 /// The modified Bessel function of the second kind, of one order nu of (0, 50], for many arguments.
@@ -47,20 +49,37 @@ class BesselK {
     return result > 1 ? 1 : result;
   }
 
- private:
+ protected:
   static constexpr double split = 2;
-  static constexpr int small_terms = 14, large_terms = 30;
+  static constexpr std::size_t small_terms = 14, large_terms = 30;
+  // [0] for the order mu, [1] for mu + 1.
+  using Small = double[2][small_terms];
+  using Large = double[2][large_terms];
 
-  void prepare_small(long double mu);
-  void prepare_large(long double mu);
-
-  template <int terms>
+  template <std::size_t terms>
   KOKKOS_FUNCTION static double polynomial(double const (&c)[terms], double z) {
     double sum = c[terms - 1];
     for (int k = terms - 2; k >= 0; --k) sum = sum * z + c[k];
     return sum;
   }
 
+  KOKKOS_FUNCTION static double chebyshev(double const (&c)[large_terms], double t) {
+    double b1 = 0, b2 = 0;
+    for (int k = large_terms - 1; k > 0; --k) {
+      double const b = 2 * t * b1 - b2 + c[k];
+      b2 = b1;
+      b1 = b;
+    }
+    return t * b1 - b2 + c[0];
+  }
+
+  double nu_, mu_;
+  int steps_;  // nu = mu + steps
+  double normalisation_;
+  Small small_a_, small_b_;
+  Large large_;
+
+ private:
   // x^nu K_nu(x) for 0 <= x <= split.
   KOKKOS_FUNCTION double small(double x) const {
     // For nu >= 1/2 it is constant to rounding below 1e-30, where (x/2)^(2 mu) could overflow.
@@ -78,16 +97,6 @@ class BesselK {
     return value;
   }
 
-  KOKKOS_FUNCTION static double chebyshev(double const (&c)[large_terms], double t) {
-    double b1 = 0, b2 = 0;
-    for (int k = large_terms - 1; k > 0; --k) {
-      double const b = 2 * t * b1 - b2 + c[k];
-      b2 = b1;
-      b1 = b;
-    }
-    return t * b1 - b2 + c[0];
-  }
-
   // e^x K_nu(x) for x > split.
   KOKKOS_FUNCTION double large(double x) const {
     double const t = 2 * split / x - 1, scale = 1 / Kokkos::sqrt(x);
@@ -101,12 +110,102 @@ class BesselK {
     }
     return value;
   }
+};
 
-  double nu_, mu_;
-  int steps_;  // nu = mu + steps
-  double normalisation_;
-  // [0] for the order mu, [1] for mu + 1.
-  double small_a_[2][small_terms], small_b_[2][small_terms], large_[2][large_terms];
+/// The Matern correlation M(x) = 2^(1-nu) / Gamma(nu) x^nu K_nu(x) and its derivatives by the logarithm of the range,
+/// -x M'(x), and by nu.
+struct MaternTerms {
+  double value, by_log_range, by_nu;
+};
+
+/// These, of one order nu of (0, 50], for many arguments.
+///
+/// -x M'(x) has K_(nu-1) for K_nu, and x for one factor. K has no elementary derivative by its order, but all of
+/// BesselK's steps have one: its polynomials, whose coefficients are differentiated by the constructor, the power in T,
+/// and the recurrence, which all terms of the same sign keep stable.
+///
+/// Error    of by_nu 1e-13 (1 + 1/nu + log x) M(x) for x > 2, and 1e-13 (1 + 1/nu) for x <= 2, where it is a difference;
+///          of by_log_range 1e-13 relative for x > 2, and 1e-13 for x <= 2 (tested against Boost.Multiprecision).
+/// Source   the derivative by x: DLMF 10.29.4; otherwise as BesselK.
+class MaternGradient : private BesselK {
+ public:
+  /// On the host. Throws   ValueError unless nu is in (0, 50].
+  explicit MaternGradient(double nu);
+
+  KOKKOS_FUNCTION MaternTerms operator()(double x) const {
+    if (x == 0) return {1, 0, 0};
+    if (x > 1500) return {0, 0, 0};
+    return x > split ? large(x) : small(x);
+  }
+
+ private:
+  // K of an order and of the order below, each times the power or exponential that it comes with, and the derivative by
+  // the order.
+  struct Pair {
+    double before, value, d_before, d_value;
+
+    // K_(k+1) = factor K_k + weight K_(k-1), the factor's derivative being d_factor.
+    KOKKOS_FUNCTION void step(double factor, double d_factor, double weight) {
+      double const next = factor * value + weight * before,
+                   d_next = d_factor * value + factor * d_value + weight * d_before;
+      before = value, d_before = d_value;
+      value = next, d_value = d_next;
+    }
+  };
+
+  // T = (1 - e^-s) / (2 mu) and its derivative by mu, s = 2 mu logarithm.
+  KOKKOS_FUNCTION void power(double logarithm, double& T, double& d_T) const {
+    double const s = 2 * mu_ * logarithm;
+    T = mu_ == 0 ? logarithm : -Kokkos::expm1(-s) / (2 * mu_);
+    if (Kokkos::abs(s) > 0.5) {
+      d_T = (logarithm * Kokkos::exp(-s) - T) / mu_;
+      return;
+    }
+    // T = logarithm (1 - s/2! + s^2/3! - ...).
+    double sum = 1;
+    for (int k = 13; k > 0; --k) sum = 1 - s * (k + 1) / (k * (k + 2)) * sum;
+    d_T = -logarithm * logarithm * sum;
+  }
+
+  KOKKOS_FUNCTION MaternTerms small(double x) const {
+    if (steps_ > 0 && x < 1e-30) x = 1e-30;
+    double const z = x * x / 4;
+    double T, d_T;
+    power(-Kokkos::log(x / 2), T, d_T);
+    double K[2], d_K[2];  // x^order K of the orders mu and mu + 1
+    for (int o = 0; o < 2; ++o) {
+      double const b = polynomial(small_b_[o], z);
+      K[o] = polynomial(small_a_[o], z) + T * b;
+      d_K[o] = polynomial(d_small_a_[o], z) + T * polynomial(d_small_b_[o], z) + d_T * b;
+    }
+    if (steps_ == 0) return terms(normalisation_, K[0], K[1] - 2 * mu_ * K[0], d_K[0], slope_);
+    Pair pair{K[0], K[1], d_K[0], d_K[1]};
+    for (int k = 1; k < steps_; ++k) pair.step(2 * (mu_ + k), 2, x * x);
+    return terms(normalisation_, pair.value, x * x * pair.before, pair.d_value, slope_);
+  }
+
+  KOKKOS_FUNCTION MaternTerms large(double x) const {
+    double const t = 2 * split / x - 1, half = Kokkos::exp(-x / 2);
+    double const scale = Kokkos::pow(x, nu_) * half / Kokkos::sqrt(x) * normalisation_ * half;
+    double const slope = slope_ - Kokkos::log(x);
+    Pair pair{chebyshev(large_[0], t), chebyshev(large_[1], t), chebyshev(d_large_[0], t),
+              chebyshev(d_large_[1], t)};
+    if (steps_ == 0)
+      return terms(scale, pair.before, x * pair.value - 2 * mu_ * pair.before, pair.d_before,
+                   slope);
+    for (int k = 1; k < steps_; ++k) pair.step(2 * (mu_ + k) / x, 2 / x, 1);
+    return terms(scale, pair.value, x * pair.before, pair.d_value, slope);
+  }
+
+  // Of c K, where `lower` is -x d/dx (c K) / c, and c has the derivative -slope c by the order.
+  KOKKOS_FUNCTION static MaternTerms terms(double c, double K, double lower, double d_K,
+                                           double slope) {
+    return {Kokkos::min(1.0, c * K), Kokkos::max(0.0, c * lower), c * (d_K - slope * K)};
+  }
+
+  double slope_;  // -d log(normalisation) / d nu = log 2 + digamma(nu)
+  Small d_small_a_, d_small_b_;
+  Large d_large_;
 };
 
 }  // namespace strata::geostat::detail

@@ -4,10 +4,12 @@
 #define STRATA_MATERN_KERNEL_HPP
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <geostat/Strata_Locations.hpp>
 #include <geostat/detail/Strata_BesselK.hpp>
 
 #include <Kokkos_Core.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -63,6 +65,22 @@ Kokkos::View<Value*, MemorySpace> copy_of(ExecutionSpace const& exec,
       values.data(), values.size());
   auto const copy = allocate<Kokkos::View<Value*, MemorySpace>>(exec, label, values.size());
   Kokkos::deep_copy(exec, copy, host);
+  return copy;
+}
+
+/// Locations where kernels read them.
+template <class MemorySpace>
+using Points = Kokkos::View<Location*, MemorySpace>;
+
+// Fences `exec`.
+template <class MemorySpace, class ExecutionSpace>
+Points<MemorySpace> points_of(ExecutionSpace const& exec, Locations const& locations) {
+  std::vector<Location> points;
+  for (std::size_t k = 0; k < locations.x.size(); ++k)
+    points.push_back(
+        {locations.x[k], locations.y[k], cosine_of_latitude(locations.metric, locations.y[k])});
+  auto const copy = copy_of<MemorySpace>(exec, points, "strata::CovarianceEntries::points");
+  exec.fence("strata::CovarianceEntries::copied");  // the points on the host die here
   return copy;
 }
 

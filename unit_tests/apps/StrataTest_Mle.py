@@ -4,12 +4,13 @@
 """`strata mle` against dense fp64 computations in NumPy and SciPy; options, files, exit codes."""
 import csv
 import math
+import re
 import sys
 import unittest
 
 try:
     import numpy as np
-    from scipy import linalg, special
+    from scipy import linalg, optimize, special, stats
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -231,6 +232,130 @@ class Fit(MleTest):
         self.assertEqual(report["fit"]["fixed"], ["nu", "nugget"])
 
 
+def difference(function, at, step):
+    """Of order 4."""
+    return (8 * (function(at + step) - function(at - step)) - function(at + 2 * step) + function(at - 2 * step)) / (12 * step)
+
+
+NAMES = ("sigma2", "range", "nu", "nugget")
+
+
+class Gradient(MleTest):
+    def test_is_that_of_numpys_log_likelihood(self):
+        path, places, values = self.field(200, "1,0.1,0.5,0.1")
+        theta = [1.2, 0.08, 0.7, 0.05]
+        for mean in ("none", "constant"):
+            report = self.mle("--locations", path, "--evaluate", "--theta", ",".join(map(str, theta)), "--gradient", "--mean", mean)
+            gradient = report["gradient"]
+            for k, name in enumerate(NAMES):
+                def along(x):
+                    dense = Dense(places, values, theta[:k] + [x] + theta[k + 1:], globe=False)
+                    return dense.log_likelihood(dense.mean() if mean == "constant" else 0.0)
+                self.assertAlmostEqual(gradient["by"][name] * theta[k], difference(along, theta[k], 1e-3 * theta[k]) * theta[k], delta=1e-6)
+                self.assertAlmostEqual(gradient["by_logarithm"][name], gradient["by"][name] * theta[k], places=12)
+            self.assertRegex(self.out, r"(?m)^  by range +-?[\d.]+  \(-?[\d.]+ by its logarithm\)$")
+        self.assertIsNone(self.mle("--locations", path, "--evaluate", "--theta", "1,0.1,0.5")["gradient"])
+        self.assertIsNone(report["standard_errors"])
+        self.assertIsNone(report["aic"])
+
+
+@fitting
+class Uncertainty(MleTest):
+    def fisher(self, places, theta, free):
+        """1/2 trace(S^-1 S_j S^-1 S_k), the derivatives of S by differences."""
+        def matrix(parameters):
+            return matern(distances(places, places, False), parameters) + parameters[3] * np.eye(len(places))
+
+        products = []
+        for k in free:
+            def along(x, k=k):
+                return matrix(theta[:k] + [x] + theta[k + 1:])
+            products.append(linalg.solve(matrix(theta), difference(along, theta[k], 1e-3 * theta[k]), assume_a="pos"))
+        return np.array([[0.5 * np.sum(a * b.T) for b in products] for a in products])
+
+    def test_standard_errors_are_those_of_numpy(self):
+        path, places, _ = self.field(250, "1,0.1,0.5,0.3", seed=3)
+        report = self.mle("--locations", path, "--fix", "nu=0.5")
+        errors, theta = report["standard_errors"], list(report["theta"].values())
+        free = (0, 1, 3)
+        covariance = linalg.inv(self.fisher(places, theta, free))
+        for i, k in enumerate(free):
+            name = NAMES[k]
+            self.assertEqual(errors["reasons"][name], "")
+            self.assertAlmostEqual(errors["of"][name] / math.sqrt(covariance[i, i]), 1, delta=1e-6)
+            self.assertAlmostEqual(errors["of_logarithm"][name], errors["of"][name] / theta[k], places=12)
+            for j, other in enumerate(free):
+                expected = covariance[i, j] / math.sqrt(covariance[i, i] * covariance[j, j])
+                self.assertAlmostEqual(errors["correlation"][name][NAMES[other]], expected, delta=1e-5)
+            self.assertRegex(self.out, rf"(?m)^  {name} +[\d.e+]+ \+- [\d.]+  \([\d.]+ of its logarithm\)$")
+        self.assertEqual((errors["of"]["nu"], errors["reasons"]["nu"], errors["reason"]), (None, "fixed", ""))
+        self.assertRegex(self.out, r"(?m)^  correlations +sigma2 and range (-?0\.\d\d), sigma2 and nugget -?0\.\d\d, range and nugget -?0\.\d\d$")
+        by = np.array([1 / theta[0], -1 / theta[1], 0])  # of log (sigma2 / range), as nu is 1/2
+        self.assertAlmostEqual(errors["ratio"]["of_logarithm"] / math.sqrt(by @ covariance @ by), 1, delta=1e-6)
+        self.assertAlmostEqual(errors["ratio"]["value"], theta[0] / theta[1], places=9)
+        self.assertRegex(self.out, r"(?m)^  sigma2/range\^\(2 nu\) +[\d.]+ \+- [\d.]+  \([\d.]+ of its logarithm\)$")
+        self.assertAlmostEqual(report["aic"], 2 * 4 - 2 * report["log_likelihood"], places=9)
+        self.assertAlmostEqual(report["bic"], 4 * math.log(250) - 2 * report["log_likelihood"], places=9)
+        self.assertIsNone(report["profile_intervals"])
+
+    def test_says_why_there_are_none(self):
+        path, _, _ = self.field(200)
+        common = ["--locations", path, "--fix", "nu,nugget=0"]
+        report = self.mle(*common, "--standard-errors", "off")
+        self.assertEqual((report["standard_errors"]["reason"], report["standard_errors"]["of"]), ("--standard-errors off", None))
+        self.assertRegex(self.out, r"(?m)^  none +--standard-errors off$")
+        self.assertNotIn("+- ", re.search(r"(?m)^  sigma2.*$", self.out)[0])
+        report = self.mle(*common, "--upper", "0.2,1,2,1")
+        self.assertEqual(report["standard_errors"]["reasons"]["sigma2"], "at its bound")
+        self.assertRegex(self.out, r"(?m)^  sigma2 +none: at its bound; of the others with it held there$")
+        report = self.mle(*common, "--max-evaluations", 5, code=4)
+        self.assertEqual(report["standard_errors"]["reason"], "the fit did not converge")
+        report = self.mle(*common, "--max-evaluations", 5, "--profile-intervals", code=4)
+        self.assertIsNone(report["profile_intervals"])
+        # A little memory is left beside the tiles, for which more than for two matrices is needed.
+        report = self.mle(*common, "--max-memory", "500KB")
+        self.assertEqual(report["standard_errors"]["reason"], "the memory allowed does not suffice")
+        run = strata("mle", *common, "--max-memory", "500KB", "--standard-errors", "on")
+        self.assert_refused(run, "of order 200 and its factor, and standard errors, need 532 kB", "--max-memory allows 500 kB")
+
+    def test_profile_intervals_are_where_the_likelihood_falls(self):
+        path, places, values = self.field(120, "1,0.1,0.5,0.3", seed=3)
+        common = ["--locations", path, "--fix", "nu=0.5,nugget=0.3", "--mean", "none", "--profile-intervals"]
+        report = self.mle(*common)
+        intervals = report["profile_intervals"]
+        self.assertEqual((intervals["level"], [i["parameter"] for i in intervals["intervals"]]), (0.95, ["sigma2", "range"]))
+
+        def profile(k, x):
+            """Over the other parameter, by golden section."""
+            theta = list(report["theta"].values())
+            theta[k] = x
+
+            def fall(logarithm):
+                theta[1 - k] = math.exp(logarithm)
+                return -Dense(places, values, theta, globe=False).log_likelihood()
+            middle = math.log(theta[1 - k])
+            return -optimize.minimize_scalar(fall, bounds=(middle - 3, middle + 3), method="bounded", options={"xatol": 1e-5}).fun
+
+        for k, interval in enumerate(intervals["intervals"]):
+            self.assertTrue(interval["converged"])
+            self.assertLess(interval["above_estimate"], 1e-4)
+            self.assertGreater(interval["fits"], 4)
+            estimate = report["theta"][interval["parameter"]]
+            self.assertLess(interval["lower"], estimate)
+            self.assertGreater(interval["upper"], estimate)
+            for end in ("lower", "upper"):
+                self.assertEqual(interval[end + "_end"], "level")
+                fallen = report["log_likelihood"] - profile(k, interval[end])
+                self.assertAlmostEqual(fallen, stats.chi2.ppf(0.95, 1) / 2, delta=0.02)
+        self.assertEqual(len(re.findall(r"(?m)^    95 % interval +[\d.]+ to [\d.]+$", self.out)), 2)
+        narrow = self.mle(*common, "--level", 0.5, "--upper", "9,0.12,1,1")["profile_intervals"]
+        self.assertEqual(narrow["level"], 0.5)
+        self.assertGreater(narrow["intervals"][1]["lower"], intervals["intervals"][1]["lower"])
+        if narrow["intervals"][1]["upper_end"] == "bound":
+            self.assertEqual(narrow["intervals"][1]["upper"], 0.12)
+            self.assertRegex(self.out, r"(?m)^    50 % interval +[\d.]+ to 0.12 \(ITS BOUND\)$")
+
+
 class Prediction(MleTest):
     def test_is_that_of_numpy(self):
         path, places, values = self.field(400)
@@ -421,6 +546,13 @@ class Refusals(MleTest):
             ([*s, "--epsilon", "2"], "--epsilon: 2"),
             ([*s, "--start", "1,1,0.7"], "fit: nu starts at 0.7 with the bounds 0.1 and 0.5"),
             ([*s, "--ordering", "peano"], "given, morton, hilbert"),
+            ([*s, "--standard-errors", "maybe"], "no answer 'maybe'; there are auto, on, off"),
+            ([*s, "--theta", "weak", "--evaluate", "--standard-errors", "on"], "are of a fit, which --theta replaces"),
+            ([*s, "--theta", "weak", "--evaluate", "--profile-intervals"], "are of a fit, which --theta replaces"),
+            ([*s, "--level", "0.9"], "--level is of --profile-intervals"),
+            ([*s, "--profile-intervals", "--level", "1"], "--level: 1 must be between 0 and 1"),
+            ([*s, "--profile-intervals", "--level", "nan"], "must be between 0 and 1"),
+            (["--generate", "10", "--theta", "weak", "--output", self.path("o.csv"), "--gradient"], "--gradient needs observations"),
             (["--generate", "10", "--theta", "weak"], "--generate needs --theta and --output"),
             (["--generate", "0", "--theta", "weak", "--output", self.path("o.csv")], "--generate"),
         ):

@@ -7,16 +7,21 @@
 #include <Kokkos_Core.hpp>
 
 #include <boost/math/special_functions/bessel.hpp>
+#include <boost/math/special_functions/expint.hpp>
 #include <boost/multiprecision/cpp_dec_float.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <vector>
 
 namespace {
 
 using strata::geostat::detail::BesselK;
+using strata::geostat::detail::MaternGradient;
+using strata::geostat::detail::MaternTerms;
 using Wide = boost::multiprecision::cpp_dec_float_50;
 
 constexpr double tolerance = 1e-13;  // what BesselK promises
@@ -106,6 +111,76 @@ TEST(BesselK, RefusesAnOrderOutsideItsRange) {
   } catch (strata::ValueError const& error) {
     EXPECT_STREQ(error.what(), "BesselK: the order nu is 51, must be in (0, 50]");
   }
+}
+
+// By central differences in fifty digits, with an error of 1e-24 of M / nu.
+Wide by_nu(Wide const& nu, Wide const& x) {
+  auto const M = [&x](Wide const& order) {
+    return Wide(pow(Wide(2), 1 - order) / boost::math::tgamma(order) * pow(x, order) *
+                boost::math::cyl_bessel_k(order, x));
+  };
+  Wide const h = nu * 1e-12;
+  return (M(nu + h) - M(nu - h)) / (2 * h);
+}
+
+// What MaternGradient promises.
+double bound(double nu, double x, double value) {
+  return 1e-13 * (x > 2 ? value * (1 + 1 / nu + std::log(x)) : 1 + 1 / nu);
+}
+
+TEST(MaternGradient, IsThatOfBoostInFiftyDigits) {
+  double worst = 0;
+  for (double const nu : orders) {
+    MaternGradient const gradient(nu);
+    BesselK const K(nu);
+    Wide const scale = pow(Wide(2), 1 - Wide(nu)) / boost::math::tgamma(Wide(nu));
+    for (double const x : arguments()) {
+      double const value = K.matern(x);
+      if (value < std::numeric_limits<double>::min()) continue;
+      auto const found = gradient(x);
+      EXPECT_NEAR(found.value, value, 1e-13 * value) << nu << " " << x;
+      Wide const by_log_range =
+          scale * pow(Wide(x), Wide(nu) + 1) * boost::math::cyl_bessel_k(Wide(nu) - 1, Wide(x));
+      EXPECT_LE(abs(Wide(found.by_log_range) - by_log_range),
+                1e-13 * (x > 2 ? static_cast<double>(by_log_range) : 1))
+          << nu << " " << x;
+      auto const error = static_cast<double>(abs(Wide(found.by_nu) - by_nu(Wide(nu), Wide(x))));
+      EXPECT_LE(error, bound(nu, x, value)) << nu << " " << x;
+      worst = std::max(worst, error / bound(nu, x, value));
+    }
+  }
+  std::printf("worst error of d/dnu %.2f of what is promised\n", worst);
+}
+
+TEST(MaternGradient, HalfIntegersHaveClosedForms) {
+  for (double x = 1e-5; x < 300; x *= 1.3) {
+    double const e = std::exp(-x);
+    EXPECT_NEAR(MaternGradient(0.5)(x).by_log_range, x * e, 1e-13 * std::max(e * x, 1e-3)) << x;
+    EXPECT_NEAR(MaternGradient(1.5)(x).by_log_range, x * x * e, 1e-13 * x * x * e) << x;
+    EXPECT_NEAR(MaternGradient(2.5)(x).by_log_range, x * x * (1 + x) / 3 * e,
+                1e-13 * x * x * (1 + x) * e)
+        << x;
+    // DLMF 10.38.7: dK/dnu = sqrt(pi / 2x) e^x E1(2x), and digamma(1/2) = -gamma - 2 log 2.
+    double const expected = e * (std::log(x / 2) + 1.96351002602142347944) +
+                            std::exp(x) * boost::math::expint(1, 2 * x);
+    EXPECT_NEAR(MaternGradient(0.5)(x).by_nu, expected, bound(0.5, x, e)) << x;
+  }
+}
+
+TEST(MaternGradient, EndsOfTheRange) {
+  for (double const nu : orders) {
+    MaternGradient const gradient(nu);
+    auto const same = [&](double x, MaternTerms const& terms) {
+      auto const found = gradient(x);
+      EXPECT_EQ(found.value, terms.value) << nu << " " << x;
+      EXPECT_EQ(found.by_log_range, terms.by_log_range) << nu << " " << x;
+      EXPECT_EQ(found.by_nu, terms.by_nu) << nu << " " << x;
+    };
+    same(0, {1, 0, 0});
+    same(INFINITY, {0, 0, 0});
+    EXPECT_TRUE(std::isnan(gradient(NAN).by_nu)) << nu;
+  }
+  EXPECT_THROW(MaternGradient(0), strata::ValueError);
 }
 
 template <class Space>

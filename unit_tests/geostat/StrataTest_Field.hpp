@@ -19,10 +19,16 @@ using Numbers = std::vector<long double>;
 /// A Gaussian field's sums in long double, one loop each: what the library is compared with.
 class SlowField {
  public:
-  SlowField(MaternCovariance const& covariance, Locations const& at) : n_(at.size()), L_(n_ * n_) {
+  SlowField(MaternCovariance const& covariance, Locations const& at)
+      : SlowField(at.size(), [&](std::int64_t i, std::int64_t j) -> long double {
+          return covariance(at.distance(i, j)) + (i == j ? covariance.nugget : 0);
+        }) {}
+  /// Of a covariance matrix with these entries.
+  template <class Entry>
+  SlowField(std::int64_t n, Entry const& entry) : n_(n), L_(n_ * n_) {
     for (std::int64_t j = 0; j < n_; ++j)
       for (std::int64_t i = j; i < n_; ++i) {
-        long double sum = covariance(at.distance(i, j)) + (i == j ? covariance.nugget : 0);
+        long double sum = entry(i, j);
         for (std::int64_t k = 0; k < j; ++k) sum -= L(i, k) * L(j, k);
         L(i, j) = i == j ? std::sqrt(sum) : sum / L(j, j);
       }
@@ -37,6 +43,15 @@ class SlowField {
   long double form(Numbers a, Numbers b) const {
     forward(a), forward(b);
     return dot(a, b);
+  }
+  /// S^-1 b.
+  Numbers solve(Numbers b) const {
+    forward(b);
+    for (std::int64_t i = n_ - 1; i >= 0; --i) {
+      for (std::int64_t k = i + 1; k < n_; ++k) b[i] -= L(k, i) * b[k];
+      b[i] /= L(i, i);
+    }
+    return b;
   }
   /// With the mean taken from y.
   long double log_likelihood(Numbers const& y, bool with_mean) const {

@@ -265,6 +265,9 @@ TYPED_TEST(FitTest, RefusesBoundsThatHoldNothing) {
   options.tolerance = 0;
   EXPECT_EQ(refusal(options),
             "fit: the tolerance is 0 and the evaluations are 500, must be positive");
+  options = around({1, 0.1, 0.5, 0.1});
+  options.first_step = NAN;
+  EXPECT_EQ(refusal(options), "fit: the first step is nan, must be positive and finite");
 }
 
 // What a callback throws arrives, through the optimiser's C code.

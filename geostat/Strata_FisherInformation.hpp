@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_FISHER_INFORMATION_HPP
+#define STRATA_FISHER_INFORMATION_HPP
+
+#include <core/io/Strata_HostMatrix.hpp>
+#include <geostat/Strata_CovarianceFactor.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace strata::geostat {
+
+/// What of the information is wanted.
+struct FisherOptions {
+  std::array<bool, 4> wanted = {true, true, true, true};  ///< rows and columns of these parameters
+  std::size_t max_bytes = physical_memory_bytes();        ///< refuse more host memory than this
+};
+
+/// What observations at some locations tell of sigma2, range, nu and nugget.
+struct FisherInformation {
+  std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
+  /// I_jk, symmetric; NaN where it was not wanted.
+  std::array<Parameters, 4> of{};
+  double backward_error = 0;  ///< normwise, the largest of all solves that were refined
+  bool solve_converged = true;
+  double seconds = 0;
+};
+
+/// The expected information of a Gaussian likelihood at the factor's parameters,
+///   I_jk = 1/2 trace(S^-1 S_j S^-1 S_k),   S_k = d S / d theta_k.
+///
+/// It depends on locations and parameters, not on values. A mean that is estimated is independent of the parameters to
+/// this order, so that I is the same with and without one: it is that of maximum likelihood, not of REML.
+///
+/// Result   see FisherInformation; its `info` says if S is not positive definite.
+/// Sync     fences `exec`.
+/// Memory   `fisher_bytes_needed` on the host, and 2048 n numbers in the memory of `exec`. Cost: 2 n^3 flops for S^-1 and for each of
+///          range and nu that is wanted, that of six factorisations each, and n^2 evaluations of entries. With tiles
+///          below fp64 all solves are refined with S.
+/// Throws   MemoryError, before anything is done, if that is more than max_bytes, or can't be had; ValueError if an
+///          exception left no factor.
+/// Error    that of S^-1 by backward stable fp64 solves, whatever the tiles' precision; relative to sqrt(I_jj I_kk) tested
+///          against long double. With a nugget well above sigma2 that of sigma2's entries grows as nugget / sigma2.
+/// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
+template <class ExecutionSpace>
+[[nodiscard]] FisherInformation fisher_information(ExecutionSpace const& exec,
+                                                   CovarianceFactor<ExecutionSpace>& factor,
+                                                   FisherOptions const& options = {});
+
+/// Bytes on the host: 8 n^2 for each of range and nu that is wanted.
+std::size_t fisher_bytes_needed(std::int64_t n,
+                                std::array<bool, 4> const& wanted = {true, true, true, true});
+
+/// How far estimates by maximum likelihood are from the truth, as far as the information tells: the square roots of
+/// diag(I^-1).
+///
+/// They hold for many observations and estimates inside their bounds. Where all observations lie in one region, however
+/// many, range and sigma2 stay uncertain and only sigma2 / range^(2 nu) becomes known (Zhang): then those of the
+/// logarithms, or a profile interval, say more than those of the parameters.
+struct StandardErrors {
+  Parameters of{};                          ///< NaN: there is none, see `reasons`
+  Parameters of_logarithm{};                ///< of log theta_k: of[k] / theta_k
+  std::array<Parameters, 4> correlation{};  ///< of the estimates, and of their logarithms
+  std::array<std::string, 4> reasons;       ///< why there is none; empty: there is one
+  /// Of log (sigma2 / range^(2 nu)), which many observations in one region make known; NaN without those of sigma2
+  /// and range.
+  double of_logarithm_of_ratio = 0;
+};
+
+/// The standard errors of the parameters that were estimated, the others being known.
+///
+/// Shape    the information of all that were estimated, at theta.
+/// Result   none for a parameter of which there is no information, and none for any if the information is singular to
+///          ten digits, as the data then don't tell these parameters apart.
+/// Source   Zhang, J. Amer. Statist. Assoc. 99 (2004), doi:10.1198/016214504000000241.
+StandardErrors standard_errors(FisherInformation const& information, MaternCovariance const& theta,
+                               std::array<bool, 4> const& estimated);
+
+}  // namespace strata::geostat
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <geostat/Strata_LikelihoodGradient.hpp>
+
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <geostat/detail/Strata_CovarianceGradient.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+namespace strata::geostat {
+
+namespace {
+
+// sums(j, :) = sum_i (w w' - X)_ij S_k,ij for the columns X of S^-1 from number `first` on. Of two entries that lie
+// opposite in the whole matrix one is evaluated: rows above the block are not, those below it count twice.
+template <class Exec, class Block>
+void contract(Exec const& exec,
+              detail::CovarianceGradient<typename Exec::memory_space> const& gradient,
+              std::int64_t first, Block const& X, Block const& w, Block const& sums) {
+  auto const n = static_cast<std::int64_t>(X.extent(0)),
+             last = first + static_cast<std::int64_t>(X.extent(1));
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  Kokkos::parallel_for(
+      "strata::geostat::log_likelihood_gradient::contract",
+      Policy(exec, static_cast<int>(X.extent(1)), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        std::int64_t const j = team.league_rank(), column = first + j;
+        detail::FourSums total;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, first, n),
+            [&](std::int64_t i, detail::FourSums& sum) {
+              double const weight = (i < last ? 1 : 2) * (w(i, 0) * w(column, 0) - X(i, j));
+              auto const entry = gradient(i, column);
+              for (int k = 0; k < 4; ++k) sum.of[k] += weight * entry.of[k];
+            },
+            Kokkos::Sum<detail::FourSums>(total));
+        Kokkos::single(Kokkos::PerTeam(team), [&]() {
+          for (int k = 0; k < 4; ++k) sums(j, k) = total.of[k];
+        });
+      });
+}
+
+LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t order) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  result.info = order;
+  result.by = {nan, nan, nan, nan};
+  result.backward_error = nan;
+  result.solve_converged = false;
+  return result;
+}
+
+}  // namespace
+
+template <class Exec>
+LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Exec>& factor,
+                                           std::span<double const> values, Mean mean) {
+  using Block = typename CovarianceFactor<Exec>::Block;
+  Region const region(exec, "strata::geostat::log_likelihood_gradient");
+  auto const start = std::chrono::steady_clock::now();
+  detail::check_values(factor.order(), values);
+  LikelihoodGradient result;
+  if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
+  auto const weights = detail::weights(exec, factor, values, mean);
+  detail::ManySolves solves{weights.solve.backward_error, weights.solve.converged};
+  detail::CovarianceGradient<typename Exec::memory_space> const gradient(exec, factor.covariance(),
+                                                                         factor.locations());
+  std::int64_t const n = factor.order(), width = std::min(n, detail::column_block);
+  auto const X = allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::X", n, width),
+             sums =
+                 allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::sums", width, 4);
+  HostMatrix const host =
+      allocate_host_matrix("strata::geostat::log_likelihood_gradient::host", width, 4);
+  for (std::int64_t first = 0; first < n && factor.info().ok(); first += width) {
+    std::int64_t const columns = std::min(width, n - first);
+    Block const X_now = Kokkos::subview(X, Kokkos::ALL, std::pair(std::int64_t{0}, columns));
+    detail::fill_unit_vectors(exec, first, X_now);
+    detail::solve_in_place(exec, factor, X_now, solves);
+    contract(exec, gradient, first, X_now, weights.values, sums);
+    Kokkos::deep_copy(exec, host, sums);
+    exec.fence("strata::geostat::log_likelihood_gradient::block");
+    for (std::int64_t j = 0; j < columns; ++j)
+      for (std::size_t k = 0; k < 4; ++k) result.by[k] += host(j, k) / 2;
+  }
+  result.backward_error = solves.backward_error;
+  result.solve_converged = solves.converged;
+  if (!factor.info().ok()) result = not_positive_definite(result, factor.info().order());
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                                  \
+  template LikelihoodGradient log_likelihood_gradient<Exec>(Exec const&, CovarianceFactor<Exec>&, \
+                                                            std::span<double const>, Mean);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::geostat

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_LIKELIHOOD_GRADIENT_HPP
+#define STRATA_LIKELIHOOD_GRADIENT_HPP
+
+#include <geostat/Strata_Likelihood.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace strata::geostat {
+
+/// The derivatives of a log-likelihood.
+struct LikelihoodGradient {
+  std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
+  Parameters by{};        ///< d l / d theta_k; times theta_k it is the one by log theta_k
+  double backward_error = 0;  ///< normwise, the largest of all solves that were refined
+  bool solve_converged = true;
+  double seconds = 0;
+};
+
+/// The exact gradient of `log_likelihood` by sigma2, range, nu and nugget,
+///   d l / d theta_k = 1/2 (w' S_k w - trace(S^-1 S_k)),   w = S^-1 (y - mean),   S_k = d S / d theta_k.
+///
+/// With Mean::Constant the mean depends on theta, too, but l is largest in it, so that its derivative takes no part (the
+/// envelope theorem). At a nugget of 0 the derivative by it is the one from above.
+///
+/// The columns of S^-1 come in blocks, each from the factor, and meet the entries of S_k, which are evaluated where
+/// they are needed: all four derivatives for one S^-1. Those by sigma2, range and nugget have closed forms; the one by nu
+/// that of K_nu, see detail::MaternGradient.
+///
+/// Shape    a value for each location, n >= 1.
+/// Result   see LikelihoodGradient; its `info` says if S is not positive definite.
+/// Sync     fences `exec`.
+/// Memory   512 n numbers. Cost: 2 n^3 flops, those of six factorisations, and n^2 / 2 evaluations of entries. With tiles below
+///          fp64 each block of 512 columns is refined with S, n^2 evaluations of entries for each step of it.
+/// Throws   what `log_likelihood` throws.
+/// Error    that of S^-1 by backward stable fp64 solves, whatever the tiles' precision: |error| is at most c 2^-52 cond(S)
+///          sum_ij |S^-1|_ij |S_k|_ij. Tested against differences of the log-likelihood in long double.
+/// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
+template <class ExecutionSpace>
+[[nodiscard]] LikelihoodGradient log_likelihood_gradient(ExecutionSpace const& exec,
+                                                         CovarianceFactor<ExecutionSpace>& factor,
+                                                         std::span<double const> values,
+                                                         Mean mean = Mean::None);
+
+}  // namespace strata::geostat
+
+#endif
