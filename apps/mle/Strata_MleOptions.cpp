@@ -89,10 +89,11 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
 
 void add_error_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "How far the fitted parameters can be trusted");
-  group.parsed("--standard-errors", options.standard_errors, "on|off|auto", from_name<When>,
-               "from the Fisher information; costs about as much as 20 evaluations, and 8 n^2 "
-               "bytes for each of range and nu that is not fixed; auto: up to 4096 observations, "
-               "where there is the memory [auto]");
+  group.parsed(
+      "--standard-errors", options.standard_errors, "on|off|auto", from_name<When>,
+      "from the Fisher information; costs about as much as 10 to 30 evaluations, and 8 n^2 "
+      "bytes for each of range and nu that is not fixed; auto: up to 4096 observations, "
+      "where there is the memory [auto]");
   group.flag("--profile-intervals", options.profile_intervals,
              "of each parameter that is not fixed, by fits with that parameter held; these take "
              "about ten times as long as the fit");
