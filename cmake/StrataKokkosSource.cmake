@@ -49,4 +49,6 @@ strata_add_source(Kokkos "${Strata_KOKKOS_SOURCE}" ${Strata_KOKKOS_COMMIT})
 get_directory_property(Kokkos_DEVICES DIRECTORY "${kokkos_SOURCE_DIR}" DEFINITION KOKKOS_ENABLED_DEVICES)
 get_directory_property(Kokkos_ARCH DIRECTORY "${kokkos_SOURCE_DIR}" DEFINITION KOKKOS_ENABLED_ARCH_LIST)
 strata_add_source(KokkosKernels "${Strata_KOKKOS_KERNELS_SOURCE}" ${Strata_KOKKOS_KERNELS_COMMIT})
+# Strata's build tree is a package, so that those that it needs must be; Kokkos sees to its own.
+export(EXPORT KokkosKernelsTargets NAMESPACE Kokkos:: FILE ${KokkosKernels_DIR}/KokkosKernelsTargets.cmake)
 message(STATUS "Building Kokkos ${Kokkos_VERSION} (${Kokkos_DEVICES}) and Kokkos Kernels ${KokkosKernels_VERSION}")
