@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run `bootstrap` and cmake/kokkos without a network, a GPU or a compiler for one: in a copy of the two, with
-stand-ins for the programs that they ask, check what they pass on and what they say when something is missing.
+"""Run `bootstrap` without a network, a GPU or a compiler for one: a copy of it, with stand-ins for the programs that it
+asks; check what it passes on and what it says when something is missing. CMake says what it lacks of Kokkos' sources.
 
-usage: bootstrap.py SOURCE_FOLDER
+usage: [STRATA_KOKKOS_SOURCE=FOLDER STRATA_KOKKOS_KERNELS_SOURCE=FOLDER] bootstrap.py SOURCE_FOLDER
+       with the folders: configure Strata with them, too
 """
 import os
 import pathlib
@@ -133,26 +134,41 @@ def threads(copy):
             assert (f"one of {cpus} CPUs; all of them: ./bootstrap {command} --openmp" in said) == hint, said
 
 
-def sources(copy):
-    """What cmake/kokkos says of a folder without Kokkos, and of a repository without the commit."""
+def configure(source, build, *options):
+    done = subprocess.run(["cmake", "-S", source, "-B", build, "--fresh", *options], capture_output=True, text=True, check=False)
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def sources(copy, source):
+    """What CMake says of a folder without Kokkos and of a repository without the commit; and that it builds one with it."""
     pinned = COMMIT.search((copy.folder / "cmake/StrataKokkosSource.cmake").read_text()).group(1)
-    repository = copy.folder / "repository"
-    author = ["-c", "user.name=pigeon", "-c", "user.email=pigeon@example.org"]
-    subprocess.run(["git", "init", "--quiet", repository], check=True)
-    subprocess.run(["git", "-C", repository, *author, "commit", "--quiet", "--allow-empty", "-m", "no Kokkos"], check=True)
-    for source, words in ((repository, [f"No source of Kokkos is in {repository}"]), (f"file://{repository}", [pinned])):
-        done = subprocess.run(["cmake", "-S", copy.folder / "cmake/kokkos", "-B", copy.folder / "kokkos", "--fresh",
-                               f"-DStrata_KOKKOS_SOURCE={source}"], capture_output=True, text=True, check=False)
-        said = " ".join((done.stdout + done.stderr).split())
-        assert done.returncode, said
-        expect(source, said, *words)
+    repository, kokkos, build = copy.folder / "repository", copy.folder / "cmake/kokkos", copy.folder / "build"
+    repository.mkdir()
+    fetch = "-DStrata_FETCH_KOKKOS=ON"
+    cases = [(kokkos, f"No source of Kokkos is in {repository}", [f"-DStrata_KOKKOS_SOURCE={repository}"]),
+             (source, f"No source of Kokkos is in {repository}", [fetch, f"-DFETCHCONTENT_SOURCE_DIR_KOKKOS={repository}"])]
+    if shutil.which("git"):
+        author = ["-c", "user.name=pigeon", "-c", "user.email=pigeon@example.org"]
+        subprocess.run(["git", "init", "--quiet", repository], check=True)
+        subprocess.run(["git", "-C", repository, *author, "commit", "--quiet", "--allow-empty", "-m", "no Kokkos"], check=True)
+        cases.append((kokkos, pinned, [f"-DStrata_KOKKOS_SOURCE=file://{repository}"]))
+    for what, words, options in cases:
+        status, said = configure(what, build, *options)
+        assert status, said
+        expect(options, said, words)
+
+    given = {name: os.environ.get(f"STRATA_{name}", "") for name in ("KOKKOS_SOURCE", "KOKKOS_KERNELS_SOURCE")}
+    if all(pathlib.Path(folder).is_dir() and folder for folder in given.values()):
+        status, said = configure(source, build, fetch, *(f"-DStrata_{name}={folder}" for name, folder in given.items()))
+        assert not status, said
+        expect("sources that are here", said, "Building Kokkos", "and Kokkos Kernels")
 
 
 def main():
     source = pathlib.Path(sys.argv[1]).resolve()
     help_text = subprocess.run([source / "bootstrap", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", help_text, "--gpu", "--openmp", "STRATA_GPU_ARCH", "STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE")
-    for part in (refusals, gpus, threads, sources):
+    for part in (refusals, gpus, threads, lambda copy: sources(copy, source)):
         with tempfile.TemporaryDirectory() as folder:
             part(Copy(source, pathlib.Path(folder).resolve()))
     print("bootstrap: options, errors, architectures, sources and hints are as they should be")
