@@ -134,6 +134,14 @@ def threads(copy):
             assert (f"one of {cpus} CPUs; all of them: ./bootstrap {command} --openmp" in said) == hint, said
 
 
+def container(source):
+    """The container has no package that bootstrap's private system has not, but for Kokkos', which it builds."""
+    text = (source / "packaging/container/Containerfile").read_text()
+    wanted = re.search(r"--no-install-recommends ([^&]*)&&", text).group(1).replace("\\", " ").split()
+    known = set(re.search(r"\npackages=\(([^)]*)\)", (source / "bootstrap").read_text()).group(1).split())
+    assert "cmake" in wanted and not set(wanted) - known, set(wanted) - known
+
+
 def configure(source, build, *options):
     done = subprocess.run(["cmake", "-S", source, "-B", build, "--fresh", *options], capture_output=True, text=True, check=False)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
@@ -168,6 +176,7 @@ def main():
     source = pathlib.Path(sys.argv[1]).resolve()
     help_text = subprocess.run([source / "bootstrap", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", help_text, "--gpu", "--openmp", "STRATA_GPU_ARCH", "STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE")
+    container(source)
     for part in (refusals, gpus, threads, lambda copy: sources(copy, source)):
         with tempfile.TemporaryDirectory() as folder:
             part(Copy(source, pathlib.Path(folder).resolve()))
