@@ -1,7 +1,10 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
 # Kokkos, Kokkos Kernels and the vendor libraries; each sets an option Strata_ENABLE_TPL_<NAME>.
-if(NOT TARGET Kokkos::kokkos)
+option(Strata_FETCH_KOKKOS "Build Kokkos and Kokkos Kernels from their sources, as a part of this build" OFF)
+if(Strata_FETCH_KOKKOS AND NOT TARGET Kokkos::kokkos)
+  include(StrataKokkosSource)
+elseif(NOT TARGET Kokkos::kokkos)
   find_package(Kokkos CONFIG REQUIRED)
 endif()
 if(Kokkos_VERSION VERSION_LESS 4.6 OR Kokkos_VERSION VERSION_GREATER_EQUAL 6)

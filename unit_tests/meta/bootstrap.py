@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run `bootstrap` without a network, a GPU or a compiler for one: a copy of it, with stand-ins for the programs that it
+asks; check what it passes on and what it says when something is missing. CMake says what it lacks of Kokkos' sources.
+
+usage: [STRATA_KOKKOS_SOURCE=FOLDER STRATA_KOKKOS_KERNELS_SOURCE=FOLDER] bootstrap.py SOURCE_FOLDER
+       with the folders: configure Strata with them, too
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+COMMIT = re.compile(r"set\(Strata_KOKKOS_COMMIT ([0-9a-f]{40})\)")
+
+# A stand-in for CMake: it writes down its arguments. A probe finds Kokkos for the devices in HAS, and all else.
+CMAKE = """#!/bin/sh
+echo "$@" >>"$LOG"
+case "$*" in
+  *cmake/probe*STRATA_DEVICES=none*) ;;
+  *cmake/probe*STRATA_DEVICES=$HAS*) echo "-- found: Kokkos 4.9 ($HAS) in /pigeon" ;;
+  *cmake/probe*STRATA_DEVICES=*) exit 1 ;;
+  *cmake/probe*) echo "-- found: Kokkos 4.9 (SERIAL) in /pigeon" ;;
+  *--build*kokkos*) echo "no compiler today"; exit 1 ;;
+  *cmake/kokkos*) echo "-- Building Kokkos 4.9 (CUDA)" ;;
+  *--preset*) echo "-- Enabled Kokkos devices: $DEVICES" ;;
+  *--build*) exit 1 ;;
+esac
+"""
+
+
+class Copy:
+    """A copy of bootstrap and cmake/ in a folder of its own, with stand-ins first on the PATH."""
+
+    def __init__(self, source, folder):
+        self.folder = pathlib.Path(folder)
+        self.programs = self.folder / "programs"
+        self.programs.mkdir()
+        shutil.copy(source / "bootstrap", self.folder)
+        shutil.copytree(source / "cmake", self.folder / "cmake")
+        self.log = self.folder / "cmake.log"
+        self.program("cmake", CMAKE)
+
+    def program(self, name, text):
+        path = self.programs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text if text.startswith("#!") else "#!/bin/sh\n" + text + "\n")
+        path.chmod(0o755)
+
+    def run(self, *arguments, **environment):
+        """What it says, and what CMake was asked. It must fail: no stand-in compiles anything."""
+        self.log.write_text("")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("STRATA_", "Kokkos"))}
+        kept |= {"PATH": f"{self.programs}:/usr/bin:/bin", "LOG": str(self.log), "HAS": "PIGEON", "DEVICES": "SERIAL",
+                 "STRATA_CUDA": str(self.programs / "no_cuda"), "STRATA_JOBS": "2"}
+        done = subprocess.run([self.folder / "bootstrap", *arguments], env=kept | environment, capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL, check=False)
+        assert done.returncode == 1, (arguments, done.returncode, done.stdout, done.stderr)
+        return done.stdout + done.stderr, self.log.read_text()
+
+
+def expect(what, said, *words):
+    for word in words:
+        assert word in said, f"{what}: '{word}' is not in:\n{said}"
+
+
+def refusals(copy):
+    for arguments in (["demo", "--pigeon"], ["test", "pigeon"], ["shell", "--pigeon"], ["demo", "--trilinos"]):
+        said, asked = copy.run(*arguments)
+        expect(arguments, said, f"{arguments[0]} has no option '{arguments[1]}'", "usage: ./bootstrap demo")
+        assert not asked
+    said, _ = copy.run("pigeon")
+    expect("a command", said, "no command 'pigeon'")
+
+    if not shutil.which("hipcc") and not pathlib.Path("/opt/rocm/bin/hipcc").exists():
+        said, _ = copy.run("demo", "--gpu")
+        expect("no compiler", said, "--gpu needs nvcc or hipcc", "no_cuda/bin", "STRATA_CUDA=")
+    for name in ("STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE"):
+        said, _ = copy.run("demo", "--openmp", **{name: "/pigeon"})
+        expect("no folder", said, f"{name}=/pigeon is neither a folder nor an address of a git repository")
+
+
+def gpus(copy):
+    nvcc = {"STRATA_CUDA": str(copy.programs / "cuda")}
+    copy.program("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9")
+    copy.program("cuda/bin/nvcc", "echo 'Cuda compilation tools, release 12.1, V12.1.105'")
+    said, _ = copy.run("demo", "--gpu", **nvcc)
+    expect("an old toolkit", said, "CUDA 12.1 of", "Strata needs 12.2 or later")
+    copy.program("cuda/bin/nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
+    said, _ = copy.run("demo", "--gpu", **nvcc)
+    expect("no GPU", said, "no GPU answers here", "nvidia-smi", "STRATA_GPU_ARCH=", "sm_90", "gfx942")
+    for pigeon in ("pigeon", "sm_", "sm_11", "sm_9x"):
+        said, asked = copy.run("demo", "--gpu", STRATA_GPU_ARCH=pigeon, **nvcc)
+        expect("an architecture", said, f"Kokkos has no name for the architecture '{pigeon}'")
+        assert not asked
+
+    # The architecture that the GPU says, the one that is given, and a Kokkos for it that is there.
+    copy.program("nvidia-smi", "echo 8.0; echo 9.0")
+    for given, name in (("", "AMPERE80"), ("sm_90", "HOPPER90"), ("ADA89", "ADA89")):
+        said, asked = copy.run("demo", "--gpu", STRATA_GPU_ARCH=given, **nvcc)
+        expect(name, said, f"Kokkos for CUDA ({name})", "The first time this takes about", "Building Kokkos 4.9 (CUDA)",
+               "no compiler today", "failed: Compiling Kokkos")
+        expect(name, asked, "-DKokkos_ENABLE_CUDA=ON", f"-DKokkos_ARCH_{name}=ON", f"build/machine-gpu-kokkos-{name}")
+        assert "Strata_KOKKOS_SOURCE" not in asked
+    said, asked = copy.run("test", "--gpu", HAS="CUDA", **nvcc)
+    expect("its Kokkos", said, "this machine's Kokkos 4.9 (CUDA)")
+    expect("its Kokkos", asked, "-DSTRATA_ARCH=AMPERE80", "-DStrata_REQUIRE_BACKEND=CUDA")
+    assert "cmake/kokkos" not in asked
+    said, asked = copy.run("test", "--gpu", HAS="CUDA", STRATA_KOKKOS_SOURCE="https://pigeon/kokkos.git", **nvcc)
+    expect("a source that is asked for", asked, "-DStrata_KOKKOS_SOURCE=https://pigeon/kokkos.git")
+
+    copy.program("hipcc", "")
+    copy.program("amdgpu-arch", "echo gfx942")
+    said, asked = copy.run("shell", "--gpu")
+    expect("HIP", said, "Kokkos for HIP (AMD_GFX942)")
+    expect("HIP", asked, "-DKokkos_ENABLE_HIP=ON", "-DKokkos_ARCH_AMD_GFX942=ON", "-DCMAKE_CXX_COMPILER=hipcc")
+
+
+def threads(copy):
+    source = copy.folder / "source"
+    source.mkdir()
+    _, asked = copy.run("demo", "--openmp", STRATA_KOKKOS_SOURCE=f"{source}/../source")
+    expect("a folder", asked, f"-DStrata_KOKKOS_SOURCE={source}", "-DKokkos_ENABLE_OPENMP=ON", "build/machine-openmp-kokkos")
+
+    # A hint before it compiles, where most CPUs would be idle.
+    for cpus, devices, hint in ((16, "SERIAL", True), (4, "SERIAL", False), (16, "OPENMP;SERIAL", False)):
+        copy.program("nproc", f"echo {cpus}")
+        for command in ("demo", "test"):
+            said, _ = copy.run(command, DEVICES=devices)
+            assert (f"one of {cpus} CPUs; all of them: ./bootstrap {command} --openmp" in said) == hint, said
+
+
+def container(source):
+    """The container has no package that bootstrap's private system has not, but for Kokkos', which it builds."""
+    text = (source / "packaging/container/Containerfile").read_text()
+    wanted = re.search(r"--no-install-recommends ([^&]*)&&", text).group(1).replace("\\", " ").split()
+    known = set(re.search(r"\npackages=\(([^)]*)\)", (source / "bootstrap").read_text()).group(1).split())
+    assert "cmake" in wanted and not set(wanted) - known, set(wanted) - known
+
+
+def configure(source, build, *options):
+    done = subprocess.run(["cmake", "-S", source, "-B", build, "--fresh", *options], capture_output=True, text=True, check=False)
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def sources(copy, source):
+    """What CMake says of a folder without Kokkos and of a repository without the commit; and that it builds one with it."""
+    pinned = COMMIT.search((copy.folder / "cmake/StrataKokkosSource.cmake").read_text()).group(1)
+    repository, kokkos, build = copy.folder / "repository", copy.folder / "cmake/kokkos", copy.folder / "build"
+    repository.mkdir()
+    fetch = "-DStrata_FETCH_KOKKOS=ON"
+    cases = [(kokkos, f"No source of Kokkos is in {repository}", [f"-DStrata_KOKKOS_SOURCE={repository}"]),
+             (source, f"No source of Kokkos is in {repository}", [fetch, f"-DFETCHCONTENT_SOURCE_DIR_KOKKOS={repository}"])]
+    if shutil.which("git"):
+        author = ["-c", "user.name=pigeon", "-c", "user.email=pigeon@example.org"]
+        subprocess.run(["git", "init", "--quiet", repository], check=True)
+        subprocess.run(["git", "-C", repository, *author, "commit", "--quiet", "--allow-empty", "-m", "no Kokkos"], check=True)
+        cases.append((kokkos, pinned, [f"-DStrata_KOKKOS_SOURCE=file://{repository}"]))
+    for what, words, options in cases:
+        status, said = configure(what, build, *options)
+        assert status, said
+        expect(options, said, words)
+
+    given = {name: os.environ.get(f"STRATA_{name}", "") for name in ("KOKKOS_SOURCE", "KOKKOS_KERNELS_SOURCE")}
+    if all(pathlib.Path(folder).is_dir() and folder for folder in given.values()):
+        status, said = configure(source, build, fetch, *(f"-DStrata_{name}={folder}" for name, folder in given.items()))
+        assert not status, said
+        expect("sources that are here", said, "Building Kokkos", "and Kokkos Kernels")
+
+
+def main():
+    source = pathlib.Path(sys.argv[1]).resolve()
+    help_text = subprocess.run([source / "bootstrap", "--help"], capture_output=True, text=True, check=True).stdout
+    expect("--help", help_text, "--gpu", "--openmp", "STRATA_GPU_ARCH", "STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE")
+    container(source)
+    for part in (refusals, gpus, threads, lambda copy: sources(copy, source)):
+        with tempfile.TemporaryDirectory() as folder:
+            part(Copy(source, pathlib.Path(folder).resolve()))
+    print("bootstrap: options, errors, architectures, sources and hints are as they should be")
+
+
+if __name__ == "__main__":
+    main()
