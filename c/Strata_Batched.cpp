@@ -65,30 +65,38 @@ void overwrite_systems(bool in_place, Function const& f) {
   });
 }
 
-// The numbers of `info` on the host. Fences.
-auto on_host(Exec const& exec, Kokkos::View<std::int64_t*, Memory> const& info) {
-  using Numbers = Kokkos::View<std::int64_t*, Kokkos::HostSpace>;
-  bool const copies = !Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
-  Numbers const host = copies ? strata::allocate_on_host<Numbers>("strata::c::info", info.extent(0))
-                              : Numbers(info.data(), info.extent(0));
-  Kokkos::deep_copy(exec, host, info);  // of itself: nothing
-  exec.fence("strata::c::batch: the numbers of info are here");
-  return host;
-}
+// The numbers of `info` as the host reads them. Their memory is there before a system is overwritten.
+class HostInfo {
+ public:
+  using Numbers = Kokkos::View<std::int64_t*, Memory>;
 
-// What they say of the whole batch.
-Outcome outcome_of(Exec const& exec, Kokkos::View<std::int64_t*, Memory> const& info) {
-  auto const host = on_host(exec, info);
-  std::size_t failed = 0, first = 0;
-  for (std::size_t b = host.extent(0); b-- > 0;)
-    if (host(b) != 0) ++failed, first = b;
-  if (failed == 0) return {};
-  return {STRATA_NOT_POSITIVE_DEFINITE,
-          strata::detail::message(failed, " of ", host.extent(0),
-                                  " systems are not positive definite, or hold a NaN: in system ",
-                                  first, ", counted from 0, the leading minor of order ",
-                                  host(first), " is not positive")};
-}
+  explicit HostInfo(Numbers const& info) : info_(info) {
+    bool const copies = !Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
+    host_ = copies ? strata::allocate_on_host<Host>("strata::c::batch::info", info.extent(0))
+                   : Host(info.data(), info.extent(0));
+  }
+
+  // What they say of the whole batch. Fences.
+  Outcome outcome(Exec const& exec) const {
+    Kokkos::deep_copy(exec, host_, info_);  // of itself: nothing
+    exec.fence("strata::c::batch: the numbers of info are here");
+    std::size_t failed = 0, first = 0;
+    for (std::size_t b = host_.extent(0); b-- > 0;)
+      if (host_(b) != 0) ++failed, first = b;
+    if (failed == 0) return {};
+    return {STRATA_NOT_POSITIVE_DEFINITE,
+            strata::detail::message(failed, " of ", host_.extent(0),
+                                    " systems are not positive definite, or hold a NaN: in system ",
+                                    first, ", counted from 0, the leading minor of order ",
+                                    host_(first), " is not positive")};
+  }
+
+ private:
+  using Host = Kokkos::View<std::int64_t*, Kokkos::HostSpace>;
+
+  Numbers info_;
+  Host host_;
+};
 
 template <class T>
 strata_status potrf(char const* name, char uplo, Argument<T> const& A, std::int64_t* info) {
@@ -105,13 +113,14 @@ strata_status potrf(char const* name, char uplo, Argument<T> const& A, std::int6
     Exec const& exec = bench.exec();
     BatchOperand<T> const a(exec, A.data, A.shape, part_of(triangle));
     BatchOperand<std::int64_t> const orders(exec, info, numbers_of(count), Part::None);
+    HostInfo const host_info(orders.numbers());
     overwrite_systems(a.in_place(),
                       [&] { bench.batch().factor(triangle, a.matrices(), orders.numbers()); });
     Outcome outcome;
     overwrite(true, [&] {
       a.write_back(exec, part_of(triangle));
       orders.write_back(exec, Part::All);
-      outcome = outcome_of(exec, orders.numbers());
+      outcome = host_info.outcome(exec);
     });
     return outcome;
   });
@@ -163,6 +172,7 @@ strata_status posv(char const* name, char uplo, Argument<T> const& A, Argument<T
     BatchOperand<T> const a(exec, A.data, A.shape, part_of(triangle));
     BatchOperand<T> const b(exec, B.data, B.shape, Part::All);
     BatchOperand<std::int64_t> const orders(exec, info, numbers_of(count), Part::None);
+    HostInfo const host_info(orders.numbers());
     overwrite_systems(a.in_place() || (B.shape.size() > 0 && b.in_place()), [&] {
       bench.batch().factor_and_solve(triangle, a.matrices(), b.matrices(), orders.numbers());
     });
@@ -171,7 +181,7 @@ strata_status posv(char const* name, char uplo, Argument<T> const& A, Argument<T
       a.write_back(exec, part_of(triangle));
       b.write_back(exec, Part::All);
       orders.write_back(exec, Part::All);
-      outcome = outcome_of(exec, orders.numbers());
+      outcome = host_info.outcome(exec);
     });
     return outcome;
   });

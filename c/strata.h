@@ -208,7 +208,8 @@ STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, doubl
  * is, in fp64 (d) or fp32 (s): kriging by neighbours, Gaussian processes by group. As LAPACK's potrf,
  * potrs and posv one after the other, with the first argument that is wrong named by the message.
  *
- * Shape     A_b: n x n at A + b * stride_a, of which the triangle `uplo` alone is read and written;
+ * Shape     A_b: n x n at A + b * stride_a, of which the triangle `uplo` alone is read and written (in a GPU's memory
+ *           the vendor's routines, which do orders above 512, write to the other, too);
  *           B_b: n x nrhs at B + b * stride_b; n, nrhs, count >= 0, leading dimensions >= max(1, n).
  *           No two may overlap: if count > 1, stride_a >= (n - 1) * lda + n and
  *           stride_b >= (nrhs - 1) * ldb + n. A_b and B_b may take turns.

@@ -23,7 +23,7 @@ namespace strata::dense {
 /// Shape    A: n x n x count, B: n x m x count, or n x count for one right-hand side each; Views of double or of float,
 ///          with the number of the system last. The rows of B are contiguous in memory, and the rows or the columns of A:
 ///          LayoutLeft, or a LayoutStride with padding. info: one number a system. Only the triangle `uplo` of A
-///          is read and written.
+///          is read and written; a GPU vendor's routines, which do orders above 512, write to the other, too.
 /// Sync     all are enqueued on the instance, and fence it only to let the workspace grow; a report of the whole
 ///          batch is the caller's to make, from info and the errors.
 /// Memory   as `BatchedBlas`: the systems are solved where they are.

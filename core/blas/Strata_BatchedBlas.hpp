@@ -47,7 +47,8 @@ class BatchedBlas {
 
   ExecutionSpace const& exec() const;
 
-  /// A = L L^T (Lower) or U^T U (Upper) in place, each; the other triangle is neither read nor written.
+  /// A = L L^T (Lower) or U^T U (Upper) in place, each; the other triangle is not read, nor written but by a GPU vendor's
+  /// routines.
   ///
   /// Shape    A: n x n; info: one number a system. Cost n^3/3 flops a system.
   /// Result   info: 0, or the order of the first leading minor that is not positive, or NaN; that system's triangle then

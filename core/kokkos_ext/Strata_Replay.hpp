@@ -50,8 +50,9 @@ class Replay {
       if (is_watched()) return work();
       if (!captured_) {
         if (!has_run_) {
-          has_run_ = true;
-          return work();
+          work();
+          has_run_ = true;  // memory that it could not have is not asked for in a capture, either
+          return;
         }
         capture(exec, work);
       }

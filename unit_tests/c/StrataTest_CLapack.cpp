@@ -138,7 +138,8 @@ struct Mixed {
   double bound() const { return std::sqrt(static_cast<double>(s.n)) * 0x1p-53; }
 };
 
-// The device fails when it has overwritten A: that is another answer than a failure that left A as it was.
+// The device fails when it has overwritten A, if that is where it works: that is another answer than a failure that left A
+// as it was.
 TYPED_TEST(CLapack, SaysThatAMatrixIsOverwrittenInPart) {
   using T = typename TypeParam::Scalar;
   System<T> const s('L', 40, 1);
@@ -153,9 +154,11 @@ TYPED_TEST(CLapack, SaysThatAMatrixIsOverwrittenInPart) {
   auto const status = TypeParam::posv('L', s.n, 1, A.data(), s.ld, B.data(), s.ld, nullptr, &info);
   std::string const message = strata_message();
   Kokkos::Tools::Experimental::set_callbacks(saved);
-  EXPECT_EQ(status, STRATA_INCOMPLETE);
+  constexpr bool in_place =
+      Kokkos::SpaceAccessibility<Kokkos::DefaultExecutionSpace, Kokkos::HostSpace>::accessible;
+  EXPECT_EQ(status, in_place ? STRATA_INCOMPLETE : STRATA_INTERNAL_ERROR);
   EXPECT_NE(message.find("the device is lost"), std::string::npos) << message;
-  EXPECT_NE(A[0], s.A[0]);
+  EXPECT_EQ(A[0] != s.A[0], in_place);
   A = s.A, B = s.B;
   EXPECT_EQ(TypeParam::posv('L', s.n, 1, A.data(), s.ld, B.data(), s.ld, nullptr, &info),
             STRATA_SUCCESS);

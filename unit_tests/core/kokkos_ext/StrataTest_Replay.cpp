@@ -92,4 +92,17 @@ TYPED_TEST(ReplayOn, LetsErrorsThroughAndWorksAfterwards) {
   EXPECT_EQ((last_of<TypeParam>(exec, x)), 3 * 3);
 }
 
+TYPED_TEST(ReplayOn, CapturesNothingBeforeTheWorkHasSucceededOnce) {
+  TypeParam const exec;
+  Numbers<TypeParam> const x("strata::test::numbers", 3);
+  strata::Replay<TypeParam> replay;
+  EXPECT_THROW(replay.run(exec, [] { throw std::runtime_error("no memory"); }), std::runtime_error);
+  replay.run(exec, [&] {
+    exec.fence("strata::test::as if memory had to grow");  // an error in a capture
+    count_and_add<TypeParam>(exec, x);
+  });
+  for (int k = 0; k < 3; ++k) replay.run(exec, [&] { count_and_add<TypeParam>(exec, x); });
+  EXPECT_EQ((last_of<TypeParam>(exec, x)), 3 * 4);
+}
+
 }  // namespace
