@@ -5,6 +5,7 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -27,31 +28,28 @@ void write_scalars(ExecutionSpace const& exec, double alpha, double const* a, do
       });
 }
 
-/// first = the least order j whose pivot diag(j) is not positive and finite, or a huge number.
-template <class T, class ExecutionSpace, class FirstView>
-void find_bad_pivot(ExecutionSpace const& exec, std::int64_t n, T const* data, std::int64_t ld,
-                    FirstView const& first) {
-  Kokkos::parallel_reduce(
-      "strata::vendor::potrf::diagonal",
-      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, n),
-      KOKKOS_LAMBDA(std::int64_t j, std::int64_t& least) {
-        T const pivot = data[j * (ld + 1)];
-        bool const good = pivot > T(0) && pivot <= Kokkos::Experimental::finite_max_v<T>;
-        if (!good && j + 1 < least) least = j + 1;
-      },
-      Kokkos::Min<std::int64_t, typename FirstView::memory_space>(first));
-}
-
-/// Merge the vendor's status of the factorisation and the first bad pivot into info.
-template <class ExecutionSpace, class Status, class FirstView, class InfoView>
-void merge_info(ExecutionSpace const& exec, std::int64_t n, std::int64_t offset,
-                Status const* status, FirstView const& first, InfoView const& info) {
-  Kokkos::parallel_for(
-      "strata::vendor::potrf::info", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
-      KOKKOS_LAMBDA(int) {
-        std::int64_t order = first() <= n ? first() : 0;
-        if (*status > 0 && (order == 0 || *status < order)) order = *status;
-        if (info() == 0) info() = *status < 0 ? *status : (order > 0 ? offset + order : 0);
+/// Merge the vendor's status of the factorisation and the first pivot that is not positive and finite into info, by one
+/// team: a reduction by all of the device waits longer for its teams than one team works.
+template <class T, class ExecutionSpace, class Status, class InfoView>
+void merge_info(ExecutionSpace const& exec, std::int64_t n, T const* data, std::int64_t ld,
+                std::int64_t offset, Status const* status, InfoView const& info) {
+  using Member = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  launch_teams(
+      "strata::vendor::potrf::info", exec, 1, 0, KOKKOS_LAMBDA(Member const& team) {
+        std::int64_t least = n + 1;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, n),
+            [&](std::int64_t j, std::int64_t& order) {
+              T const pivot = data[j * (ld + 1)];
+              bool const good = pivot > T(0) && pivot <= Kokkos::Experimental::finite_max_v<T>;
+              if (!good && j + 1 < order) order = j + 1;
+            },
+            Kokkos::Min<std::int64_t>(least));
+        Kokkos::single(Kokkos::PerTeam(team), [&] {
+          std::int64_t order = least <= n ? least : 0;
+          if (*status > 0 && (order == 0 || *status < order)) order = *status;
+          if (info() == 0) info() = *status < 0 ? *status : (order > 0 ? offset + order : 0);
+        });
       });
 }
 
@@ -110,7 +108,7 @@ class DeviceScalars {
 /// Result   if *info is 0: offset + the order of the first minor that the vendor or the factor's
 ///          diagonal shows not to be positive, NaN and infinity included; a negative status (the
 ///          vendor refused an argument) is kept as it is.
-/// Sync     enqueued on the instance, two kernels.
+/// Sync     enqueued on the instance, one kernel.
 template <class Status, class ExecutionSpace>
 class PotrfStatus {
   using memory_space = typename ExecutionSpace::memory_space;
@@ -118,21 +116,18 @@ class PotrfStatus {
  public:
   explicit PotrfStatus(ExecutionSpace const& exec)
       : exec_(exec),
-        status_(allocate_zeros<decltype(status_)>(exec, "strata::vendor::potrf::status")),
-        first_(allocate_zeros<decltype(first_)>(exec, "strata::vendor::potrf::first")) {}
+        status_(allocate_zeros<decltype(status_)>(exec, "strata::vendor::potrf::status")) {}
 
   Status* data() const { return status_.data(); }
 
   template <class T, class InfoView>
   void merge(MatrixRef<memory_space> const& A, std::int64_t offset, InfoView const& info) const {
-    find_bad_pivot(exec_, A.rows, A.template as<T>(), A.ld, first_);
-    merge_info(exec_, A.rows, offset, data(), first_, info);
+    merge_info(exec_, A.rows, A.template as<T>(), A.ld, offset, data(), info);
   }
 
  private:
   ExecutionSpace exec_;
   Kokkos::View<Status, memory_space> status_;
-  Kokkos::View<std::int64_t, memory_space> first_;
 };
 
 }  // namespace strata::vendor

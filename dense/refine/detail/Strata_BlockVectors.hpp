@@ -60,17 +60,23 @@ struct Kokkos::reduction_identity<strata::dense::detail::MomentsOfBoth> {
 
 namespace strata::dense::detail {
 
-/// The rows of one column that a team takes.
+/// The rows of one column that a team takes: of a short column few, for a device has many teams.
 struct Chunk {
-  static constexpr std::int64_t rows = 4096;
+  static constexpr std::int64_t least = 512, most = 4096, teams = 16;
 
   std::int64_t column, number, first, last;
 
   KOKKOS_INLINE_FUNCTION Chunk(std::int64_t rank, std::int64_t chunks, std::int64_t n)
       : column(rank / chunks),
         number(rank % chunks),
-        first(number * rows),
-        last(first + rows < n ? first + rows : n) {}
+        first(number * rows(n)),
+        last(first + rows(n) < n ? first + rows(n) : n) {}
+
+  KOKKOS_INLINE_FUNCTION static constexpr std::int64_t rows(std::int64_t n) {
+    std::int64_t const share = (n + teams - 1) / teams;
+    return share < least ? std::int64_t{least} : share < most ? share : std::int64_t{most};
+  }
+  static constexpr std::int64_t count(std::int64_t n) { return (n + rows(n) - 1) / rows(n); }
 };
 
 /// Kernels on blocks of columns, each column with its own coefficient, on one instance.
@@ -108,7 +114,7 @@ class BlockVectors {
 
   /// For blocks of `rows` x up to `cols` and products with up to `steps` basis vectors.
   BlockVectors(Exec const& exec, std::int64_t rows, std::int64_t cols, std::int64_t steps = 1)
-      : exec_(exec), rows_(rows), chunks_((rows + Chunk::rows - 1) / Chunk::rows) {
+      : exec_(exec), rows_(rows), chunks_(Chunk::count(rows)) {
     reserve(cols, steps);
   }
 

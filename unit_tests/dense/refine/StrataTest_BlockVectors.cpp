@@ -24,7 +24,7 @@ using strata::dense::detail::Moments;
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t sizes[] = {
-    1, 7, Chunk::rows - 1, Chunk::rows, Chunk::rows + 1, 2 * Chunk::rows + 5};
+    1, 7, Chunk::least - 1, Chunk::least, Chunk::least + 1, Chunk::teams* Chunk::least + 5};
 
 /// Three columns of data in the memory of Exec; the second coefficient is 0.
 template <class Exec>
@@ -298,8 +298,8 @@ TYPED_TEST(BlockVectorKernels, ManyUploadsKeepTheirOrder) {
 
 template <class Exec>
 void nan_stays_in_its_column() {
-  std::size_t const n = Chunk::rows + 3;
-  for (std::size_t const row : {std::size_t(0), std::size_t(Chunk::rows), n - 1}) {
+  std::size_t const n = Chunk::least + 3;
+  for (std::size_t const row : {std::size_t(0), std::size_t(Chunk::least), n - 1}) {
     Fixture<Exec> f{n};
     f.X(row, 1) = not_a_number;
     auto const norms = f.kernels.norms({1, 1, 1}, OnDevice<Exec>::copy(f.X));
