@@ -11,9 +11,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 namespace strata::python::detail {
 
@@ -79,6 +82,20 @@ std::span<T> require_vector(char const* name, Array<T> const& array) {
   STRATA_REQUIRE(ShapeError, array.shape(0) <= 1 || array.stride(0) == 1, name,
                  " must be contiguous");
   return {array.data(), array.shape(0)};
+}
+
+/// Numbers that NumPy owns from here on, in rows where a shape is given.
+template <std::size_t Dimensions = 1>
+nb::ndarray<nb::numpy, double, nb::ndim<Dimensions>> as_array(
+    std::span<double const> values, std::array<std::size_t, Dimensions> const& shape) {
+  auto* const copy = new std::vector<double>(values.begin(), values.end());
+  nb::capsule const owner(copy,
+                          [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  return nb::ndarray<nb::numpy, double, nb::ndim<Dimensions>>(copy->data(), Dimensions,
+                                                              shape.data(), owner);
+}
+inline nb::ndarray<nb::numpy, double, nb::ndim<1>> as_array(std::span<double const> values) {
+  return as_array<1>(values, {values.size()});
 }
 
 /// The array where the device works on it, as the matrix that the caller means.
