@@ -28,7 +28,7 @@ namespace {
 using namespace nb::literals;
 using namespace sparse;
 using c::Exec, c::Memory;
-using detail::In, detail::Kept, detail::Out;
+using detail::In, detail::InAnywhere, detail::OutAnywhere, detail::Kept;
 
 using Matrix = DistributedMatrix<Exec>;
 using Reals = Vector<double, Memory>;
@@ -187,7 +187,7 @@ struct Columns {
   double* x;
   std::int64_t rows, count;
 };
-Columns columns(In const& B, Out const& X, std::int64_t n) {
+Columns columns(InAnywhere const& B, OutAnywhere const& X, std::int64_t n) {
   auto const b = detail::require_stored("b", B);
   auto const x = detail::require_stored("x", X);
   std::int64_t const count = B.ndim() > 1 ? static_cast<std::int64_t>(B.shape(1)) : 1;
@@ -198,7 +198,8 @@ Columns columns(In const& B, Out const& X, std::int64_t n) {
   return {b.data, x.data, n, count};
 }
 
-std::vector<SparseReport> solve(std::shared_ptr<Solver> const& solver, In const& B, Out const& X) {
+std::vector<SparseReport> solve(std::shared_ptr<Solver> const& solver, InAnywhere const& B,
+                                OutAnywhere const& X) {
   auto const at = columns(B, X, solver->rows());
   return detail::run(flops(solver->entries(), at.count), [kept = Kept(B, X), at, solver] {
     return solver->use([&](Solving& work) {
@@ -215,7 +216,7 @@ std::vector<SparseReport> solve(std::shared_ptr<Solver> const& solver, In const&
   });
 }
 
-void apply(std::shared_ptr<Preconditioner> const& M, In const& R, Out const& Z) {
+void apply(std::shared_ptr<Preconditioner> const& M, InAnywhere const& R, OutAnywhere const& Z) {
   auto const at = columns(R, Z, M->rows());
   detail::run(flops(M->entries(), at.count) / 100, [kept = Kept(R, Z), at, M] {
     return M->use([&](Preconditioning& work) {
@@ -240,6 +241,11 @@ std::shared_ptr<Preconditioner> preconditioner_of(std::shared_ptr<Solver> const&
       return std::make_shared<Preconditioner>(c::new_instance(), work.matrix, options);
     });
   });
+}
+
+template <class Made>
+std::uintptr_t stream_of(std::shared_ptr<Made> const& made) {
+  return made->use([](auto& work) { return c::vendor::stream_of(work.exec); });
 }
 
 void bind_reports(nb::module_& m) {
@@ -307,9 +313,11 @@ void bind_sparse(nb::module_& m) {
           "max_iterations"_a, "block_size"_a);
   nb::class_<Preconditioner>(m, "SparsePreconditioner", "M^-1 of a sparse matrix.")
       .def_prop_ro("rows", &Preconditioner::rows)
+      .def_prop_ro("stream", &stream_of<Preconditioner>)
       .def("apply", &apply, "r"_a.noconvert(), "z"_a.noconvert());
   nb::class_<Solver>(m, "SparseSolver", "A sparse matrix, and what solves with it.")
       .def_prop_ro("rows", &Solver::rows)
+      .def_prop_ro("stream", &stream_of<Solver>)
       .def_prop_ro("entries", &Solver::entries)
       .def_prop_ro("set_up",
                    [](std::shared_ptr<Solver> const& s) {

@@ -28,6 +28,12 @@ using Array = nb::ndarray<T, nb::device::cpu>;
 using In = Array<double const>;
 using Out = Array<double>;
 
+/// The same where the library works, on its device or in host memory: a capsule of DLPack, say.
+template <class T>
+using ArrayAnywhere = nb::ndarray<T>;
+using InAnywhere = ArrayAnywhere<double const>;
+using OutAnywhere = ArrayAnywhere<double>;
+
 /// An array as a column-major matrix in memory, or as the transpose of one.
 template <class T>
 struct Stored {
@@ -40,8 +46,8 @@ struct Stored {
 
 /// The array's numbers where they are; one of one dimension is a column. Nothing where no axis has neighbours in
 /// memory: such arrays have to be copied.
-template <class T>
-bool stored(Array<T> const& array, Stored<T>& found) {
+template <class T, class... Where>
+bool stored(nb::ndarray<T, Where...> const& array, Stored<T>& found) {
   std::int64_t const rows = static_cast<std::int64_t>(array.shape(0)),
                      cols = array.ndim() > 1 ? static_cast<std::int64_t>(array.shape(1)) : 1;
   std::int64_t const down = array.stride(0), right = array.ndim() > 1 ? array.stride(1) : rows;
@@ -62,8 +68,8 @@ bool stored(Array<T> const& array, Stored<T>& found) {
 }
 
 /// Throws   ShapeError where the array's numbers have to be copied first.
-template <class T>
-Stored<T> require_stored(char const* name, Array<T> const& array) {
+template <class T, class... Where>
+Stored<T> require_stored(char const* name, nb::ndarray<T, Where...> const& array) {
   STRATA_REQUIRE(ShapeError, array.ndim() == 1 || array.ndim() == 2, name, " has ", array.ndim(),
                  " dimensions, must have 1 or 2");
   Stored<T> found{};

@@ -126,7 +126,7 @@ class Solver:
         Parameters
         ----------
         b : array of float64, (n,) or (n, m)
-            Columns are solved for one after the other.
+            Columns are solved for one after the other; on a GPU they lie in Fortran order.
         x0 : array of float64, shape of `b`, optional
             A guess; 0 by default.
 
@@ -140,7 +140,7 @@ class Solver:
         ShapeError
             If `b` or `x0` do not fit.
         TypeError
-            If they are not of float64 in host memory.
+            If they are not of float64, or on a GPU that this build has no backend for.
         NotConverged
             If a column reached neither the tolerance nor what rounding in fp64 allows; it has the best x and the report of the
             worst column.
@@ -149,14 +149,16 @@ class Solver:
         -----
         Ctrl-C ends the wait, not the work: that goes on in the background until its end.
         """
-        right, x = _columns(self._core.rows, b, x0)
-        reports = self._core.solve(right, x)
+        right, x, result = _columns(self._core.rows, b, x0)
+        reports = self._core.solve(_arrays.given(right, self._stream), _arrays.given(x, self._stream))
         worst = max(reports, key=lambda report: (not report.solved, report.relative_residual), default=None)
         self._last_solve = worst
-        result = _arrays.like(x, b)
         if worst is not None and not worst.solved:
             raise NotConverged(_failure(worst), result, worst)
         return result
+
+    def _stream(self) -> int:
+        return self._core.stream
 
     def as_preconditioner(self) -> LinearOperator:
         """The preconditioner that the solver has chosen, by itself: M^-1, for the Krylov methods of SciPy or others.
@@ -222,9 +224,12 @@ class Preconditioner:
         ShapeError, TypeError
             If `r` does not fit.
         """
-        right, z = _columns(self._core.rows, r, None)
-        self._core.apply(right, z)
-        return _arrays.like(z, r)
+        right, z, result = _columns(self._core.rows, r, None)
+        self._core.apply(_arrays.given(right, self._stream), _arrays.given(z, self._stream))
+        return result
+
+    def _stream(self) -> int:
+        return self._core.stream
 
     def as_linear_operator(self) -> LinearOperator:
         """For SciPy: `scipy.sparse.linalg.cg(A, b, M=M.as_linear_operator())`.
@@ -277,20 +282,25 @@ def _rows(A: Any) -> tuple[Any, Any, Any]:
     return csr.indptr, csr.indices, csr.data
 
 
-def _columns(n: int, b: Any, x0: Any) -> tuple[_arrays.Array, _arrays.Array]:
-    """b as columns in one piece, and room for x with the guess in it."""
-    right = _arrays.as_float64("b", b)
-    if right.ndim not in (1, 2):
-        raise ShapeError(f"b has {right.ndim} dimensions, must have 1 or 2")
+def _columns(n: int, b: Any, x0: Any) -> tuple[_arrays.Operand, _arrays.Operand, Any]:
+    """b as columns in one piece, and room for x with the guess in it, also in the package of b."""
+    right = _arrays.as_operand("b", b)
     if right.shape[0] != n:
         raise ShapeError(f"b is {_arrays.size_of(right)}, must have {n} rows")
+    if isinstance(right, _arrays.OnDevice):
+        room = right.like("zeros_like") if x0 is None else _guess(x0, right.shape) + 0.0
+        return right, _arrays.OnDevice("a result", room), room
     x = np.zeros(right.shape, order="F")
     if x0 is not None:
-        guess = _arrays.as_float64("x0", x0)
-        if guess.shape != x.shape:
-            raise ShapeError(f"x0 is {_arrays.size_of(guess)}, must be {_arrays.size_of(x)}")
-        x[...] = guess
-    return np.asfortranarray(right), x
+        x[...] = _arrays.as_float64("x0", _guess(x0, x.shape))
+    return np.asfortranarray(right), x, _arrays.like(x, b)
+
+
+def _guess(x0: Any, shape: tuple[int, ...]) -> Any:
+    guess = x0 if hasattr(x0, "shape") else np.asarray(x0)
+    if tuple(guess.shape) != shape:
+        raise ShapeError(f"x0 is {_arrays.size_of(guess)}, must be {' x '.join(map(str, shape))}")
+    return guess
 
 
 def _failure(report: SparseReport) -> str:

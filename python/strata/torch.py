@@ -19,16 +19,16 @@ __all__ = ["logdet", "loglikelihood", "solve"]
 class _LogLikelihood(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, theta: Any, locations: Any, values: Any, mean: Mean, options: dict[str, Any]) -> Any:
-        factor = Factor(locations.detach(), Matern(*theta.tolist()), **options)
+        factor = Factor(locations.detach().cpu(), Matern(*theta.tolist()), **options)
         ctx.factor, ctx.mean = factor, mean
         ctx.save_for_backward(theta, values)
-        return theta.new_tensor(factor.loglikelihood(values.detach(), mean).log_likelihood)
+        return theta.new_tensor(factor.loglikelihood(values.detach().cpu(), mean).log_likelihood)
 
     @staticmethod
     def backward(ctx: Any, by: Any) -> Any:
         _refuse_second_derivatives()
         theta, values = ctx.saved_tensors
-        return by * theta.new_tensor(ctx.factor.gradient(values.detach(), ctx.mean).by), None, None, None, None
+        return by * theta.new_tensor(ctx.factor.gradient(values.detach().cpu(), ctx.mean).by), None, None, None, None
 
 
 class _LogDet(torch.autograd.Function):  # type: ignore[misc]
@@ -81,6 +81,7 @@ def loglikelihood(
     theta : tensor of float64, (4,)
         sigma2, range, nu and nugget.
     locations : tensor of float64, (n, 2)
+        Read on the host: from a GPU they are copied there, as values are.
     values : tensor of float64, (n,)
     mean, metric, accuracy, tile_size
         As for `strata.geostat.loglikelihood`.
