@@ -15,7 +15,7 @@ from ._errors import NotConverged, ShapeError
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-__all__ = ["Preconditioner", "Solver", "SparseAttempt", "SparseLevel", "SparseReport", "solve"]
+__all__ = ["PetscPreconditioner", "Preconditioner", "Solver", "SparseAttempt", "SparseLevel", "SparseReport", "solve"]
 
 Method = Literal["auto", "cg", "gmres", "fgmres"]
 Kind = Literal["auto", "none", "jacobi", "gs", "amg"]
@@ -47,11 +47,12 @@ class Solver:
     Raises
     ------
     ShapeError
-        If A is not square.
+        If A is not square, or its index arrays do not fit: with the row.
     TypeError
         If A is not a sparse matrix of float64.
     ValueError
-        For options out of range, CG for a matrix that is not symmetric, a preconditioner that needs a diagonal without zeros.
+        For options out of range, an entry that is not finite, which it names, CG for a matrix that is not symmetric, a
+        preconditioner that needs a diagonal without zeros.
     MemoryError
         With the bytes needed.
 
@@ -139,6 +140,8 @@ class Solver:
         ------
         ShapeError
             If `b` or `x0` do not fit.
+        ValueError
+            If they hold a number that is not finite, in host memory.
         TypeError
             If they are not of float64, or on a GPU that this build has no backend for.
         NotConverged
@@ -243,6 +246,57 @@ class Preconditioner:
         return LinearOperator(self.shape, matvec=self.apply, matmat=self.apply, dtype=np.float64)
 
 
+class PetscPreconditioner:
+    """A `Preconditioner` as the context of a PC of PETSc's type "python", through petsc4py; on one process.
+
+    In a program `pc.setType("python"); pc.setPythonContext(strata.sparse.PetscPreconditioner("gs"))`, or by PETSc's options
+    `-pc_type python -pc_python_type strata.sparse.PetscPreconditioner`.
+
+    Parameters
+    ----------
+    kind, precision
+        As for `Preconditioner`.
+    block_size : int, optional
+        As for `Solver`; by default the block size of PETSc's matrix.
+
+    Notes
+    -----
+    PETSc has it set up again when the matrix has changed. Its matrix is of real numbers in fp64 and of a type that has rows, and the
+    one from which preconditioners are made, `P` of `ksp.setOperators(A, P)`.
+    """
+
+    def __init__(self, kind: Kind = "amg", *, precision: Precision = "fp32", block_size: int | None = None) -> None:
+        self._kind, self._precision, self._block_size = kind, precision, block_size
+        self._M: Preconditioner | None = None
+
+    def setUp(self, pc: Any) -> None:
+        """Take the matrix from which the preconditioner is made; PETSc calls it.
+
+        Raises
+        ------
+        ValueError
+            On more than one process.
+        ShapeError, TypeError, ValueError, MemoryError
+            As `Preconditioner`.
+        """
+        from scipy.sparse import csr_matrix
+
+        _, P = pc.getOperators()
+        processes = P.getComm().getSize()
+        if processes != 1:
+            raise ValueError(f"the matrix is spread over {processes} processes, must be on one")
+        indptr, indices, data = P.getValuesCSR()
+        A = csr_matrix((data, indices, indptr), shape=P.getSize())
+        self._M = Preconditioner(A, self._kind, precision=self._precision, block_size=self._block_size or P.getBlockSize())
+
+    def apply(self, pc: Any, x: Any, y: Any) -> None:
+        """y = M^-1 x, with the vectors' numbers where they are; PETSc calls it."""
+        if self._M is None:
+            self.setUp(pc)
+        assert self._M is not None
+        self._M._core.apply(x.getArray(readonly=1), y.getArray())
+
+
 def solve(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
     """Solve A x = b for a sparse A: `Solver(A, **options).solve(b, x0)`.
 
@@ -275,11 +329,15 @@ def _rows(A: Any) -> tuple[Any, Any, Any]:
         raise TypeError(f"A is of {A.dtype}, must be of float64: A.astype('float64') copies it")
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ShapeError(f"A is {_arrays.size_of(A)}, must be square")
+    if A.format in ("csr", "csc"):
+        # Before SciPy works with them, which trusts them.
+        used = int(A.indptr[-1]) if len(A.indptr) == A.shape[0] + 1 and 0 <= A.indptr[-1] <= len(A.data) else len(A.data)
+        _core.check_lines(A.indptr, A.indices[:used], A.data[:used], A.format == "csr")
     csr = A.tocsr()  # itself, if it is
     if not csr.has_canonical_format:
         csr = csr.copy() if csr is A else csr
         csr.sum_duplicates()
-    return csr.indptr, csr.indices, csr.data
+    return csr.indptr, csr.indices[: csr.nnz], csr.data[: csr.nnz]
 
 
 def _columns(n: int, b: Any, x0: Any) -> tuple[_arrays.Operand, _arrays.Operand, Any]:
