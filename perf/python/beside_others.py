@@ -13,6 +13,7 @@ its own: one run that warms up, then the median of --repeat. Solutions are to fp
 and fp64 where the log-determinant is to have all its digits.
 """
 import argparse
+import importlib.util
 import json
 import math
 import os
@@ -146,8 +147,8 @@ def run_gpytorch(problem):
         if problem.case == "gradient":
             value.backward()
             parameters = (model.covar_module.raw_outputscale, model.covar_module.base_kernel.raw_lengthscale, likelihood.noise_covar.raw_noise)
-            found = [float(p.grad) for p in parameters]  # by their raw forms, which it searches in
-            return {"value": value.item(), "gradient_by_raw_parameters": found}
+            # They are softplus of what it searches in, plus bounds.
+            return {"value": value.item(), "gradient": [(p.grad / p.detach().sigmoid()).item() for p in parameters]}
     return {"value": value.item()}
 
 
@@ -271,15 +272,21 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--least", type=float, metavar="RATIO", help="exit status 1 if a ratio is below, or a run failed")
+    parser.add_argument("--apart", type=float, metavar="BOUND", help="exit status 1 if values differ by more, relatively, or a run failed")
     parser.add_argument("--one", nargs=2, metavar=("CASE", "WHO"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         print(json.dumps(measure(*arguments.one, arguments.n[0], arguments.device, arguments.repeat)))
         return
+    there = {case: importlib.util.find_spec(THEIRS[arguments.device][case]) is not None for case in arguments.cases}
+    for case in (case for case in there if not there[case]):
+        print(f"{case} is left out: {THEIRS[arguments.device][case]} is not installed")
+    if not any(there.values()):
+        sys.exit(77)
     rows = []
     print(f"{'':<29}{'Strata: s':>10}{'MB':>10}{'error':>10}{'theirs: s':>10}{'MB':>10}{'error':>10}{'ratio':>8}{'apart':>10}")
     for n in arguments.n or SIZES[arguments.device]:
-        for case in arguments.cases:
+        for case in (case for case in arguments.cases if there[case]):
             rows.append(compare(case, n, arguments.device, arguments.repeat))
             print(line_of(rows[-1]), flush=True)
             for who in ("strata", "theirs"):
@@ -288,6 +295,9 @@ def main():
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump({"schema": "strata.beside_others.1", "versions": versions(), "machine": machine(arguments.device), "results": rows}, file, indent=1)
+    apart = [row.get(name, 0.0 if "ratio" in row else math.inf) for row in rows for name in ("relative_difference", "gradient_difference")]
+    if arguments.apart is not None and max(apart) > arguments.apart:
+        sys.exit(f"a difference is {max(apart):.3g}, above {arguments.apart}")
     if arguments.least is not None and min((row.get("ratio", -math.inf) for row in rows)) < arguments.least:
         sys.exit(f"a ratio is below {arguments.least}")
 

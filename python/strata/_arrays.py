@@ -28,6 +28,11 @@ def _dlpack_device(array: Any) -> tuple[int, int]:
     return int(kind), int(number)
 
 
+def is_on_device(array: Any) -> bool:
+    """Whether its numbers are not in host memory."""
+    return _dlpack_device(array)[0] not in _HOST
+
+
 def as_numpy(name: str, array: Any) -> NDArray[Any]:
     """The same numbers as a NumPy array: a view, where the package of `array` has one to give.
 
@@ -44,9 +49,8 @@ def as_numpy(name: str, array: Any) -> NDArray[Any]:
         raise TypeError(f"{name} is sparse: strata.sparse takes it, or {name}.toarray() makes it dense")
     if not hasattr(array, "__dlpack_device__"):
         return np.asarray(array)
-    kind, _ = _dlpack_device(array)
-    if kind not in _HOST:
-        raise TypeError(f"{name} is on a GPU (DLPack device {kind}), which is not for this function: {_COPY}")
+    if is_on_device(array):
+        raise TypeError(f"{name} is on a GPU (DLPack device {_dlpack_device(array)[0]}), which is not for this function: {_COPY}")
     return np.asarray(array) if hasattr(array, "__array__") else np.from_dlpack(array)
 
 
@@ -117,7 +121,7 @@ def as_operand(name: str, array: Any) -> Operand:
     ShapeError, TypeError
         As `as_matrix` and `OnDevice`.
     """
-    if _dlpack_device(array)[0] in _HOST:
+    if not is_on_device(array):
         return as_matrix(name, array)
     found = OnDevice(name, array)
     if found.ndim not in (1, 2):
@@ -186,7 +190,7 @@ def as_output(name: str, array: Any, shape: tuple[int, ...]) -> Array:
 
 def as_output_operand(name: str, array: Any, shape: tuple[int, ...]) -> Operand:
     """As `as_output` in host memory; on the device as it is."""
-    if _dlpack_device(array)[0] in _HOST:
+    if not is_on_device(array):
         return as_output(name, array, shape)
     found = OnDevice(name, array)
     _require_shape(name, found, shape)

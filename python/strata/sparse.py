@@ -346,8 +346,10 @@ def _columns(n: int, b: Any, x0: Any) -> tuple[_arrays.Operand, _arrays.Operand,
     if right.shape[0] != n:
         raise ShapeError(f"b is {_arrays.size_of(right)}, must have {n} rows")
     if isinstance(right, _arrays.OnDevice):
+        if x0 is not None and not _arrays.is_on_device(x0):
+            raise TypeError("x0 is in host memory, must be on the GPU as b is")
         room = right.like("zeros_like") if x0 is None else _guess(x0, right.shape) + 0.0
-        return right, _arrays.OnDevice("a result", room), room
+        return right, _arrays.OnDevice("x0", room), room
     x = np.zeros(right.shape, order="F")
     if x0 is not None:
         x[...] = _arrays.as_float64("x0", _guess(x0, x.shape))

@@ -178,6 +178,7 @@ def test_arrays_on_the_device_stay_there(monkeypatch: pytest.MonkeyPatch) -> Non
         (lambda: factor.solve(There(b[None])), strata.ShapeError, "b has 3 dimensions"),
         (lambda: factor.solve(right, There(b[:, :2])), strata.ShapeError, f"out is {N} x 2, must be {N} x 3"),
         (lambda: strata.cholesky(There(np.zeros((2 * N, 2 * N))[::2, ::2])), strata.ShapeError, "A has no axis along which numbers are neighbours"),
+        (lambda: solver.solve(There(b[:, 0].copy()), b[:, 0]), TypeError, "x0 is in host memory, must be on the GPU as b is"),
         (lambda: solver.solve(right), strata.ShapeError, "contiguous columns"),
     ):
         with pytest.raises(error, match=text):
