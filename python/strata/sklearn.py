@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.linalg.lapack
 import scipy.optimize
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -46,7 +47,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     random_state : int, RandomState or None
         Of the restarts.
     layers : str or sequence of str
-        Precisions of the factor, as for `strata.cholesky`. Solves are refined to fp64.
+        Precisions of the factor, as for `strata.cholesky`. Solves are refined to fp64, but below it the log-determinant is an
+        estimate, whose noise can keep a search with gradients from its end.
 
     Attributes
     ----------
@@ -83,7 +85,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         n_restarts_optimizer: int = 0,
         normalize_y: bool = False,
         random_state: Any = None,
-        layers: str | Sequence[str] = "auto",
+        layers: str | Sequence[str] = "fp64",
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -223,7 +225,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return value
         # 1/2 (w' K_k w - trace(K^-1 K_k)) for each target
         columns = weights.reshape(len(weights), -1)
-        inner = columns @ columns.T - columns.shape[1] * factor.solve(np.eye(len(K)))
+        inner = columns @ columns.T - columns.shape[1] * _inverse(factor)
         return value, np.einsum("ij,ijk->k", inner, by) / 2
 
     def _search(self) -> Any:
@@ -249,3 +251,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"no optimizer {self.optimizer!r}; there are 'fmin_l_bfgs_b', None and callables")
         found = scipy.optimize.minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds)
         return found.x, float(found.fun)
+
+
+def _inverse(factor: Factor) -> Any:
+    """A^-1, by LAPACK where the factor is in fp64 throughout, else by refined solves."""
+    if factor.report.layers != "fp64":
+        return factor.solve(np.eye(factor.shape[0]))
+    lower, _ = scipy.linalg.lapack.dpotri(factor.lower_triangle(), lower=1, overwrite_c=1)  # L has no 0 on its diagonal
+    return lower + np.tril(lower, -1).T

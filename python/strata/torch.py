@@ -108,7 +108,7 @@ def loglikelihood(
     return _LogLikelihood.apply(theta, locations, values, mean, {"metric": metric, "accuracy": accuracy, "tile_size": tile_size})
 
 
-def logdet(A: Any, layers: str | Sequence[str] = "auto", *, lower: bool = True) -> Any:
+def logdet(A: Any, layers: str | Sequence[str] = "fp64", *, lower: bool = True) -> Any:
     """log det A of a symmetric positive definite matrix.
 
     Parameters
@@ -116,7 +116,7 @@ def logdet(A: Any, layers: str | Sequence[str] = "auto", *, lower: bool = True) 
     A : tensor of float64, (n, n)
         Of which one triangle is read; the gradient, A^-1, is that of a symmetric matrix, as in torch.linalg.cholesky.
     layers, lower
-        As for `strata.cholesky`.
+        As for `strata.cholesky`. With layers below fp64 the value is an estimate, the gradient is not.
 
     Returns
     -------
