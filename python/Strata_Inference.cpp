@@ -29,12 +29,14 @@ nb::ndarray<nb::numpy, double, nb::ndim<2>> as_matrix(std::array<Parameters, 4> 
   return detail::as_array<2>(rows, {4, 4});
 }
 
-LikelihoodGradient gradient(Shared const& f, In const& values, std::string const& mean) {
+LikelihoodGradient gradient(Shared const& f, In const& values, std::string const& mean,
+                            Four const& wanted) {
   auto const y = detail::require_vector("values", values);
   return detail::run(6 * detail::factor_flops(f->order()),
-                     [kept = Kept(values), y, how = from_name<Mean>(mean), f] {
+                     [kept = Kept(values), y, how = from_name<Mean>(mean), wanted, f] {
                        return f->use([&](Factoring& work) {
-                         auto const found = log_likelihood_gradient(work.exec, work.factor, y, how);
+                         auto const found =
+                             log_likelihood_gradient(work.exec, work.factor, y, how, wanted);
                          if (found.info != 0) throw NotPositiveDefinite(found.info);
                          return found;
                        });
@@ -89,7 +91,8 @@ void bind_reports(nb::module_& m) {
       .def_prop_ro(
           "by", [](Gradient const& g) { return detail::as_array(g.by); }, nb::rv_policy::reference,
           nb::for_getter(nb::sig("def by(self) -> numpy.typing.NDArray[numpy.float64]")),
-          "By sigma2, range, nu and nugget; times the parameter it is the one by its logarithm.")
+          "By sigma2, range, nu and nugget, NaN where it was not wanted; times the parameter it is "
+          "the one by its logarithm.")
       .def_ro("backward_error", &Gradient::backward_error,
               "Normwise, the largest of the solves that were refined.")
       .def_ro("solve_converged", &Gradient::solve_converged)
@@ -150,7 +153,7 @@ void bind_reports(nb::module_& m) {
 
 void bind_inference(nb::module_& m, nb::class_<detail::KeptCovarianceFactor>& factor) {
   bind_reports(m);
-  factor.def("gradient", &gradient, "values"_a.noconvert(), "mean"_a)
+  factor.def("gradient", &gradient, "values"_a.noconvert(), "mean"_a, "wanted"_a)
       .def("fisher_information", &information, "wanted"_a)
       .def("profile_interval", &interval, "values"_a.noconvert(), "options"_a, "parameter"_a,
            "level"_a, "tolerance"_a, "on_step"_a.none());

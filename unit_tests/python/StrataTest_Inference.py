@@ -49,6 +49,11 @@ def test_gradients_are_the_formula(mean: Any, accuracy: float) -> None:
     assert gradient.solve_converged and gradient.by.shape == (4,)
     factor = geostat.Factor(PLACES, TRUTH, accuracy=accuracy, tile_size=40)
     np.testing.assert_array_equal(factor.gradient(VALUES, mean).by, gradient.by)
+    part = factor.gradient(VALUES, mean, ["range", "nugget"]).by
+    assert np.isnan(part[[0, 2]]).all()
+    np.testing.assert_array_equal(part[[1, 3]], gradient.by[[1, 3]])
+    with pytest.raises(ValueError, match="no parameter 'kappa'"):
+        factor.gradient(VALUES, mean, ["kappa"])  # type: ignore[list-item]
     assert likelihood.log_likelihood == factor.loglikelihood(VALUES, mean).log_likelihood
 
 
