@@ -108,7 +108,7 @@ strata_status potrf(char const* name, char uplo, Argument<T> const& A, std::int6
     require_batch(A);
     require_numbers("info", info, count, 7);
     if (count == 0) return {};
-    User const user;
+    Caller const caller;
     Workbench const bench;
     Exec const& exec = bench.exec();
     BatchOperand<T> const a(exec, A.data, A.shape, part_of(triangle));
@@ -143,7 +143,7 @@ strata_status potrs(char const* name, char uplo, Argument<T const> const& A, Arg
   return call(name, [&]() -> Outcome {
     Uplo const triangle = require_systems(uplo, A, B);
     if (B.shape.count == 0 || B.shape.rows == 0 || B.shape.cols == 0) return {};
-    User const user;
+    Caller const caller;
     Workbench const bench;
     Exec const& exec = bench.exec();
     BatchOperand<T const> const a(exec, A.data, A.shape, part_of(triangle));
@@ -166,7 +166,7 @@ strata_status posv(char const* name, char uplo, Argument<T> const& A, Argument<T
     std::int64_t const count = A.shape.count;
     require_numbers("info", info, count, 11);
     if (count == 0) return {};
-    User const user;
+    Caller const caller;
     Workbench const bench;
     Exec const& exec = bench.exec();
     BatchOperand<T> const a(exec, A.data, A.shape, part_of(triangle));
@@ -199,7 +199,7 @@ strata_status log_determinants(char const* name, char uplo, Argument<T const> co
     require_numbers("info", info, count, 7);
     require_numbers("log_determinants", result, count, 8);
     if (count == 0) return {};
-    User const user;
+    Caller const caller;
     Workbench const bench;
     Exec const& exec = bench.exec();
     BatchOperand<T const> const l(exec, L.data, L.shape, part_of(triangle));
@@ -227,7 +227,7 @@ strata_status backward_errors(char const* name, char uplo, Argument<T const> con
     require_batch(B);
     require_numbers("errors", result, count, 14);
     if (count == 0) return {};
-    User const user;
+    Caller const caller;
     Workbench const bench;
     Exec const& exec = bench.exec();
     BatchOperand<T const> const a(exec, A.data, A.shape, part_of(triangle));

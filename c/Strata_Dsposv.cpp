@@ -38,7 +38,7 @@ strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, double* A, int64
     require_matrix("X", X, n, nrhs, ldx, sizeof(double), 8, 9);
     Choices const asked = choices(options);
     if (n == 0) return;
-    User const user;
+    Caller const caller;
     Workbench const bench;
     Exec const& exec = bench.exec();
     Operand<double> const a(exec, A, n, n, lda, part_of(triangle));

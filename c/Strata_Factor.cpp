@@ -92,7 +92,7 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
     require_argument(nrhs >= 0, 2, "nrhs is ", nrhs, ", must be >= 0");
     require_matrix("B", B, f.n, nrhs, ldb, sizeof(double), 3, 4);
     require_matrix("X", X, f.n, nrhs, ldx, sizeof(double), 5, 6);
-    User const user;
+    Caller const caller;
     Work& work = f.work();
     if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
     require(!strata::dense::share_memory({B, f.n, nrhs, 1, ldb}, {X, f.n, nrhs, 1, ldx}),
@@ -128,7 +128,7 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
 strata_status strata_factor_describe(strata_factor const* factor, strata_factor_report* report) {
   return call("strata_factor_describe", [&] {
     require(factor != nullptr && report != nullptr, "a null pointer for the factor or the report");
-    User const user;
+    Caller const caller;
     auto const& found = factor->work().factor.report();
     strata_factor_report filled{};
     filled.n = found.n;
@@ -150,7 +150,7 @@ strata_status strata_factor_describe(strata_factor const* factor, strata_factor_
 strata_status strata_log_determinant(strata_factor* factor, double* value, double* standard_error) {
   return call("strata_log_determinant", [&]() -> Outcome {
     require(factor != nullptr && value != nullptr, "a null pointer for the factor or the value");
-    User const user;
+    Caller const caller;
     Work& work = factor->work();
     auto const info = work.factor.info();
     if (!info.ok()) return not_positive_definite(info.order());
@@ -164,7 +164,7 @@ strata_status strata_log_determinant(strata_factor* factor, double* value, doubl
 strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t ldl) {
   return call("strata_factor_copy", [&]() -> Outcome {
     require(factor != nullptr, "factor is a null pointer");
-    User const user;
+    Caller const caller;
     Work const& work = factor->work();
     if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
     require_matrix("L", L, factor->n, factor->n, ldl, sizeof(double), 2, 3);

@@ -24,7 +24,7 @@ strata_status potrf(char const* name, char uplo, std::int64_t n, T* A, std::int6
     require_matrix("A", A, n, n, lda, sizeof(T), 3, 4);
     auto const leaf = choices(options).cholesky.leaf_size;
     if (n == 0) return;
-    User const user;
+    Caller const caller;
     Workbench const bench;
     Exec const& exec = bench.exec();
     Operand<T> const a(exec, A, n, n, lda, part_of(triangle));
@@ -44,7 +44,7 @@ strata_status potrs(char const* name, char uplo, std::int64_t n, std::int64_t nr
     Uplo const triangle = require_triangle(uplo);
     require_system(n, nrhs, A, lda, B, ldb);
     if (n == 0 || nrhs == 0) return;
-    User const user;
+    Caller const caller;
     Workbench const bench;
     Exec const& exec = bench.exec();
     Operand<T const> const a(exec, A, n, n, lda, part_of(triangle));
@@ -67,7 +67,7 @@ strata_status posv(char const* name, char uplo, std::int64_t n, std::int64_t nrh
     require_system(n, nrhs, A, lda, B, ldb);
     auto const leaf = choices(options).cholesky.leaf_size;
     if (n == 0) return;
-    User const user;
+    Caller const caller;
     Workbench const bench;
     Exec const& exec = bench.exec();
     Operand<T> const a(exec, A, n, n, lda, part_of(triangle));

@@ -90,7 +90,7 @@ Shared cholesky(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool l
   options.ladder = ladder;
   return detail::run(
       cube(stored.rows) / 3, [queue, kept = Kept(A), stored, lower, layers, options] {
-        c::User const user;
+        c::Caller const caller;
         return std::make_shared<KeptFactor>(queue != nullptr ? queue->exec() : c::new_instance(),
                                             kept, stored, lower, layers, options);
       });
@@ -262,14 +262,14 @@ void bind_dense(nb::module_& m) {
   nb::class_<Queue>(m, "Queue", "Where a factor will work.")
       .def("__init__",
            [](Queue* self) {
-             c::User const user;
+             c::Caller const caller;
              new (self) Queue();
            })
       .def_prop_ro("stream", [](Queue& queue) { return c::vendor::stream_of(queue.exec()); });
   m.def(
       "device",
       [] {
-        c::User const user;
+        c::Caller const caller;
         auto const found = c::vendor::device_of(c::Exec());
         return nb::make_tuple(found.type, found.id);
       },

@@ -79,7 +79,7 @@ std::vector<double> field(MaternCovariance const& covariance, In const& at,
                           std::string const& metric, std::uint64_t seed) {
   auto const places = locations("locations", at, metric);
   return detail::run(factor_flops(places.size()), [covariance, places, seed] {
-    c::User const user;
+    c::Caller const caller;
     return synthetic_field(c::new_instance(), covariance, places, seed);
   });
 }
@@ -92,7 +92,7 @@ void fill_matrix(MaternCovariance const& covariance, In const& at, std::string c
   STRATA_REQUIRE(ShapeError, !a.transposed && a.rows == n && a.cols == n, "A must be ", n, " x ",
                  n);
   detail::run(pass_flops(n, 0), [kept = Kept(A), covariance, places, a] {
-    c::User const user;
+    c::Caller const caller;
     auto const found = covariance_matrix(covariance, places);
     for (std::int64_t j = 0; j < a.cols; ++j)
       std::copy_n(found.data() + j * found.stride(1), a.rows, a.data + j * a.ld);
@@ -118,7 +118,7 @@ Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOpt
   auto const how = steps.told(chosen);
   try {
     return detail::run(detail::long_flops, [kept = Kept(values, on_step), places, y, how] {
-      c::User const user;
+      c::Caller const caller;
       Exec const exec = c::new_instance();
       auto found = fit(exec, places, y, how);
       Fitted result{found, nullptr};

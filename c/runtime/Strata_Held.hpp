@@ -23,19 +23,28 @@ class Held {
   ///
   /// Throws   NotReady; what Work's constructor throws.
   template <class... Argument>
-  explicit Held(Argument&&... arguments)
-      : work_(std::make_unique<Work>(std::forward<Argument>(arguments)...)) {}
+  explicit Held(Argument&&... arguments) : work_(make(std::forward<Argument>(arguments)...)) {}
   ~Held() {
-    // What is the process' that this was forked from can't be destroyed here.
-    [[maybe_unused]] Work* const left = kokkos_is_usable() ? nullptr : work_.release();
+    if (kokkos_is_usable()) {
+      ConcurrentCall const call;
+      work_.reset();
+    } else {  // what is the process' that this was forked from can't be destroyed here
+      [[maybe_unused]] Work* const left = work_.release();
+    }
   }
   Held(Held const&) = delete;
   Held& operator=(Held const&) = delete;
 
-  /// To be called while there is a User of the call's own.
+  /// To be called while there is a Caller of the call's own.
   Work& work() const { return *work_; }
 
  private:
+  template <class... Argument>
+  static std::unique_ptr<Work> make(Argument&&... arguments) {
+    ConcurrentCall const call;
+    return std::make_unique<Work>(std::forward<Argument>(arguments)...);
+  }
+
   User user_;                   // first: Kokkos outlives the rest
   std::unique_ptr<Work> work_;  // null once Kokkos was ended
   AtKokkosEnd at_end_{[this] { work_.reset(); }};
@@ -45,8 +54,8 @@ class Held {
 struct DenseFactor {
   using Factor = dense::CholeskyFactor<Exec>;
 
-  /// On `instance`, factor A, in automatic layers if none are given, of which the triangle `uplo` is read: n x n, column-major, column
-  /// j at data + j * ld. It is kept, and must not change.
+  /// On `instance`, factor A, in automatic layers if none are given, of which the triangle `uplo` is read: n x n,
+  /// column-major, column j at data + j * ld. It is kept, and must not change.
   ///
   /// Throws   what `dense::cholesky` and Operand throw.
   DenseFactor(Exec const& instance, Uplo uplo, std::int64_t n, double const* data, std::int64_t ld,

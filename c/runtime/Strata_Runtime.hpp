@@ -4,6 +4,7 @@
 #define STRATA_C_RUNTIME_HPP
 
 #include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_ConcurrentCall.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -45,7 +46,7 @@ void stop_kokkos();
 /// Whether Kokkos runs, and in this process: if not, its Views and instances can't even be destroyed.
 bool kokkos_is_usable() noexcept;
 
-/// A call or a handle that needs Kokkos, which Strata does not end as long as there is one. Starts it, unless
+/// A call (`Caller`) or a handle that needs Kokkos, which Strata does not end as long as there is one. Starts it, unless
 /// the program uses Kokkos itself, which then has to.
 class User {
  public:
@@ -54,6 +55,17 @@ class User {
   ~User();
   User(User const&) = delete;
   User& operator=(User const&) = delete;
+};
+
+/// A call that needs Kokkos, beside those of other threads.
+class Caller {
+ public:
+  /// Throws   NotReady.
+  Caller() = default;
+
+ private:
+  User user_;  // first: it refuses a forked process, whose parent may have been capturing
+  ConcurrentCall call_;
 };
 
 /// Calls `release` before Kokkos ends, whoever ends it, if it still lives then: Views have to be gone by that time.

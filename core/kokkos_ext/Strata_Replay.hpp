@@ -4,6 +4,7 @@
 #define STRATA_REPLAY_HPP
 
 #include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_ConcurrentCall.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 
@@ -29,7 +30,8 @@ namespace strata {
 
 /// Work that is enqueued again and again, the same kernels with the same arguments: a device gets it
 /// as one graph from the third time on, which spares the host the launches and the device the gaps.
-/// Where a Kokkos tool or a `Recorder` watches, which may fence and wants to see each kernel, it is just run.
+/// Where a Kokkos tool or a `Recorder` watches, which may fence and wants to see each kernel, it is just run, and so it
+/// is where it would be captured while another thread holds a `ConcurrentCall`.
 template <class Exec>
 class Replay {
  public:
@@ -54,6 +56,8 @@ class Replay {
           has_run_ = true;  // memory that it could not have is not asked for in a capture, either
           return;
         }
+        CaptureRight const right;
+        if (!right.granted()) return work();
         capture(exec, work);
       }
       vendor::replay(exec, captured_.get());

@@ -22,7 +22,7 @@ class Worked {
   /// f(work), with Kokkos.
   template <class Function>
   auto use(Function const& f) {
-    c::User const user;
+    c::Caller const caller;
     std::lock_guard const lock(using_);
     return f(held_.work());
   }

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/kokkos_ext/Strata_ConcurrentCall.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace strata {
+namespace {
+
+constexpr std::int64_t capturing = std::int64_t{1} << 62;
+std::atomic<std::int64_t> calls{0};  // threads that hold a call, plus `capturing`
+thread_local std::int64_t held = 0;  // by this thread
+
+}  // namespace
+
+ConcurrentCall::ConcurrentCall() noexcept {
+  if (held++ > 0) return;
+  auto seen = calls.load();
+  while (true) {
+    if (seen >= capturing) {
+      calls.wait(seen);
+      seen = calls.load();
+    } else if (calls.compare_exchange_weak(seen, seen + 1)) {
+      return;
+    }
+  }
+}
+ConcurrentCall::~ConcurrentCall() {
+  if (--held == 0) --calls;
+}
+
+CaptureRight::CaptureRight() noexcept {
+  std::int64_t mine = held > 0 ? 1 : 0;
+  granted_ = calls.compare_exchange_strong(mine, mine + capturing);
+}
+CaptureRight::~CaptureRight() {
+  if (!granted_) return;
+  calls -= capturing;
+  calls.notify_all();
+}
+
+}  // namespace strata

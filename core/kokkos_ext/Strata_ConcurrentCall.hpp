@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_CONCURRENT_CALL_HPP
+#define STRATA_CONCURRENT_CALL_HPP
+
+namespace strata {
+
+/// One thread's work with Strata, or with the device otherwise, beside other threads' work. A device can't capture a
+/// graph (`Replay`) while another thread uses it: each of several threads holds one of these while it works, and a
+/// capture is taken only where there is no other. The C and Python interfaces do so in every call.
+///
+/// Sync   waits for a capture of another thread, a few milliseconds. One thread may hold several.
+class ConcurrentCall {
+ public:
+  ConcurrentCall() noexcept;
+  ~ConcurrentCall();
+  ConcurrentCall(ConcurrentCall const&) = delete;
+  ConcurrentCall& operator=(ConcurrentCall const&) = delete;
+};
+
+/// The right to capture: not `granted` while another thread holds a ConcurrentCall or this right.
+class CaptureRight {
+ public:
+  CaptureRight() noexcept;
+  ~CaptureRight();
+  CaptureRight(CaptureRight const&) = delete;
+  CaptureRight& operator=(CaptureRight const&) = delete;
+
+  bool granted() const { return granted_; }
+
+ private:
+  bool granted_;
+};
+
+}  // namespace strata
+
+#endif

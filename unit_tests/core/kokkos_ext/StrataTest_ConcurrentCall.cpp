@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/kokkos_ext/Strata_ConcurrentCall.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using strata::CaptureRight;
+using strata::ConcurrentCall;
+
+bool granted_to_another_thread() {
+  bool granted = false;
+  std::thread([&] { granted = CaptureRight().granted(); }).join();
+  return granted;
+}
+
+TEST(ConcurrentCall, LetsAThreadCaptureOnlyWhereThereIsNoOther) {
+  EXPECT_TRUE(CaptureRight().granted());
+  {
+    ConcurrentCall const outer;
+    EXPECT_TRUE(CaptureRight().granted());
+    {
+      ConcurrentCall const inner;  // of the same thread
+      EXPECT_TRUE(CaptureRight().granted());
+      EXPECT_FALSE(granted_to_another_thread());
+    }
+    EXPECT_FALSE(granted_to_another_thread());
+  }
+  EXPECT_TRUE(granted_to_another_thread());
+}
+
+TEST(ConcurrentCall, OneThreadCapturesAtATime) {
+  CaptureRight const right;
+  EXPECT_TRUE(right.granted());
+  EXPECT_FALSE(granted_to_another_thread());
+}
+
+TEST(ConcurrentCall, WaitsForACapture) {
+  for (bool const in_a_call : {false, true}) {
+    std::atomic<bool> entered = false;
+    std::optional<ConcurrentCall> own;
+    if (in_a_call) own.emplace();
+    std::optional<CaptureRight> right(std::in_place);
+    std::thread other([&] {
+      ConcurrentCall const call;
+      entered = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    EXPECT_FALSE(entered);
+    right.reset();
+    other.join();
+    EXPECT_TRUE(entered);
+  }
+}
+
+// What is captured is alone: no other thread is inside a call meanwhile.
+TEST(ConcurrentCall, NeverMeetsACapture) {
+  constexpr int threads = 4, rounds = 20000;
+  std::atomic<int> inside{0}, captures{0}, met{0};
+  std::vector<std::thread> pool;
+  for (int t = 0; t < threads; ++t)
+    pool.emplace_back([&] {
+      for (int r = 0; r < rounds; ++r) {
+        ConcurrentCall const call;
+        ++inside;
+        if (CaptureRight const right; right.granted()) {
+          ++captures;
+          for (int look = 0; look < 20; ++look) met += inside != 1;
+        }
+        --inside;
+      }
+    });
+  for (auto& thread : pool) thread.join();
+  EXPECT_EQ(met, 0);
+  EXPECT_GT(captures, 0);
+}
+
+}  // namespace
