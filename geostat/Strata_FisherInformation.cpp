@@ -118,7 +118,7 @@ class Traces {
 
   void run(detail::ManySolves& solves, std::array<Parameters, 4>& traces) {
     detail::CovarianceGradient<typename Exec::memory_space> const gradient(
-        exec_, factor_.covariance(), factor_.locations());
+        exec_, factor_.covariance(), factor_.locations(), wanted_[nu]);
     auto const count = static_cast<std::int64_t>(pairs_.size());
     auto const sums =
         allocate<Panel<Exec>>(exec_, "strata::geostat::fisher_information::sums", width_, count);

@@ -58,7 +58,8 @@ LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t
 
 template <class Exec>
 LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Exec>& factor,
-                                           std::span<double const> values, Mean mean) {
+                                           std::span<double const> values, Mean mean,
+                                           std::array<bool, 4> const& wanted) {
   using Block = typename CovarianceFactor<Exec>::Block;
   Region const region(exec, "strata::geostat::log_likelihood_gradient");
   auto const start = std::chrono::steady_clock::now();
@@ -67,8 +68,8 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
   if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
   auto const weights = detail::weights(exec, factor, values, mean);
   detail::ManySolves solves{weights.solve.backward_error, weights.solve.converged};
-  detail::CovarianceGradient<typename Exec::memory_space> const gradient(exec, factor.covariance(),
-                                                                         factor.locations());
+  detail::CovarianceGradient<typename Exec::memory_space> const gradient(
+      exec, factor.covariance(), factor.locations(), wanted[2]);
   std::int64_t const n = factor.order(), width = std::min(n, detail::column_block);
   auto const X = allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::X", n, width),
              sums =
@@ -88,6 +89,8 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
   }
   result.backward_error = solves.backward_error;
   result.solve_converged = solves.converged;
+  for (std::size_t k = 0; k < 4; ++k)
+    if (!wanted[k]) result.by[k] = std::numeric_limits<double>::quiet_NaN();
   if (!factor.info().ok()) result = not_positive_definite(result, factor.info().order());
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
@@ -95,7 +98,8 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
 
 #define STRATA_INSTANTIATE(Exec)                                                                  \
   template LikelihoodGradient log_likelihood_gradient<Exec>(Exec const&, CovarianceFactor<Exec>&, \
-                                                            std::span<double const>, Mean);
+                                                            std::span<double const>, Mean,        \
+                                                            std::array<bool, 4> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -5,6 +5,7 @@
 
 #include <geostat/Strata_Likelihood.hpp>
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -13,7 +14,8 @@ namespace strata::geostat {
 /// The derivatives of a log-likelihood.
 struct LikelihoodGradient {
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
-  Parameters by{};        ///< d l / d theta_k; times theta_k it is the one by log theta_k
+  /// d l / d theta_k; times theta_k it is the one by log theta_k. NaN where it was not wanted.
+  Parameters by{};
   double backward_error = 0;  ///< normwise, the largest of all solves that were refined
   bool solve_converged = true;
   double seconds = 0;
@@ -27,7 +29,7 @@ struct LikelihoodGradient {
 ///
 /// The columns of S^-1 come in blocks, each from the factor, and meet the entries of S_k, which are evaluated where
 /// they are needed: all four derivatives for one S^-1. Those by sigma2, range and nugget have closed forms; the one by nu
-/// that of K_nu, see detail::MaternGradient.
+/// that of K_nu, see detail::MaternGradient, and is most of an entry's cost where nu is 1/2, 3/2 or 5/2.
 ///
 /// Shape    a value for each location, n >= 1.
 /// Result   see LikelihoodGradient; its `info` says if S is not positive definite.
@@ -39,10 +41,10 @@ struct LikelihoodGradient {
 ///          sum_ij |S^-1|_ij |S_k|_ij. Tested against differences of the log-likelihood in long double.
 /// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
 template <class ExecutionSpace>
-[[nodiscard]] LikelihoodGradient log_likelihood_gradient(ExecutionSpace const& exec,
-                                                         CovarianceFactor<ExecutionSpace>& factor,
-                                                         std::span<double const> values,
-                                                         Mean mean = Mean::None);
+[[nodiscard]] LikelihoodGradient log_likelihood_gradient(
+    ExecutionSpace const& exec, CovarianceFactor<ExecutionSpace>& factor,
+    std::span<double const> values, Mean mean = Mean::None,
+    std::array<bool, 4> const& wanted = {true, true, true, true});
 
 }  // namespace strata::geostat
 

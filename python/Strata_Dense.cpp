@@ -22,7 +22,7 @@ namespace strata::python {
 namespace {
 
 using namespace nb::literals;
-using detail::In, detail::Kept, detail::Out, detail::Stored;
+using detail::InAnywhere, detail::OutAnywhere, detail::Kept, detail::Queue, detail::Stored;
 
 using dense::CholeskyReport, dense::SolveReport, dense::ConditionEstimate,
     dense::LogDeterminantEstimate;
@@ -35,9 +35,9 @@ Uplo uplo_of(Stored<double const> const& A, bool lower) {
 // A factor, and the array that it reads.
 class KeptFactor : public detail::Worked<c::DenseFactor> {
  public:
-  KeptFactor(Kept A, Stored<double const> const& stored, bool lower, std::string const& layers,
-             dense::CholeskyOptions const& options)
-      : Worked(std::in_place, uplo_of(stored, lower), stored.rows, stored.data, stored.ld,
+  KeptFactor(c::Exec const& exec, Kept A, Stored<double const> const& stored, bool lower,
+             std::string const& layers, dense::CholeskyOptions const& options)
+      : Worked(std::in_place, exec, uplo_of(stored, lower), stored.rows, stored.data, stored.ld,
                layers == "auto" ? std::nullopt : std::optional(dense::LayerList::parse(layers)),
                options),
         A_(std::move(A)),
@@ -72,27 +72,31 @@ double solve_flops(std::int64_t n, std::int64_t columns) {
   return 40.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(columns);
 }
 
-Stored<double const> require_square(In const& A) {
+Stored<double const> require_square(InAnywhere const& A) {
   STRATA_REQUIRE(ShapeError, A.ndim() == 2, "A has ", A.ndim(), " dimensions, must have 2");
   STRATA_REQUIRE(ShapeError, A.shape(0) == A.shape(1), "A is ", A.shape(0), " x ", A.shape(1),
                  ", must be square");
   return detail::require_stored("A", A);
 }
 
-Shared cholesky(In const& A, bool lower, std::string const& layers, std::int64_t leaf_size,
-                double shift, bool equilibrate, bool ladder) {
+Shared cholesky(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool lower,
+                std::string const& layers, std::int64_t leaf_size, double shift, bool equilibrate,
+                bool ladder) {
   auto const stored = require_square(A);
   dense::CholeskyOptions options;
   options.leaf_size = leaf_size;
   options.shift = shift;
   options.equilibrate = equilibrate;
   options.ladder = ladder;
-  return detail::run(cube(stored.rows) / 3, [kept = Kept(A), stored, lower, layers, options] {
-    return std::make_shared<KeptFactor>(kept, stored, lower, layers, options);
-  });
+  return detail::run(
+      cube(stored.rows) / 3, [queue, kept = Kept(A), stored, lower, layers, options] {
+        c::Caller const caller;
+        return std::make_shared<KeptFactor>(queue != nullptr ? queue->exec() : c::new_instance(),
+                                            kept, stored, lower, layers, options);
+      });
 }
 
-void update(Shared const& factor, In const& A, bool lower) {
+void update(Shared const& factor, InAnywhere const& A, bool lower) {
   auto const stored = require_square(A);
   STRATA_REQUIRE(ShapeError, stored.rows == factor->order(), "A is ", stored.rows, " x ",
                  stored.rows, ", the factor's order is ", factor->order());
@@ -101,8 +105,8 @@ void update(Shared const& factor, In const& A, bool lower) {
   });
 }
 
-SolveReport solve(Shared const& factor, In const& B, Out const& X, std::string const& refine,
-                  double tolerance, int max_iterations, int restart) {
+SolveReport solve(Shared const& factor, InAnywhere const& B, OutAnywhere const& X,
+                  std::string const& refine, double tolerance, int max_iterations, int restart) {
   auto const b = detail::require_stored("b", B);
   auto const x = detail::require_stored("out", X);
   dense::RefinementOptions options;
@@ -142,7 +146,7 @@ ConditionEstimate condition(Shared const& factor) {
   });
 }
 
-void copy(Shared const& factor, Out const& L) {
+void copy(Shared const& factor, detail::Out const& L) {
   auto const l = detail::require_stored("L", L);
   STRATA_REQUIRE(ShapeError, !l.transposed && l.rows == factor->order() && l.cols == l.rows,
                  "L must be ", factor->order(), " x ", factor->order(), ", in Fortran order");
@@ -228,7 +232,7 @@ void bind_dense(nb::module_& m) {
   bind_reports(m);
   m.def(
       "has_lines",
-      [](In const& array) {
+      [](detail::In const& array) {
         Stored<double const> found{};
         return detail::stored(array, found);
       },
@@ -236,6 +240,12 @@ void bind_dense(nb::module_& m) {
       "Whether the numbers along an axis are neighbours in memory: it is then used where it is.");
   nb::class_<KeptFactor>(m, "Factor", "A Cholesky factor in layers of precision.")
       .def_prop_ro("order", &KeptFactor::order)
+      .def_prop_ro(
+          "stream",
+          [](Shared const& f) {
+            return f->use([](auto& work) { return c::vendor::stream_of(work.exec); });
+          },
+          "That it works on, as a number; 0 on a host.")
       .def_prop_ro("info",
                    [](Shared const& f) {
                      return f->use([](auto& work) { return work.factor.info().order(); });
@@ -249,8 +259,23 @@ void bind_dense(nb::module_& m) {
       .def("log_determinant", &log_determinant, "probes"_a, "steps"_a, "seed"_a)
       .def("condition", &condition)
       .def("copy", &copy, "L"_a.noconvert());
-  m.def("cholesky", &cholesky, "A"_a.noconvert(), "lower"_a, "layers"_a, "leaf_size"_a, "shift"_a,
-        "equilibrate"_a, "ladder"_a);
+  nb::class_<Queue>(m, "Queue", "Where a factor will work.")
+      .def("__init__",
+           [](Queue* self) {
+             c::Caller const caller;
+             new (self) Queue();
+           })
+      .def_prop_ro("stream", [](Queue& queue) { return c::vendor::stream_of(queue.exec()); });
+  m.def(
+      "device",
+      [] {
+        c::Caller const caller;
+        auto const found = c::vendor::device_of(c::Exec());
+        return nb::make_tuple(found.type, found.id);
+      },
+      nb::sig("def device() -> tuple[int, int]"), "Where the library works, in DLPack's numbers.");
+  m.def("cholesky", &cholesky, "queue"_a.none(), "A"_a.noconvert(), "lower"_a, "layers"_a,
+        "leaf_size"_a, "shift"_a, "equilibrate"_a, "ladder"_a);
 }
 
 }  // namespace strata::python

@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Covariances, likelihoods, fits and kriging.
-#include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Likelihood.hpp>
-#include <geostat/Strata_Matern.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
 
@@ -16,12 +14,11 @@
 #include <nanobind/stl/vector.h>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_Covariances.hpp>
 #include <python/detail/Strata_Work.hpp>
-#include <python/detail/Strata_Worked.hpp>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -36,78 +33,15 @@ namespace {
 using namespace nb::literals;
 using namespace geostat;
 using c::Exec;
-using detail::In, detail::Kept, detail::Out;
-using Columns = CovarianceFactor<Exec>::Block;
-
-Locations locations(char const* name, In const& array, std::string const& metric) {
-  STRATA_REQUIRE(ShapeError, array.ndim() == 2 && array.shape(1) == 2, name, " must be n x 2, has ",
-                 array.ndim(), " dimensions", array.ndim() == 2 ? " and " : "",
-                 array.ndim() == 2 ? std::to_string(array.shape(1)) + " columns" : "");
-  STRATA_REQUIRE(ValueError, metric == "euclidean" || metric == "great-circle", "no metric '",
-                 metric, "'; there are euclidean, great-circle");
-  Locations found;
-  found.metric = metric == "euclidean" ? Metric::Euclidean : Metric::GreatCircle;
-  auto const row = array.stride(0), column = array.stride(1);
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(array.shape(0)); ++i) {
-    found.x.push_back(array.data()[i * row]);
-    found.y.push_back(array.data()[i * row + column]);
-  }
-  return found;
-}
-
-CovarianceFactorOptions options(double accuracy, std::int64_t tile_size) {
-  ooc::PrecisionRule rule;
-  rule.accuracy = accuracy;
-  CovarianceFactorOptions chosen(rule);
-  chosen.tile_size = tile_size;
-  return chosen;
-}
-
-struct Factoring {
-  Factoring(MaternCovariance const& covariance, Locations const& at,
-            CovarianceFactorOptions const& chosen)
-      : exec(c::new_instance()), factor(exec, covariance, at, chosen) {}
-  Factoring(Exec const& instance, CovarianceFactor<Exec>&& made)
-      : exec(instance), factor(std::move(made)) {}
-
-  Exec exec;
-  CovarianceFactor<Exec> factor;
-};
-
-void require_definite(Info const& info) {
-  if (!info.ok()) throw NotPositiveDefinite(info.order());
-}
-
-class KeptCovarianceFactor : public detail::Worked<Factoring> {
- public:
-  KeptCovarianceFactor(MaternCovariance const& covariance, Locations const& at,
-                       CovarianceFactorOptions const& chosen)
-      : Worked(std::in_place, covariance, at, chosen), order_(at.size()) {
-    use([](Factoring& work) {
-      require_definite(work.factor.info());
-      return true;
-    });
-  }
-  KeptCovarianceFactor(Exec const& exec, CovarianceFactor<Exec>&& made, std::int64_t order)
-      : Worked(std::in_place, exec, std::move(made)), order_(order) {}
-  std::int64_t order() const { return order_; }
-
- private:
-  std::int64_t order_;
-};
-using Shared = std::shared_ptr<KeptCovarianceFactor>;
-
-// Of a factorisation, and of passes over the covariances, which are evaluated anew.
-double factor_flops(std::int64_t n) { return std::pow(static_cast<double>(n), 3) / 3; }
-double pass_flops(std::int64_t n, std::int64_t columns) {
-  return (1000.0 + static_cast<double>(columns)) * std::pow(static_cast<double>(n), 2);
-}
+using detail::In, detail::Kept, detail::Out, detail::Factoring, detail::KeptCovarianceFactor;
+using detail::locations, detail::factor_flops, detail::pass_flops;
+using Shared = detail::SharedCovarianceFactor;
 
 Shared factor(MaternCovariance const& covariance, In const& at, std::string const& metric,
               double accuracy, std::int64_t tile_size) {
   auto const places = locations("locations", at, metric);
   return detail::run(factor_flops(places.size()) + pass_flops(places.size(), 1),
-                     [covariance, places, chosen = options(accuracy, tile_size)] {
+                     [covariance, places, chosen = detail::factor_options(accuracy, tile_size)] {
                        return std::make_shared<KeptCovarianceFactor>(covariance, places, chosen);
                      });
 }
@@ -180,19 +114,10 @@ Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOpt
                nb::object const& on_step) {
   auto const places = locations("locations", at, metric);
   auto const y = detail::require_vector("values", values);
-  auto const stopped = std::make_shared<std::atomic<bool>>(false);
-  FitOptions how = chosen;
-  Kept const kept(values, on_step);
-  PyObject* const callback = on_step.is_none() ? nullptr : on_step.ptr();
-  how.on_step = [stopped, callback](FitStep const& step) {
-    if (*stopped) throw Error("the fit was interrupted");
-    if (callback == nullptr) return;
-    detail::Gil const gil;
-    if (!gil.held()) throw Error("Python has ended");
-    nb::borrow<nb::object>(callback)(step);
-  };
+  detail::Steps const steps(on_step);
+  auto const how = steps.told(chosen);
   try {
-    return detail::run(detail::long_flops, [kept, places, y, how] {
+    return detail::run(detail::long_flops, [kept = Kept(values, on_step), places, y, how] {
       c::Caller const caller;
       Exec const exec = c::new_instance();
       auto found = fit(exec, places, y, how);
@@ -203,7 +128,7 @@ Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOpt
       return result;
     });
   } catch (...) {
-    *stopped = true;
+    steps.stop();
     throw;
   }
 }
@@ -253,14 +178,6 @@ void bind_reports(nb::module_& m) {
       .def_ro("seconds", &Fit::seconds);
 }
 
-// A vector that NumPy owns from here on.
-nb::ndarray<nb::numpy, double, nb::ndim<1>> as_array(std::vector<double> const& values) {
-  auto* const copy = new std::vector<double>(values);
-  nb::capsule const owner(copy,
-                          [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-  return nb::ndarray<nb::numpy, double, nb::ndim<1>>(copy->data(), {copy->size()}, owner);
-}
-
 void bind_covariance(nb::module_& m) {
   using Cov = MaternCovariance;
   nb::class_<Cov>(m, "Matern", "The Matern covariance of a stationary, isotropic Gaussian field.")
@@ -299,7 +216,7 @@ void bind_covariance(nb::module_& m) {
               STRATA_REQUIRE(ValueError, one >= 0, "h is ", one, ", must be >= 0");
               values.push_back(c(one));
             }
-            return as_array(values);
+            return detail::as_array(values);
           },
           "h"_a.noconvert(),
           nb::sig("def __call__(self, h: numpy.typing.NDArray[numpy.float64]) -> "
@@ -314,14 +231,16 @@ void bind_geostat(nb::module_& m) {
   bind_reports(m);
   nb::class_<Prediction>(m, "Prediction", "The field where it was not observed.")
       .def_prop_ro(
-          "mean", [](Prediction const& p) { return as_array(p.mean); }, nb::rv_policy::reference)
+          "mean", [](Prediction const& p) { return detail::as_array(p.mean); },
+          nb::rv_policy::reference)
       .def_prop_ro(
-          "variance", [](Prediction const& p) { return as_array(p.variance); },
+          "variance", [](Prediction const& p) { return detail::as_array(p.variance); },
           nb::rv_policy::reference)
       .def_ro("backward_error", &Prediction::backward_error)
       .def_ro("converged", &Prediction::converged);
-  nb::class_<KeptCovarianceFactor>(m, "CovarianceFactor", "The factor of a covariance matrix.")
-      .def_prop_ro("order", &KeptCovarianceFactor::order)
+  nb::class_<KeptCovarianceFactor> covariance_factor(m, "CovarianceFactor",
+                                                     "The factor of a covariance matrix.");
+  covariance_factor.def_prop_ro("order", &KeptCovarianceFactor::order)
       .def_prop_ro("covariance",
                    [](Shared const& f) {
                      return f->use([](Factoring& work) { return work.factor.covariance(); });
@@ -341,7 +260,7 @@ void bind_geostat(nb::module_& m) {
   m.def(
       "synthetic_field",
       [](MaternCovariance const& covariance, In const& at, std::string const& metric,
-         std::uint64_t seed) { return as_array(field(covariance, at, metric, seed)); },
+         std::uint64_t seed) { return detail::as_array(field(covariance, at, metric, seed)); },
       "covariance"_a, "locations"_a.noconvert(), "metric"_a, "seed"_a);
   m.def("can_fit", &can_fit, "Whether this build has the optimiser, NLopt.");
 
@@ -358,9 +277,10 @@ void bind_geostat(nb::module_& m) {
              std::int64_t tile_size) {
             self.mean = from_name<Mean>(mean);
             self.search = from_name<Search>(search);
-            self.factor = options(accuracy, tile_size);
+            self.factor = detail::factor_options(accuracy, tile_size);
           },
           "mean"_a, "search"_a, "accuracy"_a, "tile_size"_a);
+  bind_inference(m, covariance_factor);
   m.def("default_fit_options", &default_options, "locations"_a.noconvert(), "metric"_a,
         "values"_a.noconvert());
   m.def(

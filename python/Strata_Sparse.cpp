@@ -16,6 +16,7 @@
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -28,7 +29,7 @@ namespace {
 using namespace nb::literals;
 using namespace sparse;
 using c::Exec, c::Memory;
-using detail::In, detail::Kept, detail::Out;
+using detail::In, detail::InAnywhere, detail::OutAnywhere, detail::Kept;
 
 using Matrix = DistributedMatrix<Exec>;
 using Reals = Vector<double, Memory>;
@@ -46,7 +47,9 @@ std::vector<std::int64_t> integers(char const* name, Integers const& array) {
   return copy(static_cast<std::int64_t const*>(array.data()));
 }
 
-HostRows rows(Integers const& begin, Integers const& column, In const& value) {
+// The rows of a matrix in CSR, or the columns of one in CSC, which is what `line` and `place` say: their names.
+HostRows checked(Integers const& begin, Integers const& column, In const& value,
+                 std::string const& line, std::string const& place) {
   HostRows found;
   found.begin = integers("indptr", begin);
   found.column = integers("indices", column);
@@ -56,20 +59,28 @@ HostRows rows(Integers const& begin, Integers const& column, In const& value) {
   STRATA_REQUIRE(ShapeError,
                  n >= 0 && found.begin.front() == 0 && found.begin.back() == entries &&
                      found.entries() == entries,
-                 "A has ", found.begin.size(), " row pointers, ", found.entries(), " columns and ",
-                 entries, " values, which do not fit");
+                 "A has ", found.begin.size(), " ", line, " pointers, the last ",
+                 found.begin.empty() ? 0 : found.begin.back(), ", ", found.entries(), " ", place,
+                 "s and ", entries, " values, which do not fit");
   for (std::int64_t i = 0; i < n; ++i) {
     auto const first = found.begin[static_cast<std::size_t>(i)],
                end = found.begin[static_cast<std::size_t>(i) + 1];
-    STRATA_REQUIRE(ShapeError, first <= end && end <= entries, "A: row ", i, " is from ", first,
-                   " to ", end, " of ", entries, " entries");
+    STRATA_REQUIRE(ShapeError, first <= end && end <= entries, "A: ", line, " ", i, " is from ",
+                   first, " to ", end, " of ", entries, " entries");
     for (auto k = first; k < end; ++k) {
       auto const j = found.column[static_cast<std::size_t>(k)];
-      STRATA_REQUIRE(ShapeError, j >= 0 && j < n, "A: row ", i, " has a column ", j, ", there are ",
-                     n);
+      STRATA_REQUIRE(ShapeError, j >= 0 && j < n, "A: ", line, " ", i, " has a ", place, " ", j,
+                     ", there are ", n);
+      double const entry = values[static_cast<std::size_t>(k)];
+      STRATA_REQUIRE(ValueError, std::isfinite(entry), "A: ", line, " ", i, " has ", entry, " in ",
+                     place, " ", j, ", must be finite");
     }
   }
   return found;
+}
+
+HostRows rows(Integers const& begin, Integers const& column, In const& value) {
+  return checked(begin, column, value, "row", "column");
 }
 
 struct Solving {
@@ -187,7 +198,7 @@ struct Columns {
   double* x;
   std::int64_t rows, count;
 };
-Columns columns(In const& B, Out const& X, std::int64_t n) {
+Columns columns(InAnywhere const& B, OutAnywhere const& X, std::int64_t n) {
   auto const b = detail::require_stored("b", B);
   auto const x = detail::require_stored("x", X);
   std::int64_t const count = B.ndim() > 1 ? static_cast<std::int64_t>(B.shape(1)) : 1;
@@ -195,10 +206,20 @@ Columns columns(In const& B, Out const& X, std::int64_t n) {
                  !b.transposed && !x.transposed && b.rows == n && x.rows == n && x.cols == count &&
                      (count <= 1 || (b.ld == n && x.ld == n)),
                  "b and x must have ", n, " rows, as many columns, and be contiguous columns");
+  auto const require_finite = [](char const* name, auto const& array, double const* first) {
+    if (array.device_type() != nb::device::cpu::value) return;  // the solver finds them there
+    auto const rows = static_cast<std::int64_t>(array.shape(0));
+    for (std::int64_t k = 0; k < static_cast<std::int64_t>(array.size()); ++k)
+      STRATA_REQUIRE(ValueError, std::isfinite(first[k]), name, " has ", first[k], " in row ",
+                     k % rows, ", must be finite");
+  };
+  require_finite("b", B, b.data);
+  require_finite("x0", X, x.data);
   return {b.data, x.data, n, count};
 }
 
-std::vector<SparseReport> solve(std::shared_ptr<Solver> const& solver, In const& B, Out const& X) {
+std::vector<SparseReport> solve(std::shared_ptr<Solver> const& solver, InAnywhere const& B,
+                                OutAnywhere const& X) {
   auto const at = columns(B, X, solver->rows());
   return detail::run(flops(solver->entries(), at.count), [kept = Kept(B, X), at, solver] {
     return solver->use([&](Solving& work) {
@@ -215,7 +236,7 @@ std::vector<SparseReport> solve(std::shared_ptr<Solver> const& solver, In const&
   });
 }
 
-void apply(std::shared_ptr<Preconditioner> const& M, In const& R, Out const& Z) {
+void apply(std::shared_ptr<Preconditioner> const& M, InAnywhere const& R, OutAnywhere const& Z) {
   auto const at = columns(R, Z, M->rows());
   detail::run(flops(M->entries(), at.count) / 100, [kept = Kept(R, Z), at, M] {
     return M->use([&](Preconditioning& work) {
@@ -240,6 +261,11 @@ std::shared_ptr<Preconditioner> preconditioner_of(std::shared_ptr<Solver> const&
       return std::make_shared<Preconditioner>(c::new_instance(), work.matrix, options);
     });
   });
+}
+
+template <class Made>
+std::uintptr_t stream_of(std::shared_ptr<Made> const& made) {
+  return made->use([](auto& work) { return c::vendor::stream_of(work.exec); });
 }
 
 void bind_reports(nb::module_& m) {
@@ -307,9 +333,11 @@ void bind_sparse(nb::module_& m) {
           "max_iterations"_a, "block_size"_a);
   nb::class_<Preconditioner>(m, "SparsePreconditioner", "M^-1 of a sparse matrix.")
       .def_prop_ro("rows", &Preconditioner::rows)
+      .def_prop_ro("stream", &stream_of<Preconditioner>)
       .def("apply", &apply, "r"_a.noconvert(), "z"_a.noconvert());
   nb::class_<Solver>(m, "SparseSolver", "A sparse matrix, and what solves with it.")
       .def_prop_ro("rows", &Solver::rows)
+      .def_prop_ro("stream", &stream_of<Solver>)
       .def_prop_ro("entries", &Solver::entries)
       .def_prop_ro("set_up",
                    [](std::shared_ptr<Solver> const& s) {
@@ -317,6 +345,12 @@ void bind_sparse(nb::module_& m) {
                    })
       .def("preconditioner", &preconditioner_of)
       .def("solve", &solve, "b"_a.noconvert(), "x"_a.noconvert());
+  m.def(
+      "check_lines",
+      [](Integers const& begin, Integers const& column, In const& value, bool by_row) {
+        checked(begin, column, value, by_row ? "row" : "column", by_row ? "column" : "row");
+      },
+      "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "by_row"_a);
   m.def("sparse_solver", &make<Solver>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
         "data"_a.noconvert(), "options"_a);
   m.def("sparse_preconditioner", &make<Preconditioner>, "indptr"_a.noconvert(),

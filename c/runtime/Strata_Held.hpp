@@ -54,15 +54,20 @@ class Held {
 struct DenseFactor {
   using Factor = dense::CholeskyFactor<Exec>;
 
-  /// Factor A, in automatic layers if none are given, of which the triangle `uplo` is read: n x n, column-major, column
-  /// j at data + j * ld. It is kept, and must not change.
+  /// On `instance`, factor A, in automatic layers if none are given, of which the triangle `uplo` is read: n x n,
+  /// column-major, column j at data + j * ld. It is kept, and must not change.
   ///
   /// Throws   what `dense::cholesky` and Operand throw.
-  DenseFactor(Uplo uplo, std::int64_t n, double const* data, std::int64_t ld,
+  DenseFactor(Exec const& instance, Uplo uplo, std::int64_t n, double const* data, std::int64_t ld,
               std::optional<dense::LayerList> const& layers, dense::CholeskyOptions const& options)
-      : exec(new_instance()),
+      : exec(instance),
         A(exec, data, n, n, ld, part_of(uplo)),
         factor(exec, lower(uplo), layers ? *layers : dense::automatic_layers<Exec>(n), options) {}
+
+  /// The same on an instance of its own.
+  DenseFactor(Uplo uplo, std::int64_t n, double const* data, std::int64_t ld,
+              std::optional<dense::LayerList> const& layers, dense::CholeskyOptions const& options)
+      : DenseFactor(new_instance(), uplo, n, data, ld, layers, options) {}
 
   /// Factor another matrix of the order. Throws as CholeskyFactor::refactor, and what Operand throws.
   void update(Uplo uplo, double const* data, std::int64_t ld) {

@@ -24,7 +24,8 @@ struct FourSums {
   }
 };
 
-/// The derivatives of a covariance matrix's entries by sigma2, range, nu and nugget, evaluated where they are asked for.
+/// The derivatives of a covariance matrix's entries by sigma2, range, nu and nugget, evaluated where they are asked for; the
+/// one by nu, if it is not wanted, is any number: without it there are closed forms for nu = 1/2, 3/2 and 5/2.
 ///
 /// Memory   24 bytes for each location in MemorySpace, and 2.4 kB.
 /// Error    see MaternGradient, times sigma2 by nu, and sigma2 / range by range.
@@ -34,20 +35,24 @@ class CovarianceGradient {
   /// Sync     fences `exec`.
   template <class ExecutionSpace>
   CovarianceGradient(ExecutionSpace const& exec, MaternCovariance const& c,
-                     Locations const& locations)
+                     Locations const& locations, bool by_nu)
       : sigma2_(c.sigma2),
         range_(c.range),
+        nu_(c.nu),
+        closed_(!by_nu && has_closed_form(c.nu)),
         metric_(locations.metric),
         matern_(c.nu),
         points_(points_of<MemorySpace>(exec, locations)) {}
 
   KOKKOS_FUNCTION FourSums operator()(std::int64_t i, std::int64_t j) const {
-    MaternTerms const m = matern_(distance(metric_, points_(i), points_(j)) / range_);
+    double const x = distance(metric_, points_(i), points_(j)) / range_;
+    MaternTerms const m = closed_ ? matern_closed_terms(nu_, x) : matern_(x);
     return {{m.value, sigma2_ * m.by_log_range / range_, sigma2_ * m.by_nu, i == j ? 1.0 : 0.0}};
   }
 
  private:
-  double sigma2_, range_;
+  double sigma2_, range_, nu_;
+  bool closed_;
   Metric metric_;
   MaternGradient matern_;
   Points<MemorySpace> points_;

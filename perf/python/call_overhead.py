@@ -39,6 +39,10 @@ def cases(n):
     yield "factor.solve(b)", lambda: factor.solve(b), lambda _: factor.last_solve.seconds
     yield "factor.solve(b, out)", lambda: factor.solve(b, out), lambda _: factor.last_solve.seconds
     yield "solver.solve(b), sparse", lambda: solver.solve(b), lambda _: solver.last_solve.solve_seconds
+    places = np.random.default_rng(1).random((n, 2))
+    covariances = strata.geostat.Factor(places, strata.geostat.Matern(1.0, 0.1, nugget=0.1))
+    yield "covariances.loglikelihood", lambda: covariances.loglikelihood(b), lambda found: found.seconds
+    yield "covariances.gradient", lambda: covariances.gradient(b), lambda found: found.seconds
     theirs = scipy.linalg.cho_factor(a)
     yield "scipy cho_factor(A)", lambda: scipy.linalg.cho_factor(a), None
     yield "scipy cho_solve(c, b)", lambda: scipy.linalg.cho_solve(theirs, b), None

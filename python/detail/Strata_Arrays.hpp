@@ -11,9 +11,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 namespace strata::python::detail {
 
@@ -24,6 +27,12 @@ template <class T>
 using Array = nb::ndarray<T, nb::device::cpu>;
 using In = Array<double const>;
 using Out = Array<double>;
+
+/// The same where the library works, on its device or in host memory: a capsule of DLPack, say.
+template <class T>
+using ArrayAnywhere = nb::ndarray<T>;
+using InAnywhere = ArrayAnywhere<double const>;
+using OutAnywhere = ArrayAnywhere<double>;
 
 /// An array as a column-major matrix in memory, or as the transpose of one.
 template <class T>
@@ -37,8 +46,8 @@ struct Stored {
 
 /// The array's numbers where they are; one of one dimension is a column. Nothing where no axis has neighbours in
 /// memory: such arrays have to be copied.
-template <class T>
-bool stored(Array<T> const& array, Stored<T>& found) {
+template <class T, class... Where>
+bool stored(nb::ndarray<T, Where...> const& array, Stored<T>& found) {
   std::int64_t const rows = static_cast<std::int64_t>(array.shape(0)),
                      cols = array.ndim() > 1 ? static_cast<std::int64_t>(array.shape(1)) : 1;
   std::int64_t const down = array.stride(0), right = array.ndim() > 1 ? array.stride(1) : rows;
@@ -59,8 +68,8 @@ bool stored(Array<T> const& array, Stored<T>& found) {
 }
 
 /// Throws   ShapeError where the array's numbers have to be copied first.
-template <class T>
-Stored<T> require_stored(char const* name, Array<T> const& array) {
+template <class T, class... Where>
+Stored<T> require_stored(char const* name, nb::ndarray<T, Where...> const& array) {
   STRATA_REQUIRE(ShapeError, array.ndim() == 1 || array.ndim() == 2, name, " has ", array.ndim(),
                  " dimensions, must have 1 or 2");
   Stored<T> found{};
@@ -79,6 +88,20 @@ std::span<T> require_vector(char const* name, Array<T> const& array) {
   STRATA_REQUIRE(ShapeError, array.shape(0) <= 1 || array.stride(0) == 1, name,
                  " must be contiguous");
   return {array.data(), array.shape(0)};
+}
+
+/// Numbers that NumPy owns from here on, in rows where a shape is given.
+template <std::size_t Dimensions = 1>
+nb::ndarray<nb::numpy, double, nb::ndim<Dimensions>> as_array(
+    std::span<double const> values, std::array<std::size_t, Dimensions> const& shape) {
+  auto* const copy = new std::vector<double>(values.begin(), values.end());
+  nb::capsule const owner(copy,
+                          [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  return nb::ndarray<nb::numpy, double, nb::ndim<Dimensions>>(copy->data(), Dimensions,
+                                                              shape.data(), owner);
+}
+inline nb::ndarray<nb::numpy, double, nb::ndim<1>> as_array(std::span<double const> values) {
+  return as_array<1>(values, {values.size()});
 }
 
 /// The array where the device works on it, as the matrix that the caller means.

@@ -41,13 +41,6 @@ WithoutGil::~WithoutGil() {
   --asking;
 }
 
-Kept::Objects::~Objects() {
-  Gil const gil;
-  for (nb::object& object : list)
-    if (!gil.held()) object.release();  // nobody needs it any more
-  list.clear();
-}
-
 Running::Running() noexcept { ++running; }
 Running::~Running() { --running; }
 

@@ -13,9 +13,9 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace strata::python::detail {
 
@@ -49,20 +49,18 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-/// Python's objects that work needs, let go of by whatever thread is the last to have them.
+/// Python's objects and arrays that work needs, let go of by whatever thread is the last to have them.
 class Kept {
  public:
   template <class... Object>
-  explicit Kept(Object const&... objects) : objects_(std::make_shared<Objects>()) {
-    (objects_->list.push_back(nb::cast(objects)), ...);
-  }
+  explicit Kept(Object const&... objects)
+      : objects_(new std::tuple<Object...>(objects...), [](std::tuple<Object...>* all) {
+          Gil const gil;
+          if (gil.held()) delete all;  // else nobody needs them any more
+        }) {}
 
  private:
-  struct Objects {
-    std::vector<nb::object> list;
-    ~Objects();
-  };
-  std::shared_ptr<Objects> objects_;
+  std::shared_ptr<void> objects_;
 };
 
 /// Counts a thread that works until it goes.

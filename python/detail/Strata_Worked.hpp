@@ -32,6 +32,19 @@ class Worked {
   c::Held<Work> held_;
 };
 
+/// An instance, made before the work on it: whoever has an array on the device asks for the stream, which then waits for
+/// what the array's package has enqueued.
+struct Instance {
+  c::Exec exec = c::new_instance();
+};
+class Queue : public Worked<Instance> {
+ public:
+  Queue() : Worked(std::in_place) {}
+  c::Exec exec() {
+    return use([](Instance& instance) { return instance.exec; });
+  }
+};
+
 }  // namespace strata::python::detail
 
 #endif

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,21 @@ from ._errors import ShapeError
 
 Array = NDArray[np.float64]
 
-_CPU = 1  # DLPack's kDLCPU
+_HOST = (1, 3, 11)  # DLPack's kDLCPU, and host memory that CUDA or ROCm has pinned
+_COPY = "copy it to host memory"
+
+
+def _dlpack_device(array: Any) -> tuple[int, int]:
+    """Of an array that speaks DLPack; the host for others."""
+    if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack_device__"):
+        return _HOST[0], 0
+    kind, number = array.__dlpack_device__()
+    return int(kind), int(number)
+
+
+def is_on_device(array: Any) -> bool:
+    """Whether its numbers are not in host memory."""
+    return _dlpack_device(array)[0] not in _HOST
 
 
 def as_numpy(name: str, array: Any) -> NDArray[Any]:
@@ -34,9 +49,8 @@ def as_numpy(name: str, array: Any) -> NDArray[Any]:
         raise TypeError(f"{name} is sparse: strata.sparse takes it, or {name}.toarray() makes it dense")
     if not hasattr(array, "__dlpack_device__"):
         return np.asarray(array)
-    device = array.__dlpack_device__()[0]
-    if device != _CPU:
-        raise TypeError(f"{name} is on a GPU (DLPack device {int(device)}): the package takes arrays in host memory yet")
+    if is_on_device(array):
+        raise TypeError(f"{name} is on a GPU (DLPack device {_dlpack_device(array)[0]}), which is not for this function: {_COPY}")
     return np.asarray(array) if hasattr(array, "__array__") else np.from_dlpack(array)
 
 
@@ -62,6 +76,64 @@ def as_matrix(name: str, array: Any) -> Array:
     return found if found.flags.aligned and _core.has_lines(found) else np.array(found, dtype=np.float64, order="F")
 
 
+class OnDevice:
+    """An array on the device that this Strata was built for, which the library uses where it is.
+
+    Raises
+    ------
+    TypeError
+        For another device, or another type of number.
+    """
+
+    def __init__(self, name: str, array: Any) -> None:
+        there, here = _dlpack_device(array), _core.device()
+        if there[0] != here[0]:
+            raise TypeError(f"{name} is on a GPU (DLPack device {there[0]}), for which this build of Strata has no backend: {_COPY}")
+        if there != here:
+            raise TypeError(f"{name} is on GPU {there[1]}, Strata works on GPU {here[1]}: copy it there")
+        if not str(array.dtype).endswith("float64"):
+            raise TypeError(f"{name} is of {array.dtype}, must be of float64: another copy in float64 does it")
+        self.array = array
+        self.shape: tuple[int, ...] = tuple(array.shape)
+        self.ndim = len(self.shape)
+
+    def given_to(self, stream: int) -> Any:
+        """A capsule of DLPack; the stream waits for what the caller's has to do before."""
+        return self.array.__dlpack__(stream=stream)
+
+    def like(self, function: str) -> Any:
+        """By that function of its package: "empty_like", "zeros_like"."""
+        package: Any = _package_of(self.array)
+        for place in (package, getattr(package, "numpy", None)):  # jax.numpy
+            if hasattr(place, function):
+                return getattr(place, function)(self.array)
+        raise TypeError(f"a {type(self.array).__name__} is on a GPU and its package has no {function}: give `out`")
+
+
+Operand = Union[Array, OnDevice]
+
+
+def as_operand(name: str, array: Any) -> Operand:
+    """As `as_matrix` in host memory; on the device as it is.
+
+    Raises
+    ------
+    ShapeError, TypeError
+        As `as_matrix` and `OnDevice`.
+    """
+    if not is_on_device(array):
+        return as_matrix(name, array)
+    found = OnDevice(name, array)
+    if found.ndim not in (1, 2):
+        raise ShapeError(f"{name} has {found.ndim} dimensions, must have 1 or 2")
+    return found
+
+
+def given(operand: Operand, stream: Callable[[], int]) -> Any:
+    """What the extension takes."""
+    return operand.given_to(stream()) if isinstance(operand, OnDevice) else operand
+
+
 def as_vector(name: str, array: Any) -> Array:
     """One dimension, contiguous; copied if it is not."""
     found = as_float64(name, array)
@@ -74,14 +146,27 @@ def like(result: NDArray[Any], array: Any) -> Any:
     """The result as an array of the package of `array`, without a copy; NumPy's where that does not take others' arrays."""
     if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack__"):
         return result
-    package = sys.modules.get(type(array).__module__.partition(".")[0].removesuffix("lib"))  # jaxlib's arrays are jax's
+    package = _package_of(array)
     for place in (package, getattr(package, "dlpack", None)):
         if hasattr(place, "from_dlpack"):
             return place.from_dlpack(result)  # type: ignore[union-attr]
     return result
 
 
-def size_of(array: NDArray[Any]) -> str:
+def room_like(operand: Operand, array: Any) -> tuple[Operand, Any]:
+    """Room for a result in the order of `array`, which `operand` is, and the same in its package."""
+    if isinstance(operand, OnDevice):
+        room = operand.like("empty_like")
+        return OnDevice("a result", room), room
+    room = np.empty_like(operand)
+    return room, like(room, array)
+
+
+def _package_of(array: Any) -> Any:
+    return sys.modules.get(type(array).__module__.partition(".")[0].removesuffix("lib"))  # jaxlib's arrays are jax's
+
+
+def size_of(array: Any) -> str:
     """ "3 x 4", for messages."""
     return " x ".join(map(str, array.shape)) or "a number"
 
@@ -95,10 +180,23 @@ def as_output(name: str, array: Any, shape: tuple[int, ...]) -> Array:
         If it can't be one.
     """
     found = as_float64(name, array)
-    if found.shape != shape:
-        raise ShapeError(f"{name} is {size_of(found)}, must be {' x '.join(map(str, shape))}")
+    _require_shape(name, found, shape)
     if not found.flags.writeable:
         raise ValueError(f"{name} is read-only")
     if not (found.flags.aligned and _core.has_lines(found)):
         raise ShapeError(f"{name} has strides of {found.strides} bytes: along one axis numbers must be neighbours")
     return found
+
+
+def as_output_operand(name: str, array: Any, shape: tuple[int, ...]) -> Operand:
+    """As `as_output` in host memory; on the device as it is."""
+    if not is_on_device(array):
+        return as_output(name, array, shape)
+    found = OnDevice(name, array)
+    _require_shape(name, found, shape)
+    return found
+
+
+def _require_shape(name: str, array: Operand, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise ShapeError(f"{name} is {size_of(array)}, must be {' x '.join(map(str, shape))}")

@@ -31,6 +31,9 @@ class Factor:
         self._lower = lower
         self._last_solve: _core.SolveReport | None = None
 
+    def _stream(self) -> int:
+        return self._core.stream
+
     @property
     def shape(self) -> tuple[int, int]:
         """(n, n)."""
@@ -68,8 +71,8 @@ class Factor:
         ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
             As `cholesky`. There is no factor then.
         """
-        matrix = _arrays.as_matrix("A", A)
-        self._core.update(matrix, self._lower)
+        matrix = _arrays.as_operand("A", A)
+        self._core.update(_arrays.given(matrix, self._stream), self._lower)
         self._A = matrix
 
     def solve(
@@ -109,7 +112,7 @@ class Factor:
         ShapeError
             If `b` or `out` do not fit.
         TypeError
-            If they are not of float64 in host memory.
+            If they are not of float64, or on a GPU that this build has no backend for.
         ValueError
             If `b` holds a number that is not finite, or `out` overlaps A.
         NotPositiveDefinite
@@ -121,14 +124,14 @@ class Factor:
         -----
         Ctrl-C ends the wait, not the work: that goes on in the background until its end, reads A and `b`, and writes `out`.
         """
-        right = _arrays.as_matrix("b", b)
+        right = _arrays.as_operand("b", b)
         n = self._core.order
         if right.shape[0] != n:
             raise ShapeError(f"b is {_arrays.size_of(right)}, must have {n} rows")
-        x = np.empty_like(right) if out is None else _arrays.as_output("out", out, right.shape)
-        report = self._core.solve(right, x, refine, tolerance, max_iterations, restart)
+        x, result = _arrays.room_like(right, b) if out is None else (_arrays.as_output_operand("out", out, right.shape), out)
+        taken, given = _arrays.given(right, self._stream), _arrays.given(x, self._stream)
+        report = self._core.solve(taken, given, refine, tolerance, max_iterations, restart)
         self._last_solve = report
-        result = _arrays.like(x, b) if out is None else out
         if not report.converged and refine != "none":
             raise NotConverged(_failure(report), result, report)
         return result
@@ -210,7 +213,8 @@ def cholesky(
     ----------
     A : array of float64, (n, n)
         In C or Fortran order, with any padding: used where it is, neither copied nor changed. With other strides it is
-        copied. NumPy's, or any package's that speaks DLPack, in host memory. It must not change as long as the factor is used.
+        copied. NumPy's, or any package's that speaks DLPack, in host memory or on the GPU that Strata was built for. It must not
+        change as long as the factor is used.
     layers : str or sequence of str
         Precisions of the off-diagonal blocks from the largest on, the last one that of the diagonal leaves, too:
         "fp16,fp16,fp32" or ["fp16", "fp16", "fp32"]. "auto": by n and the machine; where fp64 is as fast, fp64.
@@ -234,7 +238,7 @@ def cholesky(
     ShapeError
         If A is not square.
     TypeError
-        If A is not of float64 in host memory.
+        If A is not of float64, or on a GPU that this build has no backend for.
     ValueError
         If an option is out of range, or naming the first number of the triangle that is not finite.
     NotPositiveDefinite
@@ -257,9 +261,11 @@ def cholesky(
     >>> round(factor.logdet().value, 6)
     2.079442
     """
-    matrix = _arrays.as_matrix("A", A)
+    matrix = _arrays.as_operand("A", A)
+    queue = _core.Queue() if isinstance(matrix, _arrays.OnDevice) else None
+    taken = _arrays.given(matrix, lambda: queue.stream if queue is not None else 0)
     text = layers if isinstance(layers, str) else ",".join(layers)
-    return Factor(_core.cholesky(matrix, lower, text, leaf_size, shift, equilibrate, ladder), matrix, lower)
+    return Factor(_core.cholesky(queue, taken, lower, text, leaf_size, shift, equilibrate, ladder), matrix, lower)
 
 
 def solve(

@@ -13,26 +13,43 @@ from typing import Any
 import numpy as np
 
 from . import _arrays, _core
-from ._core import CovarianceFactorReport, FitReport, FitStep, Likelihood, Matern, can_fit
+from ._core import (
+    CovarianceFactorReport,
+    FisherInformation,
+    FitReport,
+    FitStep,
+    Likelihood,
+    LikelihoodGradient,
+    Matern,
+    ProfileInterval,
+    StandardErrors,
+    can_fit,
+)
 from ._fit import Fit, fit
 from ._kriging import Factor, Mean, Metric, Prediction, as_places
 
 __all__ = [
     "CovarianceFactorReport",
     "Factor",
+    "FisherInformation",
     "Fit",
     "FitReport",
     "FitStep",
     "Likelihood",
+    "LikelihoodGradient",
     "Matern",
     "Prediction",
+    "ProfileInterval",
+    "StandardErrors",
     "can_fit",
     "covariance_matrix",
     "fit",
     "loglikelihood",
+    "loglikelihood_and_gradient",
     "predict",
     "synthetic_field",
 ]
+
 
 def loglikelihood(
     locations: Any,
@@ -75,6 +92,40 @@ def loglikelihood(
     """
     factor = Factor(locations, covariance, metric=metric, accuracy=accuracy, tile_size=tile_size)
     return factor.loglikelihood(values, mean)
+
+
+def loglikelihood_and_gradient(
+    locations: Any,
+    values: Any,
+    covariance: Matern,
+    *,
+    mean: Mean = "none",
+    metric: Metric = "euclidean",
+    accuracy: float = 0.0,
+    tile_size: int = 0,
+) -> tuple[Likelihood, LikelihoodGradient]:
+    """The log-likelihood and its exact gradient by sigma2, range, nu and nugget, of one factor.
+
+    Parameters
+    ----------
+    locations : array of float64, (n, 2)
+    values : array of float64, (n,)
+    covariance : Matern
+    mean, metric, accuracy, tile_size
+        As for `loglikelihood`.
+
+    Returns
+    -------
+    (Likelihood, LikelihoodGradient)
+        See `Factor.gradient`.
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
+        As `loglikelihood`.
+    """
+    factor = Factor(locations, covariance, metric=metric, accuracy=accuracy, tile_size=tile_size)
+    return factor.loglikelihood(values, mean), factor.gradient(values, mean)
 
 
 def predict(

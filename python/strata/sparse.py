@@ -15,7 +15,7 @@ from ._errors import NotConverged, ShapeError
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-__all__ = ["Preconditioner", "Solver", "SparseAttempt", "SparseLevel", "SparseReport", "solve"]
+__all__ = ["PetscPreconditioner", "Preconditioner", "Solver", "SparseAttempt", "SparseLevel", "SparseReport", "solve"]
 
 Method = Literal["auto", "cg", "gmres", "fgmres"]
 Kind = Literal["auto", "none", "jacobi", "gs", "amg"]
@@ -47,11 +47,12 @@ class Solver:
     Raises
     ------
     ShapeError
-        If A is not square.
+        If A is not square, or its index arrays do not fit: with the row.
     TypeError
         If A is not a sparse matrix of float64.
     ValueError
-        For options out of range, CG for a matrix that is not symmetric, a preconditioner that needs a diagonal without zeros.
+        For options out of range, an entry that is not finite, which it names, CG for a matrix that is not symmetric, a
+        preconditioner that needs a diagonal without zeros.
     MemoryError
         With the bytes needed.
 
@@ -126,7 +127,7 @@ class Solver:
         Parameters
         ----------
         b : array of float64, (n,) or (n, m)
-            Columns are solved for one after the other.
+            Columns are solved for one after the other; on a GPU they lie in Fortran order.
         x0 : array of float64, shape of `b`, optional
             A guess; 0 by default.
 
@@ -139,8 +140,10 @@ class Solver:
         ------
         ShapeError
             If `b` or `x0` do not fit.
+        ValueError
+            If they hold a number that is not finite, in host memory.
         TypeError
-            If they are not of float64 in host memory.
+            If they are not of float64, or on a GPU that this build has no backend for.
         NotConverged
             If a column reached neither the tolerance nor what rounding in fp64 allows; it has the best x and the report of the
             worst column.
@@ -149,14 +152,16 @@ class Solver:
         -----
         Ctrl-C ends the wait, not the work: that goes on in the background until its end.
         """
-        right, x = _columns(self._core.rows, b, x0)
-        reports = self._core.solve(right, x)
+        right, x, result = _columns(self._core.rows, b, x0)
+        reports = self._core.solve(_arrays.given(right, self._stream), _arrays.given(x, self._stream))
         worst = max(reports, key=lambda report: (not report.solved, report.relative_residual), default=None)
         self._last_solve = worst
-        result = _arrays.like(x, b)
         if worst is not None and not worst.solved:
             raise NotConverged(_failure(worst), result, worst)
         return result
+
+    def _stream(self) -> int:
+        return self._core.stream
 
     def as_preconditioner(self) -> LinearOperator:
         """The preconditioner that the solver has chosen, by itself: M^-1, for the Krylov methods of SciPy or others.
@@ -222,9 +227,12 @@ class Preconditioner:
         ShapeError, TypeError
             If `r` does not fit.
         """
-        right, z = _columns(self._core.rows, r, None)
-        self._core.apply(right, z)
-        return _arrays.like(z, r)
+        right, z, result = _columns(self._core.rows, r, None)
+        self._core.apply(_arrays.given(right, self._stream), _arrays.given(z, self._stream))
+        return result
+
+    def _stream(self) -> int:
+        return self._core.stream
 
     def as_linear_operator(self) -> LinearOperator:
         """For SciPy: `scipy.sparse.linalg.cg(A, b, M=M.as_linear_operator())`.
@@ -236,6 +244,57 @@ class Preconditioner:
         from scipy.sparse.linalg import LinearOperator
 
         return LinearOperator(self.shape, matvec=self.apply, matmat=self.apply, dtype=np.float64)
+
+
+class PetscPreconditioner:
+    """A `Preconditioner` as the context of a PC of PETSc's type "python", through petsc4py; on one process.
+
+    In a program `pc.setType("python"); pc.setPythonContext(strata.sparse.PetscPreconditioner("gs"))`, or by PETSc's options
+    `-pc_type python -pc_python_type strata.sparse.PetscPreconditioner`.
+
+    Parameters
+    ----------
+    kind, precision
+        As for `Preconditioner`.
+    block_size : int, optional
+        As for `Solver`; by default the block size of PETSc's matrix.
+
+    Notes
+    -----
+    PETSc has it set up again when the matrix has changed. Its matrix is of real numbers in fp64 and of a type that has rows, and the
+    one from which preconditioners are made, `P` of `ksp.setOperators(A, P)`.
+    """
+
+    def __init__(self, kind: Kind = "amg", *, precision: Precision = "fp32", block_size: int | None = None) -> None:
+        self._kind, self._precision, self._block_size = kind, precision, block_size
+        self._M: Preconditioner | None = None
+
+    def setUp(self, pc: Any) -> None:
+        """Take the matrix from which the preconditioner is made; PETSc calls it.
+
+        Raises
+        ------
+        ValueError
+            On more than one process.
+        ShapeError, TypeError, ValueError, MemoryError
+            As `Preconditioner`.
+        """
+        from scipy.sparse import csr_matrix
+
+        _, P = pc.getOperators()
+        processes = P.getComm().getSize()
+        if processes != 1:
+            raise ValueError(f"the matrix is spread over {processes} processes, must be on one")
+        indptr, indices, data = P.getValuesCSR()
+        A = csr_matrix((data, indices, indptr), shape=P.getSize())
+        self._M = Preconditioner(A, self._kind, precision=self._precision, block_size=self._block_size or P.getBlockSize())
+
+    def apply(self, pc: Any, x: Any, y: Any) -> None:
+        """y = M^-1 x, with the vectors' numbers where they are; PETSc calls it."""
+        if self._M is None:
+            self.setUp(pc)
+        assert self._M is not None
+        self._M._core.apply(x.getArray(readonly=1), y.getArray())
 
 
 def solve(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
@@ -270,27 +329,38 @@ def _rows(A: Any) -> tuple[Any, Any, Any]:
         raise TypeError(f"A is of {A.dtype}, must be of float64: A.astype('float64') copies it")
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ShapeError(f"A is {_arrays.size_of(A)}, must be square")
+    if A.format in ("csr", "csc"):
+        # Before SciPy works with them, which trusts them.
+        used = int(A.indptr[-1]) if len(A.indptr) == A.shape[0] + 1 and 0 <= A.indptr[-1] <= len(A.data) else len(A.data)
+        _core.check_lines(A.indptr, A.indices[:used], A.data[:used], A.format == "csr")
     csr = A.tocsr()  # itself, if it is
     if not csr.has_canonical_format:
         csr = csr.copy() if csr is A else csr
         csr.sum_duplicates()
-    return csr.indptr, csr.indices, csr.data
+    return csr.indptr, csr.indices[: csr.nnz], csr.data[: csr.nnz]
 
 
-def _columns(n: int, b: Any, x0: Any) -> tuple[_arrays.Array, _arrays.Array]:
-    """b as columns in one piece, and room for x with the guess in it."""
-    right = _arrays.as_float64("b", b)
-    if right.ndim not in (1, 2):
-        raise ShapeError(f"b has {right.ndim} dimensions, must have 1 or 2")
+def _columns(n: int, b: Any, x0: Any) -> tuple[_arrays.Operand, _arrays.Operand, Any]:
+    """b as columns in one piece, and room for x with the guess in it, also in the package of b."""
+    right = _arrays.as_operand("b", b)
     if right.shape[0] != n:
         raise ShapeError(f"b is {_arrays.size_of(right)}, must have {n} rows")
+    if isinstance(right, _arrays.OnDevice):
+        if x0 is not None and not _arrays.is_on_device(x0):
+            raise TypeError("x0 is in host memory, must be on the GPU as b is")
+        room = right.like("zeros_like") if x0 is None else _guess(x0, right.shape) + 0.0
+        return right, _arrays.OnDevice("x0", room), room
     x = np.zeros(right.shape, order="F")
     if x0 is not None:
-        guess = _arrays.as_float64("x0", x0)
-        if guess.shape != x.shape:
-            raise ShapeError(f"x0 is {_arrays.size_of(guess)}, must be {_arrays.size_of(x)}")
-        x[...] = guess
-    return np.asfortranarray(right), x
+        x[...] = _arrays.as_float64("x0", _guess(x0, x.shape))
+    return np.asfortranarray(right), x, _arrays.like(x, b)
+
+
+def _guess(x0: Any, shape: tuple[int, ...]) -> Any:
+    guess = x0 if hasattr(x0, "shape") else np.asarray(x0)
+    if tuple(guess.shape) != shape:
+        raise ShapeError(f"x0 is {_arrays.size_of(guess)}, must be {' x '.join(map(str, shape))}")
+    return guess
 
 
 def _failure(report: SparseReport) -> str:

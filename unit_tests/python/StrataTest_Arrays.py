@@ -12,6 +12,7 @@ from typing import Any, Callable
 import numpy as np
 import problems
 import pytest
+import scipy.sparse
 import strata
 from problems import Array
 
@@ -92,16 +93,100 @@ def test_takes_read_only_arrays() -> None:
 
 
 class OnAGpu:
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 2, 0
+    """An array of a package of GPUs, as DLPack shows it; kDLCUDA by default."""
 
-    def __dlpack__(self) -> object:
+    def __init__(self, kind: int = 2) -> None:
+        self.kind = kind
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.kind, 7
+
+    def __dlpack__(self, **options: Any) -> object:
         raise AssertionError("not asked for")
 
 
-def test_refuses_arrays_on_a_gpu() -> None:
-    with pytest.raises(TypeError, match="b is on a GPU"):
-        strata.cholesky(np.eye(3)).solve(OnAGpu())
+@pytest.mark.parametrize("kind", [2, 10, 13])  # CUDA's, ROCm's, CUDA's managed
+def test_refuses_arrays_on_a_gpu_that_it_has_no_backend_for(kind: int) -> None:
+    if strata._core.device()[0] != 1:
+        pytest.skip("this Strata works on a GPU")
+    array, factor, solver = OnAGpu(kind), strata.cholesky(np.eye(3)), strata.sparse.Solver(scipy.sparse.identity(3, format="csr"))
+    text = rf"is on a GPU \(DLPack device {kind}\), for which this build of Strata has no backend: copy it to host memory"
+    calls: tuple[tuple[str, Callable[[], Any]], ...] = (
+        ("A", lambda: strata.cholesky(array)),
+        ("A", lambda: factor.update(array)),
+        ("b", lambda: factor.solve(array)),
+        ("out", lambda: factor.solve(np.ones(3), array)),
+        ("b", lambda: solver.solve(array)),
+    )
+    for name, call in calls:
+        with pytest.raises(TypeError, match=f"{name} {text}"):
+            call()
+    with pytest.raises(TypeError, match=rf"values is on a GPU \(DLPack device {kind}\), which is not for this function"):
+        strata.geostat.loglikelihood(np.eye(3, 2), array, strata.geostat.Matern(1.0, 1.0))
+
+
+class There:
+    """An array of a package that has its arrays on a device: here the host stands for it."""
+
+    def __init__(self, a: Array) -> None:
+        self.a, self.shape, self.dtype, self.streams = a, a.shape, f"there.{a.dtype}", list[int]()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, *, stream: int) -> Any:
+        self.streams.append(stream)
+        return self.a.__dlpack__()
+
+    def __add__(self, number: float) -> There:
+        return There(self.a + number)
+
+
+def test_arrays_on_the_device_stay_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    if strata._core.device() != (1, 0):
+        pytest.skip("this Strata works on a GPU")
+    package = types.ModuleType("there")
+    setattr(package, "empty_like", lambda b: There(np.empty_like(b.a)))
+    setattr(package, "zeros_like", lambda b: There(np.zeros_like(b.a)))
+    monkeypatch.setitem(sys.modules, "there", package)
+    monkeypatch.setattr(There, "__module__", "there")
+    monkeypatch.setattr(strata._arrays, "_HOST", (3, 11))
+    a, b = problems.graded(N, 1e4), right_hand_side(N, 3)
+    A = There(a)
+    factor = strata.cholesky(A, "fp16,fp32")
+    a *= 1 + 1e-6  # it is read where it is
+    right = There(b)
+    x = factor.solve(right)
+    assert isinstance(x, There) and A.streams == right.streams == x.streams == [0]
+    assert problems.backward_error(a, x.a, b) <= TOLERANCE
+    out = There(np.empty((N, 3)))
+    assert factor.solve(right, out) is out
+    np.testing.assert_array_equal(out.a, x.a)
+    assert isinstance(factor.solve(b), np.ndarray)  # of the host, with a matrix on the device
+    factor.update(There(2 * a))
+    np.testing.assert_allclose(factor.solve(right).a, x.a / 2, rtol=1e-9)
+    solver = strata.sparse.Solver(2.0 * scipy.sparse.identity(N, format="csr"))
+    for guess in (None, There(np.ones(N))):
+        y = solver.solve(There(b[:, 0].copy()), guess)
+        assert isinstance(y, There)
+        np.testing.assert_allclose(y.a, b[:, 0] / 2, rtol=1e-9)
+    assert isinstance(strata.sparse.Preconditioner(scipy.sparse.identity(N, format="csr"), "none").apply(There(b[:, 0].copy())), There)
+    single = There(b.astype("f4"))
+    for call, error, text in (
+        (lambda: factor.solve(single), TypeError, "b is of there.float32, must be of float64"),
+        (lambda: factor.solve(There(b[1:])), strata.ShapeError, f"b is {N - 1} x 3, must have {N} rows"),
+        (lambda: factor.solve(There(b[None])), strata.ShapeError, "b has 3 dimensions"),
+        (lambda: factor.solve(right, There(b[:, :2])), strata.ShapeError, f"out is {N} x 2, must be {N} x 3"),
+        (lambda: strata.cholesky(There(np.zeros((2 * N, 2 * N))[::2, ::2])), strata.ShapeError, "A has no axis along which numbers are neighbours"),
+        (lambda: solver.solve(There(b[:, 0].copy()), b[:, 0]), TypeError, "x0 is in host memory, must be on the GPU as b is"),
+        (lambda: solver.solve(right), strata.ShapeError, "contiguous columns"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
+    monkeypatch.setattr(There, "__dlpack_device__", lambda self: (1, 3))
+    with pytest.raises(TypeError, match="b is on GPU 3, Strata works on GPU 0: copy it there"):
+        factor.solve(right)
+    monkeypatch.undo()
 
 
 class Foreign:

@@ -196,22 +196,41 @@ def test_refuses_what_is_no_sparse_matrix(A: Any, error: type[Exception], text: 
         strata.sparse.Solver(A)
 
 
-def test_refuses_rows_that_do_not_fit() -> None:
-    def broken(part: str, k: int, value: int) -> Any:
-        A = poisson()
-        assert A.has_canonical_format
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("known", [True, False])  # to SciPy, whether the columns are sorted
+def test_refuses_rows_that_do_not_fit(known: bool, form: str) -> None:
+    line, place = ("row", "column") if form == "csr" else ("column", "row")
+
+    def broken(part: str, k: int, value: Any) -> Any:
+        A = poisson().asformat(form)
+        A = A.copy() if known else type(A)((A.data, A.indices, A.indptr), shape=A.shape)
+        assert not known or A.has_canonical_format
         getattr(A, part)[k] = value
         return A
 
     for A, text in (
-        (broken("indices", 4, N), f"row 1 has a column {N}, there are {N}"),
-        (broken("indices", 0, -1), "row 0 has a column -1"),
-        (broken("indptr", 5, 10**6), "row 4 is from"),
-        (broken("indptr", 0, 1), "which do not fit"),
-        (broken("indptr", N, 7), "which do not fit"),
+        (broken("indices", 4, N), f"{line} 1 has a {place} {N}, there are {N}"),
+        (broken("indices", 0, -1), f"{line} 0 has a {place} -1"),
+        (broken("indptr", 5, 10**6), f"{line} 4 is from"),
+        (broken("indptr", 5, -3), f"{line} 4 is from"),
+        (broken("indptr", 0, 1), f"{N + 1} {line} pointers, the last {5 * N - 4 * POINTS}, .* which do not fit"),
+        (broken("indptr", N, 7), f"{line} 2 is from 7 to 11 of 7 entries"),
+        (broken("indptr", N, -7), "the last -7, .* which do not fit"),
+        (broken("indptr", N, 10**6), "the last 1000000, .* which do not fit"),
     ):
         with pytest.raises(strata.ShapeError, match=text):
             strata.sparse.Solver(A)
+    for bad in (np.inf, -np.inf, np.nan):
+        A = broken("data", 4, bad)
+        for call in (strata.sparse.Solver, strata.sparse.Preconditioner):
+            with pytest.raises(ValueError, match=f"A: {line} 1 has {bad} in {place} 1, must be finite"):
+                call(A)
+
+
+def test_takes_rows_with_room_to_spare() -> None:
+    A, b = poisson(), solution(N)
+    roomy = scipy.sparse.csr_matrix((np.append(A.data, [9.0, 9.0]), np.append(A.indices, [0, 0]), A.indptr), shape=A.shape)
+    np.testing.assert_array_equal(strata.sparse.solve(roomy, b), strata.sparse.solve(A, b))
 
 
 def test_refuses_options_and_vectors_that_do_not_fit() -> None:
@@ -243,14 +262,105 @@ def test_refuses_options_and_vectors_that_do_not_fit() -> None:
             solver.solve(right, x0)
 
 
-def test_numbers_that_are_not_finite_are_no_solution() -> None:
-    A, b = poisson(), np.ones(N)
-    b[3] = np.nan
-    with pytest.raises((strata.NotConverged, ValueError)):
-        strata.sparse.solve(A, b)
-    A.data[5] = np.inf
-    with pytest.raises((strata.NotConverged, ValueError)):
-        strata.sparse.solve(A, np.ones(N))
+def test_refuses_vectors_that_are_not_finite() -> None:
+    solver, good, bad = strata.sparse.Solver(poisson()), np.ones((N, 2)), np.ones((N, 2))
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match="b has nan in row 3, must be finite"):
+        solver.solve(bad)
+    with pytest.raises(ValueError, match="x0 has nan in row 3, must be finite"):
+        solver.solve(good, bad)
+    with pytest.raises(ValueError, match="b has inf in row 7, must be finite"):
+        strata.sparse.Preconditioner(poisson()).apply(np.where(np.arange(N) == 7, np.inf, 0.0))
+
+
+class FakeComm:
+    def __init__(self, processes: int) -> None:
+        self.processes = processes
+
+    def getSize(self) -> int:
+        return self.processes
+
+
+class FakePetsc:
+    """PC and Mat of petsc4py, as far as a context of a PC needs them."""
+
+    def __init__(self, A: Any, processes: int = 1, block: int = 1) -> None:
+        self.A, self.processes, self.block = A, processes, block
+
+    def getOperators(self) -> tuple[Any, FakePetsc]:
+        return object(), self  # it is the second that counts
+
+    def getComm(self) -> FakeComm:
+        return FakeComm(self.processes)
+
+    def getSize(self) -> tuple[int, int]:
+        return self.A.shape  # type: ignore[no-any-return]
+
+    def getBlockSize(self) -> int:
+        return self.block
+
+    def getValuesCSR(self) -> tuple[Array, Array, Array]:
+        return self.A.indptr, self.A.indices, self.A.data
+
+
+class FakeVector:
+    def __init__(self, a: Array) -> None:
+        self.a = a
+
+    def getArray(self, readonly: int = 0) -> Array:
+        view = self.a.view()
+        view.flags.writeable = not readonly
+        return view
+
+
+@pytest.mark.parametrize("kind", ["amg", "gs", "jacobi", "none"])
+def test_preconditions_for_petsc(kind: Any) -> None:
+    A, r = poisson(), solution(N)
+    context, pc = strata.sparse.PetscPreconditioner(kind), FakePetsc(A)
+    x, y = FakeVector(r), FakeVector(np.full(N, 9.0))
+    context.apply(pc, x, y)
+    np.testing.assert_array_equal(y.a, strata.sparse.Preconditioner(A, kind).apply(r))
+    pc.A = 2 * A
+    context.setUp(pc)  # as PETSc does for other values
+    context.apply(pc, x, y)
+    np.testing.assert_array_equal(y.a, strata.sparse.Preconditioner(2 * A, kind).apply(r))
+
+
+def test_refuses_matrices_of_petsc_that_it_can_not_take() -> None:
+    with pytest.raises(ValueError, match="spread over 3 processes, must be on one"):
+        strata.sparse.PetscPreconditioner().setUp(FakePetsc(poisson(), processes=3))
+    with pytest.raises(ValueError, match="block"):
+        strata.sparse.PetscPreconditioner().setUp(FakePetsc(poisson(), block=7))
+    strata.sparse.PetscPreconditioner(block_size=1).setUp(FakePetsc(poisson(), block=7))
+
+
+@pytest.mark.parametrize("options", [None, {"pc_type": "python", "pc_python_type": "strata.sparse.PetscPreconditioner"}])
+def test_preconditions_petscs_methods(options: dict[str, str] | None) -> None:
+    PETSc = pytest.importorskip("petsc4py.PETSc")
+    A, b = poisson(), solution(N)
+    matrix = PETSc.Mat().createAIJ(A.shape, csr=(A.indptr, A.indices, A.data), comm=PETSc.COMM_SELF)
+    right, x = matrix.createVecs()
+    right.setArray(b)
+
+    def iterations(context: Any) -> int:
+        solver = PETSc.KSP().create(PETSc.COMM_SELF)
+        solver.setOperators(matrix)
+        solver.setType("cg")
+        solver.setTolerances(rtol=1e-10)
+        if context is None:
+            solver.getPC().setType("none")
+        elif options is None:
+            solver.getPC().setType("python")
+            solver.getPC().setPythonContext(context)
+        else:
+            for name, value in options.items():
+                PETSc.Options().setValue(name, value)
+            solver.setFromOptions()
+        solver.solve(right, x)
+        assert relative_residual(A, x.getArray(), b) <= 1e-8
+        return int(solver.getIterationNumber())
+
+    assert iterations(strata.sparse.PetscPreconditioner()) <= 0.15 * iterations(None)
 
 
 def test_threads_and_torch() -> None:

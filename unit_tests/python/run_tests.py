@@ -11,4 +11,5 @@ if __name__ == "__main__":
             sys.exit(77)
     import pytest
 
-    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
+    status = pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]])
+    sys.exit(77 if status == pytest.ExitCode.NO_TESTS_COLLECTED else status)  # all of a file is skipped

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_PYTHON_COVARIANCES_HPP
+#define STRATA_PYTHON_COVARIANCES_HPP
+
+#include <geostat/Strata_CovarianceFactor.hpp>
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_Matern.hpp>
+
+#include <python/detail/Strata_Arrays.hpp>
+#include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_Work.hpp>
+#include <python/detail/Strata_Worked.hpp>
+
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace strata::python::detail {
+
+/// Rows of two numbers as locations: a copy.
+///
+/// Throws   ShapeError, ValueError for a metric without that name.
+inline geostat::Locations locations(char const* name, In const& array, std::string const& metric) {
+  STRATA_REQUIRE(ShapeError, array.ndim() == 2 && array.shape(1) == 2, name, " must be n x 2, has ",
+                 array.ndim(), " dimensions", array.ndim() == 2 ? " and " : "",
+                 array.ndim() == 2 ? std::to_string(array.shape(1)) + " columns" : "");
+  STRATA_REQUIRE(ValueError, metric == "euclidean" || metric == "great-circle", "no metric '",
+                 metric, "'; there are euclidean, great-circle");
+  geostat::Locations found;
+  found.metric = metric == "euclidean" ? geostat::Metric::Euclidean : geostat::Metric::GreatCircle;
+  auto const row = array.stride(0), column = array.stride(1);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(array.shape(0)); ++i) {
+    found.x.push_back(array.data()[i * row]);
+    found.y.push_back(array.data()[i * row + column]);
+  }
+  return found;
+}
+
+inline geostat::CovarianceFactorOptions factor_options(double accuracy, std::int64_t tile_size) {
+  ooc::PrecisionRule rule;
+  rule.accuracy = accuracy;
+  geostat::CovarianceFactorOptions chosen(rule);
+  chosen.tile_size = tile_size;
+  return chosen;
+}
+
+struct Factoring {
+  Factoring(geostat::MaternCovariance const& covariance, geostat::Locations const& at,
+            geostat::CovarianceFactorOptions const& chosen)
+      : exec(c::new_instance()), factor(exec, covariance, at, chosen) {}
+  Factoring(c::Exec const& instance, geostat::CovarianceFactor<c::Exec>&& made)
+      : exec(instance), factor(std::move(made)) {}
+
+  c::Exec exec;
+  geostat::CovarianceFactor<c::Exec> factor;
+};
+
+/// The factor of a covariance matrix in Python's hands.
+class KeptCovarianceFactor : public Worked<Factoring> {
+ public:
+  /// Throws   NotPositiveDefinite; what CovarianceFactor throws.
+  KeptCovarianceFactor(geostat::MaternCovariance const& covariance, geostat::Locations const& at,
+                       geostat::CovarianceFactorOptions const& chosen)
+      : Worked(std::in_place, covariance, at, chosen), order_(at.size()) {
+    use([](Factoring& work) {
+      if (!work.factor.info().ok()) throw NotPositiveDefinite(work.factor.info().order());
+      return true;
+    });
+  }
+  KeptCovarianceFactor(c::Exec const& exec, geostat::CovarianceFactor<c::Exec>&& made,
+                       std::int64_t order)
+      : Worked(std::in_place, exec, std::move(made)), order_(order) {}
+  std::int64_t order() const { return order_; }
+
+ private:
+  std::int64_t order_;
+};
+using SharedCovarianceFactor = std::shared_ptr<KeptCovarianceFactor>;
+
+/// A function of Python's that is told of each evaluation of a fit, which ends when it raises or when nobody waits any more.
+class Steps {
+ public:
+  /// The function, or None, is kept alive by the caller for as long as the options are used.
+  explicit Steps(nb::object const& on_step)
+      : function_(on_step.is_none() ? nullptr : on_step.ptr()) {}
+
+  geostat::FitOptions told(geostat::FitOptions options) const {
+    options.on_step = [stopped = stopped_, function = function_](geostat::FitStep const& step) {
+      if (*stopped) throw Error("the fit was interrupted");
+      if (function == nullptr) return;
+      Gil const gil;
+      if (!gil.held()) throw Error("Python has ended");
+      nb::borrow<nb::object>(function)(step);
+    };
+    return options;
+  }
+  void stop() const { *stopped_ = true; }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
+  PyObject* function_;
+};
+
+/// Of a factorisation, and of passes over the covariances, which are evaluated anew.
+inline double factor_flops(std::int64_t n) { return std::pow(static_cast<double>(n), 3) / 3; }
+inline double pass_flops(std::int64_t n, std::int64_t columns) {
+  return (1000.0 + static_cast<double>(columns)) * std::pow(static_cast<double>(n), 2);
+}
+
+}  // namespace strata::python::detail
+
+namespace strata::python {
+
+/// Gradients, the Fisher information and what follows from it, profile intervals.
+void bind_inference(nb::module_& m, nb::class_<detail::KeptCovarianceFactor>& factor);
+
+}  // namespace strata::python
+
+#endif

@@ -1,0 +1,163 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""For PyTorch: log-likelihoods, log-determinants and solves that autograd can differentiate once. `import strata.torch`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ._core import Matern
+from ._kriging import Factor, Mean, Metric
+from .dense import cholesky
+
+__all__ = ["logdet", "loglikelihood", "solve"]
+
+
+class _LogLikelihood(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(ctx: Any, theta: Any, locations: Any, values: Any, mean: Mean, options: dict[str, Any]) -> Any:
+        factor = Factor(locations.detach().cpu(), Matern(*theta.tolist()), **options)
+        ctx.factor, ctx.mean = factor, mean
+        ctx.save_for_backward(theta, values)
+        return theta.new_tensor(factor.loglikelihood(values.detach().cpu(), mean).log_likelihood)
+
+    @staticmethod
+    def backward(ctx: Any, by: Any) -> Any:
+        _refuse_second_derivatives()
+        theta, values = ctx.saved_tensors
+        return by * theta.new_tensor(ctx.factor.gradient(values.detach().cpu(), ctx.mean).by), None, None, None, None
+
+
+class _LogDet(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(ctx: Any, A: Any, options: dict[str, Any]) -> Any:
+        ctx.factor = cholesky(A.detach(), **options)
+        ctx.save_for_backward(A)
+        return A.new_tensor(ctx.factor.logdet().value)
+
+    @staticmethod
+    def backward(ctx: Any, by: Any) -> Any:
+        _refuse_second_derivatives()
+        (A,) = ctx.saved_tensors  # raises if it was changed since
+        return by * _symmetric(ctx.factor.solve(torch.eye(len(A), dtype=A.dtype, device=A.device))), None
+
+
+class _Solve(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(ctx: Any, A: Any, b: Any, options: dict[str, Any]) -> Any:
+        ctx.factor = cholesky(A.detach(), **options)
+        x = ctx.factor.solve(b.detach())
+        ctx.save_for_backward(A, x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, by: Any) -> Any:
+        _refuse_second_derivatives()
+        _, x = ctx.saved_tensors
+        by_b = ctx.factor.solve(by.contiguous())
+        if not ctx.needs_input_grad[0]:
+            return None, by_b, None
+        columns = len(x), -1
+        return -_symmetric(by_b.reshape(columns) @ x.reshape(columns).T), by_b, None
+
+
+def loglikelihood(
+    theta: Any,
+    locations: Any,
+    values: Any,
+    *,
+    mean: Mean = "none",
+    metric: Metric = "euclidean",
+    accuracy: float = 0.0,
+    tile_size: int = 0,
+) -> Any:
+    """The Gaussian log-likelihood, as `strata.geostat.loglikelihood`, with its exact gradient in the parameters.
+
+    Parameters
+    ----------
+    theta : tensor of float64, (4,)
+        sigma2, range, nu and nugget.
+    locations : tensor of float64, (n, 2)
+        Read on the host: from a GPU they are copied there, as values are.
+    values : tensor of float64, (n,)
+    mean, metric, accuracy, tile_size
+        As for `strata.geostat.loglikelihood`.
+
+    Returns
+    -------
+    tensor of float64, ()
+
+    Raises
+    ------
+    ValueError
+        If theta is no such tensor, or locations or values ask for a gradient.
+    ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
+        As `strata.geostat.loglikelihood`.
+
+    Notes
+    -----
+    The backward pass costs about six factorisations. A log-determinant of tiles below fp64 is an estimate; the gradient is exact.
+    """
+    if theta.shape != (4,) or theta.dtype != torch.float64:
+        raise ValueError(f"theta is {tuple(theta.shape)} of {theta.dtype}, must be sigma2, range, nu and nugget in float64")
+    if locations.requires_grad or values.requires_grad:
+        raise ValueError("locations and values can't ask for a gradient: there is one in theta alone")
+    return _LogLikelihood.apply(theta, locations, values, mean, {"metric": metric, "accuracy": accuracy, "tile_size": tile_size})
+
+
+def logdet(A: Any, layers: str | Sequence[str] = "fp64", *, lower: bool = True) -> Any:
+    """log det A of a symmetric positive definite matrix.
+
+    Parameters
+    ----------
+    A : tensor of float64, (n, n)
+        Of which one triangle is read; the gradient, A^-1, is that of a symmetric matrix, as in torch.linalg.cholesky.
+    layers, lower
+        As for `strata.cholesky`. With layers below fp64 the value is an estimate, the gradient is not.
+
+    Returns
+    -------
+    tensor of float64, ()
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
+        As `strata.cholesky`; in the backward pass RuntimeError if A was changed since.
+    """
+    return _LogDet.apply(A, {"layers": layers, "lower": lower})
+
+
+def solve(A: Any, b: Any, layers: str | Sequence[str] = "auto", *, lower: bool = True) -> Any:
+    """x = A^-1 b of a symmetric positive definite matrix, refined to fp64; so is its gradient.
+
+    Parameters
+    ----------
+    A : tensor of float64, (n, n)
+        As for `logdet`.
+    b : tensor of float64, (n,) or (n, m)
+    layers, lower
+        As for `strata.cholesky`.
+
+    Returns
+    -------
+    tensor of float64, shape of `b`
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite, NotConverged
+        As `strata.cholesky` and `strata.Factor.solve`; in the backward pass RuntimeError if A was changed since.
+    """
+    return _Solve.apply(A, b, {"layers": layers, "lower": lower})
+
+
+def _symmetric(G: Any) -> Any:
+    return (G + G.T) / 2
+
+
+# Without this word they would be taken for 0.
+def _refuse_second_derivatives() -> None:
+    if torch.is_grad_enabled():
+        raise RuntimeError("strata.torch has first derivatives alone: not with create_graph=True")

@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""strata.sklearn beside scikit-learn's own regressor, and by its checks."""
+
+from __future__ import annotations
+
+import pickle
+import unittest
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import strata
+
+pytest.importorskip("sklearn")
+import strata.sklearn  # noqa: E402
+from sklearn.exceptions import NotFittedError  # noqa: E402
+from sklearn.gaussian_process import GaussianProcessRegressor as Theirs  # noqa: E402
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel  # noqa: E402
+from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+from strata.sklearn import GaussianProcessRegressor  # noqa: E402
+
+RANDOM = np.random.default_rng(3)
+X = RANDOM.random((80, 3))
+Y = np.sin(4 * X).sum(axis=1) + 0.05 * RANDOM.standard_normal(80)
+NEW = RANDOM.random((7, 3))
+KERNEL = ConstantKernel(1.0) * Matern([0.5, 0.5, 0.5], nu=1.5) + WhiteKernel(0.01)
+
+
+@parametrize_with_checks([GaussianProcessRegressor(), GaussianProcessRegressor(RBF(), alpha=1e-2, layers="fp16,fp32")])  # type: ignore[misc]
+def test_passes_the_checks_of_estimators(estimator: Any, check: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            check(estimator)
+        except unittest.SkipTest as reason:
+            pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("layers", ["fp64", "fp32"])
+@pytest.mark.parametrize("normalize_y", [False, True])
+@pytest.mark.parametrize("y", [Y, np.stack([Y, Y**2], axis=1)], ids=["one target", "two"])
+def test_is_scikit_learns_at_given_parameters(y: Any, normalize_y: bool, layers: str) -> None:
+    options = {"kernel": KERNEL, "alpha": 1e-6, "optimizer": None, "normalize_y": normalize_y}
+    ours, theirs = GaussianProcessRegressor(**options, layers=layers).fit(X, y), Theirs(**options).fit(X, y)
+    for name in ("return_std", "return_cov"):
+        for a, b in zip(ours.predict(NEW, **{name: True}), theirs.predict(NEW, **{name: True})):
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(ours.predict(NEW), theirs.predict(NEW), rtol=0, atol=1e-10)
+    bar = 1e-9 if layers == "fp64" else 0.1  # an estimate, whose error is that of 16 probes
+    assert ours.log_marginal_likelihood_value_ == pytest.approx(theirs.log_marginal_likelihood_value_, abs=bar)
+    theta = KERNEL.theta + 0.3
+    a, b = ours.log_marginal_likelihood(theta, eval_gradient=True), theirs.log_marginal_likelihood(theta, eval_gradient=True)
+    assert a[0] == pytest.approx(b[0], abs=bar) and ours.log_marginal_likelihood(theta) == a[0]
+    np.testing.assert_allclose(a[1], b[1], rtol=1e-8, atol=1e-8)
+    assert ours.log_marginal_likelihood() == ours.log_marginal_likelihood_value_
+
+
+def test_finds_what_scikit_learn_finds() -> None:
+    ours, theirs = GaussianProcessRegressor(KERNEL).fit(X, Y), Theirs(KERNEL).fit(X, Y)
+    assert ours.log_marginal_likelihood_value_ == pytest.approx(theirs.log_marginal_likelihood_value_, abs=1e-3)
+    np.testing.assert_allclose(ours.kernel_.theta, theirs.kernel_.theta, atol=0.02)
+    again = GaussianProcessRegressor(KERNEL, n_restarts_optimizer=2, random_state=0).fit(X, Y)
+    assert again.log_marginal_likelihood_value_ >= ours.log_marginal_likelihood_value_ - 1e-6
+
+
+def test_optimizers_of_the_callers() -> None:
+    seen: list[Any] = []
+
+    def stay(objective: Any, start: Any, bounds: Any) -> tuple[Any, float]:
+        value, slope = objective(start)
+        assert objective(start, eval_gradient=False) == value and slope.shape == start.shape == (len(bounds),)
+        seen.append(start)
+        return start, value
+
+    model = GaussianProcessRegressor(KERNEL, optimizer=stay).fit(X, Y)
+    np.testing.assert_array_equal(model.kernel_.theta, seen[0])
+
+
+def test_is_kept_in_a_file() -> None:
+    model = GaussianProcessRegressor(KERNEL, optimizer=None).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    for a, b in zip(again.predict(NEW, return_std=True), model.predict(NEW, return_std=True)):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_says_what_is_wrong() -> None:
+    with pytest.raises(NotFittedError):
+        GaussianProcessRegressor().predict(X)
+    with pytest.raises(ValueError, match="no optimizer 'sgd'"):
+        GaussianProcessRegressor(KERNEL, optimizer="sgd").fit(X, Y)
+    with pytest.raises(ValueError, match=r"alpha has shape \(3,\), must be a number or have 80"):
+        GaussianProcessRegressor(alpha=np.ones(3)).fit(X, Y)
+    with pytest.raises(ValueError, match="finite bounds"):
+        GaussianProcessRegressor(RBF(length_scale_bounds=(1e-5, np.inf)), n_restarts_optimizer=1).fit(X, Y)
+    with pytest.raises(ValueError, match="return_std and return_cov: one of them"):
+        GaussianProcessRegressor().fit(X, Y).predict(NEW, return_std=True, return_cov=True)
+    with pytest.raises(strata.NotPositiveDefinite, match="leading minor"):
+        GaussianProcessRegressor(optimizer=None, alpha=-2.0).fit(X, Y)
+    model = GaussianProcessRegressor(KERNEL, optimizer=None).fit(X, Y)
+    model.alpha = -2.0
+    value, slope = model.log_marginal_likelihood(KERNEL.theta, eval_gradient=True)
+    assert value == -np.inf and not slope.any()
