@@ -7,12 +7,14 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <ooc/Strata_Messages.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
+#include <ooc/detail/Strata_Together.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -107,7 +109,7 @@ std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& mat
                              CholeskyOptions const& options, int streams) {
   STRATA_REQUIRE(ValueError, options.column_block >= 0, "cholesky: blocks of ",
                  options.column_block, " columns, must be at least 1, or 0 for automatic");
-  if (options.column_block > 0 || options.variant != Variant::V4)
+  if (options.column_block > 0 || options.variant != Variant::V4 || matrix.comm())
     return std::max<std::int64_t>(1, options.column_block);
   SimulationOptions asked;
   asked.budget_bytes = ~std::size_t(0);
@@ -148,12 +150,18 @@ template <class Exec>
 double operand_excess(TileMatrix<Exec> const& matrix) {
   std::int64_t const tiles = matrix.tiles();
   if (!matrix.map().is_mixed() || matrix.rule().accuracy == 0) return 0;
+  std::vector<double> squares(tile_count(tiles), 0);
+  for (std::int64_t k = 0; k < tiles; ++k)
+    for (std::int64_t i = k + 1; i < tiles; ++i)
+      if (matrix.has_row(i)) squares[tile_number(i, k, tiles)] = matrix.square(i, k);
+  if (matrix.comm()) matrix.comm()->sum(squares);  // of one number and zeros
   double const allowed =
       matrix.rule().accuracy * matrix.norms().frobenius() / static_cast<double>(tiles);
   double worst = 0;
   for (std::int64_t k = 0; k < tiles; ++k) {
     std::vector<double> norms;
-    for (std::int64_t i = k + 1; i < tiles; ++i) norms.push_back(std::sqrt(matrix.square(i, k)));
+    for (std::int64_t i = k + 1; i < tiles; ++i)
+      norms.push_back(std::sqrt(squares[tile_number(i, k, tiles)]));
     std::vector<double> sorted(norms);
     std::ranges::sort(sorted, std::greater());
     for (std::size_t t = 0; t < norms.size() && norms.size() > 1; ++t) {
@@ -243,17 +251,24 @@ bool TileFactor<Exec>::State::climb() {
 template <class Exec>
 Info TileFactor<Exec>::State::attempt(std::size_t number) {
   detail::Loan<Exec> const loan(team);
+  Communicator const* const comm = matrix.comm();
   detail::LadderStep const& step = steps[number];
   bool const is_first = report.attempts.empty();
   PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
-  report.streams = streams_of<Exec>(options);
-  std::size_t least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
-  Devices const ready = with_budgets(loan.machine(), report, least);
+  std::size_t least = 0;
+  Devices const ready = detail::together(comm, [&] {
+    report.streams = streams_of<Exec>(options);
+    least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
+    matrix.require_memory(map);
+    STRATA_REQUIRE(ValueError, !comm || options.checkpoint.folder.empty(),
+                   "cholesky: a checkpoint of ", comm ? comm->size() : 1,
+                   " ranks: only one rank can write one");
+    return with_budgets(loan.machine(), report, least);
+  });
   if (strata::runs_on_host<Exec> && options.streams == 0 && options.variant != Variant::Sync) {
     report.streams = streams_on_cores<Exec>(ready, report.tiles, least);
     least *= static_cast<std::size_t>(report.streams);
   }
-  matrix.require_memory(map);
   factored = false;
   fill_seconds = 0;
   if (!is_first) {
@@ -268,9 +283,11 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   detail::CheckpointFolder const checkpoint(folder);
   report.first_column = resume(matrix, folder);
   report.devices.clear();
+  RankGrid const grid{comm ? comm->size() : 1};
   Schedule const schedule =
-      cholesky_schedule(report.tiles, static_cast<int>(ready.size()), report.streams,
-                        report.column_block, report.first_column);
+      part_of(cholesky_schedule(report.tiles, grid.ranks * static_cast<int>(ready.size()),
+                                report.streams, report.column_block, report.first_column),
+              grid, comm ? comm->rank() : 0);
   matrix.overwrite();
   Info const found =
       detail::Executor<Exec>(loan.machine(), ready, matrix, schedule, folder, options).run(report);
