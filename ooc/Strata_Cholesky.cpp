@@ -73,12 +73,21 @@ int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t lea
   return static_cast<int>(std::max<std::int64_t>(1, streams));
 }
 
+// Ranks that have devices in one host memory, this one included. Collective.
+template <class Exec>
+int ranks_that_share(Communicator const* comm) {
+  if (!comm || !strata::runs_on_host<Exec>) return 1;
+  auto const hosts = comm->hosts();
+  return static_cast<int>(
+      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm->rank())]));
+}
+
 // The devices with the bytes that they may take, each at least the smallest budget: where the user
 // left it open, 9/10 of what is free, the machine's pools too, in equal parts for those that share a
-// memory.
+// memory, of `sharing` ranks too.
 template <class Exec>
 Devices with_budgets(detail::Machine<Exec>& machine, CholeskyReport const& report,
-                     std::size_t least) {
+                     std::size_t least, int sharing) {
   using Lane = detail::Lane<Exec>;
   Devices devices = machine.devices();
   std::map<int, std::size_t> open;  // devices of each memory
@@ -92,7 +101,9 @@ Devices with_budgets(detail::Machine<Exec>& machine, CholeskyReport const& repor
   for (Device& device : devices) {
     int const memory = Lane::memory_of(device.id);
     bool const asked = device.budget_bytes > 0;
-    if (!asked) device.budget_bytes = free[memory] / 10 * 9 / open[memory];
+    if (!asked)
+      device.budget_bytes =
+          free[memory] / 10 * 9 / open[memory] / static_cast<std::size_t>(sharing);
     std::string const source = asked ? ""
                                      : strata::detail::message(" (its part of the ", free[memory],
                                                                " bytes that are free)");
@@ -256,6 +267,7 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   bool const is_first = report.attempts.empty();
   PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
   std::size_t least = 0;
+  int const sharing = ranks_that_share<Exec>(comm);
   Devices const ready = detail::together(comm, [&] {
     report.streams = streams_of<Exec>(options);
     least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
@@ -263,7 +275,7 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
     STRATA_REQUIRE(ValueError, !comm || options.checkpoint.folder.empty(),
                    "cholesky: a checkpoint of ", comm ? comm->size() : 1,
                    " ranks: only one rank can write one");
-    return with_budgets(loan.machine(), report, least);
+    return with_budgets(loan.machine(), report, least, sharing);
   });
   if (strata::runs_on_host<Exec> && options.streams == 0 && options.variant != Variant::Sync) {
     report.streams = streams_on_cores<Exec>(ready, report.tiles, least);
