@@ -241,9 +241,14 @@ bool TileFactor<Exec>::State::climb() {
     } catch (MemoryError const& error) {
       if (report.attempts.empty()) throw;
       report = std::move(before);  // of the rung that holds
-      throw MemoryError(strata::detail::message(
-          "cholesky: ", reason(report.attempts.back()),
-          " with tiles below fp64, and the next rung of the ladder can't be had: ", error.what()));
+      auto const tell = [&] {
+        throw MemoryError(strata::detail::message(
+            "cholesky: ", reason(report.attempts.back()),
+            " with tiles below fp64, and the next rung of the ladder can't be had: ",
+            error.what()));
+      };
+      if (matrix.comm() && is_agreed(error)) matrix.comm()->agree(tell);
+      tell();
     }
     auto const outcome = found.ok() ? Outcome::Held : Outcome::BrokeDown;
     report.attempts.push_back(
