@@ -77,8 +77,9 @@ Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<ch
 
 Exit run(CLI::App const& app, Arguments& arguments, std::vector<char*>& kokkos) {
   apps::look_at_file(arguments.solve);
-  bool const sparse = app.got_subcommand("solve") && apps::is_sparse(arguments.solve);
-  if (!sparse && !app.got_subcommand("hpgmxp")) return run_command(app, arguments, kokkos);
+  bool const on_ranks = app.got_subcommand("solve") &&
+                        (apps::is_sparse(arguments.solve) || arguments.solve.out_of_core);
+  if (!on_ranks && !app.got_subcommand("hpgmxp")) return run_command(app, arguments, kokkos);
   apps::MpiSession const mpi;
   try {
     return run_command(app, arguments, kokkos);

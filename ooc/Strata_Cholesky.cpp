@@ -7,12 +7,14 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <ooc/Strata_Messages.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
+#include <ooc/detail/Strata_Together.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -71,12 +73,21 @@ int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t lea
   return static_cast<int>(std::max<std::int64_t>(1, streams));
 }
 
+// Ranks that have devices in one host memory, this one included. Collective.
+template <class Exec>
+int ranks_that_share(Communicator const* comm) {
+  if (!comm || !strata::runs_on_host<Exec>) return 1;
+  auto const hosts = comm->hosts();
+  return static_cast<int>(
+      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm->rank())]));
+}
+
 // The devices with the bytes that they may take, each at least the smallest budget: where the user
 // left it open, 9/10 of what is free, the machine's pools too, in equal parts for those that share a
-// memory.
+// memory, of `sharing` ranks too.
 template <class Exec>
 Devices with_budgets(detail::Machine<Exec>& machine, CholeskyReport const& report,
-                     std::size_t least) {
+                     std::size_t least, int sharing) {
   using Lane = detail::Lane<Exec>;
   Devices devices = machine.devices();
   std::map<int, std::size_t> open;  // devices of each memory
@@ -90,7 +101,9 @@ Devices with_budgets(detail::Machine<Exec>& machine, CholeskyReport const& repor
   for (Device& device : devices) {
     int const memory = Lane::memory_of(device.id);
     bool const asked = device.budget_bytes > 0;
-    if (!asked) device.budget_bytes = free[memory] / 10 * 9 / open[memory];
+    if (!asked)
+      device.budget_bytes =
+          free[memory] / 10 * 9 / open[memory] / static_cast<std::size_t>(sharing);
     std::string const source = asked ? ""
                                      : strata::detail::message(" (its part of the ", free[memory],
                                                                " bytes that are free)");
@@ -107,7 +120,7 @@ std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& mat
                              CholeskyOptions const& options, int streams) {
   STRATA_REQUIRE(ValueError, options.column_block >= 0, "cholesky: blocks of ",
                  options.column_block, " columns, must be at least 1, or 0 for automatic");
-  if (options.column_block > 0 || options.variant != Variant::V4)
+  if (options.column_block > 0 || options.variant != Variant::V4 || matrix.comm())
     return std::max<std::int64_t>(1, options.column_block);
   SimulationOptions asked;
   asked.budget_bytes = ~std::size_t(0);
@@ -148,12 +161,18 @@ template <class Exec>
 double operand_excess(TileMatrix<Exec> const& matrix) {
   std::int64_t const tiles = matrix.tiles();
   if (!matrix.map().is_mixed() || matrix.rule().accuracy == 0) return 0;
+  std::vector<double> squares(tile_count(tiles), 0);
+  for (std::int64_t k = 0; k < tiles; ++k)
+    for (std::int64_t i = k + 1; i < tiles; ++i)
+      if (matrix.has_row(i)) squares[tile_number(i, k, tiles)] = matrix.square(i, k);
+  if (matrix.comm()) matrix.comm()->sum(squares);  // of one number and zeros
   double const allowed =
       matrix.rule().accuracy * matrix.norms().frobenius() / static_cast<double>(tiles);
   double worst = 0;
   for (std::int64_t k = 0; k < tiles; ++k) {
     std::vector<double> norms;
-    for (std::int64_t i = k + 1; i < tiles; ++i) norms.push_back(std::sqrt(matrix.square(i, k)));
+    for (std::int64_t i = k + 1; i < tiles; ++i)
+      norms.push_back(std::sqrt(squares[tile_number(i, k, tiles)]));
     std::vector<double> sorted(norms);
     std::ranges::sort(sorted, std::greater());
     for (std::size_t t = 0; t < norms.size() && norms.size() > 1; ++t) {
@@ -222,9 +241,14 @@ bool TileFactor<Exec>::State::climb() {
     } catch (MemoryError const& error) {
       if (report.attempts.empty()) throw;
       report = std::move(before);  // of the rung that holds
-      throw MemoryError(strata::detail::message(
-          "cholesky: ", reason(report.attempts.back()),
-          " with tiles below fp64, and the next rung of the ladder can't be had: ", error.what()));
+      auto const tell = [&] {
+        throw MemoryError(strata::detail::message(
+            "cholesky: ", reason(report.attempts.back()),
+            " with tiles below fp64, and the next rung of the ladder can't be had: ",
+            error.what()));
+      };
+      if (matrix.comm() && is_agreed(error)) matrix.comm()->agree(tell);
+      tell();
     }
     auto const outcome = found.ok() ? Outcome::Held : Outcome::BrokeDown;
     report.attempts.push_back(
@@ -243,17 +267,25 @@ bool TileFactor<Exec>::State::climb() {
 template <class Exec>
 Info TileFactor<Exec>::State::attempt(std::size_t number) {
   detail::Loan<Exec> const loan(team);
+  Communicator const* const comm = matrix.comm();
   detail::LadderStep const& step = steps[number];
   bool const is_first = report.attempts.empty();
   PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
-  report.streams = streams_of<Exec>(options);
-  std::size_t least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
-  Devices const ready = with_budgets(loan.machine(), report, least);
+  std::size_t least = 0;
+  int const sharing = ranks_that_share<Exec>(comm);
+  Devices const ready = detail::together(comm, [&] {
+    report.streams = streams_of<Exec>(options);
+    least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
+    matrix.require_memory(map);
+    STRATA_REQUIRE(ValueError, !comm || options.checkpoint.folder.empty(),
+                   "cholesky: a checkpoint of ", comm ? comm->size() : 1,
+                   " ranks: only one rank can write one");
+    return with_budgets(loan.machine(), report, least, sharing);
+  });
   if (strata::runs_on_host<Exec> && options.streams == 0 && options.variant != Variant::Sync) {
     report.streams = streams_on_cores<Exec>(ready, report.tiles, least);
     least *= static_cast<std::size_t>(report.streams);
   }
-  matrix.require_memory(map);
   factored = false;
   fill_seconds = 0;
   if (!is_first) {
@@ -268,9 +300,11 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   detail::CheckpointFolder const checkpoint(folder);
   report.first_column = resume(matrix, folder);
   report.devices.clear();
+  RankGrid const grid{comm ? comm->size() : 1};
   Schedule const schedule =
-      cholesky_schedule(report.tiles, static_cast<int>(ready.size()), report.streams,
-                        report.column_block, report.first_column);
+      part_of(cholesky_schedule(report.tiles, grid.ranks * static_cast<int>(ready.size()),
+                                report.streams, report.column_block, report.first_column),
+              grid, comm ? comm->rank() : 0);
   matrix.overwrite();
   Info const found =
       detail::Executor<Exec>(loan.machine(), ready, matrix, schedule, folder, options).run(report);

@@ -99,8 +99,10 @@ struct CholeskyReport {
   Variant variant = Variant::V4;
   int streams = 0;
   std::int64_t column_block = 1;
-  std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
-  std::vector<DeviceReport> devices;
+  std::array<std::int64_t, 4> histogram{};           ///< tiles in fp64, fp32, fp16, fp8_e4m3
+  std::vector<DeviceReport> devices;                 ///< of this rank
+  std::size_t room_bytes = 0;                        ///< on this rank's host, for tiles of others
+  std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< to and from other ranks, by this one
   std::size_t smallest_budget_bytes = 0;  ///< of a device for these streams and precisions
   double setup_seconds = 0;               ///< for what the team has not: pools, queues, threads
   double factor_seconds = 0;
@@ -239,6 +241,11 @@ class TileFactor {
 /// Memory   of the team: the budgets; each stream's libraries on top, which may take some 100 MB on a
 ///          GPU. Nothing where the team has factored such a matrix before.
 /// I/O      the report counts the bytes. A checkpoint writes each column's tiles once.
+/// Ranks    of a matrix that several ranks hold (`TileMatrixOptions::comm`) each plays its part of the
+///          schedule, with its own team and options of the same values; a final tile is sent once, in its
+///          stored precision, to each rank that needs it, by the thread that makes the call, which is the
+///          one that calls MPI (MPI_THREAD_FUNNELED). The factor has the bits of one rank's. What one rank
+///          throws all throw, as an AgreedError; a checkpoint is refused.
 /// Throws   ValueError for options out of range, no device, or a matrix that is not filled;
 ///          MemoryError that says the smallest budget, before anything is written, that a higher rung
 ///          exceeds the matrix's max_bytes, or what can't be had; what a stream threw, once all have

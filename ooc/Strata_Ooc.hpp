@@ -6,6 +6,7 @@
 // All of Strata::ooc: tiles in host memory, factored by one or several devices.
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
+#include <ooc/Strata_Messages.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>

@@ -8,10 +8,12 @@
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
+#include <ooc/detail/Strata_Together.hpp>
 
 #include <cmath>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace strata::ooc {
 
@@ -30,6 +32,25 @@ void scale_rows(Exec const& exec, Kokkos::View<double const*, typename Exec::mem
       });
 }
 
+// l_11, ..., l_nn, of all ranks.
+template <class Exec>
+std::vector<double> diagonal_of(TileMatrix<Exec> const& matrix) {
+  auto diagonal = detail::together(matrix.comm(), [&] {
+    return name_bad_alloc("log_determinant", [&] {
+      return std::vector<double>(static_cast<std::size_t>(matrix.order()), 0);
+    });
+  });
+  for (std::int64_t k = 0; k < matrix.tiles(); ++k) {
+    if (!matrix.has_row(k)) continue;
+    auto const L = matrix.tile(k, k);
+    for (std::int64_t i = 0; i < L.rows; ++i)
+      diagonal[static_cast<std::size_t>(k * matrix.tile_size() + i)] =
+          L.template as<double>()[i * (L.ld + 1)];
+  }
+  if (matrix.comm()) matrix.comm()->sum(diagonal);  // of one number and zeros
+  return diagonal;
+}
+
 template <class Exec>
 using BlockOf = typename TileFactor<Exec>::Block;
 
@@ -45,7 +66,7 @@ struct Teams {
   Teams(DeviceTeam<Exec> const& team, Exec const& exec, TileMatrix<Exec> const& matrix)
       : loan(team),
         factor(std::make_shared<Team>(loan.machine(), exec, matrix, true)),
-        residual(matrix.is_anywhere()
+        residual(matrix.is_anywhere() || matrix.comm()
                      ? factor
                      : std::make_shared<Team>(loan.machine(), exec, matrix, false)) {}
   detail::Loan<Exec> loan;
@@ -96,11 +117,7 @@ double TileFactor<Exec>::log_determinant() const {
   state_->need_factor("log_determinant");
   auto const& matrix = state_->matrix;
   double sum = 0;
-  for (std::int64_t k = 0; k < matrix.tiles(); ++k) {
-    auto const L = matrix.tile(k, k);
-    for (std::int64_t i = 0; i < L.rows; ++i)
-      sum += 2 * std::log(L.template as<double>()[i * (L.ld + 1)]);
-  }
+  for (double const l : diagonal_of(matrix)) sum += 2 * std::log(l);
   for (double const d : matrix.scaling()) sum -= 2 * std::log(d);
   return sum;
 }
@@ -110,13 +127,7 @@ double TileFactor<Exec>::rounding_error() const {
   state_->need_factor("rounding_error");
   auto const& matrix = state_->matrix;
   double sum = 0;
-  for (std::int64_t k = 0; k < matrix.tiles(); ++k) {
-    auto const L = matrix.tile(k, k);
-    for (std::int64_t i = 0; i < L.rows; ++i) {
-      double const l = L.template as<double>()[i * (L.ld + 1)];
-      sum += 2 / (l * l);
-    }
-  }
+  for (double const l : diagonal_of(matrix)) sum += 2 / (l * l);
   return 16 * 0x1p-53 * sum;
 }
 

@@ -8,11 +8,13 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
+#include <ooc/detail/Strata_Together.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -108,6 +110,9 @@ void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
   source_ = {};
   exec_ = exec;
   options_ = options;
+  if (comm() && comm()->size() == 1) options_.comm.reset();
+  rank_ = comm() ? comm()->rank() : 0;
+  ranks_ = comm() ? comm()->size() : 1;
   name_bad_alloc("tile matrix", [&] { evaluate(); });
   tiles_->state = State::Filled;
 }
@@ -119,7 +124,7 @@ void TileMatrix<Exec>::evaluate() {
   device_scaling_ = {};
   bool const mixed = options_.rule.accuracy > 0;
   tiles_->map = PrecisionMap(tiles());
-  if (!mixed) allocate_tiles();  // refuses before any work
+  if (!mixed) detail::together(comm(), [&] { allocate_tiles(); });  // refuses before any work
   Kokkos::Timer const timer;
   if (options_.equilibrate) equilibrate(exec_);
   measure(exec_, !mixed);
@@ -127,10 +132,10 @@ void TileMatrix<Exec>::evaluate() {
   double const measured = timer.seconds();
   if (mixed) {
     tiles_->map = precision_map(norms_, options_.rule);
-    allocate_tiles();
+    detail::together(comm(), [&] { allocate_tiles(); });
   }
   Kokkos::Timer const again;
-  if (mixed) fill(exec_);
+  if (mixed) detail::together(comm(), [&] { fill(exec_); });
   report_.generate_seconds = measured + again.seconds();
 }
 
@@ -140,14 +145,14 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
   STRATA_REQUIRE(ValueError, tiles_->state != State::None,
                  "tile matrix: there is no matrix to round, since an exception left none");
   PrecisionMap map = precision_map(norms_, rule);
-  require_memory(map);
+  detail::together(comm(), [&] { require_memory(map); });
   overwrite();
   tiles_->map = std::move(map);
   options_.rule = rule;
   name_bad_alloc("tile matrix", [&] {
-    allocate_tiles();
+    detail::together(comm(), [&] { allocate_tiles(); });
     Kokkos::Timer const timer;
-    fill(exec_);
+    detail::together(comm(), [&] { fill(exec_); });
     report_.generate_seconds = timer.seconds();
   });
   tiles_->state = State::Filled;
@@ -155,10 +160,21 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
 
 template <class Exec>
 void TileMatrix<Exec>::require_memory(PrecisionMap const& map) const {
-  std::size_t const needed = bytes_needed(n_, tile_size_, map);
+  std::size_t const needed = own_bytes(map);
+  std::string const whose = comm() ? strata::detail::message(" for its part of ", ranks_) : "";
   STRATA_REQUIRE(MemoryError, needed <= options_.max_bytes, "tile matrix: n = ", n_,
-                 " in tiles of ", tile_size_, " needs ", needed, " bytes of host memory, ",
-                 options_.max_bytes, " are allowed");
+                 " in tiles of ", tile_size_, " needs ", needed, " bytes of host memory", whose,
+                 ", ", options_.max_bytes, " are allowed");
+}
+
+// Of the tiles that are on this rank.
+template <class Exec>
+std::size_t TileMatrix<Exec>::own_bytes(PrecisionMap const& map) const {
+  std::size_t bytes = 0;
+  for (std::int64_t j = 0; j < tiles(); ++j)
+    for (std::int64_t i = j; i < tiles(); ++i)
+      if (has_row(i)) bytes += detail::tile_bytes(map.at(i, j), rows(i), rows(j));
+  return bytes;
 }
 
 template <class Exec>
@@ -211,16 +227,20 @@ template <class Exec>
 void TileMatrix<Exec>::equilibrate(Exec const& exec) {
   if (n_ == 0) return;
   auto const size = static_cast<std::size_t>(n_), edge = static_cast<std::size_t>(rows(0));
-  auto const diagonal = allocate<Vector>(exec, "strata::ooc::tile_matrix::scaling", size);
-  auto const buffer = allocate<Vector>(exec, "strata::ooc::tile_matrix::tile", edge * edge);
-  for (std::int64_t i = 0; i < tiles(); ++i) {
-    TileView<Exec> const tile(buffer.data(), static_cast<std::size_t>(rows(i)),
-                              static_cast<std::size_t>(rows(i)));
-    generator_(exec, i * tile_size_, i * tile_size_, tile);
-    detail::read_diagonal<Exec>(exec, i * tile_size_, matrix_ref(tile), diagonal);
-  }
-  Kokkos::deep_copy(exec, HostView<double>(scaling_.data(), size), diagonal);
-  exec.fence("strata::ooc::tile_matrix::equilibrate");
+  Vector diagonal;
+  detail::together(comm(), [&] {
+    diagonal = allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::scaling", size);
+    auto const buffer = allocate<Vector>(exec, "strata::ooc::tile_matrix::tile", edge * edge);
+    for (std::int64_t i = rank_; i < tiles(); i += ranks_) {
+      TileView<Exec> const tile(buffer.data(), static_cast<std::size_t>(rows(i)),
+                                static_cast<std::size_t>(rows(i)));
+      generator_(exec, i * tile_size_, i * tile_size_, tile);
+      detail::read_diagonal<Exec>(exec, i * tile_size_, matrix_ref(tile), diagonal);
+    }
+    Kokkos::deep_copy(exec, HostView<double>(scaling_.data(), size), diagonal);
+    exec.fence("strata::ooc::tile_matrix::equilibrate");
+  });
+  if (comm()) comm()->sum(scaling_);  // of one number and zeros
   std::ranges::transform(scaling_, scaling_.begin(), detail::balance);
   if (std::ranges::all_of(scaling_, [](double d) { return d == 1; })) return;
   Kokkos::deep_copy(exec, diagonal, HostView<double>(scaling_.data(), size));
@@ -232,19 +252,34 @@ void TileMatrix<Exec>::equilibrate(Exec const& exec) {
 template <class Exec>
 void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   if (n_ == 0) return;
+  std::vector<detail::TileMeasure> host(tile_count(tiles()));
+  bool const is_even = std::ranges::all_of(scaling_, [&](double d) { return d == scaling_[0]; });
+  detail::together(comm(), [&] { measure_own(exec, keep, is_even, host); });
+  gather(host);
+  take_norms(host);
+  if (comm()) norm_inf_ = comm()->max(norm_inf_);
+  if (comm()) given_norm_inf_ = comm()->max(given_norm_inf_);
+  STRATA_REQUIRE(ValueError, std::isfinite(given_norm_inf_),
+                 "tile matrix: the sum of a row of A overflows; scale A down");
+}
+
+// Of the tiles that are on this rank, and of the rows that they are in: a row's magnitudes are added from the
+// left to the right, as on one rank, so that its tiles above the diagonal are evaluated here too.
+template <class Exec>
+void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
+                                   std::vector<detail::TileMeasure>& host) {
   std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
   auto const buffer = allocate<Kokkos::View<std::byte*, typename Exec::memory_space>>(
       exec, "strata::ooc::tile_matrix::tile", bytes);
   auto const sums = allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::sums", n_);
-  bool const is_even = std::ranges::all_of(scaling_, [&](double d) { return d == scaling_[0]; });
   auto const given_sums =  // of A
       allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::given_sums", is_even ? 0 : n_);
-  std::vector<detail::TileMeasure> host(tile_count(tiles()));
   auto const measures = allocate<Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>>(
       exec, "strata::ooc::tile_matrix::norms", host.size());
   detail::TileMeter<Exec> meter(exec, rows(0));
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
+      if (!has_row(i) && !has_row(j)) continue;
       auto const stored = detail::stored_tile<typename Exec::memory_space>(
           buffer.data(), Precision::fp64, rows(i), rows(j));
       TileView<Exec> const tile(static_cast<double*>(stored.data),
@@ -258,7 +293,7 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
       detail::scale_tile<Exec>(exec, device_scaling_, row, col, stored);
       meter(stored, i == j, measure);
       meter.add_absolute_sums(row, col, stored, sums);
-      if (!keep) continue;
+      if (!keep || !has_row(i)) continue;
       auto* const trailer = reinterpret_cast<double*>(
           buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
       detail::write_trailer<Exec>(exec, Precision::fp64, measure, trailer);
@@ -267,12 +302,42 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   }
   Kokkos::deep_copy(exec, HostView<detail::TileMeasure>(host.data(), host.size()), measures);
   exec.fence("strata::ooc::tile_matrix::measure");
-  take_norms(host);
+  for (std::int64_t i = 0; i < tiles(); ++i) {
+    if (has_row(i)) continue;  // of others they are not whole
+    std::pair const part(i * tile_size_, i * tile_size_ + rows(i));
+    Kokkos::deep_copy(exec, Kokkos::subview(sums, part), 0.0);
+    if (!is_even) Kokkos::deep_copy(exec, Kokkos::subview(given_sums, part), 0.0);
+  }
   norm_inf_ = detail::largest(exec, sums);
   given_norm_inf_ =
       is_even ? norm_inf_ / scaling_[0] / scaling_[0] : detail::largest(exec, given_sums);
-  STRATA_REQUIRE(ValueError, std::isfinite(given_norm_inf_),
-                 "tile matrix: the sum of a row of A overflows; scale A down");
+}
+
+// Of each tile its owner's.
+template <class Exec>
+void TileMatrix<Exec>::gather(std::vector<detail::TileMeasure>& measures) const {
+  if (!comm()) return;
+  constexpr std::size_t size = sizeof(detail::TileMeasure) / sizeof(double);
+  static_assert(size * sizeof(double) == sizeof(detail::TileMeasure));
+  std::vector<double> own;
+  for_each_tile_of(rank_, [&](std::size_t tile) {
+    own.resize(own.size() + size);
+    std::memcpy(&own[own.size() - size], &measures[tile], sizeof(detail::TileMeasure));
+  });
+  auto const all = comm()->gather(own);
+  std::size_t position = 0;
+  for (int rank = 0; rank < ranks_; ++rank)
+    for_each_tile_of(rank, [&](std::size_t tile) {
+      std::memcpy(&measures[tile], &all[position], sizeof(detail::TileMeasure));
+      position += size;
+    });
+}
+
+template <class Exec>
+void TileMatrix<Exec>::for_each_tile_of(int rank, std::function<void(std::size_t)> const& f) const {
+  for (std::int64_t j = 0; j < tiles(); ++j)
+    for (std::int64_t i = j; i < tiles(); ++i)
+      if (i % ranks_ == rank) f(tile_number(i, j, tiles()));
 }
 
 template <class Exec>
@@ -302,14 +367,21 @@ void TileMatrix<Exec>::allocate_tiles() {
   require_memory(tiles_->map);
   Kokkos::Timer const timer;
   constexpr int any = -1;
+  constexpr std::size_t elsewhere = ~std::size_t(0);  // on another rank
   std::vector<std::size_t> sizes, offsets, chunk_of;
   std::vector<int> nodes;
   std::map<int, std::size_t> open;  // the chunk that each node's tiles go to
-  report_ = {.bytes = bytes_needed(n_, tile_size_, tiles_->map)};
+  report_ = {.bytes = own_bytes(tiles_->map)};
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
+      if (!has_row(i)) {
+        chunk_of.push_back(elsewhere);
+        offsets.push_back(0);
+        continue;
+      }
       auto const& round = options_.nodes;
-      int const node = round.empty() ? any : round[static_cast<std::size_t>(i) % round.size()];
+      int const node =
+          round.empty() ? any : round[static_cast<std::size_t>(i / ranks_) % round.size()];
       std::size_t const bytes = detail::tile_bytes(tiles_->map.at(i, j), rows(i), rows(j));
       auto const found = open.find(node);
       if (found == open.end() || sizes[found->second] + bytes > options_.chunk_bytes) {
@@ -327,7 +399,8 @@ void TileMatrix<Exec>::allocate_tiles() {
   allocate_chunks(sizes, nodes);
   tiles_->data.clear();
   for (std::size_t t = 0; t < offsets.size(); ++t)
-    tiles_->data.push_back(tiles_->chunks[chunk_of[t]].data() + offsets[t]);
+    tiles_->data.push_back(
+        chunk_of[t] == elsewhere ? nullptr : tiles_->chunks[chunk_of[t]].data() + offsets[t]);
   report_.chunks = static_cast<std::int64_t>(sizes.size());
   report_.pin_seconds = timer.seconds();
 }
@@ -382,6 +455,7 @@ void TileMatrix<Exec>::fill(Exec const& exec) {
   LeafBlas<Exec> blas(exec);
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
+      if (!has_row(i)) continue;
       using Space = typename Exec::memory_space;
       Precision const precision = tiles_->map.at(i, j);
       auto const tile = detail::stored_tile<Space>(wide.data(), Precision::fp64, rows(i), rows(j));

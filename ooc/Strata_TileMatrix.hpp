@@ -20,8 +20,9 @@
 #include <vector>
 
 namespace strata {
+class Communicator;
 std::size_t physical_memory_bytes();
-}
+}  // namespace strata
 
 namespace strata::ooc {
 
@@ -59,6 +60,12 @@ struct TileMatrixOptions {
   /// `numa_nodes` of the devices says. Empty, or a node that the host has not: left to the system.
   std::vector<int> nodes;
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
+  /// The ranks that hold the matrix together, all of which make the same calls with it and its factor
+  /// (`comm/Strata_Communicator.hpp`); empty: one, without MPI. Rows of tiles go round the ranks: rank r of R
+  /// has tiles of rows r, r + R, r + 2 R, ..., and the generator is called on each for its own, and, for
+  /// norms and products, for those above them in the same columns of A. The ranks' processors are of one
+  /// kind, so that all find the same numbers. What one rank throws in a generator, all throw.
+  std::shared_ptr<Communicator const> comm;
 };
 
 /// What it took to make one.
@@ -76,8 +83,8 @@ struct TileMatrixReport {
 /// What is stored is H = D A D, which has no row or column that is large or small as a whole, so
 /// that the precision rule and narrow formats treat all alike.
 ///
-/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile. Never the matrix twice: a
-///          second look at a tile evaluates the generator again.
+/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has that of
+///          its own tiles. Never the matrix twice: a second look at a tile evaluates the generator again.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileMatrix {
  public:
@@ -152,6 +159,11 @@ class TileMatrix {
   PrecisionMap const& map() const { return tiles_->map; }
   PrecisionRule const& rule() const { return options_.rule; }
 
+  /// The ranks that hold it; nullptr: this one alone.
+  Communicator const* comm() const { return options_.comm.get(); }
+  /// Whether tiles of row i are on this rank; `tile`, `data` and `square` are of these alone.
+  bool has_row(std::int64_t i) const { return i % ranks_ == rank_; }
+
   /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read it.
   HostTile tile(std::int64_t i, std::int64_t j) const;
   /// How to read the stored tile as the tile.
@@ -218,8 +230,13 @@ class TileMatrix {
 
   TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);
   void evaluate();
+  std::size_t own_bytes(PrecisionMap const& map) const;
+  void gather(std::vector<detail::TileMeasure>& measures) const;
   void equilibrate(ExecutionSpace const& exec);
   void measure(ExecutionSpace const& exec, bool keep);
+  void measure_own(ExecutionSpace const& exec, bool keep, bool is_even,
+                   std::vector<detail::TileMeasure>& host);
+  void for_each_tile_of(int rank, std::function<void(std::size_t tile)> const& f) const;
   void allocate_tiles();
   void allocate_chunks(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes);
   void fill(ExecutionSpace const& exec);
@@ -231,6 +248,7 @@ class TileMatrix {
   dense::StridedMatrix<double const> source_;
   ExecutionSpace exec_;
   TileMatrixOptions options_;
+  int rank_ = 0, ranks_ = 1;
   std::vector<double> scaling_;
   Vector device_scaling_;
   TileNorms norms_;

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Progress.hpp>
+#include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace strata::apps {
@@ -16,21 +18,36 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = ooc::TileMatrix<Exec>;
 using Factor = ooc::TileFactor<Exec>;
 
+// Ranks of a host have devices of their own, as long as there are enough.
+ooc::Devices devices_of_rank(SolveOptions const& options) {
+  auto devices = tile_devices(options.tiles);
+  if (!options.comm) return devices;
+  auto const hosts = options.comm->hosts();
+  auto const own = static_cast<std::size_t>(options.comm->rank());
+  auto const before = std::count(hosts.begin(), hosts.begin() + options.comm->rank(), hosts[own]);
+  int const there = std::max(1, Kokkos::num_devices());
+  for (ooc::Device& device : devices)
+    device.id = (static_cast<int>(before) * options.tiles.devices + device.id) % there;
+  return devices;
+}
+
 Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& options) {
   ooc::TileMatrixOptions choices(precision_rule(options.tiles));
   choices.max_bytes = memory_limit(options.max_memory).bytes;
   choices.anywhere = true;
-  choices.nodes = ooc::numa_nodes(tile_devices(options.tiles));
+  choices.nodes = ooc::numa_nodes(devices_of_rank(options));
+  choices.comm = options.comm;
   std::int64_t const n = problem.summary.n;
   std::int64_t const tile = options.tiles.tile > 0
                                 ? options.tiles.tile
                                 : Matrix::automatic_tile_size(n, options.tiles.device_memory);
-  return as_usage([&] { return Matrix::generate(exec, n, tile, problem.tiles, choices); });
+  return as_usage_of_ranks([&] { return Matrix::generate(exec, n, tile, problem.tiles, choices); });
 }
 
 void describe(Factor const& made, OutOfCoreResult& result) {
   result.factor = made.report();
   result.info = made.info().order();
+  result.ranks = made.matrix().comm() ? made.matrix().comm()->size() : 1;
   result.tile_bytes = made.matrix().report().bytes;
   result.node_bytes = made.matrix().report().node_bytes;
 }
@@ -44,8 +61,8 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
   progress.phase(words("factoring, n = ", matrix.order(), " in tiles of ", matrix.tile_size()));
   ooc::CholeskyOptions choices;
   choices.checkpoint.folder = options.checkpoint;
-  Factor made = as_usage([&] {  // budgets and checkpoints are the user's
-    return ooc::cholesky(tile_devices(options.tiles), std::move(matrix), choices);
+  Factor made = as_usage_of_ranks([&] {  // budgets and checkpoints are the user's
+    return ooc::cholesky(devices_of_rank(options), std::move(matrix), choices);
   });
   result.seconds.factor = watch.lap();
   describe(made, result);
@@ -60,7 +77,7 @@ void solve(Exec const& exec, Problem const& problem, SolveOptions const& options
       exec, problem,
       [&](auto const& known, auto const& product) { factor.apply(exec, known, product); });
   DeviceMatrix const X("strata::solve::X", B.extent(0), B.extent(1));
-  result.solve = as_usage([&] { return factor.solve(exec, B, X, options.refinement); });
+  result.solve = as_usage_of_ranks([&] { return factor.solve(exec, B, X, options.refinement); });
   describe(factor, result);
   result.seconds.solve = watch.lap();
   result.converged = result.solve->converged;

@@ -3,12 +3,15 @@
 #include <apps/solve/Strata_Solve.hpp>
 
 #include <apps/shared/Strata_Progress.hpp>
+#include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
+#include <exception>
 #include <iostream>
+#include <memory>
 #include <optional>
 
 namespace strata::apps {
@@ -100,7 +103,47 @@ void take_solution(Kokkos::DefaultExecutionSpace const& exec, Problem const& pro
 
 Exit solve(SolveOptions const& options) {
   if (is_sparse(options)) return solve_sparse(options);
-  return options.out_of_core ? solve_dense(options, run_in_tiles) : solve_dense(options, run);
+  return options.out_of_core ? solve_in_tiles(options) : solve_dense(options, run);
+}
+
+Exit solve_in_tiles(SolveOptions options) {
+  auto const comm = std::make_shared<Communicator const>(all_ranks());
+  if (comm->size() == 1) return solve_dense(options, run_in_tiles);
+  options.comm = comm;
+  bool const reports = comm->rank() == 0;
+  try {
+    Stopwatch total, read;
+    Progress progress;
+    auto const problem = as_usage_of_ranks([&] {
+      return comm->agree([&] {
+        check(options);
+        return set_up(options, progress);
+      });
+    });
+    double const read_seconds = read.lap();
+    auto result = run_in_tiles(problem, options, progress);
+    result.seconds.read = read_seconds;
+    result.seconds.total = total.lap();
+    Report told;
+    comm->agree([&] {
+      if (!reports) return;
+      progress.phase("writing");
+      told = report(result);
+      write_files(options, result, told, std::nullopt);
+    });
+    progress.clear();
+    if (reports) {
+      told.print(std::cout);
+      std::cout.flush();
+      explain(result);
+      if (result.exit() == Exit::Solved) warn_of_invented_rhs(std::cerr, options);
+    }
+    comm->barrier();  // a launcher ends all ranks when the first one ends without success
+    return result.exit();
+  } catch (std::exception const& error) {
+    bool const is_usage = dynamic_cast<UsageError const*>(&error) != nullptr;
+    return tell(*comm, is_usage ? Exit::Usage : Exit::Failed, error);
+  }
 }
 
 }  // namespace strata::apps

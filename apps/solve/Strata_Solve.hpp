@@ -14,8 +14,11 @@
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 
+#include <comm/Strata_Communicator.hpp>
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,8 +73,9 @@ struct SolveOptions {
   int repeat = 1;
   std::size_t max_memory = 0;  ///< bytes; 0: what is available
 
-  TileOptions tiles;                ///< of out_of_core, as the two below
-  std::string checkpoint, scratch;  ///< folders; empty: none, the one for temporary files
+  TileOptions tiles;                         ///< of out_of_core, as the two below
+  std::string checkpoint, scratch;           ///< folders; empty: none, the one for temporary files
+  std::shared_ptr<Communicator const> comm;  ///< the ranks that have the tiles; empty: one
 
   std::string output, json, trace;  ///< paths, empty: not wanted
 };
@@ -100,11 +104,12 @@ void check(SolveOptions const& options);
 /// Throws   UsageError for input that can't be used; Error for everything else that fails.
 Exit solve(SolveOptions const& options);
 
-/// The same for sparse matrices, on all ranks; rank 0 reports.
+/// The same for sparse matrices, or in tiles, on all ranks; rank 0 reports.
 ///
 /// Result   the same on all ranks. An error is agreed on by all ranks and reported by rank 0.
 /// Throws   on one rank alone: UsageError for input that can't be used, Error for everything else that fails.
 Exit solve_sparse(SolveOptions const& options);
+Exit solve_in_tiles(SolveOptions options);
 
 }  // namespace strata::apps
 

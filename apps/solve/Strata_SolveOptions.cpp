@@ -116,9 +116,9 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
 void add_out_of_core_options(CLI::App& command, SolveOptions& options) {
   OptionGroup group(command,
                     "Out of core (a dense matrix that the host holds, or its file, but no device)");
-  auto* const out_of_core =
-      group.flag("--out-of-core", options.out_of_core,
-                 "factor in tiles in host memory; of --generate matern and dominant");
+  auto* const out_of_core = group.flag("--out-of-core", options.out_of_core,
+                                       "factor in tiles in host memory, with mpirun of all ranks; "
+                                       "of --generate matern and dominant");
   add_tile_options(group, options.tiles, out_of_core);
   group
       .add("--checkpoint", options.checkpoint, "FOLDER",

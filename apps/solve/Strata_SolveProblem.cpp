@@ -43,11 +43,14 @@ double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& 
   auto const tile = static_cast<double>(
       options.tiles.tile > 0 ? options.tiles.tile
                              : ooc::TileMatrix<Exec>::automatic_tile_size(n, budget));
-  double const tiles = 4 * (order + tile) * (order + tile);
+  double const ranks = options.comm ? options.comm->size() : 1;
+  double const room = options.comm ? 2 * 8 * (order + tile) * tile : 0;  // for tiles of other ranks
+  double const uneven = options.comm ? 8 * (order + tile) * tile : 0;    // rows of tiles
+  double const tiles = 4 * (order + tile) * (order + tile) / ranks + uneven;
   double const most = tiles * (options.tiles.epsilon > 0 ? 2 : 1) + 64 * 8 * tile;
   double const pool = budget > 0 ? std::min(most, static_cast<double>(budget)) : most;
   double const pools = copies_to_device ? 0 : options.tiles.devices * pool;
-  return tiles + pools + 12 * 8 * order * static_cast<double>(nrhs);
+  return tiles + room + pools + 12 * 8 * order * static_cast<double>(nrhs);
 }
 
 void read_file(SolveOptions const& options, Problem& problem) {

@@ -275,6 +275,17 @@ void add_tile_factor(Report& report, OutOfCoreResult const& result) {
   report.add_unless_zero("checkpoint", "checkpoint", result.checkpoint, unit::plain,
                          words(factor.first_column, " of ", factor.tiles, " columns were there"));
   add_devices(report, factor);
+  report.only_json("ranks", result.ranks);
+  report.only_json("bytes/sent", factor.bytes_sent);
+  report.only_json("bytes/received", factor.bytes_received);
+  if (result.ranks > 1)
+    report.tell(
+        "bytes/room", "ranks", factor.room_bytes,
+        words(result.ranks, "; rank 0 sent ", in_bytes(static_cast<double>(factor.bytes_sent)),
+              ", got ", in_bytes(static_cast<double>(factor.bytes_received)), ", has room for ",
+              in_bytes(static_cast<double>(factor.room_bytes)), " of others"));
+  else
+    report.only_json("bytes/room", factor.room_bytes);
   add_breakdown(report, result);
 }
 

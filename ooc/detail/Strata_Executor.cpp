@@ -3,6 +3,7 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_ExecutorStream.hpp>
+#include <ooc/detail/Strata_Together.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
 
 #include <algorithm>
@@ -82,51 +83,87 @@ auto Executor<Exec>::pool_of(std::size_t device, std::size_t bytes) -> typename 
 }
 
 template <class Exec>
-Info Executor<Exec>::run(CholeskyReport& report) {
-  Kokkos::Timer const setup;
+Executor<Exec>::~Executor() = default;
+
+// What can be refused.
+template <class Exec>
+void Executor<Exec>::prepare() {
   make_memories();
   if (!folder_.empty())
     checkpoint_ = std::make_unique<CheckpointWriter>(
         [this](std::exception_ptr const& error) { progress_.stop(error); });
-  std::vector<std::unique_ptr<Stream>> streams;
   for (std::size_t lane = 0; lane < schedule_.tasks.size(); ++lane)
-    streams.push_back(std::make_unique<Stream>(*this, schedule_.device_of(lane),
-                                               static_cast<int>(lane) % schedule_.streams));
-  std::latch ready(static_cast<std::ptrdiff_t>(streams.size()) + 1);
-  std::size_t started = 0;
-  try {
-    for (; started < streams.size(); ++started)
-      streams[started]->thread().start(
-          [&, lane = started] { streams[lane]->run(schedule_.tasks[lane], ready); });
-  } catch (...) {
-    progress_.stop(std::current_exception());
-    ready.count_down(static_cast<std::ptrdiff_t>(streams.size() - started));
-  }
-  ready.arrive_and_wait();
-  report.setup_seconds = setup.seconds();
-  Kokkos::Timer const timer;
-  for (std::size_t lane = 0; lane < started; ++lane) streams[lane]->thread().wait();
-  report.factor_seconds = timer.seconds();
-  if (checkpoint_) checkpoint_->finish();
-  Lane<Exec>::enter(devices_.front().id);
-  report_on(report, streams);
-  progress_.rethrow();
-  return breakdown_ == 0 ? Info::success() : Info::breakdown(breakdown_);
+    streams_.push_back(std::make_unique<Stream>(*this, schedule_.device_of(lane),
+                                                static_cast<int>(lane) % schedule_.streams));
+  if (matrix_.comm())
+    exchange_ = std::make_unique<RankExchange<Exec>>(matrix_, schedule_, column_block_, progress_);
 }
 
 template <class Exec>
-void Executor<Exec>::report_on(CholeskyReport& report,
-                               std::vector<std::unique_ptr<Stream>> const& streams) {
+Info Executor<Exec>::run(CholeskyReport& report) {
+  Kokkos::Timer const setup;
+  Communicator const* const comm = matrix_.comm();
+  column_block_ = report.column_block;
+  together(comm, [&] { prepare(); });
+  report.setup_seconds = setup.seconds();
+  play(report);
+  if (checkpoint_) checkpoint_->finish();
+  Lane<Exec>::enter(devices_.front().id);
+  report_on(report);
+  together(comm, [&] { progress_.rethrow(); });
+  std::int64_t minor = breakdown_;
+  if (comm) minor = static_cast<std::int64_t>(comm->max(static_cast<double>(minor)));
+  return minor == 0 ? Info::success() : Info::breakdown(minor);
+}
+
+// Each stream in its thread, and the messages in this one, which calls MPI.
+template <class Exec>
+void Executor<Exec>::play(CholeskyReport& report) {
+  Kokkos::Timer const setup;
+  std::latch ready(static_cast<std::ptrdiff_t>(streams_.size()) + 1);
+  std::size_t started = 0;
+  try {
+    for (; started < streams_.size(); ++started)
+      streams_[started]->thread().start([&, lane = started] {
+        streams_[lane]->run(schedule_.tasks[lane], ready);
+        if (exchange_) exchange_->end_stream();
+      });
+  } catch (...) {
+    progress_.stop(std::current_exception());
+    ready.count_down(static_cast<std::ptrdiff_t>(streams_.size() - started));
+  }
+  ready.arrive_and_wait();
+  report.setup_seconds += setup.seconds();
+  Kokkos::Timer const timer;
+  std::exception_ptr failed;  // of this rank alone
+  try {
+    if (exchange_) exchange_->run(static_cast<int>(started));
+  } catch (...) {
+    failed = std::current_exception();
+    progress_.stop(failed);
+  }
+  for (std::size_t lane = 0; lane < started; ++lane) streams_[lane]->thread().wait();
+  report.factor_seconds = timer.seconds();
+  if (failed) std::rethrow_exception(failed);
+}
+
+template <class Exec>
+void Executor<Exec>::report_on(CholeskyReport& report) {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     Memory const& memory = *memories_[d];
     report.devices.push_back({devices_[d].id, memory.bytes(), 0, 0, 0, memory.hits(),
                               memory.misses(), memory.evictions()});
   }
-  for (std::size_t lane = 0; lane < streams.size(); ++lane) {
+  for (std::size_t lane = 0; lane < streams_.size(); ++lane) {
     auto& device = report.devices[static_cast<std::size_t>(schedule_.device_of(lane))];
-    device.bytes_in += streams[lane]->bytes_in;
-    device.bytes_out += streams[lane]->bytes_out;
-    device.bytes_peer += streams[lane]->bytes_peer;
+    device.bytes_in += streams_[lane]->bytes_in;
+    device.bytes_out += streams_[lane]->bytes_out;
+    device.bytes_peer += streams_[lane]->bytes_peer;
+  }
+  if (exchange_) {
+    report.room_bytes = exchange_->room_bytes();
+    report.bytes_sent = exchange_->bytes_sent;
+    report.bytes_received = exchange_->bytes_received;
   }
   if (report.factor_seconds > 0)
     report.flop_per_s = static_cast<double>(potrf_flops(matrix_.order())) / report.factor_seconds;

@@ -9,6 +9,7 @@
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_DeviceMemory.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
+#include <ooc/detail/Strata_RankExchange.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_VariantRules.hpp>
 
@@ -31,18 +32,25 @@ class Executor {
   Executor(Machine<ExecutionSpace>& machine, Devices const& devices,
            TileMatrix<ExecutionSpace>& matrix, Schedule const& schedule, std::string checkpoint,
            CholeskyOptions const& options);
+  ~Executor();
 
-  /// Run all tasks; the report's times, bytes and counts.
+  /// Run all tasks; the report's times, bytes and counts. Of several ranks each plays its part of the
+  /// schedule; all have the same result, or throw the same.
   Info run(CholeskyReport& report);
 
  private:
   class Stream;
 
+  void prepare();
+  void play(CholeskyReport& report);
+  std::byte* data(std::int64_t i, std::int64_t j) const {
+    return matrix_.has_row(i) ? matrix_.data(i, j) : exchange_->data(i, j);
+  }
   void make_memories();
   typename Memory::Pool pool_of(std::size_t device, std::size_t bytes);
   void count_uses();
   void write_checkpoint(std::int64_t j);
-  void report_on(CholeskyReport& report, std::vector<std::unique_ptr<Stream>> const& streams);
+  void report_on(CholeskyReport& report);
 
   Machine<ExecutionSpace>& machine_;
   Devices devices_;
@@ -62,6 +70,9 @@ class Executor {
   std::vector<std::atomic<std::int64_t>> unfinished_;  // tiles of each column
   std::atomic<std::int64_t> breakdown_{0};
   std::unique_ptr<CheckpointWriter> checkpoint_;
+  std::int64_t column_block_ = 1;
+  std::unique_ptr<RankExchange<ExecutionSpace>> exchange_;  // nullptr: one rank
+  std::vector<std::unique_ptr<Stream>> streams_;
 };
 
 /// The tiles of a column of a factor, and whose they are, for its checkpoint.

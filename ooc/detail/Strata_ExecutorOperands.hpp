@@ -59,7 +59,7 @@ auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t
   } else {
     if (final) in_.wait(executor_.progress_.wait(number(i, k)));
     Span const span = copies_in("in", i, k);
-    in_.copy(hold.data, executor_.matrix_.data(i, k), bytes);
+    in_.copy(hold.data, executor_.data(i, k), bytes);
     bytes_in += bytes;
   }
   Mark const there = in_.record();

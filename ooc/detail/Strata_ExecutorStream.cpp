@@ -225,6 +225,7 @@ void Executor<Exec>::Stream::close(Sums const& C, std::int64_t i, std::int64_t j
   step();
   memory().release(C.stored.begin, home);
   executor_.progress_.set(number(i, j), home);
+  if (executor_.exchange_) executor_.exchange_->finish_task(j, home, in_.record());
 }
 
 template <class Exec>

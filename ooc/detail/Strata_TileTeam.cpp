@@ -5,6 +5,7 @@
 #include <core/blas/Strata_BlasThreads.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <ooc/detail/Strata_Together.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -50,7 +51,8 @@ TileTeam<Exec>::TileTeam(Machine<Exec>& machine, Exec const& exec, TileMatrix<Ex
       home_(machine.near(exec)),
       matrix_(matrix),
       is_scaled_(matrix.device_scaling().extent(0) > 0),
-      alone_(!all || (machine.size() == 1 && machine.devices().front().id == home_.id)) {
+      alone_(!all || matrix.comm() ||
+             (machine.size() == 1 && machine.devices().front().id == home_.id)) {
   if (alone_)
     members_.push_back({home_, 0, {}});
   else
@@ -93,14 +95,20 @@ void TileTeam<Exec>::begin(Block const& V, std::size_t sums) {
   exec_.fence("strata::ooc::team::begin");  // V is there
   auto const& stage = home_.stage.need(home_.exec(), "strata::ooc::team::stage", size);
   stage_ = stage.data();
-  pack_blocks(home_.exec(), BlockedIndex{matrix_.order(), matrix_.tile_size(), cols_}, V, stage_);
+  pack(V);
   progress_ = std::make_unique<Progress<Mark>>(static_cast<std::size_t>(matrix_.tiles()));
-  if (alone_) return;
+  if (alone_ && !matrix_.comm()) return;
   exchange_ =
       machine_.exchange.need(home_.exec(), "strata::ooc::team::HostExchange", (1 + sums) * size)
           .data();
   home_.work.copy(exchange_, stage_, size * sizeof(double));
   home_.work.fence();
+}
+
+// V in the stage, block by block.
+template <class Exec>
+void TileTeam<Exec>::pack(Block const& V) {
+  pack_blocks(home_.exec(), BlockedIndex{matrix_.order(), matrix_.tile_size(), cols_}, V, stage_);
 }
 
 template <class Exec>
@@ -276,22 +284,32 @@ void TileTeam<Exec>::multiply(Member& member) {
 
 template <class Exec>
 void TileTeam<Exec>::forward(Block const& V) {
-  begin(V, 0);
-  run([&](Member& member) { substitute(member, Op::NoTrans); });
+  together(matrix_.comm(), [&] { begin(V, 0); });
+  if (matrix_.comm())
+    substitute_on_ranks(Op::NoTrans);
+  else
+    run([&](Member& member) { substitute(member, Op::NoTrans); });
   unpack(0, V, false);
 }
 
 template <class Exec>
 void TileTeam<Exec>::backward(Block const& V) {
-  begin(V, 0);
-  run([&](Member& member) { substitute(member, Op::Trans); });
+  together(matrix_.comm(), [&] { begin(V, 0); });
+  if (matrix_.comm())
+    substitute_on_ranks(Op::Trans);
+  else
+    run([&](Member& member) { substitute(member, Op::Trans); });
   unpack(0, V, false);
 }
 
 template <class Exec>
 void TileTeam<Exec>::apply(Block const& X, Block const& Y) {
   result_ = Y;
-  begin(X, members_.size());
+  together(matrix_.comm(), [&] { begin(X, alone_ ? 0 : members_.size()); });
+  if (matrix_.comm()) {
+    multiply_on_ranks(Y);
+    return unpack(0, Y, false);
+  }
   run([&](Member& member) { multiply(member); });
   if (alone_) return;
   for (std::size_t d = 0; d < members_.size(); ++d) unpack(1 + d, Y, d > 0);

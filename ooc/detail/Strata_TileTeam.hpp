@@ -22,6 +22,9 @@ namespace strata::ooc::detail {
 /// Rows of tiles, backwards columns, go round the devices, so that each tile is copied to one of them
 /// only; blocks of vectors pass between them through host memory. Every block gets its updates in
 /// the order of the columns, in blocks of the same shape: a substitution has the same bits on any number of devices.
+///
+/// Of a matrix that several ranks hold, each has all vectors and works with the device of `exec` on its
+/// own rows; all ranks make the same calls.
 template <class ExecutionSpace>
 class TileTeam {
  public:
@@ -68,6 +71,11 @@ class TileTeam {
   void finish(Member& member, std::int64_t k, Op op);
   void substitute(Member& member, Op op);
   void multiply(Member& member);
+  void pack(Block const& V);
+  template <class Try>
+  void share(std::int64_t begin, std::int64_t end, int root, Try& attempt);
+  void substitute_on_ranks(Op op);
+  void multiply_on_ranks(Block const& Y);
 
   Machine<ExecutionSpace>& machine_;
   ExecutionSpace exec_;

@@ -3,119 +3,15 @@
 #ifndef STRATA_SPARSE_COMMUNICATOR_HPP
 #define STRATA_SPARSE_COMMUNICATOR_HPP
 
-#include <core/Strata_Config.hpp>
-
-#ifdef STRATA_ENABLE_MPI
-#include <mpi.h>
-#endif
+#include <comm/Strata_Communicator.hpp>
 
 #include <array>
-#include <cstdint>
-#include <exception>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <vector>
 
 namespace strata::sparse {
 
-/// What an exception is besides its strata type if all ranks throw it at the same point: `Communicator::agree` makes such.
-///
-/// Any other that leaves something collective on several ranks - a message, a vendor's call or an allocation failed in
-/// the middle of it - is one rank's own. The others don't know of it and would wait for this one for ever: a program
-/// that catches it says so and ends them all (MPI_Abort).
-struct AgreedError {
-  virtual ~AgreedError() = default;
-};
-inline bool is_agreed(std::exception const& error) {
-  return dynamic_cast<AgreedError const*>(&error) != nullptr;
-}
-
-/// The ranks that work together: a duplicate of the caller's communicator, or one rank without MPI.
-///
-/// A copy refers to the same duplicate, which is freed with the last copy, or by MPI_Finalize. Its
-/// errors are returned and thrown as VendorError; the caller's handler is left alone. All members but
-/// rank() and size() are collective.
-class Communicator {
- public:
-  /// One rank; calls no MPI.
-  Communicator() = default;
-#ifdef STRATA_ENABLE_MPI
-  explicit Communicator(MPI_Comm caller);
-  MPI_Comm mpi() const;
-#endif
-
-  int rank() const { return rank_; }
-  int size() const { return size_; }
-
-  /// In place, over the ranks; the same bits on each.
-  void sum(std::span<double> values) const;
-  double max(double value) const;
-  /// The value of each rank.
-  std::vector<std::int64_t> gather(std::int64_t value) const;
-  /// The values of all ranks, rank by rank; each gives any number of them, all together below 2^31.
-  std::vector<double> gather(std::span<double const> values) const;
-  /// The text of each rank on rank 0, nothing on the others; all together below 2^31 bytes.
-  std::vector<std::string> gather_text(std::string const& text) const;
-  /// What rank r gives to `to[this rank]` arrives in [r] of the result; to has size() lists.
-  ///
-  /// Throws   ValueError on all ranks if one sends or gets 2^31 numbers or more.
-  std::vector<std::vector<double>> exchange(std::vector<std::vector<double>> to) const;
-  void barrier() const;
-
-  /// Of each rank, the lowest rank that shares its memory.
-  std::vector<int> hosts() const;
-
-  /// The ranks 0 to `ranks` - 1 by themselves; nothing on the others.
-  std::optional<Communicator> first(int ranks) const;
-
-  /// Call `local` on each rank; if it throws on any, all ranks throw the exception of the lowest of them.
-  ///
-  /// `local` must not communicate. One rank keeps its exception as it is; several get the same
-  /// strata type and text, with the rank named, as an AgreedError.
-  template <class Local>
-  std::invoke_result_t<Local> agree(Local&& local) const {
-    using Result = std::invoke_result_t<Local>;
-    if constexpr (std::is_void_v<Result>) {
-      agree_void(local);
-    } else {
-      std::optional<Result> result;
-      agree_void([&] { result.emplace(local()); });
-      return std::move(*result);
-    }
-  }
-
-  /// Call `local`, which may communicate within `part`, on the ranks that have a part; nothing on the others. What the
-  /// part agreed on, all ranks throw. An exception of one of its ranks alone leaves that one, and the others wait.
-  template <class Local>
-  std::optional<std::invoke_result_t<Local>> agree_with_part(
-      std::optional<Communicator> const& part, Local&& local) const {
-    std::optional<std::invoke_result_t<Local>> result;
-    std::exception_ptr agreed;
-    if (part) {
-      try {
-        result.emplace(local());
-      } catch (std::exception const& error) {
-        if (part->size() > 1 && !is_agreed(error)) throw;
-        agreed = std::current_exception();
-      }
-    }
-    agree_void([&] {
-      if (agreed) std::rethrow_exception(agreed);
-    });
-    return result;
-  }
-
- private:
-  void agree_void(std::function<void()> const& local) const;
-
-  struct Handle;
-  std::shared_ptr<Handle> handle_;
-  int rank_ = 0, size_ = 1;
-};
+using strata::AgreedError;
+using strata::Communicator;
+using strata::is_agreed;
 
 /// The benchmark's grid of boxes for a number of ranks: the factors with the largest ratio of the
 /// smallest to the largest, x from round(cbrt(ranks)) down, then y from round(sqrt(ranks / x)) down.

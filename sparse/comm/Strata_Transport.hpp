@@ -7,9 +7,13 @@
 
 #include <memory>
 
+namespace strata {
+class Communicator;
+}
+
 namespace strata::sparse {
 
-class Communicator;
+using strata::Communicator;
 
 /// How values travel between ranks.
 enum class Transport {

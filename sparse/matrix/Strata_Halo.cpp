@@ -7,10 +7,11 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/comm/detail/Strata_Mpi.hpp>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 #include <sparse/matrix/detail/Strata_Allocate.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
+
+#include <comm/Strata_Mpi.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -37,7 +38,7 @@ void check_rows(Communicator const& comm, std::vector<std::int64_t> const& first
 
 #ifdef STRATA_ENABLE_MPI
 
-using detail::check_mpi;
+using strata::detail::check_mpi;
 
 namespace {
 

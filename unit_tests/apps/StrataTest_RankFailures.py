@@ -15,6 +15,7 @@ SECONDS = int(os.environ.get("STRATATEST_SECONDS", 20))
 
 # They would run for an hour, but for the fault.
 HPGMXP = ("hpgmxp", "--nx", 16, "--rt", 3600, "--run_type", "standalone_mxp")
+TILES = ("solve", "--generate", "matern", "--covariance", "matern:1,0.1,0.5", "--n", 600, "--out-of-core", "--tile", 32, "--epsilon", "1e-6")
 SOLVE = ("solve", "--generate", "poisson27", "--n", 24, "--solver", "gmres", "--tolerance", "1e-15")
 
 
@@ -65,6 +66,18 @@ class RankFailures(ProgramTest):
         self.assert_ended(self.ranks(3, *SOLVE, mpi="1:MPI_Waitall:60"), "MPI_Waitall: MPI_ERR_INTERN")
         self.assert_ended(self.ranks(3, *SOLVE, kernel="1:KrylovBasis::pass:20"), "cudaGraphInstantiate")
         self.assert_ended(self.ranks(3, *SOLVE, new="1:MPI_Waitall:60"), "bad_alloc")
+
+    def test_a_solve_in_tiles_fails(self):
+        for call, number in (("MPI_Issend", 40), ("MPI_Irecv", 100), ("MPI_Testsome", 20), ("MPI_Bcast", 5), ("MPI_Allreduce", 3)):
+            with self.subTest(call=call):
+                self.assert_ended(self.ranks(3, *TILES, mpi=f"1:{call}:{number}"), f"{call}: MPI_ERR_INTERN")
+
+    def test_memory_that_one_rank_has_not_for_tiles_ends_all(self):
+        for call, number in (("MPI_Issend", 40), ("MPI_Irecv", 1), ("MPI_Allreduce", 3)):
+            with self.subTest(call=call):
+                run = self.ranks(3, *TILES, new=f"1:{call}:{number}")
+                self.assertEqual(run.returncode, 1, run.stderr)
+                self.assertRegex(run.stderr, "strata: rank 1.*(no memory|bad_alloc)")
 
     def test_needs_a_thread_beside_the_one_that_calls_mpi(self):
         run = self.ranks(1, *HPGMXP, threads="single")

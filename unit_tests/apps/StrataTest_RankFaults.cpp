@@ -99,6 +99,18 @@ int MPI_Isend(void const* data, int count, MPI_Datatype type, int to, int tag, M
               MPI_Request* request) {
   return called("MPI_Isend", [&] { return PMPI_Isend(data, count, type, to, tag, comm, request); });
 }
+int MPI_Issend(void const* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request* request) {
+  return called("MPI_Issend",
+                [&] { return PMPI_Issend(data, count, type, to, tag, comm, request); });
+}
+int MPI_Testsome(int count, MPI_Request* requests, int* ended, int* which, MPI_Status* statuses) {
+  return called("MPI_Testsome",
+                [&] { return PMPI_Testsome(count, requests, ended, which, statuses); });
+}
+int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  return called("MPI_Bcast", [&] { return PMPI_Bcast(data, count, type, root, comm); });
+}
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
               MPI_Request* request) {
   return called("MPI_Irecv",

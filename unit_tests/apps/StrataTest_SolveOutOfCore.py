@@ -4,13 +4,15 @@
 """`strata solve --out-of-core`: matrices from files and generators, devices and budgets, checkpoints, refusals."""
 import json
 import math
+import os
 import random
 import struct
+import subprocess
 import sys
 import unittest
 import zlib
 
-from strata_program import COVARIANCE, STATIONS, ProgramTest, read_npy, strata, write_mtx, write_npy
+from strata_program import COVARIANCE, PROGRAM, STATIONS, ProgramTest, load_valid, read_npy, strata, write_mtx, write_npy
 
 
 def field(n, seed=5):
@@ -167,6 +169,52 @@ class Method(OutOfCore):
         self.solve("--generate", "matern", "--n", 100, "--tile", 32, "--trace", self.path("t.json"))
         names = {event["name"].split()[0] for event in json.loads(self.path("t.json").read_text())["traceEvents"]}
         self.assertLessEqual({"in", "out", "potrf", "trsm"}, names)
+
+
+@unittest.skipUnless("STRATA_MPIEXEC" in os.environ, "built without MPI")
+class Ranks(OutOfCore):
+    def run_on(self, ranks, *arguments):
+        words = [os.environ["STRATA_MPIEXEC"], "-n", str(ranks), PROGRAM, "solve", "--out-of-core", *map(str, arguments)]
+        return subprocess.run(words, capture_output=True, text=True, timeout=120)
+
+    def test_any_number_of_ranks_gives_the_same_bits(self):
+        solutions, determinants = [], []
+        for ranks in (1, 2, 3, 6):
+            paths = self.path("r.json"), self.path("x.npy")
+            run = self.run_on(ranks, "--generate", "matern", "--n", 500, "--tile", 64, "--epsilon", "1e-6", "--log-determinant",
+                              "--json", paths[0], "--output", paths[1])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stdout.count("PASSED"), 1)
+            report = load_valid(paths[0], "solve_out_of_core")
+            self.assertEqual(report["ranks"], ranks)
+            self.assertEqual(report["bytes"]["sent"] > 0, ranks > 1)
+            solutions.append(read_npy(paths[1])[1])
+            determinants.append(report["log_determinant"]["value"])
+        self.assertEqual(solutions[1:], solutions[:1] * 3)
+        self.assertEqual(len(set(determinants)), 1)
+
+    def test_files_are_read_by_all(self):
+        A = [[4.0 if i == j else 1.0 / (1 + i + j) for j in range(50)] for i in range(50)]
+        write_npy(self.path("A.npy"), (50, 50), [number for row in A for number in row])
+        run = self.run_on(2, "--matrix", self.path("A.npy"), "--tile", 16)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        A[40][40] = -1.0
+        write_npy(self.path("A.npy"), (50, 50), [number for row in A for number in row])
+        run = self.run_on(2, "--matrix", self.path("A.npy"), "--tile", 16)
+        self.assertEqual(run.returncode, 3, run.stderr)
+        self.assertEqual(run.stderr.count("the leading minor of order 41 is not positive"), 1)
+
+    def test_what_several_ranks_cannot_do_is_said_once(self):
+        for arguments, text in (
+            (("--checkpoint", self.path("columns")), "--checkpoint: only one rank can write one"),
+            (("--trace", self.path("trace")), "--trace: of tiles only one rank can write one"),
+            (("--max-memory", "1MB"), "--max-memory allows 1 MB"),
+        ):
+            with self.subTest(arguments=arguments):
+                run = self.run_on(2, "--generate", "matern", "--n", 2000, *arguments)
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertEqual(run.stderr.count("strata: "), 1, run.stderr)
+                self.assertIn(text, run.stderr)
 
 
 class Refusals(OutOfCore):

@@ -23,7 +23,7 @@ import sys
 import time
 
 SKIPPED = 77
-MODULES = ("sparse", "core", "dense", "ooc", "geostat", "c", "apps")
+MODULES = ("sparse", "core", "comm", "dense", "ooc", "geostat", "c", "apps")
 # Programs and tests: those with device code of their own, by folder.
 OTHERS = ("perf", "unit_tests")
 # Sources with local names that another of their module has, too, are groups of their own, or go before another module's:

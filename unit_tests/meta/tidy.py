@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 SKIPPED = 77
-FOLDERS = ("core", "dense", "ooc", "geostat", "sparse", "c", "lapack", "python", "apps")
+FOLDERS = ("core", "comm", "dense", "ooc", "geostat", "sparse", "c", "lapack", "python", "apps")
 
 
 def sources(top, build, everything):

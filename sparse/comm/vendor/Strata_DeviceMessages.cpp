@@ -9,10 +9,11 @@
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <sparse/comm/detail/Strata_Mpi.hpp>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 
 #include <Kokkos_Core.hpp>
+
+#include <comm/Strata_Mpi.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -38,7 +39,7 @@ namespace {
 
 using Device = runtime::Exec;
 using runtime::stream_of;
-using sparse::detail::check_mpi;
+using strata::detail::check_mpi;
 
 void check(ncclResult_t status, char const* call) {
   STRATA_REQUIRE(VendorError, status == ncclSuccess, call, ": ", ncclGetErrorString(status));

@@ -1,0 +1,334 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A matrix in tiles that several ranks hold, beside the same one that each rank holds by itself.
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "ooc/StrataTest_Tiles.hpp"
+#include "sparse/StrataTest_Ranks.hpp"
+#include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_Messages.hpp>
+#include <ooc/Strata_TileSources.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace strata;
+using namespace strata::ooc;
+using namespace strata::geostat;
+using namespace strata::test;
+
+template <class Exec>
+class OocRanks : public testing::Test {};
+TYPED_TEST_SUITE(OocRanks, Spaces, SpaceNames);
+
+std::shared_ptr<Communicator const> all_ranks() {
+  return std::make_shared<Communicator const>(test_ranks());
+}
+
+struct Case {
+  std::int64_t n, tile;
+  double range;
+  PrecisionRule rule;
+  double nu = 0.5;
+};
+
+PrecisionRule rule_of(double accuracy, std::vector<Precision> precisions) {
+  PrecisionRule rule{accuracy};
+  rule.precisions = std::move(precisions);
+  return rule;
+}
+
+std::vector<Case> cases() {
+  return {{0, 8, 0.1, {}},
+          {1, 8, 0.1, {}},
+          {15, 8, 0.1, {}},  // two tile rows
+          {61, 8, 0.1, {}},
+          {200, 16, 0.02627, PrecisionRule{1e-5}},
+          {100, 8, 0.05, rule_of(1e-6, {Precision::fp64, Precision::fp16_split, Precision::fp16})},
+          {61, 8, 0.1, rule_of(1e-6, {Precision::fp64, Precision::fp32})}};
+}
+
+template <class Exec>
+TileMatrix<Exec> make(Case const& c, std::shared_ptr<Communicator const> comm) {
+  Exec const exec;
+  auto const field =
+      matern_tiles(exec, MaternCovariance{1, c.range, c.nu, 0}, synthetic_locations(c.n));
+  TileMatrixOptions options(c.rule);
+  options.anywhere = true;
+  options.comm = std::move(comm);
+  return TileMatrix<Exec>::generate(exec, c.n, c.tile, field, options);
+}
+
+template <class Exec>
+void expect_same_matrix(TileMatrix<Exec> const& mine, TileMatrix<Exec> const& whole) {
+  EXPECT_EQ(mine.digest(), whole.digest());
+  EXPECT_EQ(mine.hash(), whole.hash());
+  EXPECT_EQ(mine.norm_inf(), whole.norm_inf());
+  EXPECT_EQ(mine.given_norm_inf(), whole.given_norm_inf());
+  EXPECT_EQ(mine.scaling(), whole.scaling());
+  for (std::int64_t j = 0; j < mine.tiles(); ++j)
+    for (std::int64_t i = j; i < mine.tiles(); ++i) {
+      if (!mine.has_row(i)) {
+        ASSERT_EQ(mine.data(i, j), nullptr);
+        continue;
+      }
+      ASSERT_EQ(mine.copy_bytes(i, j), whole.copy_bytes(i, j));
+      // between the numbers and the trailer there may be anything
+      ASSERT_EQ(mine.square(i, j), whole.square(i, j));
+      auto const a = mine.tile(i, j), b = whole.tile(i, j);
+      std::size_t const bytes =
+          static_cast<std::size_t>(a.rows * a.cols) * traits(a.precision).bytes;
+      ASSERT_EQ(std::memcmp(a.data, b.data, bytes), 0) << "tile " << i << ", " << j;
+    }
+}
+
+TYPED_TEST(OocRanks, FillTheTilesOfOneRank) {
+  for (auto const& c : cases()) {
+    SCOPED_TRACE(c.n);
+    auto const mine = make<TypeParam>(c, all_ranks());
+    auto const whole = make<TypeParam>(c, nullptr);
+    expect_same_matrix(mine, whole);
+    Communicator const comm = test_ranks();
+    double bytes = static_cast<double>(mine.report().bytes);
+    comm.sum({&bytes, 1});
+    EXPECT_EQ(bytes, static_cast<double>(whole.report().bytes));
+  }
+}
+
+template <class Exec>
+void factors_to_the_same_bits(CholeskyOptions const& options, int devices, bool is_tight) {
+  for (auto const& c : cases()) {
+    SCOPED_TRACE(c.n);
+    auto const whole = cholesky(devices_of<Exec>(1), make<Exec>(c, nullptr));
+    ASSERT_TRUE(whole.info().ok());
+    auto matrix = make<Exec>(c, all_ranks());
+    std::size_t const least =
+        smallest_budget_bytes(c.n, c.tile, matrix.map(), std::max(1, options.streams));
+    auto const factor = cholesky(devices_of<Exec>(devices, is_tight ? least : std::size_t{1} << 26),
+                                 std::move(matrix), options);
+    ASSERT_TRUE(factor.info().ok());
+    expect_same_matrix(factor.matrix(), whole.matrix());
+    EXPECT_EQ(factor.log_determinant(), whole.log_determinant());
+    EXPECT_EQ(factor.rounding_error(), whole.rounding_error());
+    EXPECT_EQ(factor.report().operand_excess, whole.report().operand_excess);
+    if (c.n == 0) continue;
+    // what the schedule says, and no more than its room
+    Communicator const comm = test_ranks();
+    RankGrid const grid{comm.size()};
+    auto const messages = messages_of(whole.matrix().tiles(), grid, comm.rank());
+    auto const& map = whole.matrix().map();
+    EXPECT_EQ(factor.report().bytes_sent, bytes_of(messages.sends, c.n, c.tile, map));
+    EXPECT_EQ(factor.report().bytes_received, bytes_of(messages.receives, c.n, c.tile, map));
+    EXPECT_LE(factor.report().room_bytes,
+              static_cast<std::size_t>(
+                  room_for_messages(map.tiles(), grid, factor.report().column_block)) *
+                  ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
+  }
+}
+TYPED_TEST(OocRanks, FactorToTheBitsOfOneRank) {
+  factors_to_the_same_bits<TypeParam>({}, 1, false);
+}
+TYPED_TEST(OocRanks, FactorToTheBitsOfOneRankOnManyDevicesAndStreams) {
+  CholeskyOptions options;
+  options.streams = 2;
+  factors_to_the_same_bits<TypeParam>(options, 2, true);
+}
+TYPED_TEST(OocRanks, FactorToTheBitsOfOneRankInBlocksOfColumns) {
+  CholeskyOptions options;
+  options.streams = 3;
+  options.column_block = 3;
+  factors_to_the_same_bits<TypeParam>(options, 1, false);
+  options.variant = Variant::Sync;
+  options.streams = 1;
+  factors_to_the_same_bits<TypeParam>(options, 1, true);
+}
+
+TYPED_TEST(OocRanks, SolveToTheBitsOfOneRank) {
+  using Block = typename TileFactor<TypeParam>::Block;
+  TypeParam const exec;
+  for (auto const& c : cases()) {
+    SCOPED_TRACE(c.n);
+    auto whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
+    int const devices = test_ranks().size() == 1 ? 1 : 2;  // whose sums have an order of their own
+    auto factor = cholesky(devices_of<TypeParam>(devices), make<TypeParam>(c, all_ranks()));
+    HostMatrix const B("strata::test::B", static_cast<std::size_t>(c.n), 3);
+    for (std::size_t j = 0; j < 3; ++j)
+      for (std::size_t i = 0; i < B.extent(0); ++i)
+        B(i, j) = std::sin(static_cast<double>(1 + i * 3 + j));
+    auto const on_host = [](auto const& V) {
+      return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), V);
+    };
+    auto const run = [&](TileFactor<TypeParam>& with, auto const& step) {
+      Block const V("strata::test::V", B.extent(0), 3);
+      Kokkos::deep_copy(V, B);
+      step(with, V);
+      auto const copy = on_host(V);
+      return std::vector<double>(copy.data(), copy.data() + copy.size());
+    };
+    auto const expect_same = [&](auto const& step) {
+      EXPECT_EQ(run(factor, step), run(whole, step));
+    };
+    expect_same([&](auto& with, Block const& V) { with.half_solve(exec, Op::NoTrans, V); });
+    expect_same([&](auto& with, Block const& V) { with.half_solve(exec, Op::Trans, V); });
+    expect_same([&](auto& with, Block const& V) {
+      Block const X("strata::test::X", V.extent(0), V.extent(1));
+      Kokkos::deep_copy(X, V);
+      with.apply(exec, X, V);
+    });
+    expect_same([&](auto& with, Block const& V) {
+      auto const report = with.solve(exec, V, V);
+      EXPECT_TRUE(report.converged);
+    });
+    if (c.n < 2) continue;
+    auto const mine = factor.log_determinant(exec, dense::LogDeterminantOptions{});
+    auto const theirs = whole.log_determinant(exec, dense::LogDeterminantOptions{});
+    EXPECT_EQ(mine.value, theirs.value);
+  }
+}
+
+// A smooth field in coarse tiles, which break down until they are in fp64.
+TYPED_TEST(OocRanks, ClimbTheLadderTogether) {
+  Case const c{192, 16, 0.3, PrecisionRule{1e-2}, 3.5};
+  auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
+  auto const factor = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, all_ranks()));
+  ASSERT_EQ(factor.info().ok(), whole.info().ok());
+  ASSERT_EQ(factor.report().attempts.size(), whole.report().attempts.size());
+  EXPECT_GT(factor.report().attempts.size(), 1u);
+  for (std::size_t a = 0; a < factor.report().attempts.size(); ++a)
+    EXPECT_EQ(factor.report().attempts[a].info, whole.report().attempts[a].info);
+  if (factor.info().ok()) expect_same_matrix(factor.matrix(), whole.matrix());
+}
+
+// --- what goes wrong ---
+
+template <class Exec>
+TileMatrix<Exec> of_view(HostMatrix const& A, std::int64_t tile,
+                         std::shared_ptr<Communicator const> comm) {
+  TileMatrixOptions options;
+  options.comm = std::move(comm);
+  return TileMatrix<Exec>::from_view(Exec(), on_space<Exec>(A), tile, options);
+}
+
+TYPED_TEST(OocRanks, ReportTheSameMinorWhereverItIs) {
+  for (std::int64_t const bad : {0, 7, 8, 30, 40, 49}) {
+    SCOPED_TRACE(bad);
+    auto const A = matern_matrix(50, 0.1);
+    A(static_cast<std::size_t>(bad), static_cast<std::size_t>(bad)) = -0.5;
+    auto const whole = cholesky(devices_of<TypeParam>(1), of_view<TypeParam>(A, 8, nullptr));
+    auto const factor = cholesky(devices_of<TypeParam>(1), of_view<TypeParam>(A, 8, all_ranks()));
+    EXPECT_FALSE(factor.info().ok());
+    EXPECT_EQ(factor.info().order(), whole.info().order());
+  }
+}
+
+// Rows that are scaled, so that D is not 1.
+TYPED_TEST(OocRanks, FillTilesOfAViewThatIsScaled) {
+  auto const A = matern_matrix(61, 0.1, 4);
+  auto const mine = of_view<TypeParam>(A, 8, all_ranks());
+  EXPECT_GT(mine.device_scaling().extent(0), 0u);
+  expect_same_matrix(mine, of_view<TypeParam>(A, 8, nullptr));
+}
+
+// How the text of what one rank has thrown begins.
+std::string from(Communicator const& comm, int rank) {
+  return comm.size() == 1 ? "" : "rank " + std::to_string(rank) + ": ";
+}
+
+TYPED_TEST(OocRanks, ThrowWhatASourceThrowsOnOne) {
+  auto const comm = all_ranks();
+  int const last = std::min(comm->size(), 7) - 1;  // that has tiles
+  TileMatrixOptions options;
+  options.comm = comm;
+  auto const fill = [&](PrecisionRule const& rule, int calls) {
+    auto const good = dominant_tiles<TypeParam>(50, 3);
+    auto const count = std::make_shared<int>(0);
+    options.rule = rule;
+    (void)TileMatrix<TypeParam>::generate(
+        TypeParam(), 50, 8,
+        [=](TypeParam const& exec, std::int64_t row, std::int64_t col,
+            TileView<TypeParam> const& tile) {
+          if (comm->rank() == last && ++*count == calls) throw IoError("the file is gone");
+          good(exec, row, col, tile);
+        },
+        options);
+  };
+  for (int const calls : {1, 4}) {
+    EXPECT_TRUE(throws_with<IoError>(from(*comm, last) + "the file is gone",
+                                     [&] { fill(PrecisionRule{}, calls); }));
+    EXPECT_TRUE(throws_with<IoError>(from(*comm, last) + "the file is gone",
+                                     [&] { fill(PrecisionRule{1e-6}, calls); }));
+  }
+}
+
+template <class Exec, class Thrown>
+void throws_together(Thrown const& thrown, std::string const& text) {
+  auto const comm = all_ranks();
+  for (int rank = 0; rank < comm->size(); ++rank) {
+    for (std::int64_t const col : {0, 2, 6}) {
+      SCOPED_TRACE(std::to_string(rank) + " in column " + std::to_string(col));
+      CholeskyOptions options;
+      options.streams = 2;
+      bool const has_tile = col <= 6 && rank <= 6;
+      std::int64_t const row =
+          std::max<std::int64_t>(col, rank) +
+          (rank - std::max<std::int64_t>(col, rank) % comm->size() + comm->size()) % comm->size();
+      options.on_task = [&, rank](Task const& task) {
+        if (comm->rank() == rank && task.col == col) thrown();
+      };
+      Case const c{56, 8, 0.1, {}};
+      auto const run = [&] { (void)cholesky(devices_of<Exec>(1), make<Exec>(c, comm), options); };
+      if (has_tile && row < 7) {
+        EXPECT_TRUE(throws_with<Error>(from(*comm, rank) + text, run));
+      } else {
+        run();
+      }
+    }
+  }
+  // and nothing is left behind
+  auto const factor = cholesky(devices_of<Exec>(1), make<Exec>({56, 8, 0.1, {}}, comm));
+  EXPECT_TRUE(factor.info().ok());
+}
+TYPED_TEST(OocRanks, ThrowWhatAStreamThrowsOnOne) {
+  throws_together<TypeParam>([] { throw IoError("a cable was pulled"); }, "a cable was pulled");
+}
+
+TYPED_TEST(OocRanks, ThrowWhereOneHasNoMemory) {
+  auto const comm = all_ranks();
+  int const last = std::min(comm->size(), 7) - 1;  // that has tiles
+  auto const least = smallest_budget_bytes(50, 8, PrecisionMap(7), 1);
+  CholeskyOptions options;
+  options.streams = 1;
+  EXPECT_TRUE(throws_with<MemoryError>(
+      from(*comm, last) + "cholesky: device 0 has a budget of " + std::to_string(least - 1), [&] {
+        (void)cholesky(devices_of<TypeParam>(1, comm->rank() == last ? least - 1 : least),
+                       make<TypeParam>({50, 8, 0.1, {}}, comm), options);
+      }));
+  options.on_task = [&](Task const& task) {
+    if (comm->rank() == last && task.col == 0) throw std::bad_alloc();
+  };
+  EXPECT_ANY_THROW(
+      (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>({50, 8, 0.1, {}}, comm), options));
+}
+
+TYPED_TEST(OocRanks, RefuseACheckpoint) {
+  auto const comm = all_ranks();
+  if (comm->size() == 1) return;
+  CholeskyOptions options;
+  options.checkpoint.folder = testing::TempDir() + "strata_no_checkpoint";
+  EXPECT_TRUE(throws_with<ValueError>("only one rank can write one", [&] {
+    (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>({50, 8, 0.1, {}}, comm), options);
+  }));
+}
+
+}  // namespace
