@@ -229,7 +229,9 @@ Schedule part_of(Schedule const& all, RankGrid const& grid, int rank) {
   Schedule part{all.tiles, all.first_column, all.devices / grid.ranks, all.streams, {}};
   for (int device = rank; device < all.devices; device += grid.ranks)
     for (int stream = 0; stream < all.streams; ++stream)
-      part.tasks.push_back(all.tasks[static_cast<std::size_t>(device * all.streams + stream)]);
+      part.tasks.push_back(
+          all.tasks[static_cast<std::size_t>(device) * static_cast<std::size_t>(all.streams) +
+                    static_cast<std::size_t>(stream)]);
   return part;
 }
 

@@ -84,7 +84,8 @@ class Progress::Line {
   std::jthread writer_;  // last: it uses the others
 };
 
-Progress::Progress() : line_(can_rewrite_a_line() ? std::make_unique<Line>() : nullptr) {}
+Progress::Progress(bool shown)
+    : line_(shown && can_rewrite_a_line() ? std::make_unique<Line>() : nullptr) {}
 Progress::~Progress() = default;
 
 void Progress::phase(std::string text) {

@@ -17,7 +17,8 @@ namespace strata::apps {
 /// is bold unless NO_COLOR is set.
 class Progress {
  public:
-  Progress();
+  /// Not `shown`: of a rank that does not report.
+  explicit Progress(bool shown = true);
   ~Progress();
   Progress(Progress const&) = delete;
   Progress& operator=(Progress const&) = delete;

@@ -113,7 +113,7 @@ Exit solve_in_tiles(SolveOptions options) {
   bool const reports = comm->rank() == 0;
   try {
     Stopwatch total, read;
-    Progress progress;
+    Progress progress(reports);
     auto const problem = as_usage_of_ranks([&] {
       return comm->agree([&] {
         check(options);

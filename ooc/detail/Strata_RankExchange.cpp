@@ -13,8 +13,8 @@ namespace strata::ooc::detail {
 
 namespace {
 
-constexpr int most_open = 16;                    // sends to one rank
-constexpr std::chrono::microseconds pause(100);  // between looks at messages
+constexpr int most_open = 16;                            // sends to one rank
+constexpr std::chrono::microseconds between_looks(100);  // at messages
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void RankExchange<Exec>::run(int streams) {
         sends_, [](Queue const& queue) { return queue.next == queue.messages.size(); });
     if (ended_streams_ == streams && sent && posted_ == receives_.size() && mailbox_.open() == 0)
       return;
-    if (!moved) changed_.wait_for(lock, pause);
+    if (!moved) changed_.wait_for(lock, between_looks);
   }
 }
 

@@ -13,7 +13,7 @@ namespace strata::ooc::detail {
 template <class Local>
 auto together(Communicator const* comm, Local const& local) {
   if (!comm) return local();
-  return comm->agree([&] { return name_bad_alloc("strata::ooc", local); });
+  return comm->agree([&] { return name_bad_alloc("tiles", local); });
 }
 
 }  // namespace strata::ooc::detail

@@ -68,15 +68,15 @@ class RankFailures(ProgramTest):
         self.assert_ended(self.ranks(3, *SOLVE, new="1:MPI_Waitall:60"), "bad_alloc")
 
     def test_a_solve_in_tiles_fails(self):
-        for call, number in (("MPI_Issend", 40), ("MPI_Irecv", 100), ("MPI_Testsome", 20), ("MPI_Bcast", 5), ("MPI_Allreduce", 3)):
+        for call, number in (("MPI_Issend", 40), ("MPI_Irecv", 60), ("MPI_Testsome", 20), ("MPI_Bcast", 5), ("MPI_Allreduce", 3)):
             with self.subTest(call=call):
                 self.assert_ended(self.ranks(3, *TILES, mpi=f"1:{call}:{number}"), f"{call}: MPI_ERR_INTERN")
 
     def test_memory_that_one_rank_has_not_for_tiles_ends_all(self):
-        for call, number in (("MPI_Issend", 40), ("MPI_Irecv", 1), ("MPI_Allreduce", 3)):
+        for call, number in (("MPI_Issend", 40), ("MPI_Irecv", 1)):
             with self.subTest(call=call):
                 run = self.ranks(3, *TILES, new=f"1:{call}:{number}")
-                self.assertEqual(run.returncode, 1, run.stderr)
+                self.assertIn(run.returncode, (1, 2), run.stderr)  # 2 where all ranks have agreed on it
                 self.assertRegex(run.stderr, "strata: rank 1.*(no memory|bad_alloc)")
 
     def test_needs_a_thread_beside_the_one_that_calls_mpi(self):
