@@ -53,26 +53,20 @@ void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& 
               SumsView const& sums) {
   constexpr std::int64_t tile = 64;
   std::int64_t const tiles = (A.n + tile - 1) / tile;
-  // Few tiles are short of threads, many of atomic additions.
-  std::int64_t const parts = tiles <= 128 ? 4 : 1, part = tile / parts;
   bool const scaled = d.extent(0) > 0;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
       "strata::dense::analyse::row_sums",
-      Policy(exec, static_cast<int>(tiles * tiles), static_cast<int>(tile * parts)),
+      Policy(exec, static_cast<int>(tiles * tiles), Kokkos::AUTO),
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
         std::int64_t const row = team.league_rank() % tiles * tile,
                            col = team.league_rank() / tiles * tile;
         if (row < col) return;
         std::int64_t const row_end = row + tile < A.n ? row + tile : A.n;
         std::int64_t const col_end = col + tile < A.n ? col + tile : A.n;
-        // Rows, or columns, beside each other in each part of the other extent.
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile * parts), [&](std::int64_t t) {
-          std::int64_t const i = row + t % tile, begin = col + t / tile * part;
-          std::int64_t const past = Kokkos::min(begin + part, Kokkos::min(col_end, i + 1));
-          if (i >= row_end || begin >= past) return;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, row, row_end), [&](std::int64_t i) {
           double sum = 0, scaled_sum = 0;
-          for (std::int64_t j = begin; j < past; ++j) {
+          for (std::int64_t j = col; j < (col_end < i + 1 ? col_end : i + 1); ++j) {
             double const a = Kokkos::abs(A(i, j));
             sum += a;
             if (scaled) scaled_sum += a * d(j);
@@ -80,13 +74,9 @@ void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& 
           Kokkos::atomic_add(&sums(i, 0), sum);
           if (scaled) Kokkos::atomic_add(&sums(i, 1), scaled_sum * d(i));
         });
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile * parts), [&](std::int64_t t) {
-          std::int64_t const j = col + t % tile, first = row + t / tile * part;
-          std::int64_t const begin = first > j ? first : j + 1;
-          std::int64_t const past = Kokkos::min(first + part, row_end);
-          if (j >= col_end || begin >= past) return;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, col, col_end), [&](std::int64_t j) {
           double sum = 0, scaled_sum = 0;
-          for (std::int64_t i = begin; i < past; ++i) {
+          for (std::int64_t i = row > j + 1 ? row : j + 1; i < row_end; ++i) {
             double const a = Kokkos::abs(A(i, j));
             sum += a;
             if (scaled) scaled_sum += a * d(i);
