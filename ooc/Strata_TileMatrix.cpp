@@ -256,11 +256,13 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   bool const is_even = std::ranges::all_of(scaling_, [&](double d) { return d == scaling_[0]; });
   detail::together(comm(), [&] { measure_own(exec, keep, is_even, host); });
   gather(host);
-  take_norms(host);
   if (comm()) norm_inf_ = comm()->max(norm_inf_);
   if (comm()) given_norm_inf_ = comm()->max(given_norm_inf_);
-  STRATA_REQUIRE(ValueError, std::isfinite(given_norm_inf_),
-                 "tile matrix: the sum of a row of A overflows; scale A down");
+  detail::together(comm(), [&] {
+    take_norms(host);
+    STRATA_REQUIRE(ValueError, std::isfinite(given_norm_inf_),
+                   "tile matrix: the sum of a row of A overflows; scale A down");
+  });
 }
 
 // Of the tiles that are on this rank, and of the rows that they are in: a row's magnitudes are added from the

@@ -86,6 +86,7 @@ bool RankExchange<Exec>::free_slots(int streams) {
   for (std::int64_t const column : finished) {
     auto& part = columns_[static_cast<std::size_t>(column)];
     for (Mark const& mark : part.marks) Lane<Exec>::sync(mark);
+    part.marks.clear();
     free_.insert(free_.end(), part.slots.begin(), part.slots.end());
     part.slots.clear();
   }

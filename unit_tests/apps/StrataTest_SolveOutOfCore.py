@@ -203,6 +203,12 @@ class Ranks(OutOfCore):
         run = self.run_on(2, "--matrix", self.path("A.npy"), "--tile", 16)
         self.assertEqual(run.returncode, 3, run.stderr)
         self.assertEqual(run.stderr.count("the leading minor of order 41 is not positive"), 1)
+        A[40][40] = math.nan
+        write_npy(self.path("A.npy"), (50, 50), [number for row in A for number in row])
+        run = self.run_on(3, "--matrix", self.path("A.npy"), "--tile", 16)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertEqual(run.stderr.count("rows 33 to 48 and columns 33 to 48 holds a number that is not finite"), 1)
+        self.assertNotIn("MPI_ABORT", run.stderr)
 
     def test_what_several_ranks_cannot_do_is_said_once(self):
         for arguments, text in (

@@ -271,6 +271,19 @@ TYPED_TEST(OocRanks, ThrowWhatASourceThrowsOnOne) {
   }
 }
 
+TYPED_TEST(OocRanks, RefuseANumberThatIsNotFinite) {
+  auto const comm = all_ranks();
+  TileMatrixOptions options;
+  options.comm = comm;
+  for (double const bad : {static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+    auto const A = matern_matrix(30, 0.1);
+    A(20, 20) = bad;
+    EXPECT_TRUE(throws_with<ValueError>(
+        from(*comm, 0) + "tile matrix: the tile of rows 17 to 24 and columns 17 to 24 holds",
+        [&] { (void)of_view<TypeParam>(A, 8, comm); }));
+  }
+}
+
 template <class Exec, class Thrown>
 void throws_together(Thrown const& thrown, std::string const& text) {
   auto const comm = all_ranks();
