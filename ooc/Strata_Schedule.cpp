@@ -3,114 +3,13 @@
 #include <ooc/Strata_Schedule.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <ooc/Strata_PrecisionMap.hpp>
+#include <ooc/detail/Strata_SchedulePlayer.hpp>
 
 #include <algorithm>
 
 namespace strata::ooc {
 
-namespace {
-
 using strata::detail::message;
-
-// Runs every stream as far as it gets, and again those that waited for a tile once it is there.
-class Player {
- public:
-  explicit Player(Schedule const& schedule)
-      : schedule_(schedule),
-        done_(tile_count(schedule.tiles), false),
-        waiting_(done_.size()),
-        position_(schedule.tasks.size()) {
-    for (std::int64_t j = 0; j < schedule.first_column; ++j)
-      for (std::int64_t i = j; i < schedule.tiles; ++i) done_[number(i, j)] = true;
-  }
-
-  ScheduleCheck play() {
-    for (std::size_t lane = 0; lane < position_.size(); ++lane) ready_.push_back(lane);
-    while (!ready_.empty()) {
-      std::size_t const lane = ready_.back();
-      ready_.pop_back();
-      advance(lane);
-    }
-    for (std::size_t lane = 0; lane < position_.size(); ++lane) {
-      auto const& tasks = schedule_.tasks[lane];
-      if (position_[lane].task == tasks.size()) continue;
-      Task const& task = tasks[position_[lane].task];
-      result_.fault = message("deadlock: device ", schedule_.device_of(lane), " stream ",
-                              lane % static_cast<std::size_t>(schedule_.streams),
-                              " waits in task (", task.row, ",", task.col, ") for tile (",
-                              position_[lane].awaited.row, ",", position_[lane].awaited.col, ")");
-      break;
-    }
-    return result_;
-  }
-
- private:
-  struct Position {
-    std::size_t task = 0;
-    std::int64_t update = 0;
-    Task awaited;
-  };
-
-  std::size_t number(std::int64_t i, std::int64_t j) const {
-    return tile_number(i, j, schedule_.tiles);
-  }
-
-  bool has(std::size_t lane, std::int64_t i, std::int64_t j) {
-    if (done_[number(i, j)]) return true;
-    position_[lane].awaited = {i, j};
-    waiting_[number(i, j)].push_back(lane);
-    return false;
-  }
-
-  void advance(std::size_t lane) {
-    Position& position = position_[lane];
-    auto const& tasks = schedule_.tasks[lane];
-    for (; position.task < tasks.size(); ++position.task, position.update = 0) {
-      Task const& task = tasks[position.task];
-      for (; position.update < task.col; ++position.update, ++result_.updates)
-        if (!has(lane, task.row, position.update) || !has(lane, task.col, position.update)) return;
-      if (task.row != task.col && !has(lane, task.col, task.col)) return;
-      done_[number(task.row, task.col)] = true;
-      ++result_.tasks;
-      auto& woken = waiting_[number(task.row, task.col)];
-      ready_.insert(ready_.end(), woken.begin(), woken.end());
-      woken.clear();
-    }
-  }
-
-  Schedule const& schedule_;
-  std::vector<bool> done_;
-  std::vector<std::vector<std::size_t>> waiting_;  // lanes, by tile
-  std::vector<Position> position_;
-  std::vector<std::size_t> ready_;
-  ScheduleCheck result_;
-};
-
-// The first thing wrong with which tiles are written, or "".
-std::string fault_in_tiles(Schedule const& s) {
-  if (s.tiles < 0 || s.devices < 1 || s.streams < 1 || s.first_column < 0 ||
-      s.first_column > s.tiles ||
-      s.tasks.size() != static_cast<std::size_t>(s.devices) * static_cast<std::size_t>(s.streams))
-    return message("sizes: ", s.tiles, " tile rows from column ", s.first_column, ", ", s.devices,
-                   " devices, ", s.streams, " streams, ", s.tasks.size(), " lists of tasks");
-  std::vector<int> written(tile_count(s.tiles), 0);
-  for (auto const& tasks : s.tasks) {
-    for (Task const& task : tasks) {
-      if (task.col < s.first_column || task.row < task.col || task.row >= s.tiles)
-        return message("task (", task.row, ",", task.col, ") is not a tile to be factored");
-      if (++written[tile_number(task.row, task.col, s.tiles)] > 1)
-        return message("tile (", task.row, ",", task.col, ") is written twice");
-    }
-  }
-  for (std::int64_t j = s.first_column; j < s.tiles; ++j)
-    for (std::int64_t i = j; i < s.tiles; ++i)
-      if (written[tile_number(i, j, s.tiles)] == 0)
-        return message("tile (", i, ",", j, ") is never written");
-  return "";
-}
-
-}  // namespace
 
 Schedule cholesky_schedule(std::int64_t tiles, int devices, int streams, std::int64_t column_block,
                            std::int64_t first_column) {
@@ -141,9 +40,7 @@ Schedule cholesky_schedule(std::int64_t tiles, int devices, int streams, std::in
 }
 
 ScheduleCheck check_schedule(Schedule const& schedule) {
-  std::string const fault = fault_in_tiles(schedule);
-  if (!fault.empty()) return {fault, 0, 0};
-  return Player(schedule).play();
+  return detail::play(schedule, {RankMessages{}}, 0);
 }
 
 std::string to_string(Schedule const& schedule) {
