@@ -28,8 +28,8 @@ void write_scalars(ExecutionSpace const& exec, double alpha, double const* a, do
       });
 }
 
-/// Merge the vendor's status of the factorisation and the first pivot that is not positive and finite into info, by one
-/// team: a reduction by all of the device waits longer for its teams than one team works.
+/// Merge the vendor's status of the factorisation and the first pivot that is not positive and finite into info, in one
+/// kernel of one team.
 template <class T, class ExecutionSpace, class Status, class InfoView>
 void merge_info(ExecutionSpace const& exec, std::int64_t n, T const* data, std::int64_t ld,
                 std::int64_t offset, Status const* status, InfoView const& info) {

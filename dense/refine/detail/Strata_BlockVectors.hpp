@@ -60,9 +60,10 @@ struct Kokkos::reduction_identity<strata::dense::detail::MomentsOfBoth> {
 
 namespace strata::dense::detail {
 
-/// The rows of one column that a team takes: of a short column few, for a device has many teams.
+/// The rows of one column that a team takes: a sixteenth of them, but at least `least` and at most `most`.
 struct Chunk {
-  static constexpr std::int64_t least = 512, most = 4096, teams = 16;
+  static constexpr std::int64_t least = 512, most = 4096,
+                                teams = 16;  ///< of a column, where these don't bind
 
   std::int64_t column, number, first, last;
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -45,16 +44,20 @@ TEST(ConcurrentCall, OneThreadCapturesAtATime) {
 
 TEST(ConcurrentCall, WaitsForACapture) {
   for (bool const in_a_call : {false, true}) {
-    std::atomic<bool> entered = false;
+    std::atomic<bool> arrived = false, entered = false;
     std::optional<ConcurrentCall> own;
     if (in_a_call) own.emplace();
     std::optional<CaptureRight> right(std::in_place);
     std::thread other([&] {
+      arrived = true;
       ConcurrentCall const call;
       entered = true;
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    EXPECT_FALSE(entered);
+    while (!arrived) std::this_thread::yield();
+    for (int look = 0; look < 10000; ++look) {
+      ASSERT_FALSE(entered);
+      std::this_thread::yield();
+    }
     right.reset();
     other.join();
     EXPECT_TRUE(entered);

@@ -336,6 +336,24 @@ TYPED_TEST(BlockVectorKernels, ProbesAreWhatTheySay) { probes_are_what_they_say<
 
 // --- the host's part ------------------------------------------------------------------------------
 
+TEST(Chunk, EachRowIsInOne) {
+  for (std::int64_t const n : {1, 511, 512, 513, 8192, 8193, 65536, 65537, 200000}) {
+    std::int64_t const chunks = Chunk::count(n);
+    std::int64_t next = 0;
+    for (std::int64_t rank = 3 * chunks; rank < 4 * chunks; ++rank) {  // of column 3
+      Chunk const chunk(rank, chunks, n);
+      EXPECT_EQ(chunk.column, 3);
+      ASSERT_EQ(chunk.first, next) << n;
+      ASSERT_GT(chunk.last, chunk.first) << n;
+      EXPECT_LE(chunk.last - chunk.first, std::int64_t{Chunk::most});
+      next = chunk.last;
+    }
+    EXPECT_EQ(next, n);
+    EXPECT_LE(chunks,
+              n <= Chunk::teams * Chunk::most ? std::int64_t{Chunk::teams} : n / Chunk::most + 1);
+  }
+}
+
 TEST(Moments, KeepNaNWhateverTheOrder) {
   for (bool const first : {true, false}) {
     Moments m;
