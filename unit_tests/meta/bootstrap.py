@@ -69,7 +69,7 @@ def expect(what, said, *words):
 
 
 def refusals(copy):
-    for arguments in (["demo", "--pigeon"], ["test", "pigeon"], ["shell", "--pigeon"], ["demo", "--trilinos"]):
+    for arguments in (["demo", "--pigeon"], ["docs", "--gpu"], ["test", "pigeon"], ["shell", "--pigeon"], ["demo", "--trilinos"]):
         said, asked = copy.run(*arguments)
         expect(arguments, said, f"{arguments[0]} has no option '{arguments[1]}'", "usage: ./bootstrap demo")
         assert not asked
