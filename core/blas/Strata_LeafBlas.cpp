@@ -12,6 +12,7 @@
 #include <core/blas/detail/Strata_ThinProduct.hpp>
 #include <core/blas/detail/Strata_ThinSymmetric.hpp>
 #include <core/blas/detail/Strata_WidenedBlas.hpp>
+#include <core/blas/vendor/Strata_ThinTriangular.hpp>
 #include <core/blas/vendor/Strata_VendorBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -287,6 +288,9 @@ void LeafBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha,
   ConstMatrix const L = A.as_stored();
   Matrix const X = B.as_stored();
   if (alpha == 0) return detail::combine(impl_->exec, detail::Part::Full, {}, {}, 0, X);
+  if (impl_->path == BlasPath::Automatic &&
+      vendor::thin_triangular(impl_->exec, impl_->workspace, side, uplo, op, diag, alpha, L, X))
+    return;
   impl_->run("trsm", [&](auto& blas) -> decltype(blas.trsm(side, uplo, op, diag, alpha, L, X)) {
     return blas.trsm(side, uplo, op, diag, alpha, L, X);
   });

@@ -105,6 +105,26 @@ void trsm(Run& run, BlasPath path, Precision type, std::int64_t n, std::int64_t 
   finish(run, path, text("trsm ", n, ' ', m));
 }
 
+// L x = b or L^T x = b for one right-hand side.
+void trsv(Run& run, BlasPath path, Precision type, std::int64_t n, Op op) {
+  Exec const& exec = run.exec();
+  OwnedMatrix const L(exec, n, n, type), x(exec, n, 1, type);
+  fill_lower(exec, L.ref());
+  Blas &blas = shared_blas(path), &automatic = shared_blas();
+  run.measure([&] { fill_uniform(exec, x.ref(), 0, 2); },
+              [&] { blas.trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1, L.ref(), x.ref()); });
+  run.count_flops(trsm_flops(n, 1), type);
+  run.count_bytes(trsm_bytes(n, 1, size_of(type), size_of(type)));
+  run.count_error("error", sum_limit(type, n), [&] {  // ||L x - b|| / ||b||
+    OwnedMatrix const b(exec, n, 1, fp64), y(exec, n, 1, fp64), z(exec, n, 1, fp64);
+    automatic.convert(Op::NoTrans, x.ref(), z.ref());
+    automatic.gemm(op, Op::NoTrans, 1, L.ref(), z.ref(), 0, y.ref());
+    fill_uniform(exec, x.ref(), 0, 2);
+    automatic.convert(Op::NoTrans, x.ref(), b.ref());
+    return relative_difference(exec, y.ref(), b.ref());
+  });
+}
+
 // A = L L^T of a leaf, of paper A's matrix.
 void potrf(Run& run, BlasPath path, Precision type, std::int64_t n) {
   Exec const& exec = run.exec();
@@ -183,6 +203,9 @@ void register_leaf(BlasPath path, Precision type) {
     add("core/potrf", prefix + text("/n:", n), [=](Run& run) { potrf(run, path, type, n); });
     add("core/trsm", prefix + text("/n:", n, "/m:", m),
         [=](Run& run) { trsm(run, path, type, n, m); });
+    for (Op const op : {Op::NoTrans, Op::Trans})
+      add("core/trsv", prefix + text(op == Op::Trans ? "/transposed/n:" : "/n:", n),
+          [=](Run& run) { trsv(run, path, type, n, op); });
     add("core/syrk", prefix + text("/n:", n, "/k:", inner),
         [=](Run& run) { syrk(run, path, type, n, inner); });
   }

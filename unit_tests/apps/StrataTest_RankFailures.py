@@ -2,12 +2,14 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
 """One rank of three fails in the middle of what they do together: all end soon with exit code 1 and the cause."""
+import json
+import math
 import os
 import re
 import subprocess
 import unittest
 
-from strata_program import PROGRAM, ProgramTest
+from strata_program import PROGRAM, ProgramTest, strata
 
 FAULTS = os.environ.get("STRATA_RANK_FAULTS", "")
 MPIEXEC = os.environ.get("STRATA_MPIEXEC", "")
@@ -85,7 +87,7 @@ class RankFailures(ProgramTest):
         self.assertIn("MPI_THREAD_FUNNELED", run.stderr)
 
     def test_memory_is_that_of_a_rank_on_its_own_host(self):
-        """A host's ranks share its memory; those of other hosts take nothing of it."""
+        """A host's ranks share its memory, or a GPU those that have it; those of other hosts take nothing of it."""
 
         def memory(**faults):
             run = self.ranks(4, "hpgmxp", "--nx", 1240, "--rt", 0, **faults)
@@ -93,9 +95,11 @@ class RankFailures(ProgramTest):
             number, unit = re.search(r"and has ([0-9.]+) ([kMGT]B)", run.stderr).groups()
             return float(number) * {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}[unit]
 
+        memories = max(1, len(json.loads(strata("info", "--json").out)["accelerators"]))
         shared = memory()
-        self.assertAlmostEqual(memory(ranks_per_host=1) / shared, 4, delta=1)
-        self.assertAlmostEqual(memory(ranks_per_host=2) / shared, 2, delta=0.5)
+        for ranks_per_host in (1, 2):
+            expected = math.ceil(4 / memories) / math.ceil(ranks_per_host / memories)
+            self.assertAlmostEqual(memory(ranks_per_host=ranks_per_host) / shared, expected, delta=expected / 4)
 
     def test_a_generated_problem_is_compared_host_by_host(self):
         """800^3 points on 4 ranks: of one host, or of 4 with a quarter each."""

@@ -75,16 +75,16 @@ int number_of(char const* variable) {
   return value ? std::atoi(value) : 0;
 }
 
+// Out of line: a CUDA compiler takes `operator new` for the device's, too.
+void* allocate(std::size_t size) {
+  void* const memory = next_new_throws ? nullptr : std::malloc(size > 0 ? size : 1);
+  next_new_throws = false;
+  return memory ? memory : throw std::bad_alloc();
+}
+
 }  // namespace
 
-void* operator new(std::size_t size) {
-  if (next_new_throws) {
-    next_new_throws = false;
-    throw std::bad_alloc();
-  }
-  if (void* const memory = std::malloc(size > 0 ? size : 1)) return memory;
-  throw std::bad_alloc();
-}
+void* operator new(std::size_t size) { return allocate(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 

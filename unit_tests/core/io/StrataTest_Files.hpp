@@ -78,9 +78,10 @@ Outcome in_child(Action const& action) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe");
   ::malloc_trim(0);  // so that the child has no free memory of ours to use unseen
-  double const before = resident_megabytes();
   auto const child = ::fork();
   if (child == 0) {
+    double const before =
+        resident_megabytes();  // without what a device's driver keeps for the parent
     std::string text;
     try {
       action();
@@ -89,6 +90,7 @@ Outcome in_child(Action const& action) {
     } catch (std::exception const& error) {
       text = std::string("not an Error of Strata: ") + error.what();
     }
+    text.insert(0, std::to_string(before) + ' ');
     ::_exit(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0
                                                                                             : 1);
   }
@@ -98,6 +100,9 @@ Outcome in_child(Action const& action) {
   for (ssize_t got; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;)
     outcome.error.append(buffer, static_cast<std::size_t>(got));
   ::close(ends[0]);
+  auto const space = outcome.error.find(' ');
+  double const before = std::strtod(outcome.error.c_str(), nullptr);
+  outcome.error.erase(0, space == std::string::npos ? space : space + 1);
   int status = 0;
   struct rusage usage{};
   ::wait4(child, &status, 0, &usage);
