@@ -27,7 +27,7 @@ Schedule cholesky_schedule(std::int64_t tiles, int devices, int streams, std::in
     auto& tasks = schedule.tasks[device * static_cast<std::size_t>(streams) + stream];
     for (std::int64_t col = begin; col < std::min(end, row + 1); ++col) tasks.push_back({row, col});
   };
-  bool const ahead = column_block == 1;
+  bool const ahead = column_block == 1 && schedule.tasks.size() > 1;
   std::int64_t const late = tiles - 1 - std::int64_t{2} * devices * streams;
   for (std::int64_t block = first_column; block < tiles; block += column_block) {
     std::int64_t const end = std::min(block + column_block, tiles);

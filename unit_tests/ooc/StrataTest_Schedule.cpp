@@ -62,17 +62,27 @@ TEST(Schedule, DealsRowsToDevicesAndTasksToStreams) {
             "device 0 stream 0: (0,0) (1,0) (1,1) (2,0) (2,1) (2,2)\n");
 }
 
-// A column's last rows need no diagonal tile any more while the next is made.
+// A column's last rows need no diagonal tile any more while another stream makes the next.
 TEST(Schedule, MakesTheNextDiagonalAheadOfTheLastRows) {
   std::int64_t const tiles = 13;
+  int const streams = 2;
   for (std::int64_t const first : {0, 4}) {
-    auto const tasks = cholesky_schedule(tiles, 1, 1, 1, first).tasks[0];
-    for (std::int64_t j = first + 1; j + 1 < tiles; ++j) {
-      EXPECT_LT(std::ranges::find(tasks, Task{j, j}),
-                std::ranges::find(tasks, Task{tiles - 1, j - 1}))
-          << j;
-    }
+    auto const lanes = cholesky_schedule(tiles, 1, streams, 1, first).tasks;
+    auto const dealt = [&](Task const& task) {
+      for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+        if (auto const at = std::ranges::find(lanes[lane], task); at != lanes[lane].end())
+          return streams * (at - lanes[lane].begin()) + static_cast<std::ptrdiff_t>(lane);
+      return std::ptrdiff_t{-1};
+    };
+    for (std::int64_t j = first + 1; j + 1 < tiles; ++j)
+      EXPECT_LT(dealt({j, j}), dealt({tiles - 1, j - 1})) << j;
   }
+}
+
+// Where the only stream makes the diagonal tile itself, nothing is gained by an early one.
+TEST(Schedule, GoesColumnByColumnOnOneStream) {
+  EXPECT_EQ(to_string(cholesky_schedule(3, 1, 1)),
+            "device 0 stream 0: (0,0) (1,0) (2,0) (1,1) (2,1) (2,2)\n");
 }
 
 // Any two tasks of one stream exchanged: refused, or still right.

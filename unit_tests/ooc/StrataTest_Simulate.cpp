@@ -50,6 +50,22 @@ TEST(Simulate, MovesTheBytesOfARunOnOneStream) {
   }
 }
 
+// The bytes of paper B's figure 8 as docs/figures has it, which depend on the order of the tasks.
+TEST(Simulate, MovesTheBytesOfFigureEight) {
+  std::int64_t const n = 2048, nb = 64;
+  PrecisionMap const map(n / nb);
+  auto const bytes_in = [&](Variant variant, std::int64_t block) {
+    SimulationOptions options;
+    options.variant = variant;
+    options.budget_bytes = 2'000'000;
+    return simulate(cholesky_schedule(n / nb, 1, 1, block), n, nb, map, options).bytes_in;
+  };
+  EXPECT_EQ(bytes_in(Variant::V1, 1), 375'140'480u);
+  EXPECT_EQ(bytes_in(Variant::V2, 1), 194'456'560u);
+  EXPECT_EQ(bytes_in(Variant::V3, 1), 194'456'560u);
+  EXPECT_EQ(bytes_in(Variant::V4, 2), 106'475'624u);
+}
+
 TEST(Simulate, IsBoundByItsRates) {
   std::int64_t const n = 1600, nb = 100;
   SimulationOptions options;
