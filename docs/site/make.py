@@ -19,7 +19,9 @@ PARTS = {
     "Use": ["docs/library", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
             "docs/geostatistics", "docs/hpgmxp", "docs/limits"],
     "Data": ["apps/data/README"],
-    "Results": ["docs/results", "docs/benchmarks", "docs/figures/README"],
+    "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-limits", "docs/results/dense-cpu", "docs/results/batches",
+                "docs/results/accuracy", "docs/results/out-of-core", "docs/results/covariances", "docs/results/hpgmxp", "docs/results/sparse",
+                "docs/results/python", "docs/results/gallery", "docs/benchmarks", "docs/figures/README"],
     "Develop": ["docs/architecture", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
 }
 PAGES = [page for part in PARTS.values() for page in part]
