@@ -18,6 +18,8 @@ PARTS = {
     "Start": ["README", "docs/README", "docs/first-steps", "docs/build", "docs/command-line"],
     "Use": ["docs/library", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
             "docs/geostatistics", "docs/hpgmxp", "docs/limits"],
+    "Ideas": ["docs/ideas/layers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
+              "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/hpgmxp-rules"],
     "Data": ["apps/data/README"],
     "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-limits", "docs/results/dense-cpu", "docs/results/batches",
                 "docs/results/accuracy", "docs/results/out-of-core", "docs/results/covariances", "docs/results/hpgmxp", "docs/results/sparse",
