@@ -24,7 +24,8 @@ PARTS = {
     "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-limits", "docs/results/dense-cpu", "docs/results/batches",
                 "docs/results/accuracy", "docs/results/out-of-core", "docs/results/covariances", "docs/results/hpgmxp", "docs/results/sparse",
                 "docs/results/python", "docs/results/gallery", "docs/benchmarks", "docs/figures/README"],
-    "Develop": ["docs/architecture", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
+    "Develop": ["docs/architecture", "docs/develop/kernel", "docs/develop/format", "docs/develop/solver", "docs/develop/backend",
+                "docs/develop/testing", "docs/develop/measuring", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
 }
 PAGES = [page for part in PARTS.values() for page in part]
 # Code, which is kept as it is, or a link.
