@@ -9,7 +9,7 @@
   multigrid   iterations of a sparse solve by the precision of its preconditioner
   likelihood  the error of a log-determinant by epsilon, and what is stated of it
 
-Set OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 for small systems. FOLDER/NAME.svg are written; exit status 77 without matplotlib.
+Set OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 for small systems. Writes FOLDER/NAME.svg; exit status 77 without matplotlib.
 """
 import argparse
 import math
@@ -57,7 +57,8 @@ def draw_layers(book, _):
         layer = layers[min(depth, len(layers) - 1)]
         axes.add_patch(book.plt.Rectangle((column, row), size, size, facecolor=COLOURS[layer], edgecolor="white", linewidth=1.2))
         if size > 1:
-            axes.text(column + size / 2, row + size / 2, f"depth {depth}\n{layer}" if size > 2 else layer, ha="center", va="center", fontsize=4 + size)
+            text = f"depth {depth}\n{layer}" if size > 2 else layer
+            axes.text(column + size / 2, row + size / 2, text, ha="center", va="center", fontsize=4 + size)
 
     def node(begin, size, depth):
         if size == 1:
@@ -73,11 +74,16 @@ def draw_layers(book, _):
     book.save(figure, "layers")
 
 
+def dense_solve(arguments, condition):
+    words = ["--generate", "geometric", "--n", arguments.n, "--cond", condition, "--layers", LAYERS]
+    return strata(arguments.strata, "solve", *words)
+
+
 def draw_refinement(book, arguments):
     figure, axes = book.plt.subplots(figsize=(6, 3.6))
     rows = []
     for power, condition in enumerate(["1e1", "1e3", "1e4", "1e5"]):
-        report = strata(arguments.strata, "solve", "--generate", "geometric", "--n", arguments.n, "--cond", condition, "--layers", LAYERS)
+        report = dense_solve(arguments, condition)
         history, refine = report["refine"]["history"], report["refine"]
         name = f"K = {condition}: {refine['method']}, {report['iterations']} iterations"
         axes.semilogy(range(len(history)), history, "o-", color=book.plt.cm.viridis(power / 3.5), label=name)
@@ -96,13 +102,15 @@ def draw_ladder(book, arguments):
     figure, axes = book.plt.subplots(figsize=(6.4, 3.4))
     rows = []
     for power in range(1, 15):
-        report = strata(arguments.strata, "solve", "--generate", "geometric", "--n", arguments.n, "--cond", f"1e{power}", "--layers", LAYERS)
+        report = dense_solve(arguments, f"1e{power}")
         for number, attempt in enumerate(report["attempts"], 1):
             held = attempt["info"] == 0
             axes.plot(power, number, "o" if held else "x", color=RUNGS[attempt["rung"]], markersize=7, markeredgewidth=2)
         seconds = report["seconds"]
-        rows.append([f"1e{power}", report["rung"], len(report["attempts"]), report["refine"]["climbs"], report["iterations"],
-                     f"{1e3 * (seconds['factor'] + seconds['solve']):.0f}", f"{report['backward_error']:.1e}", f"{report['forward_error']:.1e}"])
+        milliseconds = 1e3 * (seconds["factor"] + seconds["solve"])
+        errors = [f"{report[name]:.1e}" for name in ("backward_error", "forward_error")]
+        counts = [len(report["attempts"]), report["refine"]["climbs"], report["iterations"]]
+        rows.append([f"1e{power}", report["rung"], *counts, f"{milliseconds:.0f}", *errors])
     for rung, colour in RUNGS.items():
         axes.plot([], [], "o", color=colour, label=rung)
     axes.plot([], [], "x", color="grey", markeredgewidth=2, label="broke down")
@@ -119,7 +127,8 @@ def draw_multigrid(book, arguments):
     figure, axes = book.plt.subplots(figsize=(6.4, 3.2))
     rows = []
     for place, (kind, n) in enumerate(PROBLEMS.items()):
-        reports = [strata(arguments.strata, "solve", "--generate", kind, "--n", max(4, n // arguments.shrink), "--precision", name) for name in formats]
+        words = ["--generate", kind, "--n", max(4, n // arguments.shrink)]
+        reports = [strata(arguments.strata, "solve", *words, "--precision", name) for name in formats]
         for offset, (name, report) in enumerate(zip(formats, reports)):
             axes.bar(place + 0.2 * (offset - 1.5), report["iterations"], 0.2, color=COLOURS[name], label=None if place else name)
         rows.append([kind, reports[0]["n"], len(reports[0]["levels"]), *(words_of(report) for report in reports)])
@@ -160,12 +169,15 @@ def draw_likelihood(book, arguments):
     for epsilon, report, *errors in zip(EPSILONS, reports, *lines.values()):
         tiles = report["precisions"]["tiles"]
         form = abs(report["quadratic_form"] / exact["quadratic_form"] - 1)
-        rows.append([f"{epsilon:.0e}", ", ".join(map(str, tiles.values())), *(f"{error:.1e}" for error in errors), f"{form:.0e}", f"{report['kl']['full']:.1e}"])
-    heads = ["epsilon", "fp64, fp32, fp16, fp8 tiles", "error of the factor's log det", "stated", "error of the corrected", "error of the quadratic form", "KL, full"]
+        words = [*(f"{error:.1e}" for error in errors), f"{form:.0e}", f"{report['kl']['full']:.1e}"]
+        rows.append([f"{epsilon:.0e}", ", ".join(map(str, tiles.values())), *words])
+    heads = ["epsilon", "fp64, fp32, fp16, fp8 tiles", "error of the factor's log det", "stated", "error of the corrected",
+             "error of the quadratic form", "KL, full"]
     book.table(f"likelihood; log det {truth:.8g}, error {exact['log_det_error']:.0e}", heads, rows)
 
 
-PICTURES = {"layers": draw_layers, "refinement": draw_refinement, "ladder": draw_ladder, "multigrid": draw_multigrid, "likelihood": draw_likelihood}
+PICTURES = {"layers": draw_layers, "refinement": draw_refinement, "ladder": draw_ladder, "multigrid": draw_multigrid,
+            "likelihood": draw_likelihood}
 
 
 def main():
