@@ -3,6 +3,7 @@
 #include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 #include <apps/info/Strata_Info.hpp>
 #include <apps/mle/Strata_Mle.hpp>
+#include <apps/plot/Strata_Plot.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Text.hpp>
@@ -34,6 +35,7 @@ struct Arguments {
   apps::SolveOptions solve;
   apps::MleOptions mle;
   apps::HpgmxpRequest hpgmxp;
+  apps::PlotOptions plot;
   bool info_as_json = false;
 };
 
@@ -54,6 +56,9 @@ void describe(CLI::App& app, Arguments& arguments) {
   apps::add_hpgmxp_options(
       add("hpgmxp", "The HPG-MxP benchmark: multigrid-preconditioned GMRES in mixed precision"),
       arguments.hpgmxp);
+  apps::add_plot_options(
+      add("plot", "Draw what reports hold: convergence, layers, maps, traces, variograms, kriging"),
+      arguments.plot);
   app.add_subcommand("info", "Versions, backends, devices, memory, matrix units")
       ->add_flag("--json", arguments.info_as_json, "for machines");
 }
@@ -76,6 +81,7 @@ Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<ch
 }
 
 Exit run(CLI::App const& app, Arguments& arguments, std::vector<char*>& kokkos) {
+  if (app.got_subcommand("plot")) apps::plot(arguments.plot);
   apps::look_at_file(arguments.solve);
   bool const on_ranks = app.got_subcommand("solve") &&
                         (apps::is_sparse(arguments.solve) || arguments.solve.out_of_core);
@@ -105,7 +111,8 @@ int main(int argc, char** argv) {
     describe(app, arguments);
     app.parse(static_cast<int>(own_end - words.begin()), words.data());
     if (app.get_subcommands().empty())
-      return fail(Exit::Usage, "give a command, solve, mle, hpgmxp or info (see strata --help)");
+      return fail(Exit::Usage,
+                  "give a command, solve, mle, hpgmxp, plot or info (see strata --help)");
     return static_cast<int>(run(app, arguments, kokkos));
   } catch (CLI::Success const& request) {  // --help, --version
     return app.exit(request);

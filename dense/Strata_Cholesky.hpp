@@ -7,6 +7,7 @@
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Pimpl.hpp>
+#include <core/Strata_Precision.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
@@ -42,6 +43,13 @@ struct CholeskyAttempt : Attempt {
   double shift = 0;
 };
 
+/// A block of the factor, which is stored in one format.
+struct CholeskyBlock {
+  std::int64_t row = 0, col = 0, rows = 0, cols = 0;  ///< of a diagonal block the lower triangle
+  Precision precision = Precision::fp64;
+  double scale = 1;  ///< times what is stored; of a block with several the largest
+};
+
 /// What was done to the matrix.
 struct CholeskyReport {
   std::int64_t n = 0, leaf_size = 0;
@@ -52,6 +60,7 @@ struct CholeskyReport {
   bool equilibrated = false;
   double smallest_scaling = 1, largest_scaling = 1;          ///< of D
   double smallest_block_scale = 1, largest_block_scale = 1;  ///< of the quantised blocks
+  std::vector<CholeskyBlock> blocks;                         ///< of the factor that is there
   double norm_inf = 0;                                       ///< ||A||_inf
   std::size_t stored_bytes = 0, peak_bytes = 0;  ///< of the tree, after and while it is factored
   /// Sums over the attempts. Below order 4096 a device's load is not waited for: it counts as factored.

@@ -12,6 +12,7 @@
 #include <sparse/multigrid/Strata_AmgOptions.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +47,9 @@ struct SparseOptions {
   int restart = 50;
   std::int64_t max_iterations = 10000;  ///< of all attempts together
   AmgOptions amg;
+  /// Called after each iteration, on each rank the same, with its number, over all attempts, and the ||b - A x|| / ||b||
+  /// that the method estimates.
+  std::function<void(std::int64_t, double)> monitor = {};
 };
 
 /// One run of one method.

@@ -119,7 +119,9 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
                              MleResult& result) {
   geostat::FitOptions fit = fit_options(options, data.locations, data.values);
   fit.factor = factor;
-  fit.on_step = [&progress](geostat::FitStep const& step) {
+  fit.on_step = [&](geostat::FitStep const& step) {
+    result.log_likelihoods.push_back(step.likelihood.info == 0 ? step.likelihood.log_likelihood
+                                                               : std::nan(""));
     // With the seconds behind it, it must fit into a narrow terminal's line.
     auto const& theta = step.theta;
     progress.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
@@ -306,6 +308,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   how.max_bytes = memory_limit(options.max_memory).bytes;
   auto factor = options.fits() ? search(exec, options, data, how, progress, result)
                                : evaluate(exec, data, how, progress, result);
+  result.map = factor->factor().matrix().map().to_text();
   if (result.fit) judge(exec, options, data, *factor, progress, result);
   if (options.kl && result.fit && result.fit->evaluations_in_fp64 > 0) {
     auto const team = factor->team();  // the divergence is that of the tiles that were asked for

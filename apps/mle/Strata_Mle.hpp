@@ -136,6 +136,8 @@ struct MleResult {
   std::optional<PredictionSummary> prediction;
   std::optional<DivergenceSummary> divergence;
   ooc::PrecisionRule rule;
+  std::string map;                      ///< of the tiles' precisions, as `PrecisionMap::to_text`
+  std::vector<double> log_likelihoods;  ///< of a fit, each evaluation's
   std::string output;
   std::vector<std::string> warnings;  ///< what the user should know of the data and the model
   std::size_t bytes_needed = 0;

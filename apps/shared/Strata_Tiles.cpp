@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
 namespace strata::apps {
 
@@ -85,6 +86,9 @@ void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {
   report.tell(prefix + "tiles", "tiles", by_name(tiles.count),
               words(in_words(tiles.count), ", order ", tiles.size));
   report.only_json(prefix + "tile_size", tiles.size);
+  report.only_json(prefix + "map", Report::Value::array());
+  std::istringstream lines(tiles.map);
+  for (std::string line; std::getline(lines, line);) report.only_json(prefix + "map/-", line);
   report.tell(prefix + "rung", "rung of the ladder", name_of(tiles.rung),
               tries < 2 ? "" : words(name_of(tiles.rung), ", after ", tries, " attempts"));
   report.only_json(prefix + "attempts", Report::Value::array());

@@ -45,9 +45,10 @@ struct Tiles {
   std::int64_t size;                  ///< order of a tile
   Rung rung;                          ///< of the ladder that held, or was the last
   std::vector<ooc::CholeskyAttempt> const& attempts;
+  std::string map;  ///< as `PrecisionMap::to_text` writes it; empty: there is no factor
 };
 
-/// Add the keys tile_size, tiles, rung and attempts under `prefix`.
+/// Add the keys tile_size, tiles, map, rung and attempts under `prefix`.
 void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles);
 
 /// Names of the precisions that tiles may have: of a rule without an accuracy fp64 alone.

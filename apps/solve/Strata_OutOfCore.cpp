@@ -47,6 +47,7 @@ Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& option
 void describe(Factor const& made, OutOfCoreResult& result) {
   result.factor = made.report();
   result.info = made.info().order();
+  result.map = made.matrix().map().to_text();
   result.ranks = made.matrix().comm() ? made.matrix().comm()->size() : 1;
   result.tile_bytes = made.matrix().report().bytes;
   result.node_bytes = made.matrix().report().node_bytes;

@@ -87,9 +87,10 @@ struct OutOfCoreResult : DenseResult {
   std::string checkpoint;  ///< folder
   ooc::PrecisionRule rule;
   ooc::CholeskyReport factor;
-  int ranks = 1;                            ///< bytes and devices are those of rank 0
-  std::map<int, std::size_t> node_bytes;    ///< of tiles, by NUMA node
-  std::size_t tile_bytes = 0;               ///< in host memory
+  std::string map;                        ///< of the tiles' precisions, as `PrecisionMap::to_text`
+  int ranks = 1;                          ///< bytes and devices are those of rank 0
+  std::map<int, std::size_t> node_bytes;  ///< of tiles, by NUMA node
+  std::size_t tile_bytes = 0;             ///< in host memory
   std::optional<dense::SolveReport> solve;  ///< none without a factor
 };
 

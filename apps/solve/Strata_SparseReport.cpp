@@ -72,6 +72,21 @@ void add_method(Report& report, SparseOutcome const& outcome) {
                           : "one sweep");
 }
 
+// Evenly thinned to about a thousand, with the last one.
+void add_history(Report& report, SparseOutcome const& outcome) {
+  constexpr std::size_t most = 1000;
+  auto const& history = outcome.history;
+  std::size_t const step = history.size() / most + 1;
+  Value iterations = Value::array(), residuals = Value::array();
+  for (std::size_t k = 0; k < history.size(); ++k) {
+    if (k % step != 0 && k + 1 != history.size()) continue;
+    iterations.push_back(history[k].first);
+    residuals.push_back(history[k].second);
+  }
+  report.only_json("history/iterations", iterations);
+  report.only_json("history/relative_residual", residuals);
+}
+
 void add_solution(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
   report.section("Solution");
@@ -85,6 +100,7 @@ void add_solution(Report& report, SparseOutcome const& outcome) {
                 {"iterations", attempt.krylov.iterations},
                 {"relative_residual", attempt.krylov.relative_residual},
                 {"seconds", attempt.krylov.seconds}});
+  add_history(report, outcome);
   report.add("iterations", "iterations", found.iterations);
   report.add("backward_error", "backward error", found.backward_error, unit::error, "normwise");
   report.add("forward_error", "forward error", or_null(outcome.forward_error), unit::error,

@@ -113,7 +113,11 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   outcome.colours = A.order().colours;
   outcome.assemble_seconds = watch.lap();
   phase("setting up the preconditioner");
-  sparse::SparseSolver<Exec> solver(exec, A, outcome.asked);
+  auto choices = outcome.asked;
+  choices.monitor = [&outcome](std::int64_t iteration, double residual) {
+    outcome.history.emplace_back(iteration, residual);
+  };
+  sparse::SparseSolver<Exec> solver(exec, A, choices);
   if (progress) {
     progress->clear();
     warn(std::cerr, solver.set_up());

@@ -25,8 +25,8 @@ struct KrylovOptions {
   double stall_factor = 0;
   /// ||A||_oo, for a solve that also ends where rounding leaves no better residual (`RoundingLimit`); 0: none does.
   double norm_A = 0;
-  /// GMRES-IR: called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle
-  /// estimates, on each rank the same.
+  /// Called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle estimates, on each
+  /// rank the same.
   std::function<void(std::int64_t, double)> monitor = {};
   /// GMRES-IR; of Summed norms the preconditioner is given vectors as long as they come out, so that it must be
   /// linear. FGMRES derives norms, CG needs none.
