@@ -15,7 +15,11 @@ import subprocess
 import sys
 
 PARTS = {
-    "Start": ["README", "docs/README", "docs/first-steps", "docs/build", "docs/command-line"],
+    "Start": ["README", "docs/README", "docs/start/cpu", "docs/start/nvidia", "docs/start/amd", "docs/start/python", "docs/start/cpp",
+              "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/build", "docs/command-line"],
+    "Tutorials": ["docs/tutorials/choose-layers", "docs/tutorials/ladder", "docs/tutorials/log-determinants", "docs/tutorials/kriging",
+                  "docs/tutorials/trend", "docs/tutorials/stiffness", "docs/tutorials/out-of-core",
+                  "docs/tutorials/own-preconditioner", "docs/tutorials/hpg-mxp", "docs/tutorials/benchmark"],
     "Use": ["docs/library", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
             "docs/geostatistics", "docs/hpgmxp", "docs/limits"],
     "Data": ["apps/data/README"],
