@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/completion/Strata_Completion.hpp>
 #include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 #include <apps/info/Strata_Info.hpp>
 #include <apps/mle/Strata_Mle.hpp>
@@ -36,6 +37,7 @@ struct Arguments {
   apps::MleOptions mle;
   apps::HpgmxpRequest hpgmxp;
   apps::PlotOptions plot;
+  std::string shell;
   bool info_as_json = false;
 };
 
@@ -59,6 +61,10 @@ void describe(CLI::App& app, Arguments& arguments) {
   apps::add_plot_options(
       add("plot", "Draw what reports hold: convergence, layers, maps, traces, variograms, kriging"),
       arguments.plot);
+  apps::add_completion_options(
+      add("completion",
+          "Write what makes a shell complete strata's options; see docs/command-line.md"),
+      arguments.shell);
   app.add_subcommand("info", "Versions, backends, devices, memory, matrix units")
       ->add_flag("--json", arguments.info_as_json, "for machines");
 }
@@ -80,8 +86,12 @@ Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<ch
   return exit;
 }
 
-Exit run(CLI::App const& app, Arguments& arguments, std::vector<char*>& kokkos) {
+Exit run(CLI::App& app, Arguments& arguments, std::vector<char*>& kokkos) {
   if (app.got_subcommand("plot")) apps::plot(arguments.plot);
+  if (app.got_subcommand("completion")) {
+    apps::write_completion(std::cout, app, arguments.shell);
+    return Exit::Solved;
+  }
   apps::look_at_file(arguments.solve);
   bool const on_ranks = app.got_subcommand("solve") &&
                         (apps::is_sparse(arguments.solve) || arguments.solve.out_of_core);

@@ -26,8 +26,8 @@ void add_plot_options(CLI::App& command, PlotOptions& options) {
             "in the format that the name ends in; a page holds all pictures that there are "
             "[list them]");
   group
-      .add("--kind", options.kind, "KIND",
-           "convergence, layers, map, trace, variogram, kriging or compare [what the files hold]")
+      .add("--kind", options.kind, "convergence|layers|map|trace|variogram|kriging|compare",
+           "[what the files hold]")
       ->check(CLI::IsMember(
                   {"convergence", "layers", "map", "trace", "variogram", "kriging", "compare"})
                   .description(""));
