@@ -5,6 +5,7 @@
 #include <apps/info/Strata_Info.hpp>
 #include <apps/mle/Strata_Mle.hpp>
 #include <apps/plot/Strata_Plot.hpp>
+#include <apps/shared/Strata_ConfigFile.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Text.hpp>
@@ -47,7 +48,9 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", "strata " STRATA_VERSION_STRING);
   app.footer(footer);
   auto const add = [&](char const* command, char const* help) -> CLI::App& {
-    return *app.add_subcommand(command, help)->footer(footer);
+    CLI::App& added = *app.add_subcommand(command, help)->footer(footer);
+    apps::add_config_options(added);
+    return added;
   };
   apps::add_solve_options(
       add("solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy"),
@@ -65,8 +68,8 @@ void describe(CLI::App& app, Arguments& arguments) {
       add("completion",
           "Write what makes a shell complete strata's options; see docs/command-line.md"),
       arguments.shell);
-  app.add_subcommand("info", "Versions, backends, devices, memory, matrix units")
-      ->add_flag("--json", arguments.info_as_json, "for machines");
+  add("info", "Versions, backends, devices, memory, matrix units")
+      .add_flag("--json", arguments.info_as_json, "for machines");
 }
 
 int fail(Exit exit, std::string_view message) {
@@ -87,7 +90,10 @@ Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<ch
 }
 
 Exit run(CLI::App& app, Arguments& arguments, std::vector<char*>& kokkos) {
-  if (app.got_subcommand("plot")) apps::plot(arguments.plot);
+  if (app.got_subcommand("plot")) {
+    apps::save_config(app);
+    apps::plot(arguments.plot);
+  }
   if (app.got_subcommand("completion")) {
     apps::write_completion(std::cout, app, arguments.shell);
     return Exit::Solved;
@@ -95,9 +101,13 @@ Exit run(CLI::App& app, Arguments& arguments, std::vector<char*>& kokkos) {
   apps::look_at_file(arguments.solve);
   bool const on_ranks = app.got_subcommand("solve") &&
                         (apps::is_sparse(arguments.solve) || arguments.solve.out_of_core);
-  if (!on_ranks && !app.got_subcommand("hpgmxp")) return run_command(app, arguments, kokkos);
+  if (!on_ranks && !app.got_subcommand("hpgmxp")) {
+    apps::save_config(app);
+    return run_command(app, arguments, kokkos);
+  }
   apps::MpiSession const mpi;
   try {
+    if (apps::all_ranks().rank() == 0) apps::save_config(app);
     return run_command(app, arguments, kokkos);
   } catch (std::exception const& error) {
     if (mpi.ranks() > 1) apps::end_all_ranks(error.what());  // which wait for this one
@@ -119,7 +129,9 @@ int main(int argc, char** argv) {
   Arguments arguments;
   try {
     describe(app, arguments);
-    app.parse(static_cast<int>(own_end - words.begin()), words.data());
+    auto own = apps::with_config(app, {words.begin() + 1, own_end});
+    std::ranges::reverse(own);  // as CLI11 wants it
+    app.parse(std::move(own));
     if (app.get_subcommands().empty())
       return fail(Exit::Usage,
                   "give a command, solve, mle, hpgmxp, plot or info (see strata --help)");

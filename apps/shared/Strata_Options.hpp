@@ -61,16 +61,6 @@ class OptionGroup {
                       std::vector<std::string> const& words) {
     return with_default(name, target, help)->check(CLI::IsMember(words))->type_name("");
   }
-  /// One of an enum's names, which the help lists.
-  template <NamedEnum Enum>
-  CLI::Option* choice(std::string const& name, Enum& target, std::string const& help) {
-    std::vector<std::pair<std::string, Enum>> values;
-    for (auto const value : enum_values<Enum>) values.emplace_back(name_of(value), value);
-    return command_.add_option(name, target, help)
-        ->transform(CLI::CheckedTransformer(values).description(alternatives<Enum>()))
-        ->type_name("")
-        ->group(heading_);
-  }
   /// A number of bytes, as 8GB.
   CLI::Option* bytes(std::string const& name, std::size_t& target, std::string const& help) {
     return add(name, target, "BYTES", help)->transform(CLI::AsSizeValue(true));

@@ -338,7 +338,7 @@ class ExitCodes(ProgramTest):
 
     def test_refuses_wrong_usage(self):
         for arguments, part in (
-            ([], "solve, mle, hpgmxp or info"),
+            ([], "solve, mle, hpgmxp, plot or info"),
             (["sovle"], "sovle"),
             (["solve"], "exactly one of --matrix, --locations and --generate"),
             (["solve", "--nonsense"], "--nonsense"),
