@@ -8,6 +8,7 @@
 #include <apps/shared/Strata_ConfigFile.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
+#include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_Solve.hpp>
 #include <core/Strata_Config.hpp>
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,24 @@ constexpr char const* footer =
     "Kokkos' own arguments (--kokkos-...) may stand anywhere; `strata --kokkos-help info` lists "
     "them.";
 
+// CLI11's help with two examples at its head, and without which option needs or excludes which.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(std::string examples) : examples_(std::move(examples)) {}
+  std::string make_usage(CLI::App const* app, std::string name) const override {
+    return CLI::Formatter::make_usage(app, std::move(name)) + "\nExamples:\n" + examples_;
+  }
+  std::string make_option_opts(CLI::Option const* option) const override {
+    auto text = CLI::Formatter::make_option_opts(option);
+    for (auto const* const relation : {" Needs:", " Excludes:"})
+      text.resize(std::min(text.find(relation), text.size()));
+    return text;
+  }
+
+ private:
+  std::string examples_;
+};
+
 struct Arguments {
   apps::SolveOptions solve;
   apps::MleOptions mle;
@@ -47,33 +67,49 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", "strata " STRATA_VERSION_STRING);
   app.footer(footer);
-  auto const add = [&](char const* command, char const* help) -> CLI::App& {
+  app.formatter(std::make_shared<HelpFormatter>(
+      "  strata solve --generate geometric --n 2000 --layers fp16,fp32\n"
+      "  strata mle --locations apps/data/stations.csv --fix nu=0.5\n"));
+  auto const add = [&](char const* command, char const* help, char const* examples) -> CLI::App& {
     CLI::App& added = *app.add_subcommand(command, help)->footer(footer);
+    added.formatter(std::make_shared<HelpFormatter>(examples));
     apps::add_config_options(added);
     return added;
   };
   apps::add_solve_options(
-      add("solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy"),
+      add("solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy",
+          "  strata solve --matrix A.mtx --rhs b.npy --output x.npy\n"
+          "  strata solve --generate geometric --n 2000 --layers fp16,fp32 --compare\n"),
       arguments.solve);
   apps::add_mle_options(
-      add("mle", "Fit a Matern covariance to observations by maximum likelihood; kriging"),
+      add("mle", "Fit a Matern covariance to observations by maximum likelihood; kriging",
+          "  strata mle --locations apps/data/stations.csv --fix nu=0.5 --json fit.json\n"
+          "  strata mle --locations field.csv --theta 1,0.1,0.5,0.01 --predict new.csv --output "
+          "kriged.csv\n"),
       arguments.mle);
   apps::add_hpgmxp_options(
-      add("hpgmxp", "The HPG-MxP benchmark: multigrid-preconditioned GMRES in mixed precision"),
+      add("hpgmxp", "The HPG-MxP benchmark: multigrid-preconditioned GMRES in mixed precision",
+          "  strata hpgmxp --nx 32 --rt 1\n"
+          "  mpirun -np 4 strata hpgmxp --nx 128 --rt 1800 --json report.json\n"),
       arguments.hpgmxp);
   apps::add_plot_options(
-      add("plot", "Draw what reports hold: convergence, layers, maps, traces, variograms, kriging"),
+      add("plot", "Draw what reports hold: convergence, layers, maps, traces, variograms, kriging",
+          "  strata plot report.json --output report.html\n"
+          "  strata plot fp16.json fp32.json --kind convergence --output both.png\n"),
       arguments.plot);
   apps::add_completion_options(
-      add("completion",
-          "Write what makes a shell complete strata's options; see docs/command-line.md"),
+      add("completion", "Write what makes a shell complete strata's options",
+          "  eval \"$(strata completion bash)\"\n"
+          "  strata completion fish | source\n"),
       arguments.shell);
-  add("info", "Versions, backends, devices, memory, matrix units")
+  add("info", "Versions, backends, devices, memory, matrix units",
+      "  strata info\n"
+      "  strata info --json\n")
       .add_flag("--json", arguments.info_as_json, "for machines");
 }
 
 int fail(Exit exit, std::string_view message) {
-  std::cerr << "strata: " << apps::one_line(message) << '\n';
+  std::cerr << apps::error_line(apps::one_line(message));
   return static_cast<int>(exit);
 }
 
@@ -132,9 +168,10 @@ int main(int argc, char** argv) {
     auto own = apps::with_config(app, {words.begin() + 1, own_end});
     std::ranges::reverse(own);  // as CLI11 wants it
     app.parse(std::move(own));
-    if (app.get_subcommands().empty())
-      return fail(Exit::Usage,
-                  "give a command, solve, mle, hpgmxp, plot or info (see strata --help)");
+    if (app.get_subcommands().empty()) {
+      std::cerr << app.help();
+      return static_cast<int>(Exit::Usage);
+    }
     return static_cast<int>(run(app, arguments, kokkos));
   } catch (CLI::Success const& request) {  // --help, --version
     return app.exit(request);

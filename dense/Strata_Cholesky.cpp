@@ -179,7 +179,7 @@ Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double s
   if (pivot.data() == nullptr)
     pivot = strata::allocate<Info64>(exec, "strata::dense::cholesky::info");
   Kokkos::deep_copy(exec, pivot, std::int64_t(0));
-  tree_potrf(*blas, into, pivot);
+  tree_potrf(*blas, into, pivot, options.on_progress);
   std::int64_t first = 0;
   Kokkos::deep_copy(exec, first, pivot);
   exec.fence("strata::dense::cholesky: read the pivot status");

@@ -61,7 +61,9 @@ void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& 
     return old;
   }();
   first_fill_seconds_ = matrix.report().pin_seconds + matrix.report().generate_seconds;
-  factor_.emplace(ooc::cholesky(team_, std::move(matrix)));
+  ooc::CholeskyOptions choices;
+  choices.on_task = options_.on_task;
+  factor_.emplace(ooc::cholesky(team_, std::move(matrix), choices));
   describe();
 }
 

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@ struct CovarianceFactorOptions {
   ooc::Devices devices = ooc::make_devices(1);      ///< of a team of its own, with their budgets
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
   LogDet log_det = LogDet::Corrected;
+  std::function<void(ooc::Task const&)> on_task = {};  ///< as of `ooc::CholeskyOptions`
 };
 
 /// What it took.

@@ -5,6 +5,7 @@
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_Terminal.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
@@ -119,6 +120,8 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
                              MleResult& result) {
   geostat::FitOptions fit = fit_options(options, data.locations, data.values);
   fit.factor = factor;
+  Stopwatch watch;
+  double seconds = 0;
   fit.on_step = [&](geostat::FitStep const& step) {
     result.log_likelihoods.push_back(step.likelihood.info == 0 ? step.likelihood.log_likelihood
                                                                : std::nan(""));
@@ -127,6 +130,9 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
     progress.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
                         static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
                         theta.sigma2, theta.range, theta.nu, theta.nugget));
+    seconds += watch.lap();
+    auto const done = static_cast<double>(step.evaluation);
+    progress.left(seconds / done * (static_cast<double>(options.max_evaluations) - done), true);
   };
   progress.phase("evaluation 1");
   auto fitted = geostat::fit(exec, data.locations, data.values, fit);
@@ -187,10 +193,13 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
   result.divergence = summary;
 }
 
-Factor evaluate(Exec const& exec, Observations const& data,
-                geostat::CovarianceFactorOptions const& how, Progress& progress,
-                MleResult& result) {
+Factor evaluate(Exec const& exec, Observations const& data, geostat::CovarianceFactorOptions how,
+                Progress& progress, MleResult& result) {
   progress.phase(words("factoring, n = ", result.n));
+  std::int64_t const tile = how.tile_size > 0 ? how.tile_size
+                                              : ooc::TileMatrix<Exec>::automatic_tile_size(
+                                                    result.n, how.devices.front().budget_bytes);
+  how.on_task = count_tasks((result.n + tile - 1) / tile, 1, progress);
   Factor factor(exec, result.theta, data.locations, how);
   progress.phase("the log-likelihood");
   result.likelihood = geostat::log_likelihood(exec, factor, data.values, result.mean);
@@ -319,25 +328,27 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
 }
 
 void explain(MleResult const& result) {
-  for (auto const& warning : result.warnings) std::cerr << "strata: warning: " << warning << '\n';
+  for (auto const& warning : result.warnings) std::cerr << warning_line(warning);
   if (result.exit() == Exit::NotPositiveDefinite)
-    std::cerr << "strata: not positive definite at " << numbers(result.theta)
-              << ": the leading minor of order " << result.likelihood->info << " is not positive\n";
+    std::cerr << error_line(words("not positive definite at ", numbers(result.theta),
+                                  ": the leading minor of order ", result.likelihood->info,
+                                  " is not positive"));
   if (result.exit() != Exit::NotConverged) return;
+  std::string why;
   if (result.fit && !result.fit->converged)
-    std::cerr << "strata: not converged: " << result.fit->reason << "; the last best is "
-              << numbers(result.theta) << '\n';
+    why = result.fit->reason + "; the last best is " + numbers(result.theta);
   else if (!result.log_det_known())
-    std::cerr
-        << "strata: not converged: nothing can be said of the log-determinant, since the "
-           "tiles' rounding is not small beside the covariance matrix; take a smaller --epsilon\n";
+    why =
+        "nothing can be said of the log-determinant, since the tiles' rounding is not small beside "
+        "the covariance "
+        "matrix; take a smaller --epsilon";
   else
-    std::cerr << "strata: not converged: a solve's normwise backward error is "
-              << std::max({result.likelihood->backward_error,
-                           result.prediction ? result.prediction->backward_error : 0,
-                           result.gradient ? result.gradient->backward_error : 0,
-                           result.standard_errors ? result.standard_errors->backward_error : 0})
-              << '\n';
+    why = words("a solve's normwise backward error is ",
+                std::max({result.likelihood->backward_error,
+                          result.prediction ? result.prediction->backward_error : 0,
+                          result.gradient ? result.gradient->backward_error : 0,
+                          result.standard_errors ? result.standard_errors->backward_error : 0}));
+  std::cerr << error_line("not converged: " + why);
 }
 
 }  // namespace

@@ -4,9 +4,13 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Options.hpp>
+#include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <ooc/Strata_Schedule.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <numeric>
 #include <sstream>
 
@@ -79,6 +83,17 @@ ooc::PrecisionRule precision_rule(TileOptions const& options) {
 
 ooc::Devices tile_devices(TileOptions const& options) {
   return ooc::make_devices(options.devices, options.device_memory);
+}
+
+// A tile of column j takes j updates, and a solve that counts as one.
+std::function<void(ooc::Task const&)> count_tasks(std::int64_t rows, int ranks,
+                                                  Progress& progress) {
+  double const all = static_cast<double>(rows * (rows + 1) * (rows + 2) / 6) / ranks;
+  auto const updates = std::make_shared<std::atomic<std::int64_t>>(0);
+  return [=, &progress](ooc::Task const& task) {
+    auto const done = static_cast<double>(updates->fetch_add(task.col + 1));
+    if (done <= all) progress.done(done / all);
+  };
 }
 
 void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {

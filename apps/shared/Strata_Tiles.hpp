@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ class Option;
 namespace strata::apps {
 
 class OptionGroup;
+class Progress;
 class Report;
 
 /// How a matrix in tiles is kept and factored; `strata mle` and `strata solve --out-of-core` have it.
@@ -38,6 +40,9 @@ void check(TileOptions const& options);
 
 ooc::PrecisionRule precision_rule(TileOptions const& options);
 ooc::Devices tile_devices(TileOptions const& options);
+
+/// For `CholeskyOptions::on_task` of a matrix of so many rows of tiles, shared by so many ranks: tells how far it is.
+std::function<void(ooc::Task const&)> count_tasks(std::int64_t rows, int ranks, Progress& progress);
 
 /// What reports tell of a matrix in tiles.
 struct Tiles {

@@ -5,6 +5,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_Terminal.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -21,10 +22,11 @@ namespace {
 // One line on stderr if there is no solution that was asked for.
 void explain(DenseResult const& result) {
   if (result.exit() == Exit::NotPositiveDefinite)
-    std::cerr << "strata: not positive definite: the leading minor of order " << result.info
-              << " is not positive\n";
+    std::cerr << error_line(words("not positive definite: the leading minor of order ", result.info,
+                                  " is not positive"));
   if (result.exit() == Exit::NotConverged)
-    std::cerr << "strata: not converged: normwise backward error " << result.backward_error << "\n";
+    std::cerr << error_line(
+        words("not converged: normwise backward error ", result.backward_error));
 }
 
 // X only if the system was solved.
@@ -64,6 +66,14 @@ Exit solve_dense(SolveOptions const& options, Run const& run) {
 }
 
 }  // namespace
+
+dense::RefinementOptions watched(SolveOptions const& options, std::int64_t n, Progress& progress) {
+  auto refinement = options.refinement;
+  double const tolerance = std::sqrt(static_cast<double>(n)) * 0x1p-52;
+  refinement.on_step =
+      falls_to(refinement.tolerance > 0 ? refinement.tolerance : tolerance, progress);
+  return refinement;
+}
 
 DeviceMatrix on_device(Kokkos::DefaultExecutionSpace const& exec, HostMatrix const& host) {
   DeviceMatrix const copy = Kokkos::create_mirror_view_and_copy(

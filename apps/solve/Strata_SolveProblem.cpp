@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/solve/Strata_SolveProblem.hpp>
 
+#include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
@@ -189,8 +190,9 @@ std::int64_t right_hand_sides(SolveOptions const& options) {
 
 void warn_of_invented_rhs(std::ostream& out, SolveOptions const& options) {
   if (options.output.empty() || !options.rhs.empty() || options.matrix.empty()) return;
-  out << "strata: warning: " << options.output
-      << " solves for an invented right-hand side, A times a known vector; give yours with --rhs\n";
+  out << warning_line(
+      options.output +
+      " solves for an invented right-hand side, A times a known vector; give yours with --rhs");
 }
 
 void require_memory(ProblemSummary& summary, SolveOptions const& options) {

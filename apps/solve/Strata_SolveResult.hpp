@@ -100,6 +100,9 @@ OutOfCoreResult run_in_tiles(Problem const& problem, SolveOptions const& options
 /// As schema/solve_out_of_core.schema.json describes it.
 Report report(OutOfCoreResult const& result);
 
+/// The refinement that was asked for, which tells how far it is.
+dense::RefinementOptions watched(SolveOptions const& options, std::int64_t n, Progress& progress);
+
 /// A matrix where the program computes.
 using DeviceMatrix =
     Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::DefaultExecutionSpace::memory_space>;

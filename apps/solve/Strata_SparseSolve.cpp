@@ -114,8 +114,10 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   outcome.assemble_seconds = watch.lap();
   phase("setting up the preconditioner");
   auto choices = outcome.asked;
-  choices.monitor = [&outcome](std::int64_t iteration, double residual) {
+  auto const tell = progress ? falls_to(choices.tolerance, *progress) : [](double) {};
+  choices.monitor = [&](std::int64_t iteration, double residual) {
     outcome.history.emplace_back(iteration, residual);
+    tell(residual);
   };
   sparse::SparseSolver<Exec> solver(exec, A, choices);
   if (progress) {
