@@ -77,9 +77,10 @@ Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<ch
 
 Exit run(CLI::App const& app, Arguments& arguments, std::vector<char*>& kokkos) {
   apps::look_at_file(arguments.solve);
-  bool const on_ranks = app.got_subcommand("solve") &&
-                        (apps::is_sparse(arguments.solve) || arguments.solve.out_of_core);
-  if (!on_ranks && !app.got_subcommand("hpgmxp")) return run_command(app, arguments, kokkos);
+  bool const alone = app.got_subcommand("info") ||
+                     (app.got_subcommand("solve") && !apps::is_sparse(arguments.solve) &&
+                      !arguments.solve.out_of_core);
+  if (alone) return run_command(app, arguments, kokkos);
   apps::MpiSession const mpi;
   try {
     return run_command(app, arguments, kokkos);

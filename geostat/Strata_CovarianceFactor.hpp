@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -43,13 +44,16 @@ struct CovarianceFactorOptions {
   ooc::Devices devices = ooc::make_devices(1);      ///< of a team of its own, with their budgets
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
   LogDet log_det = LogDet::Corrected;
+  /// The ranks that hold the matrix together, as in `TileMatrixOptions`: all make the same calls with the factor, and
+  /// with what is given it, with the same numbers, and have the same results; max_bytes is of each. Empty: one.
+  std::shared_ptr<Communicator const> comm;
 };
 
 /// What it took.
 struct CovarianceFactorReport {
   std::int64_t n = 0, tile_size = 0;
   std::array<std::int64_t, 4> tiles{};          ///< in fp64, fp32, fp16 and fp8_e4m3
-  std::size_t bytes = 0;                        ///< of the tiles
+  std::size_t bytes = 0;                        ///< of the tiles, of several ranks this one's
   std::uint64_t bytes_in = 0, bytes_out = 0;    ///< between host and devices, of the factorisation
   Rung rung = Rung::AsAsked;                    ///< of the ladder that held, or was the last
   std::vector<ooc::CholeskyAttempt> attempts;   ///< each rung that was tried
@@ -93,6 +97,8 @@ class CovarianceFactor {
   /// What factors and solves, for others to share.
   Team const& team() const { return team_; }
   std::int64_t order() const { return locations_.size(); }
+  /// The ranks that hold it; nullptr: this one alone.
+  Communicator const* comm() const { return options_.comm.get(); }
 
   /// Whether there is a factor, else the leading minor that is not positive. Without one the calls
   /// below throw ValueError.

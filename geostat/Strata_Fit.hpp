@@ -47,7 +47,7 @@ struct FitOptions {
   CovarianceFactorOptions factor;
   /// Where tiles are below fp64: once their noise ends the search, go on in fp64 from there.
   bool finish_in_fp64 = true;
-  std::function<void(FitStep const&)> on_step;  ///< called after each evaluation
+  std::function<void(FitStep const&)> on_step;  ///< called after each evaluation, on all ranks
 };
 
 /// A maximum-likelihood estimate.

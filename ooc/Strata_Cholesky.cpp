@@ -14,7 +14,8 @@
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
-#include <ooc/detail/Strata_Together.hpp>
+
+#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -273,7 +274,7 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
   std::size_t least = 0;
   int const sharing = ranks_that_share<Exec>(comm);
-  Devices const ready = detail::together(comm, [&] {
+  Devices const ready = together(comm, [&] {
     report.streams = streams_of<Exec>(options);
     least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
     matrix.require_memory(map);

@@ -37,7 +37,9 @@ void add_data_options(CLI::App& command, MleOptions& options) {
                 "observations: columns x,y,value or lon,lat,value, in any order");
   group
       .count("--generate", options.generate, "N",
-             "a synthetic field at N places of the unit square, with --theta, to --output")
+             "a synthetic field at N places of the unit square, with --theta, to --output; on one "
+             "rank "
+             "of MPI")
       ->excludes(locations);
   group.add("--seed", options.seed, "S", "of the synthetic field [1]");
   group.parsed("--ordering", options.ordering, "ORDER", from_name<geostat::Ordering>,
@@ -93,7 +95,7 @@ void add_error_options(CLI::App& command, MleOptions& options) {
       "--standard-errors", options.standard_errors, "on|off|auto", from_name<When>,
       "from the Fisher information; costs about as much as 10 to 30 evaluations, and 8 n^2 "
       "bytes for each of range and nu that is not fixed; auto: up to 4096 observations, "
-      "where there is the memory [auto]");
+      "where there is the memory; on one rank of MPI [auto]");
   group.flag("--profile-intervals", options.profile_intervals,
              "of each parameter that is not fixed, by fits with that parameter held; these take "
              "about ten times as long as the fit");
@@ -142,6 +144,15 @@ geostat::MaternCovariance within(geostat::MaternCovariance const& start,
   return geostat::covariance_of(parameters);
 }
 
+// What one rank does by itself, with a matrix that is not in tiles.
+void check_ranks(MleOptions const& options) {
+  require(options.generate == 0,
+          "--generate: only one rank can make a field, and there are several; make it with one");
+  require(options.standard_errors != When::On,
+          "--standard-errors on: only one rank can compute them, and there are several; "
+          "--profile-intervals go over ranks");
+}
+
 }  // namespace
 
 void add_mle_options(CLI::App& command, MleOptions& options) {
@@ -178,6 +189,7 @@ void check(MleOptions const& options) {
   require(options.output.empty() || generates || !options.predict.empty(),
           "--output goes with --predict or --generate");
   check(options.tiles);
+  if (options.comm) check_ranks(options);
   require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
   require(options.output.empty() || options.output.ends_with(".csv"), "--output: ", options.output,
           ": what is written is CSV; give a name that ends in .csv");
@@ -189,7 +201,8 @@ geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
   factor.rule = precision_rule(options.tiles);
   factor.tile_size = options.tiles.tile;
   factor.log_det = options.log_det;
-  factor.devices = tile_devices(options.tiles);
+  factor.devices = tile_devices(options.tiles, options.comm.get());
+  factor.comm = options.comm;
   return factor;
 }
 

@@ -43,6 +43,8 @@ void add_problem(Report& report, MleResult const& result) {
   report.only_json("info", result.likelihood ? result.likelihood->info : 0);
   report.add("problem/source", generates ? "synthetic field" : "observations", result.source);
   report.add("n", "places", result.n);
+  report.tell("ranks", "ranks", result.ranks,
+              result.ranks > 1 ? words(result.ranks, "; bytes are those of rank 0") : "");
   report.tell("problem/output", "written to", result.output, generates ? result.output : "");
   report.tell("problem/metric", "distance", on_sphere ? "great_circle_km" : "euclidean",
               of_observations(on_sphere ? "great-circle, km" : "Euclidean"));

@@ -6,6 +6,10 @@
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Report.hpp>
 
+#include <Kokkos_Core.hpp>
+
+#include <comm/Strata_Communicator.hpp>
+
 #include <algorithm>
 #include <numeric>
 
@@ -76,8 +80,23 @@ ooc::PrecisionRule precision_rule(TileOptions const& options) {
   return rule;
 }
 
-ooc::Devices tile_devices(TileOptions const& options) {
-  return ooc::make_devices(options.devices, options.device_memory);
+ooc::Devices tile_devices(TileOptions const& options, Communicator const* comm) {
+  auto devices = ooc::make_devices(options.devices, options.device_memory);
+  if (!comm) return devices;
+  auto const hosts = comm->hosts();
+  auto const own = static_cast<std::size_t>(comm->rank());
+  auto const before = std::count(hosts.begin(), hosts.begin() + comm->rank(), hosts[own]);
+  int const there = std::max(1, Kokkos::num_devices());
+  for (ooc::Device& device : devices)
+    device.id = (static_cast<int>(before) * options.devices + device.id) % there;
+  return devices;
+}
+
+RankBytes tile_bytes_of_rank(double all, std::int64_t n, std::int64_t tile,
+                             Communicator const* comm) {
+  if (!comm) return {all, 0};
+  double const row = 8 * static_cast<double>(n + tile) * static_cast<double>(tile);
+  return {all / comm->size() + row, 2 * row};  // rows of tiles are not even
 }
 
 void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {

@@ -16,6 +16,10 @@ namespace CLI {
 class Option;
 }  // namespace CLI
 
+namespace strata {
+class Communicator;
+}
+
 namespace strata::apps {
 
 class OptionGroup;
@@ -37,7 +41,15 @@ void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* nee
 void check(TileOptions const& options);
 
 ooc::PrecisionRule precision_rule(TileOptions const& options);
-ooc::Devices tile_devices(TileOptions const& options);
+/// The devices asked for; ranks of a host have devices of their own, as long as there are enough. Collective; nullptr: one rank.
+ooc::Devices tile_devices(TileOptions const& options, Communicator const* comm);
+
+/// The most bytes of tiles that one of several ranks has of all, and of room for tiles of the others.
+struct RankBytes {
+  double own, room;
+};
+RankBytes tile_bytes_of_rank(double all, std::int64_t n, std::int64_t tile,
+                             Communicator const* comm);
 
 /// What reports tell of a matrix in tiles.
 struct Tiles {

@@ -7,7 +7,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace strata::apps {
@@ -18,24 +17,11 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = ooc::TileMatrix<Exec>;
 using Factor = ooc::TileFactor<Exec>;
 
-// Ranks of a host have devices of their own, as long as there are enough.
-ooc::Devices devices_of_rank(SolveOptions const& options) {
-  auto devices = tile_devices(options.tiles);
-  if (!options.comm) return devices;
-  auto const hosts = options.comm->hosts();
-  auto const own = static_cast<std::size_t>(options.comm->rank());
-  auto const before = std::count(hosts.begin(), hosts.begin() + options.comm->rank(), hosts[own]);
-  int const there = std::max(1, Kokkos::num_devices());
-  for (ooc::Device& device : devices)
-    device.id = (static_cast<int>(before) * options.tiles.devices + device.id) % there;
-  return devices;
-}
-
 Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& options) {
   ooc::TileMatrixOptions choices(precision_rule(options.tiles));
   choices.max_bytes = memory_limit(options.max_memory).bytes;
   choices.anywhere = true;
-  choices.nodes = ooc::numa_nodes(devices_of_rank(options));
+  choices.nodes = ooc::numa_nodes(tile_devices(options.tiles, options.comm.get()));
   choices.comm = options.comm;
   std::int64_t const n = problem.summary.n;
   std::int64_t const tile = options.tiles.tile > 0
@@ -62,7 +48,8 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
   ooc::CholeskyOptions choices;
   choices.checkpoint.folder = options.checkpoint;
   Factor made = as_usage_of_ranks([&] {  // budgets and checkpoints are the user's
-    return ooc::cholesky(devices_of_rank(options), std::move(matrix), choices);
+    return ooc::cholesky(tile_devices(options.tiles, options.comm.get()), std::move(matrix),
+                         choices);
   });
   result.seconds.factor = watch.lap();
   describe(made, result);

@@ -111,7 +111,7 @@ Exit solve_in_tiles(SolveOptions options) {
   if (comm->size() == 1) return solve_dense(options, run_in_tiles);
   options.comm = comm;
   bool const reports = comm->rank() == 0;
-  try {
+  return on_ranks(*comm, [&] {
     Stopwatch total, read;
     Progress progress(reports);
     auto const problem = as_usage_of_ranks([&] {
@@ -138,12 +138,8 @@ Exit solve_in_tiles(SolveOptions options) {
       explain(result);
       if (result.exit() == Exit::Solved) warn_of_invented_rhs(std::cerr, options);
     }
-    comm->barrier();  // a launcher ends all ranks when the first one ends without success
     return result.exit();
-  } catch (std::exception const& error) {
-    bool const is_usage = dynamic_cast<UsageError const*>(&error) != nullptr;
-    return tell(*comm, is_usage ? Exit::Usage : Exit::Failed, error);
-  }
+  });
 }
 
 }  // namespace strata::apps

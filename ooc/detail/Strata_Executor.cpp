@@ -3,8 +3,9 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_ExecutorStream.hpp>
-#include <ooc/detail/Strata_Together.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
+
+#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <latch>

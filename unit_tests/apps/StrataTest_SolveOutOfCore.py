@@ -4,15 +4,13 @@
 """`strata solve --out-of-core`: matrices from files and generators, devices and budgets, checkpoints, refusals."""
 import json
 import math
-import os
 import random
 import struct
-import subprocess
 import sys
 import unittest
 import zlib
 
-from strata_program import COVARIANCE, PROGRAM, STATIONS, ProgramTest, load_valid, read_npy, strata, write_mtx, write_npy
+from strata_program import COVARIANCE, STATIONS, ProgramTest, load_valid, needs_mpi, read_npy, strata, strata_on, write_mtx, write_npy
 
 
 def field(n, seed=5):
@@ -171,11 +169,10 @@ class Method(OutOfCore):
         self.assertLessEqual({"in", "out", "potrf", "trsm"}, names)
 
 
-@unittest.skipUnless("STRATA_MPIEXEC" in os.environ, "built without MPI")
+@needs_mpi
 class Ranks(OutOfCore):
     def run_on(self, ranks, *arguments):
-        words = [os.environ["STRATA_MPIEXEC"], "-n", str(ranks), PROGRAM, "solve", "--out-of-core", *map(str, arguments)]
-        return subprocess.run(words, capture_output=True, text=True, timeout=120)
+        return strata_on(ranks, "solve", "--out-of-core", *arguments)
 
     def test_any_number_of_ranks_gives_the_same_bits(self):
         solutions, determinants = [], []

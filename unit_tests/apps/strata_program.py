@@ -42,6 +42,15 @@ def strata(*arguments, env=None, stdout=subprocess.PIPE, timeout=120):
         return Run(process.returncode, out.read().decode(), err.read().decode(), usage.ru_maxrss * 1024, seconds)
 
 
+def strata_on(ranks, *arguments, timeout=120):
+    """Run `strata arguments...` on so many ranks of MPI."""
+    words = [os.environ["STRATA_MPIEXEC"], "-n", str(ranks), PROGRAM, *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=timeout)
+
+
+needs_mpi = unittest.skipUnless("STRATA_MPIEXEC" in os.environ, "built without MPI")
+
+
 def write_npy(path, shape, values, header=None):
     """A .npy of version 1.0 in Fortran order."""
     text = header or f"{{'descr': '<f8', 'fortran_order': True, 'shape': {shape}, }}"
