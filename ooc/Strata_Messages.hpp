@@ -40,8 +40,12 @@ struct RankMessages {
   std::vector<Message> sends, receives;
 };
 
+/// Where columns before `first_column` are done, the rows of these are not needed; of those below, their tiles in
+/// such columns are, as of all.
+///
 /// Throws   ValueError if the rank is not in [0, ranks).
-RankMessages messages_of(std::int64_t tiles, RankGrid const& grid, int rank);
+RankMessages messages_of(std::int64_t tiles, RankGrid const& grid, int rank,
+                         std::int64_t first_column = 0);
 
 /// Tiles of other ranks that a rank has room for: so many that its widest block of columns has all
 /// that it needs, and the next as much again, so that tiles arrive ahead.

@@ -27,7 +27,7 @@ RankExchange<Exec>::RankExchange(TileMatrix<Exec> const& matrix, Schedule const&
       columns_(static_cast<std::size_t>(matrix.tiles())),
       slot_of_(tile_count(matrix.tiles()), 0) {
   RankGrid const grid{matrix.comm()->size()};
-  auto messages = messages_of(matrix.tiles(), grid, matrix.comm()->rank());
+  auto messages = messages_of(matrix.tiles(), grid, matrix.comm()->rank(), part.first_column);
   sends_.resize(static_cast<std::size_t>(grid.ranks));
   for (Message const& sent : messages.sends)
     sends_[static_cast<std::size_t>(sent.to)].messages.push_back(sent);
