@@ -121,8 +121,10 @@ void add_out_of_core_options(CLI::App& command, SolveOptions& options) {
                                        "of --generate matern and dominant");
   add_tile_options(group, options.tiles, out_of_core);
   group
-      .add("--checkpoint", options.checkpoint, "FOLDER",
-           "keep finished columns here, and go on from those that are there")
+      .add(
+          "--checkpoint", options.checkpoint, "FOLDER",
+          "keep finished columns here, and go on from those that are there, also of another number "
+          "of ranks; all ranks must see the folder")
       ->needs(out_of_core);
   group
       .add("--scratch", options.scratch, "FOLDER",
