@@ -39,8 +39,6 @@ void check_out_of_core(SolveOptions const& options) {
           name_of(options.kind.value_or(MatrixKind::Dominant)),
           " of --generate can't be made tile by tile; matern and dominant can");
   check(options.tiles);
-  require(!options.comm || options.trace.empty(),
-          "--trace: of tiles only one rank can write one, and there are several");
 }
 
 void check_dense(SolveOptions const& options) {

@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,17 @@
 namespace strata::ooc::detail {
 
 namespace {
+
+// A moment at which a message begins or has arrived, for the thread's recorder.
+void tell(char const* what, Message const& message, char const* whom, int rank) {
+  Recorder* const recorder = Recorder::current();
+  if (!recorder) return;
+  Recorder::Stamp const now{Recorder::Clock::now(), {}};
+  recorder->add("messages",
+                strata::detail::message(what, " (", message.row, ",", message.col, ") ", whom,
+                                        " rank ", rank),
+                now, now);
+}
 
 constexpr int most_open = 16;                            // sends to one rank
 constexpr std::chrono::microseconds between_looks(100);  // at messages
@@ -131,6 +143,7 @@ bool RankExchange<Exec>::send() {
       }
       mailbox_.send(static_cast<std::int64_t>(to), matrix_.data(sent.row, sent.col), bytes,
                     sent.to);
+      tell("send", sent, "to", sent.to);
       bytes_sent += bytes;
       ++queue.open;
       moved = true;
@@ -151,6 +164,7 @@ bool RankExchange<Exec>::poll() {
         } else {
           columns_[static_cast<std::size_t>(got.row)].slots.push_back(slot_of_[tile]);
         }
+        tell("got", got, "from", got.from);
         bytes_received += bytes;
         if (bytes == 0) return progress_.stop();
         progress_.set(tile, {});

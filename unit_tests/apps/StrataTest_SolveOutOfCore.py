@@ -213,9 +213,30 @@ class Ranks(OutOfCore):
         self.assertEqual(run.stderr.count("rows 33 to 48 and columns 33 to 48 holds a number that is not finite"), 1)
         self.assertNotIn("MPI_ABORT", run.stderr)
 
+    def test_a_trace_has_a_process_for_each_rank(self):
+        path = self.path("trace.json")
+        for ranks in (1, 3):
+            run = self.run_on(ranks, "--generate", "matern", "--n", 300, "--tile", 32, "--trace", path)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            events = json.loads(path.read_text())["traceEvents"]
+            named = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+            self.assertEqual(named, {rank: f"rank {rank}" for rank in range(ranks)})
+            tracks = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
+            spans = [event for event in events if event["ph"] == "X"]
+            sent, got = [], []
+            for span in spans:
+                if tracks[span["pid"], span["tid"]] == "messages":
+                    way, tile, _, _, other = span["name"].split()
+                    (sent if way == "send" else got).append((tile, *sorted((span["pid"], int(other)))))
+            self.assertEqual(sorted(sent), sorted(got))
+            self.assertEqual(len(sent) > 0, ranks > 1)
+            for rank in range(ranks):  # each its own rows: ten in all
+                factored = [span for span in spans if span["pid"] == rank and span["name"].startswith("potrf")]
+                self.assertEqual(len(factored), len(range(rank, 10, ranks)))
+
     def test_what_several_ranks_cannot_do_is_said_once(self):
         for arguments, text in (
-            (("--trace", self.path("trace")), "--trace: of tiles only one rank can write one"),
+            (("--trace", self.path("none") / "trace"), "--trace: "),
             (("--max-memory", "1MB"), "--max-memory allows 1 MB"),
         ):
             with self.subTest(arguments=arguments):
