@@ -188,8 +188,8 @@ class Distributed {
   void for_each_block(F const& f) {
     for (int j = grid_.col(); j * block_ < m_; j += grid_.cols())
       for (int i = grid_.row(); i * block_ < n_; i += grid_.rows()) {
-        double* const at = values_.data() + i / grid_.rows() * block_ +
-                           static_cast<std::ptrdiff_t>(j / grid_.cols() * block_) * ld_;
+        double* const at = values_.data() + std::ptrdiff_t(i / grid_.rows()) * block_ +
+                           std::ptrdiff_t(j / grid_.cols()) * block_ * ld_;
         f(i * block_, j * block_, std::min(block_, n_ - i * block_),
           std::min(block_, m_ - j * block_), at);
       }
@@ -216,8 +216,7 @@ Measured by_scalapack(Communicator const& comm, Grid const& grid, System const& 
                  ooc::TileView<Exec>(buffer.data(), std::size_t(rows), std::size_t(cols)));
     Exec().fence("strata::perf::scalapack");
     for (int j = 0; j < cols; ++j)
-      std::copy_n(&buffer[static_cast<std::size_t>(j * rows)], rows,
-                  at + std::ptrdiff_t(j) * A.ld());
+      std::copy_n(buffer.data() + std::ptrdiff_t(j) * rows, rows, at + std::ptrdiff_t(j) * A.ld());
   });
   B.for_each_block([&](int row, int col, int rows, int cols, double* at) {
     for (int j = 0; j < cols; ++j)
