@@ -38,17 +38,18 @@ struct CholeskyOptions {
 /// 2, 8, 32 and 128 unit roundoffs of the lowest layer, then with each layer promoted, again without and with shifts,
 /// until all are fp64; there without a shift.
 struct CholeskyAttempt : Attempt {
-  LayerList layers{Precision::fp64};
-  double shift = 0;
+  LayerList layers{Precision::fp64};  ///< that were tried
+  double shift = 0;                   ///< that was tried
 };
 
 /// What was done to the matrix.
 struct CholeskyReport {
-  std::int64_t n = 0, leaf_size = 0;
-  LayerList layers{Precision::fp64};  ///< of the factor that is there
-  Rung rung = Rung::AsAsked;
-  double shift = 0;
-  std::vector<CholeskyAttempt> attempts;
+  std::int64_t n = 0, leaf_size = 0;      ///< of the matrix, and columns of a leaf
+  LayerList layers{Precision::fp64};      ///< of the factor that is there
+  Rung rung = Rung::AsAsked;              ///< of the ladder that held, or was the last
+  double shift = 0;                       ///< that the factor has
+  std::vector<CholeskyAttempt> attempts;  ///< in order
+  /// D A D was factored.
   bool equilibrated = false;
   double smallest_scaling = 1, largest_scaling = 1;          ///< of D
   double smallest_block_scale = 1, largest_block_scale = 1;  ///< of the quantised blocks
@@ -92,7 +93,8 @@ Target fp64_view(ViewType const& A) {
 template <class ExecutionSpace>
 class CholeskyFactor {
  public:
-  using memory_space = typename ExecutionSpace::memory_space;
+  using memory_space = typename ExecutionSpace::memory_space;  ///< of the matrix
+  /// A matrix of any layout, to be read.
   using MatrixView = Kokkos::View<double const**, Kokkos::LayoutStride, memory_space>;
 
   /// Prefer `cholesky`. Contract as there.
@@ -113,6 +115,7 @@ class CholeskyFactor {
 
   /// Whether there is a factor, else the minor of A that is not positive.
   Info info() const;
+  /// What was done to the matrix.
   CholeskyReport const& report() const;
 
   /// Solve A X = B, refined in fp64 with the factor as preconditioner.

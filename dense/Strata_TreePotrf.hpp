@@ -48,7 +48,9 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
 template <class ExecutionSpace>
 class RepeatedPotrf {
  public:
+  /// What is factored.
   using Tree = BlockTree<LayerList, ExecutionSpace>;
+  /// As of `tree_potrf`.
   using InfoView = Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space>;
 
   /// Work is enqueued on `exec`; `tree` must outlive this object, which at its end fences `exec`.
@@ -57,6 +59,7 @@ class RepeatedPotrf {
   RepeatedPotrf(RepeatedPotrf&&) noexcept;
   RepeatedPotrf& operator=(RepeatedPotrf&&) noexcept;
 
+  /// Factor what is loaded in the tree now.
   void operator()(InfoView const& info);
 
  private:
