@@ -1,10 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/completion/Strata_Completion.hpp>
 #include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 #include <apps/info/Strata_Info.hpp>
 #include <apps/mle/Strata_Mle.hpp>
+#include <apps/plot/Strata_Plot.hpp>
+#include <apps/shared/Strata_ConfigFile.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
+#include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_Solve.hpp>
 #include <core/Strata_Config.hpp>
@@ -15,6 +19,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -30,10 +35,30 @@ constexpr char const* footer =
     "Kokkos' own arguments (--kokkos-...) may stand anywhere; `strata --kokkos-help info` lists "
     "them.";
 
+// CLI11's help with two examples at its head, and without which option needs or excludes which.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(std::string examples) : examples_(std::move(examples)) {}
+  std::string make_usage(CLI::App const* app, std::string name) const override {
+    return CLI::Formatter::make_usage(app, std::move(name)) + "\nExamples:\n" + examples_;
+  }
+  std::string make_option_opts(CLI::Option const* option) const override {
+    auto text = CLI::Formatter::make_option_opts(option);
+    for (auto const* const relation : {" Needs:", " Excludes:"})
+      text.resize(std::min(text.find(relation), text.size()));
+    return text;
+  }
+
+ private:
+  std::string examples_;
+};
+
 struct Arguments {
   apps::SolveOptions solve;
   apps::MleOptions mle;
   apps::HpgmxpRequest hpgmxp;
+  apps::PlotOptions plot;
+  std::string shell;
   bool info_as_json = false;
 };
 
@@ -42,25 +67,55 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", "strata " STRATA_VERSION_STRING);
   app.footer(footer);
-  auto const add = [&](char const* command, char const* help) -> CLI::App& {
-    return *app.add_subcommand(command, help)->footer(footer);
+  app.formatter(std::make_shared<HelpFormatter>(
+      "  strata solve --generate geometric --n 2000 --layers fp16,fp32\n"
+      "  strata mle --locations apps/data/stations.csv --fix nu=0.5\n"));
+  auto const add = [&](char const* command, char const* help, char const* examples) -> CLI::App& {
+    CLI::App& added = *app.add_subcommand(command, help)->footer(footer);
+    added.formatter(std::make_shared<HelpFormatter>(examples));
+    apps::add_config_options(added);
+    return added;
   };
   apps::add_solve_options(
-      add("solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy"),
+      add("solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy",
+          "  strata solve --matrix A.mtx --rhs b.npy --output x.npy\n"
+          "  strata solve --generate geometric --n 2000 --layers fp16,fp32 --compare\n"),
       arguments.solve);
   apps::add_mle_options(
-      add("mle", "Fit a Matern covariance to observations by maximum likelihood; kriging"),
+      add("mle", "Fit a Matern covariance to observations by maximum likelihood; kriging",
+          "  strata mle --locations apps/data/stations.csv --fix nu=0.5 --json fit.json\n"
+          "  strata mle --locations field.csv --theta 1,0.1,0.5,0.01 --predict new.csv --output "
+          "kriged.csv\n"),
       arguments.mle);
   apps::add_hpgmxp_options(
-      add("hpgmxp", "The HPG-MxP benchmark: multigrid-preconditioned GMRES in mixed precision"),
+      add("hpgmxp", "The HPG-MxP benchmark: multigrid-preconditioned GMRES in mixed precision",
+          "  strata hpgmxp --nx 32 --rt 1\n"
+          "  mpirun -np 4 strata hpgmxp --nx 128 --rt 1800 --json report.json\n"),
       arguments.hpgmxp);
-  app.add_subcommand("info", "Versions, backends, devices, memory, matrix units")
-      ->add_flag("--json", arguments.info_as_json, "for machines");
+  apps::add_plot_options(
+      add("plot", "Draw what reports hold: convergence, layers, maps, traces, variograms, kriging",
+          "  strata plot report.json --output report.html\n"
+          "  strata plot fp16.json fp32.json --kind convergence --output both.png\n"),
+      arguments.plot);
+  apps::add_completion_options(
+      add("completion", "Write what makes a shell complete strata's options",
+          "  eval \"$(strata completion bash)\"\n"
+          "  strata completion fish | source\n"),
+      arguments.shell);
+  add("info", "Versions, backends, devices, memory, matrix units",
+      "  strata info\n"
+      "  strata info --json\n")
+      .add_flag("--json", arguments.info_as_json, "for machines");
 }
 
 int fail(Exit exit, std::string_view message) {
-  std::cerr << "strata: " << apps::one_line(message) << '\n';
+  std::cerr << apps::error_line(apps::one_line(message));
   return static_cast<int>(exit);
+}
+
+void finish_output() {
+  std::cout.flush();
+  if (!std::cout) throw strata::IoError("the standard output can't be written");
 }
 
 Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
@@ -70,18 +125,32 @@ Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<ch
                     : app.got_subcommand("mle")    ? apps::mle(arguments.mle)
                     : app.got_subcommand("hpgmxp") ? apps::hpgmxp(arguments.hpgmxp)
                                                    : apps::solve(arguments.solve);
-  std::cout.flush();
-  if (!std::cout) throw strata::IoError("the standard output can't be written");
+  finish_output();
   return exit;
 }
 
-Exit run(CLI::App const& app, Arguments& arguments, std::vector<char*>& kokkos) {
+Exit run(CLI::App& app, Arguments& arguments, std::vector<char*>& kokkos) {
+  if (app.got_subcommand("plot")) {
+    apps::save_config(app);
+    apps::plot(arguments.plot);
+  }
+  if (app.got_subcommand("completion")) {
+    apps::save_config(app);
+    apps::write_completion(std::cout, app, arguments.shell);
+    finish_output();
+    return Exit::Solved;
+  }
   apps::look_at_file(arguments.solve);
-  bool const on_ranks = app.got_subcommand("solve") &&
-                        (apps::is_sparse(arguments.solve) || arguments.solve.out_of_core);
-  if (!on_ranks && !app.got_subcommand("hpgmxp")) return run_command(app, arguments, kokkos);
+  bool const alone = app.got_subcommand("info") ||
+                     (app.got_subcommand("solve") && !apps::is_sparse(arguments.solve) &&
+                      !arguments.solve.out_of_core);
+  if (alone) {
+    apps::save_config(app);
+    return run_command(app, arguments, kokkos);
+  }
   apps::MpiSession const mpi;
   try {
+    if (apps::all_ranks().rank() == 0) apps::save_config(app);
     return run_command(app, arguments, kokkos);
   } catch (std::exception const& error) {
     if (mpi.ranks() > 1) apps::end_all_ranks(error.what());  // which wait for this one
@@ -103,9 +172,13 @@ int main(int argc, char** argv) {
   Arguments arguments;
   try {
     describe(app, arguments);
-    app.parse(static_cast<int>(own_end - words.begin()), words.data());
-    if (app.get_subcommands().empty())
-      return fail(Exit::Usage, "give a command, solve, mle, hpgmxp or info (see strata --help)");
+    auto own = apps::with_config(app, {words.begin() + 1, own_end});
+    std::ranges::reverse(own);  // as CLI11 wants it
+    app.parse(std::move(own));
+    if (app.get_subcommands().empty()) {
+      std::cerr << app.help();
+      return static_cast<int>(Exit::Usage);
+    }
     return static_cast<int>(run(app, arguments, kokkos));
   } catch (CLI::Success const& request) {  // --help, --version
     return app.exit(request);

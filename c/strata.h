@@ -26,27 +26,28 @@
 #include <stdint.h>
 
 #if defined(_WIN32)
-#define STRATA_API
+#define STRATA_API /* what a program can call */
 #else
-#define STRATA_API __attribute__((visibility("default")))
+#define STRATA_API __attribute__((visibility("default"))) /* what a program can call */
 #endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* How a call ended; strata_message() says more. */
 typedef enum strata_status {
-  STRATA_SUCCESS = 0,
+  STRATA_SUCCESS = 0,               /* all that was asked for was done */
   STRATA_NOT_POSITIVE_DEFINITE = 1, /* the message and `info` name the leading minor */
   STRATA_NOT_CONVERGED = 2,         /* the solution is the best found; the report has its error */
   STRATA_INVALID_ARGUMENT = 3,      /* nothing was written */
   STRATA_NOT_FINITE = 4,            /* NaN or infinity in a matrix or right-hand side */
-  STRATA_OUT_OF_MEMORY = 5,
-  STRATA_VENDOR_ERROR = 6, /* BLAS, CUDA, HIP, ... */
+  STRATA_OUT_OF_MEMORY = 5,         /* of the host or the device */
+  STRATA_VENDOR_ERROR = 6,          /* BLAS, CUDA, HIP, ... */
   STRATA_NOT_READY = 7, /* Kokkos was ended; is the program's own and not started yet; or began in
                          * the process that this was forked from. Or there is no libstrata_c */
-  STRATA_INTERNAL_ERROR = 8,
-  STRATA_INCOMPLETE = 9 /* it failed while it overwrote a matrix; the message says why */
+  STRATA_INTERNAL_ERROR = 8, /* an error that is neither the caller's nor a library's */
+  STRATA_INCOMPLETE = 9      /* it failed while it overwrote a matrix; the message says why */
 } strata_status;
 
 /* "success", "not positive definite", ...; "unknown status" for other numbers. */
@@ -74,20 +75,22 @@ STRATA_API strata_status strata_finalize(void);
 /* 1 if `pointer` is to memory that the GPU uses without a copy, in a build for GPUs; else 0. */
 STRATA_API int strata_is_device_pointer(void const* pointer);
 
+/* How a solution is refined. */
 typedef enum strata_refinement {
   STRATA_REFINE_AUTOMATIC = 0, /* classical while it gains, then CG, then GMRES */
-  STRATA_REFINE_NONE = 1,
-  STRATA_REFINE_CLASSICAL = 2,
-  STRATA_REFINE_CG = 3,
-  STRATA_REFINE_GMRES = 4
+  STRATA_REFINE_NONE = 1,      /* not at all; its error is reported */
+  STRATA_REFINE_CLASSICAL = 2, /* by solves with the factor */
+  STRATA_REFINE_CG = 3,        /* by conjugate gradients that the factor preconditions */
+  STRATA_REFINE_GMRES = 4      /* by GMRES that the factor preconditions */
 } strata_refinement;
 
+/* Choices of a factorisation and of its solves; 0 in a member means the default. */
 typedef struct strata_options {
-  size_t struct_size;
-  char const* layers; /* "fp16,fp16,fp32", farthest from the diagonal first; NULL: automatic */
-  int64_t leaf_size;  /* columns of a diagonal leaf */
-  double shift;       /* the diagonal is multiplied by 1 + shift at first; in [0, 1] */
-  int no_equilibration;
+  size_t struct_size;     /* sizeof(strata_options) */
+  char const* layers;     /* "fp16,fp16,fp32", farthest from the diagonal first; NULL: automatic */
+  int64_t leaf_size;      /* columns of a diagonal leaf */
+  double shift;           /* the diagonal is multiplied by 1 + shift at first; in [0, 1] */
+  int no_equilibration;   /* factor A as it is, without powers of two on its rows and columns */
   int no_ladder;          /* report a breakdown, rather than try shifts, higher layers, fp64 */
   int refinement;         /* a strata_refinement */
   double tolerance;       /* on the normwise backward error; default sqrt(n) 2^-52 */
@@ -101,33 +104,35 @@ STRATA_API strata_status strata_check_options(strata_options const* options);
 
 /* Which rung of the ladder held. */
 typedef enum strata_rung {
-  STRATA_RUNG_AS_ASKED = 0,
-  STRATA_RUNG_SHIFTED = 1,
-  STRATA_RUNG_HIGHER_LAYERS = 2,
-  STRATA_RUNG_FP64 = 3
+  STRATA_RUNG_AS_ASKED = 0,      /* the layers and the shift that were asked for */
+  STRATA_RUNG_SHIFTED = 1,       /* these layers, with a larger shift */
+  STRATA_RUNG_HIGHER_LAYERS = 2, /* each layer promoted, without and with shifts */
+  STRATA_RUNG_FP64 = 3           /* all in fp64 */
 } strata_rung;
 
+/* What was done to a matrix. */
 typedef struct strata_factor_report {
-  size_t struct_size;
-  int64_t n, leaf_size;
-  int64_t info; /* 0, or the order of the leading minor that is not positive */
-  strata_rung rung;
-  int64_t attempts; /* factorisations tried */
-  double shift;     /* that the factor has */
-  double norm;      /* ||A||_inf */
-  int64_t stored_bytes;
-  double seconds;
-  char layers[160]; /* of the factor */
+  size_t struct_size;   /* sizeof(strata_factor_report) */
+  int64_t n, leaf_size; /* order of the matrix, columns of a leaf */
+  int64_t info;         /* 0, or the order of the leading minor that is not positive */
+  strata_rung rung;     /* of the factor */
+  int64_t attempts;     /* factorisations tried */
+  double shift;         /* that the factor has */
+  double norm;          /* ||A||_inf */
+  int64_t stored_bytes; /* of the factor */
+  double seconds;       /* of all attempts */
+  char layers[160];     /* of the factor */
 } strata_factor_report;
 
+/* What a solve did. */
 typedef struct strata_solve_report {
-  size_t struct_size;
-  int converged;
+  size_t struct_size;         /* sizeof(strata_solve_report) */
+  int converged;              /* 1 if the solution meets the tolerance, else 0 */
   int64_t iterations;         /* applications of the factor to the column that took most */
   int64_t climbs;             /* factorisations on higher rungs, for want of convergence */
   double backward_error;      /* max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf) */
   double hpl_scaled_residual; /* backward_error / (n 2^-52) */
-  double seconds;
+  double seconds;             /* without the factorisations of climbs */
 } strata_solve_report;
 
 /* A Cholesky factorisation in layers; opaque. */

@@ -53,6 +53,24 @@ function(strata_add_test module)
   endforeach()
 endfunction()
 
+# strata_add_mpi_test(<module> SOURCES ... LINK targets... RANKS numbers...): one executable, which starts MPI, and
+# an entry strata.<module>.mpi<N> for each number of ranks.
+function(strata_add_mpi_test module)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;RANKS" ${ARGN})
+  set(target strata_${module}_mpi_test)
+  add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/unit_tests/sparse/StrataTest_MpiMain.cpp)
+  target_link_libraries(${target} PRIVATE strata_test_flags GTest::gtest ${arg_LINK})
+  strata_precompile(${target} <Kokkos_Core.hpp> <gtest/gtest.h>)
+  foreach(ranks IN LISTS arg_RANKS)
+    set(name strata.${module}.mpi${ranks})
+    add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+      ${MPIEXEC_PREFLAGS} $<TARGET_FILE:${target}> ${MPIEXEC_POSTFLAGS})
+    set_tests_properties(${name} PROPERTIES
+      LABELS "${module};mpi" PROCESSORS ${ranks} TIMEOUT 300 FAIL_REGULAR_EXPRESSION "Running 0 tests"
+      ENVIRONMENT "${Strata_MPI_TEST_ENVIRONMENT};OPENBLAS_NUM_THREADS=1")
+  endforeach()
+endfunction()
+
 # strata_add_c_test(<library> SOURCES ... [LINK targets...]): the same for a library of C functions,
 # whose tests are plain and see nothing else of Strata.
 function(strata_add_c_test library)

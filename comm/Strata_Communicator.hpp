@@ -29,6 +29,7 @@ namespace strata {
 struct AgreedError {
   virtual ~AgreedError() = default;
 };
+/// Whether `error` is one that all ranks throw at this point.
 inline bool is_agreed(std::exception const& error) {
   return dynamic_cast<AgreedError const*>(&error) != nullptr;
 }
@@ -43,15 +44,20 @@ class Communicator {
   /// One rank; calls no MPI.
   Communicator() = default;
 #ifdef STRATA_ENABLE_MPI
+  /// A duplicate of `caller`; collective. Throws VendorError.
   explicit Communicator(MPI_Comm caller);
+  /// The duplicate.
   MPI_Comm mpi() const;
 #endif
 
+  /// Of this process, from 0.
   int rank() const { return rank_; }
+  /// The number of ranks.
   int size() const { return size_; }
 
   /// In place, over the ranks; the same bits on each.
   void sum(std::span<double> values) const;
+  /// The largest value of all ranks, on each.
   double max(double value) const;
   /// In place, those of rank `root` on all.
   void broadcast(std::span<double> values, int root) const;
@@ -65,6 +71,7 @@ class Communicator {
   ///
   /// Throws   ValueError on all ranks if one sends or gets 2^31 numbers or more.
   std::vector<std::vector<double>> exchange(std::vector<std::vector<double>> to) const;
+  /// Returns when all ranks have called it.
   void barrier() const;
 
   /// Of each rank, the lowest rank that shares its memory.

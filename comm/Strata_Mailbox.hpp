@@ -19,6 +19,7 @@ namespace strata {
 /// All members throw VendorError.
 class Mailbox {
  public:
+  /// `comm` must outlive it.
   explicit Mailbox(Communicator const& comm);
   /// Every message has ended: MPI may still write to its memory.
   ~Mailbox();
@@ -27,6 +28,7 @@ class Mailbox {
 
   /// Begin to send, or to receive at most, so many bytes, below 2^31. `number`: what `poll` calls it by.
   void send(std::int64_t number, void const* data, std::size_t bytes, int to);
+  /// The other half of `send`.
   void receive(std::int64_t number, void* data, std::size_t bytes, int from);
 
   /// `sent` and `received` of what has ended since; whether there was any.

@@ -12,22 +12,25 @@
 // What a build has: Kokkos' backends and the vendors' libraries. Only here, in `vendor/` and in the
 // Strata_DeviceRuntime.hpp of those may #ifdefs name a vendor (`ctest -R strata.meta.rules`).
 
-/// STRATA_FOR_<BACKEND>(f) is f(Kokkos::<Space>) if the backend is enabled, else nothing.
+/// f(Kokkos::Serial) if the backend is enabled, else nothing.
 #ifdef KOKKOS_ENABLE_SERIAL
 #define STRATA_FOR_SERIAL(f) f(Kokkos::Serial)
 #else
 #define STRATA_FOR_SERIAL(f)
 #endif
+/// f(Kokkos::OpenMP) if the backend is enabled, else nothing.
 #ifdef KOKKOS_ENABLE_OPENMP
 #define STRATA_FOR_OPENMP(f) f(Kokkos::OpenMP)
 #else
 #define STRATA_FOR_OPENMP(f)
 #endif
+/// f(Kokkos::Cuda) if the backend is enabled, else nothing.
 #ifdef KOKKOS_ENABLE_CUDA
 #define STRATA_FOR_CUDA(f) f(Kokkos::Cuda)
 #else
 #define STRATA_FOR_CUDA(f)
 #endif
+/// f(Kokkos::HIP) if the backend is enabled, else nothing.
 #ifdef KOKKOS_ENABLE_HIP
 #define STRATA_FOR_HIP(f) f(Kokkos::HIP)
 #else
@@ -40,6 +43,7 @@ namespace strata {
 /// Host memory that the kernels of every backend may read and write.
 using PinnedSpace = Kokkos::SharedHostPinnedSpace;
 #else
+/// Ordinary host memory, in a build without such a space.
 using PinnedSpace = Kokkos::HostSpace;
 #endif
 
@@ -51,6 +55,7 @@ struct VendorLibraries {
   bool tf32 = false;               ///< products in tf32
 };
 
+/// What there is for hosts; each GPU's space has its own.
 template <class ExecutionSpace>
 inline constexpr VendorLibraries vendor_libraries = {
 #ifdef STRATA_ENABLE_TPL_LAPACK

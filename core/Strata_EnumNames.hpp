@@ -14,15 +14,16 @@ namespace strata {
 /// The values of an enum and their names, as users write and read them.
 template <class Enum, std::size_t count>
 struct EnumNames {
-  std::string_view what;  ///< what a value is: "no refinement 'x'; there are ..."
-  std::array<Enum, count> values;
-  std::array<std::string_view, count> names;
+  std::string_view what;           ///< what a value is: "no refinement 'x'; there are ..."
+  std::array<Enum, count> values;  ///< in the table's order
+  std::array<std::string_view, count> names;  ///< of the values, one by one
 };
 
+/// A value of an enum and its name, as a row of the table.
 template <class Enum>
 struct EnumName {
-  Enum value;
-  std::string_view name;
+  Enum value;             ///< of the enum
+  std::string_view name;  ///< for people and files
 };
 
 /// The table of an enum, for a function beside it that its argument finds:

@@ -44,6 +44,7 @@ class [[nodiscard]] Info {
   /// The leading minor of order `order` (1-based, global) is not positive, or not a number.
   static Info breakdown(std::int64_t order) { return Info(order); }
 
+  /// Whether it succeeded.
   bool ok() const { return order_ == 0; }
   /// 0, or the order of the first leading minor that is not positive (LAPACK's `info`).
   std::int64_t order() const { return order_; }

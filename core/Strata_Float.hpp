@@ -21,10 +21,11 @@ enum class Specials {
 /// bit).
 template <int ExponentBits, int MantissaBits, int Bias, Specials Kind>
 struct Format {
-  static constexpr int exponent_bits = ExponentBits;
-  static constexpr int mantissa_bits = MantissaBits;
-  static constexpr int bias = Bias;
-  static constexpr Specials specials = Kind;
+  static constexpr int exponent_bits = ExponentBits;  ///< of a number
+  static constexpr int mantissa_bits = MantissaBits;  ///< that are stored: without the hidden one
+  static constexpr int bias = Bias;           ///< what is added to an exponent before it is stored
+  static constexpr Specials specials = Kind;  ///< what the all-ones exponent means
+  /// An unsigned integer of the same size.
   using Bits =
       std::conditional_t<1 + ExponentBits + MantissaBits == 16, std::uint16_t, std::uint8_t>;
 };
@@ -62,20 +63,28 @@ struct DeviceFloat<Format<8, 7, 127, Specials::Ieee>> {
 template <class FormatT>
 class SmallFloat {
  public:
+  /// Its bits' meaning.
   using Format = FormatT;
+  /// An unsigned integer of the same size.
   using Bits = typename Format::Bits;
 
   SmallFloat() = default;
+  /// Rounded once.
   KOKKOS_FUNCTION explicit SmallFloat(float value) : bits_(narrow(value)) {}
+  /// Rounded once.
   KOKKOS_FUNCTION explicit SmallFloat(double value) : bits_(narrow(round_to_odd(value))) {}
+  /// Exact.
   KOKKOS_FUNCTION explicit operator float() const { return widen(bits_); }
+  /// Exact.
   KOKKOS_FUNCTION explicit operator double() const { return widen(bits_); }
 
+  /// The number with these bits.
   KOKKOS_FUNCTION static SmallFloat from_bits(Bits bits) {
     SmallFloat result;
     result.bits_ = bits;
     return result;
   }
+  /// As they are stored.
   KOKKOS_FUNCTION Bits bits() const { return bits_; }
 
  private:
@@ -176,13 +185,20 @@ class SmallFloat {
   Bits bits_;
 };
 
+/// IEEE binary64.
 using fp64 = double;
+/// IEEE binary32.
 using fp32 = float;
+/// IEEE binary16.
 using fp16 = SmallFloat<Format<5, 10, 15, Specials::Ieee>>;
-using bf16 = SmallFloat<Format<8, 7, 127, Specials::Ieee>>;
+using bf16 = SmallFloat<Format<8, 7, 127, Specials::Ieee>>;  ///< bfloat16.
+/// FP8 of OCP, 4 bits of exponent, without infinities.
 using fp8_e4m3 = SmallFloat<Format<4, 3, 7, Specials::Finite>>;
+/// FP8 of OCP, 5 bits of exponent.
 using fp8_e5m2 = SmallFloat<Format<5, 2, 15, Specials::Ieee>>;
+/// FP8 of AMD's MI300, 4 bits of exponent.
 using fp8_e4m3fnuz = SmallFloat<Format<4, 3, 8, Specials::Fnuz>>;
+/// FP8 of AMD's MI300, 5 bits of exponent.
 using fp8_e5m2fnuz = SmallFloat<Format<5, 2, 16, Specials::Fnuz>>;
 
 }  // namespace strata

@@ -18,6 +18,7 @@ enum class Rung : std::uint8_t {
   HigherPrecision,   ///< of `sparse`: the next precision of the preconditioner
   Fp64,              ///< all in fp64: what breaks down here is not positive definite
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Rung) {
   return enum_names<Rung>("rung", {{Rung::AsAsked, "as asked"},
                                    {Rung::Shifted, "shifted"},
@@ -35,6 +36,7 @@ enum class Outcome : std::uint8_t {
   NotConverged,     ///< a solve with it did not converge
   SeemsIndefinite,  ///< a solve with it saw that A may be indefinite
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Outcome) {
   return enum_names<Outcome>("outcome", {{Outcome::Held, "held"},
                                          {Outcome::BrokeDown, "broke down"},
@@ -45,12 +47,13 @@ constexpr auto names_of(Outcome) {
 
 /// One factorisation on a ladder, and why it was left; each ladder adds what it was made in.
 struct Attempt {
-  Rung rung = Rung::AsAsked;
-  Outcome outcome = Outcome::Held;
-  std::int64_t info = 0;      ///< 0, or the order of the minor that was not positive
-  double fill_seconds = 0;    ///< to round the matrix
-  double factor_seconds = 0;  ///< to factor it
+  Rung rung = Rung::AsAsked;        ///< on which it was tried
+  Outcome outcome = Outcome::Held;  ///< what became of it
+  std::int64_t info = 0;            ///< 0, or the order of the minor that was not positive
+  double fill_seconds = 0;          ///< to round the matrix
+  double factor_seconds = 0;        ///< to factor it
 
+  /// To round and to factor.
   double seconds() const { return fill_seconds + factor_seconds; }
 };
 

@@ -11,13 +11,32 @@
 
 namespace strata {
 
-enum class Side { Left, Right };
-enum class Uplo { Lower, Upper };
-enum class Op { NoTrans, Trans };
-enum class Diag { NonUnit, Unit };
+/// Where the triangular matrix of a product or a solve stands.
+enum class Side {
+  Left,   ///< before the other factor
+  Right,  ///< behind it
+};
+/// The triangle that is read.
+enum class Uplo {
+  Lower,  ///< the diagonal and what is below it
+  Upper,  ///< the diagonal and what is above it
+};
+/// Whether a matrix is taken as it is or transposed.
+enum class Op {
+  NoTrans,  ///< as it is
+  Trans,    ///< transposed
+};
+/// What the diagonal of a triangular matrix is: stored, or ones.
+enum class Diag {
+  NonUnit,  ///< as stored
+  Unit,     ///< ones, whatever is stored
+};
 
+/// The other one.
 constexpr Op transposed(Op op) { return op == Op::NoTrans ? Op::Trans : Op::NoTrans; }
+/// The triangle that this one is in the transposed matrix.
 constexpr Uplo transposed(Uplo uplo) { return uplo == Uplo::Lower ? Uplo::Upper : Uplo::Lower; }
+/// The side on which the matrix stands in the transposed product.
 constexpr Side transposed(Side side) { return side == Side::Left ? Side::Right : Side::Left; }
 
 /// T, const where `Like` is.
@@ -33,12 +52,13 @@ using ConstLike = std::conditional_t<std::is_const_v<Like>, T const, T>;
 /// `MatrixRef` converts to.
 template <class MemorySpace, class Data = void>
 struct MatrixRef {
-  Data* data = nullptr;
-  std::int64_t rows = 0, cols = 0;
-  std::int64_t ld = 1;  ///< leading dimension, >= max(1, rows)
-  Precision precision = Precision::fp64;
-  double const* scale = nullptr;
+  Data* data = nullptr;                   ///< the first element
+  std::int64_t rows = 0, cols = 0;        ///< its shape
+  std::int64_t ld = 1;                    ///< leading dimension, >= max(1, rows)
+  Precision precision = Precision::fp64;  ///< that it is stored in
+  double const* scale = nullptr;          ///< in device memory; nullptr: 1
 
+  /// The same, to be read.
   operator MatrixRef<MemorySpace, void const>() const
     requires(!std::is_const_v<Data>)
   {
@@ -61,7 +81,9 @@ struct MatrixRef {
                    traits(precision).name, " was asked for as ", traits(format).name);
     return {data, rows, cols, ld, format, scale};
   }
+  /// The same numbers in the format that they are stored in.
   MatrixRef as_stored() const { return in_format(storage(precision)); }
+  /// The stored numbers themselves.
   MatrixRef without_scale() const { return {data, rows, cols, ld, precision}; }
   /// The stored numbers, typed.
   template <class T>
@@ -85,6 +107,7 @@ using ConstMatrixRef = MatrixRef<MemorySpace, void const>;
 /// Operands of `count` products of one shape: each operand's matrix number i starts i times its
 /// stride, in elements, after the first.
 struct Batch {
+  /// Elements from one matrix of an operand to the next.
   std::int64_t count = 1, stride_a = 0, stride_b = 0, stride_c = 0;
 };
 

@@ -17,13 +17,16 @@ namespace strata {
 template <class T, class Pointer = std::unique_ptr<T>>
 class Pimpl {
  public:
+  /// `name`: the class, for messages.
   explicit Pimpl(char const* name, Pointer pointer = nullptr)
       : name_(name), pointer_(std::move(pointer)) {}
 
+  /// Throws   ValueError after a move.
   T& operator*() const {
     STRATA_REQUIRE(ValueError, pointer_ != nullptr, name_, ": moved from");
     return *pointer_;
   }
+  /// Throws   ValueError after a move.
   T* operator->() const { return &**this; }
 
  private:

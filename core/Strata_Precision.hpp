@@ -19,16 +19,16 @@ namespace strata {
 /// The storage types, and the formats that fp32 numbers are multiplied in, as a run-time tag. The
 /// order is of no meaning; `unit_roundoff` compares precisions.
 enum class Precision : std::uint8_t {
-  fp64,
-  fp32,
-  fp16,
-  bf16,
-  fp8_e4m3,
-  fp8_e5m2,
-  fp8_e4m3fnuz,
-  fp8_e5m2fnuz,
-  tf32,        ///< stored as fp32; products round it to 11 bits, with fp32's range
-  fp16_split,  ///< stored as fp32; products take it as the sum of two fp16 numbers, 22 bits
+  fp64,          ///< IEEE binary64
+  fp32,          ///< IEEE binary32
+  fp16,          ///< IEEE binary16
+  bf16,          ///< bfloat16
+  fp8_e4m3,      ///< OCP's, 4 bits of exponent
+  fp8_e5m2,      ///< OCP's, 5 bits of exponent
+  fp8_e4m3fnuz,  ///< AMD MI300's, 4 bits of exponent
+  fp8_e5m2fnuz,  ///< AMD MI300's, 5 bits of exponent
+  tf32,          ///< stored as fp32; products round it to 11 bits, with fp32's range
+  fp16_split,    ///< stored as fp32; products take it as the sum of two fp16 numbers, 22 bits
 };
 
 /// What a kernel or a scale needs to know of a precision.
@@ -74,6 +74,7 @@ inline constexpr Precision all_precisions[] = {
     Precision::fp8_e4m3, Precision::fp8_e5m2,  Precision::fp8_e4m3fnuz, Precision::fp8_e5m2fnuz,
     Precision::tf32,     Precision::fp16_split};
 
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Precision) {
   EnumNames<Precision, std::size(all_precisions)> table{"precision", {}, {}};
   for (std::size_t i = 0; i < table.values.size(); ++i) {

@@ -33,15 +33,19 @@ namespace strata::dense {
 template <class ExecutionSpace>
 class BatchedCholesky {
  public:
-  using execution_space = ExecutionSpace;
-  using memory_space = typename ExecutionSpace::memory_space;
+  using execution_space = ExecutionSpace;                      ///< of the instance
+  using memory_space = typename ExecutionSpace::memory_space;  ///< of the Views
+  /// One number for each system.
   using InfoView = typename BatchedBlas<ExecutionSpace>::InfoView;
+  /// The same in fp64.
   using ResultView = Kokkos::View<double*, memory_space>;
 
+  /// Work is enqueued on `exec`, by the code that `path` says.
   explicit BatchedCholesky(ExecutionSpace const& exec = ExecutionSpace(),
                            BlasPath path = BlasPath::Automatic)
       : blas_(exec, path) {}
 
+  /// The instance that it works on.
   ExecutionSpace const& exec() const { return blas_.exec(); }
 
   /// A_b = L L^T (Lower) or U^T U (Upper) in place. Cost n^3/3 flops a system.

@@ -26,10 +26,11 @@ enum class LeafSolve {
 
 /// What the sizes do not say.
 struct BlockTreeOptions {
+  /// The other choices at their defaults.
   BlockTreeOptions(BlockScaling how = BlockScaling::TwoWay) : scaling(how) {}
-  BlockScaling scaling;
+  BlockScaling scaling;         ///< of blocks that are quantised
   std::int64_t panel_size = 0;  ///< see `BlockTree::panels`; 0: chosen for the device
-  LeafSolve leaf_solve = LeafSolve::Automatic;
+  LeafSolve leaf_solve = LeafSolve::Automatic;  ///< how diagonal leaves are solved with
 };
 
 /// Where a diagonal block of n > leaf_size columns is cut: after the first half of its leaves.
@@ -74,26 +75,30 @@ constexpr Precision solve_precision(Precision precision) {
 template <class ExecutionSpace>
 class BlockTree<LayerList, ExecutionSpace> {
  public:
-  using memory_space = typename ExecutionSpace::memory_space;
+  using memory_space = typename ExecutionSpace::memory_space;  ///< of the blocks
+  /// A block that is written.
   using Matrix = MatrixRef<memory_space>;
+  /// A block that is read.
   using ConstMatrix = ConstMatrixRef<memory_space>;
 
+  /// A diagonal block, and the off-diagonal one between its halves.
   struct Node {
     std::int64_t begin = 0, size = 0;  ///< rows and columns [begin, begin + size)
     std::int64_t first_size = 0;       ///< columns of the left half; 0 for a leaf
-    int depth = 0;
-    int left = -1, right = -1;  ///< indices into nodes()
-    Matrix stored, working;     ///< the leaf, or the off-diagonal block (second half x first half)
+    int depth = 0;                     ///< of the root 0
+    int left = -1, right = -1;         ///< indices into nodes()
+    Matrix stored, working;  ///< the leaf, or the off-diagonal block (second half x first half)
     /// Of `stored` in device memory; nullptr where stored is working. Blocks in fp8 have one for
     /// each panel of their columns, in order.
     double* scale = nullptr;
-    int scales = 0;
+    int scales = 0;  ///< how many there are
     /// Bounds of what goes into and comes out of solving this block, as scales in `solve_precision`.
     double *operand_scale = nullptr, *solution_scale = nullptr;
     /// Of a leaf: L^-T, and the same in the precision that the low layers are solved in; without
     /// data where leaves are solved by substitution, or no layer is low.
     Matrix inverse, low_inverse;
 
+    /// Whether it is a diagonal leaf, without halves.
     bool is_leaf() const { return left < 0; }
   };
 
@@ -103,12 +108,17 @@ class BlockTree<LayerList, ExecutionSpace> {
   BlockTree(ExecutionSpace const& exec, std::int64_t n, LayerList layers, std::int64_t leaf_size,
             BlockTreeOptions const& options = {});
 
+  /// Rows, and columns, of the matrix.
   std::int64_t order() const { return n_; }
+  /// Columns of a full leaf.
   std::int64_t leaf_size() const { return leaf_size_; }
+  /// The precisions, outermost first.
   LayerList const& layers() const { return layers_; }
+  /// How blocks are scaled when they are quantised.
   BlockScaling scaling() const { return scaling_; }
   /// All nodes; the root is the first. Empty if n = 0.
   std::vector<Node> const& nodes() const { return nodes_; }
+  /// The whole matrix; n > 0.
   Node const& root() const { return nodes_.front(); }
   /// The diagonal blocks that are factored as a whole before the rest of the matrix is updated with
   /// their columns: the largest ones of at most the panel size, in order. They cover the diagonal.
@@ -116,11 +126,13 @@ class BlockTree<LayerList, ExecutionSpace> {
   /// Columns of a node's stored block that have one scale.
   struct Strip {
     std::int64_t begin;  ///< first column within the block
-    Matrix stored;
+    Matrix stored;       ///< the columns
   };
   /// They cover the block, from left to right.
   std::vector<Strip> strips(Node const& node) const;
+  /// The node of a node's left half.
   Node const& left(Node const& node) const { return nodes_[static_cast<std::size_t>(node.left)]; }
+  /// The node of a node's right half.
   Node const& right(Node const& node) const { return nodes_[static_cast<std::size_t>(node.right)]; }
 
   /// Working blocks = lower triangle of D A D, its diagonal times 1 + shift; stored blocks stay
@@ -155,14 +167,16 @@ class BlockTree<LayerList, ExecutionSpace> {
 
   /// Bytes of the stored blocks, and of the working blocks while they are there.
   std::size_t stored_bytes() const { return stored_bytes_; }
+  /// Of the working blocks alone.
   std::size_t working_bytes() const { return working_bytes_; }
   /// The scales of all nodes' stored blocks, in the order of nodes().
   Kokkos::View<double const*, memory_space> scales() const { return scales_; }
 
   /// What a tree of these sizes takes, before it is made, with the default options.
   struct Bytes {
-    std::size_t stored = 0, working = 0;
+    std::size_t stored = 0, working = 0;  ///< of the two kinds of blocks
   };
+  /// Throws   ValueError if n < 0 or leaf_size < 1.
   static Bytes bytes_needed(std::int64_t n, LayerList const& layers, std::int64_t leaf_size);
 
  private:
@@ -195,11 +209,14 @@ class BlockTree<Layers<T...>, ExecutionSpace> : public BlockTree<LayerList, Exec
   /// The type of the off-diagonal blocks at `Depth`; `leaf_type` is that of the diagonal leaves.
   template <std::size_t Depth>
   using layer_type = std::tuple_element_t<(Depth < last ? Depth : last), std::tuple<T...>>;
+  /// The type of the diagonal leaves.
   using leaf_type = layer_type<last>;
+  /// A typed View of a block.
   template <class Scalar>
   using Block = Kokkos::View<Scalar**, Kokkos::LayoutStride, typename Base::memory_space,
                              Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+  /// An unset tree of order n.
   BlockTree(ExecutionSpace const& exec, std::int64_t n, std::int64_t leaf_size)
       : Base(exec, n, Layers<T...>::list(), leaf_size) {}
 

@@ -87,7 +87,7 @@ bool CholeskyFactor<ExecutionSpace>::State::climb() {
       held = number;
       factored = true;
       describe(step);
-      describe_scales();
+      describe_blocks();
       return true;
     }
     if (at_the_top()) {
@@ -179,7 +179,7 @@ Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double s
   if (pivot.data() == nullptr)
     pivot = strata::allocate<Info64>(exec, "strata::dense::cholesky::info");
   Kokkos::deep_copy(exec, pivot, std::int64_t(0));
-  tree_potrf(*blas, into, pivot);
+  tree_potrf(*blas, into, pivot, options.on_progress);
   std::int64_t first = 0;
   Kokkos::deep_copy(exec, first, pivot);
   exec.fence("strata::dense::cholesky: read the pivot status");
@@ -201,17 +201,26 @@ void CholeskyFactor<ExecutionSpace>::State::describe(detail::Step const& step) {
 }
 
 template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::describe_scales() {
+void CholeskyFactor<ExecutionSpace>::State::describe_blocks() {
   report.smallest_block_scale = report.largest_block_scale = 1;
-  std::vector<double> scales(n == 0 ? 0 : tree->scales().extent(0));
-  if (scales.empty()) return;
-  Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
-      scales.data(), scales.size());
-  Kokkos::deep_copy(exec, host, tree->scales());
-  exec.fence("strata::dense::cholesky: read the scales");
-  auto const [smallest, largest] = std::minmax_element(scales.begin(), scales.end());
-  report.smallest_block_scale = *smallest;
-  report.largest_block_scale = *largest;
+  report.blocks.clear();
+  if (n == 0) return;
+  std::vector<double> scales(tree->scales().extent(0));
+  if (!scales.empty()) {
+    Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
+        scales.data(), scales.size());
+    Kokkos::deep_copy(exec, host, tree->scales());
+    exec.fence("strata::dense::cholesky: read the scales");
+    auto const [smallest, largest] = std::minmax_element(scales.begin(), scales.end());
+    report.smallest_block_scale = *smallest;
+    report.largest_block_scale = *largest;
+  }
+  for (auto const& node : tree->nodes()) {
+    auto const scale = scales.begin() + (node.scales > 0 ? node.scale - tree->scales().data() : 0);
+    report.blocks.push_back({node.begin + node.first_size, node.begin, node.stored.rows,
+                             node.stored.cols, node.stored.precision,
+                             node.scales > 0 ? *std::max_element(scale, scale + node.scales) : 1});
+  }
 }
 
 template <class ExecutionSpace>
@@ -229,7 +238,7 @@ void CholeskyFactor<ExecutionSpace>::State::need_factor(char const* function) {
                  " is not positive: A has changed");
   factored = true;
   describe(step);
-  describe_scales();
+  describe_blocks();
 }
 
 template <class ExecutionSpace>

@@ -7,6 +7,7 @@
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Pimpl.hpp>
+#include <core/Strata_Precision.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
@@ -17,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,26 +34,37 @@ struct CholeskyOptions {
   BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
   double shift = 0;    ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
   bool ladder = true;  ///< on breakdown or without convergence, go on with the next rung
+  /// Called on a host while an attempt factors, with the part of its flops that is done, 0 to 1; what it throws ends the call.
+  std::function<void(double)> on_progress = {};
 };
 
 /// One factorisation that was tried: with the layers and the shift that were asked for, on a breakdown with a shift of
 /// 2, 8, 32 and 128 unit roundoffs of the lowest layer, then with each layer promoted, again without and with shifts,
 /// until all are fp64; there without a shift.
 struct CholeskyAttempt : Attempt {
-  LayerList layers{Precision::fp64};
-  double shift = 0;
+  LayerList layers{Precision::fp64};  ///< that were tried
+  double shift = 0;                   ///< that was tried
+};
+
+/// A block of the factor, which is stored in one format.
+struct CholeskyBlock {
+  std::int64_t row = 0, col = 0, rows = 0, cols = 0;  ///< of a diagonal block the lower triangle
+  Precision precision = Precision::fp64;              ///< that it is stored in
+  double scale = 1;  ///< times what is stored; of a block with several the largest
 };
 
 /// What was done to the matrix.
 struct CholeskyReport {
-  std::int64_t n = 0, leaf_size = 0;
-  LayerList layers{Precision::fp64};  ///< of the factor that is there
-  Rung rung = Rung::AsAsked;
-  double shift = 0;
-  std::vector<CholeskyAttempt> attempts;
+  std::int64_t n = 0, leaf_size = 0;      ///< of the matrix, and columns of a leaf
+  LayerList layers{Precision::fp64};      ///< of the factor that is there
+  Rung rung = Rung::AsAsked;              ///< of the ladder that held, or was the last
+  double shift = 0;                       ///< that the factor has
+  std::vector<CholeskyAttempt> attempts;  ///< in order
+  /// D A D was factored.
   bool equilibrated = false;
   double smallest_scaling = 1, largest_scaling = 1;          ///< of D
   double smallest_block_scale = 1, largest_block_scale = 1;  ///< of the quantised blocks
+  std::vector<CholeskyBlock> blocks;                         ///< of the factor that is there
   double norm_inf = 0;                                       ///< ||A||_inf
   std::size_t stored_bytes = 0, peak_bytes = 0;  ///< of the tree, after and while it is factored
   /// Sums over the attempts. Below order 4096 a device's load is not waited for: it counts as factored.
@@ -92,7 +105,8 @@ Target fp64_view(ViewType const& A) {
 template <class ExecutionSpace>
 class CholeskyFactor {
  public:
-  using memory_space = typename ExecutionSpace::memory_space;
+  using memory_space = typename ExecutionSpace::memory_space;  ///< of the matrix
+  /// A matrix of any layout, to be read.
   using MatrixView = Kokkos::View<double const**, Kokkos::LayoutStride, memory_space>;
 
   /// Prefer `cholesky`. Contract as there.
@@ -113,6 +127,7 @@ class CholeskyFactor {
 
   /// Whether there is a factor, else the minor of A that is not positive.
   Info info() const;
+  /// What was done to the matrix.
   CholeskyReport const& report() const;
 
   /// Solve A X = B, refined in fp64 with the factor as preconditioner.

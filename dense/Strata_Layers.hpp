@@ -28,6 +28,7 @@ class LayerList {
  public:
   /// Throws   ValueError if there is no layer or more than 32.
   LayerList(std::initializer_list<Precision> layers) : LayerList(std::vector(layers)) {}
+  /// Throws   ValueError if there is no layer or more than 32.
   explicit LayerList(std::vector<Precision> layers);
 
   /// Read "fp16,fp16,fp32", outermost layer first, or shorter "fp16x2,fp32"; in upper or lower case,
@@ -40,9 +41,13 @@ class LayerList {
   Precision at_depth(std::size_t depth) const {
     return layers_[depth < layers_.size() ? depth : layers_.size() - 1];
   }
+  /// Of the diagonal leaves.
   Precision leaf() const { return layers_.back(); }
+  /// How many there are.
   std::size_t size() const { return layers_.size(); }
+  /// The outermost.
   auto begin() const { return layers_.begin(); }
+  /// Behind the last.
   auto end() const { return layers_.end(); }
 
   /// The layer list one step more accurate: fp8 becomes fp16; fp16, bf16 and tf32 become fp32; fp32
@@ -55,6 +60,7 @@ class LayerList {
   /// As `parse` reads it.
   std::string name() const;
 
+  /// The same layers.
   friend bool operator==(LayerList const&, LayerList const&) = default;
 
  private:

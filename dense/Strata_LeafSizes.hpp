@@ -15,13 +15,15 @@ namespace strata::dense {
 /// Leaves of an n x n matrix: n / divisor columns, in whole units, between least and most; up to order `whole` the matrix
 /// is one leaf, which the vendor's POTRF factors faster than the recursion does.
 struct LeafSizeRule {
-  std::int64_t divisor, unit, least, most, whole = 0;
+  std::int64_t divisor, unit, least, most, whole = 0;  ///< of the formula above
 
+  /// The leaf size of an n x n matrix.
   std::int64_t operator()(std::int64_t n) const {
     if (0 < n && n <= whole) return n;
     std::int64_t const step = divisor * unit;
     return std::clamp((n + step - 1) / step * unit, least, most);
   }
+  /// The same numbers.
   friend bool operator==(LeafSizeRule const&, LeafSizeRule const&) = default;
 };
 

@@ -14,12 +14,13 @@ namespace strata::dense {
 
 template <class ExecutionSpace>
 void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
-                Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space> const& info) {
+                Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space> const& info,
+                std::function<void(double)> const& on_progress) {
   if (tree.order() == 0) return;
   STRATA_REQUIRE(ValueError, tree.root().working.data != nullptr, "tree_potrf: the tree of order ",
                  tree.order(), " has not been loaded");
   Region const region(blas.exec(), "strata::dense::tree_potrf");
-  detail::TreePotrf<ExecutionSpace>(blas, tree, info)();
+  detail::TreePotrf<ExecutionSpace>(blas, tree, info, on_progress)();
 }
 
 // What was captured is for the addresses of all of the tree's blocks and of the status.
@@ -72,9 +73,10 @@ void RepeatedPotrf<ExecutionSpace>::operator()(InfoView const& info) {
   s.replay.run(s.blas.exec(), [&] { tree_potrf(s.blas, s.tree, info); });
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                         \
-  template void tree_potrf<Exec>(LeafBlas<Exec>&, BlockTree<LayerList, Exec> const&,     \
-                                 Kokkos::View<std::int64_t, Exec::memory_space> const&); \
+#define STRATA_INSTANTIATE(Exec)                                                        \
+  template void tree_potrf<Exec>(LeafBlas<Exec>&, BlockTree<LayerList, Exec> const&,    \
+                                 Kokkos::View<std::int64_t, Exec::memory_space> const&, \
+                                 std::function<void(double)> const&);                   \
   template class RepeatedPotrf<Exec>;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -13,13 +13,14 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <functional>
 
 namespace strata::dense {
 
 /// Factor a symmetric positive definite matrix that is loaded in a block tree: A = L L^T.
 ///
 /// Result   the stored blocks hold L, each quantised once, when it is final; updates accumulate in
-///          the working blocks. If *info was 0 and the leading minor of order j is not positive or is NaN,
+///          the working blocks. On a host `on_progress` hears after each leaf what part of the flops is done. If *info was 0 and the leading minor of order j is not positive or is NaN,
 ///          *info = j and the blocks hold no defined numbers.
 /// Sync     on the instance of `blas`; *info stays on the device. On a device, trees of several
 ///          panels also use `blas.urgent()`, which the instance waits for. No status is read on the
@@ -36,7 +37,8 @@ namespace strata::dense {
 ///          are followed by their updates at once, which hides the next panel's diagonal.
 template <class ExecutionSpace>
 void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
-                Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space> const& info);
+                Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space> const& info,
+                std::function<void(double)> const& on_progress = {});
 
 /// `tree_potrf` of one tree that is loaded and factored again and again, as in the search for a
 /// likelihood's maximum: from the second time on a device gets it as one graph, so that a chain of
@@ -48,7 +50,9 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
 template <class ExecutionSpace>
 class RepeatedPotrf {
  public:
+  /// What is factored.
   using Tree = BlockTree<LayerList, ExecutionSpace>;
+  /// As of `tree_potrf`.
   using InfoView = Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space>;
 
   /// Work is enqueued on `exec`; `tree` must outlive this object, which at its end fences `exec`.
@@ -57,6 +61,7 @@ class RepeatedPotrf {
   RepeatedPotrf(RepeatedPotrf&&) noexcept;
   RepeatedPotrf& operator=(RepeatedPotrf&&) noexcept;
 
+  /// Factor what is loaded in the tree now.
   void operator()(InfoView const& info);
 
  private:

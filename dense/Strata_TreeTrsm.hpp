@@ -15,6 +15,12 @@
 
 namespace strata::dense {
 
+/// What the operands of a product are rounded to: see `tree_trsm`.
+enum class Products {
+  AsStored,  ///< B enters as it is
+  Layered,   ///< to the layer of the block of L
+};
+
 /// Solve op(L) X = alpha B (Left) or X op(L) = alpha B (Right), the triangular L in a block tree; X
 /// overwrites B.
 ///
@@ -27,7 +33,6 @@ namespace strata::dense {
 ///          of a block of L whose precision isn't its product's; a leaf's rows or columns of B.
 /// Throws   ShapeError if B does not fit.
 /// Source   Paper A, algorithm 2, which is Right with Trans.
-enum class Products { AsStored, Layered };
 template <class ExecutionSpace>
 void tree_trsm(LeafBlas<ExecutionSpace>& blas, Side side, Op op, Diag diag, double alpha,
                BlockTree<LayerList, ExecutionSpace> const& L,

@@ -6,6 +6,8 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 
+#include <comm/Strata_Together.hpp>
+
 #include <limits>
 
 namespace strata::geostat {
@@ -26,6 +28,7 @@ ooc::TileMatrixOptions matrix_options(ooc::Devices const& devices,
   result.max_bytes = options.max_bytes;
   result.anywhere = true;
   result.nodes = ooc::numa_nodes<Exec>(devices);
+  result.comm = options.comm;
   return result;
 }
 
@@ -49,7 +52,7 @@ CovarianceFactor<Exec>::CovarianceFactor(Exec const& exec, Team const& team,
 template <class Exec>
 void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& covariance) {
   Region const region(exec, "strata::geostat::CovarianceFactor");
-  auto const tiles = matern_tiles(exec, covariance, locations_);
+  auto const tiles = together(comm(), [&] { return matern_tiles(exec, covariance, locations_); });
   covariance_ = covariance;
   std::int64_t const n = order(), tile = chosen_tile_size<Exec>(n, team_.devices(), options_);
   auto const filled = matrix_options<Exec>(team_.devices(), options_);
@@ -61,7 +64,9 @@ void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& 
     return old;
   }();
   first_fill_seconds_ = matrix.report().pin_seconds + matrix.report().generate_seconds;
-  factor_.emplace(ooc::cholesky(team_, std::move(matrix)));
+  ooc::CholeskyOptions choices;
+  choices.on_task = options_.on_task;
+  factor_.emplace(ooc::cholesky(team_, std::move(matrix), choices));
   describe();
 }
 

@@ -18,6 +18,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,6 +31,7 @@ enum class LogDet : std::uint8_t {
   Corrected,  ///< the factor's and an estimate of its error; as many passes over S as Lanczos steps
   Factor,     ///< the factor's alone, as paper B does
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(LogDet) {
   return enum_names<LogDet>("log-determinant",
                             {{LogDet::Corrected, "corrected"}, {LogDet::Factor, "factor"}});
@@ -37,19 +40,24 @@ using strata::name_of;
 
 /// How a covariance matrix is factored.
 struct CovarianceFactorOptions {
+  /// The other choices at their defaults.
   CovarianceFactorOptions(ooc::PrecisionRule how = {}) : rule(std::move(how)) {}
   ooc::PrecisionRule rule;                          ///< rule.accuracy 0: fp64 throughout
   std::int64_t tile_size = 0;                       ///< 0: chosen for the order
   ooc::Devices devices = ooc::make_devices(1);      ///< of a team of its own, with their budgets
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
-  LogDet log_det = LogDet::Corrected;
+  LogDet log_det = LogDet::Corrected;               ///< how `log_determinant` corrects the factor's
+  std::function<void(ooc::Task const&)> on_task = {};  ///< as of `ooc::CholeskyOptions`
+  /// The ranks that hold the matrix together, as in `TileMatrixOptions`: all make the same calls with the factor, and
+  /// with what is given it, with the same numbers, and have the same results; max_bytes is of each. Empty: one.
+  std::shared_ptr<Communicator const> comm;
 };
 
 /// What it took.
 struct CovarianceFactorReport {
-  std::int64_t n = 0, tile_size = 0;
+  std::int64_t n = 0, tile_size = 0;            ///< of the matrix, and of a tile
   std::array<std::int64_t, 4> tiles{};          ///< in fp64, fp32, fp16 and fp8_e4m3
-  std::size_t bytes = 0;                        ///< of the tiles
+  std::size_t bytes = 0;                        ///< of the tiles, of several ranks this one's
   std::uint64_t bytes_in = 0, bytes_out = 0;    ///< between host and devices, of the factorisation
   Rung rung = Rung::AsAsked;                    ///< of the ladder that held, or was the last
   std::vector<ooc::CholeskyAttempt> attempts;   ///< each rung that was tried
@@ -65,8 +73,10 @@ struct CovarianceFactorReport {
 template <class ExecutionSpace>
 class CovarianceFactor {
  public:
+  /// Some vectors, column by column.
   using Block = typename ooc::TileFactor<ExecutionSpace>::Block;
 
+  /// What factors and solves.
   using Team = ooc::DeviceTeam<ExecutionSpace>;
 
   /// Fill the covariance matrix of observations at `locations`, and factor it.
@@ -88,17 +98,23 @@ class CovarianceFactor {
   /// Bytes of tiles of this order, all in fp64; tile_size 0: the one chosen.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size = 0);
 
+  /// The one of the matrix.
   MaternCovariance const& covariance() const { return covariance_; }
+  /// Where the observations are.
   Locations const& locations() const { return locations_; }
   /// What factors and solves, for others to share.
   Team const& team() const { return team_; }
+  /// Rows, and columns, of the matrix.
   std::int64_t order() const { return locations_.size(); }
+  /// The ranks that hold it; nullptr: this one alone.
+  Communicator const* comm() const { return options_.comm.get(); }
 
   /// Whether there is a factor, else the leading minor that is not positive. Without one the calls
   /// below throw ValueError.
   Info info() const { return factor().info(); }
   /// The factor in tiles, which lives until the next `refactor`.
   ooc::TileFactor<ExecutionSpace> const& factor() const;
+  /// What it took.
   CovarianceFactorReport const& report() const { return report_; }
 
   /// log det M = 2 sum_i log l_ii.

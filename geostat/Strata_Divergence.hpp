@@ -46,6 +46,7 @@ template <class ExecutionSpace>
 [[nodiscard]] Divergence divergence(ExecutionSpace const& exec,
                                     ooc::TileFactor<ExecutionSpace> const& approximate,
                                     double log_det_exact, DivergenceOptions const& options = {});
+/// The same of the factor of a covariance matrix.
 template <class ExecutionSpace>
 [[nodiscard]] Divergence divergence(ExecutionSpace const& exec,
                                     CovarianceFactor<ExecutionSpace> const& approximate,

@@ -24,9 +24,9 @@ struct FisherInformation {
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
   /// I_jk, symmetric; NaN where it was not wanted.
   std::array<Parameters, 4> of{};
-  double backward_error = 0;  ///< normwise, the largest of all solves that were refined
-  bool solve_converged = true;
-  double seconds = 0;
+  double backward_error = 0;    ///< normwise, the largest of all solves that were refined
+  bool solve_converged = true;  ///< all of them met their tolerance
+  double seconds = 0;           ///< of all
 };
 
 /// The expected information of a Gaussian likelihood at the factor's parameters,

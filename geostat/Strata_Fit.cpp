@@ -5,6 +5,8 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
+#include <comm/Strata_Together.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -28,6 +30,11 @@ struct FreeParameters {
       : start(parameters_of(options.start)),
         lower(parameters_of(options.lower)),
         upper(parameters_of(options.upper)) {
+    STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.max_evaluations > 0,
+                   "fit: the tolerance is ", options.tolerance, " and the evaluations are ",
+                   options.max_evaluations, ", must be positive");
+    STRATA_REQUIRE(ValueError, options.first_step > 0 && std::isfinite(options.first_step),
+                   "fit: the first step is ", options.first_step, ", must be positive and finite");
     options.start.check();
     for (std::size_t k = 0; k < start.size(); ++k) {
       if (options.fixed[k]) continue;
@@ -147,8 +154,7 @@ class Objective {
     now_.reset();
     best_.reset();
     factor_options_ = factor;
-    keeps_best_ = CovarianceFactor<Exec>::bytes_needed(locations_.size(), factor.tile_size) <=
-                  factor.max_bytes / 4;
+    keeps_best_ = has_room_for_two(factor);
     evaluations_ = undefined_ = 0;
     recent_.clear();
     worst_.reset();
@@ -189,7 +195,9 @@ class Objective {
     see(theta, now);
     seconds_.push_back(seconds_since(begin));
     if (options_.on_step)
-      options_.on_step({result_.evaluations, theta, now, result_.likelihood.log_likelihood});
+      together(comm(), [&] {
+        options_.on_step({result_.evaluations, theta, now, result_.likelihood.log_likelihood});
+      });
     // Below all that was seen, but not so far that a quadratic model sees nothing else.
     return is_defined(now) ? now.log_likelihood
                            : worst_.value_or(-1e6) - std::max(1.0, std::abs(worst_.value_or(0.0)));
@@ -227,6 +235,17 @@ class Objective {
     return now.info == 0 && std::isfinite(now.log_likelihood) && !std::isinf(now.log_det_error);
   }
 
+  Communicator const* comm() const { return factor_options_.comm.get(); }
+
+  // Of what is allowed, with the tiles of as many workers beside them; on all ranks or on none.
+  bool has_room_for_two(CovarianceFactorOptions const& factor) const {
+    auto const ranks = static_cast<std::size_t>(comm() ? comm()->size() : 1);
+    auto const bytes =
+        CovarianceFactor<Exec>::bytes_needed(locations_.size(), factor.tile_size) / ranks;
+    bool const lacks = bytes > factor.max_bytes / 4;
+    return comm() ? comm()->max(lacks ? 1 : 0) == 0 : !lacks;
+  }
+
   void factor(MaternCovariance const& theta) {
     if (now_)
       now_->refactor(exec_, theta);
@@ -238,8 +257,8 @@ class Objective {
   void make_factor(MaternCovariance const& theta) {
     try {
       now_.emplace(exec_, team_, theta, locations_, factor_options_);
-    } catch (MemoryError const&) {
-      if (!best_) throw;
+    } catch (MemoryError const& error) {
+      if (!best_ || !all_have(comm(), error)) throw;
       keeps_best_ = false;
       std::swap(now_, best_);
       now_->refactor(exec_, theta);
@@ -375,7 +394,7 @@ void finish_in_fp64(Objective<Exec>& objective, FreeParameters const& free,
     }
     result.in_low_precision = low;
   } catch (MemoryError const& memory) {
-    if (objective.evaluations() > 0) throw;
+    if (objective.evaluations() > 0 || !all_have(options.factor.comm.get(), memory)) throw;
     objective.begin(options.factor);
     result.theta = low.theta;
     result.likelihood = low.likelihood;
@@ -397,13 +416,8 @@ FactoredFit<Exec> fit(Exec const& exec, ooc::DeviceTeam<Exec> const& team,
                       Locations const& locations, std::span<double const> values,
                       FitOptions const& options) {
   Region const region(exec, "strata::geostat::fit");
-  STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.max_evaluations > 0,
-                 "fit: the tolerance is ", options.tolerance, " and the evaluations are ",
-                 options.max_evaluations, ", must be positive");
-  STRATA_REQUIRE(ValueError, options.first_step > 0 && std::isfinite(options.first_step),
-                 "fit: the first step is ", options.first_step, ", must be positive and finite");
   auto const begin = std::chrono::steady_clock::now();
-  FreeParameters const free(options);
+  auto const free = together(options.factor.comm.get(), [&] { return FreeParameters(options); });
   FactoredFit<Exec> result;
   Objective<Exec> objective(exec, team, locations, values, options, free, result);
   search(objective, free, options, options.start, options.first_step, result);

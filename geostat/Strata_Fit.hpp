@@ -21,6 +21,7 @@ enum class Search : std::uint8_t {
   Bobyqa,  ///< quadratic models in a trust region, few evaluations; for one parameter Nelder-Mead
   NelderMead,  ///< a simplex; asks less of the function
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Search) {
   return enum_names<Search>("search",
                             {{Search::Bobyqa, "bobyqa"}, {Search::NelderMead, "nelder-mead"}});
@@ -31,23 +32,23 @@ using strata::name_of;
 struct FitStep {
   std::int64_t evaluation;  ///< from 1
   MaternCovariance theta;   ///< where
-  Likelihood likelihood;
-  double best;  ///< largest log-likelihood until now
+  Likelihood likelihood;    ///< there
+  double best;              ///< largest log-likelihood until now
 };
 
 /// Where to search and when to stop.
 struct FitOptions {
   MaternCovariance start, lower, upper;  ///< all positive, but for a nugget that is fixed
   std::array<bool, 4> fixed{};           ///< these stay as in `start`
-  Mean mean = Mean::Constant;
-  Search search = Search::Bobyqa;
+  Mean mean = Mean::Constant;            ///< what is known of it
+  Search search = Search::Bobyqa;        ///< the method
   double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
   double first_step = 0.5;  ///< of each parameter's logarithm; > 0
-  std::int64_t max_evaluations = 500;
-  CovarianceFactorOptions factor;
+  std::int64_t max_evaluations = 500;  ///< of the likelihood, at most
+  CovarianceFactorOptions factor;      ///< how covariance matrices are factored
   /// Where tiles are below fp64: once their noise ends the search, go on in fp64 from there.
   bool finish_in_fp64 = true;
-  std::function<void(FitStep const&)> on_step;  ///< called after each evaluation
+  std::function<void(FitStep const&)> on_step;  ///< called after each evaluation, on all ranks
 };
 
 /// A maximum-likelihood estimate.
@@ -59,7 +60,7 @@ struct Fit {
   /// The log-likelihood there is off by no more, but for the solve's rounding: half of log_det_error.
   /// What is less apart than twice that, the search does not tell apart.
   double noise = 0;
-  std::int64_t evaluations = 0;
+  std::int64_t evaluations = 0;             ///< of the likelihood
   std::int64_t evaluations_in_fp64 = 0;     ///< of them after those with tiles below fp64
   std::optional<FitStep> in_low_precision;  ///< the best of these, where fp64 followed
   std::int64_t not_positive_definite = 0;   ///< evaluations at parameters without a factor

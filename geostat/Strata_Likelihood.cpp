@@ -5,6 +5,8 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
+#include <comm/Strata_Together.hpp>
+
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -53,7 +55,7 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
                       std::span<double const> values, Mean mean) {
   using Block = typename Weights<Exec>::Block;
   std::int64_t const n = factor.order();
-  check_values(n, values);
+  together(factor.comm(), [&] { check_values(n, values); });
   int const columns = mean == Mean::Constant ? 2 : 1;
   // B = [y, 1], X = S^-1 B.
   HostMatrix const B = allocate_host_matrix("strata::geostat::weights::B", n, columns),
@@ -98,7 +100,7 @@ Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
   Region const region(exec, "strata::geostat::log_likelihood");
   auto const start = Clock::now();
   std::int64_t const n = factor.order();
-  detail::check_values(n, values);
+  together(factor.comm(), [&] { detail::check_values(n, values); });
   Likelihood result{.n = n, .factor = factor.report()};
   if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
   auto const weights = detail::weights(exec, factor, values, mean);
@@ -123,7 +125,7 @@ Likelihood log_likelihood(Exec const& exec, MaternCovariance const& covariance,
                           Locations const& locations, std::span<double const> values, Mean mean,
                           CovarianceFactorOptions const& options) {
   auto const start = Clock::now();
-  detail::check_values(locations.size(), values);
+  together(options.comm.get(), [&] { detail::check_values(locations.size(), values); });
   CovarianceFactor<Exec> factor(exec, covariance, locations, options);
   Likelihood result = log_likelihood(exec, factor, values, mean);
   result.seconds = seconds_since(start);

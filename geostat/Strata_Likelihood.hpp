@@ -16,6 +16,7 @@ enum class Mean : std::uint8_t {
   None,      ///< it is zero
   Constant,  ///< it is one number, estimated with the covariance: (1' S^-1 y) / (1' S^-1 1)
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Mean) {
   return enum_names<Mean>("mean", {{Mean::None, "none"}, {Mean::Constant, "constant"}});
 }
@@ -23,21 +24,22 @@ using strata::name_of;
 
 /// A Gaussian log-likelihood and its parts.
 struct Likelihood {
-  std::int64_t n = 0;
+  std::int64_t n = 0;     ///< observations
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
+  /// -1/2 (n log 2 pi + log_det + quadratic_form).
   double log_likelihood = 0;
   double log_det = 0;  ///< of S
   /// log_det is off by no more: by rounding, and by the estimate where tiles are below fp64, but for
   /// about one case in a thousand. Infinite: nothing can be said with these tiles. NaN: not known
   /// (LogDet::Factor).
   double log_det_error = 0;
-  double quadratic_form = 0;  ///< (y - mean)' S^-1 (y - mean), by a solve refined to fp64
-  double mean = 0;            ///< that was subtracted
-  double backward_error = 0;  ///< normwise, of the solve
-  bool solve_converged = true;
-  std::int64_t solve_iterations = 0;
-  CovarianceFactorReport factor;
-  double seconds = 0;  ///< of all
+  double quadratic_form = 0;          ///< (y - mean)' S^-1 (y - mean), by a solve refined to fp64
+  double mean = 0;                    ///< that was subtracted
+  double backward_error = 0;          ///< normwise, of the solve
+  bool solve_converged = true;        ///< the solve met its tolerance
+  std::int64_t solve_iterations = 0;  ///< applications of the factor
+  CovarianceFactorReport factor;      ///< what the factor took
+  double seconds = 0;                 ///< of all
 };
 
 /// The log-likelihood of a zero or constant mean and a Matern covariance,

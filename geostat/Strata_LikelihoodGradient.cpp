@@ -7,6 +7,8 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
 
+#include <comm/Strata_Together.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -63,7 +65,7 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
   using Block = typename CovarianceFactor<Exec>::Block;
   Region const region(exec, "strata::geostat::log_likelihood_gradient");
   auto const start = std::chrono::steady_clock::now();
-  detail::check_values(factor.order(), values);
+  together(factor.comm(), [&] { detail::check_values(factor.order(), values); });
   LikelihoodGradient result;
   if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
   auto const weights = detail::weights(exec, factor, values, mean);

@@ -16,9 +16,9 @@ struct LikelihoodGradient {
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
   /// d l / d theta_k; times theta_k it is the one by log theta_k. NaN where it was not wanted.
   Parameters by{};
-  double backward_error = 0;  ///< normwise, the largest of all solves that were refined
-  bool solve_converged = true;
-  double seconds = 0;
+  double backward_error = 0;    ///< normwise, the largest of all solves that were refined
+  bool solve_converged = true;  ///< all of them met their tolerance
+  double seconds = 0;           ///< of all
 };
 
 /// The exact gradient of `log_likelihood` by sigma2, range, nu and nugget,

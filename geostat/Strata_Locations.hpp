@@ -49,13 +49,14 @@ KOKKOS_INLINE_FUNCTION double distance(Metric metric, Location const& a, Locatio
 
 /// Where observations were made.
 struct Locations {
-  std::vector<double> x;  ///< or degrees of longitude
-  std::vector<double> y;  ///< or degrees of latitude
-  Metric metric = Metric::Euclidean;
+  std::vector<double> x;              ///< or degrees of longitude
+  std::vector<double> y;              ///< or degrees of latitude
+  Metric metric = Metric::Euclidean;  ///< how their distance is measured
   /// The number, from 0, that each had before it was `permuted`, by which messages name it; empty: its
   /// position here.
   std::vector<std::int64_t> numbers = {};
 
+  /// How many there are.
   std::int64_t size() const { return static_cast<std::int64_t>(x.size()); }
   /// Distance of locations i and j: Euclidean, or great-circle in kilometres on the sphere of the
   /// Earth's mean radius, 6371.0088 km.
@@ -98,6 +99,7 @@ enum class Ordering : std::uint8_t {
   Hilbert,  ///< `hilbert_order`
 };
 
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Ordering) {
   return enum_names<Ordering>(
       "ordering",

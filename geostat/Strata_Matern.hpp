@@ -51,9 +51,12 @@ std::string to_string(MaternCovariance const& covariance);
 
 /// sigma2, range, nu and nugget, in this order.
 using Parameters = std::array<double, 4>;
+/// Their names, in this order.
 inline constexpr std::array<std::string_view, 4> parameter_names = {"sigma2", "range", "nu",
                                                                     "nugget"};
+/// As an array.
 Parameters parameters_of(MaternCovariance const& covariance);
+/// From an array; nothing is checked.
 MaternCovariance covariance_of(Parameters const& parameters);
 
 /// Refuse locations and parameters that have no positive definite covariance matrix.
@@ -63,7 +66,10 @@ MaternCovariance covariance_of(Parameters const& parameters);
 void check_covariance(MaternCovariance const& covariance, Locations const& locations);
 
 /// Which part of a symmetric matrix is written.
-enum class Triangle : std::uint8_t { Lower, Full };
+enum class Triangle : std::uint8_t {
+  Lower,  ///< the lower triangle
+  Full,   ///< all of it
+};
 
 /// The entries of a covariance matrix, C(h_ij) for the i-th of some locations and the j-th of others, evaluated
 /// where they are asked for: a kernel can hold a copy.
@@ -102,9 +108,12 @@ class CovarianceEntries {
     col_ = detail::points_of<MemorySpace>(exec, cols);
   }
 
+  /// How many locations the rows have.
   std::int64_t rows() const { return static_cast<std::int64_t>(row_.extent(0)); }
+  /// How many locations the columns have.
   std::int64_t cols() const { return static_cast<std::int64_t>(col_.extent(0)); }
 
+  /// Entry (i, j).
   KOKKOS_FUNCTION double operator()(std::int64_t i, std::int64_t j) const {
     double const h = detail::distance(metric_, row_(i), col_(j));
     return sigma2_ * correlation_(h / range_) + (i == j ? nugget_ : 0.0);

@@ -5,6 +5,8 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
+#include <comm/Strata_Together.hpp>
+
 #include <algorithm>
 #include <string>
 
@@ -55,8 +57,9 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
                  cols);
   };
   std::int64_t const n = factor.order(), m = new_locations.size();
-  CovarianceEntries<Memory> const entries(exec, factor.covariance(), factor.locations(),
-                                          new_locations);
+  auto const entries = together(factor.comm(), [&] {
+    return CovarianceEntries<Memory>(exec, factor.covariance(), factor.locations(), new_locations);
+  });
   auto const weights = detail::weights(exec, factor, values, mean);
   std::int64_t const width = std::min(m, chunk);
   Block const C = allocate(n, width, "strata::geostat::predict::C"),

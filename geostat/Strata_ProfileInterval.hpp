@@ -26,27 +26,30 @@ enum class EndOf : std::uint8_t {
   Bound,     ///< the bound of the fit, where it has not fallen so far: the interval may go on
   Undefined  ///< the last value, to the tolerance, at which a covariance matrix was positive definite
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(EndOf) {
   return enum_names<EndOf>(
       "end", {{EndOf::Level, "level"}, {EndOf::Bound, "bound"}, {EndOf::Undefined, "undefined"}});
 }
 using strata::name_of;
 
+/// An end of a profile interval.
 struct ProfileEnd {
-  double value = 0;
-  EndOf what = EndOf::Level;
+  double value = 0;           ///< of the parameter
+  EndOf what = EndOf::Level;  ///< what ends the interval there
 };
 
 /// Values of one parameter that the observations don't contradict.
 struct ProfileInterval {
   std::size_t parameter = 0;  ///< 0 to 3: sigma2, range, nu, nugget
-  double level = 0;
-  ProfileEnd lower, upper;
+  double level = 0;           ///< of confidence
+  ProfileEnd lower, upper;    ///< the two ends
   double log_likelihood = 0;  ///< the largest that was seen, in fp64
   MaternCovariance best;      ///< there
   bool converged = true;      ///< all fits on the way were
+  /// Fits with the parameter held, and their evaluations of the likelihood.
   std::int64_t fits = 0, evaluations = 0;
-  double seconds = 0;
+  double seconds = 0;  ///< of all
 
   /// By how much a fit on the way was above the estimate: where that is not small beside 1, the estimate was no maximum
   /// and the interval is about it, not about `best`.

@@ -14,7 +14,8 @@
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
-#include <ooc/detail/Strata_Together.hpp>
+
+#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -142,18 +143,40 @@ std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& mat
   return best;
 }
 
-// Columns that a checkpoint holds, read into the matrix.
+// Columns that a checkpoint holds, read into the matrix; of several ranks each reads its tiles, from whatever parts
+// they are in. What is refused leaves the matrix as it was.
 template <class Exec>
 std::int64_t resume(TileMatrix<Exec>& matrix, std::string const& folder) {
   if (folder.empty()) return 0;
-  std::int64_t column = 0;
-  for (; column < matrix.tiles(); ++column) {
-    auto const header = detail::header_of(matrix, column);
-    if (!detail::find_column(folder, header)) break;
-    matrix.overwrite();
-    detail::read_column(folder, header, detail::column_tiles_of(matrix, column));
-  }
-  return column;
+  Communicator const* const comm = matrix.comm();
+  std::vector<double> parts(static_cast<std::size_t>(matrix.tiles()), 0);  // of each column
+  together(comm, [&] {
+    if (!comm || comm->rank() == 0)
+      std::ranges::copy(detail::parts_of_columns(folder, matrix.tiles()), parts.begin());
+  });
+  if (comm) comm->broadcast(parts, 0);
+  auto const columns = std::ranges::find(parts, 0.0) - parts.begin();
+  auto const each_file = [&](auto const& f) {
+    auto header = detail::header_of(matrix, {});
+    for (std::int64_t column = 0; column < columns; ++column) {
+      auto const count = static_cast<std::int64_t>(parts[static_cast<std::size_t>(column)]);
+      for (std::int64_t part = 0; part < count; ++part) {
+        header.part = {column, part, count};
+        auto const tiles = detail::tiles_of(matrix, header.part);
+        if (std::ranges::any_of(tiles, [](auto const& tile) { return tile.data != nullptr; }))
+          f(header, tiles);
+      }
+    }
+  };
+  together(comm, [&] {
+    each_file([&](auto const& header, auto const&) { detail::check_column(folder, header); });
+  });
+  if (columns > 0) matrix.overwrite();
+  together(comm, [&] {
+    each_file(
+        [&](auto const& header, auto const& tiles) { detail::read_column(folder, header, tiles); });
+  });
+  return columns;
 }
 
 // The operand rule with the norms of L that were measured.
@@ -273,13 +296,10 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
   std::size_t least = 0;
   int const sharing = ranks_that_share<Exec>(comm);
-  Devices const ready = detail::together(comm, [&] {
+  Devices const ready = together(comm, [&] {
     report.streams = streams_of<Exec>(options);
     least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
     matrix.require_memory(map);
-    STRATA_REQUIRE(ValueError, !comm || options.checkpoint.folder.empty(),
-                   "cholesky: a checkpoint of ", comm ? comm->size() : 1,
-                   " ranks: only one rank can write one");
     return with_budgets(loan.machine(), report, least, sharing);
   });
   if (strata::runs_on_host<Exec> && options.streams == 0 && options.variant != Variant::Sync) {
@@ -297,7 +317,7 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   report.smallest_budget_bytes = least;
   report.column_block = column_block_of(ready, matrix, options, report.streams);
   std::string const folder = folder_of(options.checkpoint.folder, number);
-  detail::CheckpointFolder const checkpoint(folder);
+  detail::CheckpointFolder const checkpoint(folder, nullptr, comm);
   report.first_column = resume(matrix, folder);
   report.devices.clear();
   RankGrid const grid{comm ? comm->size() : 1};

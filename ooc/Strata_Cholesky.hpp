@@ -35,6 +35,7 @@ enum class Variant : std::uint8_t {
   V3,     ///< diagonal tiles stay until their column is done
   V4,     ///< the tile whose next use is furthest goes first; tiles are fetched ahead of their use
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Variant) {
   return enum_names<Variant>("variant", {{Variant::Sync, "sync"},
                                          {Variant::Async, "async"},
@@ -49,7 +50,8 @@ using strata::name_of;
 struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
   /// from the first on without a gap, are not factored again: to the same bits on any number of
-  /// devices, streams and bytes. Rungs of the ladder above the first have folders of their own in it.
+  /// ranks, devices, streams and bytes. Of several ranks each has a file for its tiles of a column, in a folder
+  /// that all see. Rungs of the ladder above the first have folders of their own in it.
   /// One factorisation uses it at a time; on file systems that can't lock a folder the user must see
   /// to that.
   ///
@@ -63,23 +65,23 @@ struct CheckpointOptions {
 
 /// Choices of an out-of-core factorisation.
 struct CholeskyOptions {
-  Variant variant = Variant::V4;
+  Variant variant = Variant::V4;  ///< what is kept on a device
   /// Of each device; 0: 4 on a GPU, on hosts as many as keep all cores busy, where the budgets suffice for them; Sync has one.
   /// On hosts each stream's products take as many threads as its execution space has, on Kokkos' Serial one.
   int streams = 0;
   /// See `cholesky_schedule`; 0: 1, but for V4 the one that moves the fewest bytes in a simulation.
   std::int64_t column_block = 0;
-  bool peer_copies = true;  ///< fetch finished tiles from the device that has them
-  int lookahead = 2;        ///< updates ahead of which V4 fetches
-  bool ladder = true;       ///< on breakdown or without convergence, go on with the next rung
-  CheckpointOptions checkpoint;
+  bool peer_copies = true;       ///< fetch finished tiles from the device that has them
+  int lookahead = 2;             ///< updates ahead of which V4 fetches
+  bool ladder = true;            ///< on breakdown or without convergence, go on with the next rung
+  CheckpointOptions checkpoint;  ///< where finished columns are kept; none by default
   /// Called by a stream's thread before each task; what it throws ends the factorisation.
   std::function<void(Task const&)> on_task;
 };
 
 /// What one device moved.
 struct DeviceReport {
-  int id = 0;
+  int id = 0;                                        ///< of the device
   std::size_t budget_bytes = 0;                      ///< of the pool of tiles
   std::uint64_t bytes_in = 0, bytes_out = 0;         ///< from and to the host
   std::uint64_t bytes_peer = 0;                      ///< from other devices
@@ -95,17 +97,18 @@ struct CholeskyAttempt : Attempt {
 
 /// What was done. Columns, bytes and rates are those of the last attempt.
 struct CholeskyReport {
+  /// Of the matrix, a tile, and rows of tiles; columns of tiles taken from a checkpoint.
   std::int64_t n = 0, tile_size = 0, tiles = 0, first_column = 0;
-  Variant variant = Variant::V4;
-  int streams = 0;
-  std::int64_t column_block = 1;
-  std::array<std::int64_t, 4> histogram{};           ///< tiles in fp64, fp32, fp16, fp8_e4m3
-  std::vector<DeviceReport> devices;                 ///< of this rank
-  std::size_t room_bytes = 0;                        ///< on this rank's host, for tiles of others
+  Variant variant = Variant::V4;            ///< that was played
+  int streams = 0;                          ///< of each device
+  std::int64_t column_block = 1;            ///< columns of tiles that were factored together
+  std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
+  std::vector<DeviceReport> devices;        ///< of this rank
+  std::size_t room_bytes = 0;               ///< on this rank's host, for tiles of others
   std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< to and from other ranks, by this one
   std::size_t smallest_budget_bytes = 0;  ///< of a device for these streams and precisions
   double setup_seconds = 0;               ///< for what the team has not: pools, queues, threads
-  double factor_seconds = 0;
+  double factor_seconds = 0;              ///< of the last attempt
   double flop_per_s = 0;                  ///< n^3/3 flops over factor_seconds
   Rung rung = Rung::AsAsked;              ///< that held, or was the last
   std::vector<CholeskyAttempt> attempts;  ///< each rung that was tried, and why it was left
@@ -113,8 +116,11 @@ struct CholeskyReport {
   /// the norms as they came out; 0 for maps of one precision. Above 1 the map was too coarse.
   double operand_excess = 0;
 
+  /// Of all devices, from the host.
   std::uint64_t bytes_in() const;
+  /// Of all devices, to the host.
   std::uint64_t bytes_out() const;
+  /// Of all devices, from each other.
   std::uint64_t bytes_peer() const;
 };
 
@@ -131,6 +137,7 @@ std::size_t smallest_budget_bytes(std::int64_t n, std::int64_t tile_size, Precis
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileFactor {
  public:
+  /// Some vectors, column by column.
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
 
   /// Prefer `cholesky`. Contract as there.
@@ -142,6 +149,7 @@ class TileFactor {
 
   /// Whether there is a factor, else the first minor of A that is not positive.
   Info info() const;
+  /// What was done.
   CholeskyReport const& report() const;
   /// The tiles of L, and what D A D was.
   TileMatrix<ExecutionSpace> const& matrix() const;

@@ -22,11 +22,12 @@ class Loan;
 
 /// A device that takes part: a GPU by its number, or on a host a worker with memory of its own.
 struct Device {
-  int id = 0;
+  int id = 0;  ///< of the GPU, or of the worker
   /// For tiles; the libraries' workspaces come on top. 0: what the matrix can use, but at most 9/10 of
   /// what is free, in equal parts where devices share a memory, as workers on a host do.
   std::size_t budget_bytes = 0;
 };
+/// Those that take part, in the order in which rows of tiles go round.
 using Devices = std::vector<Device>;
 
 /// `count` devices, numbered from 0.
@@ -53,6 +54,7 @@ class DeviceTeam {
   /// Throws   ValueError if there is no device.
   explicit DeviceTeam(Devices devices);
 
+  /// As they were given.
   Devices const& devices() const;
   /// Threads that it has, asleep while nothing is asked of them: of each device one for each stream.
   int threads() const;

@@ -10,11 +10,12 @@
 
 namespace strata::ooc {
 
-RankMessages messages_of(std::int64_t tiles, RankGrid const& grid, int rank) {
+RankMessages messages_of(std::int64_t tiles, RankGrid const& grid, int rank,
+                         std::int64_t first_column) {
   STRATA_REQUIRE(ValueError, rank >= 0 && rank < grid.ranks, "messages: rank ", rank, " of ",
                  grid.ranks);
   RankMessages messages;
-  for (std::int64_t row = 0; row < tiles; ++row) {
+  for (std::int64_t row = first_column; row < tiles; ++row) {
     int const owner = grid.owner(row);
     for (std::int64_t col = 0; col <= row; ++col) {
       if (grid.needs(rank, row, tiles)) messages.receives.push_back({row, col, owner, rank});

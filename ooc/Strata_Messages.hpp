@@ -13,8 +13,9 @@ namespace strata::ooc {
 
 /// Who has which tiles: rows of tiles go round the ranks. One rank has them all.
 struct RankGrid {
-  int ranks = 1;
+  int ranks = 1;  ///< how many there are
 
+  /// The rank that has the tiles of a row.
   int owner(std::int64_t row) const { return static_cast<int>(row % ranks); }
   /// Whether a rank has tiles below this row, and so needs the row's own.
   bool needs(int rank, std::int64_t row, std::int64_t tiles) const {
@@ -26,8 +27,9 @@ struct RankGrid {
 
 /// A final tile on its way.
 struct Message {
-  std::int64_t row = 0, col = 0;
-  int from = 0, to = 0;
+  std::int64_t row = 0, col = 0;  ///< of the tile
+  int from = 0, to = 0;           ///< ranks
+  /// The same tile between the same ranks.
   bool operator==(Message const&) const = default;
 };
 
@@ -37,11 +39,15 @@ struct Message {
 /// column i, not before, and not after. So tiles travel row by row; a rank has room for some rows
 /// ahead, and gives the room of a row to others when its part of the column is done.
 struct RankMessages {
-  std::vector<Message> sends, receives;
+  std::vector<Message> sends, receives;  ///< in their order
 };
 
+/// Where columns before `first_column` are done, the rows of these are not needed; of those below, their tiles in
+/// such columns are, as of all.
+///
 /// Throws   ValueError if the rank is not in [0, ranks).
-RankMessages messages_of(std::int64_t tiles, RankGrid const& grid, int rank);
+RankMessages messages_of(std::int64_t tiles, RankGrid const& grid, int rank,
+                         std::int64_t first_column = 0);
 
 /// Tiles of other ranks that a rank has room for: so many that its widest block of columns has all
 /// that it needs, and the next as much again, so that tiles arrive ahead.

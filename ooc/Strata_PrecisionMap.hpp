@@ -52,7 +52,9 @@ class PrecisionMap {
   /// All tiles in one precision, but the diagonal ones in fp64.
   explicit PrecisionMap(std::int64_t tiles = 0, Precision precision = Precision::fp64);
 
+  /// Tile rows.
   std::int64_t tiles() const { return tiles_; }
+  /// Of tile (i, j), i >= j.
   Precision at(std::int64_t i, std::int64_t j) const { return map_[tile_number(i, j, tiles_)]; }
   /// Throws   ValueError for a diagonal tile in anything but fp64.
   void set(std::int64_t i, std::int64_t j, Precision precision);
@@ -72,6 +74,7 @@ class PrecisionMap {
   /// Throws   ValueError if scale < 1.
   std::string to_ppm(int scale = 8) const;
 
+  /// The same precisions.
   bool operator==(PrecisionMap const&) const = default;
 
  private:

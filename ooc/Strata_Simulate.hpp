@@ -28,16 +28,17 @@ struct Rates {
 
 /// What a simulation asks for.
 struct SimulationOptions {
-  Variant variant = Variant::V4;
-  std::size_t budget_bytes = 0;  ///< of each device; 0: what the matrix can use
-  int lookahead = 2;
-  Rates rates;
+  Variant variant = Variant::V4;  ///< what is kept on a device
+  std::size_t budget_bytes = 0;   ///< of each device; 0: what the matrix can use
+  int lookahead = 2;              ///< updates ahead of which V4 fetches
+  Rates rates;                    ///< of the machine
 };
 
 /// What it found.
 struct Simulation {
-  double seconds = 0;
+  double seconds = 0;     ///< that the factorisation takes
   double flop_per_s = 0;  ///< n^3/3 over the seconds
+  /// From the host, to it, and between devices.
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
   std::vector<double> busy_seconds;  ///< of work, by device
 };

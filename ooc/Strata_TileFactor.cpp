@@ -8,7 +8,8 @@
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
-#include <ooc/detail/Strata_Together.hpp>
+
+#include <comm/Strata_Together.hpp>
 
 #include <cmath>
 #include <memory>
@@ -35,7 +36,7 @@ void scale_rows(Exec const& exec, Kokkos::View<double const*, typename Exec::mem
 // l_11, ..., l_nn, of all ranks.
 template <class Exec>
 std::vector<double> diagonal_of(TileMatrix<Exec> const& matrix) {
-  auto diagonal = detail::together(matrix.comm(), [&] {
+  auto diagonal = together(matrix.comm(), [&] {
     return name_bad_alloc("log_determinant", [&] {
       return std::vector<double>(static_cast<std::size_t>(matrix.order()), 0);
     });

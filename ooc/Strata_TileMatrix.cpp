@@ -8,8 +8,9 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
-#include <ooc/detail/Strata_Together.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
+
+#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -124,7 +125,7 @@ void TileMatrix<Exec>::evaluate() {
   device_scaling_ = {};
   bool const mixed = options_.rule.accuracy > 0;
   tiles_->map = PrecisionMap(tiles());
-  if (!mixed) detail::together(comm(), [&] { allocate_tiles(); });  // refuses before any work
+  if (!mixed) together(comm(), [&] { allocate_tiles(); });  // refuses before any work
   Kokkos::Timer const timer;
   if (options_.equilibrate) equilibrate(exec_);
   measure(exec_, !mixed);
@@ -132,10 +133,10 @@ void TileMatrix<Exec>::evaluate() {
   double const measured = timer.seconds();
   if (mixed) {
     tiles_->map = precision_map(norms_, options_.rule);
-    detail::together(comm(), [&] { allocate_tiles(); });
+    together(comm(), [&] { allocate_tiles(); });
   }
   Kokkos::Timer const again;
-  if (mixed) detail::together(comm(), [&] { fill(exec_); });
+  if (mixed) together(comm(), [&] { fill(exec_); });
   report_.generate_seconds = measured + again.seconds();
 }
 
@@ -145,14 +146,14 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
   STRATA_REQUIRE(ValueError, tiles_->state != State::None,
                  "tile matrix: there is no matrix to round, since an exception left none");
   PrecisionMap map = precision_map(norms_, rule);
-  detail::together(comm(), [&] { require_memory(map); });
+  together(comm(), [&] { require_memory(map); });
   overwrite();
   tiles_->map = std::move(map);
   options_.rule = rule;
   name_bad_alloc("tile matrix", [&] {
-    detail::together(comm(), [&] { allocate_tiles(); });
+    together(comm(), [&] { allocate_tiles(); });
     Kokkos::Timer const timer;
-    detail::together(comm(), [&] { fill(exec_); });
+    together(comm(), [&] { fill(exec_); });
     report_.generate_seconds = timer.seconds();
   });
   tiles_->state = State::Filled;
@@ -228,7 +229,7 @@ void TileMatrix<Exec>::equilibrate(Exec const& exec) {
   if (n_ == 0) return;
   auto const size = static_cast<std::size_t>(n_), edge = static_cast<std::size_t>(rows(0));
   Vector diagonal;
-  detail::together(comm(), [&] {
+  together(comm(), [&] {
     diagonal = allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::scaling", size);
     auto const buffer = allocate<Vector>(exec, "strata::ooc::tile_matrix::tile", edge * edge);
     for (std::int64_t i = rank_; i < tiles(); i += ranks_) {
@@ -254,11 +255,11 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   if (n_ == 0) return;
   std::vector<detail::TileMeasure> host(tile_count(tiles()));
   bool const is_even = std::ranges::all_of(scaling_, [&](double d) { return d == scaling_[0]; });
-  detail::together(comm(), [&] { measure_own(exec, keep, is_even, host); });
+  together(comm(), [&] { measure_own(exec, keep, is_even, host); });
   gather(host);
   if (comm()) norm_inf_ = comm()->max(norm_inf_);
   if (comm()) given_norm_inf_ = comm()->max(given_norm_inf_);
-  detail::together(comm(), [&] {
+  together(comm(), [&] {
     take_norms(host);
     STRATA_REQUIRE(ValueError, std::isfinite(given_norm_inf_),
                    "tile matrix: the sum of a row of A overflows; scale A down");

@@ -47,8 +47,9 @@ int device_of(ExecutionSpace const& exec);
 
 /// Choices of a tile matrix.
 struct TileMatrixOptions {
+  /// The other choices at their defaults.
   TileMatrixOptions(PrecisionRule how = {}) : rule(std::move(how)) {}
-  PrecisionRule rule;
+  PrecisionRule rule;       ///< by which tiles get their precisions
   bool equilibrate = true;  ///< store D A D, D powers of two that bring the diagonal into [1/2, 2]
   /// The generator may run on any device, and in several threads at once: residuals then use all
   /// devices. True of `matern_tiles`, `file_tiles` and `dominant_tiles`. Its kernels must not copy a
@@ -88,8 +89,11 @@ struct TileMatrixReport {
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileMatrix {
  public:
+  /// That tiles are made in.
   using execution_space = ExecutionSpace;
+  /// What fills a tile.
   using Generator = TileGenerator<ExecutionSpace>;
+  /// A stored tile, to be read.
   using HostTile = ConstMatrixRef<Kokkos::HostSpace>;
 
   /// Host bytes of a matrix with this map.
@@ -121,8 +125,9 @@ class TileMatrix {
   /// Shape    A: n x n, any layout and stride, accessible to `exec`.
   /// Throws   ShapeError also if A is not square.
   template <class MatrixView>
-  static TileMatrix from_view(ExecutionSpace const& exec, MatrixView const& A,
-                              std::int64_t tile_size, TileMatrixOptions const& options = {});
+  static TileMatrix<ExecutionSpace> from_view(ExecutionSpace const& exec, MatrixView const& A,
+                                              std::int64_t tile_size,
+                                              TileMatrixOptions const& options = {});
 
   /// Hold another matrix of the same order, in the host memory that is there as far as it goes.
   /// Contract as for `generate`; what throws leaves no matrix, until it is filled again.
@@ -150,13 +155,17 @@ class TileMatrix {
     if (tiles_->state == State::Filled) tiles_->state = State::Measured;
   }
 
+  /// Rows, and columns, of the matrix.
   std::int64_t order() const { return n_; }
+  /// Rows of a full tile.
   std::int64_t tile_size() const { return tile_size_; }
   /// Tile rows: ceil(n / tile_size).
   std::int64_t tiles() const { return tiles_->map.tiles(); }
   /// Rows of the tiles in tile row i.
   std::int64_t rows(std::int64_t i) const;
+  /// The precision of each tile.
   PrecisionMap const& map() const { return tiles_->map; }
+  /// By which the map was made.
   PrecisionRule const& rule() const { return options_.rule; }
 
   /// The ranks that hold it; nullptr: this one alone.
@@ -171,6 +180,7 @@ class TileMatrix {
   /// The tile as it lies in memory, and how many of its bytes a copy needs: the numbers, then scale,
   /// squared norm and largest magnitude.
   std::byte* data(std::int64_t i, std::int64_t j) const;
+  /// How many bytes of `data` a copy takes.
   std::size_t copy_bytes(std::int64_t i, std::int64_t j) const;
 
   /// Squared Frobenius norm of the tile as it was before it was rounded; of the diagonal tiles of a
@@ -195,6 +205,7 @@ class TileMatrix {
                      TileView<ExecutionSpace> const& tile) const {
     generate_tile(exec, i, j, tile, device_scaling_);
   }
+  /// The same with a scaling where `exec` can read it.
   void generate_tile(
       ExecutionSpace const& exec, std::int64_t i, std::int64_t j,
       TileView<ExecutionSpace> const& tile,
@@ -210,6 +221,7 @@ class TileMatrix {
   double norm_inf() const { return norm_inf_; }              ///< ||H||_inf
   double given_norm_inf() const { return given_norm_inf_; }  ///< ||A||_inf
   TileNorms const& norms() const { return norms_; }          ///< of H
+  /// What it took to make it.
   TileMatrixReport const& report() const { return report_; }
 
  private:

@@ -169,6 +169,10 @@ KrylovReport SparseSolver<Exec>::Impl::run(Exec const& exec, SolverKind solver, 
                         : solver == SolverKind::ConjugateGradients ? 0
                                                                    : restart_factor;
   krylov.norm_A = std::isfinite(work.norm()) ? work.norm() : 0;
+  if (options.monitor)
+    krylov.monitor = [&](std::int64_t iteration, double residual) {
+      options.monitor(used + iteration, residual);
+    };
   return precision == Precision::fp64 ? run_with(exec, solver, precision, wide->M, krylov, b, x)
                                       : run_with(exec, solver, precision, narrow->M, krylov, b, x);
 }

@@ -12,21 +12,37 @@
 #include <sparse/multigrid/Strata_AmgOptions.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace strata::sparse {
 
-enum class SolverKind { Automatic, ConjugateGradients, Gmres, Fgmres };
-enum class PreconditionerKind { Automatic, None, Jacobi, GaussSeidel, Amg };
+/// The method of a sparse solve.
+enum class SolverKind {
+  Automatic,           ///< see `SparseSolver`
+  ConjugateGradients,  ///< for symmetric positive definite matrices
+  Gmres,               ///< GMRES-IR
+  Fgmres,              ///< flexible GMRES, whose preconditioner may change
+};
+/// What it is preconditioned with.
+enum class PreconditionerKind {
+  Automatic,    ///< see `SparseSolver`
+  None,         ///< none
+  Jacobi,       ///< the diagonal
+  GaussSeidel,  ///< Gauss-Seidel sweeps
+  Amg,          ///< algebraic multigrid
+};
 
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(SolverKind) {
   return enum_names<SolverKind>("solver", {{SolverKind::Automatic, "auto"},
                                            {SolverKind::ConjugateGradients, "cg"},
                                            {SolverKind::Gmres, "gmres"},
                                            {SolverKind::Fgmres, "fgmres"}});
 }
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(PreconditionerKind) {
   return enum_names<PreconditionerKind>("preconditioner", {{PreconditionerKind::Automatic, "auto"},
                                                            {PreconditionerKind::None, "none"},
@@ -36,36 +52,43 @@ constexpr auto names_of(PreconditionerKind) {
 }
 using strata::name_of;
 
+/// Choices of a sparse solve; the defaults suit a user who knows nothing of the matrix.
 struct SparseOptions {
-  SolverKind solver = SolverKind::Automatic;
+  SolverKind solver = SolverKind::Automatic;  ///< the method
+  /// What it is preconditioned with.
   PreconditionerKind preconditioner = PreconditionerKind::Automatic;
   /// Of the preconditioner's matrices; its vectors are fp64 for fp64, else fp32.
   Precision precision = Precision::fp32;
   /// Of ||b - A x|| / ||b||. A solve also ends, as KrylovStatus::RoundingLimit, where fp64 leaves no better one.
   double tolerance = 1e-10;
-  int restart = 50;
+  int restart = 50;                     ///< basis vectors of GMRES and FGMRES
   std::int64_t max_iterations = 10000;  ///< of all attempts together
-  AmgOptions amg;
+  AmgOptions amg;                       ///< of the preconditioner Amg
+  /// Called after each iteration, on each rank the same, with its number, over all attempts, and the ||b - A x|| / ||b||
+  /// that the method estimates.
+  std::function<void(std::int64_t, double)> monitor = {};
 };
 
 /// One run of one method.
 struct SparseAttempt {
-  Rung rung = Rung::AsAsked;
+  Rung rung = Rung::AsAsked;        ///< of the ladder
   Outcome outcome = Outcome::Held;  ///< BrokeDown: not positive definite; Overflowed: not finite
-  SolverKind solver = SolverKind::Automatic;
-  Precision precision = Precision::fp64;
-  KrylovReport krylov;
+  SolverKind solver = SolverKind::Automatic;  ///< that ran
+  Precision precision = Precision::fp64;      ///< of the preconditioner
+  KrylovReport krylov;                        ///< what the method did
 };
 
+/// What a solve did.
 struct SparseReport {
+  /// The matrix of a level, over all ranks.
   struct Level {
-    std::int64_t rows = 0, entries = 0;
+    std::int64_t rows = 0, entries = 0;  ///< of the matrix
   };
-  KrylovStatus status = KrylovStatus::IterationLimit;
-  SolverKind solver = SolverKind::Automatic;  ///< the last that ran
-  PreconditionerKind preconditioner = PreconditionerKind::None;
-  Precision precision = Precision::fp64;  ///< the last
-  bool symmetric = false;
+  KrylovStatus status = KrylovStatus::IterationLimit;            ///< how it ended
+  SolverKind solver = SolverKind::Automatic;                     ///< the last that ran
+  PreconditionerKind preconditioner = PreconditionerKind::None;  ///< that was used
+  Precision precision = Precision::fp64;                         ///< the last
+  bool symmetric = false;                                        ///< the matrix is, with its values
   std::int64_t not_positive_row =
       0;  ///< 1-based: the first whose diagonal is not positive; 0: none
   std::int64_t zero_diagonal_row =
@@ -74,15 +97,15 @@ struct SparseReport {
   bool contradicts_empty_row =
       false;             ///< b is not 0 where a row of A is empty: there is no solution
   std::string obstacle;  ///< to climbing on: the text of a MemoryError; empty: there was none
-  std::int64_t iterations = 0;   ///< of all attempts
-  double relative_residual = 0;  ///< ||b - A x|| / ||b||, fp64
-  double backward_error = 0;     ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
-  std::vector<SparseAttempt> attempts;
-  std::vector<Level> levels;  ///< of the preconditioner; the matrix alone if it has no levels
-  double operator_complexity = 1;
-  bool direct_coarse_solve = false;
-  std::int64_t preconditioner_bytes = 0;  ///< of this rank
-  double set_up_seconds = 0, solve_seconds = 0;
+  std::int64_t iterations = 0;          ///< of all attempts
+  double relative_residual = 0;         ///< ||b - A x|| / ||b||, fp64
+  double backward_error = 0;            ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
+  std::vector<SparseAttempt> attempts;  ///< in order
+  std::vector<Level> levels;       ///< of the preconditioner; the matrix alone if it has no levels
+  double operator_complexity = 1;  ///< entries of all levels over those of the finest
+  bool direct_coarse_solve = false;              ///< the coarsest level is solved directly
+  std::int64_t preconditioner_bytes = 0;         ///< of this rank
+  double set_up_seconds = 0, solve_seconds = 0;  ///< of the solver, and of this solve
 
   /// Whether x is a solution as good as was asked for, or as fp64 has it.
   bool solved() const {
@@ -105,7 +128,7 @@ struct SparseReport {
 template <class Exec>
 class SparseSolver {
  public:
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
 
   /// Collective; fences.
   ///

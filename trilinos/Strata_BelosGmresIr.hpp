@@ -53,12 +53,18 @@ template <class LO = Tpetra::Operator<>::local_ordinal_type,
 class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO, GO, Node>,
                                                        Tpetra::Operator<double, LO, GO, Node>> {
  public:
+  /// Belos' word for its vectors.
   using MV = TpetraVectors<LO, GO, Node>;
+  /// Belos' word for its operators.
   using OP = Tpetra::Operator<double, LO, GO, Node>;
+  /// What it solves.
   using Problem = Belos::LinearProblem<double, MV, OP>;
+  /// Where it works.
   using Exec = typename Node::execution_space;
+  /// Of parameters.
   using List = Teuchos::ParameterList;
 
+  /// By which Belos::SolverFactory makes it.
   static std::string name() { return "Strata GMRES-IR"; }
 
   BelosGmresIr() : parameters_(Teuchos::rcp(new List(gmres_ir_parameters()))) {}
@@ -71,18 +77,22 @@ class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO,
     return copy;
   }
 
+  /// Throws   ValueError if none is set.
   Problem const& getProblem() const override {
     STRATA_REQUIRE(ValueError, !problem_.is_null(), name(), ": no problem is set");
     return *problem_;
   }
+  /// Another problem; the matrix is copied at the next `solve`.
   void setProblem(Teuchos::RCP<Problem> const& problem) override {
     problem_ = problem;
     solver_.reset();
   }
 
+  /// Every parameter with its default and what it means.
   Teuchos::RCP<List const> getValidParameters() const override {
     return Teuchos::rcp(new List(gmres_ir_parameters()));
   }
+  /// Those that hold.
   Teuchos::RCP<List const> getCurrentParameters() const override { return parameters_; }
   /// What the list lacks stays as it is, and is added to the list; a null list changes nothing.
   ///
@@ -109,6 +119,7 @@ class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO,
   /// Whether a right-hand side ended with an estimate within the tolerance and a residual that is not.
   bool isLOADetected() const override { return loss_of_accuracy_; }
 
+  /// Of the types Belos::Problem alone counts: the matrix is copied anew.
   void reset(Belos::ResetType const type) override {
     if ((type & Belos::Problem) == 0) return;
     if (!problem_.is_null()) problem_->setProblem();
@@ -143,6 +154,7 @@ class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO,
     return converged ? Belos::Converged : Belos::Unconverged;
   }
 
+  /// Its name.
   std::string description() const override { return name(); }
 
  private:
@@ -196,8 +208,10 @@ class BelosGmresIrFactory final
     : public Belos::CustomSolverFactory<double, TpetraVectors<LO, GO, Node>,
                                         Tpetra::Operator<double, LO, GO, Node>> {
  public:
+  /// What it makes.
   using Solver = BelosGmresIr<LO, GO, Node>;
 
+  /// A solver with these parameters; null for another name.
   Teuchos::RCP<Belos::SolverManager<double, typename Solver::MV, typename Solver::OP>> getSolver(
       std::string const& name, Teuchos::RCP<Teuchos::ParameterList> const& parameters) override {
     if (!isSupported(name)) return Teuchos::null;
@@ -205,8 +219,11 @@ class BelosGmresIrFactory final
     solver->setParameters(parameters);
     return solver;
   }
+  /// One.
   int numSupportedSolvers() const override { return 1; }
+  /// Its name.
   std::vector<std::string> supportedSolverNames() const override { return {Solver::name()}; }
+  /// Whether it is that name, in any case of letters.
   bool isSupported(std::string const& name) const override {
     auto const upper = [](std::string text) {
       for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;

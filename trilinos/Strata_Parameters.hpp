@@ -18,14 +18,14 @@ namespace strata::trilinos {
 
 /// What a preconditioner is made of; `preconditioner_parameters()` has the same as a list.
 struct PreconditionerOptions {
-  sparse::PreconditionerKind kind = sparse::PreconditionerKind::Automatic;
+  sparse::PreconditionerKind kind = sparse::PreconditionerKind::Automatic;  ///< the method
   Precision precision = Precision::fp32;  ///< of its matrices; vectors are fp64 for fp64, else fp32
   int sweeps = 1;                         ///< Gauss-Seidel
-  sparse::Sweep sweep = sparse::Sweep::Symmetric;
+  sparse::Sweep sweep = sparse::Sweep::Symmetric;  ///< of Gauss-Seidel
   /// The order of sweeps; none: Levels, the order of the rows, where one thread runs them, else
   /// JonesPlassmannLuby.
   std::optional<sparse::ColouringMethod> colouring;
-  sparse::AmgOptions amg;
+  sparse::AmgOptions amg;  ///< of the kind Amg
 };
 
 /// How a matrix for such a preconditioner orders its rows.
@@ -48,15 +48,21 @@ PreconditionerOptions preconditioner_options(Teuchos::ParameterList const& param
 
 /// What Belos' solver "Strata GMRES-IR" is told.
 struct GmresIrOptions {
-  double tolerance = 1e-8;
-  int max_iterations = 1000;
-  int num_blocks = 300;
-  int max_restarts = 20;
-  enum class Scaling { InitialResidual, RightSide, None } scaling = Scaling::InitialResidual;
-  int verbosity = 0;          ///< Belos::MsgType, added up
+  double tolerance = 1e-8;    ///< of the residual over the scaling
+  int max_iterations = 1000;  ///< of all cycles
+  int num_blocks = 300;       ///< basis vectors per cycle
+  int max_restarts = 20;      ///< cycles after the first
+  /// What residuals are divided by.
+  enum class Scaling {
+    InitialResidual,  ///< the norm of the first residual
+    RightSide,        ///< the norm of the right-hand side
+    None,             ///< one
+  };
+  Scaling scaling = Scaling::InitialResidual;  ///< as asked
+  int verbosity = 0;                           ///< Belos::MsgType, added up
   int output_frequency = -1;  ///< iterations between lines of Belos::StatusTestDetails; < 1: none
-  Teuchos::RCP<std::ostream> output;
-  PreconditionerOptions preconditioner;
+  Teuchos::RCP<std::ostream> output;     ///< where it prints; not null
+  PreconditionerOptions preconditioner;  ///< inside of GMRES
 };
 
 /// Belos' names with Belos' defaults: "Convergence Tolerance", "Maximum Iterations", "Num Blocks", "Maximum Restarts",

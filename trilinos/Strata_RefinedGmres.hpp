@@ -24,15 +24,16 @@ sparse::Preconditioner<Exec, Scalar> make_preconditioner(Exec const& exec,
 /// One preconditioner with vectors in fp64 and in fp32.
 template <class Exec>
 struct PreconditionerPair {
-  sparse::Preconditioner<Exec, double> wide;
-  sparse::Preconditioner<Exec, float> narrow;
+  sparse::Preconditioner<Exec, double> wide;   ///< for cycles in fp64
+  sparse::Preconditioner<Exec, float> narrow;  ///< for cycles in fp32
 };
 
+/// What a solve did.
 struct RefinedReport {
-  bool converged = false;
+  bool converged = false;         ///< the residual meets the tolerance
   bool loss_of_accuracy = false;  ///< the cycle's estimate met the tolerance, the residual did not
-  std::int64_t iterations = 0;
-  double residual = 0;                    ///< ||b - A x|| over the scaling, fp64
+  std::int64_t iterations = 0;    ///< of all cycles and attempts
+  double residual = 0;            ///< ||b - A x|| over the scaling, fp64
   Precision precision = Precision::fp64;  ///< of the last attempt
 };
 
@@ -42,6 +43,7 @@ struct RefinedReport {
 template <class Exec>
 class RefinedGmres {
  public:
+  /// In the matrix' order.
   using Vector = sparse::Vector<double, typename Exec::memory_space>;
 
   /// `given`: the preconditioner to use; else it is made as the options say. Collective; fences.

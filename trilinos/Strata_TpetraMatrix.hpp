@@ -15,8 +15,10 @@
 
 namespace strata::trilinos {
 
+/// The matrix that is copied.
 template <class LO, class GO, class Node>
 using TpetraMatrix = Tpetra::CrsMatrix<double, LO, GO, Node>;
+/// Right-hand sides and solutions.
 template <class LO, class GO, class Node>
 using TpetraVectors = Tpetra::MultiVector<double, LO, GO, Node>;
 

@@ -22,8 +22,11 @@ template <class LO = Tpetra::Operator<>::local_ordinal_type,
           class Node = Tpetra::Operator<>::node_type>
 class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node> {
  public:
+  /// Where it works.
   using Exec = typename Node::execution_space;
+  /// Of rows.
   using Map = Tpetra::Map<LO, GO, Node>;
+  /// What it is applied to.
   using Vectors = TpetraVectors<LO, GO, Node>;
 
   /// Collective; fences `exec`, on which `apply` will run: the instance that Tpetra works on (its default one).
@@ -45,8 +48,11 @@ class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node>
                        Teuchos::ParameterList const& parameters)
       : TpetraPreconditioner(exec, A, preconditioner_options(parameters)) {}
 
+  /// That of the matrix' rows.
   Teuchos::RCP<Map const> getDomainMap() const override { return map_; }
+  /// That of the matrix' rows.
   Teuchos::RCP<Map const> getRangeMap() const override { return map_; }
+  /// No.
   bool hasTransposeApply() const override { return false; }
 
   /// Y = alpha M^-1 X + beta Y, vector by vector; Y may be X. Collective.

@@ -43,8 +43,8 @@ void add_run_options(CLI::App& command, HpgmxpRequest& request) {
   auto& benchmark = request.benchmark;
   group.add("--rt", request.seconds, "SECONDS",
             "seconds of the mixed phase at least; an official run has 1800");
-  group.choice("--run_type,--run-type", benchmark.run, "what to run");
-  group.choice("--validation_type,--validation-type", benchmark.validation, "ranks that validate");
+  group.named("--run_type,--run-type", benchmark.run, "what to run");
+  group.named("--validation_type,--validation-type", benchmark.validation, "ranks that validate");
   group
       .with_default("--validation-ranks", benchmark.validation_ranks,
                     "most ranks of a standard validation")
@@ -82,8 +82,8 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
            "how many colours may be swept while halos are under way; with 0 nothing is restricted "
            "meanwhile either [by the size]")
       ->check(CLI::NonNegativeNumber);
-  group.choice("--transport", matrix.transport,
-               "between devices: MPI with their memory, MPI through host memory, NCCL or RCCL");
+  group.named("--transport", matrix.transport,
+              "between devices: MPI with their memory, MPI through host memory, NCCL or RCCL");
 }
 
 // Two lines of comment, the dimensions, the seconds.

@@ -4,12 +4,16 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
+#include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_Terminal.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
 
 #include <Kokkos_Core.hpp>
+
+#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <array>
@@ -30,6 +34,9 @@ struct Observations {
   geostat::Locations locations;
   std::vector<double> values;
 };
+
+// Whether this rank writes and prints.
+bool reports(MleOptions const& options) { return !options.comm || options.comm->rank() == 0; }
 
 // Before anything is allocated.
 void require_memory(MleOptions const& options, MleResult& result, double bytes) {
@@ -117,14 +124,22 @@ void generate(Exec const& exec, MleOptions const& options, Progress& progress, M
 std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observations const& data,
                              geostat::CovarianceFactorOptions const& factor, Progress& progress,
                              MleResult& result) {
-  geostat::FitOptions fit = fit_options(options, data.locations, data.values);
+  geostat::FitOptions fit = together(
+      factor.comm.get(), [&] { return fit_options(options, data.locations, data.values); });
   fit.factor = factor;
-  fit.on_step = [&progress](geostat::FitStep const& step) {
+  Stopwatch watch;
+  double seconds = 0;
+  fit.on_step = [&](geostat::FitStep const& step) {
+    result.log_likelihoods.push_back(step.likelihood.info == 0 ? step.likelihood.log_likelihood
+                                                               : std::nan(""));
     // With the seconds behind it, it must fit into a narrow terminal's line.
     auto const& theta = step.theta;
     progress.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
                         static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
                         theta.sigma2, theta.range, theta.nu, theta.nugget));
+    seconds += watch.lap();
+    auto const done = static_cast<double>(step.evaluation);
+    progress.left(seconds / done * (static_cast<double>(options.max_evaluations) - done), true);
   };
   progress.phase("evaluation 1");
   auto fitted = geostat::fit(exec, data.locations, data.values, fit);
@@ -137,10 +152,13 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
 
 void predict(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
              Progress& progress, MleResult& result) {
-  auto const places = read_locations(options.predict);
-  require(metric_of(places) == data.locations.metric, options.predict, " has ",
-          places.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
-          places.geographic ? "x,y" : "lon,lat");
+  auto const places = together(factor.comm(), [&] {
+    auto read = read_locations(options.predict);
+    require(metric_of(read) == data.locations.metric, options.predict, " has ",
+            read.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
+            read.geographic ? "x,y" : "lon,lat");
+    return read;
+  });
   progress.phase(words("predicting at ", places.x.size(), " places"));
   auto const prediction = geostat::predict(exec, factor, data.values,
                                            {places.x, places.y, metric_of(places)}, result.mean);
@@ -151,13 +169,16 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
     new_variance.push_back(variance + result.theta.nugget);
     new_sd.push_back(std::sqrt(new_variance.back()));
   }
-  write_columns(options.output, {{places.geographic ? "lon" : "x", places.x},
-                                 {places.geographic ? "lat" : "y", places.y},
-                                 {"mean", prediction.mean},
-                                 {"variance", prediction.variance},
-                                 {"sd", sd},
-                                 {"observation_variance", new_variance},
-                                 {"observation_sd", new_sd}});
+  together(factor.comm(), [&] {
+    if (!reports(options)) return;
+    write_columns(options.output, {{places.geographic ? "lon" : "x", places.x},
+                                   {places.geographic ? "lat" : "y", places.y},
+                                   {"mean", prediction.mean},
+                                   {"variance", prediction.variance},
+                                   {"sd", sd},
+                                   {"observation_variance", new_variance},
+                                   {"observation_sd", new_sd}});
+  });
   auto const count = static_cast<double>(places.x.size());
   auto const average = [count](std::vector<double> const& v) {
     return std::accumulate(v.begin(), v.end(), 0.0) / count;
@@ -175,6 +196,7 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
   {
     geostat::CovarianceFactorOptions fp64;
     fp64.tile_size = options.tiles.tile;
+    fp64.comm = options.comm;
     Factor const exact(exec, factor.team(), result.theta, data.locations, fp64);
     if (!exact.info().ok()) return;  // the report has no divergence
     summary.log_det_fp64 = exact.factor_log_determinant();
@@ -185,10 +207,14 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
   result.divergence = summary;
 }
 
-Factor evaluate(Exec const& exec, Observations const& data,
-                geostat::CovarianceFactorOptions const& how, Progress& progress,
-                MleResult& result) {
+Factor evaluate(Exec const& exec, Observations const& data, geostat::CovarianceFactorOptions how,
+                Progress& progress, MleResult& result) {
   progress.phase(words("factoring, n = ", result.n));
+  std::int64_t const tile = how.tile_size > 0 ? how.tile_size
+                                              : ooc::TileMatrix<Exec>::automatic_tile_size(
+                                                    result.n, how.devices.front().budget_bytes);
+  how.on_task =
+      count_tasks((result.n + tile - 1) / tile, how.comm ? how.comm->size() : 1, progress);
   Factor factor(exec, result.theta, data.locations, how);
   progress.phase("the log-likelihood");
   result.likelihood = geostat::log_likelihood(exec, factor, data.values, result.mean);
@@ -200,6 +226,7 @@ std::string why_no_errors(MleOptions const& options, Factor const& factor, std::
                           std::array<bool, 4> const& estimated) {
   if (options.standard_errors == When::Off) return "--standard-errors off";
   if (options.standard_errors == When::On) return {};
+  if (factor.comm()) return "only one rank computes them, and there are several";
   constexpr std::int64_t most = 4096;
   if (factor.order() > most)
     return words("more than ", most, " observations; --standard-errors on computes them");
@@ -282,6 +309,15 @@ void at_theta(Exec const& exec, MleOptions const& options, Observations const& d
   if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
 }
 
+// Of tiles, on one of the ranks.
+double bytes_of_tiles(MleOptions const& options, std::int64_t n) {
+  std::int64_t const asked = options.tiles.tile,
+                     tile = asked > 0 ? asked : ooc::TileMatrix<Exec>::automatic_tile_size(n);
+  auto const all = static_cast<double>(Factor::bytes_needed(n, asked));
+  auto const [own, room] = tile_bytes_of_rank(all, n, tile, options.comm.get());
+  return (options.kl ? 2 : 1) * own + room;
+}
+
 // Of standard errors that were asked for: a fit is too long to be refused them behind it.
 double bytes_of_errors(MleOptions const& options, Observations const& data) {
   if (options.standard_errors != When::On) return 0;
@@ -293,19 +329,20 @@ double bytes_of_errors(MleOptions const& options, Observations const& data) {
 void estimate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
   Stopwatch watch;
   progress.phase("reading " + options.locations);
-  auto const data = read(options);
+  auto const data = together(options.comm.get(), [&] { return read(options); });
   result.n = data.locations.size();
   result.metric = data.locations.metric;
   result.mean = options.mean;
   result.read_seconds = watch.lap();
-  require_memory(options, result,
-                 (options.kl ? 2.0 : 1.0) *
-                         static_cast<double>(Factor::bytes_needed(result.n, options.tiles.tile)) +
-                     bytes_of_errors(options, data));
+  together(options.comm.get(), [&] {
+    require_memory(options, result,
+                   bytes_of_tiles(options, result.n) + bytes_of_errors(options, data));
+  });
   auto how = factor_options(options);
   how.max_bytes = memory_limit(options.max_memory).bytes;
   auto factor = options.fits() ? search(exec, options, data, how, progress, result)
                                : evaluate(exec, data, how, progress, result);
+  result.map = factor->factor().matrix().map().to_text();
   if (result.fit) judge(exec, options, data, *factor, progress, result);
   if (options.kl && result.fit && result.fit->evaluations_in_fp64 > 0) {
     auto const team = factor->team();  // the divergence is that of the tiles that were asked for
@@ -316,25 +353,27 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
 }
 
 void explain(MleResult const& result) {
-  for (auto const& warning : result.warnings) std::cerr << "strata: warning: " << warning << '\n';
+  for (auto const& warning : result.warnings) std::cerr << warning_line(warning);
   if (result.exit() == Exit::NotPositiveDefinite)
-    std::cerr << "strata: not positive definite at " << numbers(result.theta)
-              << ": the leading minor of order " << result.likelihood->info << " is not positive\n";
+    std::cerr << error_line(words("not positive definite at ", numbers(result.theta),
+                                  ": the leading minor of order ", result.likelihood->info,
+                                  " is not positive"));
   if (result.exit() != Exit::NotConverged) return;
+  std::string why;
   if (result.fit && !result.fit->converged)
-    std::cerr << "strata: not converged: " << result.fit->reason << "; the last best is "
-              << numbers(result.theta) << '\n';
+    why = result.fit->reason + "; the last best is " + numbers(result.theta);
   else if (!result.log_det_known())
-    std::cerr
-        << "strata: not converged: nothing can be said of the log-determinant, since the "
-           "tiles' rounding is not small beside the covariance matrix; take a smaller --epsilon\n";
+    why =
+        "nothing can be said of the log-determinant, since the tiles' rounding is not small beside "
+        "the covariance "
+        "matrix; take a smaller --epsilon";
   else
-    std::cerr << "strata: not converged: a solve's normwise backward error is "
-              << std::max({result.likelihood->backward_error,
-                           result.prediction ? result.prediction->backward_error : 0,
-                           result.gradient ? result.gradient->backward_error : 0,
-                           result.standard_errors ? result.standard_errors->backward_error : 0})
-              << '\n';
+    why = words("a solve's normwise backward error is ",
+                std::max({result.likelihood->backward_error,
+                          result.prediction ? result.prediction->backward_error : 0,
+                          result.gradient ? result.gradient->backward_error : 0,
+                          result.standard_errors ? result.standard_errors->backward_error : 0}));
+  std::cerr << error_line("not converged: " + why);
 }
 
 }  // namespace
@@ -357,10 +396,13 @@ Exit MleResult::exit() const {
   return converged ? Exit::Solved : Exit::NotConverged;
 }
 
-Exit mle(MleOptions const& options) {
-  check(options);
+namespace {
+
+// What ranks do together.
+Exit run(sparse::Communicator const& comm, MleOptions const& options) {
+  as_usage_of_ranks([&] { comm.agree([&] { check(options); }); });
   Stopwatch total;
-  Progress progress;
+  Progress progress(reports(options));
   Exec const exec;
   MleResult result;
   result.task = options.generate > 0 ? "generate"
@@ -369,21 +411,36 @@ Exit mle(MleOptions const& options) {
                                      : "predict";
   result.source = options.generate > 0 ? words("seed ", options.seed) : options.locations;
   result.ordering = name_of(options.ordering);
-  result.rule = factor_options(options).rule;
+  result.rule = precision_rule(options.tiles);
   result.output = options.output;
   if (options.theta) result.theta = *options.theta;
-  as_usage([&] {
+  result.ranks = comm.size();
+  as_usage_of_ranks([&] {
     options.generate > 0 ? generate(exec, options, progress, result)
                          : estimate(exec, options, progress, result);
   });
   result.total_seconds = total.lap();
-  Report const told = report(result);
-  told.write(options.json);
+  Report told;
+  comm.agree([&] {
+    if (!reports(options)) return;
+    told = report(result);
+    told.write(options.json);
+  });
   progress.clear();
-  told.print(std::cout);
-  std::cout.flush();
-  explain(result);
+  if (reports(options)) {
+    told.print(std::cout);
+    std::cout.flush();
+    explain(result);
+  }
   return result.exit();
+}
+
+}  // namespace
+
+Exit mle(MleOptions options) {
+  sparse::Communicator const comm = all_ranks();
+  if (comm.size() > 1) options.comm = std::make_shared<Communicator const>(comm);
+  return on_ranks(comm, [&] { return run(comm, options); });
 }
 
 }  // namespace strata::apps

@@ -12,8 +12,11 @@
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_ProfileInterval.hpp>
 
+#include <comm/Strata_Communicator.hpp>
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +69,8 @@ struct MleOptions {
   std::string predict;       ///< path of a file of places
   std::string output, json;  ///< paths, empty: not wanted
 
+  std::shared_ptr<Communicator const> comm;  ///< the ranks that share the matrix; none: one
+
   bool fits() const { return generate == 0 && !theta; }
 };
 
@@ -77,7 +82,7 @@ void add_mle_options(CLI::App& command, MleOptions& options);
 /// Throws   UsageError.
 void check(MleOptions const& options);
 
-/// How the factorisation is asked for, but for the memory.
+/// How the factorisation is asked for, but for the memory. Collective.
 geostat::CovarianceFactorOptions factor_options(MleOptions const& options);
 
 /// The fit that is asked for: the library's defaults with --start, --lower, --upper and --fix.
@@ -87,10 +92,10 @@ geostat::FitOptions fit_options(MleOptions const& options, geostat::Locations co
                                 std::vector<double> const& values);
 
 /// `strata mle`: read observations and fit, evaluate or predict, or make a synthetic field; write the files asked
-/// for, print the report.
+/// for, print the report. All ranks work, rank 0 writes and prints.
 ///
 /// Throws   UsageError for input that can't be used; Error for everything else that fails.
-Exit mle(MleOptions const& options);
+Exit mle(MleOptions options);
 
 /// The predictions in short; the numbers are in the file.
 struct PredictionSummary {
@@ -126,6 +131,7 @@ struct MleResult {
   std::string ordering;
   geostat::Mean mean = geostat::Mean::None;
   std::int64_t n = 0;
+  int ranks = 1;
   geostat::MaternCovariance theta;                ///< given or fitted
   std::optional<geostat::Likelihood> likelihood;  ///< there; none for "generate"
   std::optional<geostat::FitOptions> asked;       ///< of a fit
@@ -136,6 +142,8 @@ struct MleResult {
   std::optional<PredictionSummary> prediction;
   std::optional<DivergenceSummary> divergence;
   ooc::PrecisionRule rule;
+  std::string map;                      ///< of the tiles' precisions, as `PrecisionMap::to_text`
+  std::vector<double> log_likelihoods;  ///< of a fit, each evaluation's
   std::string output;
   std::vector<std::string> warnings;  ///< what the user should know of the data and the model
   std::size_t bytes_needed = 0;

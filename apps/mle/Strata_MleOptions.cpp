@@ -37,13 +37,13 @@ void add_data_options(CLI::App& command, MleOptions& options) {
                 "observations: columns x,y,value or lon,lat,value, in any order");
   group
       .count("--generate", options.generate, "N",
-             "a synthetic field at N places of the unit square, with --theta, to --output")
+             "a synthetic field at N places of the unit square, with --theta, to --output; on one "
+             "rank "
+             "of MPI")
       ->excludes(locations);
   group.add("--seed", options.seed, "S", "of the synthetic field [1]");
-  group.parsed("--ordering", options.ordering, "ORDER", from_name<geostat::Ordering>,
-               "of the places in the matrix: hilbert, morton or given [hilbert]");
-  group.parsed("--mean", options.mean, "MEAN", from_name<geostat::Mean>,
-               "none or constant (estimated) [constant]");
+  group.named("--ordering", options.ordering, "of the places in the matrix [hilbert]");
+  group.named("--mean", options.mean, "a constant one is estimated [constant]");
 }
 
 void add_task_options(CLI::App& command, MleOptions& options) {
@@ -74,14 +74,13 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
       .add("--fix", options.fix, "NAME[=VALUE],...",
            "parameters that stay, at their start or as in nu=0.5,nugget=0")
       ->delimiter(',');
-  group.parsed("--search", options.search, "METHOD", from_name<geostat::Search>,
-               "bobyqa or nelder-mead [bobyqa]");
+  group.named("--search", options.search, "[bobyqa]");
   group
       .add("--tolerance", options.tolerance, "T",
-           "of each parameter, relative; a fit stops before where the log-likelihood's error "
-           "hides more [1e-5]")
+           "of each parameter, relative; a fit ends earlier where its steps gain less than the "
+           "log-likelihood's error [1e-5]")
       ->check(CLI::PositiveNumber);
-  group.parsed("--finish", options.finish_in_fp64, "HOW", parse_finish,
+  group.parsed("--finish", options.finish_in_fp64, "fp64|tiles", parse_finish,
                "where tiles are below fp64 and their noise ends the search: fp64, to go on in it "
                "from there, or tiles, to stop [fp64]");
   group.count("--max-evaluations", options.max_evaluations, "K", "of the log-likelihood [500]");
@@ -89,11 +88,10 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
 
 void add_error_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "How far the fitted parameters can be trusted");
-  group.parsed(
-      "--standard-errors", options.standard_errors, "on|off|auto", from_name<When>,
-      "from the Fisher information; costs about as much as 10 to 30 evaluations, and 8 n^2 "
-      "bytes for each of range and nu that is not fixed; auto: up to 4096 observations, "
-      "where there is the memory [auto]");
+  group.named("--standard-errors", options.standard_errors,
+              "from the Fisher information; costs about as much as 10 to 30 evaluations, and 8 n^2 "
+              "bytes for each of range and nu that is not fixed; auto: up to 4096 observations, "
+              "where there is the memory; on one rank of MPI [auto]");
   group.flag("--profile-intervals", options.profile_intervals,
              "of each parameter that is not fixed, by fits with that parameter held; these take "
              "about ten times as long as the fit");
@@ -103,8 +101,8 @@ void add_error_options(CLI::App& command, MleOptions& options) {
 void add_method_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "The factorisation"), results(command, "Results");
   add_tile_options(group, options.tiles);
-  group.parsed("--log-det", options.log_det, "HOW", from_name<geostat::LogDet>,
-               "with tiles below fp64: corrected by an estimate, or the factor's [corrected]");
+  group.named("--log-det", options.log_det,
+              "with tiles below fp64: corrected by an estimate, or the factor's [corrected]");
   group.bytes("--max-memory", options.max_memory, "refuse to use more, as 8GB [what is available]");
   results.add("--output", options.output, "OUT.csv", "predictions, or the synthetic field");
   results.add("--json", options.json, "FILE", "the report, for machines");
@@ -140,6 +138,15 @@ geostat::MaternCovariance within(geostat::MaternCovariance const& start,
   for (std::size_t k = 0; k < parameters.size(); ++k)
     parameters[k] = std::min(std::max(parameters[k], low[k]), high[k]);
   return geostat::covariance_of(parameters);
+}
+
+// What one rank does by itself, with a matrix that is not in tiles.
+void check_ranks(MleOptions const& options) {
+  require(options.generate == 0,
+          "--generate: only one rank can make a field, and there are several; make it with one");
+  require(options.standard_errors != When::On,
+          "--standard-errors on: only one rank can compute them, and there are several; "
+          "--profile-intervals go over ranks");
 }
 
 }  // namespace
@@ -178,6 +185,7 @@ void check(MleOptions const& options) {
   require(options.output.empty() || generates || !options.predict.empty(),
           "--output goes with --predict or --generate");
   check(options.tiles);
+  if (options.comm) check_ranks(options);
   require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
   require(options.output.empty() || options.output.ends_with(".csv"), "--output: ", options.output,
           ": what is written is CSV; give a name that ends in .csv");
@@ -189,7 +197,8 @@ geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
   factor.rule = precision_rule(options.tiles);
   factor.tile_size = options.tiles.tile;
   factor.log_det = options.log_det;
-  factor.devices = tile_devices(options.tiles);
+  factor.devices = tile_devices(options.tiles, options.comm.get());
+  factor.comm = options.comm;
   return factor;
 }
 

@@ -43,6 +43,8 @@ void add_problem(Report& report, MleResult const& result) {
   report.only_json("info", result.likelihood ? result.likelihood->info : 0);
   report.add("problem/source", generates ? "synthetic field" : "observations", result.source);
   report.add("n", "places", result.n);
+  report.tell("ranks", "ranks", result.ranks,
+              result.ranks > 1 ? words(result.ranks, "; bytes are those of rank 0") : "");
   report.tell("problem/output", "written to", result.output, generates ? result.output : "");
   report.tell("problem/metric", "distance", on_sphere ? "great_circle_km" : "euclidean",
               of_observations(on_sphere ? "great-circle, km" : "Euclidean"));
@@ -184,7 +186,8 @@ void add_fit_asked(Report& report, geostat::FitOptions const& asked) {
   report.only_json("fixed", names_of(asked.fixed));
 }
 
-void add_fit(Report& report, geostat::Fit const& fit, geostat::FitOptions const& asked) {
+void add_fit(Report& report, MleResult const& result) {
+  auto const& fit = *result.fit;
   report.section("Fit", "fit/");
   report.only_json("converged", fit.converged);
   report.add("reason", fit.converged ? "converged" : "NOT CONVERGED", fit.reason);
@@ -210,7 +213,8 @@ void add_fit(Report& report, geostat::Fit const& fit, geostat::FitOptions const&
   report.only_json("at_bound", names_of(fit.at_bound));
   report.only_json("evaluation_seconds", fit.evaluation_seconds);
   report.only_json("seconds", fit.seconds);
-  add_fit_asked(report, asked);
+  report.only_json("history", result.log_likelihoods);
+  add_fit_asked(report, *result.asked);
 }
 
 void add_likelihood(Report& report, MleResult const& result) {
@@ -251,12 +255,13 @@ void add_precisions(Report& report, MleResult const& result) {
   report.only_json("precisions/epsilon", result.rule.accuracy);
   report.only_json("precisions/allowed", allowed_precisions(result.rule));
   if (!result.likelihood) {
-    report.nulls({"precisions/tile_size", "precisions/tiles", "precisions/rung"});
+    report.nulls({"precisions/tile_size", "precisions/tiles", "precisions/map", "precisions/rung"});
     report.only_json("precisions/attempts", Value::array());
     return report.only_json("memory/used", 0);
   }
   auto const& factor = result.likelihood->factor;
-  add_tiles(report, "precisions/", {factor.tiles, factor.tile_size, factor.rung, factor.attempts});
+  add_tiles(report, "precisions/",
+            {factor.tiles, factor.tile_size, factor.rung, factor.attempts, result.map});
   report.add("memory/used", "bytes", factor.bytes, unit::bytes);
 }
 
@@ -314,7 +319,7 @@ Report report(MleResult const& result) {
   add_theta(report, result);
   add_standard_errors(report, result);
   add_profile_intervals(report, result);
-  if (result.fit) add_fit(report, *result.fit, *result.asked);
+  if (result.fit) add_fit(report, result);
   add_likelihood(report, result);
   add_precisions(report, result);
   add_divergence(report, result);

@@ -16,6 +16,20 @@
 
 namespace strata::apps {
 
+/// Words that an option takes and that its type does not name, "a|b|c", for completion: any text passes the check.
+inline CLI::Validator suggested(std::string words) {
+  return CLI::Validator([](std::string&) { return std::string(); }, "", std::move(words));
+}
+
+/// "a|b|c" of an enum's names.
+template <NamedEnum Enum>
+std::string alternatives() {
+  std::string list;
+  for (auto const value : enum_values<Enum>)
+    list += (list.empty() ? "" : "|") + std::string(name_of(value));
+  return list;
+}
+
 /// Options of a command under one heading of its help. `type` is what stands for the value there; "": nothing.
 class OptionGroup {
  public:
@@ -47,20 +61,6 @@ class OptionGroup {
                       std::vector<std::string> const& words) {
     return with_default(name, target, help)->check(CLI::IsMember(words))->type_name("");
   }
-  /// One of an enum's names, which the help lists.
-  template <NamedEnum Enum>
-  CLI::Option* choice(std::string const& name, Enum& target, std::string const& help) {
-    std::vector<std::pair<std::string, Enum>> values;
-    std::string list;
-    for (auto const value : enum_values<Enum>) {
-      values.emplace_back(name_of(value), value);
-      list += (list.empty() ? "" : "|") + values.back().first;
-    }
-    return command_.add_option(name, target, help)
-        ->transform(CLI::CheckedTransformer(values).description(list))
-        ->type_name("")
-        ->group(heading_);
-  }
   /// A number of bytes, as 8GB.
   CLI::Option* bytes(std::string const& name, std::size_t& target, std::string const& help) {
     return add(name, target, "BYTES", help)->transform(CLI::AsSizeValue(true));
@@ -82,6 +82,12 @@ class OptionGroup {
       }
     };
     return function(name, store, type, help);
+  }
+
+  /// One of an enum's names, which the help lists; the library says what is wrong with others.
+  template <NamedEnum Enum>
+  CLI::Option* named(std::string const& name, Enum& target, std::string const& help) {
+    return parsed(name, target, alternatives<Enum>(), from_name<Enum>, help);
   }
 
  private:

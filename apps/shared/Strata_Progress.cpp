@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Progress.hpp>
 
-#include <unistd.h>
+#include <apps/shared/Strata_Terminal.hpp>
+#include <apps/shared/Strata_Text.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -18,17 +20,15 @@ namespace strata::apps {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 constexpr auto period = std::chrono::milliseconds(250);
 constexpr auto silence = std::chrono::milliseconds(500);
 
-bool can_rewrite_a_line() {
-  char const* const term = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
-}
-
-bool may_use_colour() {
-  char const* const no_color = std::getenv("NO_COLOR");
-  return no_color == nullptr || *no_color == '\0';
+std::string in_time(double seconds) {
+  seconds = std::max(seconds, 0.0);
+  if (seconds < 100) return text("%.0f s", seconds);
+  if (seconds < 6000) return text("%.0f min", seconds / 60);
+  return text("%.1f h", seconds / 3600);
 }
 
 }  // namespace
@@ -45,7 +45,19 @@ class Progress::Line {
   void phase(std::string text) {
     std::lock_guard const lock(mutex_);
     text_ = std::move(text);
+    end_.reset();
     phase_start_ = Clock::now();
+  }
+  void done(double part) {
+    std::lock_guard const lock(mutex_);
+    auto const now = Clock::now();
+    Seconds const phase = now - phase_start_;
+    if (part > 0 && phase.count() >= 1)
+      expect(now, phase.count() * (1 - std::min(part, 1.0)) / part, false);
+  }
+  void left(double seconds, bool at_most) {
+    std::lock_guard const lock(mutex_);
+    expect(Clock::now(), seconds, at_most);
   }
   void clear() {
     std::lock_guard const lock(mutex_);
@@ -58,26 +70,31 @@ class Progress::Line {
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, stop, period, [&] { return stop.stop_requested(); })) write();
   }
+  void expect(Clock::time_point now, double seconds, bool at_most) {
+    end_ = now + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+    at_most_ = at_most;
+  }
   void write() {
     auto const now = Clock::now();
     if (text_.empty() || now - start_ < silence) return;
-    std::chrono::duration<double> const phase = now - phase_start_, total = now - start_;
-    std::printf("\r\033[K%s%s%s  %.1f s  (%.1f s in all)", bold_, text_.c_str(), plain_,
-                phase.count(), total.count());
-    std::fflush(stdout);
+    Seconds const phase = now - phase_start_, total = now - start_;
+    std::string line = text("%s  %.1f s of %.1f s", text_.c_str(), phase.count(), total.count());
+    if (end_)
+      line += ", " + std::string(at_most_ ? "< " : "") + in_time(Seconds(*end_ - now).count()) +
+              " left";
+    std::fputs(("\r\033[K" + line).c_str(), stderr);
     shown_ = true;
   }
   void erase() {
     if (!std::exchange(shown_, false)) return;
-    std::fputs("\r\033[K", stdout);
-    std::fflush(stdout);
+    std::fputs("\r\033[K", stderr);
   }
 
-  char const* const bold_ = may_use_colour() ? "\033[1m" : "";
-  char const* const plain_ = may_use_colour() ? "\033[0m" : "";
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::string text_;
+  std::optional<Clock::time_point> end_;  // of the phase, or the run, as it is expected
+  bool at_most_ = false;
   bool shown_ = false;
   Clock::time_point const start_ = Clock::now();
   Clock::time_point phase_start_ = start_;
@@ -85,15 +102,31 @@ class Progress::Line {
 };
 
 Progress::Progress(bool shown)
-    : line_(shown && can_rewrite_a_line() ? std::make_unique<Line>() : nullptr) {}
+    : line_(shown && has_terminal() ? std::make_unique<Line>() : nullptr) {}
 Progress::~Progress() = default;
 
 void Progress::phase(std::string text) {
   if (line_) line_->phase(std::move(text));
 }
 
+void Progress::done(double part) {
+  if (line_) line_->done(part);
+}
+
+void Progress::left(double seconds, bool at_most) {
+  if (line_) line_->left(seconds, at_most);
+}
+
 void Progress::clear() {
   if (line_) line_->clear();
+}
+
+std::function<void(double)> falls_to(double target, Progress& progress) {
+  return [target, &progress, first = 0.0](double error) mutable {
+    if (first == 0) first = error;
+    if (error < first && target < first)
+      progress.done(std::log(first / error) / std::log(first / target));
+  };
 }
 
 }  // namespace strata::apps

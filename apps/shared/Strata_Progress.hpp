@@ -4,6 +4,7 @@
 #define STRATA_APPS_PROGRESS_HPP
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,9 +13,8 @@ namespace strata::apps {
 
 /// One line on the terminal that says what is being done and for how long; rewritten in place.
 ///
-/// It appears once the program has run for half a second and is gone when the Progress is. Nothing is
-/// written unless standard output is a terminal that can rewrite a line (TERM is not "dumb"). The phase
-/// is bold unless NO_COLOR is set.
+/// It appears once the program has run for half a second and is gone when the Progress is. Nothing is written unless
+/// standard error is a terminal that can rewrite a line.
 class Progress {
  public:
   /// Not `shown`: of a rank that does not report.
@@ -25,6 +25,10 @@ class Progress {
 
   /// From now on the program does this.
   void phase(std::string text);
+  /// This part of the phase's work is done, 0 to 1: after a second the line has the time left. Any thread may call it.
+  void done(double part);
+  /// So many seconds are left, or at most. Any thread may call it.
+  void left(double seconds, bool at_most = false);
   /// Take the line away, before something else is printed.
   void clear();
 
@@ -32,6 +36,10 @@ class Progress {
   class Line;
   std::unique_ptr<Line> line_;
 };
+
+/// For what is called after each step with an error that falls from step to step, until it is `target`: tells how far that is,
+/// as if each step took as many digits off.
+std::function<void(double)> falls_to(double target, Progress& progress);
 
 /// Seconds of wall time.
 class Stopwatch {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Ranks.hpp>
 
+#include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <core/info/Strata_Version.hpp>
 
@@ -64,8 +65,7 @@ Exit tell(sparse::Communicator const& comm, Exit exit, std::exception const& err
   if (comm.size() == 1) throw;
   if (!sparse::is_agreed(error)) end_all_ranks(error.what());
   // In one piece, which a launcher's own lines do not tear apart.
-  if (comm.rank() == 0)
-    std::cerr << text("strata: %s\n", one_line(error.what()).c_str()) << std::flush;
+  if (comm.rank() == 0) std::cerr << error_line(one_line(error.what())) << std::flush;
   comm.barrier();
   return exit;
 }
@@ -75,7 +75,7 @@ void end_all_ranks(std::string_view message) {
 #ifdef STRATA_ENABLE_MPI
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 #endif
-  std::cerr << text("strata: rank %d alone: %s\n", rank, one_line(message).c_str()) << std::flush;
+  std::cerr << error_line(words("rank ", rank, " alone: ", one_line(message))) << std::flush;
 #ifdef STRATA_ENABLE_MPI
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(Exit::Failed));
 #endif

@@ -40,6 +40,20 @@ RankMemory memory_of_rank(sparse::Communicator const& comm);
 /// the others then; one of this rank alone ends all ranks. One rank by itself throws on to main.
 Exit tell(sparse::Communicator const& comm, Exit exit, std::exception const& error);
 
+/// Call `body`, which ranks run together, and end none of them before all have ended: a launcher ends the others when one
+/// ends without success. Errors as `tell` does it.
+template <class Body>
+Exit on_ranks(sparse::Communicator const& comm, Body const& body) {
+  try {
+    Exit const exit = body();
+    comm.barrier();
+    return exit;
+  } catch (std::exception const& error) {
+    bool const is_usage = dynamic_cast<UsageError const*>(&error) != nullptr;
+    return tell(comm, is_usage ? Exit::Usage : Exit::Failed, error);
+  }
+}
+
 /// End all ranks at once with Exit::Failed, after an error that only this one knows of and that they would wait for.
 [[noreturn]] void end_all_ranks(std::string_view message);
 

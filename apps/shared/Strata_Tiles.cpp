@@ -4,10 +4,19 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Options.hpp>
+#include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <ooc/Strata_Schedule.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <comm/Strata_Communicator.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <numeric>
+#include <sstream>
 
 namespace strata::apps {
 
@@ -76,8 +85,34 @@ ooc::PrecisionRule precision_rule(TileOptions const& options) {
   return rule;
 }
 
-ooc::Devices tile_devices(TileOptions const& options) {
-  return ooc::make_devices(options.devices, options.device_memory);
+ooc::Devices tile_devices(TileOptions const& options, Communicator const* comm) {
+  auto devices = ooc::make_devices(options.devices, options.device_memory);
+  if (!comm) return devices;
+  auto const hosts = comm->hosts();
+  auto const own = static_cast<std::size_t>(comm->rank());
+  auto const before = std::count(hosts.begin(), hosts.begin() + comm->rank(), hosts[own]);
+  int const there = std::max(1, Kokkos::num_devices());
+  for (ooc::Device& device : devices)
+    device.id = (static_cast<int>(before) * options.devices + device.id) % there;
+  return devices;
+}
+
+RankBytes tile_bytes_of_rank(double all, std::int64_t n, std::int64_t tile,
+                             Communicator const* comm) {
+  if (!comm) return {all, 0};
+  double const row = 8 * static_cast<double>(n + tile) * static_cast<double>(tile);
+  return {all / comm->size() + row, 2 * row};  // rows of tiles are not even
+}
+
+// A tile of column j takes j updates, and a solve that counts as one.
+std::function<void(ooc::Task const&)> count_tasks(std::int64_t rows, int ranks,
+                                                  Progress& progress) {
+  double const all = static_cast<double>(rows * (rows + 1) * (rows + 2) / 6) / ranks;
+  auto const updates = std::make_shared<std::atomic<std::int64_t>>(0);
+  return [=, &progress](ooc::Task const& task) {
+    auto const done = static_cast<double>(updates->fetch_add(task.col + 1));
+    if (done <= all) progress.done(done / all);
+  };
 }
 
 void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {
@@ -85,6 +120,9 @@ void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {
   report.tell(prefix + "tiles", "tiles", by_name(tiles.count),
               words(in_words(tiles.count), ", order ", tiles.size));
   report.only_json(prefix + "tile_size", tiles.size);
+  report.only_json(prefix + "map", Report::Value::array());
+  std::istringstream lines(tiles.map);
+  for (std::string line; std::getline(lines, line);) report.only_json(prefix + "map/-", line);
   report.tell(prefix + "rung", "rung of the ladder", name_of(tiles.rung),
               tries < 2 ? "" : words(name_of(tiles.rung), ", after ", tries, " attempts"));
   report.only_json(prefix + "attempts", Report::Value::array());

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,14 @@ namespace CLI {
 class Option;
 }  // namespace CLI
 
+namespace strata {
+class Communicator;
+}
+
 namespace strata::apps {
 
 class OptionGroup;
+class Progress;
 class Report;
 
 /// How a matrix in tiles is kept and factored; `strata mle` and `strata solve --out-of-core` have it.
@@ -37,7 +43,18 @@ void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* nee
 void check(TileOptions const& options);
 
 ooc::PrecisionRule precision_rule(TileOptions const& options);
-ooc::Devices tile_devices(TileOptions const& options);
+/// The devices asked for; ranks of a host have devices of their own, as long as there are enough. Collective; nullptr: one rank.
+ooc::Devices tile_devices(TileOptions const& options, Communicator const* comm);
+
+/// The most bytes of tiles that one of several ranks has of all, and of room for tiles of the others.
+struct RankBytes {
+  double own, room;
+};
+RankBytes tile_bytes_of_rank(double all, std::int64_t n, std::int64_t tile,
+                             Communicator const* comm);
+
+/// For `CholeskyOptions::on_task` of a matrix of so many rows of tiles, shared by so many ranks: tells how far it is.
+std::function<void(ooc::Task const&)> count_tasks(std::int64_t rows, int ranks, Progress& progress);
 
 /// What reports tell of a matrix in tiles.
 struct Tiles {
@@ -45,9 +62,10 @@ struct Tiles {
   std::int64_t size;                  ///< order of a tile
   Rung rung;                          ///< of the ladder that held, or was the last
   std::vector<ooc::CholeskyAttempt> const& attempts;
+  std::string map;  ///< as `PrecisionMap::to_text` writes it; empty: there is no factor
 };
 
-/// Add the keys tile_size, tiles, rung and attempts under `prefix`.
+/// Add the keys tile_size, tiles, map, rung and attempts under `prefix`.
 void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles);
 
 /// Names of the precisions that tiles may have: of a rule without an accuracy fp64 alone.

@@ -7,7 +7,8 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
+#include <atomic>
+#include <memory>
 #include <utility>
 
 namespace strata::apps {
@@ -18,35 +19,45 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = ooc::TileMatrix<Exec>;
 using Factor = ooc::TileFactor<Exec>;
 
-// Ranks of a host have devices of their own, as long as there are enough.
-ooc::Devices devices_of_rank(SolveOptions const& options) {
-  auto devices = tile_devices(options.tiles);
-  if (!options.comm) return devices;
-  auto const hosts = options.comm->hosts();
-  auto const own = static_cast<std::size_t>(options.comm->rank());
-  auto const before = std::count(hosts.begin(), hosts.begin() + options.comm->rank(), hosts[own]);
-  int const there = std::max(1, Kokkos::num_devices());
-  for (ooc::Device& device : devices)
-    device.id = (static_cast<int>(before) * options.tiles.devices + device.id) % there;
-  return devices;
+// The generator, which tells how far the first filling of the matrix is.
+template <class Space>
+ooc::TileGenerator<Space> counted(ooc::TileGenerator<Space> const& generator, std::int64_t n,
+                                  std::int64_t tile, ooc::TileMatrixOptions const& choices,
+                                  Progress& progress) {
+  auto const rows = (n + tile - 1) / tile;
+  double const looks = choices.rule.accuracy > 0 ? 2 : 1;  // the first one for the norms
+  double const ranks = choices.comm ? choices.comm->size() : 1;
+  double const all = looks * static_cast<double>(rows * (rows + 1) / 2) / ranks;
+  auto const calls = std::make_shared<std::atomic<std::int64_t>>(0);
+  return [=, &progress](Space const& exec, std::int64_t row, std::int64_t col,
+                        ooc::TileView<Space> const& view) {
+    generator(exec, row, col, view);
+    auto const done = static_cast<double>(++*calls);
+    if (done <= all) progress.done(done / all);
+  };
 }
 
-Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& options) {
+Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& options,
+            Progress& progress) {
   ooc::TileMatrixOptions choices(precision_rule(options.tiles));
   choices.max_bytes = memory_limit(options.max_memory).bytes;
   choices.anywhere = true;
-  choices.nodes = ooc::numa_nodes(devices_of_rank(options));
+  choices.nodes = ooc::numa_nodes(tile_devices(options.tiles, options.comm.get()));
   choices.comm = options.comm;
   std::int64_t const n = problem.summary.n;
   std::int64_t const tile = options.tiles.tile > 0
                                 ? options.tiles.tile
                                 : Matrix::automatic_tile_size(n, options.tiles.device_memory);
-  return as_usage_of_ranks([&] { return Matrix::generate(exec, n, tile, problem.tiles, choices); });
+  return as_usage_of_ranks([&] {
+    return Matrix::generate(exec, n, tile, counted<Exec>(problem.tiles, n, tile, choices, progress),
+                            choices);
+  });
 }
 
 void describe(Factor const& made, OutOfCoreResult& result) {
   result.factor = made.report();
   result.info = made.info().order();
+  result.map = made.matrix().map().to_text();
   result.ranks = made.matrix().comm() ? made.matrix().comm()->size() : 1;
   result.tile_bytes = made.matrix().report().bytes;
   result.node_bytes = made.matrix().report().node_bytes;
@@ -56,13 +67,15 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
               Progress& progress, OutOfCoreResult& result) {
   Stopwatch watch;
   progress.phase(words("filling tiles, n = ", problem.summary.n));
-  Matrix matrix = fill(exec, problem, options);
+  Matrix matrix = fill(exec, problem, options, progress);
   result.seconds.fill = watch.lap();
   progress.phase(words("factoring, n = ", matrix.order(), " in tiles of ", matrix.tile_size()));
   ooc::CholeskyOptions choices;
   choices.checkpoint.folder = options.checkpoint;
+  choices.on_task = count_tasks(matrix.tiles(), result.ranks, progress);
   Factor made = as_usage_of_ranks([&] {  // budgets and checkpoints are the user's
-    return ooc::cholesky(devices_of_rank(options), std::move(matrix), choices);
+    return ooc::cholesky(tile_devices(options.tiles, options.comm.get()), std::move(matrix),
+                         choices);
   });
   result.seconds.factor = watch.lap();
   describe(made, result);
@@ -77,7 +90,8 @@ void solve(Exec const& exec, Problem const& problem, SolveOptions const& options
       exec, problem,
       [&](auto const& known, auto const& product) { factor.apply(exec, known, product); });
   DeviceMatrix const X("strata::solve::X", B.extent(0), B.extent(1));
-  result.solve = as_usage_of_ranks([&] { return factor.solve(exec, B, X, options.refinement); });
+  result.solve = as_usage_of_ranks(
+      [&] { return factor.solve(exec, B, X, watched(options, problem.summary.n, progress)); });
   describe(factor, result);
   result.seconds.solve = watch.lap();
   result.converged = result.solve->converged;

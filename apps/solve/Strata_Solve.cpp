@@ -5,14 +5,17 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_Terminal.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
-#include <exception>
+#include <comm/Strata_GatherSpans.hpp>
+
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace strata::apps {
 
@@ -21,49 +24,63 @@ namespace {
 // One line on stderr if there is no solution that was asked for.
 void explain(DenseResult const& result) {
   if (result.exit() == Exit::NotPositiveDefinite)
-    std::cerr << "strata: not positive definite: the leading minor of order " << result.info
-              << " is not positive\n";
+    std::cerr << error_line(words("not positive definite: the leading minor of order ", result.info,
+                                  " is not positive"));
   if (result.exit() == Exit::NotConverged)
-    std::cerr << "strata: not converged: normwise backward error " << result.backward_error << "\n";
+    std::cerr << error_line(
+        words("not converged: normwise backward error ", result.backward_error));
 }
 
-// X only if the system was solved.
-void write_files(SolveOptions const& options, DenseResult const& result, Report const& told,
-                 std::optional<Recorder> const& recorder) {
-  if (!options.output.empty() && result.exit() == Exit::Solved)
-    write_matrix(options.output, result.X);
-  if (recorder) write_trace(options.trace, {{"strata", recorder->spans()}});
-  told.write(options.json);
-}
-
-// In memory or in tiles, as `run` does it.
+// In memory or in tiles, as `run` does it, on all ranks; the first one writes and prints.
 template <class Run>
-Exit solve_dense(SolveOptions const& options, Run const& run) {
-  check(options);
-  Stopwatch total, read;
-  Progress progress;
-  std::optional<Recorder> recorder;
-  if (!options.trace.empty()) recorder.emplace();
-  Problem const problem = as_usage([&] {
-    Span const span("read");
-    return set_up(options, progress);
+Exit solve_dense(Communicator const& comm, SolveOptions const& options, Run const& run) {
+  bool const reports = comm.rank() == 0;
+  return on_ranks(comm, [&] {
+    Stopwatch total, read;
+    Progress progress(reports);
+    std::optional<Recorder> recorder;
+    if (!options.trace.empty()) recorder.emplace();
+    auto const problem = as_usage_of_ranks([&] {
+      return comm.agree([&] {
+        check(options);
+        Span const span("read");
+        return set_up(options, progress);
+      });
+    });
+    double const read_seconds = read.lap();
+    auto result = run(problem, options, progress);
+    result.seconds.read = read_seconds;
+    result.seconds.total = total.lap();
+    auto const traced = recorder ? gather_spans(comm, *recorder) : std::vector<TracedProcess>();
+    Report told;
+    comm.agree([&] {
+      if (!reports) return;
+      progress.phase("writing");
+      told = report(result);
+      if (!options.output.empty() && result.exit() == Exit::Solved)
+        write_matrix(options.output, result.X);  // X only if the system was solved
+      if (recorder) write_trace(options.trace, traced);
+      told.write(options.json);
+    });
+    progress.clear();
+    if (!reports) return result.exit();
+    told.print(std::cout);
+    std::cout.flush();
+    explain(result);
+    if (result.exit() == Exit::Solved) warn_of_invented_rhs(std::cerr, options);
+    return result.exit();
   });
-  double const read_seconds = read.lap();
-  auto result = run(problem, options, progress);
-  result.seconds.read = read_seconds;
-  result.seconds.total = total.lap();
-  progress.phase("writing");
-  Report const told = report(result);
-  write_files(options, result, told, recorder);
-  progress.clear();
-  told.print(std::cout);
-  std::cout.flush();
-  explain(result);
-  if (result.exit() == Exit::Solved) warn_of_invented_rhs(std::cerr, options);
-  return result.exit();
 }
 
 }  // namespace
+
+dense::RefinementOptions watched(SolveOptions const& options, std::int64_t n, Progress& progress) {
+  auto refinement = options.refinement;
+  double const tolerance = std::sqrt(static_cast<double>(n)) * 0x1p-52;
+  refinement.on_step =
+      falls_to(refinement.tolerance > 0 ? refinement.tolerance : tolerance, progress);
+  return refinement;
+}
 
 DeviceMatrix on_device(Kokkos::DefaultExecutionSpace const& exec, HostMatrix const& host) {
   DeviceMatrix const copy = Kokkos::create_mirror_view_and_copy(
@@ -103,47 +120,13 @@ void take_solution(Kokkos::DefaultExecutionSpace const& exec, Problem const& pro
 
 Exit solve(SolveOptions const& options) {
   if (is_sparse(options)) return solve_sparse(options);
-  return options.out_of_core ? solve_in_tiles(options) : solve_dense(options, run);
+  return options.out_of_core ? solve_in_tiles(options) : solve_dense(Communicator(), options, run);
 }
 
 Exit solve_in_tiles(SolveOptions options) {
-  auto const comm = std::make_shared<Communicator const>(all_ranks());
-  if (comm->size() == 1) return solve_dense(options, run_in_tiles);
-  options.comm = comm;
-  bool const reports = comm->rank() == 0;
-  try {
-    Stopwatch total, read;
-    Progress progress(reports);
-    auto const problem = as_usage_of_ranks([&] {
-      return comm->agree([&] {
-        check(options);
-        return set_up(options, progress);
-      });
-    });
-    double const read_seconds = read.lap();
-    auto result = run_in_tiles(problem, options, progress);
-    result.seconds.read = read_seconds;
-    result.seconds.total = total.lap();
-    Report told;
-    comm->agree([&] {
-      if (!reports) return;
-      progress.phase("writing");
-      told = report(result);
-      write_files(options, result, told, std::nullopt);
-    });
-    progress.clear();
-    if (reports) {
-      told.print(std::cout);
-      std::cout.flush();
-      explain(result);
-      if (result.exit() == Exit::Solved) warn_of_invented_rhs(std::cerr, options);
-    }
-    comm->barrier();  // a launcher ends all ranks when the first one ends without success
-    return result.exit();
-  } catch (std::exception const& error) {
-    bool const is_usage = dynamic_cast<UsageError const*>(&error) != nullptr;
-    return tell(*comm, is_usage ? Exit::Usage : Exit::Failed, error);
-  }
+  Communicator const comm = all_ranks();
+  if (comm.size() > 1) options.comm = std::make_shared<Communicator const>(comm);
+  return solve_dense(comm, options, run_in_tiles);
 }
 
 }  // namespace strata::apps

@@ -39,11 +39,6 @@ void check_out_of_core(SolveOptions const& options) {
           name_of(options.kind.value_or(MatrixKind::Dominant)),
           " of --generate can't be made tile by tile; matern and dominant can");
   check(options.tiles);
-  bool const has_ranks = options.comm && options.comm->size() > 1;
-  require(!has_ranks || options.checkpoint.empty(),
-          "--checkpoint: only one rank can write one, and there are several");
-  require(!has_ranks || options.trace.empty(),
-          "--trace: of tiles only one rank can write one, and there are several");
 }
 
 void check_dense(SolveOptions const& options) {

@@ -56,6 +56,8 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
       "--generate", [&options](std::string const& text) { set_kind(options, text); }, "KIND",
       "a test matrix: " + list_of_names<MatrixKind>() + ", matern" +
           "; sparse: " + list_of_names<ModelProblem>());
+  generate->check(
+      suggested(alternatives<MatrixKind>() + "|matern|" + alternatives<ModelProblem>()));
   matrix->excludes(locations, generate);
   locations->excludes(generate);
   group.parsed("--covariance", options.covariance, "matern:SIGMA2,RANGE,NU[,NUGGET]",
@@ -83,8 +85,7 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
                "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32, in "
                "short fp16x2,fp32 [auto]");
   group.count("--leaf", options.leaf, "N", "order of the diagonal leaves [the library's choice]");
-  group.parsed("--refine", refinement.refine, "METHOD", from_name<dense::Refine>,
-               "auto, none, classical, cg or gmres [auto]");
+  group.named("--refine", refinement.refine, "how the solution is refined [auto]");
   group
       .add("--tolerance", refinement.tolerance, "E",
            "normwise backward error to stop at [sqrt(n) 2^-52 and HPL's and SLATE's limits]; "
@@ -121,8 +122,10 @@ void add_out_of_core_options(CLI::App& command, SolveOptions& options) {
                                        "of --generate matern and dominant");
   add_tile_options(group, options.tiles, out_of_core);
   group
-      .add("--checkpoint", options.checkpoint, "FOLDER",
-           "keep finished columns here, and go on from those that are there")
+      .add(
+          "--checkpoint", options.checkpoint, "FOLDER",
+          "keep finished columns here, and go on from those that are there, also of another number "
+          "of ranks; all ranks must see the folder")
       ->needs(out_of_core);
   group
       .add("--scratch", options.scratch, "FOLDER",
@@ -137,12 +140,10 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
   auto* const dense = group.flag("--dense", options.force_dense, "solve as dense");
   group.flag("--sparse", options.force_sparse, "solve as sparse; with mpirun on all its ranks")
       ->excludes(dense);
-  group.parsed("--solver", solver.solver, "METHOD", from_name<sparse::SolverKind>,
-               "auto, cg, gmres or fgmres [auto]");
-  group.parsed("--preconditioner", solver.preconditioner, "NAME",
-               from_name<sparse::PreconditionerKind>, "auto, none, jacobi, gs or amg [auto]");
-  group.parsed("--precision", solver.precision, "TYPE", stored_precision,
-               "of the preconditioner: fp64, fp32, bf16 or fp16 [fp32]");
+  group.named("--solver", solver.solver, "[auto]");
+  group.named("--preconditioner", solver.preconditioner, "[auto]");
+  group.parsed("--precision", solver.precision, "fp64|fp32|bf16|fp16", stored_precision,
+               "of the preconditioner [fp32]");
   group.count("--restart", solver.restart, "K", "basis vectors of a cycle of GMRES [50]");
   group.count("--block-size", solver.amg.block_size, "B",
               "unknowns of a node, one after the other, for AMG [1]");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/solve/Strata_SolveProblem.hpp>
 
+#include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
@@ -40,13 +41,12 @@ std::size_t factorisation_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions 
 double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& options) {
   auto const order = static_cast<double>(n);
   auto const budget = options.tiles.device_memory;
-  auto const tile = static_cast<double>(
-      options.tiles.tile > 0 ? options.tiles.tile
-                             : ooc::TileMatrix<Exec>::automatic_tile_size(n, budget));
-  double const ranks = options.comm ? options.comm->size() : 1;
-  double const room = options.comm ? 2 * 8 * (order + tile) * tile : 0;  // for tiles of other ranks
-  double const uneven = options.comm ? 8 * (order + tile) * tile : 0;    // rows of tiles
-  double const tiles = 4 * (order + tile) * (order + tile) / ranks + uneven;
+  std::int64_t const tile_size = options.tiles.tile > 0
+                                     ? options.tiles.tile
+                                     : ooc::TileMatrix<Exec>::automatic_tile_size(n, budget);
+  auto const tile = static_cast<double>(tile_size);
+  auto const [tiles, room] =
+      tile_bytes_of_rank(4 * (order + tile) * (order + tile), n, tile_size, options.comm.get());
   double const most = tiles * (options.tiles.epsilon > 0 ? 2 : 1) + 64 * 8 * tile;
   double const pool = budget > 0 ? std::min(most, static_cast<double>(budget)) : most;
   double const pools = copies_to_device ? 0 : options.tiles.devices * pool;
@@ -189,8 +189,9 @@ std::int64_t right_hand_sides(SolveOptions const& options) {
 
 void warn_of_invented_rhs(std::ostream& out, SolveOptions const& options) {
   if (options.output.empty() || !options.rhs.empty() || options.matrix.empty()) return;
-  out << "strata: warning: " << options.output
-      << " solves for an invented right-hand side, A times a known vector; give yours with --rhs\n";
+  out << warning_line(
+      options.output +
+      " solves for an invented right-hand side, A times a known vector; give yours with --rhs");
 }
 
 void require_memory(ProblemSummary& summary, SolveOptions const& options) {

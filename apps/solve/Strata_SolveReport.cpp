@@ -116,6 +116,14 @@ void add_factor(Report& report, SolveResult const& result) {
              text("%.1f %% of 8 n^2", share));
   report.add("bytes/factor_peak", "  while factoring", factor.peak_bytes, unit::bytes);
   report.only_json("bytes/matrix", static_cast<std::uint64_t>(full));
+  report.only_json("blocks", Value::array());
+  for (auto const& block : factor.blocks)
+    report.only_json("blocks/-", {{"row", block.row},
+                                  {"col", block.col},
+                                  {"rows", block.rows},
+                                  {"cols", block.cols},
+                                  {"precision", traits(block.precision).name},
+                                  {"scale", block.scale}});
   add_breakdown(report, result);
 }
 
@@ -263,7 +271,8 @@ void add_tile_factor(Report& report, OutOfCoreResult const& result) {
   report.section("Factorisation A = L L^T in tiles");
   report.only_json("epsilon", result.rule.accuracy);
   report.only_json("precisions", allowed_precisions(result.rule));
-  add_tiles(report, "", {factor.histogram, factor.tile_size, factor.rung, factor.attempts});
+  add_tiles(report, "",
+            {factor.histogram, factor.tile_size, factor.rung, factor.attempts, result.map});
   report.add("bytes/tiles", "in host memory", result.tile_bytes, unit::bytes);
   report.only_json("nodes", Value::array());
   for (auto const& [node, bytes] : result.node_bytes)

@@ -87,9 +87,10 @@ struct OutOfCoreResult : DenseResult {
   std::string checkpoint;  ///< folder
   ooc::PrecisionRule rule;
   ooc::CholeskyReport factor;
-  int ranks = 1;                            ///< bytes and devices are those of rank 0
-  std::map<int, std::size_t> node_bytes;    ///< of tiles, by NUMA node
-  std::size_t tile_bytes = 0;               ///< in host memory
+  std::string map;                        ///< of the tiles' precisions, as `PrecisionMap::to_text`
+  int ranks = 1;                          ///< bytes and devices are those of rank 0
+  std::map<int, std::size_t> node_bytes;  ///< of tiles, by NUMA node
+  std::size_t tile_bytes = 0;             ///< in host memory
   std::optional<dense::SolveReport> solve;  ///< none without a factor
 };
 
@@ -98,6 +99,9 @@ OutOfCoreResult run_in_tiles(Problem const& problem, SolveOptions const& options
                              Progress& progress);
 /// As schema/solve_out_of_core.schema.json describes it.
 Report report(OutOfCoreResult const& result);
+
+/// The refinement that was asked for, which tells how far it is.
+dense::RefinementOptions watched(SolveOptions const& options, std::int64_t n, Progress& progress);
 
 /// A matrix where the program computes.
 using DeviceMatrix =

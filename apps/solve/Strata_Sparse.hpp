@@ -13,6 +13,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace strata::apps {
@@ -50,6 +51,8 @@ struct SparseOutcome {
   int likely_block_size = 1;   ///< by the pattern
   bool has_tolerance = false;  ///< of the user's; the default one gives way to fp64's limit
   sparse::SparseReport report;
+  std::vector<std::pair<std::int64_t, double>>
+      history;                          ///< iterations, and the relative residuals after them
   std::optional<double> forward_error;  ///< ||x - known||_oo / ||known||_oo
   double read_seconds = 0, assemble_seconds = 0, total_seconds = 0;
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_Terminal.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
 
@@ -72,6 +73,21 @@ void add_method(Report& report, SparseOutcome const& outcome) {
                           : "one sweep");
 }
 
+// Evenly thinned to about a thousand, with the last one.
+void add_history(Report& report, SparseOutcome const& outcome) {
+  constexpr std::size_t most = 1000;
+  auto const& history = outcome.history;
+  std::size_t const step = history.size() / most + 1;
+  Value iterations = Value::array(), residuals = Value::array();
+  for (std::size_t k = 0; k < history.size(); ++k) {
+    if (k % step != 0 && k + 1 != history.size()) continue;
+    iterations.push_back(history[k].first);
+    residuals.push_back(history[k].second);
+  }
+  report.only_json("history/iterations", iterations);
+  report.only_json("history/relative_residual", residuals);
+}
+
 void add_solution(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
   report.section("Solution");
@@ -85,6 +101,7 @@ void add_solution(Report& report, SparseOutcome const& outcome) {
                 {"iterations", attempt.krylov.iterations},
                 {"relative_residual", attempt.krylov.relative_residual},
                 {"seconds", attempt.krylov.seconds}});
+  add_history(report, outcome);
   report.add("iterations", "iterations", found.iterations);
   report.add("backward_error", "backward error", found.backward_error, unit::error, "normwise");
   report.add("forward_error", "forward error", or_null(outcome.forward_error), unit::error,
@@ -99,26 +116,30 @@ void add_solution(Report& report, SparseOutcome const& outcome) {
 
 void explain_limit(std::ostream& out, SparseOutcome const& outcome) {
   auto const& report = outcome.report;
-  out << text(
-      "strata: %s fp64's own limit: backward error %.1e, relative residual %.1e; "
-      "no method in fp64 gets much below",
-      outcome.exit() == Exit::Solved ? "solved to" : "not converged: stopped at",
+  bool const is_solved = outcome.exit() == Exit::Solved;
+  auto const limit = text(
+      "fp64's own limit: backward error %.1e, relative residual %.1e; no method in fp64 gets much "
+      "below",
       report.backward_error, report.relative_residual);
-  if (outcome.exit() != Exit::Solved) out << text(" (--tolerance %.1e)", outcome.asked.tolerance);
-  out << '\n';
+  if (is_solved)
+    out << "strata: solved to " << limit << '\n';
+  else
+    out << error_line("not converged: stopped at " + limit +
+                      text(" (--tolerance %.1e)", outcome.asked.tolerance));
 }
 
 void explain_failure(std::ostream& out, SparseOutcome const& outcome) {
   auto const& report = outcome.report;
   if (outcome.exit() == Exit::NotPositiveDefinite && report.not_positive_row > 0)
-    out << "strata: not positive definite: the diagonal entry of row " << report.not_positive_row
-        << " is not positive\n";
+    out << error_line(words("not positive definite: the diagonal entry of row ",
+                            report.not_positive_row, " is not positive"));
   else if (outcome.exit() == Exit::NotPositiveDefinite)
-    out << "strata: not positive definite: CG met a direction p with p' A p <= 0 after "
-        << report.iterations << " iterations; try --solver gmres\n";
+    out << error_line(words("not positive definite: CG met a direction p with p' A p <= 0 after ",
+                            report.iterations, " iterations; try --solver gmres"));
   else
-    out << "strata: not converged: relative residual " << report.relative_residual << " after "
-        << report.iterations << " iterations (" << name_of(report.status) << ")\n";
+    out << error_line(words("not converged: relative residual ", report.relative_residual,
+                            " after ", report.iterations, " iterations (", name_of(report.status),
+                            ')'));
   if (!report.obstacle.empty())
     out << "strata: there was no memory for a higher precision: " << report.obstacle << '\n';
 }
@@ -127,9 +148,8 @@ void explain_failure(std::ostream& out, SparseOutcome const& outcome) {
 void suggest_cause(std::ostream& out, SparseOutcome const& outcome) {
   auto const& report = outcome.report;
   if (report.contradicts_empty_row)
-    out << "strata: there is no solution: the right-hand side is not 0 where a row of the matrix "
-           "is "
-           "empty\n";
+    out << error_line(
+        "there is no solution: the right-hand side is not 0 where a row of the matrix is empty");
   if (report.rows.maps_constants_to_zero)
     out << "strata: the matrix is probably singular: each row's entries add up to 0, so that A x = "
            "0 for constant x; are boundary conditions missing?\n";
@@ -201,9 +221,9 @@ int likely_block_size(sparse::Communicator const& comm, std::int64_t n,
 void warn(std::ostream& out, sparse::SparseReport const& set_up) {
   auto const& rows = set_up.rows;
   if (rows.empty == 0) return;
-  out << "strata: warning: row " << rows.first_empty + 1 << " is empty";
-  if (rows.empty > 1) out << ", with " << rows.empty - 1 << " more";
-  out << ": the matrix is singular; x is set to 0 there\n";
+  std::string const more = rows.empty > 1 ? words(", with ", rows.empty - 1, " more") : "";
+  out << warning_line(words("row ", rows.first_empty + 1, " is empty", more,
+                            ": the matrix is singular; x is set to 0 there"));
 }
 
 void explain(std::ostream& out, SolveOptions const& options, SparseOutcome const& outcome) {

@@ -113,7 +113,13 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   outcome.colours = A.order().colours;
   outcome.assemble_seconds = watch.lap();
   phase("setting up the preconditioner");
-  sparse::SparseSolver<Exec> solver(exec, A, outcome.asked);
+  auto choices = outcome.asked;
+  auto const tell = progress ? falls_to(choices.tolerance, *progress) : [](double) {};
+  choices.monitor = [&](std::int64_t iteration, double residual) {
+    outcome.history.emplace_back(iteration, residual);
+    tell(residual);
+  };
+  sparse::SparseSolver<Exec> solver(exec, A, choices);
   if (progress) {
     progress->clear();
     warn(std::cerr, solver.set_up());
@@ -131,11 +137,11 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
 Exit solve_sparse(SolveOptions const& options) {
   Communicator const comm = all_ranks();
   bool const reports = comm.rank() == 0;
-  std::optional<Progress> progress;
-  if (reports) progress.emplace();
-  Progress* const line = reports ? &*progress : nullptr;
-  Stopwatch total, watch;
-  try {
+  return on_ranks(comm, [&] {
+    std::optional<Progress> progress;
+    if (reports) progress.emplace();
+    Progress* const line = reports ? &*progress : nullptr;
+    Stopwatch total, watch;
     SparseProblem problem = as_usage_of_ranks([&] {
       comm.agree([&] { check(options); });
       return set_up_sparse(options, comm, line);
@@ -161,13 +167,8 @@ Exit solve_sparse(SolveOptions const& options) {
       std::cout.flush();
       explain(std::cerr, options, outcome);
     }
-    comm.barrier();  // a launcher ends all ranks when the first one ends without success
     return outcome.exit();
-  } catch (std::exception const& error) {
-    progress.reset();
-    bool const is_usage = dynamic_cast<UsageError const*>(&error) != nullptr;
-    return tell(comm, is_usage ? Exit::Usage : Exit::Failed, error);
-  }
+  });
 }
 
 }  // namespace strata::apps

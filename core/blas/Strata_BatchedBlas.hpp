@@ -30,12 +30,16 @@ namespace strata {
 template <class ExecutionSpace>
 class BatchedBlas {
  public:
-  using execution_space = ExecutionSpace;
-  using memory_space = typename ExecutionSpace::memory_space;
+  using execution_space = ExecutionSpace;                      ///< of the instance
+  using memory_space = typename ExecutionSpace::memory_space;  ///< of the matrices
+  /// The first of a batch of matrices.
   using Matrix = MatrixRef<memory_space>;
+  /// The same, to be read.
   using ConstMatrix = ConstMatrixRef<memory_space>;
+  /// One number for each system.
   using InfoView = Kokkos::View<std::int64_t*, memory_space>;
 
+  /// Order up to which one kernel does a whole system.
   static constexpr std::int64_t largest_order = 512;
 
   /// Vendor: cuSOLVER's or rocSOLVER's batched routines, or LAPACK's for one system after the other.
@@ -45,6 +49,7 @@ class BatchedBlas {
   BatchedBlas(BatchedBlas&&) noexcept;
   BatchedBlas& operator=(BatchedBlas&&) noexcept;
 
+  /// The instance that it works on.
   ExecutionSpace const& exec() const;
 
   /// A = L L^T (Lower) or U^T U (Upper) in place, each; the other triangle is not read, nor written but by a GPU vendor's

@@ -22,6 +22,7 @@ namespace strata {
 /// Throws   ValueError if most < 1.
 class BlasThreads {
  public:
+  /// Until its end, at most so many threads in this thread's products.
   explicit BlasThreads(int most);
   ~BlasThreads();
   BlasThreads(BlasThreads const&) = delete;
@@ -42,6 +43,7 @@ struct BlasThreading {
   std::string source;  ///< the variable that says so, as "OPENBLAS_NUM_THREADS"; "": the library
 };
 
+/// The threads of this process' BLAS.
 BlasThreading blas_threading();
 
 }  // namespace strata

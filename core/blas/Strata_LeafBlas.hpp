@@ -22,6 +22,7 @@ enum class BlasPath {
   KokkosKernels,  ///< KokkosBlas::gemm and ::trsm, one type for all operands
   Portable,       ///< Strata's own Kokkos kernel: every operation, every type, every backend
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(BlasPath) {
   return enum_names<BlasPath>("path", {{BlasPath::Automatic, "automatic"},
                                        {BlasPath::Vendor, "vendor"},
@@ -54,17 +55,22 @@ constexpr auto names_of(BlasPath) {
 template <class ExecutionSpace>
 class LeafBlas {
  public:
-  using execution_space = ExecutionSpace;
-  using memory_space = typename ExecutionSpace::memory_space;
+  using execution_space = ExecutionSpace;                      ///< of the instance
+  using memory_space = typename ExecutionSpace::memory_space;  ///< of the matrices
+  /// A matrix that is written.
   using Matrix = MatrixRef<memory_space>;
+  /// A matrix that is read.
   using ConstMatrix = ConstMatrixRef<memory_space>;
+  /// The order of the leading minor that is not positive, or 0.
   using InfoView = Kokkos::View<std::int64_t, memory_space>;
 
+  /// Makes the vendor's handles. Throws VendorError.
   explicit LeafBlas(ExecutionSpace const& exec, BlasPath path = BlasPath::Automatic);
   ~LeafBlas();
   LeafBlas(LeafBlas&&) noexcept;
   LeafBlas& operator=(LeafBlas&&) noexcept;
 
+  /// The instance that it works on.
   ExecutionSpace const& exec() const;
 
   /// The same on a second instance of the device, whose kernels go first where both have some to
@@ -80,7 +86,7 @@ class LeafBlas {
   /// Throws   ShapeError if an extent is negative.
   void reserve_product(Precision format, std::int64_t m, std::int64_t n, std::int64_t k);
 
-  static constexpr int scratch_slots = 8;
+  static constexpr int scratch_slots = 8;  ///< of `scratch`, numbered from 0
   /// Memory for the operands of algorithms made of these operations, at least `bytes` of it,
   /// aligned to 64. A slot is kept and grows to its largest request, which fences and loses its
   /// numbers.

@@ -10,8 +10,8 @@ namespace strata {
 /// As many numbers as one load of 16 bytes brings.
 template <class T>
 struct alignas(16) Pack {
-  static constexpr int size = 16 / sizeof(T);
-  T x[size];
+  static constexpr int size = 16 / sizeof(T);  ///< numbers in a pack
+  T x[size];                                   ///< the numbers
 };
 
 /// The pack that starts at `a`, which is aligned to it.

@@ -59,8 +59,8 @@ struct Accelerator {
 
 /// What there is to calculate on.
 struct Devices {
-  Host host;
-  std::vector<Accelerator> accelerators;
+  Host host;                              ///< its processors
+  std::vector<Accelerator> accelerators;  ///< of the enabled backend; none on a host's
 };
 
 /// The processors and GPUs of this machine.

@@ -23,7 +23,9 @@ class ByteSink {
   virtual ~ByteSink() = default;
   ByteSink(ByteSink const&) = delete;
   ByteSink& operator=(ByteSink const&) = delete;
+  /// Append so many bytes. Throws IoError.
   virtual void write(char const* data, std::size_t size) = 0;
+  /// Make what was written final. Throws IoError.
   virtual void finish() = 0;
 };
 
@@ -34,9 +36,12 @@ class ByteSink {
 /// errno's text.
 class AtomicFile final : public ByteSink {
  public:
+  /// Opens the temporary file. Throws IoError.
   explicit AtomicFile(std::string const& path);
   ~AtomicFile() override;
+  /// To the temporary file.
   void write(char const* data, std::size_t size) override;
+  /// Fsync and rename.
   void finish() override;
 
  private:
@@ -47,17 +52,22 @@ class AtomicFile final : public ByteSink {
 /// Bytes kept in a string (tests and fuzz targets).
 class MemorySink final : public ByteSink {
  public:
+  /// Appended to `bytes`.
   void write(char const* data, std::size_t size) override { bytes.append(data, size); }
+  /// Nothing is left to do.
   void finish() override {}
-  std::string bytes;
+  std::string bytes;  ///< all that was written
 };
 
 /// Deflates what it is given into a gzip stream; `finish` finishes the inner sink too.
 class DeflateSink final : public ByteSink {
  public:
+  /// `inner` gets the stream, and must outlive this.
   explicit DeflateSink(ByteSink& inner);
   ~DeflateSink() override;
+  /// Compressed, by and by.
   void write(char const* data, std::size_t size) override { deflate_all(data, size, Z_NO_FLUSH); }
+  /// Ends the stream, and finishes the inner sink.
   void finish() override;
 
  private:
@@ -72,9 +82,11 @@ class DeflateSink final : public ByteSink {
 /// bits (at most 17 significant digits).
 class TextWriter {
  public:
+  /// `sink` gets the text, and must outlive this.
   explicit TextWriter(ByteSink& sink)
       : sink_(sink), buffer_(std::make_unique_for_overwrite<char[]>(buffer_bytes)) {}
 
+  /// As it is.
   TextWriter& operator<<(std::string_view text) {
     if (buffer_bytes - used_ < text.size()) flush();
     if (text.size() > buffer_bytes) {
@@ -85,9 +97,13 @@ class TextWriter {
     }
     return *this;
   }
+  /// One character.
   TextWriter& operator<<(char c) { return *this << std::string_view(&c, 1); }
+  /// In decimal.
   TextWriter& operator<<(std::int64_t value) { return number(value); }
+  /// The shortest decimal that reads back.
   TextWriter& operator<<(double value) { return number(value); }
+  /// Writes the buffer, and finishes the sink.
   void finish() {
     flush();
     sink_.finish();

@@ -18,6 +18,7 @@ namespace strata {
 /// Bytes that come in order, from a file that nobody vouches for.
 class ByteSource {
  public:
+  /// `name` is for messages.
   explicit ByteSource(std::string name) : name_(std::move(name)) {}
   virtual ~ByteSource() = default;
   ByteSource(ByteSource const&) = delete;
@@ -29,6 +30,7 @@ class ByteSource {
   virtual std::size_t read(char* buffer, std::size_t size) = 0;
   /// No more bytes than this can come in all; exact unless `compressed()`.
   virtual std::uint64_t size_limit() const = 0;
+  /// Whether the bytes are inflated, so that their number is not known before the end.
   virtual bool compressed() const { return false; }
 
  private:
@@ -38,6 +40,7 @@ class ByteSource {
 /// A regular file; devices, pipes and folders are refused, since their size says nothing.
 class FileSource final : public ByteSource {
  public:
+  /// Opens the file. Throws IoError.
   explicit FileSource(std::string const& path);
   std::size_t read(char* buffer, std::size_t size) override;
   std::uint64_t size_limit() const override { return size_; }
@@ -52,6 +55,7 @@ class FileSource final : public ByteSource {
 /// Bytes of the caller's, which must outlive it (tests and fuzz targets).
 class MemorySource final : public ByteSource {
  public:
+  /// Of `size` bytes at `data`.
   MemorySource(std::string name, char const* data, std::size_t size)
       : ByteSource(std::move(name)), data_(data), size_(size) {}
   std::size_t read(char* buffer, std::size_t size) override;
@@ -69,10 +73,12 @@ class MemorySource final : public ByteSource {
 ///                 more than `max_ratio` once 4 MiB have come out.
 class InflateSource final : public ByteSource {
  public:
+  /// Takes the compressed bytes over. Throws MemoryError.
   InflateSource(std::unique_ptr<ByteSource> compressed, double max_ratio);
   ~InflateSource() override;
   std::size_t read(char* buffer, std::size_t size) override;
   std::uint64_t size_limit() const override;
+  /// Always.
   bool compressed() const override { return true; }
 
  private:

@@ -12,8 +12,8 @@ namespace strata {
 
 /// Measured values at locations in the plane or on the globe.
 struct Stations {
-  bool geographic = false;  ///< x, y are longitude and latitude in degrees
-  std::vector<double> x, y, value;
+  bool geographic = false;          ///< x, y are longitude and latitude in degrees
+  std::vector<double> x, y, value;  ///< of each station, in the file's order
 };
 
 /// Read a station file: comma-separated, with a line of column names.
@@ -34,8 +34,8 @@ Stations read_locations(std::string const& path, ReadOptions const& options = {}
 
 /// One column of a table.
 struct Column {
-  std::string name;
-  std::vector<double> values;
+  std::string name;            ///< in the file's first line
+  std::vector<double> values;  ///< row by row
 };
 
 /// Write columns of numbers under a line of their names; numbers read back to the same bits. Whole or not at all.

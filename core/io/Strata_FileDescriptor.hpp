@@ -18,8 +18,11 @@ namespace strata {
 class FileDescriptor {
  public:
   FileDescriptor() = default;
+  /// Takes an open file over.
   explicit FileDescriptor(int fd) : fd_(fd) {}
+  /// Move.
   FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  /// Exchanges the two.
   FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
@@ -27,7 +30,9 @@ class FileDescriptor {
   ~FileDescriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
+  /// For system calls; it stays owned.
   int get() const { return fd_; }
+  /// Whether there is a file.
   explicit operator bool() const { return fd_ >= 0; }
   /// Close now, so that an error shows; false with errno set.
   bool close() { return ::close(std::exchange(fd_, -1)) == 0; }

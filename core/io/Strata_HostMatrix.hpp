@@ -14,6 +14,7 @@ namespace strata {
 
 /// A column-major matrix in ordinary memory: what the readers return and the writers take.
 using HostMatrix = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+/// The same, to be read.
 using ConstHostMatrix = Kokkos::View<double const**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 
 /// The bytes of memory of this machine, or what a 64-bit machine can address where it does not say.
@@ -44,8 +45,8 @@ HostMatrix allocate_host_matrix(std::string const& label, std::int64_t rows, std
 
 /// An element pair (row > col, 0-based) that makes a matrix unsymmetric.
 struct Asymmetry {
-  std::int64_t row, col;
-  double lower, upper;
+  std::int64_t row, col;  ///< the position, in the lower triangle
+  double lower, upper;    ///< a_ij and a_ji
 };
 
 /// The first pair (by blocks of columns) with |a_ij - a_ji| > tolerance max(|a_ij|, |a_ji|,

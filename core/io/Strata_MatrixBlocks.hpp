@@ -17,6 +17,7 @@ namespace strata {
 using HostBlock = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+/// Choices of `MatrixBlocks`.
 struct MatrixBlocksOptions {
   /// Where a text file is unpacked to, in a file without a name; "": the folder for temporary files.
   std::string scratch_folder;
@@ -48,11 +49,13 @@ class MatrixBlocks {
   MatrixBlocks(MatrixBlocks&&) noexcept;
   MatrixBlocks& operator=(MatrixBlocks&&) noexcept;
 
+  /// Rows, and columns, of the matrix.
   std::int64_t order() const;
   /// For people: "NumPy <f8, Fortran order", ...
   std::string const& format() const;
   /// Whether only the lower triangle is in the file: above the diagonal `read` finds zeros.
   bool is_lower() const;
+  /// Of the file itself.
   std::uint64_t file_bytes() const;
   /// Of the scratch file; 0: there is none.
   std::uint64_t scratch_bytes() const;

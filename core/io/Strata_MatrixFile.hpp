@@ -13,10 +13,11 @@ namespace strata {
 /// What the file of a matrix holds.
 enum class MatrixFileFormat {
   MatrixMarket,  ///< plain or gzip
-  Npy,
-  Raw,      ///< numbers that a sidecar PATH.json describes, see `MatrixBlocks`
+  Npy,           ///< an array of NumPy's
+  Raw,           ///< numbers that a sidecar PATH.json describes, see `MatrixBlocks`
   Columns,  ///< text: a row of the matrix on each line, its numbers separated by commas or blanks
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(MatrixFileFormat) {
   return enum_names<MatrixFileFormat>("format",
                                       {{MatrixFileFormat::MatrixMarket, "a Matrix Market file"},

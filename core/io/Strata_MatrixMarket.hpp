@@ -12,38 +12,45 @@
 
 namespace strata {
 
-enum class MatrixMarketFormat { Array, Coordinate };
+/// How a file lists its numbers: all of them, or some with their positions.
+enum class MatrixMarketFormat {
+  Array,       ///< all numbers, column by column
+  Coordinate,  ///< some, each with its row and column
+};
+/// What its numbers are.
 enum class MatrixMarketField {
-  Real,
-  Integer,
+  Real,     ///< decimal numbers
+  Integer,  ///< whole numbers that fp64 has
   Pattern,  ///< entries without values, which are 1; in coordinate files
 };
 
 /// What a Matrix Market file says about itself in its first lines.
 struct MatrixMarketHeader {
+  /// All numbers, or some with their positions.
   MatrixMarketFormat format = MatrixMarketFormat::Array;
-  MatrixMarketField field = MatrixMarketField::Real;
-  bool symmetric = false;
-  std::int64_t rows = 0, cols = 0;
+  MatrixMarketField field = MatrixMarketField::Real;  ///< what the numbers are
+  bool symmetric = false;                             ///< only the lower triangle is listed
+  std::int64_t rows = 0, cols = 0;                    ///< of the whole matrix
   std::int64_t entries =
       0;  ///< entries listed in the file: of the lower triangle only if symmetric
 };
 
 /// A sparse matrix as the list of its entries, in the file's order; no position occurs twice.
 struct CoordinateMatrix {
-  std::int64_t rows = 0, cols = 0;
+  std::int64_t rows = 0, cols = 0;     ///< of the whole matrix
   bool symmetric = false;              ///< only entries with row >= col are listed
   std::vector<std::int64_t> row, col;  ///< 0-based
-  std::vector<double> value;
+  std::vector<double> value;           ///< of each entry
 };
 
 /// A dense matrix by columns; if symmetric its lower triangle only, packed by columns.
 struct ArrayMatrix {
-  std::int64_t rows = 0, cols = 0;
-  bool symmetric = false;
-  std::vector<double> value;
+  std::int64_t rows = 0, cols = 0;  ///< of the whole matrix
+  bool symmetric = false;           ///< only the lower triangle is there
+  std::vector<double> value;        ///< column by column
 };
 
+/// What a file holds.
 using MatrixMarketMatrix = std::variant<ArrayMatrix, CoordinateMatrix>;
 
 /// Read the first lines of a Matrix Market file, plain or gzip (told by its first bytes, not by its
@@ -86,13 +93,22 @@ HostMatrix to_dense(MatrixMarketMatrix const& matrix, ReadOptions const& options
 /// Throws   also what `symmetrize` throws.
 HostMatrix to_dense_symmetric(MatrixMarketMatrix const& matrix, ReadOptions const& options = {});
 
-enum class Symmetry { General, Symmetric };
-enum class Compression { None, Gzip };
+/// What a dense matrix is written as.
+enum class Symmetry {
+  General,    ///< all its numbers
+  Symmetric,  ///< the lower triangle
+};
+/// Whether a file is written as it is or through gzip.
+enum class Compression {
+  None,  ///< as it is
+  Gzip,  ///< a gzip file
+};
 
+/// Choices of `write_matrix_market`.
 struct MatrixMarketWriteOptions {
   Symmetry symmetry =
       Symmetry::General;  ///< of a dense matrix; Symmetric writes the lower triangle
-  Compression compression = Compression::None;
+  Compression compression = Compression::None;  ///< of the file
 };
 
 /// Write a dense matrix (`array real`) or a list of entries (`coordinate real`).
@@ -107,6 +123,7 @@ struct MatrixMarketWriteOptions {
 ///          text.
 void write_matrix_market(std::string const& path, ConstHostMatrix const& A,
                          MatrixMarketWriteOptions const& options = {});
+/// The same of a list of entries.
 void write_matrix_market(std::string const& path, CoordinateMatrix const& A,
                          Compression compression = Compression::None);
 

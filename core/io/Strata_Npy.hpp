@@ -15,14 +15,14 @@ struct NpyHeader {
   std::string dtype = "<f8";   ///< '<f4', '<f8', '>f4' or '>f8'
   bool fortran_order = false;  ///< columns are contiguous in the file
   int rank = 2;                ///< 1 or 2
-  std::int64_t rows = 0;
-  std::int64_t cols = 1;  ///< 1 if the rank is 1
+  std::int64_t rows = 0;       ///< of the array
+  std::int64_t cols = 1;       ///< 1 if the rank is 1
 };
 
 /// An array of a .npy file, in fp64 by columns, and how it was stored.
 struct NpyMatrix {
   HostMatrix values;  ///< rows x cols
-  NpyHeader header;
+  NpyHeader header;   ///< as the file has it
 };
 
 /// Read the header of a .npy file.
@@ -42,11 +42,16 @@ NpyHeader read_npy_header(std::string const& path);
 /// Source   NumPy Enhancement Proposal 1 (NEP 1) and numpy.lib.format, versions 1.0 to 3.0.
 NpyMatrix read_npy(std::string const& path, ReadOptions const& options = {});
 
-enum class NpyOrder { C, Fortran };
+/// The order of the numbers in a file: by rows, or by columns.
+enum class NpyOrder {
+  C,        ///< by rows
+  Fortran,  ///< by columns
+};
 
+/// Choices of `write_npy`.
 struct NpyWriteOptions {
-  NpyOrder order = NpyOrder::Fortran;
-  int rank = 2;  ///< 1 writes a single column as a vector
+  NpyOrder order = NpyOrder::Fortran;  ///< in the file
+  int rank = 2;                        ///< 1 writes a single column as a vector
 };
 
 /// Write a matrix in fp64 as .npy version 1.0, bit for bit; whole or not at all (temporary file,

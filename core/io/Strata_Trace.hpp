@@ -13,8 +13,8 @@ namespace strata {
 
 /// What was recorded in a process, or by a rank.
 struct TracedProcess {
-  std::string name;
-  std::vector<RecordedSpan> spans;
+  std::string name;                 ///< as the viewer shows it
+  std::vector<RecordedSpan> spans;  ///< of a Recorder
 };
 
 /// Write spans as Chrome's trace-event JSON, for Perfetto or chrome://tracing: times in microseconds since the first

@@ -26,6 +26,7 @@ class CaptureRight {
   CaptureRight(CaptureRight const&) = delete;
   CaptureRight& operator=(CaptureRight const&) = delete;
 
+  /// Whether this thread may capture.
   bool granted() const { return granted_; }
 
  private:

@@ -20,8 +20,8 @@ namespace strata {
 
 /// What ran from when to when. Spans of a track nest; those of two may overlap.
 struct RecordedSpan {
-  std::string track, name;
-  std::chrono::steady_clock::time_point start, end;
+  std::string track, name;                           ///< where it is shown, and what ran
+  std::chrono::steady_clock::time_point start, end;  ///< by the host's clock
 };
 
 /// Records the spans and regions of the thread that made it, from there to its end: attached from outside, no call
@@ -35,11 +35,12 @@ struct RecordedSpan {
 /// not recorded.
 class Recorder {
  public:
+  /// That of the host.
   using Clock = std::chrono::steady_clock;
   /// A moment of the host, or of a device's queue.
   struct Stamp {
-    Clock::time_point time;
-    std::optional<std::size_t> event;
+    Clock::time_point time;            ///< by the host's clock
+    std::optional<std::size_t> event;  ///< of the device's queue, if it is one of a device
   };
 
   Recorder();
@@ -70,6 +71,7 @@ class Recorder {
 /// Lets a recorder, or nullptr, record this thread too until its end; the names of the thread's tracks begin with `tracks`.
 class Recorder::OnThread {
  public:
+  /// `recorder` must outlive this.
   OnThread(Recorder* recorder, std::string tracks);
   ~OnThread();
   OnThread(OnThread const&) = delete;
@@ -82,7 +84,7 @@ class Recorder::OnThread {
 
 /// The name of a row of spans.
 struct Track {
-  char const* name;
+  char const* name;  ///< a literal
 };
 
 /// Tells the thread's recorder, if it has one, how long the scope takes: what it enqueues on an instance, which must outlive
@@ -95,6 +97,7 @@ class Span {
   template <class Exec, class... Part>
     requires(Kokkos::is_execution_space_v<Exec>)
   explicit Span(Exec const& exec, Part const&... name) : Span(Track{"work"}, exec, name...) {}
+  /// On a track of that name.
   template <class Exec, class... Part>
     requires(Kokkos::is_execution_space_v<Exec>)
   Span(Track track, Exec const& exec, Part const&... name) : recorder_(Recorder::current()) {

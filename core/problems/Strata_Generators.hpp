@@ -37,6 +37,7 @@ struct GeneratorOptions {
   double correlation = 0.5;    ///< of Kms, in (0, 1)
 };
 
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(MatrixKind) {
   return enum_names<MatrixKind>("matrix kind", {{MatrixKind::Geometric, "geometric"},
                                                 {MatrixKind::Arithmetic, "arithmetic"},

@@ -53,7 +53,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   void find_minor(std::int64_t order);
   void give_up(detail::Step const& step, Info found);
   void describe(detail::Step const& step);
-  void describe_scales();
+  void describe_blocks();
   /// Refuses, or makes the factor again that was given up for a rung which then had no memory.
   void need_factor(char const* function);
   /// Continue on another instance: the work enqueued on the old one has ended.

@@ -11,9 +11,21 @@ namespace strata::dense::detail {
 
 constexpr int slots_of_bulk = 4;  // on a host both use the same scratch
 
+// Of the n^3/3 flops below a node of n columns those done once this leaf of it is.
+template <class Tree>
+double done_of(Tree const& tree, typename Tree::Node const& node, typename Tree::Node const& leaf) {
+  auto const first = static_cast<double>(node.is_leaf() ? node.size : node.first_size);
+  if (node.is_leaf()) return first * first * first / 3;
+  if (leaf.begin < node.begin + node.first_size) return done_of(tree, tree.left(node), leaf);
+  auto const second = static_cast<double>(node.size) - first;
+  return first * first * first / 3 + first * second * (first + second) +
+         done_of(tree, tree.right(node), leaf);
+}
+
 template <class ExecutionSpace>
 TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree,
-                                     InfoView const& info)
+                                     InfoView const& info,
+                                     std::function<void(double)> const& on_progress)
     : tree_(tree),
       info_(info),
       bulk_(blas),
@@ -22,6 +34,16 @@ TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const&
   for (Precision const layer : tree.layers())
     for (TreeRecursion<ExecutionSpace> const* part : {&bulk_, &diagonal_})
       part->blas().reserve_product(layer, n, n, n);
+  if (!on_progress) return;
+  // Panels before this one have updated all that follows them.
+  bulk_.on_leaf = diagonal_.on_leaf = [this, on_progress](Node const& leaf) {
+    auto const panels = tree_.panels();
+    std::size_t p = panels.size() - 1;
+    while (panel(p).begin > leaf.begin) --p;
+    auto const n = static_cast<double>(tree_.order()),
+               rest = n - static_cast<double>(panel(p).begin);
+    on_progress(1 - (rest * rest * rest - 3 * done_of(tree_, panel(p), leaf)) / (n * n * n));
+  };
 }
 
 template <class ExecutionSpace>

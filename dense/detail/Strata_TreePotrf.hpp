@@ -6,6 +6,7 @@
 #include <dense/detail/Strata_TreeRecursion.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace strata::dense::detail {
@@ -21,7 +22,9 @@ class TreePotrf {
   using Tree = BlockTree<LayerList, ExecutionSpace>;
   using InfoView = typename LeafBlas<ExecutionSpace>::InfoView;
 
-  TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree, InfoView const& info);
+  /// `on_progress`: called on a host with the part of the flops that is done, 0 to 1.
+  TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree, InfoView const& info,
+            std::function<void(double)> const& on_progress = {});
 
   void operator()();
 

@@ -42,7 +42,11 @@ std::size_t packed_bytes(std::int64_t rows, std::int64_t cols, Precision precisi
 
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::potrf(Tree const& tree, Node const& A, InfoView const& info) {
-  if (A.is_leaf()) return factor_leaf(tree, A, info);
+  if (A.is_leaf()) {
+    factor_leaf(tree, A, info);
+    if (runs_on_host<ExecutionSpace> && on_leaf) on_leaf(A);
+    return;
+  }
   potrf(tree, tree.left(A), info);  // A11 = L11 L11^T
   if (broke_down(info)) return;
   auto A21 = panel(A, 0, A.first_size);

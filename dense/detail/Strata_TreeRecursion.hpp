@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace strata::dense::detail {
@@ -83,6 +84,9 @@ class TreeRecursion {
               Matrix const& C);
 
   LeafBlas<ExecutionSpace>& blas() const { return blas_; }
+
+  /// On a host `potrf` calls this with each diagonal leaf that it has factored.
+  std::function<void(Node const&)> on_leaf;
 
  private:
   using Copy = BandedCopy<ExecutionSpace>;

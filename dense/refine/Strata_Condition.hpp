@@ -19,8 +19,8 @@ struct ConditionEstimate {
   std::int64_t solves = 0;  ///< with H, of one or two columns
   bool refined = false;     ///< the factor alone was too coarse: solves with it were refined
   bool converged =
-      true;  ///< false: a refinement did not converge, the true value may be far larger
-  double seconds = 0;
+      true;            ///< false: a refinement did not converge, the true value may be far larger
+  double seconds = 0;  ///< that it took
 };
 
 /// About how far off a solution may be, max_i |x_i - y_i| / d_i over max_i |y_i| / d_i with the exact solution y: the

@@ -10,6 +10,7 @@
 
 namespace strata::dense {
 
+/// Choices of `log_determinant`.
 struct LogDeterminantOptions {
   int probes = 16;  ///< random vectors, >= 2; the standard error falls with their square root
   int steps = 30;   ///< of Lanczos at most, >= 1
@@ -38,6 +39,7 @@ struct LogDeterminantEstimate {
 /// what they round is an error of the result.
 template <class ExecutionSpace>
 struct LogDeterminantOperators {
+  /// Some vectors, column by column.
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
   std::function<void(Block const& X, Block const& Y)> apply;  ///< Y = A X
   std::function<void(Block const& V)> forward;                ///< V = L^-1 V

@@ -200,6 +200,7 @@ class Refiner {
     for (Column const& column : columns_) error = worst(error, column.best.backward_error);
     for (Column const* column : active_) error = worst(error, column->now.backward_error);
     report_.history.push_back(error);
+    if (options_.on_step) options_.on_step(error);
   }
 
   void solve(Refine method, Block const& R, Block const& D) {

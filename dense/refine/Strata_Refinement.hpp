@@ -23,6 +23,7 @@ enum class Refine {
   Automatic,  ///< classical while a step gains a factor of 8, then CG, then GMRES; per column
 };
 
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Refine) {
   return enum_names<Refine>("refinement", {{Refine::None, "none"},
                                            {Refine::Classical, "classical"},
@@ -34,7 +35,7 @@ using strata::name_of;
 
 /// What to stop at, and the sizes of the inner solvers.
 struct RefinementOptions {
-  Refine refine = Refine::Automatic;
+  Refine refine = Refine::Automatic;  ///< the method
   /// On the normwise backward error, and nothing else. 0: sqrt(n) 2^-52, and HPL's and SLATE's thresholds as well.
   double tolerance = 0;
   /// Applications of M^-1 to a column. 0: 100 classical, 2000 CG and GMRES, 4000 automatic, which
@@ -44,6 +45,8 @@ struct RefinementOptions {
   double inner_tolerance = 1e-8;  ///< least ||A d - r||_2 / ||r||_2 that CG and GMRES go for
   int stagnation_steps = 5;       ///< outer steps that may pass without halving the error
   std::size_t max_basis_bytes = std::size_t(1) << 30;  ///< of GMRES: columns are taken in chunks
+  /// Called after each outer step with the worst column's backward error; what it throws ends the call.
+  std::function<void(double)> on_step = {};
 };
 
 inline constexpr double hpl_threshold = 16;              ///< HPL-MxP's rules
@@ -59,9 +62,9 @@ struct RefinementReport {
   Refine method = Refine::None;  ///< the last method that ran; None: M^-1 B was good enough
   /// Applications of M^-1 to the column that took most, the first solve included.
   std::int64_t iterations = 0;
-  std::int64_t outer_iterations = 0;  ///< fp64 residuals after the one of M^-1 B
-  std::int64_t unconverged_columns = 0;
-  double tolerance = 0;  ///< that was applied
+  std::int64_t outer_iterations = 0;     ///< fp64 residuals after the one of M^-1 B
+  std::int64_t unconverged_columns = 0;  ///< that don't meet the tolerance
+  double tolerance = 0;                  ///< that was applied
   /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), of the system as given
   double backward_error = 0;
   double equilibrated_error = 0;   ///< the same of the system that was refined
@@ -73,6 +76,7 @@ struct RefinementReport {
 /// The two linear operators, enqueued on the instance that `refine` is given.
 template <class ExecutionSpace>
 struct RefinementOperators {
+  /// Some vectors, column by column.
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
   /// Y = A X in fp64. Both have the same columns, any number from 1 to those of B.
   std::function<void(Block const& X, Block const& Y)> apply;
@@ -82,6 +86,7 @@ struct RefinementOperators {
   /// Where A = D G D is a matrix G that was scaled, and B and X are D B_G and D^-1 X_G: the diagonal of D, powers of two,
   /// and ||G||_inf. Errors and convergence are then judged for G X_G = B_G as well. Empty: A is as given.
   Kokkos::View<double const*, typename ExecutionSpace::memory_space> scaling;
+  /// ||G||_inf, where there is a scaling.
   double given_norm_inf = 0;
 };
 

@@ -52,6 +52,7 @@ class SpdFactor {
  public:
   virtual ~SpdFactor() = default;
 
+  /// Rows, and columns, of A.
   virtual std::int64_t order() const = 0;
   /// D, the same on all rungs; empty: 1.
   virtual Kokkos::View<double const*, typename ExecutionSpace::memory_space> scaling() const = 0;

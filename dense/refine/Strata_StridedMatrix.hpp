@@ -13,14 +13,17 @@ namespace strata::dense {
 /// A matrix of any layout: element (i, j) is data[i * row_stride + j * col_stride].
 template <class Scalar>
 struct StridedMatrix {
-  Scalar* data = nullptr;
+  Scalar* data = nullptr;  ///< element (0, 0)
+  /// Its shape, and elements from a row or a column to the next.
   std::int64_t rows = 0, cols = 0, row_stride = 1, col_stride = 1;
 
+  /// The same, to be read.
   operator StridedMatrix<Scalar const>() const
     requires(!std::is_const_v<Scalar>)
   {
     return {data, rows, cols, row_stride, col_stride};
   }
+  /// Element (i, j).
   KOKKOS_FUNCTION Scalar& operator()(std::int64_t i, std::int64_t j) const {
     return data[i * row_stride + j * col_stride];
   }

@@ -1,30 +1,48 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Make the site: the repository's pages, and the program's own help as a reference, by Sphinx.
+"""Make the site: the repository's pages, and a reference of the program, the JSON, C++, C and Python, by Sphinx.
 
-make.py TOP PROGRAM FOLDER: takes the pages of TOP and what `PROGRAM --help` says, writes FOLDER/html and FOLDER/man anew. What Sphinx
-warns of is an error; so are a link in Markdown whose page, heading or file is not there, and a page of docs/ that is in no part. Ends
-with 77 where Sphinx, MyST or Furo is not there.
+make.py TOP PROGRAM FOLDER: takes the pages of TOP, what `PROGRAM --help` says, the schemas, the headers by Doxygen, and the package for
+Python that is built beside the program; writes FOLDER/html, FOLDER/man and FOLDER/strata.pdf anew. What Sphinx or Doxygen warns of is an
+error; so are a link whose page, heading or file is not there, and a page of docs/ that is in no part. Ends with 77 where Sphinx, MyST,
+Furo, Breathe, Doxygen or matplotlib is not there; without WeasyPrint it makes no PDF and says so.
 """
 
+import importlib.util
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
+import cpp
+import pdf
+import python_api
+import schemas
+
 PARTS = {
-    "Start": ["README", "docs/README", "docs/first-steps", "docs/build", "docs/command-line"],
+    "Start": ["README", "docs/README", "docs/start/cpu", "docs/start/nvidia", "docs/start/amd", "docs/start/python", "docs/start/cpp",
+              "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/build", "docs/command-line"],
+    "Tutorials": ["docs/tutorials/choose-layers", "docs/tutorials/ladder", "docs/tutorials/log-determinants", "docs/tutorials/kriging",
+                  "docs/tutorials/trend", "docs/tutorials/stiffness", "docs/tutorials/out-of-core",
+                  "docs/tutorials/own-preconditioner", "docs/tutorials/hpg-mxp", "docs/tutorials/benchmark"],
     "Use": ["docs/library", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
             "docs/geostatistics", "docs/hpgmxp", "docs/limits"],
+    "Ideas": ["docs/ideas/layers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
+              "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/hpgmxp-rules"],
     "Data": ["apps/data/README"],
-    "Results": ["docs/results", "docs/benchmarks", "docs/figures/README"],
-    "Develop": ["docs/architecture", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
+    "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-limits", "docs/results/dense-cpu", "docs/results/batches",
+                "docs/results/accuracy", "docs/results/out-of-core", "docs/results/covariances", "docs/results/hpgmxp", "docs/results/sparse",
+                "docs/results/python", "docs/results/gallery", "docs/benchmarks", "docs/figures/README"],
+    "Develop": ["docs/architecture", "docs/develop/kernel", "docs/develop/format", "docs/develop/solver", "docs/develop/backend",
+                "docs/develop/testing", "docs/develop/measuring", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
 }
-PAGES = [page for part in PARTS.values() for page in part]
-# Code, which is kept as it is, or a link.
-LINK = re.compile(r"^```.*?^```$|^(?: {4}|\t)[^\n]*|`[^`\n]*`|\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s]+)(?:#[^)\s]*)?\)", re.MULTILINE | re.DOTALL)
+REFERENCE = ["docs/settings"]  # written by hand; make.py adds what is generated
+PAGES = [page for part in [*PARTS.values(), REFERENCE] for page in part]
+# Code, which is kept as it is, or a link, also one in raw HTML.
+LINK = re.compile(r"^```.*?^```$|^(?: {4}|\t)[^\n]*|`[^`\n]*`|\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s]+)(?:#[^)\s]*)?\)"
+                  r"|<(?:img|a|source)\b[^>]*?\s(?:src|href)=[\"'](?P<raw>[^\"'#]+)", re.MULTILINE | re.DOTALL)
 
 
 def require(condition, text):
@@ -41,12 +59,13 @@ def lay_out_pages(top, source):
         file = top / f"{page}.md"
 
         def link(match):
-            if match["target"] is None or re.match(r"[a-z]+:", match["target"]):
+            target = match["target"] or match["raw"]
+            if target is None or re.match(r"[a-z]+:", target):
                 return match[0]
-            linked = (file.parent / match["target"]).resolve()
-            require(linked.exists(), f"{file}: {match['target']} is not there")
+            linked = (file.parent / target).resolve()
+            require(linked.exists(), f"{file}: {target} is not there")
             if linked.is_dir():
-                return match["text"]
+                return match["text"] or match[0]
             if linked.suffix != ".md":
                 copy = source / linked.relative_to(top)
                 copy.parent.mkdir(parents=True, exist_ok=True)
@@ -58,13 +77,12 @@ def lay_out_pages(top, source):
         copy.write_text(LINK.sub(link, file.read_text()))
 
 
-def lay_out_reference(program, source):
+def lay_out_commands(program, source):
     """A page for the program and for each command that it names: its help, as it is. Returns what each is."""
 
     def help_of(*command):
         return subprocess.run([program, *command, "--help"], check=True, capture_output=True, text=True).stdout.rstrip()
 
-    (source / "reference").mkdir()
     listed = re.search(r"^Subcommands:\n((?:  .*\n)+)", help_of(), re.MULTILINE)
     require(listed, f"{program} --help lists no subcommands")
     described = {"strata": "mixed-precision solvers"}
@@ -82,25 +100,51 @@ def lay_out_index(source, parts):
 
 def main(top, program, folder):
     try:
-        import furo, myst_parser, sphinx  # noqa: E401, F401
+        import breathe, furo, matplotlib, myst_parser, sphinx  # noqa: E401, F401
     except ImportError as missing:
         print(f"no site is made here: {missing}")
+        return 77
+    if not shutil.which("doxygen"):
+        print("no site is made here: there is no doxygen")
         return 77
     top, folder = pathlib.Path(top).resolve(), pathlib.Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     source = folder / "source"
     source.mkdir(parents=True)
     lay_out_pages(top, source)
-    described = lay_out_reference(program, source)
-    reference = {name: f"reference/{name}" for name in described}
-    lay_out_index(source, PARTS | {"Reference": reference.values()})
-    manual = [(reference[name], name, text, "The Strata authors", 1) for name, text in described.items()]
-    (source / "conf.py").write_text((top / "docs/site/conf.py").read_text() + f"man_pages = {manual!r}\n")
-    for builder in ("html", "man"):
-        words = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", "-d", folder / "trees", source, folder / builder]
+    (source / "reference").mkdir()
+    described = lay_out_commands(program, source)
+    warnings = cpp.run_doxygen(top, (folder / "doxygen").resolve())
+    require(not warnings, f"{warnings}a public symbol must say what it is")
+    cpp.lay_out_cpp(top, folder / "doxygen", source / "reference")
+    cpp.lay_out_c(source / "reference")
+    schemas.lay_out_schemas(top, source / "reference")
+    pages = [*described, "json", "cpp", "c"]
+    package = python_api.built_package(pathlib.Path(program))
+    if package:
+        python_api.lay_out_python(source / "reference")
+        pages.append("python")
+    else:
+        print("no reference of Python is made here: there is no package beside the program")
+    lay_out_index(source, PARTS | {"Reference": [*REFERENCE, *(f"reference/{page}" for page in pages)]})
+    manual = [(f"reference/{name}", name, text, "The Strata authors", 1) for name, text in described.items()]
+    (source / "conf.py").write_text(f"""import sys
+
+sys.path[:0] = [{str(top / "docs/site")!r}, {str(package)!r}]
+{(top / "docs/site/conf.py").read_text()}
+man_pages = {manual!r}
+breathe_projects = {{"strata": {str((folder / "doxygen").resolve())!r}}}
+""")
+    for builder, options in (("html", []), ("man", []), ("singlehtml", ["-D", "html_theme=basic"])):
+        words = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", *options, "-d", folder / "trees", source, folder / builder]
         if subprocess.run(words).returncode != 0:
             return 1
     print(f"the site: {folder / 'html/index.html'}; man pages: {folder / 'man'}")
+    if importlib.util.find_spec("weasyprint"):
+        pdf.write_pdf(folder / "singlehtml/index.html", folder / "strata.pdf")
+        print(f"the manual: {folder / 'strata.pdf'}")
+    else:
+        print("no PDF is made here: there is no WeasyPrint")
     return 0
 
 

@@ -6,26 +6,33 @@
 #include <core/io/Strata_ByteSink.hpp>
 #include <core/io/Strata_ByteSource.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <random>
+#include <string_view>
+#include <utility>
 
 namespace strata::ooc::detail {
 
 namespace {
 
-constexpr std::array<char, 8> magic = {'S', 'T', 'R', 'A', 'T', 'A', 'L', '2'};
+constexpr std::array<char, 8> magic = {'S', 'T', 'R', 'A', 'T', 'A', 'L', '3'};
 
 struct FileHeader {
   std::array<char, 8> magic;
   CheckpointHeader column;
 };
-static_assert(sizeof(FileHeader) == 160);
+static_assert(sizeof(FileHeader) == 168);
 
 struct TileTrailer {
   std::uint64_t bytes, crc;
@@ -40,13 +47,13 @@ void write(strata::ByteSink& sink, void const* data, std::size_t bytes) {
 }
 
 std::string advice_of(CheckpointHeader const& header) {
-  return "; without this file the run goes on from column " + std::to_string(header.column) +
+  return "; without this file the run goes on from column " + std::to_string(header.part.column) +
          " of tiles";
 }
 
-void read(strata::ByteSource& source, void* data, std::size_t bytes, std::size_t& offset,
+void read(strata::FileSource const& source, void* data, std::size_t bytes, std::size_t& offset,
           std::string const& advice) {
-  std::size_t const found = source.read(static_cast<char*>(data), bytes);
+  std::size_t const found = source.read_at(offset, static_cast<char*>(data), bytes);
   STRATA_REQUIRE(IoError, found == bytes, source.name(), ": the checkpoint ends at byte ",
                  offset + found, ", ", bytes, " bytes are expected from byte ", offset, advice);
   offset += bytes;
@@ -86,7 +93,7 @@ void require_same_entries(std::string const& path, CheckpointHeader const& expec
 }
 
 // The file's header, which is the one that is expected.
-void read_header(strata::ByteSource& source, CheckpointHeader const& expected,
+void read_header(strata::FileSource const& source, CheckpointHeader const& expected,
                  std::size_t& offset) {
   FileHeader first{};
   read(source, &first, sizeof first, offset, advice_of(expected));
@@ -95,18 +102,45 @@ void read_header(strata::ByteSource& source, CheckpointHeader const& expected,
   STRATA_REQUIRE(IoError, first.magic == magic, path, ": not a checkpoint of this version");
   require_same(path, "n", expected.n, found.n);
   require_same(path, "the tile size", expected.tile_size, found.tile_size);
-  require_same(path, "the column", expected.column, found.column);
-  require_same(path, "the number of its tiles", expected.tiles, found.tiles);
+  require_same(path, "the column", expected.part.column, found.part.column);
+  require_same(path, "its part", expected.part.part, found.part.part);
+  require_same(path, "the number of its parts", expected.part.parts, found.part.parts);
   require_same(path, "the accuracy (epsilon)", expected.accuracy, found.accuracy);
   require_same(path, "the list of precisions", expected.precisions, found.precisions);
   require_same_entries(path, expected, found);
 }
 
+// The part that a file of this name holds; nothing if it is no column's.
+std::optional<ColumnPart> part_named(std::string const& name) {
+  ColumnPart part;
+  std::size_t at = 0;
+  auto const read = [&](std::string_view before, std::int64_t& number) {
+    if (name.compare(at, before.size(), before) != 0) return;
+    char const* const end = name.data() + name.size();
+    auto const found = std::from_chars(name.data() + at + before.size(), end, number);
+    at = static_cast<std::size_t>(found.ptr - name.data());
+  };
+  read("column_", part.column);
+  read(".", part.part);
+  read("_of_", part.parts);
+  bool const is_one = part.column >= 0 && part.part >= 0 && part.part < part.parts &&
+                      column_path("", part) == "/" + name;
+  return is_one ? std::optional(part) : std::nullopt;
+}
+
 }  // namespace
 
-CheckpointFolder::CheckpointFolder(std::string path, Lock lock) : path_(std::move(path)) {
-  namespace fs = std::filesystem;
+CheckpointFolder::CheckpointFolder(std::string path, Lock lock, Communicator const* comm)
+    : path_(std::move(path)) {
   if (path_.empty()) return;
+  together(comm, [&] {
+    if (!comm || comm->rank() == 0) use(lock);
+  });
+  if (comm) require_same(*comm);
+}
+
+void CheckpointFolder::use(Lock lock) {
+  namespace fs = std::filesystem;
   std::error_code error;
   fs::create_directories(path_, error);
   STRATA_REQUIRE(IoError, !error, path_,
@@ -125,15 +159,57 @@ CheckpointFolder::CheckpointFolder(std::string path, Lock lock) : path_(std::mov
   }
 }
 
-std::string column_path(std::string const& folder, std::int64_t column) {
-  std::string number = std::to_string(column);
+// The first rank shows a file with a name that no other run has, and the others look for it.
+void CheckpointFolder::require_same(Communicator const& comm) const {
+  bool const is_first = comm.rank() == 0;
+  double name = is_first ? std::random_device()() : 0;
+  comm.broadcast({&name, 1}, 0);
+  std::filesystem::path const shown =
+      path_ + "/column_" + std::to_string(static_cast<std::int64_t>(name)) + ".tmp";
+  struct Remove {
+    std::filesystem::path const* path;
+    ~Remove() {
+      std::error_code error;
+      if (path) std::filesystem::remove(*path, error);
+    }
+  } const in_the_end{is_first ? &shown : nullptr};
+  comm.agree([&] {
+    if (is_first && !FileDescriptor(::open(shown.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)))
+      throw_errno(path_, "cannot write to the checkpoint's folder");
+  });
+  comm.agree([&] {
+    std::error_code error;
+    STRATA_REQUIRE(IoError, std::filesystem::exists(shown, error), path_,
+                   ": here the checkpoint's folder is not the one that rank 0 has: it must be one "
+                   "that all ranks see");
+  });
+}
+
+std::string column_path(std::string const& folder, ColumnPart const& part) {
+  std::string number = std::to_string(part.column);
   number.insert(0, number.size() < 6 ? 6 - number.size() : 0, '0');
+  if (part.parts > 1)
+    number += "." + std::to_string(part.part) + "_of_" + std::to_string(part.parts);
   return folder + "/column_" + number + ".strata";
+}
+
+std::vector<std::int64_t> parts_of_columns(std::string const& folder, std::int64_t tiles) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> found;  // files of column and parts
+  for (auto const& entry : std::filesystem::directory_iterator(folder))
+    if (auto const part = part_named(entry.path().filename()); part && part->column < tiles)
+      ++found[{part->column, part->parts}];
+  std::vector<std::int64_t> parts;
+  for (auto const& [key, files] : found) {
+    auto const [column, count] = key;
+    bool const is_next = column == static_cast<std::int64_t>(parts.size());
+    if (is_next && files == std::min(count, tiles - column)) parts.push_back(count);
+  }
+  return parts;
 }
 
 void write_column(std::string const& folder, CheckpointHeader const& header,
                   std::vector<TileBytes> const& tiles) {
-  strata::AtomicFile file(column_path(folder, header.column));
+  strata::AtomicFile file(column_path(folder, header.part));
   FileHeader const first{magic, header};
   write(file, &first, sizeof first);
   for (TileBytes const& tile : tiles) {
@@ -144,18 +220,14 @@ void write_column(std::string const& folder, CheckpointHeader const& header,
   file.finish();
 }
 
-bool find_column(std::string const& folder, CheckpointHeader const& header) {
-  std::string const path = column_path(folder, header.column);
-  if (!std::filesystem::exists(path)) return false;
-  strata::FileSource source(path);
+void check_column(std::string const& folder, CheckpointHeader const& header) {
   std::size_t offset = 0;
-  read_header(source, header, offset);
-  return true;
+  read_header(strata::FileSource(column_path(folder, header.part)), header, offset);
 }
 
 void read_column(std::string const& folder, CheckpointHeader const& header,
                  std::vector<TileBytes> const& tiles) {
-  strata::FileSource source(column_path(folder, header.column));
+  strata::FileSource const source(column_path(folder, header.part));
   std::string const& path = source.name();
   std::string const advice = advice_of(header);
   std::size_t offset = 0, size = sizeof(FileHeader);
@@ -164,6 +236,10 @@ void read_column(std::string const& folder, CheckpointHeader const& header,
   STRATA_REQUIRE(IoError, source.size_limit() == size, path, ": the checkpoint has ",
                  source.size_limit(), " bytes, ", size, " are expected", advice);
   for (std::size_t t = 0; t < tiles.size(); ++t) {
+    if (!tiles[t].data) {  // another rank's
+      offset += tiles[t].bytes + sizeof(TileTrailer);
+      continue;
+    }
     TileTrailer trailer{};
     read(source, tiles[t].data, tiles[t].bytes, offset, advice);
     read(source, &trailer, sizeof trailer, offset, advice);

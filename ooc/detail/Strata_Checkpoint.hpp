@@ -17,11 +17,22 @@
 #include <thread>
 #include <vector>
 
+namespace strata {
+class Communicator;
+}
+
 namespace strata::ooc::detail {
 
-/// Which column of which matrix a file holds: the file's first bytes.
+/// What one of the ranks that factor together writes of a column: tiles of rows i with i % parts == part.
+struct ColumnPart {
+  std::int64_t column = 0, part = 0, parts = 1;
+  bool has_row(std::int64_t i) const { return i % parts == part; }
+};
+
+/// Which column of which matrix a file holds, or which part of it: the file's first bytes.
 struct CheckpointHeader {
-  std::int64_t n = 0, tile_size = 0, column = 0, tiles = 0;
+  std::int64_t n = 0, tile_size = 0;
+  ColumnPart part;
   double accuracy = 0;                ///< of the precision rule
   std::array<char, 80> precisions{};  ///< that the rule may use, as text
   std::uint64_t map = 0;              ///< the precisions of the tiles, hashed
@@ -36,7 +47,7 @@ struct TileBytes {
 };
 
 /// A folder of columns that one factorisation uses at a time; it is made if it is not there, and what
-/// a process that was killed left half written is removed from it.
+/// a process that was killed left half written is removed from it. Of several ranks the first does so.
 ///
 /// Some file systems can't lock a folder. There the user must see to it that it is used by one
 /// factorisation, and what looks half written stays, since another process may be writing it.
@@ -44,21 +55,29 @@ class CheckpointFolder {
  public:
   using Lock = int (*)(int, int);  ///< flock, or what a test has in its place
 
-  /// "": none.
+  /// "": none. Collective.
   ///
-  /// Throws   IoError if it can't be made, or is in use.
-  explicit CheckpointFolder(std::string path, Lock lock = nullptr);
+  /// Throws   IoError if it can't be made, is in use, or is another one where another rank sees it.
+  explicit CheckpointFolder(std::string path, Lock lock = nullptr,
+                            Communicator const* comm = nullptr);
   std::string const& path() const { return path_; }
 
  private:
+  void use(Lock lock);
+  void require_same(Communicator const& comm) const;
+
   std::string path_;
   strata::FileDescriptor lock_;
 };
 
-/// The path of a column's file.
-std::string column_path(std::string const& folder, std::int64_t column);
+/// The path of the file of a column, or of a part of it.
+std::string column_path(std::string const& folder, ColumnPart const& part);
 
-/// Write a column of finished tiles; it appears whole or not at all.
+/// In how many parts each column is there, from the first on up to the first that is not there whole, of a matrix with so
+/// many tile rows. Parts without tiles have no file.
+std::vector<std::int64_t> parts_of_columns(std::string const& folder, std::int64_t tiles);
+
+/// Write finished tiles of a column; their file appears whole or not at all.
 ///
 /// I/O      8 bytes that say what it is, the header, then for each tile its bytes, their number and
 ///          their CRC-32 (zlib).
@@ -66,12 +85,10 @@ std::string column_path(std::string const& folder, std::int64_t column);
 void write_column(std::string const& folder, CheckpointHeader const& header,
                   std::vector<TileBytes> const& tiles);
 
-/// Whether the column's file is there.
-///
-/// Throws   IoError with the path and what differs if it is of another matrix or another rule.
-bool find_column(std::string const& folder, CheckpointHeader const& header);
+/// Throws   IoError with the path and what differs if the file is of another matrix or another rule.
+void check_column(std::string const& folder, CheckpointHeader const& header);
 
-/// Read a file that is there.
+/// Read a file that is there, but for tiles without memory.
 ///
 /// Throws   IoError with the path and what was expected and found if the file is of another matrix,
 ///          too short, too long or damaged; tiles may then be overwritten. The files stay as they

@@ -3,8 +3,9 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_ExecutorStream.hpp>
-#include <ooc/detail/Strata_Together.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
+
+#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <latch>
@@ -44,7 +45,7 @@ void Executor<Exec>::count_uses() {
   }
   for (std::int64_t j = 0; j < schedule_.first_column; ++j)
     for (std::int64_t i = j; i < schedule_.tiles; ++i)
-      progress_.set(tile_number(i, j, schedule_.tiles), {});
+      if (matrix_.has_row(i)) progress_.set(tile_number(i, j, schedule_.tiles), {});
 }
 
 // The pools, and which devices can read one another's.
@@ -170,10 +171,11 @@ void Executor<Exec>::report_on(CholeskyReport& report) {
 }
 
 template <class Exec>
-std::vector<TileBytes> column_tiles_of(TileMatrix<Exec> const& matrix, std::int64_t j) {
+std::vector<TileBytes> tiles_of(TileMatrix<Exec> const& matrix, ColumnPart const& part) {
   std::vector<TileBytes> tiles;
-  for (std::int64_t i = j; i < matrix.tiles(); ++i)
-    tiles.push_back({matrix.data(i, j), matrix.copy_bytes(i, j)});
+  for (std::int64_t i = part.column; i < matrix.tiles(); ++i)
+    if (part.has_row(i))
+      tiles.push_back({matrix.data(i, part.column), matrix.copy_bytes(i, part.column)});
   return tiles;
 }
 
@@ -192,12 +194,11 @@ std::string precisions_of(PrecisionRule const& rule) {
 }  // namespace
 
 template <class Exec>
-CheckpointHeader header_of(TileMatrix<Exec> const& matrix, std::int64_t j) {
+CheckpointHeader header_of(TileMatrix<Exec> const& matrix, ColumnPart const& part) {
   CheckpointHeader header;
   header.n = matrix.order();
   header.tile_size = matrix.tile_size();
-  header.column = j;
-  header.tiles = matrix.tiles() - j;
+  header.part = part;
   header.accuracy = matrix.rule().accuracy;
   precisions_of(matrix.rule()).copy(header.precisions.data(), header.precisions.size() - 1);
   header.map = matrix.map().hash();
@@ -206,18 +207,20 @@ CheckpointHeader header_of(TileMatrix<Exec> const& matrix, std::int64_t j) {
   return header;
 }
 
-// Of a column whose tiles are all final; also where the run has come to an end meanwhile.
+// Of a column whose tiles on this rank are all final; also where the run has come to an end meanwhile.
 template <class Exec>
 void Executor<Exec>::write_checkpoint(std::int64_t j) {
+  Communicator const* const comm = matrix_.comm();
+  ColumnPart const part{j, comm ? comm->rank() : 0, comm ? comm->size() : 1};
   for (std::int64_t i = j; i < matrix_.tiles(); ++i)
-    Lane<Exec>::sync(progress_.mark(tile_number(i, j, matrix_.tiles())));
-  write_column(folder_, header_of(matrix_, j), column_tiles_of(matrix_, j));
+    if (part.has_row(i)) Lane<Exec>::sync(progress_.mark(tile_number(i, j, matrix_.tiles())));
+  write_column(folder_, header_of(matrix_, part), tiles_of(matrix_, part));
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                                \
-  template class Executor<Exec>;                                                                \
-  template std::vector<TileBytes> column_tiles_of<Exec>(TileMatrix<Exec> const&, std::int64_t); \
-  template CheckpointHeader header_of<Exec>(TileMatrix<Exec> const&, std::int64_t);
+#define STRATA_INSTANTIATE(Exec)                                                              \
+  template class Executor<Exec>;                                                              \
+  template std::vector<TileBytes> tiles_of<Exec>(TileMatrix<Exec> const&, ColumnPart const&); \
+  template CheckpointHeader header_of<Exec>(TileMatrix<Exec> const&, ColumnPart const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -75,11 +75,11 @@ class Executor {
   std::vector<std::unique_ptr<Stream>> streams_;
 };
 
-/// The tiles of a column of a factor, and whose they are, for its checkpoint.
+/// The tiles in a part of a column of a factor, nullptr for those on other ranks, and whose they are, for its checkpoint.
 template <class ExecutionSpace>
-std::vector<TileBytes> column_tiles_of(TileMatrix<ExecutionSpace> const& matrix, std::int64_t j);
+std::vector<TileBytes> tiles_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
 template <class ExecutionSpace>
-CheckpointHeader header_of(TileMatrix<ExecutionSpace> const& matrix, std::int64_t j);
+CheckpointHeader header_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
 
 }  // namespace strata::ooc::detail
 

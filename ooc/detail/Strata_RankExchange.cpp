@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,17 @@
 namespace strata::ooc::detail {
 
 namespace {
+
+// A moment at which a message begins or has arrived, for the thread's recorder.
+void tell(char const* what, Message const& message, char const* whom, int rank) {
+  Recorder* const recorder = Recorder::current();
+  if (!recorder) return;
+  Recorder::Stamp const now{Recorder::Clock::now(), {}};
+  recorder->add("messages",
+                strata::detail::message(what, " (", message.row, ",", message.col, ") ", whom,
+                                        " rank ", rank),
+                now, now);
+}
 
 constexpr int most_open = 16;                            // sends to one rank
 constexpr std::chrono::microseconds between_looks(100);  // at messages
@@ -27,7 +39,7 @@ RankExchange<Exec>::RankExchange(TileMatrix<Exec> const& matrix, Schedule const&
       columns_(static_cast<std::size_t>(matrix.tiles())),
       slot_of_(tile_count(matrix.tiles()), 0) {
   RankGrid const grid{matrix.comm()->size()};
-  auto messages = messages_of(matrix.tiles(), grid, matrix.comm()->rank());
+  auto messages = messages_of(matrix.tiles(), grid, matrix.comm()->rank(), part.first_column);
   sends_.resize(static_cast<std::size_t>(grid.ranks));
   for (Message const& sent : messages.sends)
     sends_[static_cast<std::size_t>(sent.to)].messages.push_back(sent);
@@ -131,6 +143,7 @@ bool RankExchange<Exec>::send() {
       }
       mailbox_.send(static_cast<std::int64_t>(to), matrix_.data(sent.row, sent.col), bytes,
                     sent.to);
+      tell("send", sent, "to", sent.to);
       bytes_sent += bytes;
       ++queue.open;
       moved = true;
@@ -151,6 +164,7 @@ bool RankExchange<Exec>::poll() {
         } else {
           columns_[static_cast<std::size_t>(got.row)].slots.push_back(slot_of_[tile]);
         }
+        tell("got", got, "from", got.from);
         bytes_received += bytes;
         if (bytes == 0) return progress_.stop();
         progress_.set(tile, {});

@@ -63,7 +63,7 @@ class Player {
         to_get_(ranks_ * ranks_) {
     for (std::int64_t j = 0; j < all.first_column; ++j)
       for (std::int64_t i = j; i < all.tiles; ++i)
-        for (auto& has : has_) has[number(i, j)] = true;
+        has_[static_cast<std::size_t>(i) % ranks_][number(i, j)] = true;
   }
 
   RankCheck play() {

@@ -5,7 +5,8 @@
 #include <core/blas/Strata_BlasThreads.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <ooc/detail/Strata_Together.hpp>
+
+#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
-#include <ooc/detail/Strata_Together.hpp>
 
 #include <comm/Strata_Communicator.hpp>
+#include <comm/Strata_Together.hpp>
 
 #include <exception>
 #include <span>

@@ -18,11 +18,11 @@ RANGES = {"weak": 0.02627, "medium": 0.078809, "strong": 0.210158}
 NAMES = ("fp64", "fp32", "fp16", "fp8_e4m3")
 
 
-def strata(program, *arguments):
-    """The JSON report of `strata mle arguments...`; the program's own words if it fails."""
+def strata(program, command, *arguments):
+    """The JSON report of `strata command arguments...`; the program's own words if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "report.json"
-        run = subprocess.run([program, "mle", *map(str, arguments), "--json", path], capture_output=True, text=True)
+        run = subprocess.run([program, command, *map(str, arguments), "--json", path], capture_output=True, text=True)
         if run.returncode not in (0, 3, 4):
             sys.exit(run.stderr.strip() or f"{program} ended with {run.returncode}")
         return json.loads(path.read_text())
@@ -41,12 +41,12 @@ def cases(arguments, field):
     for n in arguments.n:
         for correlation, length in RANGES.items():
             theta = f"1,{length},{arguments.nu},{arguments.nugget}"
-            strata(arguments.program, "--generate", n, "--theta", theta, "--output", field)
+            strata(arguments.program, "mle", "--generate", n, "--theta", theta, "--output", field)
             common = ["--locations", field, "--evaluate", "--mean", "none", "--theta", theta, "--tile", arguments.tile]
             for ordering in arguments.ordering:
-                exact = strata(arguments.program, *common, "--ordering", ordering)
+                exact = strata(arguments.program, "mle", *common, "--ordering", ordering)
                 for epsilon in arguments.epsilon:
-                    report = strata(arguments.program, *common, "--ordering", ordering, "--epsilon", epsilon, "--kl")
+                    report = strata(arguments.program, "mle", *common, "--ordering", ordering, "--epsilon", epsilon, "--kl")
                     yield row(n, correlation, ordering, epsilon, exact, report)
 
 

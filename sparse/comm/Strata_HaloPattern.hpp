@@ -10,8 +10,9 @@ namespace strata::sparse {
 
 /// Who needs which rows of whom; on the host.
 struct HaloPattern {
+  /// A rank that this one has messages with.
   struct Neighbour {
-    int rank;
+    int rank;                 ///< of the other
     std::int64_t begin, end;  ///< of `wanted` or of the halo
   };
   std::vector<Neighbour> from, to;   ///< ranks that send to this one, and that this one sends to

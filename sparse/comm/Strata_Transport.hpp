@@ -22,6 +22,7 @@ enum class Transport {
   Staged,     ///< MPI does so with pinned host memory, which kernels fill and read
   Enqueued,   ///< kernels of NCCL or RCCL send and receive; the host waits for nothing
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Transport) {
   return enum_names<Transport>("transport", {{Transport::Automatic, "automatic"},
                                              {Transport::Direct, "direct"},

@@ -5,10 +5,11 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/comm/Strata_GatherSpans.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
+
+#include <comm/Strata_GatherSpans.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -22,6 +22,7 @@
 
 namespace strata::sparse {
 
+/// What of the benchmark is run.
 enum class RunType {
   Benchmark,        ///< validation, mixed phase, fp64 phase
   BenchmarkNoRef,   ///< without the fp64 phase
@@ -29,6 +30,7 @@ enum class RunType {
   StandaloneRef,    ///< the fp64 phase alone
   Validation,       ///< the validation alone
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(RunType) {
   return enum_names<RunType>("run type", {{RunType::Benchmark, "benchmark"},
                                           {RunType::BenchmarkNoRef, "benchmark_no_ref"},
@@ -37,39 +39,45 @@ constexpr auto names_of(RunType) {
                                           {RunType::Validation, "validation"}});
 }
 using strata::name_of;
+/// On how many ranks the mixed solver is validated.
 enum class ValidationType {
   Standard,   ///< on the first `validation_ranks` ranks
   FullScale,  ///< on all; where fp64 stops at its limit, what it reached is the tolerance
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(ValidationType) {
   return enum_names<ValidationType>("validation type", {{ValidationType::Standard, "standard"},
                                                         {ValidationType::FullScale, "fullscale"}});
 }
 
+/// Choices of a run.
 struct HpgmxpOptions {
   std::int64_t nx = 104, ny = 104, nz = 104;  ///< points of each rank: multiples of 8, at least 16
   std::array<int, 3> grid{0, 0, 0};           ///< of ranks; 0: by the benchmark's rule
   double seconds = 60;  ///< of the mixed phase at least, on every rank; an official run has 1800
-  RunType run = RunType::Benchmark;
-  ValidationType validation = ValidationType::Standard;
-  int validation_ranks = 8;
-  double beta = 0;  ///< 0.5: the slides' nonsymmetric problem
-  int restart = 30;
-  double tolerance = 1e-9;
+  RunType run = RunType::Benchmark;                      ///< what of the benchmark
+  ValidationType validation = ValidationType::Standard;  ///< on how many ranks it is validated
+  int validation_ranks = 8;                              ///< at most, of Standard
+  double beta = 0;                                       ///< 0.5: the slides' nonsymmetric problem
+  int restart = 30;                                      ///< basis vectors per cycle
+  double tolerance = 1e-9;                               ///< of the validation's solves
   std::int64_t max_iterations = 10000;  ///< of fp64's validation; ten times as many for mixed
-  MatrixOptions matrix;
-  std::optional<Precision> values;  ///< of the matrices of the mixed solver; none: chosen
-  std::optional<Precision> basis;   ///< fp32 or fp16, of the mixed solver; none: chosen
-  int traced_iterations = 0;        ///< of the first phase, once more, without replay of graphs
+  MatrixOptions matrix;                 ///< of the matrices
+  std::optional<Precision> values;      ///< of the matrices of the mixed solver; none: chosen
+  std::optional<Precision> basis;       ///< fp32 or fp16, of the mixed solver; none: chosen
+  int traced_iterations = 0;            ///< of the first phase, once more, without replay of graphs
+  /// Called with a sentence at each step.
   std::function<void(std::string const&)> progress = [](std::string const&) {};
 };
 
+/// What the validation found.
 struct HpgmxpValidation {
-  int ranks = 0;
-  double tolerance = 0;
+  int ranks = 0;                      ///< that took part
+  double tolerance = 0;               ///< of both solves
   Precision basis = Precision::fp32;  ///< of the mixed solver
-  KrylovReport fp64, mixed;
+  KrylovReport fp64, mixed;           ///< of the two solvers
 
+  /// Whether the mixed solver reached the tolerance.
   bool passed() const {
     return mixed.status == KrylovStatus::Converged && fp64.status != KrylovStatus::Breakdown;
   }
@@ -79,37 +87,41 @@ struct HpgmxpValidation {
 
 /// Solves from zero with a fixed number of iterations, and one cycle more for the breakdown.
 struct HpgmxpPhase {
-  Precision values, scalars, basis;
-  StorageBytes storage;
+  Precision values, scalars, basis;  ///< of the solver's matrices, vectors and basis
+  StorageBytes storage;              ///< bytes of what it stores
+  /// Of all solves; and of the matrices and vectors.
   std::int64_t solves = 0, iterations = 0, cycles = 0, bytes = 0;
   std::int64_t solve_iterations = 0;  ///< that each solve is to have
   double seconds = 0;                 ///< of the solves, on the slowest rank
   double least_seconds = 0;           ///< on the fastest
   PerMotif motif_seconds;             ///< of one cycle on this rank, without replay of graphs
-  int cycle_iterations = 0;
-  bool is_finite = true;  ///< no solve ended with KrylovStatus::Breakdown
+  int cycle_iterations = 0;           ///< of the cycle whose motifs were timed
+  bool is_finite = true;              ///< no solve ended with KrylovStatus::Breakdown
 
+  /// Of the solves, in milliseconds.
   double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
   /// Whether every solve ran to its end. One that does not, or breaks down, ends the phase.
   bool completed() const { return is_finite && iterations == solves * solve_iterations; }
 };
 
+/// What a run found.
 struct HpgmxpResult {
-  StencilProblem problem;
-  std::vector<LevelSize> levels;
-  int ranks = 1, colours = 0;
-  ColumnForms columns;  ///< of the finest matrix
-  Transport transport = Transport::Direct;
-  double set_up_seconds = 0;
-  double copy_bytes_per_second = 0;  ///< of one rank, read and written, all ranks at once
-  std::int64_t matrix_bytes = 0;     ///< of this rank, fp64 and narrower values together
+  StencilProblem problem;                   ///< of this rank
+  std::vector<LevelSize> levels;            ///< over all ranks, the finest first
+  int ranks = 1, colours = 0;               ///< that took part; of the finest matrix
+  ColumnForms columns;                      ///< of the finest matrix
+  Transport transport = Transport::Direct;  ///< of the halos
+  double set_up_seconds = 0;                ///< of matrices and levels
+  double copy_bytes_per_second = 0;         ///< of one rank, read and written, all ranks at once
+  std::int64_t matrix_bytes = 0;            ///< of this rank, fp64 and narrower values together
   std::int64_t held_bytes = 0;  ///< matrices, b, x and one solver, on the rank that has the least
-  std::optional<HpgmxpValidation> validation;
-  std::optional<HpgmxpPhase> mixed, fp64;
+  std::optional<HpgmxpValidation> validation;  ///< on its ranks, if it ran
+  std::optional<HpgmxpPhase> mixed, fp64;      ///< the phases that ran
   std::vector<TracedProcess> trace;  ///< of the iterations traced, rank by rank; on rank 0
 
   /// Whether what ran validated and every timed solve ran to its end.
   bool passed() const;
+  /// Of a phase by the count given, over all ranks, without the penalty.
   double flop_per_second(HpgmxpPhase const& phase, FlopCount count) const;
   /// Of mixed over fp64, by time per iteration and penalty.
   std::optional<double> speedup() const;

@@ -12,11 +12,11 @@ namespace strata::sparse {
 
 /// The benchmark's equations by the method that one would choose without its rules.
 struct HpgmxpFree {
-  KrylovReport krylov;
+  KrylovReport krylov;                 ///< of the solve
   Precision values = Precision::fp32;  ///< of the preconditioner
   bool conjugate_gradients = false;    ///< else FGMRES
   std::vector<LevelSize> levels;       ///< rows and entries over all ranks
-  double set_up_seconds = 0;
+  double set_up_seconds = 0;           ///< of the hierarchy
 };
 
 /// Solve the same matrix for the same right-hand side from zero to the same tolerance, over the same ranks: CG

@@ -177,7 +177,7 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
   for (std::int64_t k = 1; report.iterations < options_.max_iterations; ++k) {
     ended = step(exec, x, state);
     if (ended) break;
-    ++report.iterations;
+    outer.count(state.norm);
     if (state.norm <= target) return std::nullopt;
     least = std::min(least, state.norm);
     if (state.norm <= much_less * kept) {

@@ -29,7 +29,7 @@ class DistributedMatrix;
 template <class Exec, class Scalar>
 class ConjugateGradients {
  public:
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
 
   /// Throws ValueError for options outside their ranges, MemoryError; on all ranks.
   ConjugateGradients(Exec const& exec, DistributedMatrix<Exec> const& A,

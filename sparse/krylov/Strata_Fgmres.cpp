@@ -97,7 +97,7 @@ std::optional<KrylovStatus> Fgmres<Exec, Scalar>::cycle(Exec const& exec,
     double const beta = column.beta;
     if (!std::isfinite(beta)) break;
     givens.append(std::move(column.h), beta);
-    ++report.iterations;
+    outer.count(givens.residual());
     if (beta == 0 || givens.residual() <= target) break;
   }
   auto const t = givens.minimiser();

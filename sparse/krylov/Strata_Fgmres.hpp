@@ -24,7 +24,7 @@ namespace strata::sparse {
 template <class Exec, class Scalar>
 class Fgmres {
  public:
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
 
   /// Throws ValueError for options outside their ranges, MemoryError; on all ranks.
   Fgmres(Exec const& exec, DistributedMatrix<Exec> const& A,

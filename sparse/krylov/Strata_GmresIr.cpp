@@ -98,8 +98,7 @@ std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::Impl::cycle(
     double const beta = column.beta;
     if (!std::isfinite(beta)) break;
     givens.append(std::move(column.h), beta);
-    ++report.iterations;
-    if (options_.monitor) options_.monitor(report.iterations, outer.relative(givens.residual()));
+    outer.count(givens.residual());
     if (beta == 0 || givens.residual() <= target) break;
   }
   auto const t = givens.minimiser();

@@ -11,7 +11,7 @@ namespace strata::sparse {
 template <class Exec, class Scalar>
 class Jacobi {
  public:
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
 
   /// Collective; fences. Throws ValueError for a row whose diagonal entry is 0, MemoryError; on all ranks.
   Jacobi(Exec const& exec, DistributedMatrix<Exec> const& A);

@@ -20,8 +20,8 @@ namespace strata::sparse {
 
 /// Column k of the Hessenberg matrix: k entries and the one below.
 struct HessenbergColumn {
-  std::vector<double> h;
-  double beta = 0;
+  std::vector<double> h;  ///< entries 0 to k
+  double beta = 0;        ///< the entry below them
 };
 
 namespace detail {
@@ -48,13 +48,15 @@ enum class Purpose;
 template <class Exec, class Scalar, class Stored = Scalar>
 class KrylovBasis {
  public:
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  /// Whether it is stored narrower than it is worked on.
   static constexpr bool is_narrow = !std::is_same_v<Scalar, Stored>;
 
   /// Room for `vectors` of `rows` entries. Throws MemoryError.
   KrylovBasis(Exec const& exec, Communicator const& comm, std::int64_t rows, int vectors,
               Link<Exec> const& link = {}, BasisNorm norm = BasisNorm::Derived);
 
+  /// Of the basis on this rank.
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(Q_.extent(0) * sizeof(Stored) + w_.extent(0) * sizeof(Scalar));
   }

@@ -16,17 +16,18 @@ enum class BasisNorm {
   Summed,  ///< by a third sum, of what came out: as HPG-MxP's rules write it
 };
 
+/// What to stop at, and the size of the basis.
 struct KrylovOptions {
   int restart = 30;         ///< basis vectors per cycle; 1 to 10^6
   double tolerance = 1e-9;  ///< of ||b - A x|| / ||b||; 0: as many iterations as allowed
-  std::int64_t max_iterations = 10000;
+  std::int64_t max_iterations = 10000;  ///< of all cycles
   /// A cycle (CG: `restart` iterations, at least 50) that does not make the residual smaller by this factor
   /// ends the solve; 0: none does.
   double stall_factor = 0;
   /// ||A||_oo, for a solve that also ends where rounding leaves no better residual (`RoundingLimit`); 0: none does.
   double norm_A = 0;
-  /// GMRES-IR: called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle
-  /// estimates, on each rank the same.
+  /// Called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle estimates, on each
+  /// rank the same.
   std::function<void(std::int64_t, double)> monitor = {};
   /// GMRES-IR; of Summed norms the preconditioner is given vectors as long as they come out, so that it must be
   /// linear. FGMRES derives norms, CG needs none.
@@ -40,11 +41,12 @@ enum class KrylovStatus {
   /// It does not, but is what rounding in fp64 leaves of it, as of a direct solver's: the normwise backward error
   /// is at most max(10, sqrt(n)) 2^-52, and the residual at most 1e-3 of b.
   RoundingLimit,
-  IterationLimit,
+  IterationLimit,       ///< the iterations were used up
   Breakdown,            ///< a number that is not finite
   Stalled,              ///< the residual no longer falls as `stall_factor` asks
   NotPositiveDefinite,  ///< CG found p' A p <= 0 or r' M^-1 r <= 0
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(KrylovStatus) {
   return enum_names<KrylovStatus>("status",
                                   {{KrylovStatus::Converged, "converged"},
@@ -56,14 +58,15 @@ constexpr auto names_of(KrylovStatus) {
 }
 using strata::name_of;
 
+/// What a solve did.
 struct KrylovReport {
-  KrylovStatus status = KrylovStatus::IterationLimit;
-  std::int64_t iterations = 0, cycles = 0;
-  double initial_residual = 0;   ///< ||b||
+  KrylovStatus status = KrylovStatus::IterationLimit;  ///< how it ended
+  std::int64_t iterations = 0, cycles = 0;             ///< of the solve
+  double initial_residual = 0;                         ///< ||b||
   double relative_residual = 0;  ///< ||b - A x|| / ||b||, computed in fp64 at the end
   /// ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo), if `norm_A` was given, else infinity.
   double backward_error = 0;
-  double seconds = 0;
+  double seconds = 0;  ///< of the solve
 };
 
 namespace detail {

@@ -24,11 +24,13 @@ concept Preconditions =
 template <class Exec, class Scalar>
 class Preconditioner {
  public:
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  /// What it is applied to.
   using Vec = Vector<Scalar, MemorySpace>;
 
   /// None: z = r.
   Preconditioner() = default;
+  /// Any object that preconditions.
   template <class T>
     requires(!std::same_as<std::remove_cvref_t<T>, Preconditioner> &&
              Preconditions<std::remove_cvref_t<T>, Exec, Scalar>)

@@ -31,9 +31,11 @@ namespace strata::sparse {
 template <class Exec>
 class DistributedMatrix {
  public:
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the matrix
+  /// This rank's rows with values of a type.
   template <class Value>
   using Stored = SlicedEllMatrix<Value, MemorySpace>;
+  /// The same with the type chosen at run time.
   using AnyStored =
       std::variant<Stored<fp64>, Stored<fp32>, Stored<bf16>, Stored<fp16>, Stored<fp8_e4m3>>;
 
@@ -49,26 +51,38 @@ class DistributedMatrix {
       : DistributedMatrix(exec, comm, detail::localise(exec, comm, rows, source),
                           detail::neighbourly_positions(exec, comm, rows, source), options) {}
 
+  /// The ranks that have it.
   Communicator const& comm() const { return shared_->comm; }
+  /// Of this rank.
   std::int64_t rows() const { return shared_->order.rows(); }
+  /// Entries of other ranks that this rank's rows need.
   std::int64_t halo() const { return shared_->halo_rows; }
   /// Entries of a vector that `allocate` makes: those of the rows, of the halo, and one that nothing reads, by
   /// which its length tells it from a vector in natural order, on one rank, too.
   std::int64_t room() const { return rows() + halo() + 1; }
+  /// Of this rank, in the whole matrix.
   std::int64_t first_row() const { return shared_->first_row; }
+  /// Of the whole matrix.
   std::int64_t global_rows() const { return shared_->global_rows; }
+  /// Of the whole matrix.
   std::int64_t global_entries() const { return shared_->global_entries; }
   /// Of this rank; bytes() with those of the columns, which matrices of other precision share.
   std::int64_t entries() const;
+  /// Of values and columns on this rank.
   std::int64_t bytes() const;
+  /// Of the columns alone.
   std::int64_t column_bytes() const;
+  /// In which rows are stored and swept.
   SweepOrder<MemorySpace> const& order() const { return shared_->order; }
+  /// Fills the halo of a vector.
   Halo<Exec> const& exchange() const { return shared_->exchange; }
   /// How messages travel, the same on all ranks; one rank, which sends none, has Direct.
   Link<Exec> const& link() const { return shared_->link; }
+  /// That messages take.
   Transport transport() const { return link().transport; }
   /// Whether members that take vectors wait on the host for nothing.
   bool is_enqueued() const { return comm().size() == 1 || transport() == Transport::Enqueued; }
+  /// Of the values.
   Precision precision() const;
 
   /// Whether each value of all ranks is exact in `precision`. Collective; fences.
@@ -95,12 +109,14 @@ class DistributedMatrix {
   /// Throws   ShapeError unless a vector called `name`, of that many entries, is in the matrix' order, or is in
   ///          natural order, by its length: as a solver does for the vectors that it is given.
   void require_in_order(char const* name, std::size_t entries) const;
+  /// The same of natural order.
   void require_natural(char const* name, std::size_t entries) const;
 
   /// To the matrix' order, and back. Throws ShapeError unless `natural` has rows() entries and x that many or more.
   template <class Scalar>
   void gather(Exec const& exec, Vector<Scalar, MemorySpace> const& natural,
               Vector<Scalar, MemorySpace> const& x) const;
+  /// Back to the caller's order.
   template <class Scalar>
   void scatter(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                Vector<Scalar, MemorySpace> const& natural) const;

@@ -23,8 +23,9 @@ namespace strata::sparse {
 /// The rows of a KokkosSparse::CrsMatrix, or of anything with its members graph and values.
 template <class CrsMatrix>
 struct CrsRows {
-  CrsMatrix matrix;
+  CrsMatrix matrix;  ///< whose rows they are
 
+  /// Calls emit(column, value) for each entry.
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
     for (auto k = matrix.graph.row_map(row); k < matrix.graph.row_map(row + 1); ++k)
@@ -37,8 +38,9 @@ struct CrsRows {
 /// too, are left out.
 template <class Matrix>
 struct EllRows {
-  Matrix matrix;
+  Matrix matrix;  ///< whose rows they are
 
+  /// Calls emit(column, value) for each entry but the padding.
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t i, Emit const& emit) const {
     auto const row = matrix.row(i);

@@ -14,14 +14,15 @@ namespace strata::sparse {
 
 /// Rows [begin, end) of a matrix.
 struct RowRange {
-  std::int64_t begin = 0, end = 0;
+  std::int64_t begin = 0, end = 0;  ///< the first row, and the one behind the last
+  /// How many rows.
   KOKKOS_FUNCTION std::int64_t size() const { return end - begin; }
 };
 
 /// What x holds before a Gauss-Seidel sweep.
 enum class Guess {
-  Given,
-  Zero,  ///< nothing: rows not yet swept count as zero, so that x needs no initial values
+  Given,  ///< the vector to improve
+  Zero,   ///< nothing: rows not yet swept count as zero, so that x needs no initial values
 };
 
 // The kernels below are enqueued on `exec` and work in Scalar (fp32, fp64), whatever type the
@@ -53,9 +54,11 @@ struct Injection {
   Vector<std::int32_t, MemorySpace> order;
   std::int64_t free_rows = 0;  ///< leading ones of `order` whose fine rows need no halo
 
+  /// Of the coarse matrix.
   KOKKOS_FUNCTION std::int64_t rows() const {
     return static_cast<std::int64_t>(fine_row.extent(0));
   }
+  /// The row that is made at a position of the order.
   KOKKOS_FUNCTION std::int64_t coarse_row(std::int64_t position) const {
     return order.extent(0) > 0 ? order(position) : position;
   }
@@ -84,9 +87,10 @@ void relax(Exec const& exec, Matrix const& A,
 
 /// Consecutive blocks of a sweep, few enough for a kernel's arguments.
 struct FewBlocks {
-  static constexpr std::size_t most = 32;
-  std::int32_t begin[most + 1] = {};  ///< of each, and the end of the last
-  int count = 0;
+  static constexpr std::size_t most = 32;  ///< blocks of a sweep
+  std::int32_t begin[most + 1] = {};       ///< of each, and the end of the last
+  int count = 0;                           ///< of the blocks that are there
+  /// The rows of a block.
   KOKKOS_FUNCTION RowRange operator[](int block) const { return {begin[block], begin[block + 1]}; }
 };
 /// `relax` on one block after the other, forward, backward, or so and back; with Guess::Zero as if the rows of x were

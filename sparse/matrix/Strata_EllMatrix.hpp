@@ -12,8 +12,10 @@
 
 namespace strata::sparse {
 
+/// Numbers in memory that the kernels of a space work on.
 template <class Scalar, class MemorySpace>
 using Vector = Kokkos::View<Scalar*, MemorySpace>;
+/// The same, to be read.
 template <class Scalar, class MemorySpace>
 using ConstVector = Kokkos::View<Scalar const*, MemorySpace>;
 
@@ -35,15 +37,18 @@ enum class EllStorage {
 template <class ValueT, class IndexT, class MemorySpaceT>
 class EllMatrix {
  public:
+  /// Of the stored values.
   using Value = ValueT;
+  /// Of the stored columns.
   using Index = IndexT;
+  /// Of both.
   using MemorySpace = MemorySpaceT;
-  static constexpr int slice_rows = 32;
+  static constexpr int slice_rows = 32;  ///< rows of a slice
 
   /// Where the entries of one row are: first, first + stride, ... (width times).
   struct Row {
-    std::int64_t first, stride;
-    int width;
+    std::int64_t first, stride;  ///< offsets into columns() and values()
+    int width;                   ///< entries of the row, with the padding
   };
 
   EllMatrix() = default;
@@ -61,7 +66,9 @@ class EllMatrix {
         columns_(columns),
         values_(values) {}
 
+  /// Of the matrix.
   KOKKOS_FUNCTION std::int64_t rows() const { return rows_; }
+  /// Of the matrix.
   KOKKOS_FUNCTION std::int64_t cols() const { return cols_; }
   /// Entries that were given, without the padding.
   std::int64_t entries() const { return entries_; }
@@ -69,12 +76,15 @@ class EllMatrix {
   std::int64_t stored() const { return static_cast<std::int64_t>(values_.extent(0)); }
   /// Of the widest row.
   int width() const { return width_; }
+  /// How the entries lie.
   EllStorage storage() const { return sliced_ ? EllStorage::Sliced : EllStorage::Slab; }
+  /// Of values, columns and offsets.
   std::int64_t bytes() const {
     return stored() * static_cast<std::int64_t>(sizeof(Value) + sizeof(Index)) +
            static_cast<std::int64_t>(offsets_.extent(0) * sizeof(std::int64_t));
   }
 
+  /// Where the entries of row i are.
   KOKKOS_FUNCTION Row row(std::int64_t i) const {
     if (!sliced_) return {i, stride_, width_};
     std::int64_t const slice = i / slice_rows, first = offsets_(slice);
@@ -86,7 +96,9 @@ class EllMatrix {
     Row const own = row(i);
     return columns_(own.first + k * own.stride);
   }
+  /// Of all stored entries.
   KOKKOS_FUNCTION Index const* columns() const { return columns_.data(); }
+  /// Of all stored entries.
   KOKKOS_FUNCTION Value const* values() const { return values_.data(); }
 
   /// The same pattern with other values.
@@ -103,6 +115,7 @@ class EllMatrix {
   /// The column of a padded entry of row i.
   KOKKOS_FUNCTION std::int64_t padding(std::int64_t i) const { return i < cols_ ? i : cols_ - 1; }
 
+  /// The number rounded up to whole slices.
   static constexpr std::int64_t padded(std::int64_t rows) {
     return (rows + slice_rows - 1) / slice_rows * slice_rows;
   }

@@ -12,7 +12,12 @@
 
 namespace strata::sparse {
 
-enum class Sweep { Forward, Backward, Symmetric };
+/// The order of a sweep: that of the blocks, the opposite one, or the one and then the other.
+enum class Sweep {
+  Forward,    ///< in the blocks' order
+  Backward,   ///< in the opposite order
+  Symmetric,  ///< forward, then backward
+};
 
 /// One Gauss-Seidel sweep (Symmetric: two) for A x = r over the blocks of a SweepOrder, which are all rows
 /// in order, A and vectors in its numbering: one pass over the matrix for each sweep, a kernel for each block,

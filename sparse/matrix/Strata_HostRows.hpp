@@ -14,15 +14,19 @@ namespace strata::sparse {
 /// Consecutive rows of a matrix in ordinary memory, with global columns: what files give and set-up works on.
 struct HostRows {
   std::vector<std::int64_t> begin{0};  ///< of each row's entries, and the end
-  std::vector<std::int64_t> column;
-  std::vector<double> value;
+  std::vector<std::int64_t> column;    ///< of each entry, in the whole matrix
+  std::vector<double> value;           ///< of each entry
 
+  /// How many rows there are.
   std::int64_t rows() const { return static_cast<std::int64_t>(begin.size()) - 1; }
+  /// Of all rows.
   std::int64_t entries() const { return static_cast<std::int64_t>(column.size()); }
+  /// Append a_ij = a to the row that is being made.
   void add(std::int64_t j, double a) {
     column.push_back(j);
     value.push_back(a);
   }
+  /// The next `add` begins a new row.
   void end_row() { begin.push_back(entries()); }
 };
 
@@ -39,14 +43,15 @@ HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& fi
 /// The rows of a HostRows in device memory (row source, global columns).
 template <class Exec>
 struct DeviceRows {
-  using Space = typename Exec::memory_space;
-  Vector<std::int64_t, Space> begin, column;
-  Vector<double, Space> value;
+  using Space = typename Exec::memory_space;  ///< of the rows
+  Vector<std::int64_t, Space> begin, column;  ///< of each row, and the end; of each entry
+  Vector<double, Space> value;                ///< of each entry
 
   DeviceRows() = default;
   /// Copies; fences `exec`. Throws ShapeError where `begin` does not fit the entries; MemoryError.
   DeviceRows(Exec const& exec, HostRows const& rows);
 
+  /// Calls emit(column, value) for each entry.
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
     for (std::int64_t k = begin(row); k < begin(row + 1); ++k) emit(column(k), value(k));

@@ -18,6 +18,7 @@ enum class ColouringMethod {
   Greedy,  ///< smallest free colour in row order: the eight parities of a 27-point stencil
   Levels,  ///< the wavefronts of the row order: a sweep is the sequential one's, to the bit
 };
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(ColouringMethod) {
   return enum_names<ColouringMethod>("colouring", {{ColouringMethod::JonesPlassmannLuby, "jpl"},
                                                    {ColouringMethod::Greedy, "greedy"},
@@ -34,15 +35,16 @@ enum class Columns : std::uint8_t {
 
 /// How a DistributedMatrix orders its rows, stores its columns and sends its halo.
 struct MatrixOptions {
+  /// How rows are ordered for sweeps.
   ColouringMethod colouring = ColouringMethod::JonesPlassmannLuby;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;         ///< of random orders
   std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
   /// How many colours' rows may be swept while the halo is under way; none: all on hosts, where a launch costs
   /// nothing, on devices as many of large matrices as take longer than the halo does: two, or one where a
   /// device enqueues the messages. 0 keeps a hierarchy's restrictions from starting before the halo is there, too.
   std::optional<int> free_colours;
-  Columns columns = Columns::Shared;  ///< the most compact form of columns that is tried
-  Transport transport = Transport::Automatic;
+  Columns columns = Columns::Shared;           ///< the most compact form of columns that is tried
+  Transport transport = Transport::Automatic;  ///< how the halo travels
 };
 
 }  // namespace strata::sparse

@@ -25,14 +25,16 @@ struct DiagonalKind {
   std::int64_t first = -1;       ///< the first of them, by its global number; -1: there is none
   std::int64_t first_zero = -1;  ///< the first that is zero
 };
+/// What its diagonal is. Collective, fences.
 template <class Exec>
 DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A);
 
 /// How the slices of all ranks store their columns; collective, fences.
 struct ColumnForms {
   double shared = 0, narrow = 0, wide = 0;  ///< shares of the slices, see Columns
-  double bytes_per_entry = 0;
+  double bytes_per_entry = 0;               ///< of the columns, over all slices
 };
+/// How its columns are stored. Collective, fences.
 template <class Exec>
 ColumnForms column_forms(Exec const& exec, DistributedMatrix<Exec> const& A);
 

@@ -20,10 +20,12 @@ enum class ModelProblem {
   Graph,  ///< Laplacian of a random small-world graph of nx vertices, weights over 1 to 100, one grounded; SPD
 };
 
+/// Points of a model problem.
 struct ModelSize {
-  std::int64_t nx = 1, ny = 1, nz = 1;
+  std::int64_t nx = 1, ny = 1, nz = 1;  ///< along x, y and z
 };
 
+/// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(ModelProblem) {
   return enum_names<ModelProblem>("model problem", {{ModelProblem::Poisson7, "poisson7"},
                                                     {ModelProblem::Poisson27, "poisson27"},

@@ -18,8 +18,8 @@ struct EllSlice {
   std::int64_t columns = 0;  ///< offset of the first distance, 16-bit or 32-bit column
   std::int32_t base = 0;     ///< what 16-bit columns are counted from
   std::int32_t lower = 0;    ///< how many leading entries hold all up to the diagonal
-  std::uint32_t width : 30 = 0;
-  std::uint32_t kind : 2 = 0;  ///< Columns
+  std::uint32_t width : 30 = 0;  ///< entries of each row, with the padding
+  std::uint32_t kind : 2 = 0;    ///< Columns
 };
 
 /// A sparse matrix in slices of 32 rows, each as wide as it must be, whose columns take as few bytes
@@ -38,42 +38,53 @@ struct EllSlice {
 template <class ValueT, class MemorySpaceT>
 class SlicedEllMatrix {
  public:
+  /// Of the stored values.
   using Value = ValueT;
+  /// Of all arrays.
   using MemorySpace = MemorySpaceT;
-  static constexpr int slice_rows = 32;
+  static constexpr int slice_rows = 32;  ///< rows of a slice
 
+  /// What slices and columns are stored in.
   struct Arrays {
-    Kokkos::View<EllSlice*, MemorySpace> slices;
+    Kokkos::View<EllSlice*, MemorySpace> slices;       ///< in order of rows
     Kokkos::View<std::int32_t*, MemorySpace> numbers;  ///< distances and 32-bit columns
+    /// 16-bit columns.
     Kokkos::View<std::uint16_t*, MemorySpace> narrow;
   };
 
   SlicedEllMatrix() = default;
+  /// From arrays that are filled; nothing is checked.
   SlicedEllMatrix(std::int64_t rows, std::int64_t cols, std::int64_t entries, Arrays const& arrays,
                   Kokkos::View<Value*, MemorySpace> const& values)
       : rows_(rows), cols_(cols), entries_(entries), arrays_(arrays), values_(values) {}
 
+  /// Of the matrix.
   KOKKOS_FUNCTION std::int64_t rows() const { return rows_; }
+  /// Of the matrix.
   KOKKOS_FUNCTION std::int64_t cols() const { return cols_; }
   /// Entries that were given, without the padding.
   std::int64_t entries() const { return entries_; }
   /// Entries that are stored, with the padding.
   std::int64_t stored() const { return static_cast<std::int64_t>(values_.extent(0)); }
+  /// Of slices and columns.
   std::int64_t column_bytes() const {
     return static_cast<std::int64_t>(arrays_.slices.extent(0) * sizeof(EllSlice) +
                                      arrays_.numbers.extent(0) * sizeof(std::int32_t) +
                                      arrays_.narrow.extent(0) * sizeof(std::uint16_t));
   }
+  /// Of values, slices and columns.
   std::int64_t bytes() const {
     return stored() * static_cast<std::int64_t>(sizeof(Value)) + column_bytes();
   }
+  /// For those who work on the stored columns.
   Arrays const& arrays() const { return arrays_; }
 
   /// Where the values of one row are: first, first + stride, ... (width times).
   struct Row {
-    std::int64_t first, stride;
-    int width;
+    std::int64_t first, stride;  ///< offsets into values()
+    int width;                   ///< entries of the row, with the padding
   };
+  /// Where the values of row i are.
   KOKKOS_FUNCTION Row row(std::int64_t i) const {
     EllSlice const& own = slice(i / slice_rows);
     return {own.values + i % slice_rows, slice_rows, static_cast<int>(own.width)};
@@ -91,11 +102,15 @@ class SlicedEllMatrix {
   /// Whether an entry of row i in that column is padding if its value is 0.
   KOKKOS_FUNCTION static bool pads(std::int64_t, std::int64_t) { return true; }
 
+  /// By its number, row / slice_rows.
   KOKKOS_FUNCTION EllSlice const& slice(std::int64_t number) const {
     return arrays_.slices(number);
   }
+  /// Of all stored entries.
   KOKKOS_FUNCTION Value const* values() const { return values_.data(); }
+  /// Distances and 32-bit columns.
   KOKKOS_FUNCTION std::int32_t const* numbers() const { return arrays_.numbers.data(); }
+  /// 16-bit columns.
   KOKKOS_FUNCTION std::uint16_t const* narrow() const { return arrays_.narrow.data(); }
 
   /// The same pattern with other values.

@@ -15,14 +15,18 @@ namespace strata::sparse {
 /// at z - 1 and -1 + beta for the one at z + 1. Rows are numbered rank by rank, x fastest; the
 /// rank of the box (px, py, pz) is px + grid_x (py + grid_y pz).
 struct StencilProblem {
-  std::int64_t nx = 0, ny = 0, nz = 0;  ///< points of this rank, the same on all
-  int grid_x = 1, grid_y = 1, grid_z = 1;
-  int px = 0, py = 0, pz = 0;
-  double beta = 0;  ///< 0: symmetric
+  std::int64_t nx = 0, ny = 0, nz = 0;     ///< points of this rank, the same on all
+  int grid_x = 1, grid_y = 1, grid_z = 1;  ///< ranks along each dimension
+  int px = 0, py = 0, pz = 0;              ///< the position of this rank among them
+  double beta = 0;                         ///< 0: symmetric
 
+  /// Of this rank.
   KOKKOS_FUNCTION std::int64_t rows() const { return nx * ny * nz; }
+  /// Of this rank, in the whole matrix.
   KOKKOS_FUNCTION std::int64_t first_row() const { return rank(px, py, pz) * rows(); }
+  /// In all.
   KOKKOS_FUNCTION int ranks() const { return grid_x * grid_y * grid_z; }
+  /// Of the whole matrix.
   std::int64_t global_rows() const { return rows() * ranks(); }
   /// Entries of the whole matrix.
   std::int64_t global_entries() const {
@@ -51,6 +55,7 @@ struct StencilProblem {
     return x + nx * (z0 * ny + y0 * high + (z - z0) * wide + (y - y0));
   }
 
+  /// Calls emit(column, value) for each entry, with the number of the column in the whole matrix.
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
     std::int64_t const ix = row % nx, iy = row / nx % ny, iz = row / (nx * ny);

@@ -25,8 +25,9 @@ struct SweepOrder {
   std::vector<RowRange> blocks;               ///< in order of sweeping, none empty
   std::vector<RowRange> united;               ///< the same, neighbours of one colour as one
   std::int64_t free_rows = 0;                 ///< rows [0, free_rows) need no halo; ends a block
-  int colours = 0;
+  int colours = 0;                            ///< of the colouring
 
+  /// Of this rank.
   std::int64_t rows() const { return static_cast<std::int64_t>(old_row.extent(0)); }
 };
 
@@ -47,9 +48,11 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
 /// The rows of P A P' (row source); columns from A.rows() on, the halo's, keep their numbers.
 template <class Matrix>
 struct PermutedRows {
-  Matrix A;
+  Matrix A;  ///< whose rows they are
+  /// Of each new row, and of each old one.
   Vector<std::int32_t, typename Matrix::MemorySpace> old_row, new_row;
 
+  /// Calls emit(column, value) for each entry but the padding.
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t i, Emit const& emit) const {
     std::int64_t const old = old_row(i);

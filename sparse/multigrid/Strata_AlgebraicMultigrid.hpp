@@ -25,7 +25,7 @@ namespace strata::sparse {
 template <class Exec, class Scalar>
 class AlgebraicMultigrid {
  public:
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
 
   /// Matrices and transfers are rounded to `precision`: fp64, fp32, bf16 or fp16. Collective; fences.
   ///

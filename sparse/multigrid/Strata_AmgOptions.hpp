@@ -14,7 +14,7 @@ struct AmgOptions {
   /// i and j are coupled on the finest level if |a_ij| > strength sqrt(m_i m_j), m_i the largest of row i off
   /// the diagonal; half as much on each coarser one.
   double strength = 0.25;
-  int max_levels = 20;
+  int max_levels = 20;             ///< the finest included
   std::int64_t coarse_rows = 300;  ///< solved directly from here on
   int block_size =
       1;  ///< unknowns of a node, one after the other, each aggregated by itself; divides n

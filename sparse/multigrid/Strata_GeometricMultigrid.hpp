@@ -15,14 +15,16 @@ namespace strata::sparse {
 /// A matrix on coarser and coarser grids, each grid's points a part of the one before.
 template <class Exec>
 struct GridHierarchy {
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the matrices
+  /// A grid's matrix.
   struct Level {
-    DistributedMatrix<Exec> A;
+    DistributedMatrix<Exec> A;  ///< of this grid
     Injection<MemorySpace>
         injection;  ///< of the next level's rows into this one's; none on the last
   };
-  std::vector<Level> levels;
+  std::vector<Level> levels;  ///< the finest first
 
+  /// Of all matrices on this rank.
   std::int64_t bytes() const;
   /// Each matrix in `precision`; what is not a value is shared. Collective; fences.
   GridHierarchy stored_in(Exec const& exec, Precision precision) const;
@@ -47,12 +49,14 @@ GridHierarchy<Exec> make_grid_hierarchy(Exec const& exec, Communicator const& co
 template <class Exec, class Scalar>
 class GeometricMultigrid {
  public:
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
 
   /// Work vectors for every level but the finest. Throws MemoryError on all ranks.
   GeometricMultigrid(Exec const& exec, GridHierarchy<Exec> const& hierarchy);
 
+  /// Of the finest grid.
   DistributedMatrix<Exec> const& matrix() const { return hierarchy_.levels.front().A; }
+  /// Of all grids.
   GridHierarchy<Exec> const& hierarchy() const { return hierarchy_; }
 
   bool is_enqueued() const;  ///< see Preconditioner

@@ -18,9 +18,11 @@ namespace strata::sparse {
 template <class Exec>
 class Transfer {
  public:
-  using MemorySpace = typename Exec::memory_space;
+  using MemorySpace = typename Exec::memory_space;  ///< of the matrix
+  /// This rank's rows with values of a type.
   template <class Value>
   using Stored = EllMatrix<Value, std::int32_t, MemorySpace>;
+  /// The same with the type chosen at run time.
   using AnyStored = std::variant<Stored<fp64>, Stored<fp32>, Stored<bf16>, Stored<fp16>>;
 
   Transfer() = default;
@@ -31,10 +33,15 @@ class Transfer {
   Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
            HostRows const& rows);
 
+  /// Of this rank.
   std::int64_t rows() const { return rows_; }
+  /// Of this rank's vectors, without the halo.
   std::int64_t columns() const { return columns_; }
+  /// Entries of other ranks that this rank's rows need.
   std::int64_t halo() const { return halo_rows_; }
+  /// Of this rank.
   std::int64_t entries() const { return entries_; }
+  /// Of values and columns on this rank.
   std::int64_t bytes() const;
   /// The local rows; columns from columns() on are the halo's.
   AnyStored const& stored() const { return stored_; }

@@ -20,12 +20,13 @@ enum class CoarseSolve {
 /// A matrix and ever smaller ones, with the transfers between neighbours; fp64.
 template <class Exec>
 struct TransferHierarchy {
+  /// A matrix and the transfers to the next one.
   struct Level {
-    DistributedMatrix<Exec> A;
-    Transfer<Exec> P, R;  ///< from the next level, and to it; none on the last
+    DistributedMatrix<Exec> A;  ///< of this level
+    Transfer<Exec> P, R;        ///< from the next level, and to it; none on the last
   };
-  std::vector<Level> levels;
-  CoarseSolve coarse = CoarseSolve::Sweep;
+  std::vector<Level> levels;                ///< the finest first
+  CoarseSolve coarse = CoarseSolve::Sweep;  ///< of the last level
 
   /// Entries of all matrices over those of the finest.
   double operator_complexity() const {

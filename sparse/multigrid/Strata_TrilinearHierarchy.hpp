@@ -13,6 +13,7 @@ namespace strata::sparse {
 /// The benchmark's 27-point matrix on a whole grid: 26 and -1, but -1 -+ beta at z -+ 1.
 struct StencilGrid {
   std::array<std::int64_t, 3> points{1, 1, 1};  ///< x fastest; any numbers
+  /// 0: symmetric.
   double beta = 0;
 };
 

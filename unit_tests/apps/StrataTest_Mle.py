@@ -14,7 +14,7 @@ try:
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
-from strata_program import STATIONS, ProgramTest, load_valid, strata
+from strata_program import STATIONS, ProgramTest, load_valid, needs_mpi, strata, strata_on
 
 EARTH_KM = 6371.0088
 
@@ -503,6 +503,81 @@ class Warnings(MleTest):
         report = self.mle("--locations", STATIONS, "--evaluate", "--theta", "8000,400,0.83,2000")
         self.assertEqual(report["warnings"], ["nu = 0.83 on the sphere: with great-circle distances Matern covariances are "
                                               "positive definite at all places for nu <= 0.5 only"])
+
+
+@needs_mpi
+class Ranks(MleTest):
+    """Several ranks have one matrix, and the numbers of one rank to the last bit."""
+
+    def on(self, ranks, *arguments, code=0):
+        path = self.path(f"report_{ranks}.json")
+        run = strata_on(ranks, "mle", *arguments, "--json", path, timeout=400)
+        self.assertEqual(run.returncode, code, run.stderr)
+        self.out, self.err = run.stdout, run.stderr
+        report = load_valid(path, "mle")
+        self.assertEqual(report["ranks"], ranks)
+        return report
+
+    def compare(self, keys, *arguments):
+        """The reports of one rank and of several, which agree in these keys to the last bit."""
+        reports = [self.on(ranks, *arguments) for ranks in (1, 2, 3, 4, 6)]
+        for report in reports[1:]:
+            for key in keys:
+                self.assertEqual(report[key], reports[0][key], (report["ranks"], key))
+        return reports
+
+    EVALUATED = ("log_likelihood", "log_det", "log_det_error", "quadratic_form", "mean", "backward_error")
+
+    def test_evaluate(self):
+        path, places, values = self.field(400)
+        theta = ("--theta", "1,0.1,0.5,0.01", "--evaluate", "--locations", path, "--tile", 32)
+        whole, *others = self.compare(self.EVALUATED, *theta, "--gradient")
+        for report in others:
+            self.assertEqual(report["gradient"]["by"], whole["gradient"]["by"])
+        dense = Dense(places, values, (1, 0.1, 0.5, 0.01), globe=False)
+        self.assert_agrees(whole, dense, dense.mean())
+        for report in self.compare((*self.EVALUATED, "kl"), *theta, "--epsilon", "1e-5", "--kl"):
+            self.assertGreater(report["precisions"]["tiles"]["fp32"], 0)
+
+    @fitting
+    def test_fit_and_predict(self):
+        path, _, _ = self.field(200, theta="1,0.1,0.5,0.05")
+        self.path("new.csv").write_text("x,y\n0.5,0.5\n0.1,0.9\n")
+        results = []
+        for ranks in (1, 2, 3, 4, 6):
+            output = self.path(f"kriged_{ranks}.csv")
+            report = self.on(ranks, "--locations", path, "--tile", 32, "--fix", "nu=0.5", "--tolerance", "1e-3", "--standard-errors",
+                             "off" if ranks == 1 else "auto", "--predict", self.path("new.csv"), "--output", output)
+            self.assertEqual(self.out.count("Matern covariance, fitted"), 1)
+            results.append(([report[key] for key in (*self.EVALUATED, "theta", "iterations", "aic")], output.read_bytes()))
+        self.assertEqual(results[1:], results[:1] * 4)
+        self.assertIn("only one rank", report["standard_errors"]["reason"])
+
+    def test_says_once_what_is_wrong(self):
+        path, _, _ = self.field(300)
+        self.path("new.csv").write_text("x,y\n0.5,abc\n")
+        at = ("--locations", path, "--theta", "1,0.1,0.5")
+        for arguments, text in (
+            (("--generate", 50, "--theta", "weak", "--output", self.path("x.csv")), "--generate: only one rank can make a field"),
+            (("--locations", path, "--standard-errors", "on"), "--standard-errors on: only one rank can compute them"),
+            (("--locations", self.path("none.csv"), "--theta", "weak", "--evaluate"), "none.csv"),
+            ((*at, "--predict", self.path("new.csv"), "--output", self.path("x.csv")), "abc"),
+            ((*at, "--evaluate", "--max-memory", "100KB"), "--max-memory allows"),
+            ((*at, "--evaluate", "--device-memory", "1KB"), "has a budget of 1000 bytes"),
+            (("--locations", path, "--start", "1,5e9,0.5", "--max-evaluations", 2), "range"),
+        ):
+            with self.subTest(text=text):
+                run = strata_on(3, "mle", *arguments)
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertEqual(run.stderr.count("strata: "), 1, run.stderr)
+                self.assertIn(text, run.stderr)
+                self.assertNotIn("MPI_ABORT", run.stderr)
+
+    def test_says_once_what_is_not_positive_definite(self):
+        path, _, _ = self.field(300)
+        run = strata_on(2, "mle", "--locations", path, "--theta", "1,50,4.5", "--evaluate", "--tile", 16)
+        self.assertEqual(run.returncode, 3, run.stderr)
+        self.assertEqual(run.stderr.count("not positive definite"), 1, run.stderr)
 
 
 class Refusals(MleTest):

@@ -9,7 +9,7 @@ import re
 import subprocess
 import unittest
 
-from strata_program import PROGRAM, ProgramTest, strata
+from strata_program import PROGRAM, STATIONS, ProgramTest, strata
 
 FAULTS = os.environ.get("STRATA_RANK_FAULTS", "")
 MPIEXEC = os.environ.get("STRATA_MPIEXEC", "")
@@ -18,6 +18,7 @@ SECONDS = int(os.environ.get("STRATATEST_SECONDS", 20))
 # They would run for an hour, but for the fault.
 HPGMXP = ("hpgmxp", "--nx", 16, "--rt", 3600, "--run_type", "standalone_mxp")
 TILES = ("solve", "--generate", "matern", "--covariance", "matern:1,0.1,0.5", "--n", 600, "--out-of-core", "--tile", 32, "--epsilon", "1e-6")
+MLE = ("mle", "--locations", STATIONS, "--fix", "nu=0.5", "--tile", 128)
 SOLVE = ("solve", "--generate", "poisson27", "--n", 24, "--solver", "gmres", "--tolerance", "1e-15")
 
 
@@ -68,6 +69,10 @@ class RankFailures(ProgramTest):
         self.assert_ended(self.ranks(3, *SOLVE, mpi="1:MPI_Waitall:60"), "MPI_Waitall: MPI_ERR_INTERN")
         self.assert_ended(self.ranks(3, *SOLVE, kernel="1:KrylovBasis::pass:20"), "cudaGraphInstantiate")
         self.assert_ended(self.ranks(3, *SOLVE, new="1:MPI_Waitall:60"), "bad_alloc")
+
+    def test_a_fit_fails(self):
+        self.assert_ended(self.ranks(3, *MLE, mpi="1:MPI_Irecv:200"), "MPI_Irecv: MPI_ERR_INTERN")
+        self.assert_ended(self.ranks(3, *MLE, mpi="1:MPI_Bcast:40"), "MPI_Bcast: MPI_ERR_INTERN")
 
     def test_a_solve_in_tiles_fails(self):
         for call, number in (("MPI_Issend", 40), ("MPI_Irecv", 60), ("MPI_Testsome", 20), ("MPI_Bcast", 5), ("MPI_Allreduce", 3)):

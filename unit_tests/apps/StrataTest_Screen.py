@@ -21,7 +21,7 @@ HPL = re.compile(r"^\|\|Ax-b\|\|_oo/\(eps\*\(\|\|A\|\|_oo\*\|\|x\|\|_oo\+\|\|b\|
                  re.M)
 
 
-def on_a_terminal(arguments, **environment):
+def on_a_terminal(arguments, code=0, **environment):
     """What the program writes to a terminal."""
     parent, child = pty.openpty()
     env = {**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, "TERM": "xterm", **environment}
@@ -37,7 +37,7 @@ def on_a_terminal(arguments, **environment):
             break
         written += data
     os.close(parent)
-    assert process.wait() == 0, written
+    assert process.wait() == code, written
     return written.decode()
 
 
@@ -128,14 +128,66 @@ class PhaseLine(ProgramTest):
         self.assertLess(max(map(len, lines)), 90)  # escapes included
         self.assertRegex(written.replace("\r\n", "\n"), r"\r\x1b\[KProblem\n")
 
-    def test_has_no_colour_if_that_is_asked(self):
-        self.assertIn("\x1b[1m", on_a_terminal(LONG))
-        self.assertNotIn("\x1b[1m", on_a_terminal(LONG, NO_COLOR="1"))
+    def test_has_the_time_left(self):
+        """Where the work is known: of filling tiles, of iterations, at most of a fit."""
+        tiles = ["solve", "--out-of-core", "--generate", "matern", "--covariance", "matern:1,0.1,0.7,0.01", "--tile", "64", "--epsilon", "1e-6"]
+        slow = ["solve", "--generate", "poisson7", "--preconditioner", "none", "--solver", "gmres", "--restart", "1"]
+        for arguments, phase, orders in ((tiles, "filling tiles, n = \\d+", (3000, 6000, 12000)), (slow, "solving", (32, 64, 128))):
+            for n in orders:  # on a fast machine a larger one is long enough
+                written = on_a_terminal([*arguments, "--n", str(n)])
+                if " left" in written:
+                    break
+            self.assertRegex(written, phase + r"  \d+\.\d s of \d+\.\d s, \d+ s left")
+        if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
+            return
+        strata("mle", "--generate", 1500, "--theta", "medium", "--output", self.path("f.csv"))
+        written = on_a_terminal(["mle", "--locations", str(self.path("f.csv")), "--max-evaluations", "20"], code=4)
+        self.assertRegex(written, r"evaluation \d+: [^\r]* s of \d+\.\d s, < \d+ (s|min) left")
+
+    def test_goes_to_standard_error(self):
+        parent, child = pty.openpty()
+        with subprocess.Popen([PROGRAM, *LONG], stdin=child, stdout=subprocess.PIPE, stderr=child, env={**os.environ, "TERM": "xterm"}) as process:
+            os.close(child)
+            table = process.stdout.read().decode()
+        self.assertNotIn("\x1b", table)
+        self.assertTrue(table.startswith("Problem\n"))
+        self.assertIn(b"\r\x1b[K", os.read(parent, 65536))
+        os.close(parent)
 
     def test_is_absent_on_a_dumb_terminal_and_elsewhere(self):
         self.assertNotIn("\x1b", on_a_terminal(LONG, TERM="dumb"))
         run = strata(*LONG)
         self.assertNotRegex(run.out + run.err, r"[\r\x1b]")
+
+
+class Colour(ProgramTest):
+    """Errors are red and warnings yellow where a terminal has colours, and nothing else."""
+
+    def setUp(self):
+        super().setUp()
+        write_mtx(self.path("A.mtx"), tridiagonal(20, changed={7: -4.0}))
+        write_mtx(self.path("S.mtx"), ["%%MatrixMarket matrix coordinate real general", "3 3 2", "1 1 4", "2 2 4"])
+        self.runs = (
+            (["solve", "--layers", "fp17"], 2, "31", "strata: "),
+            (["solve", "--dense", "--matrix", str(self.path("A.mtx"))], 3, "31", "strata: not positive definite: "),
+            (["solve", "--matrix", str(self.path("S.mtx"))], 0, "33", "strata: warning: row 3 is empty"),
+        )
+
+    def test_on_a_terminal(self):
+        for arguments, code, colour, begin in self.runs:
+            written = on_a_terminal(arguments, code=code)
+            self.assertRegex(written, rf"\x1b\[{colour}m{begin}[^\r\n]*\x1b\[0m\r\n")
+            self.assertEqual(len(re.findall(r"\x1b\[\d+m", written)), 2, written)
+        self.assertNotRegex(on_a_terminal(LONG), r"\x1b\[\d*m")
+
+    def test_nowhere_else(self):
+        for arguments, code, _, begin in self.runs:
+            for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+                written = on_a_terminal(arguments, code=code, **environment)
+                self.assertIn(begin, written)
+                self.assertNotRegex(written, r"\x1b\[\d*m")
+            run = strata(*arguments, env={"TERM": "xterm"})
+            self.assertNotIn("\x1b", run.out + run.err)
 
 
 class ClosedPipe(ProgramTest):

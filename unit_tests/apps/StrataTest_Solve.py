@@ -205,6 +205,25 @@ class Options(ProgramTest):
             self.assertIn("strata", run.out)
 
 
+    def test_help_begins_with_two_examples(self):
+        first = strata()
+        self.assertEqual((first.code, first.out), (2, ""))
+        self.assertEqual(first.err, strata("--help").out)
+        commands = re.findall(r"(?m)^  (\w+) {5,}", first.err.split("Subcommands:")[1])
+        self.assertGreaterEqual(set(commands), {"solve", "mle", "hpgmxp", "plot", "info"})
+        for words in ([], *([command] for command in commands)):
+            text = strata(*words, "--help").out
+            examples = re.search(r"(?s)^[^\n]+\nUsage: [^\n]+\n\nExamples:\n((?:  [^\n]+\n)+)\n", text)
+            self.assertTrue(examples, text)
+            lines = examples[1].splitlines()
+            self.assertEqual(len(lines), 2)
+            for line in lines:
+                self.assertIn(" ".join(["strata", *words]), line)
+                command = re.search(r"strata (\w+)", line)[1]
+                for option in re.findall(r" (--[\w-]+)", line):
+                    self.assertRegex(strata(command, "--help").out, rf"(?m)^  {option}[ ,\n]")
+
+
 class NumPy(ProgramTest):
     def test_finds_the_solution_of_its_own_system(self):
         try:
@@ -338,7 +357,6 @@ class ExitCodes(ProgramTest):
 
     def test_refuses_wrong_usage(self):
         for arguments, part in (
-            ([], "solve, mle, hpgmxp or info"),
             (["sovle"], "sovle"),
             (["solve"], "exactly one of --matrix, --locations and --generate"),
             (["solve", "--nonsense"], "--nonsense"),

@@ -6,13 +6,17 @@ import json
 import math
 import os
 import random
+import re
+import shutil
+import signal
 import struct
 import subprocess
 import sys
+import time
 import unittest
 import zlib
 
-from strata_program import COVARIANCE, PROGRAM, STATIONS, ProgramTest, load_valid, read_npy, strata, write_mtx, write_npy
+from strata_program import COVARIANCE, STATIONS, ProgramTest, load_valid, needs_mpi, read_npy, strata, strata_on, words_on, write_mtx, write_npy
 
 
 def field(n, seed=5):
@@ -171,11 +175,10 @@ class Method(OutOfCore):
         self.assertLessEqual({"in", "out", "potrf", "trsm"}, names)
 
 
-@unittest.skipUnless("STRATA_MPIEXEC" in os.environ, "built without MPI")
+@needs_mpi
 class Ranks(OutOfCore):
     def run_on(self, ranks, *arguments):
-        words = [os.environ["STRATA_MPIEXEC"], "-n", str(ranks), PROGRAM, "solve", "--out-of-core", *map(str, arguments)]
-        return subprocess.run(words, capture_output=True, text=True, timeout=120)
+        return strata_on(ranks, "solve", "--out-of-core", *arguments)
 
     def test_any_number_of_ranks_gives_the_same_bits(self):
         solutions, determinants = [], []
@@ -210,10 +213,30 @@ class Ranks(OutOfCore):
         self.assertEqual(run.stderr.count("rows 33 to 48 and columns 33 to 48 holds a number that is not finite"), 1)
         self.assertNotIn("MPI_ABORT", run.stderr)
 
+    def test_a_trace_has_a_process_for_each_rank(self):
+        path = self.path("trace.json")
+        for ranks in (1, 3):
+            run = self.run_on(ranks, "--generate", "matern", "--n", 300, "--tile", 32, "--trace", path)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            events = json.loads(path.read_text())["traceEvents"]
+            named = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+            self.assertEqual(named, {rank: f"rank {rank}" for rank in range(ranks)})
+            tracks = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
+            spans = [event for event in events if event["ph"] == "X"]
+            sent, got = [], []
+            for span in spans:
+                if tracks[span["pid"], span["tid"]] == "messages":
+                    way, tile, _, _, other = span["name"].split()
+                    (sent if way == "send" else got).append((tile, *sorted((span["pid"], int(other)))))
+            self.assertEqual(sorted(sent), sorted(got))
+            self.assertEqual(len(sent) > 0, ranks > 1)
+            for rank in range(ranks):  # each its own rows: ten in all
+                factored = [span for span in spans if span["pid"] == rank and span["name"].startswith("potrf")]
+                self.assertEqual(len(factored), len(range(rank, 10, ranks)))
+
     def test_what_several_ranks_cannot_do_is_said_once(self):
         for arguments, text in (
-            (("--checkpoint", self.path("columns")), "--checkpoint: only one rank can write one"),
-            (("--trace", self.path("trace")), "--trace: of tiles only one rank can write one"),
+            (("--trace", self.path("none") / "trace"), "--trace: "),
             (("--max-memory", "1MB"), "--max-memory allows 1 MB"),
         ):
             with self.subTest(arguments=arguments):
@@ -221,6 +244,119 @@ class Ranks(OutOfCore):
                 self.assertEqual(run.returncode, 2, run.stderr)
                 self.assertEqual(run.stderr.count("strata: "), 1, run.stderr)
                 self.assertIn(text, run.stderr)
+
+
+@needs_mpi
+class RankCheckpoints(OutOfCore):
+    """Columns of several ranks: taken up by other numbers of ranks to the same bits, whatever ended those that wrote them."""
+
+    SECONDS = 20  # in which a failure of one rank ends all
+    MATRIX = ("--generate", "matern", "--n", 1000, "--tile", 32, "--epsilon", "1e-6", "--log-determinant")
+
+    def setUp(self):
+        super().setUp()
+        self.columns = self.path("columns")
+        self.arguments = ("solve", "--out-of-core", *self.MATRIX, "--checkpoint", self.columns)
+
+    def files(self, ending=".strata"):
+        return sorted(self.columns.glob("column_*" + ending)) if self.columns.exists() else []
+
+    def finish(self, ranks, *arguments):
+        """The solution, the determinant and the columns that were there."""
+        paths = self.path("r.json"), self.path("x.npy")
+        run = strata_on(ranks, *(arguments or self.arguments), "--json", paths[0], "--output", paths[1])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        report = load_valid(paths[0], "solve_out_of_core")
+        return read_npy(paths[1])[1], report["log_determinant"]["value"], report["schedule"]["first_column"]
+
+    def expected(self):
+        return self.finish(1, "solve", "--out-of-core", *self.MATRIX)[:2]
+
+    def part(self, column, rank, ranks):
+        return self.columns / (f"column_{column:06}.strata" if ranks == 1 else f"column_{column:06}.{rank}_of_{ranks}.strata")
+
+    def kill_one(self, ranks, column):
+        """Start, hold the last rank where it writes its part of a column, and end it there by force."""
+        self.columns.mkdir(exist_ok=True)
+        hold = self.part(column, ranks - 1, ranks)
+        os.mkfifo(hold)  # nobody reads it
+        pids = self.path("pids")
+        shutil.rmtree(pids, ignore_errors=True)
+        pids.mkdir()
+        process = subprocess.Popen(words_on(ranks, *self.arguments, each=f"echo $$ >{pids}/$RANK"), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 100
+        while not all(self.part(column - 1, rank, ranks).exists() for rank in range(ranks)) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self.assertIsNone(process.poll())
+        os.kill(int((pids / str(ranks - 1)).read_text()), signal.SIGKILL)
+        start = time.monotonic()
+        process.communicate(timeout=100)
+        self.assertLess(time.monotonic() - start, self.SECONDS)
+        self.assertNotEqual(process.returncode, 0)
+        hold.unlink()
+
+    def test_killed_on_some_ranks_it_goes_on_on_others(self):
+        expected = self.expected()
+        for ranks, others, column in ((1, 2, 9), (2, 3, 1), (3, 1, 16), (2, 4, 25), (4, 2, 20)):
+            with self.subTest(ranks=ranks, others=others):
+                shutil.rmtree(self.columns, ignore_errors=True)
+                self.kill_one(ranks, column)
+                before = {path: path.read_bytes() for path in self.files()}
+                self.assertEqual(self.finish(others), (*expected, column))
+                self.assertEqual({path: path.read_bytes() for path in before}, before)
+                self.assertEqual(self.files(".tmp"), [])
+                self.assertEqual(self.finish(ranks)[2], 32)
+
+    def test_killed_again_and_again(self):
+        expected = self.expected()
+        for ranks, column in ((3, 5), (2, 11), (4, 20)):
+            self.kill_one(ranks, column)
+        self.assertEqual(self.finish(1), (*expected, 20))
+
+    def ends_together(self, ranks, text, arguments, **how):
+        start = time.monotonic()
+        run = strata_on(ranks, *arguments, **how)
+        self.assertLess(time.monotonic() - start, self.SECONDS)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertEqual(len(re.findall(r"(?<!\.)strata: ", run.stderr)), 1, run.stderr)
+        self.assertRegex(run.stderr, text)
+        self.assertNotIn("MPI_ABORT", run.stderr)
+        self.assertEqual(list(self.folder.rglob("*.tmp")), [])
+
+    def test_a_full_disk_of_one_rank_ends_all(self):
+        expected = self.expected()
+        self.columns.mkdir()
+        for column in (0, 7, 31):
+            shutil.rmtree(self.columns)
+            self.columns.mkdir()
+            full = self.columns / f"column_{column:06}.1_of_2.strata"
+            full.symlink_to("/dev/full")
+            self.ends_together(2, f"strata: rank 1: {full}: wrote .*No space left", self.arguments)
+            full.unlink()
+            *found, first = self.finish(3)
+            self.assertEqual(tuple(found), expected)
+            self.assertLessEqual(first, column)
+
+    def test_a_folder_that_one_rank_does_not_see_ends_all(self):
+        for rank in range(2):
+            self.path(f"host_{rank}").mkdir()
+        own = (*self.arguments[:-1], "columns")  # of each rank's own folder
+        self.ends_together(2, "strata: rank 1: columns: here the checkpoint's folder is not the one that rank 0 has", own,
+                           each=f"cd {self.folder}/host_$RANK")
+        self.path("file").write_text("")
+        self.ends_together(2, "strata: rank 0: .*/file/columns: cannot create the checkpoint's folder",
+                           (*self.arguments[:-1], self.path("file") / "columns"))
+
+    def test_columns_of_another_matrix_or_damaged_are_refused_once(self):
+        self.finish(2)
+        other = ("solve", "--out-of-core", *self.MATRIX, "--covariance", "matern:1,0.2,0.5", "--checkpoint", self.columns)
+        self.ends_together(3, "strata: rank 0: .*/column_000000.0_of_2.strata: the checkpoint is of another matrix", other)
+        damaged = self.columns / "column_000003.1_of_2.strata"
+        damaged.write_bytes(damaged.read_bytes()[:-1])
+        self.ends_together(3, "column_000003.1_of_2.strata: the checkpoint has .* bytes", self.arguments)
+        damaged.unlink()
+        self.assertEqual(self.finish(3)[2], 3)
 
 
 class Refusals(OutOfCore):

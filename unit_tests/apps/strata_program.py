@@ -42,6 +42,20 @@ def strata(*arguments, env=None, stdout=subprocess.PIPE, timeout=120):
         return Run(process.returncode, out.read().decode(), err.read().decode(), usage.ru_maxrss * 1024, seconds)
 
 
+def words_on(ranks, *arguments, each="", prefix=()):
+    """`strata arguments...` on so many ranks of MPI. each: what a shell of each rank does before, where its number is $RANK."""
+    if each:
+        prefix = ("sh", "-c", f'RANK=${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-0}}}}; {each}; exec "$@"', "sh")
+    return [os.environ["STRATA_MPIEXEC"], "-n", str(ranks), *prefix, PROGRAM, *map(str, arguments)]
+
+
+def strata_on(ranks, *arguments, timeout=120, **how):
+    return subprocess.run(words_on(ranks, *arguments, **how), capture_output=True, text=True, timeout=timeout)
+
+
+needs_mpi = unittest.skipUnless("STRATA_MPIEXEC" in os.environ, "built without MPI")
+
+
 def write_npy(path, shape, values, header=None):
     """A .npy of version 1.0 in Fortran order."""
     text = header or f"{{'descr': '<f8', 'fortran_order': True, 'shape': {shape}, }}"

@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -109,6 +111,39 @@ TYPED_TEST(CholeskyOn, SolvesFourThousandAndNinetySevenColumns) {
     EXPECT_TRUE((solve<TypeParam>(A, 1, layers, {}, report).converged)) << layers.name();
     EXPECT_EQ(report.rung, Rung::AsAsked);
   }
+}
+
+TYPED_TEST(CholeskyOn, TellsAHostWhatPartIsDone) {
+  std::vector<double> parts, errors;
+  CholeskyReport report;
+  CholeskyOptions options{.leaf_size = 20};
+  options.on_progress = [&](double part) { parts.push_back(part); };
+  RefinementOptions refinement{.refine = Refine::Classical};
+  refinement.on_step = [&](double error) { errors.push_back(error); };
+  auto const solved = solve<TypeParam>(hard(MatrixKind::Geometric, 160, 100), 1,
+                                       LayerList::parse("fp32,fp32"), options, report, refinement);
+  EXPECT_EQ(errors, solved.refinement.history);
+  if (!runs_on_host<TypeParam>) return;
+  ASSERT_EQ(parts.size(), 8U);  // leaves
+  EXPECT_DOUBLE_EQ(parts.front(), 1.0 / (8 * 8 * 8));
+  EXPECT_TRUE(std::ranges::is_sorted(parts));
+  EXPECT_DOUBLE_EQ(parts[4],
+                   1.0 / 8 + 3.0 / 4 + 1.0 / (8 * 8 * 8));  // L21 and its product are done
+  EXPECT_DOUBLE_EQ(parts.back(), 1);
+}
+
+TYPED_TEST(CholeskyOn, TheBlocksOfItsReportCoverTheTriangle) {
+  CholeskyReport report;
+  (void)solve<TypeParam>(hard(MatrixKind::Geometric, 100, 100), 1, LayerList::parse("fp16,fp32"),
+                         {.leaf_size = 30}, report);
+  std::int64_t area = 0;
+  for (auto const& block : report.blocks) {
+    bool const is_leaf = block.row == block.col;
+    area += is_leaf ? block.rows * (block.rows + 1) / 2 : block.rows * block.cols;
+    EXPECT_GE(block.row, block.col + (is_leaf ? 0 : block.cols));
+    EXPECT_EQ(block.precision == P::fp16, block.scale != 1) << block.row << ' ' << block.col;
+  }
+  EXPECT_EQ(area, 100 * 101 / 2);
 }
 
 TYPED_TEST(CholeskyOn, NothingToSolveIsSolved) {

@@ -210,23 +210,24 @@ def link_offences(text, folder):
     """(line, what) of each relative link or picture of a Markdown text in `folder` that leads nowhere."""
     blank = lambda match: re.sub(r"[^\n]", " ", match.group(0))
     prose = re.sub(r"^```.*?^```|^    [^\n]*|`[^`\n]*`", blank, text, flags=re.M | re.S)
-    for match in re.finditer(r"\]\(([^)\s]+)\)", prose):
-        if re.match(r"[a-z]+:", match[1]):
+    for match in re.finditer(r"\]\(([^)\s]+)\)|<(?:img|a|source)\b[^>]*?\s(?:src|href)=[\"']([^\"']+)", prose):
+        linked = match[1] or match[2]
+        if re.match(r"[a-z]+:", linked):
             continue  # another place than this repository
-        place, _, anchor = match[1].partition("#")
+        place, _, anchor = linked.partition("#")
         target = folder / place
         there = target.exists() if place else True
         if there and anchor and (not place or target.suffix == ".md"):
             there = anchor in anchors(target.read_text(encoding="utf-8") if place else text)
         if not there:
-            yield prose.count("\n", 0, match.start()) + 1, f"a link that leads nowhere: {match[1]}"
+            yield prose.count("\n", 0, match.start()) + 1, f"a link that leads nowhere: {linked}"
 
 
 def self_test_of_links():
     here = pathlib.Path(__file__).resolve().parent
-    text = "# A heading, 1\n[x](https://a.b/c) [x](rules.py) [x](#a-heading-1) ![x](../meta)\n    f[](int i)\n`a](b)`\n```\n[](c)\n```\n"
+    text = "# A heading, 1\n[x](https://a.b/c) [x](rules.py) [x](#a-heading-1) ![x](../meta)\n<img src='rules.py'> <a href='https://a.b'>\n    f[](int i)\n`a](b)`\n```\n[](c)\n```\n"
     assert not list(link_offences(text, here)), list(link_offences(text, here))
-    for bad in ("[x](absent.py)", "[x](#no-heading)", "![x](absent/x.svg)", "\n[`x`](../absent)"):
+    for bad in ("[x](absent.py)", "[x](#no-heading)", "![x](absent/x.svg)", "\n[`x`](../absent)", '<p><img alt="x" src="absent.png"></p>', "<a href='#none'>"):
         assert len(list(link_offences("# A\n" + bad, here))) == 1, bad
 
 

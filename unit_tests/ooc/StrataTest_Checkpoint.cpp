@@ -30,7 +30,7 @@ using namespace strata;
 using namespace strata::ooc;
 using namespace strata::test;
 
-constexpr std::size_t header_bytes = 160;
+constexpr std::size_t header_bytes = 168;
 
 template <class Exec>
 class CheckpointOn : public testing::Test {
@@ -86,7 +86,7 @@ TYPED_TEST(CheckpointOn, RefusesAFileThatIsDamaged) {
   CholeskyOptions options;
   options.checkpoint.folder = this->folder_;
   (void)cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 16), options);
-  std::string const path = ooc::detail::column_path(this->folder_, 1);
+  std::string const path = ooc::detail::column_path(this->folder_, {1});
   auto const read = [&] {
     std::ostringstream text;
     text << std::ifstream(path, std::ios::binary).rdbuf();
@@ -195,7 +195,7 @@ void refuses_other_matrices(std::string const& folder, PrecisionRule const& rule
   HostMatrix const expected = stored_matrix(factored(nullptr).matrix());
   for (std::int64_t const kept : {std::int64_t{8}, std::int64_t{3}}) {
     for (std::int64_t column = kept; column < n / nb; ++column)
-      std::filesystem::remove(ooc::detail::column_path(folder, column));
+      std::filesystem::remove(ooc::detail::column_path(folder, {column}));
     for (Change const& change : changes(n)) {
       SCOPED_TRACE(change.what);
       EXPECT_TRUE(throws_with<IoError>("of another matrix: the digest of its entries is ",
@@ -240,11 +240,11 @@ TYPED_TEST(CheckpointOn, SaysWhichSettingDiffers) {
       "the list of precisions is fp64,fp32,fp16,fp8_e4m3, not "
       "fp64,fp32,fp16,fp8_e4m3 without the operand rule",
       40, 8, unbound);
-  std::filesystem::copy_file(ooc::detail::column_path(this->folder_, 3),
-                             ooc::detail::column_path(this->folder_, 2),
+  std::filesystem::copy_file(ooc::detail::column_path(this->folder_, {3}),
+                             ooc::detail::column_path(this->folder_, {2}),
                              std::filesystem::copy_options::overwrite_existing);
   says("the column is 3, not 2", 40, 8, rule);
-  std::filesystem::remove(ooc::detail::column_path(this->folder_, 2));
+  std::filesystem::remove(ooc::detail::column_path(this->folder_, {2}));
   auto const again = made(40, 8, rule);
   EXPECT_EQ(again.report().first_column, 2);
   EXPECT_TRUE(same_bits(stored_matrix(again.matrix()), expected));
@@ -258,10 +258,10 @@ TYPED_TEST(CheckpointOn, SaysWhereEntriesWereEvaluated) {
     return cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 8), options);
   };
   auto const factor = made();
-  auto header = ooc::detail::header_of(factor.matrix(), 0);
+  auto header = ooc::detail::header_of(factor.matrix(), {0});
   EXPECT_EQ(std::string(header.backend.data()), TypeParam::name());
   header.backend = {"Abacus"};
-  auto const tiles = ooc::detail::column_tiles_of(factor.matrix(), 0);
+  auto const tiles = ooc::detail::tiles_of(factor.matrix(), {0});
   ooc::detail::write_column(this->folder_, header, tiles);
   EXPECT_EQ(made().report().first_column, 5);
   header.digest ^= 1;

@@ -23,7 +23,7 @@ import unittest
 STUDY = os.environ["STRATA_OOC_STUDY"]
 OPTIONS = argparse.Namespace(kills=16, seed=20)
 TILES = 40
-HEADER = 160  # bytes
+HEADER = 168  # bytes
 VARIANTS = ("sync", "async", "v1", "v2", "v3", "v4")
 
 

@@ -17,17 +17,17 @@ using namespace strata;
 using namespace strata::ooc;
 using strata::test::throws_with;
 
-std::vector<RankMessages> all_messages(std::int64_t tiles, int ranks) {
+std::vector<RankMessages> all_messages(std::int64_t tiles, int ranks, std::int64_t first = 0) {
   std::vector<RankMessages> messages;
   for (int rank = 0; rank < ranks; ++rank)
-    messages.push_back(messages_of(tiles, RankGrid{ranks}, rank));
+    messages.push_back(messages_of(tiles, RankGrid{ranks}, rank, first));
   return messages;
 }
 
 RankCheck check(std::int64_t tiles, int ranks, int devices = 1, int streams = 1,
-                std::int64_t block = 1) {
-  return check_messages(cholesky_schedule(tiles, ranks * devices, streams, block),
-                        all_messages(tiles, ranks),
+                std::int64_t block = 1, std::int64_t first = 0) {
+  return check_messages(cholesky_schedule(tiles, ranks * devices, streams, block, first),
+                        all_messages(tiles, ranks, first),
                         room_for_messages(tiles, RankGrid{ranks}, block));
 }
 
@@ -42,6 +42,22 @@ TEST(Messages, PassTheirCheckForAnyRanks) {
             ASSERT_EQ(found.tasks, static_cast<std::int64_t>(tile_count(tiles)));
             ASSERT_LE(found.most_tiles, room_for_messages(tiles, RankGrid{ranks}, block));
           }
+        }
+      }
+    }
+  }
+}
+
+// From a column on, where the others are there: rows before it go nowhere.
+TEST(Messages, PassTheirCheckFromAnyColumn) {
+  for (std::int64_t const tiles : {1, 2, 7, 16}) {
+    for (int const ranks : {1, 2, 3, 4, 6, 20}) {
+      for (std::int64_t const block : {1, 4}) {
+        for (std::int64_t first = 0; first <= tiles; ++first) {
+          auto const found = check(tiles, ranks, 2, 2, block, first);
+          ASSERT_TRUE(found.ok()) << tiles << ' ' << ranks << ' ' << first << found.fault;
+          for (auto const& messages : all_messages(tiles, ranks, first))
+            for (auto const& m : messages.receives) ASSERT_GE(m.row, first);
         }
       }
     }

@@ -9,15 +9,21 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Messages.hpp>
 #include <ooc/Strata_TileSources.hpp>
+#include <ooc/detail/Strata_Checkpoint.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -334,14 +340,183 @@ TYPED_TEST(OocRanks, ThrowWhereOneHasNoMemory) {
       (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>({50, 8, 0.1, {}}, comm), options));
 }
 
-TYPED_TEST(OocRanks, RefuseACheckpoint) {
+// --- checkpoints ---
+
+// A folder of all ranks, empty.
+class SharedFolder {
+ public:
+  SharedFolder() {
+    double number = static_cast<double>(::getpid());
+    test_ranks().broadcast({&number, 1}, 0);
+    path_ = std::filesystem::temp_directory_path() /
+            ("strata_ranks_" + std::to_string(static_cast<long>(number)));
+    clear();
+  }
+  ~SharedFolder() { clear(); }
+  void clear() const {
+    test_ranks().barrier();
+    if (test_ranks().rank() == 0) std::filesystem::remove_all(path_);
+    test_ranks().barrier();
+  }
+  std::string path() const { return path_; }
+  // Of files whose names end so.
+  std::vector<std::filesystem::path> files(std::string const& ending) const {
+    std::vector<std::filesystem::path> found;
+    if (std::filesystem::exists(path_))
+      for (auto const& entry : std::filesystem::directory_iterator(path_))
+        if (entry.path().string().ends_with(ending)) found.push_back(entry.path());
+    std::ranges::sort(found);
+    return found;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+CholeskyOptions kept_in(std::string const& folder) {
+  CholeskyOptions options;
+  options.streams = 2;
+  options.checkpoint.folder = folder;
+  return options;
+}
+
+std::vector<Case> cases_of_checkpoints() {
+  return {{100, 8, 0.1, {}}, {200, 16, 0.02627, PrecisionRule{1e-5}}};
+}
+
+// The first `ranks` factor, until the last of them comes to a column and those before it are there; from which column
+// they went on, -1: they ended there.
+template <class Exec>
+std::int64_t run_on(int ranks, std::int64_t end, Case const& c, std::string const& folder,
+                    TileMatrix<Exec> const& expected) {
+  double first = 0;
+  if (auto const part = test_ranks().first(ranks)) {
+    auto options = kept_in(folder);
+    options.on_task = [&](Task const& task) {
+      if (part->rank() != ranks - 1 || task.col != end || task.row == end) return;
+      for (int k = 0; k < 10000; ++k) {
+        auto const there = ooc::detail::parts_of_columns(folder, expected.tiles()).size();
+        if (static_cast<std::int64_t>(there) >= end) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      throw IoError("killed");
+    };
+    try {
+      auto const factor = cholesky(
+          devices_of<Exec>(1), make<Exec>(c, std::make_shared<Communicator const>(*part)), options);
+      first = static_cast<double>(factor.report().first_column);
+      expect_same_matrix(factor.matrix(), expected);
+    } catch (IoError const& error) {
+      EXPECT_GE(end, 0) << error.what();
+      first = -1;
+    }
+  }
+  test_ranks().broadcast({&first, 1}, 0);
+  return static_cast<std::int64_t>(first);
+}
+
+TYPED_TEST(OocRanks, GoOnFromTheColumnsOfOtherRanks) {
+  SharedFolder const folder;
+  int const most = test_ranks().size();
+  for (Case const& c : cases_of_checkpoints()) {
+    SCOPED_TRACE(c.n);
+    auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
+    for (int const ranks : {1, 2, most})
+      for (int const others : {1, (most + 1) / 2, most}) {
+        SCOPED_TRACE(std::to_string(ranks) + " then " + std::to_string(others));
+        folder.clear();
+        int const before = std::min(ranks, most);
+        EXPECT_EQ(run_on(before, 5, c, folder.path(), whole.matrix()), -1);
+        EXPECT_EQ(run_on(others, -1, c, folder.path(), whole.matrix()), 5);
+        EXPECT_EQ(run_on(before, -1, c, folder.path(), whole.matrix()), whole.report().tiles);
+        EXPECT_TRUE(folder.files(".tmp").empty());
+      }
+  }
+}
+
+// Columns of one, of several and of all ranks, one behind the other.
+TYPED_TEST(OocRanks, GoOnFromColumnsOfManyNumbersOfRanks) {
+  SharedFolder const folder;
+  int const most = test_ranks().size();
+  Case const c{100, 8, 0.1, {}};
+  auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
+  for (int ranks = most; ranks >= 1; --ranks)
+    EXPECT_EQ(run_on(ranks, most - ranks + 1, c, folder.path(), whole.matrix()), -1);
+  EXPECT_EQ(run_on(std::max(1, most - 1), -1, c, folder.path(), whole.matrix()), most);
+  // without a column, those before it are as good as before
+  test_ranks().barrier();
+  if (test_ranks().rank() == 0)
+    for (auto const& path : folder.files(".strata"))
+      if (path.filename().string().starts_with("column_000005.")) std::filesystem::remove(path);
+  test_ranks().barrier();
+  EXPECT_EQ(run_on(most, -1, c, folder.path(), whole.matrix()), 5);
+}
+
+TYPED_TEST(OocRanks, EndTogetherWhereOneCannotWriteItsColumn) {
+  SharedFolder const folder;
+  auto const comm = all_ranks();
+  Case const c{100, 8, 0.1, {}};
+  int const last = comm->size() - 1;
+  std::filesystem::path const full =
+      ooc::detail::column_path(folder.path(), {4, last, comm->size()});
+  if (comm->rank() == 0) {
+    std::filesystem::create_directories(folder.path());
+    std::filesystem::create_symlink("/dev/full", full);
+  }
+  comm->barrier();
+  EXPECT_TRUE(throws_with<IoError>(from(*comm, last) + full.string() + ": wrote", [&] {
+    (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, comm), kept_in(folder.path()));
+  }));
+  EXPECT_TRUE(folder.files(".tmp").empty());
+  comm->barrier();
+  if (comm->rank() == 0) std::filesystem::remove(full);
+  comm->barrier();
+  auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
+  EXPECT_LE(run_on(comm->size(), -1, c, folder.path(), whole.matrix()), 4);
+}
+
+TYPED_TEST(OocRanks, RefuseColumnsTogether) {
+  SharedFolder const folder;
+  auto const comm = all_ranks();
+  int const last = comm->size() - 1;
+  Case const c{100, 8, 0.1, {}};
+  auto const factor = [&](Case const& now) {
+    (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>(now, comm), kept_in(folder.path()));
+  };
+  factor(c);
+  EXPECT_TRUE(throws_with<IoError>("the checkpoint is of another matrix",
+                                   [&] { factor({100, 8, 0.11, {}}); }));
+  comm->barrier();
+  std::string const path = ooc::detail::column_path(folder.path(), {3, last, comm->size()});
+  if (comm->rank() == 0) {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(300);
+    file.put('x');
+  }
+  comm->barrier();
+  EXPECT_TRUE(throws_with<IoError>(from(*comm, last) + path + ": tile 0 of the column is damaged",
+                                   [&] { factor(c); }));
+  comm->barrier();
+  if (comm->rank() == 0)
+    std::filesystem::copy_file(ooc::detail::column_path(folder.path(), {4, last, comm->size()}),
+                               path, std::filesystem::copy_options::overwrite_existing);
+  comm->barrier();
+  EXPECT_TRUE(throws_with<IoError>("of another run: the column is 4, not 3", [&] { factor(c); }));
+}
+
+TYPED_TEST(OocRanks, RefuseAFolderThatOneDoesNotSee) {
+  SharedFolder const folder;
   auto const comm = all_ranks();
   if (comm->size() == 1) return;
-  CholeskyOptions options;
-  options.checkpoint.folder = testing::TempDir() + "strata_no_checkpoint";
-  EXPECT_TRUE(throws_with<ValueError>("only one rank can write one", [&] {
-    (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>({50, 8, 0.1, {}}, comm), options);
-  }));
+  int const last = comm->size() - 1;
+  std::string const own = folder.path() + (comm->rank() == last ? "_elsewhere" : "");
+  EXPECT_TRUE(throws_with<IoError>(
+      from(*comm, last) + folder.path() + "_elsewhere: here the checkpoint's folder is not", [&] {
+        (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>({50, 8, 0.1, {}}, comm),
+                       kept_in(own));
+      }));
+  comm->barrier();
+  EXPECT_TRUE(folder.files(".tmp").empty());
 }
 
 }  // namespace

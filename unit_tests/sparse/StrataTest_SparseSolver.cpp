@@ -17,6 +17,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <vector>
 
 // Solvers, preconditioners and the ladder, on any number of ranks.
 
@@ -90,6 +91,30 @@ TYPED_TEST(SparseSolverTest, EverySolverTakesEveryPreconditioner) {
       EXPECT_EQ(report.solver, solver);
       EXPECT_EQ(report.preconditioner, preconditioner);
     }
+}
+
+TYPED_TEST(SparseSolverTest, EverySolverTellsItsIterations) {
+  Communicator const comm = test_ranks();
+  for (auto const solver :
+       {SolverKind::ConjugateGradients, SolverKind::Gmres, SolverKind::Fgmres}) {
+    SCOPED_TRACE(name_of(solver));
+    System<TypeParam> system(model(comm, ModelProblem::Poisson7, {7, 6, 8}), comm);
+    std::vector<std::int64_t> iterations;
+    double last = 1;
+    SparseOptions options;
+    options.solver = solver;
+    options.preconditioner = PreconditionerKind::Jacobi;
+    options.restart = 10;
+    options.monitor = [&](std::int64_t iteration, double residual) {
+      iterations.push_back(iteration);
+      last = residual;
+    };
+    auto const report = solved(system, options);
+    std::vector<std::int64_t> all(static_cast<std::size_t>(report.iterations));
+    std::iota(all.begin(), all.end(), 1);
+    EXPECT_EQ(iterations, all);
+    EXPECT_LE(last, options.tolerance);
+  }
 }
 
 TYPED_TEST(SparseSolverTest, TakesDisconnectedDiagonalAndSingularParts) {

@@ -49,6 +49,12 @@ double OuterIteration<Exec>::relative(double norm) const {
 }
 
 template <class Exec>
+void OuterIteration<Exec>::count(double norm) {
+  ++report.iterations;
+  if (options_.monitor) options_.monitor(report.iterations, relative(norm));
+}
+
+template <class Exec>
 bool OuterIteration<Exec>::is_below_rounding() const {
   if (!(options_.norm_A > 0)) return false;
   auto const& comm = A_.comm();

@@ -54,6 +54,8 @@ class OuterIteration {
   double target() const;  ///< the ||r|| that meets the tolerance
   /// ||b - A x|| / ||b|| where ||r|| is `norm`.
   double relative(double norm) const;
+  /// One iteration is done, and leaves an r of length `norm`, as the cycle estimates it: counts it, and tells the monitor.
+  void count(double norm);
   /// Whether an r that a cycle has brought up to date is as small as fp64 resolves b - A x. Collective.
   bool is_below_rounding() const;
 

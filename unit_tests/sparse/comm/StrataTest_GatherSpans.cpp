@@ -4,10 +4,10 @@
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/comm/Strata_GatherSpans.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
+#include <comm/Strata_GatherSpans.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>

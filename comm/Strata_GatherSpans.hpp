@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_SPARSE_GATHER_SPANS_HPP
-#define STRATA_SPARSE_GATHER_SPANS_HPP
+#ifndef STRATA_GATHER_SPANS_HPP
+#define STRATA_GATHER_SPANS_HPP
 
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <sparse/comm/Strata_Communicator.hpp>
+
+#include <comm/Strata_Communicator.hpp>
 
 #include <vector>
 
-namespace strata::sparse {
+namespace strata {
 
 /// What the ranks' recorders recorded, on rank 0: "rank 0", "rank 1", ..., by one clock, to the time of a message; nothing
 /// on the others.
@@ -17,6 +18,6 @@ namespace strata::sparse {
 /// Collective. Sync: waits for what was recorded. Throws what `Recorder::spans` throws, on all ranks.
 std::vector<TracedProcess> gather_spans(Communicator const& comm, Recorder const& recorder);
 
-}  // namespace strata::sparse
+}  // namespace strata
 
 #endif

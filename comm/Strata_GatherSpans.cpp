@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <sparse/comm/Strata_GatherSpans.hpp>
+#include <comm/Strata_GatherSpans.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <sstream>
 #include <string>
 
-namespace strata::sparse {
+namespace strata {
 
 namespace {
 
@@ -60,4 +60,4 @@ std::vector<TracedProcess> gather_spans(Communicator const& comm, Recorder const
   return ranks;
 }
 
-}  // namespace strata::sparse
+}  // namespace strata

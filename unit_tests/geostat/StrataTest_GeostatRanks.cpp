@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What several ranks find together, beside the same that each rank finds by itself.
+#include "StrataTest_Field.hpp"
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "sparse/StrataTest_Ranks.hpp"
+#include <geostat/Strata_Divergence.hpp>
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/Strata_Prediction.hpp>
+#include <geostat/Strata_ProfileInterval.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace strata;
+using namespace strata::ooc;
+using namespace strata::geostat;
+using namespace strata::test;
+
+template <class Exec>
+class GeostatRanks : public testing::Test {};
+TYPED_TEST_SUITE(GeostatRanks, Spaces, SpaceNames);
+
+// A field of 150 places in ten rows of tiles.
+constexpr MaternCovariance truth{1, 0.1, 0.5, 0.05};
+
+template <class Exec>
+struct Field {
+  Locations at = synthetic_locations(150);
+  std::vector<double> values = synthetic_field(Exec(), truth, at, 5);
+};
+
+CovarianceFactorOptions tiles(double accuracy, bool together) {
+  CovarianceFactorOptions options{PrecisionRule{accuracy}};
+  options.tile_size = 16;
+  options.devices = make_devices(1, std::size_t{1} << 24);
+  if (together) options.comm = std::make_shared<Communicator const>(test_ranks());
+  return options;
+}
+
+// How the text of what one rank has thrown begins.
+std::string from(int rank) {
+  return test_ranks().size() == 1 ? "" : "rank " + std::to_string(rank) + ": ";
+}
+
+void expect_same(Likelihood const& mine, Likelihood const& whole) {
+  EXPECT_EQ(mine.info, whole.info);
+  EXPECT_EQ(mine.log_likelihood, whole.log_likelihood);
+  EXPECT_EQ(mine.log_det, whole.log_det);
+  EXPECT_EQ(mine.log_det_error, whole.log_det_error);
+  EXPECT_EQ(mine.quadratic_form, whole.quadratic_form);
+  EXPECT_EQ(mine.mean, whole.mean);
+  EXPECT_EQ(mine.factor.tiles, whole.factor.tiles);
+}
+
+TYPED_TEST(GeostatRanks, HaveTheBitsOfOneRank) {
+  TypeParam const exec;
+  Field<TypeParam> const field;
+  Locations const places = synthetic_locations(300, 9);
+  for (double const accuracy : {0.0, 1e-5}) {
+    SCOPED_TRACE(accuracy);
+    CovarianceFactor<TypeParam> mine(exec, truth, field.at, tiles(accuracy, true)),
+        whole(exec, truth, field.at, tiles(accuracy, false));
+    for (MaternCovariance const& theta : {truth, MaternCovariance{2, 0.3, 0.8, 0.01}}) {
+      mine.refactor(exec, theta);
+      whole.refactor(exec, theta);
+      for (Mean const mean : {Mean::None, Mean::Constant})
+        expect_same(log_likelihood(exec, mine, field.values, mean),
+                    log_likelihood(exec, whole, field.values, mean));
+    }
+    double bytes = static_cast<double>(mine.report().bytes);
+    test_ranks().sum({&bytes, 1});
+    EXPECT_EQ(bytes, static_cast<double>(whole.report().bytes));
+    auto const kriged = predict(exec, mine, field.values, places, Mean::Constant),
+               alone = predict(exec, whole, field.values, places, Mean::Constant);
+    EXPECT_EQ(kriged.mean, alone.mean);
+    EXPECT_EQ(kriged.variance, alone.variance);
+    EXPECT_EQ(log_likelihood_gradient(exec, mine, field.values).by,
+              log_likelihood_gradient(exec, whole, field.values).by);
+    if (accuracy > 0) {
+      EXPECT_EQ(divergence(exec, mine, -100.0).full, divergence(exec, whole, -100.0).full);
+    }
+  }
+}
+
+TYPED_TEST(GeostatRanks, SayTogetherThatItIsNotPositiveDefinite) {
+  TypeParam const exec;
+  Locations const at = synthetic_locations(100);
+  MaternCovariance const smooth{1, 50, 4.5, 0};  // singular to fp64
+  CovarianceFactor<TypeParam> const mine(exec, smooth, at, tiles(0, true)),
+      whole(exec, smooth, at, tiles(0, false));
+  EXPECT_FALSE(mine.info().ok());
+  EXPECT_EQ(mine.info().order(), whole.info().order());
+}
+
+FitOptions options_of_fit(double accuracy, bool together) {
+  FitOptions options;
+  options.start = {0.5, 0.2, 0.5, 0.1};
+  options.lower = {0.01, 0.005, 0.1, 1e-6};
+  options.upper = {100, 5, 3, 10};
+  options.fixed = {false, false, true, false};
+  options.tolerance = 1e-3;
+  options.factor = tiles(accuracy, together);
+  return options;
+}
+
+template <class Exec>
+void expect_same_fit(FitOptions const& mine, FitOptions const& whole) {
+  Field<Exec> const field;
+  auto const together = fit(Exec(), field.at, field.values, mine),
+             alone = fit(Exec(), field.at, field.values, whole);
+  EXPECT_TRUE(alone.converged) << alone.reason;
+  EXPECT_EQ(together.converged, alone.converged);
+  EXPECT_EQ(together.reason, alone.reason);
+  EXPECT_EQ(together.evaluations, alone.evaluations);
+  EXPECT_EQ(together.evaluations_in_fp64, alone.evaluations_in_fp64);
+  EXPECT_EQ(parameters_of(together.theta), parameters_of(alone.theta));
+  expect_same(together.likelihood, alone.likelihood);
+}
+
+TYPED_TEST(GeostatRanks, FitToTheBitsOfOneRank) {
+  if (!can_fit()) GTEST_SKIP() << "without NLopt";
+  for (Search const search : {Search::Bobyqa, Search::NelderMead}) {
+    FitOptions mine = options_of_fit(0, true), whole = options_of_fit(0, false);
+    mine.search = whole.search = search;
+    expect_same_fit<TypeParam>(mine, whole);
+  }
+  expect_same_fit<TypeParam>(options_of_fit(1e-4, true), options_of_fit(1e-4, false));
+}
+
+// One host's memory has no room for a second factor: no rank keeps one.
+TYPED_TEST(GeostatRanks, KeepTheBestFactorOnAllOrOnNone) {
+  if (!can_fit()) GTEST_SKIP() << "without NLopt";
+  FitOptions mine = options_of_fit(0, true);
+  int const ranks = test_ranks().size();
+  std::size_t const own =
+      CovarianceFactor<TypeParam>::bytes_needed(150, 16) / static_cast<std::size_t>(ranks);
+  if (test_ranks().rank() == ranks - 1) mine.factor.max_bytes = 3 * own;
+  expect_same_fit<TypeParam>(mine, options_of_fit(0, false));
+}
+
+TYPED_TEST(GeostatRanks, FindTheIntervalsOfOneRank) {
+  if (!can_fit()) GTEST_SKIP() << "without NLopt";
+  TypeParam const exec;
+  Field<TypeParam> const field;
+  FitOptions options = options_of_fit(0, true);
+  options.fixed = {false, false, true, true};
+  auto const interval = [&](bool together) {
+    options.factor = tiles(0, together);
+    DeviceTeam<TypeParam> const team(options.factor.devices);
+    auto const found = fit(exec, team, field.at, field.values, options);
+    return profile_interval(exec, team, field.at, field.values, options, found.theta, 1);
+  };
+  auto const mine = interval(true), whole = interval(false);
+  EXPECT_EQ(mine.lower.value, whole.lower.value);
+  EXPECT_EQ(mine.upper.value, whole.upper.value);
+  EXPECT_EQ(mine.evaluations, whole.evaluations);
+}
+
+// --- what goes wrong ---
+
+TYPED_TEST(GeostatRanks, ThrowTogetherWhatOneThrows) {
+  TypeParam const exec;
+  Field<TypeParam> const field;
+  int const last = test_ranks().size() - 1;
+  bool const is_last = test_ranks().rank() == last;
+  auto values = field.values;
+  if (is_last) values[20] = NAN;
+  EXPECT_TRUE(throws_with<ValueError>(from(last) + "log_likelihood: value 21 is nan", [&] {
+    (void)log_likelihood(exec, truth, field.at, values, Mean::None, tiles(0, true));
+  }));
+  CovarianceFactor<TypeParam> factor(exec, truth, field.at, tiles(0, true));
+  Locations places = synthetic_locations(4);
+  if (is_last) places.x[2] = INFINITY;
+  EXPECT_TRUE(throws_with<ValueError>(from(last),
+                                      [&] { (void)predict(exec, factor, field.values, places); }));
+  auto small = tiles(0, true);
+  if (is_last) small.max_bytes = 5000;
+  EXPECT_TRUE(throws_with<MemoryError>(from(last) + "tile matrix: n = 150", [&] {
+    CovarianceFactor<TypeParam> const refused(exec, truth, field.at, small);
+  }));
+  MaternCovariance const bad{1, -0.1, 0.5, 0};
+  EXPECT_TRUE(throws_with<ValueError>(from(0), [&] { factor.refactor(exec, bad); }));
+  factor.refactor(exec, truth);
+  EXPECT_TRUE(factor.info().ok());
+}
+
+TYPED_TEST(GeostatRanks, EndAFitTogether) {
+  if (!can_fit()) GTEST_SKIP() << "without NLopt";
+  TypeParam const exec;
+  Field<TypeParam> const field;
+  int const last = test_ranks().size() - 1;
+  FitOptions options = options_of_fit(0, true);
+  options.on_step = [&](FitStep const& step) {
+    if (test_ranks().rank() == last && step.evaluation == 3) throw IoError("the log is full");
+  };
+  EXPECT_TRUE(throws_with<IoError>(from(last) + "the log is full",
+                                   [&] { (void)fit(exec, field.at, field.values, options); }));
+  if (test_ranks().rank() == last) options.start.range = 7;
+  EXPECT_TRUE(throws_with<ValueError>(from(last) + "fit: range starts at 7",
+                                      [&] { (void)fit(exec, field.at, field.values, options); }));
+}
+
+}  // namespace
