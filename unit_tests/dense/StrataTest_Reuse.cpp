@@ -98,7 +98,8 @@ TYPED_TEST(ReuseOn, ASecondSolveAllocatesNothingAndGivesTheSameBits) {
     Counts::record(layers.name() + "_second_solve");
     if (layers.is_fp64()) {
       EXPECT_EQ(Allocations::labels(), none);
-      EXPECT_LE(Counts::launched.size(), 16U);
+      // On a GPU substitutions may be two kernels of Strata's each, where a vendor's are not counted.
+      EXPECT_LE(Counts::launched.size(), strata::runs_on_host<TypeParam> ? 12U : 15U);
       EXPECT_LE(Counts::strata_fences(), 3U);
       if (strata::runs_on_host<TypeParam>) EXPECT_LE(Counts::fenced.size(), 3U);  // Kokkos' too
     }
