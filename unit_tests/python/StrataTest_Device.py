@@ -93,7 +93,7 @@ def test_the_matrix_and_the_result_stay_where_they_are(package: Package) -> None
 
 def test_no_second_matrix_on_the_device() -> None:
     torch = Package("torch").module
-    n = 12000  # where the libraries' workspaces, 370 MB, are little
+    n = 12000  # where the workspaces of cuBLAS and cuSOLVER, which any factor has, are little
     A = torch.full((n, n), 1.0 / n, dtype=torch.float64, device="cuda")
     A.diagonal().add_(1.0)
     strata.cholesky(A, "fp16").solve(A[0].clone())  # what is allocated once and for all
