@@ -3,11 +3,10 @@
 #include <core/blas/vendor/Strata_ThinTriangular.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <core/kokkos_ext/Strata_Team.hpp>
 
 #include <Kokkos_BitManipulation.hpp>
 
-#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 
