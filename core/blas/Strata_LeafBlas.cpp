@@ -13,6 +13,7 @@
 #include <core/blas/detail/Strata_ThinSymmetric.hpp>
 #include <core/blas/detail/Strata_WidenedBlas.hpp>
 #include <core/blas/vendor/Strata_ThinTriangular.hpp>
+#include <core/blas/vendor/Strata_TilePotrf.hpp>
 #include <core/blas/vendor/Strata_VendorBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -301,6 +302,9 @@ void LeafBlas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, Info
   require_result<ConstMatrix>("potrf", A.rows == A.cols, {A});
   if (A.rows == 0) return;
   Matrix const stored = A.as_stored();
+  if (impl_->path == BlasPath::Automatic && uplo == Uplo::Lower &&
+      vendor::tile_potrf(impl_->exec, impl_->workspace, stored, nullptr, offset, info))
+    return;
   impl_->run("potrf", [&](auto& blas) -> decltype(blas.potrf(uplo, stored, offset, info)) {
     return blas.potrf(uplo, stored, offset, info);
   });
@@ -322,6 +326,9 @@ void LeafBlas<Exec>::potrf_invert(Matrix const& A, Matrix const& inverse, std::i
     set_identity(impl_->exec, inverse);
     trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, inverse);
   } else {
+    if (impl_->path == BlasPath::Automatic &&
+        vendor::tile_potrf(impl_->exec, impl_->workspace, A, &inverse, offset, info))
+      return;
     auto const gemm = [&](auto const&... arguments) { this->gemm(arguments...); };
     detail::potrf_invert(impl_->exec, impl_->workspace, gemm, A, inverse, offset, info);
   }

@@ -130,7 +130,7 @@ class LeafBlas {
   /// Shape    A, inverse: n x n of one arithmetic type. Cost n^3/3 flops and as many for the
   ///          inverse; on devices 3 times that, in products that keep them busy.
   /// Result   *info as for `potrf`.
-  /// Memory   on devices 4 n^2 numbers of workspace.
+  /// Memory   on devices up to 4 n^2 numbers of workspace.
   /// Throws   also ValueError if the matrices are not of one arithmetic type without scale.
   /// Error    |L^-T L^T - I| <= c n eps |L^-T| |L^T|.
   void potrf_invert(Matrix const& A, Matrix const& inverse, std::int64_t offset,

@@ -32,7 +32,7 @@ APART = ({"MatrixFile", "MatrixMarket", "PortableTrsm", "ThinProduct", "WidenedB
           "Likelihood", "ExecutorStream", "OutOfCore", "OutOfCoreTable"},
          {"SolveCompare", "SolveTable", "CholeskyCondition"}, {"SolveRun", "SparseTable"}, {"SparseSolve", "SparseExplain"}, {"CholeskySolve", "HostBlas"})
 BEFORE = {"DeviceInstance": "dense", "DeviceReplay": "ooc", "DeviceEventClock": "c"}
-DEVICE_CODE = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b|\bKOKKOS_(INLINE_|FORCEINLINE_)?FUNCTION\b")
+DEVICE_CODE = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b|\bKOKKOS_(INLINE_|FORCEINLINE_)?FUNCTION\b|\b__global__\b")
 
 
 class Refused(Exception):

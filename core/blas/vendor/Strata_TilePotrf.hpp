@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_TILE_POTRF_HPP
+#define STRATA_TILE_POTRF_HPP
+
+#include <core/Strata_MatrixRef.hpp>
+#include <core/kokkos_ext/detail/Strata_Workspace.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace strata::vendor {
+
+/// A = L L^T in place and, if `inverse` is given, inverse = L^-T with zeros below its diagonal: a Cholesky
+/// factorisation by tiles of 64 in one kernel, for orders up to 2048, and up to 1024 with the inverse.
+///
+/// A block takes the tasks in an order in which each needs earlier ones alone: a tile's products with finished tiles,
+/// and its solve. They wait for one another's numbers, so that the kernel goes on with however few of its blocks the
+/// device runs. The first block factors the tiles on the diagonal and solves for the tile below each, for all else
+/// waits for them.
+///
+/// Shape    A, inverse: n x n of one arithmetic type, without scale. Cost n^3/3 flops and as many for the inverse.
+/// Result   *info as for `LeafBlas::potrf`. False, with nothing done, if the operands are others, there is no room for
+///          the workspace, or on other devices than NVIDIA's from compute capability 9.0 on.
+/// Sync     enqueued; fences where the workspace grows.
+/// Memory   workspace: n^2/2 numbers and 8192 for each tile on the diagonal; n^2 with the inverse.
+/// Error    as for a Cholesky factorisation in the type; products of fp32 are made on the matrix units from operands in
+///          two parts of tf32, with an error of two unit roundoffs more.
+template <class Exec>
+bool tile_potrf(Exec const& exec, detail::Workspace<Exec>& workspace,
+                MatrixRef<typename Exec::memory_space> const& A,
+                MatrixRef<typename Exec::memory_space> const* inverse, std::int64_t offset,
+                Kokkos::View<std::int64_t, typename Exec::memory_space> const& info);
+
+}  // namespace strata::vendor
+
+#endif
