@@ -147,7 +147,7 @@ strata_status strata_factor_describe(strata_factor const* factor, strata_factor_
   });
 }
 
-strata_status strata_log_determinant(strata_factor* factor, double* value, double* standard_error) {
+strata_status strata_log_determinant(strata_factor* factor, double* value, double* error) {
   return call("strata_log_determinant", [&]() -> Outcome {
     require(factor != nullptr && value != nullptr, "a null pointer for the factor or the value");
     Caller const caller;
@@ -156,7 +156,7 @@ strata_status strata_log_determinant(strata_factor* factor, double* value, doubl
     if (!info.ok()) return not_positive_definite(info.order());
     auto const found = work.factor.log_determinant(work.exec);
     *value = found.value;
-    if (standard_error != nullptr) *standard_error = found.standard_error;
+    if (error != nullptr) *error = found.error();
     return Outcome{};
   });
 }

@@ -160,9 +160,12 @@ STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, doubl
 STRATA_API strata_status strata_factor_describe(strata_factor const* factor,
                                                 strata_factor_report* report);
 
-/* log det A, and the standard error of its estimate: 0 for a factor in fp64. */
+/* log det A, and how far off it may be.
+ *
+ * Result    |*value - log det A| is less than *error but for about one case in a thousand; the rounding
+ *           in fp64 is part of it. Infinite where nothing can be said. error may be NULL. */
 STRATA_API strata_status strata_log_determinant(strata_factor* factor, double* value,
-                                                double* standard_error);
+                                                double* error);
 
 /* The lower triangle of L, A ~ L L^T; what is above it in `L` is not touched. ldl >= max(1, n). */
 STRATA_API strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t ldl);
