@@ -119,8 +119,9 @@ dense::SolveReport CovarianceFactor<Exec>::solve(Exec const& exec, Block const& 
 }
 
 template <class Exec>
-void CovarianceFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const {
-  factor().half_solve(exec, op, V);
+void CovarianceFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V,
+                                        std::int64_t first_row) const {
+  factor().half_solve(exec, op, V, first_row);
 }
 
 template <class Exec>

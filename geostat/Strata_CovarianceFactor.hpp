@@ -128,8 +128,9 @@ class CovarianceFactor {
   /// X = S^-1 B, as `TileFactor::solve`, which may make a more accurate factor. Shape: n x m. Fences `exec`.
   [[nodiscard]] dense::SolveReport solve(ExecutionSpace const& exec, Block const& B,
                                          Block const& X);
-  /// V = L^-1 V (NoTrans) or V = L^-T V (Trans). Shape: n x m. Fences `exec`.
-  void half_solve(ExecutionSpace const& exec, Op op, Block const& V) const;
+  /// V = L^-1 V (NoTrans) or V = L^-T V (Trans), as `TileFactor::half_solve`. Shape: n x m. Fences `exec`.
+  void half_solve(ExecutionSpace const& exec, Op op, Block const& V,
+                  std::int64_t first_row = 0) const;
   /// Y = S X in fp64. Shape: n x m. Fences `exec`.
   void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
 

@@ -47,6 +47,15 @@ void contract(Exec const& exec,
       });
 }
 
+// About a row of tiles where those before the columns are passed over, else as many as pay for a pass over all.
+template <class Exec>
+std::int64_t columns_at_a_time(CovarianceFactor<Exec> const& factor) {
+  auto const& tiles = factor.factor().matrix();
+  std::int64_t const most = std::min(factor.order(), detail::column_block);
+  return tiles.map().is_mixed() ? most
+                                : std::min(most, std::max<std::int64_t>(tiles.tile_size(), 128));
+}
+
 LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t order) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   result.info = order;
@@ -72,7 +81,7 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
   detail::ManySolves solves{weights.solve.backward_error, weights.solve.converged};
   detail::CovarianceGradient<typename Exec::memory_space> const gradient(
       exec, factor.covariance(), factor.locations(), wanted[2]);
-  std::int64_t const n = factor.order(), width = std::min(n, detail::column_block);
+  std::int64_t const n = factor.order(), width = columns_at_a_time(factor);
   auto const X = allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::X", n, width),
              sums =
                  allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::sums", width, 4);
@@ -82,7 +91,7 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
     std::int64_t const columns = std::min(width, n - first);
     Block const X_now = Kokkos::subview(X, Kokkos::ALL, std::pair(std::int64_t{0}, columns));
     detail::fill_unit_vectors(exec, first, X_now);
-    detail::solve_in_place(exec, factor, X_now, solves);
+    detail::solve_in_place(exec, factor, X_now, solves, first);
     contract(exec, gradient, first, X_now, weights.values, sums);
     Kokkos::deep_copy(exec, host, sums);
     exec.fence("strata::geostat::log_likelihood_gradient::block");

@@ -27,15 +27,16 @@ struct LikelihoodGradient {
 /// With Mean::Constant the mean depends on theta, too, but l is largest in it, so that its derivative takes no part (the
 /// envelope theorem). At a nugget of 0 the derivative by it is the one from above.
 ///
-/// The columns of S^-1 come in blocks, each from the factor, and meet the entries of S_k, which are evaluated where
-/// they are needed: all four derivatives for one S^-1. Those by sigma2, range and nugget have closed forms; the one by nu
+/// The columns of S^-1 come in blocks, each from the factor and from the diagonal down, and meet the entries of S_k, which
+/// are evaluated where they are needed: all four derivatives for one S^-1. Those by sigma2, range and nugget have closed forms; the one by nu
 /// that of K_nu, see detail::MaternGradient, and is most of an entry's cost where nu is 1/2, 3/2 or 5/2.
 ///
 /// Shape    a value for each location, n >= 1.
 /// Result   see LikelihoodGradient; its `info` says if S is not positive definite.
 /// Sync     fences `exec`.
-/// Memory   512 n numbers. Cost: 2 n^3 flops, those of six factorisations, and n^2 / 2 evaluations of entries. With tiles below
-///          fp64 each block of 512 columns is refined with S, n^2 evaluations of entries for each step of it.
+/// Memory   512 n numbers. Cost: 2/3 n^3 flops for many rows of tiles, those of two factorisations, and n^2 / 2 evaluations
+///          of entries. With tiles below fp64 2 n^3 flops, and each block of 512 columns is refined with S, n^2 evaluations of
+///          entries for each step of it.
 /// Throws   what `log_likelihood` throws.
 /// Error    that of S^-1 by backward stable fp64 solves, whatever the tiles' precision: |error| is at most c 2^-52 cond(S)
 ///          sum_ij |S^-1|_ij |S_k|_ij. Tested against differences of the log-likelihood in long double.

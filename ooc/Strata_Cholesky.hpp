@@ -189,12 +189,16 @@ class TileFactor {
 
   /// V = L^-1 D V (NoTrans), so that V^T V is the quadratic form of A^-1, or V = D L^-T V (Trans).
   ///
-  /// Shape    V: n x m. Arithmetic in fp64; each tile passes through one of the devices once.
+  /// Shape    V: n x m; 0 <= first_row <= n. Arithmetic in fp64; each tile passes through one of the devices once.
+  /// Result   V's rows before `first_row` must be 0 (NoTrans), or are undefined afterwards (Trans): tiles that lie
+  ///          wholly before it are passed over. The others have the bits that they have without it.
   /// Sync     fences `exec`.
   /// Memory   of the team: four tiles and n m numbers on each device; where there are several, n m also
   ///          on the host. Throws as `solve`.
-  /// Throws   ShapeError if V has another number of rows; ValueError if there is no factor.
-  void half_solve(ExecutionSpace const& exec, Op op, Block const& V) const;
+  /// Throws   ShapeError if V has another number of rows; ValueError if there is no factor, or first_row is out of
+  ///          range.
+  void half_solve(ExecutionSpace const& exec, Op op, Block const& V,
+                  std::int64_t first_row = 0) const;
 
   /// Y = A X by the generator. Shape: n x m. Fences `exec`. Throws what the generator throws.
   void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;

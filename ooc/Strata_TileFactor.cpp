@@ -150,19 +150,23 @@ dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
 }
 
 template <class Exec>
-void TileFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V) const {
+void TileFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V,
+                                  std::int64_t first_row) const {
   Region const region(exec, "strata::ooc::half_solve");
   state_->need_factor("half_solve", V.extent(0));
   auto const& matrix = state_->matrix;
-  if (V.size() == 0) return;
+  STRATA_REQUIRE(ValueError, first_row >= 0 && first_row <= matrix.order(),
+                 "half_solve: first_row is ", first_row, ", must be 0 to ", matrix.order());
+  if (V.size() == 0 || first_row == matrix.order()) return;
+  std::int64_t const first = first_row / matrix.tile_size();
   name_bad_alloc("half_solve", [&] {
     detail::Loan<Exec> const loan(state_->solving);
     detail::TileTeam<Exec> team(loan.machine(), exec, matrix, true);
     if (op == Op::NoTrans) {
       scale_rows(exec, matrix.device_scaling(), V, V);
-      team.forward(V);
+      team.forward(V, first);
     } else {
-      team.backward(V);
+      team.backward(V, first);
       scale_rows(exec, matrix.device_scaling(), V, V);
       exec.fence("strata::ooc::half_solve");
     }

@@ -46,6 +46,11 @@ Shared factor(MaternCovariance const& covariance, In const& at, std::string cons
                      });
 }
 
+void update(Shared const& f, MaternCovariance const& covariance) {
+  detail::run(factor_flops(f->order()) + pass_flops(f->order(), 1),
+              [f, covariance] { return f->update(covariance); });
+}
+
 Likelihood likelihood(Shared const& f, In const& values, std::string const& mean) {
   auto const y = detail::require_vector("values", values);
   return detail::run(pass_flops(f->order(), 2),
@@ -249,6 +254,7 @@ void bind_geostat(nb::module_& m) {
                    [](Shared const& f) {
                      return f->use([](Factoring& work) { return work.factor.report(); });
                    })
+      .def("update", &update, "covariance"_a)
       .def("likelihood", &likelihood, "values"_a.noconvert(), "mean"_a)
       .def("log_determinant", &log_determinant)
       .def("predict", &prediction, "values"_a.noconvert(), "new_locations"_a.noconvert(),

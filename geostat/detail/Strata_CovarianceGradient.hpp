@@ -76,14 +76,15 @@ struct ManySolves {
   bool converged = true;
 };
 
-/// X = S^-1 X: with all tiles in fp64 by the factor, else refined to fp64 with S, which may make a more accurate
-/// factor, and find that there is none.
+/// X = S^-1 X, its rows from `first_row` on, before which X is 0: with all tiles in fp64 by the factor, else refined to
+/// fp64 with S, which may make a more accurate factor, and find that there is none. Other rows are undefined then.
 template <class ExecutionSpace>
 void solve_in_place(ExecutionSpace const& exec, CovarianceFactor<ExecutionSpace>& factor,
-                    typename CovarianceFactor<ExecutionSpace>::Block const& X, ManySolves& solves) {
+                    typename CovarianceFactor<ExecutionSpace>::Block const& X, ManySolves& solves,
+                    std::int64_t first_row = 0) {
   if (!factor.factor().matrix().map().is_mixed()) {
-    factor.half_solve(exec, Op::NoTrans, X);
-    factor.half_solve(exec, Op::Trans, X);
+    factor.half_solve(exec, Op::NoTrans, X, first_row);
+    factor.half_solve(exec, Op::Trans, X, first_row);
     return;
   }
   auto const report = factor.solve(exec, X, X);

@@ -26,8 +26,11 @@ KOKKOS_INLINE_FUNCTION double matern_closed_form(double nu, double x) {
 
 // The same and -x times its derivative by x; nothing of the one by nu.
 KOKKOS_INLINE_FUNCTION MaternTerms matern_closed_terms(double nu, double x) {
-  double const polynomial = nu == 0.5 ? x : nu == 1.5 ? x * x : x * x * (1 + x) / 3;
-  return {matern_closed_form(nu, x), x > 800 ? 0.0 : polynomial * Kokkos::exp(-x), 0};
+  if (x > 800) return {0, 0, 0};
+  double const value = nu == 0.5 ? 1.0 : nu == 1.5 ? 1.0 + x : 1.0 + x + x * x / 3;
+  double const slope = nu == 0.5 ? x : nu == 1.5 ? x * x : x * x * (1 + x) / 3;
+  double const decay = Kokkos::exp(-x);
+  return {value * decay, slope * decay, 0};
 }
 
 /// 2^(1-nu) / Gamma(nu) x^nu K_nu(x), what depends on nu alone worked out by the constructor.

@@ -13,9 +13,9 @@
 
 namespace strata::ooc::detail {
 
-// Block i of the vectors begins at number i nb m and is stored by columns.
+// Block i of the vectors begins at number i nb m and is stored by columns; of the rows from `from` on.
 struct BlockedIndex {
-  std::int64_t n, tile_size, cols;
+  std::int64_t n, tile_size, cols, from;
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const {
     std::int64_t const first = i / tile_size * tile_size;
     std::int64_t const rows = n - first < tile_size ? n - first : tile_size;
@@ -28,16 +28,20 @@ namespace {
 template <class Exec, class Block>
 void pack_blocks(Exec const& exec, BlockedIndex const& index, Block const& V, double* values) {
   strata::for_each_element(
-      "strata::ooc::team::pack", exec, index.n, index.cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { values[index(i, j)] = V(i, j); });
+      "strata::ooc::team::pack", exec, index.n - index.from, index.cols,
+      KOKKOS_LAMBDA(std::int64_t k, std::int64_t j) {
+        std::int64_t const i = index.from + k;
+        values[index(i, j)] = V(i, j);
+      });
 }
 
 template <class Exec, class Block>
 void unpack_blocks(Exec const& exec, BlockedIndex const& index, double const* values,
                    Block const& V, bool add) {
   strata::for_each_element(
-      "strata::ooc::team::unpack", exec, index.n, index.cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+      "strata::ooc::team::unpack", exec, index.n - index.from, index.cols,
+      KOKKOS_LAMBDA(std::int64_t k, std::int64_t j) {
+        std::int64_t const i = index.from + k;
         V(i, j) = (add ? V(i, j) : 0) + values[index(i, j)];
       });
 }
@@ -90,8 +94,9 @@ auto TileTeam<Exec>::block(Member const& member, std::int64_t i) const -> Matrix
 
 // V in the stage and, if there are several devices, in the exchange, with room for `sums` results behind it.
 template <class Exec>
-void TileTeam<Exec>::begin(Block const& V, std::size_t sums) {
+void TileTeam<Exec>::begin(Block const& V, std::size_t sums, std::int64_t first) {
   cols_ = static_cast<std::int64_t>(V.extent(1));
+  first_ = first;
   std::size_t const size = V.extent(0) * V.extent(1);
   exec_.fence("strata::ooc::team::begin");  // V is there
   auto const& stage = home_.stage.need(home_.exec(), "strata::ooc::team::stage", size);
@@ -102,21 +107,27 @@ void TileTeam<Exec>::begin(Block const& V, std::size_t sums) {
   exchange_ =
       machine_.exchange.need(home_.exec(), "strata::ooc::team::HostExchange", (1 + sums) * size)
           .data();
-  home_.work.copy(exchange_, stage_, size * sizeof(double));
+  std::size_t const skipped = offset(first_);
+  home_.work.copy(exchange_ + skipped, stage_ + skipped, (size - skipped) * sizeof(double));
   home_.work.fence();
 }
 
 // V in the stage, block by block.
 template <class Exec>
 void TileTeam<Exec>::pack(Block const& V) {
-  pack_blocks(home_.exec(), BlockedIndex{matrix_.order(), matrix_.tile_size(), cols_}, V, stage_);
+  std::int64_t const nb = matrix_.tile_size();
+  pack_blocks(home_.exec(), BlockedIndex{matrix_.order(), nb, cols_, first_ * nb}, V, stage_);
 }
 
 template <class Exec>
 void TileTeam<Exec>::unpack(std::size_t from, Block const& V, bool add) {
   std::size_t const size = V.extent(0) * V.extent(1);
-  BlockedIndex const index{matrix_.order(), matrix_.tile_size(), cols_};
-  if (!alone_) home_.work.copy(stage_, exchange_ + from * size, size * sizeof(double));
+  std::int64_t const nb = matrix_.tile_size();
+  BlockedIndex const index{matrix_.order(), nb, cols_, first_ * nb};
+  std::size_t const skipped = offset(first_);
+  if (!alone_)
+    home_.work.copy(stage_ + skipped, exchange_ + from * size + skipped,
+                    (size - skipped) * sizeof(double));
   unpack_blocks(home_.exec(), index, stage_, V, add);
   home_.work.fence();
 }
@@ -168,9 +179,8 @@ void TileTeam<Exec>::take_own(Member& member) {
                              .need(worker.exec(), "strata::ooc::team::values",
                                    static_cast<std::size_t>(matrix_.order() * cols_))
                              .data();
-  for (std::int64_t i = member.position; i < matrix_.tiles();
-       i += static_cast<std::int64_t>(members_.size()))
-    worker.in.copy(values + offset(i), exchange_ + offset(i), block_bytes(i));
+  for (std::int64_t i = first_; i < matrix_.tiles(); ++i)
+    if (owns(member, i)) worker.in.copy(values + offset(i), exchange_ + offset(i), block_bytes(i));
   worker.work.wait(worker.in.record());
 }
 
@@ -204,7 +214,7 @@ void TileTeam<Exec>::finish(Member& member, std::int64_t k, Op op) {
 template <class Exec>
 void TileTeam<Exec>::substitute(Member& member, Op op) {
   std::int64_t const tiles = matrix_.tiles(), step = op == Op::NoTrans ? 1 : -1;
-  std::int64_t const first = step > 0 ? 0 : tiles - 1, end = step > 0 ? tiles : -1;
+  std::int64_t const first = step > 0 ? first_ : tiles - 1, end = step > 0 ? tiles : first_ - 1;
   take_own(member);
   if (owns(member, first)) finish(member, first, op);
   for (std::int64_t k = first; k != end; k += step) {
@@ -284,8 +294,8 @@ void TileTeam<Exec>::multiply(Member& member) {
 }
 
 template <class Exec>
-void TileTeam<Exec>::forward(Block const& V) {
-  together(matrix_.comm(), [&] { begin(V, 0); });
+void TileTeam<Exec>::forward(Block const& V, std::int64_t first) {
+  together(matrix_.comm(), [&] { begin(V, 0, first); });
   if (matrix_.comm())
     substitute_on_ranks(Op::NoTrans);
   else
@@ -294,8 +304,8 @@ void TileTeam<Exec>::forward(Block const& V) {
 }
 
 template <class Exec>
-void TileTeam<Exec>::backward(Block const& V) {
-  together(matrix_.comm(), [&] { begin(V, 0); });
+void TileTeam<Exec>::backward(Block const& V, std::int64_t first) {
+  together(matrix_.comm(), [&] { begin(V, 0, first); });
   if (matrix_.comm())
     substitute_on_ranks(Op::Trans);
   else

@@ -35,10 +35,10 @@ class TileTeam {
   TileTeam(Machine<ExecutionSpace>& machine, ExecutionSpace const& exec,
            TileMatrix<ExecutionSpace> const& matrix, bool all);
 
-  /// V = L^-1 V. Fences `exec`.
-  void forward(Block const& V);
-  /// V = L^-T V. Fences `exec`.
-  void backward(Block const& V);
+  /// V = L^-1 V, by the tiles from block `first` on: those before it are 0 in V. Fences `exec`.
+  void forward(Block const& V, std::int64_t first = 0);
+  /// V = L^-T V, block `first` and those behind it. Fences `exec`.
+  void backward(Block const& V, std::int64_t first = 0);
   /// Y = H X, by the generator; the devices' sums are added in their order. Fences `exec`.
   void apply(Block const& X, Block const& Y);
 
@@ -62,7 +62,7 @@ class TileTeam {
   Matrix block(double* values, std::int64_t i) const;
   Matrix block(Member const& member, std::int64_t i) const;
 
-  void begin(Block const& V, std::size_t sums);
+  void begin(Block const& V, std::size_t sums, std::int64_t first = 0);
   void unpack(std::size_t from, Block const& V, bool add);
   void run(std::function<void(Member&)> const& pass);
   void take_own(Member& member);
@@ -86,6 +86,7 @@ class TileTeam {
   std::deque<Member> members_;
   std::unique_ptr<Progress<Mark>> progress_;
   std::int64_t cols_ = 0;
+  std::int64_t first_ = 0;      // the block that a substitution begins or ends with
   Block result_;                // of a product where there is one device
   double* exchange_ = nullptr;  // V, block by block, and the devices' sums, on the host
   double* stage_ = nullptr;     // V, block by block, at home

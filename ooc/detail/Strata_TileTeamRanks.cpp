@@ -75,7 +75,7 @@ void TileTeam<Exec>::substitute_on_ranks(Op op) {
     blas.trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1,
               member.tiles(matrix_).next(k, k).matrix, block(member, k));
   };
-  for (std::int64_t k = 0; op == Op::NoTrans && k < tiles; ++k) {
+  for (std::int64_t k = first_; op == Op::NoTrans && k < tiles; ++k) {
     if (matrix_.has_row(k)) attempt([&] { finish(k); });
     share(k, k + 1, static_cast<int>(k % ranks), attempt);
     for (std::int64_t i = k + 1; i < tiles; ++i) {
@@ -86,18 +86,18 @@ void TileTeam<Exec>::substitute_on_ranks(Op op) {
       });
     }
   }
-  for (std::int64_t k = tiles - 1; op == Op::Trans && k >= 0; --k) {
+  for (std::int64_t k = tiles - 1; op == Op::Trans && k >= first_; --k) {
     if (matrix_.has_row(k)) {
       attempt([&] {
         finish(k);
-        for (std::int64_t i = k - 1; i >= 0; --i) {
+        for (std::int64_t i = k - 1; i >= first_; --i) {
           auto const L = member.tiles(matrix_).next(k, i);
           blas.gemm(transposed(L.op), Op::NoTrans, -1, L.matrix, block(member, k), 1,
                     block(member, i));
         }
       });
     }
-    share(0, k + 1, static_cast<int>(k % ranks), attempt);
+    share(first_, k + 1, static_cast<int>(k % ranks), attempt);
   }
   attempt([&] { home_.fence(); });
   attempt.end(matrix_.comm());

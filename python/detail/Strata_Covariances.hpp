@@ -67,17 +67,28 @@ class KeptCovarianceFactor : public Worked<Factoring> {
   KeptCovarianceFactor(geostat::MaternCovariance const& covariance, geostat::Locations const& at,
                        geostat::CovarianceFactorOptions const& chosen)
       : Worked(std::in_place, covariance, at, chosen), order_(at.size()) {
-    use([](Factoring& work) {
-      if (!work.factor.info().ok()) throw NotPositiveDefinite(work.factor.info().order());
-      return true;
-    });
+    use([](Factoring& work) { return require_definite(work); });
   }
   KeptCovarianceFactor(c::Exec const& exec, geostat::CovarianceFactor<c::Exec>&& made,
                        std::int64_t order)
       : Worked(std::in_place, exec, std::move(made)), order_(order) {}
   std::int64_t order() const { return order_; }
 
+  /// Of the same locations, in the memory that there is; after an exception there is no factor.
+  bool update(geostat::MaternCovariance const& covariance) {
+    return use([&](Factoring& work) {
+      work.factor.refactor(work.exec, covariance);
+      return require_definite(work);
+    });
+  }
+
  private:
+  static bool require_definite(Factoring const& work) {
+    auto const info = work.factor.info();
+    if (!info.ok()) throw NotPositiveDefinite(info.order());
+    return true;
+  }
+
   std::int64_t order_;
 };
 using SharedCovarianceFactor = std::shared_ptr<KeptCovarianceFactor>;

@@ -101,6 +101,22 @@ class Factor:
     def __repr__(self) -> str:
         return f"<strata.geostat.Factor of order {self._core.order}: {self.covariance!r}>"
 
+    def update(self, covariance: Matern) -> None:
+        """Factor another covariance of the same places, in the memory that there is.
+
+        Parameters
+        ----------
+        covariance : Matern
+
+        Raises
+        ------
+        ValueError
+            As `Factor`; the factor is as it was.
+        NotPositiveDefinite, MemoryError
+            As `Factor`. There is no factor then, until it is updated again.
+        """
+        self._core.update(covariance)
+
     def logdet(self) -> _core.LogDeterminant:
         """Log-determinant of the covariance matrix, and how far off it may be."""
         return self._core.log_determinant()
@@ -147,7 +163,7 @@ class Factor:
 
         Notes
         -----
-        1/2 (w' S_k w - trace(S^-1 S_k)) with w = S^-1 (y - mean): about the work of six factorisations. Mardia and Marshall,
+        1/2 (w' S_k w - trace(S^-1 S_k)) with w = S^-1 (y - mean): about the work of two factorisations in fp64. Mardia and Marshall,
         Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
         """
         chosen = choose(wanted)

@@ -99,7 +99,7 @@ def loglikelihood(
 
     Notes
     -----
-    The backward pass costs about six factorisations. A log-determinant of tiles below fp64 is an estimate; the gradient is exact.
+    The backward pass costs about two factorisations, with tiles below fp64 six and more. A log-determinant of tiles below fp64 is an estimate; the gradient is exact.
     """
     if theta.shape != (4,) or theta.dtype != torch.float64:
         raise ValueError(f"theta is {tuple(theta.shape)} of {theta.dtype}, must be sigma2, range, nu and nugget in float64")

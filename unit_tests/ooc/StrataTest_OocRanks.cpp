@@ -188,6 +188,13 @@ TYPED_TEST(OocRanks, SolveToTheBitsOfOneRank) {
     expect_same([&](auto& with, Block const& V) { with.half_solve(exec, Op::NoTrans, V); });
     expect_same([&](auto& with, Block const& V) { with.half_solve(exec, Op::Trans, V); });
     expect_same([&](auto& with, Block const& V) {
+      std::pair const above(std::int64_t{0}, c.n / 2);
+      Kokkos::deep_copy(Kokkos::subview(V, above, Kokkos::ALL), 0.0);
+      with.half_solve(exec, Op::NoTrans, V, c.n / 2);
+      with.half_solve(exec, Op::Trans, V, c.n / 2);
+      Kokkos::deep_copy(Kokkos::subview(V, above, Kokkos::ALL), 0.0);
+    });
+    expect_same([&](auto& with, Block const& V) {
       Block const X("strata::test::X", V.extent(0), V.extent(1));
       Kokkos::deep_copy(X, V);
       with.apply(exec, X, V);

@@ -89,6 +89,36 @@ TYPED_TEST(TileTeam, SubstitutesWithTheSameBitsOnAnyDevices) {
   substitutes_with_the_same_bits<TypeParam>(PrecisionRule{1e-4});
 }
 
+// Of V = 0 above a row and from that row down the half solves are those of all tiles, without the tiles above: NaN there
+// would show.
+template <class Exec>
+void substitutes_from_a_row_on() {
+  Exec const exec;
+  std::int64_t const n = 131;
+  auto factor = factor_of<Exec>(n, 16, {});
+  for (std::int64_t const first : {0, 1, 15, 16, 17, 100, 128, 130, 131})
+    for (int count = 1; count <= 3; ++count)
+      for (Op const op : {Op::NoTrans, Op::Trans}) {
+        SCOPED_TRACE(std::to_string(first) + ", " + std::to_string(count) + " devices");
+        factor.solve_on(devices_of<Exec>(count));
+        auto const V = numbers<Exec>(n, 5), W = numbers<Exec>(n, 5);
+        std::pair const above(std::int64_t{0}, first), skipped(std::int64_t{0}, first / 16 * 16);
+        Kokkos::deep_copy(Kokkos::subview(V, above, Kokkos::ALL), 0.0);
+        Kokkos::deep_copy(Kokkos::subview(W, above, Kokkos::ALL), 0.0);
+        Kokkos::deep_copy(Kokkos::subview(W, skipped, Kokkos::ALL), std::nan(""));
+        factor.half_solve(exec, op, V);
+        factor.half_solve(exec, op, W, first);
+        Kokkos::deep_copy(Kokkos::subview(V, above, Kokkos::ALL), 0.0);
+        Kokkos::deep_copy(Kokkos::subview(W, above, Kokkos::ALL), 0.0);
+        ASSERT_TRUE(all_same_bits(on_host<Exec>(W), on_host<Exec>(V)));
+      }
+  for (std::int64_t const bad : {-1, 132})
+    EXPECT_TRUE(throws_with<ValueError>(
+        "half_solve: first_row is " + std::to_string(bad) + ", must be 0 to 131",
+        [&] { factor.half_solve(exec, Op::NoTrans, numbers<Exec>(n, 1), bad); }));
+}
+TYPED_TEST(TileTeam, SubstitutesFromARowOn) { substitutes_from_a_row_on<TypeParam>(); }
+
 // Y = A X to rounding, and to the bit from run to run.
 template <class Exec>
 void multiplies_alike() {

@@ -108,6 +108,21 @@ def test_one_factor_for_several_values() -> None:
     assert repr(factor) == f"<strata.geostat.Factor of order {N}: {TRUTH!r}>"
 
 
+def test_updates_with_other_parameters() -> None:
+    factor = geostat.Factor(PLACES, TRUTH)
+    for other in (geostat.Matern(2.0, 0.3, 1.5, 0.1), TRUTH):
+        factor.update(other)
+        assert factor.covariance == other
+        assert factor.loglikelihood(VALUES).log_likelihood == geostat.loglikelihood(PLACES, VALUES, other).log_likelihood
+        np.testing.assert_array_equal(factor.gradient(VALUES).by, geostat.Factor(PLACES, other).gradient(VALUES).by)
+    with pytest.raises(strata.NotPositiveDefinite):
+        factor.update(geostat.Matern(1.0, 1000.0, 2.5))
+    with pytest.raises(strata.NotPositiveDefinite):
+        factor.loglikelihood(VALUES)
+    factor.update(TRUTH)
+    assert factor.loglikelihood(VALUES).log_likelihood == geostat.loglikelihood(PLACES, VALUES, TRUTH).log_likelihood
+
+
 def test_great_circles() -> None:
     degrees = np.array([[0.0, 0.0], [90.0, 0.0], [0.0, 90.0]])
     c = geostat.Matern(1.0, 10000.0)
