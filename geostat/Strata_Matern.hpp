@@ -92,6 +92,19 @@ class CovarianceEntries {
     nugget_ = covariance.nugget;
   }
 
+  /// The same as `other`, of observations at `locations` too, in memory of its own: nothing that `other`'s kernels read
+  /// is touched, so that threads may do so at once. Sync: fences `exec`.
+  template <class ExecutionSpace>
+  CovarianceEntries(ExecutionSpace const& exec, CovarianceEntries const& other,
+                    Locations const& locations)
+      : sigma2_(other.sigma2_),
+        range_(other.range_),
+        nugget_(other.nugget_),
+        metric_(other.metric_),
+        correlation_(other.correlation_) {
+    col_ = row_ = detail::points_of<MemorySpace>(exec, locations);
+  }
+
   /// Between the field at `rows` and at `cols`: without a nugget, also where two of them coincide.
   ///
   /// Throws   what `check_locations` and `MaternCovariance::check` throw; ValueError if their metrics differ.

@@ -22,8 +22,9 @@ class EntriesByDevice {
  public:
   using Entries = CovarianceEntries<typename Exec::memory_space>;
 
-  EntriesByDevice(MaternCovariance const& covariance, Locations const& locations)
-      : covariance_(covariance), locations_(locations) {}
+  /// Throws   what CovarianceEntries throws.
+  EntriesByDevice(Exec const& exec, MaternCovariance const& covariance, Locations const& locations)
+      : first_(exec, covariance, locations), locations_(locations) {}
 
   std::unique_ptr<Entries const> take(Exec const& exec) {
     {
@@ -35,7 +36,7 @@ class EntriesByDevice {
         return entries;
       }
     }
-    return std::make_unique<Entries const>(exec, covariance_, locations_);
+    return std::make_unique<Entries const>(exec, first_, locations_);
   }
   void give_back(Exec const& exec, std::unique_ptr<Entries const> entries) {
     std::lock_guard const lock(mutex_);
@@ -43,7 +44,7 @@ class EntriesByDevice {
   }
 
  private:
-  MaternCovariance covariance_;
+  Entries first_;  // what depends on nu alone is worked out once
   Locations locations_;
   std::mutex mutex_;
   std::map<int, std::vector<std::unique_ptr<Entries const>>> free_;
@@ -54,8 +55,7 @@ class EntriesByDevice {
 template <class Exec>
 ooc::TileGenerator<Exec> matern_tiles(Exec const& exec, MaternCovariance const& covariance,
                                       Locations const& locations) {
-  auto const copies = std::make_shared<EntriesByDevice<Exec>>(covariance, locations);
-  copies->give_back(exec, copies->take(exec));  // throws now what it may throw
+  auto const copies = std::make_shared<EntriesByDevice<Exec>>(exec, covariance, locations);
   return [copies](Exec const& instance, std::int64_t row, std::int64_t col,
                   ooc::TileView<Exec> const& tile) {
     auto entries = copies->take(instance);

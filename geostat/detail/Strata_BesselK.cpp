@@ -107,7 +107,10 @@ void store(OfOrders<terms> const& from, double (&to)[2][terms]) {
 
 }  // namespace
 
-BesselK::BesselK(double nu) : nu_(nu), steps_(0), small_a_{}, small_b_{}, large_{} {
+BesselK::BesselK(OrderAlone const& order)
+    : nu_(order.nu), mu_(0), steps_(0), normalisation_(0), small_a_{}, small_b_{}, large_{} {}
+
+BesselK::BesselK(double nu) : BesselK(OrderAlone{nu}) {
   STRATA_REQUIRE(ValueError, nu > 0 && nu <= 50, "BesselK: the order nu is ", nu,
                  ", must be in (0, 50]");
   steps_ = static_cast<int>(std::floor(nu + 0.5));
@@ -122,7 +125,11 @@ BesselK::BesselK(double nu) : nu_(nu), steps_(0), small_a_{}, small_b_{}, large_
         large_);
 }
 
-MaternGradient::MaternGradient(double nu) : BesselK(nu), d_small_a_{}, d_small_b_{}, d_large_{} {
+MaternGradient::MaternGradient(OrderAlone const& order)
+    : BesselK(order), slope_(0), d_small_a_{}, d_small_b_{}, d_large_{} {}
+
+MaternGradient::MaternGradient(double nu)
+    : BesselK(nu), slope_(0), d_small_a_{}, d_small_b_{}, d_large_{} {
   slope_ = static_cast<double>(std::numbers::ln2_v<long double> +
                                boost::math::digamma(static_cast<long double>(nu)));
   // Central differences of order 12. The nearest singularities are at |mu| = 1: in these steps the error is that of

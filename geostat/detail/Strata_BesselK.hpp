@@ -25,10 +25,16 @@ namespace strata::geostat::detail {
 ///          Comput. 9 (1955). Deviation: Temme's sums are rearranged, his continued fraction is replaced.
 class BesselK {
  public:
-  /// On the host.
+  /// On the host, in 0.7 ms.
   ///
   /// Throws   ValueError unless nu is in (0, 50].
   explicit BesselK(double nu);
+
+  /// Nothing is worked out: for whoever has a closed form, and needs the order alone.
+  struct OrderAlone {
+    double nu;
+  };
+  explicit BesselK(OrderAlone const& order);
 
   KOKKOS_FUNCTION double order() const { return nu_; }
 
@@ -131,6 +137,9 @@ class MaternGradient : private BesselK {
  public:
   /// On the host. Throws   ValueError unless nu is in (0, 50].
   explicit MaternGradient(double nu);
+  /// As of BesselK.
+  using BesselK::OrderAlone;
+  explicit MaternGradient(OrderAlone const& order);
 
   KOKKOS_FUNCTION MaternTerms operator()(double x) const {
     if (x == 0) return {1, 0, 0};

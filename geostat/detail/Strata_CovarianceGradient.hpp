@@ -41,7 +41,7 @@ class CovarianceGradient {
         nu_(c.nu),
         closed_(!by_nu && has_closed_form(c.nu)),
         metric_(locations.metric),
-        matern_(c.nu),
+        matern_(unless_closed<MaternGradient>(closed_, c.nu)),
         points_(points_of<MemorySpace>(exec, locations)) {}
 
   KOKKOS_FUNCTION FourSums operator()(std::int64_t i, std::int64_t j) const {

@@ -33,10 +33,17 @@ KOKKOS_INLINE_FUNCTION MaternTerms matern_closed_terms(double nu, double x) {
   return {value * decay, slope * decay, 0};
 }
 
+/// A BesselK or MaternGradient of nu, which need not work where there is a closed form.
+template <class Terms>
+Terms unless_closed(bool closed, double nu) {
+  return closed ? Terms(BesselK::OrderAlone{nu}) : Terms(nu);
+}
+
 /// 2^(1-nu) / Gamma(nu) x^nu K_nu(x), what depends on nu alone worked out by the constructor.
 class MaternCorrelation {
  public:
-  explicit MaternCorrelation(double nu) : bessel_(nu), closed_(has_closed_form(nu)) {}
+  explicit MaternCorrelation(double nu)
+      : bessel_(unless_closed<BesselK>(has_closed_form(nu), nu)), closed_(has_closed_form(nu)) {}
 
   KOKKOS_FUNCTION double operator()(double x) const {
     return closed_ ? matern_closed_form(bessel_.order(), x) : bessel_.matern(x);

@@ -3,6 +3,7 @@
 #include "StrataTest_Spaces.hpp"
 #include <core/Strata_Errors.hpp>
 #include <geostat/detail/Strata_BesselK.hpp>
+#include <geostat/detail/Strata_MaternKernel.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -20,6 +22,7 @@
 namespace {
 
 using strata::geostat::detail::BesselK;
+using strata::geostat::detail::MaternCorrelation;
 using strata::geostat::detail::MaternGradient;
 using strata::geostat::detail::MaternTerms;
 using Wide = boost::multiprecision::cpp_dec_float_50;
@@ -181,6 +184,22 @@ TEST(MaternGradient, EndsOfTheRange) {
     EXPECT_TRUE(std::isnan(gradient(NAN).by_nu)) << nu;
   }
   EXPECT_THROW(MaternGradient(0), strata::ValueError);
+}
+
+// What K_nu needs takes 0.7 ms, which evaluations of a likelihood at nu = 1/2 must not cost.
+TEST(MaternCorrelation, WorksOutNothingWhereThereIsAClosedForm) {
+  auto const seconds = [](double nu) {
+    double sum = 0;
+    auto const start = std::chrono::steady_clock::now();
+    for (int k = 0; k < 50; ++k) sum += MaternCorrelation(nu)(1.0);
+    EXPECT_GT(sum, 0);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  double const worked_out = seconds(0.83);
+  for (double const nu : {0.5, 1.5, 2.5}) {
+    EXPECT_LT(seconds(nu), worked_out / 5) << nu;
+    EXPECT_NEAR(MaternCorrelation(nu)(1.0), BesselK(nu).matern(1.0), 1e-13) << nu;
+  }
 }
 
 template <class Space>
