@@ -86,6 +86,9 @@ NB_MODULE(_core, m) {
         "One line: version, commit, compiler, Kokkos and its backends, the vendors' libraries.");
   m.def("end_work", &detail::end_work,
         "Before Python ends: until work on other threads has ended.");
+  m.def(
+      "seconds_of_work", [] { return detail::seconds_of_work(); },
+      "Of this thread's last call, in C++ alone.");
   m.def("forget_work", &detail::forget_work, "In a forked process, which does not have it.");
   bind_dense(m);
   bind_geostat(m);

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a call from Python costs over the C++ that it runs: medians of wall time less the seconds that the library reports.
+"""What a call from Python costs over the C++ that it runs: medians of wall time less the seconds that the C++ took.
 
---most MICROSECONDS: exit status 1 if one costs more. Set OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 for small systems.
+After milliseconds of C++ the caches have none of Python's code left, whose calls then take longer.
+
+--most MICROSECONDS: exit status 1 if one costs more, and more than 3 % of the call, in the best of a few rounds. Set OPENBLAS_NUM_THREADS=1
+OMP_NUM_THREADS=1 for small systems.
 """
 import argparse
 import statistics
@@ -15,56 +18,64 @@ import scipy.linalg
 import scipy.sparse
 import strata
 
+ROUNDS = 5  # of which a busy machine may spoil all but one
 
-def measure(call, seconds, repeat):
-    """Medians in microseconds: of the call, and of what the library says that it took (None: not known)."""
-    walls, inside = [], []
-    for _ in range(repeat):
+
+def measure(call, repeat, seconds):
+    """Medians in microseconds: of the call, and of what it costs over C++, of `repeat` calls or as many as the seconds suffice for."""
+    walls, over = [], []
+    end = time.perf_counter() + seconds
+    while len(walls) < 5 or (len(walls) < repeat and time.perf_counter() < end):
         begin = time.perf_counter()
-        result = call()
+        call()
         walls.append(1e6 * (time.perf_counter() - begin))
-        inside.append(1e6 * seconds(result) if seconds else 0.0)
-    return statistics.median(walls), statistics.median(inside) if seconds else None
+        over.append(walls[-1] - 1e6 * strata._core.seconds_of_work())
+    return statistics.median(walls), statistics.median(over)
 
 
 def cases(n):
-    """(what, call, seconds of its result)"""
+    """(what, call, whether it is Strata's)"""
     a = np.eye(n) + 1.0 / n
-    b = np.ones(n)
+    b, out = np.ones(n), np.empty(n)
     factor = strata.cholesky(a)
-    out = np.empty(n)
+    yield "cholesky(A)", lambda: strata.cholesky(a), True
+    yield "factor.solve(b)", lambda: factor.solve(b), True
+    yield "factor.solve(b, out)", lambda: factor.solve(b, out), True
     line = scipy.sparse.diags([-1.0, 2.5, -1.0], [-1, 0, 1], shape=(n, n), format="csr")
-    solver = strata.sparse.Solver(line)
-    yield "cholesky(A)", lambda: strata.cholesky(a), lambda f: f.report.seconds
-    yield "factor.solve(b)", lambda: factor.solve(b), lambda _: factor.last_solve.seconds
-    yield "factor.solve(b, out)", lambda: factor.solve(b, out), lambda _: factor.last_solve.seconds
-    yield "solver.solve(b), sparse", lambda: solver.solve(b), lambda _: solver.last_solve.solve_seconds
-    places = np.random.default_rng(1).random((n, 2))
-    covariances = strata.geostat.Factor(places, strata.geostat.Matern(1.0, 0.1, nugget=0.1))
-    yield "covariances.loglikelihood", lambda: covariances.loglikelihood(b), lambda found: found.seconds
-    yield "covariances.gradient", lambda: covariances.gradient(b), lambda found: found.seconds
+    solver, preconditioner = strata.sparse.Solver(line), strata.sparse.Preconditioner(line)
+    yield "solver.solve(b), sparse", lambda: solver.solve(b), True
+    yield "preconditioner.apply(b)", lambda: preconditioner.apply(b), True
+    places, theta = np.random.default_rng(1).random((n, 2)), strata.geostat.Matern(1.0, 0.1, nugget=0.1)
+    covariances = strata.geostat.Factor(places, theta)
+    yield "covariances.update(theta)", lambda: covariances.update(theta), True
+    yield "covariances.loglikelihood", lambda: covariances.loglikelihood(b), True
+    yield "covariances.gradient", lambda: covariances.gradient(b, wanted=["sigma2", "range"]), True
     theirs = scipy.linalg.cho_factor(a)
-    yield "scipy cho_factor(A)", lambda: scipy.linalg.cho_factor(a), None
-    yield "scipy cho_solve(c, b)", lambda: scipy.linalg.cho_solve(theirs, b), None
+    yield "scipy cho_factor(A)", lambda: scipy.linalg.cho_factor(a), False
+    yield "scipy cho_solve(c, b)", lambda: scipy.linalg.cho_solve(theirs, b), False
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--n", type=int, nargs="+", default=[2, 50, 500])
+    parser.add_argument("--n", type=int, nargs="+", default=[2, 64, 200, 500])
     parser.add_argument("--repeat", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each call at most, but for five of them")
     parser.add_argument("--most", type=float)
     arguments = parser.parse_args()
     print(strata.configuration())
-    print(f"{'call':<26}{'n':>6}{'microseconds':>14}{'in C++':>10}{'over':>8}")
-    worst = 0.0
+    print(f"{'call':<28}{'n':>6}{'microseconds':>14}{'over C++':>10}")
+    too_much = []
     for n in arguments.n:
-        for what, call, seconds in cases(n):
-            wall, inside = measure(call, seconds, arguments.repeat)
-            over = wall - inside if inside is not None else None
-            worst = max(worst, over or 0.0)
-            print(f"{what:<26}{n:>6}{wall:>14.1f}" + (f"{inside:>10.1f}{over:>8.1f}" if inside is not None else ""))
-    if arguments.most is not None and worst > arguments.most:
-        sys.exit(f"{worst:.1f} microseconds over C++ are more than {arguments.most}")
+        for what, call, ours in cases(n):
+            for _ in range(ROUNDS):
+                wall, over = measure(call, arguments.repeat, arguments.seconds)
+                fails = ours and arguments.most is not None and over > max(arguments.most, 0.03 * wall)
+                if not fails:
+                    break
+            print(f"{what:<28}{n:>6}{wall:>14.1f}" + (f"{over:>10.1f}" if ours else ""))
+            if fails:
+                too_much.append(f"{what} at n = {n}: {over:.1f} microseconds over C++ are more than {arguments.most}")
+    sys.exit("\n".join(too_much) or 0)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,11 @@ WithoutGil::~WithoutGil() {
 Running::Running() noexcept { ++running; }
 Running::~Running() { --running; }
 
+double& seconds_of_work() noexcept {
+  thread_local double seconds = 0;
+  return seconds;
+}
+
 void end_work() {
   ending = true;
   while (running > 0 || asking > 0) {

@@ -77,6 +77,24 @@ void end_work();
 /// In a forked process, which does not have them.
 void forget_work();
 
+/// Seconds that f() of this thread's last `run` took, without what Python adds: perf/python/call_overhead.py.
+double& seconds_of_work() noexcept;
+
+/// Puts the seconds of its life there.
+class Clock {
+ public:
+  explicit Clock(double& seconds) : seconds_(seconds) {}
+  ~Clock() {
+    seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+  Clock(Clock const&) = delete;
+  Clock& operator=(Clock const&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 /// f() on a thread of its own, and what came of it.
 template <class Function>
 class Job {
@@ -87,6 +105,7 @@ class Job {
 
   void work() noexcept {
     try {
+      Clock const clock(seconds_);
       result_.emplace((*f_)());
     } catch (...) {
       error_ = std::current_exception();
@@ -101,6 +120,7 @@ class Job {
     return changed_.wait_for(lock, time, [this] { return done_; });
   }
   Result take() {
+    seconds_of_work() = seconds_;
     if (error_) std::rethrow_exception(error_);
     return std::move(*result_);
   }
@@ -109,13 +129,14 @@ class Job {
   std::optional<Function> f_;
   std::optional<Result> result_;
   std::exception_ptr error_;
+  double seconds_ = 0;
   std::mutex changing_;
   std::condition_variable changed_;
   bool done_ = false;
 };
 
-/// About the time above which somebody may press Ctrl-C: a thread for it costs nothing beside.
-inline constexpr double long_flops = 2e8;
+/// Work that may take so long that somebody presses Ctrl-C, a tenth of a second: a thread for it costs nothing beside.
+inline constexpr double long_flops = 5e8;
 
 /// f() without the GIL. If it takes long, a signal's handler can end the wait for it: f then goes on to its end on its
 /// own thread, and what came of it is dropped. So it holds all that it needs, by value.
@@ -125,6 +146,7 @@ template <class Function>
 auto run(double flops, Function f) -> std::invoke_result_t<Function&> {
   if (flops < long_flops) {
     WithoutGil const released;
+    Clock const clock(seconds_of_work());
     return f();
   }
   auto const job = std::make_shared<Job<Function>>(std::move(f));

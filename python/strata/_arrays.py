@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 _HOST = (1, 3, 11)  # DLPack's kDLCPU, and host memory that CUDA or ROCm has pinned
 _COPY = "copy it to host memory"
+_FLOAT64 = np.dtype(np.float64)
 
 
 def _dlpack_device(array: Any) -> tuple[int, int]:
@@ -70,10 +71,20 @@ def as_float64(name: str, array: Any) -> Array:
 
 def as_matrix(name: str, array: Any) -> Array:
     """One or two dimensions; copied where no axis has neighbours in memory or they are not aligned."""
+    if _is_plain(array) and array.ndim in (1, 2):
+        return array  # type: ignore[no-any-return]
     found = as_float64(name, array)
     if found.ndim not in (1, 2):
         raise ShapeError(f"{name} has {found.ndim} dimensions, must have 1 or 2")
     return found if found.flags.aligned and _core.has_lines(found) else np.array(found, dtype=np.float64, order="F")
+
+
+def _is_plain(array: Any) -> bool:
+    """NumPy's own, of fp64 and in one piece, as most are: a call with one costs little more than in C++."""
+    if type(array) is not np.ndarray or array.dtype != _FLOAT64:
+        return False
+    flags = array.flags
+    return bool(flags.forc and flags.aligned)
 
 
 class OnDevice:
@@ -136,6 +147,8 @@ def given(operand: Operand, stream: Callable[[], int]) -> Any:
 
 def as_vector(name: str, array: Any) -> Array:
     """One dimension, contiguous; copied if it is not."""
+    if _is_plain(array) and array.ndim == 1:
+        return array  # type: ignore[no-any-return]
     found = as_float64(name, array)
     if found.ndim != 1:
         raise ShapeError(f"{name} has {found.ndim} dimensions, must have 1")

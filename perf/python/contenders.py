@@ -1,0 +1,151 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What beside_others.py compares: one problem, and what each package does with it."""
+import numpy as np
+
+SIGMA2, RANGE, NUGGET = 1.0, 0.1, 0.01
+MATRIX = ("solve", "system")  # these have one in memory before
+
+
+class Problem:
+    """Places, values and, for systems, the covariance matrix with nu = 1/2 of which they are."""
+
+    def __init__(self, n, device, case):
+        random = np.random.default_rng(1)
+        self.places, self.values = random.random((n, 2)), random.standard_normal(n)
+        self.device, self.case = device, case
+        self.keeps, self.factor = False, None  # of Strata's, from run to run
+        if device == "cuda":
+            import torch
+
+            self.torch = torch
+            self.places_there, self.values_there = (torch.from_numpy(a).cuda() for a in (self.places, self.values))
+        if case in MATRIX:
+            self.A = self.matrix()
+            self.norm = float(abs(self.A[: min(n, 1000)]).sum(1).max())
+
+    def matrix(self):
+        if self.device == "cuda":
+            A = self.torch.cdist(self.places_there, self.places_there, compute_mode="donot_use_mm_for_euclid_dist")
+            A.div_(-RANGE).exp_().mul_(SIGMA2).diagonal().add_(NUGGET)
+            return A
+        from scipy.spatial.distance import cdist
+
+        A = SIGMA2 * np.exp(-cdist(self.places, self.places) / RANGE)
+        A[np.diag_indices_from(A)] += NUGGET
+        return A
+
+    def right(self):
+        return self.values_there if self.device == "cuda" else self.values
+
+    def backward_error(self, x):
+        """Normwise, in fp64; the matrix's norm from its first 1000 rows, from below."""
+        b = self.right()
+        return float(abs(b - self.A @ x).max() / (self.norm * abs(x).max() + abs(b).max()))
+
+
+def factored(problem, make, given):
+    """A new factor, or the one of the run before, updated."""
+    if problem.keeps and problem.factor is not None:
+        problem.factor.update(given)
+    else:
+        problem.factor = None  # before there is another
+        problem.factor = make()
+    return problem.factor
+
+
+def run_strata(problem):
+    import strata
+    from strata import geostat
+
+    if problem.case in MATRIX:
+        factor = factored(problem, lambda: strata.cholesky(problem.A, "auto" if problem.case == "solve" else "fp64"), problem.A)
+        result = {"x": factor.solve(problem.right()), "layers": factor.report.layers}
+        if problem.case == "solve":
+            return result
+        log_det = factor.logdet()
+        return {**result, "value": log_det.value, "stated_error": log_det.error}
+    covariance = geostat.Matern(SIGMA2, RANGE, 0.5, NUGGET)
+    factor = factored(problem, lambda: geostat.Factor(problem.places, covariance), covariance)
+    found = factor.loglikelihood(problem.values)
+    result = {"value": found.log_likelihood, "stated_error": found.log_det_error / 2}
+    if problem.case == "gradient":
+        result["gradient"] = factor.gradient(problem.values, wanted=["sigma2", "range", "nugget"]).by[[0, 1, 3]].tolist()
+    return result
+
+
+def run_kept(problem):
+    problem.keeps = True
+    return run_strata(problem)
+
+
+def run_scipy(problem):
+    from scipy.linalg import cho_factor, cho_solve
+
+    c = cho_factor(problem.A, lower=True)
+    result = {"x": cho_solve(c, problem.values)}
+    return result if problem.case == "solve" else {**result, "value": float(2 * np.log(np.diag(c[0])).sum())}
+
+
+def run_sklearn(problem):
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+    if not hasattr(problem, "model"):  # fit() would make the factor twice
+        kernel = ConstantKernel(SIGMA2) * Matern(RANGE, nu=0.5) + WhiteKernel(NUGGET)
+        problem.model = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None)
+        problem.model.kernel_ = kernel
+        problem.model.X_train_, problem.model.y_train_ = problem.places, problem.values
+    theta = problem.model.kernel_.theta
+    if problem.case == "likelihood":
+        return {"value": float(problem.model.log_marginal_likelihood(theta))}
+    value, by_logarithms = problem.model.log_marginal_likelihood(theta, eval_gradient=True)
+    return {"value": float(value), "gradient": (by_logarithms / [SIGMA2, RANGE, NUGGET]).tolist()}
+
+
+def run_torch(problem):
+    torch = problem.torch
+    L, info = torch.linalg.cholesky_ex(problem.A)
+    x = torch.cholesky_solve(problem.values_there[:, None], L)[:, 0]
+    assert info.item() == 0
+    return {"x": x} if problem.case == "solve" else {"x": x, "value": 2 * L.diagonal().log().sum().item()}
+
+
+def gpytorch_model(problem):
+    import gpytorch
+
+    class Model(gpytorch.models.ExactGP):
+        def __init__(self, likelihood):
+            super().__init__(problem.places_there, problem.values_there, likelihood)
+            self.mean_module = gpytorch.means.ZeroMean()
+            self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(nu=0.5))
+
+        def forward(self, places):
+            return gpytorch.distributions.MultivariateNormal(self.mean_module(places), self.covar_module(places))
+
+    likelihood = gpytorch.likelihoods.GaussianLikelihood().double().cuda()
+    model = Model(likelihood).double().cuda()
+    model.covar_module.outputscale, model.covar_module.base_kernel.lengthscale, likelihood.noise = SIGMA2, RANGE, NUGGET
+    model.train(), likelihood.train()
+    return model, gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+
+
+def run_gpytorch(problem):
+    import gpytorch
+
+    torch, n, settings = problem.torch, len(problem.values), gpytorch.settings
+    if not hasattr(problem, "model"):
+        problem.model, problem.exact = gpytorch_model(problem)
+    model = problem.model
+    model.zero_grad()
+    with settings.fast_computations(False, False, False), settings.max_cholesky_size(n + 1), torch.set_grad_enabled(problem.case == "gradient"):
+        value = problem.exact(model(problem.places_there), problem.values_there) * n
+        if problem.case == "gradient":
+            value.backward()
+            raw = (model.covar_module.raw_outputscale, model.covar_module.base_kernel.raw_lengthscale, model.likelihood.noise_covar.raw_noise)
+            # They are softplus of what it searches in, plus bounds.
+            return {"value": value.item(), "gradient": [(p.grad / p.detach().sigmoid()).item() for p in raw]}
+    return {"value": value.item()}
+
+
+RUNS = {"strata": run_strata, "kept": run_kept, "scipy": run_scipy, "sklearn": run_sklearn, "torch": run_torch, "gpytorch": run_gpytorch}
