@@ -14,10 +14,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 COMMIT = re.compile(r"set\(Strata_KOKKOS_COMMIT ([0-9a-f]{40})\)")
 
-# A stand-in for CMake: it writes down its arguments. A probe finds Kokkos for the devices in HAS, and all else.
+# A stand-in for CMake: it writes down its arguments. A probe finds Kokkos for the devices in HAS, and all else. With BUILDS it builds.
 CMAKE = """#!/bin/sh
 echo "$@" >>"$LOG"
 case "$*" in
@@ -28,7 +29,7 @@ case "$*" in
   *--build*kokkos*) echo "no compiler today"; exit 1 ;;
   *cmake/kokkos*) echo "-- Building Kokkos 4.9 (CUDA)" ;;
   *--preset*) echo "-- Enabled Kokkos devices: $DEVICES" ;;
-  *--build*) exit 1 ;;
+  *--build*) [ -n "$BUILDS" ] && mkdir -p "$2/apps" && touch "$2/apps/strata" && chmod +x "$2/apps/strata" ;;
 esac
 """
 
@@ -42,7 +43,8 @@ class Copy:
         self.programs.mkdir()
         shutil.copy(source / "bootstrap", self.folder)
         shutil.copytree(source / "cmake", self.folder / "cmake")
-        self.log = self.folder / "cmake.log"
+        self.log = self.folder / "build/cmake.log"  # where no change counts
+        self.log.parent.mkdir()
         self.program("cmake", CMAKE)
 
     def program(self, name, text):
@@ -51,15 +53,15 @@ class Copy:
         path.write_text(text if text.startswith("#!") else "#!/bin/sh\n" + text + "\n")
         path.chmod(0o755)
 
-    def run(self, *arguments, **environment):
-        """What it says, and what CMake was asked. It must fail: no stand-in compiles anything."""
+    def run(self, *arguments, status=1, **environment):
+        """What it says, and what CMake was asked. It must fail, unless the stand-in builds."""
         self.log.write_text("")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("STRATA_", "Kokkos"))}
         kept |= {"PATH": f"{self.programs}:/usr/bin:/bin", "LOG": str(self.log), "HAS": "PIGEON", "DEVICES": "SERIAL",
                  "STRATA_CUDA": str(self.programs / "no_cuda"), "STRATA_JOBS": "2"}
         done = subprocess.run([self.folder / "bootstrap", *arguments], env=kept | environment, capture_output=True,
                               text=True, stdin=subprocess.DEVNULL, check=False)
-        assert done.returncode == 1, (arguments, done.returncode, done.stdout, done.stderr)
+        assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
         return done.stdout + done.stderr, self.log.read_text()
 
 
@@ -134,6 +136,32 @@ def threads(copy):
             assert (f"one of {cpus} CPUs; all of them: ./bootstrap {command} --openmp" in said) == hint, said
 
 
+def shells(copy):
+    """What has not changed is neither configured nor compiled, and so begins in less than half a second."""
+    builds = {"status": 0, "BUILDS": "1"}
+    source = copy.folder / "source.cpp"
+    source.touch()
+    said, asked = copy.run("shell", "--", "echo", "pigeon", **builds)
+    expect("the first shell", asked, "--preset release", "--build")
+    expect("the first shell", said, "pigeon")
+    seconds = []
+    for _ in range(5):
+        begin = time.monotonic()
+        said, asked = copy.run("shell", "--", "echo", "pigeon", **builds)
+        seconds.append(time.monotonic() - begin)
+        assert said == "pigeon\n" and not asked, (said, asked)
+    assert min(seconds) < 0.5, seconds
+    time.sleep(0.05)  # longer than a file system's clock stands still
+    source.touch()
+    _, asked = copy.run("shell", "--", "true", **builds)
+    expect("a source that has changed", asked, "--build")
+    _, asked = copy.run("shell", "--", "true", **builds, CXXFLAGS="-g")
+    expect("other flags", asked, "--build")
+    (copy.folder / "build/machine/apps/strata").unlink()
+    _, asked = copy.run("shell", "--", "true", **builds, CXXFLAGS="-g")
+    expect("a program that is gone", asked, "--build")
+
+
 def container(source):
     """The container has no package that bootstrap's private system has not, but for Kokkos', which it builds."""
     text = (source / "packaging/container/Containerfile").read_text()
@@ -177,7 +205,7 @@ def main():
     help_text = subprocess.run([source / "bootstrap", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", help_text, "--gpu", "--openmp", "STRATA_GPU_ARCH", "STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE")
     container(source)
-    for part in (refusals, gpus, threads, lambda copy: sources(copy, source)):
+    for part in (refusals, gpus, threads, shells, lambda copy: sources(copy, source)):
         with tempfile.TemporaryDirectory() as folder:
             part(Copy(source, pathlib.Path(folder).resolve()))
     print("bootstrap: options, errors, architectures, sources and hints are as they should be")
