@@ -329,15 +329,35 @@ def _rows(A: Any) -> tuple[Any, Any, Any]:
         raise TypeError(f"A is of {A.dtype}, must be of float64: A.astype('float64') copies it")
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ShapeError(f"A is {_arrays.size_of(A)}, must be square")
-    if A.format in ("csr", "csc"):
-        # Before SciPy works with them, which trusts them.
-        used = int(A.indptr[-1]) if len(A.indptr) == A.shape[0] + 1 and 0 <= A.indptr[-1] <= len(A.data) else len(A.data)
-        _core.check_lines(A.indptr, A.indices[:used], A.data[:used], A.format == "csr")
+    _check_indices(A)
     csr = A.tocsr()  # itself, if it is
     if not csr.has_canonical_format:
         csr = csr.copy() if csr is A else csr
         csr.sum_duplicates()
     return csr.indptr, csr.indices[: csr.nnz], csr.data[: csr.nnz]
+
+
+def _check_indices(A: Any) -> None:
+    """Before SciPy converts them, which trusts them. Raises ShapeError, and ValueError for entries of rows or columns."""
+    if A.format in ("csr", "csc"):
+        used = int(A.indptr[-1]) if len(A.indptr) == A.shape[0] + 1 and 0 <= A.indptr[-1] <= len(A.data) else len(A.data)
+        _core.check_lines(A.indptr, A.indices[:used], A.data[:used], A.format == "csr")
+    elif A.format == "bsr":
+        blocks = min(len(A.indices), len(A.data))
+        begin, end = A.indptr[:-1], A.indptr[1:]
+        if len(begin) != A.shape[0] // A.blocksize[0]:
+            raise ShapeError(f"A has {len(A.indptr)} block row pointers, which do not fit {A.shape[0]} rows in blocks of {A.blocksize[0]}")
+        bad = np.flatnonzero((begin < 0) | (end < begin) | (end > blocks))
+        if bad.size:
+            i = bad[0]
+            raise ShapeError(f"A: block row {i} is from {begin[i]} to {end[i]} of {blocks} blocks")
+    elif A.format == "coo":
+        if not len(A.row) == len(A.col) == len(A.data):
+            raise ShapeError(f"A has {len(A.row)} rows, {len(A.col)} columns and {len(A.data)} values, which do not fit")
+        for name, index in (("row", A.row), ("column", A.col)):
+            bad = np.flatnonzero((index < 0) | (index >= A.shape[0]))
+            if bad.size:
+                raise ShapeError(f"A: entry {bad[0]} has the {name} {index[bad[0]]}, there are {A.shape[0]}")
 
 
 def _columns(n: int, b: Any, x0: Any) -> tuple[_arrays.Operand, _arrays.Operand, Any]:

@@ -227,6 +227,27 @@ def test_refuses_rows_that_do_not_fit(known: bool, form: str) -> None:
                 call(A)
 
 
+@pytest.mark.parametrize(
+    "form, part, value, text",
+    [
+        ("bsr", "indptr", 10**6, "block row 2 is from .* to 1000000 of"),
+        ("bsr", "indptr", -5, "block row 2 is from .* to -5 of"),
+        ("bsr", "indices", 10**5, "A: row 2 has a column 200000"),
+        ("coo", "row", 10**8, f"entry 3 has the row 100000000, there are {N}"),
+        ("coo", "col", -7, f"entry 3 has the column -7, there are {N}"),
+    ],
+)
+def test_refuses_blocks_and_entries_that_scipy_would_trust(form: str, part: str, value: int, text: str) -> None:
+    A = poisson().tobsr(blocksize=(2, 2)) if form == "bsr" else poisson().tocoo()
+    getattr(A, part)[3] = value
+    with pytest.raises(strata.ShapeError, match=text):
+        strata.sparse.Solver(A)
+    if part != "indices":
+        setattr(A, part, getattr(A, part)[:-1])
+        with pytest.raises(strata.ShapeError, match="do not fit"):
+            strata.sparse.Solver(A)
+
+
 def test_takes_rows_with_room_to_spare() -> None:
     A, b = poisson(), solution(N)
     roomy = scipy.sparse.csr_matrix((np.append(A.data, [9.0, 9.0]), np.append(A.indices, [0, 0]), A.indptr), shape=A.shape)
