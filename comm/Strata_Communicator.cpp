@@ -225,6 +225,25 @@ std::vector<std::vector<double>> Communicator::exchange(std::vector<std::vector<
   return to;
 }
 
+void Communicator::send_receive(std::span<double const> out, int to, std::span<double> in,
+                                int from) const {
+  constexpr std::size_t most = 1 << 30;  // at a time: MPI counts to 2^31
+  constexpr int tag = 20;
+  for (std::size_t begin = 0; begin < std::max(out.size(), in.size()); begin += most) {
+    auto const part = [&](auto all) {
+      return begin < all.size() ? all.subspan(begin, std::min(most, all.size() - begin))
+                                : all.first(0);
+    };
+    auto const sent = part(out);
+    auto const received = part(in);
+    check_mpi(MPI_Sendrecv(sent.data(), static_cast<int>(sent.size()), MPI_DOUBLE,
+                           sent.empty() ? MPI_PROC_NULL : to, tag, received.data(),
+                           static_cast<int>(received.size()), MPI_DOUBLE,
+                           received.empty() ? MPI_PROC_NULL : from, tag, mpi(), MPI_STATUS_IGNORE),
+              "MPI_Sendrecv");
+  }
+}
+
 void Communicator::barrier() const {
   if (size_ > 1) check_mpi(MPI_Barrier(mpi()), "MPI_Barrier");
 }
@@ -288,6 +307,9 @@ std::vector<double> Communicator::gather(std::span<double const> values) const {
 std::vector<std::string> Communicator::gather_text(std::string const& text) const { return {text}; }
 std::vector<std::vector<double>> Communicator::exchange(std::vector<std::vector<double>> to) const {
   return to;
+}
+void Communicator::send_receive(std::span<double const> out, int, std::span<double> in, int) const {
+  std::copy(out.begin(), out.end(), in.begin());
 }
 void Communicator::barrier() const {}
 std::vector<int> Communicator::hosts() const { return {0}; }

@@ -38,7 +38,7 @@ inline bool is_agreed(std::exception const& error) {
 ///
 /// A copy refers to the same duplicate, which is freed with the last copy, or by MPI_Finalize. Its
 /// errors are returned and thrown as VendorError; the caller's handler is left alone. All members but
-/// rank() and size() are collective.
+/// rank(), size() and send_receive() are collective.
 class Communicator {
  public:
   /// One rank; calls no MPI.
@@ -71,6 +71,9 @@ class Communicator {
   ///
   /// Throws   ValueError on all ranks if one sends or gets 2^31 numbers or more.
   std::vector<std::vector<double>> exchange(std::vector<std::vector<double>> to) const;
+  /// Send numbers to one rank and receive those that another one, or the same, sends here, at the same time. Of nothing
+  /// there is no message. Not collective: both ends of a message make the call.
+  void send_receive(std::span<double const> out, int to, std::span<double> in, int from) const;
   /// Returns when all ranks have called it.
   void barrier() const;
 

@@ -18,6 +18,31 @@ auto together(Communicator const* comm, Local const& local) {
   return comm->agree([&] { return name_bad_alloc("its part", local); });
 }
 
+/// Steps of a pass that do not communicate, between messages that all ranks send and receive: what goes wrong in a
+/// step on one rank is told at the end of the pass, and the others' messages come to theirs.
+class LocalSteps {
+ public:
+  /// Call `step`, unless one before it has thrown here.
+  template <class Step>
+  void operator()(Step const& step) {
+    if (error_) return;
+    try {
+      step();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+  /// If a step of any rank has thrown, all throw the same. Collective.
+  void end(Communicator const* comm) const {
+    together(comm, [&] {
+      if (error_) std::rethrow_exception(error_);
+    });
+  }
+
+ private:
+  std::exception_ptr error_;
+};
+
 /// Whether all ranks have this error, and so may go on together.
 inline bool all_have(Communicator const* comm, std::exception const& error) {
   return !comm || comm->size() == 1 || is_agreed(error);

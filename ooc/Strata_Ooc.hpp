@@ -4,6 +4,7 @@
 #define STRATA_OOC_HPP
 
 // All of Strata::ooc: tiles in host memory, factored by one or several devices.
+#include <ooc/Strata_BlockCyclicTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_Messages.hpp>

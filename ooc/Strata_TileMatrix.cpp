@@ -6,10 +6,12 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <ooc/detail/Strata_ArrivedTiles.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
 
+#include <comm/Strata_BlockCyclic.hpp>
 #include <comm/Strata_Together.hpp>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace strata::ooc {
@@ -43,6 +46,28 @@ std::int64_t rows_of(std::int64_t n, std::int64_t tile_size, std::int64_t i) {
 // Host memory of a View, for copies.
 template <class T>
 using HostView = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+template <class Exec>
+using Buffer = Kokkos::View<std::byte*, typename Exec::memory_space>;
+
+// Where `exec` works: a tile, and the measures of all.
+template <class Exec>
+struct Measuring {
+  using Vector = Kokkos::View<double*, typename Exec::memory_space>;
+  using Measures = Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>;
+  Measuring(Exec const& exec, std::int64_t n, std::int64_t edge, bool is_even, std::size_t tiles)
+      : buffer(allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::tile",
+                                      detail::tile_bytes(Precision::fp64, edge, edge))),
+        sums(allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::sums", n)),
+        given_sums(
+            allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::given_sums", is_even ? 0 : n)),
+        measures(allocate<Measures>(exec, "strata::ooc::tile_matrix::norms", tiles)),
+        meter(exec, edge) {}
+  Buffer<Exec> buffer;
+  Vector sums, given_sums;  // of rows of H, and of A where they are not the same up to a factor
+  Measures measures;
+  detail::TileMeter<Exec> meter;
+};
 
 }  // namespace
 
@@ -136,7 +161,7 @@ void TileMatrix<Exec>::evaluate() {
     together(comm(), [&] { allocate_tiles(); });
   }
   Kokkos::Timer const again;
-  if (mixed) together(comm(), [&] { fill(exec_); });
+  if (mixed) fill(exec_);
   report_.generate_seconds = measured + again.seconds();
 }
 
@@ -153,7 +178,7 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
   name_bad_alloc("tile matrix", [&] {
     together(comm(), [&] { allocate_tiles(); });
     Kokkos::Timer const timer;
-    together(comm(), [&] { fill(exec_); });
+    fill(exec_);
     report_.generate_seconds = timer.seconds();
   });
   tiles_->state = State::Filled;
@@ -215,6 +240,27 @@ std::size_t TileMatrix<Exec>::copy_bytes(std::int64_t i, std::int64_t j) const {
 }
 
 template <class Exec>
+void TileMatrix<Exec>::bring(std::int64_t j, TileUsers users) const {
+  if (!comm() || !options_.arrived) return;
+  std::vector<WholeBlock> blocks;
+  auto const send = [&](std::int64_t i, std::int64_t row) {  // to the one that has the row of tiles
+    blocks.push_back(
+        {i * tile_size_, j * tile_size_, rows(i), rows(j), i == j, static_cast<int>(row % ranks_)});
+  };
+  std::int64_t const end = users == TileUsers::Diagonal ? j + 1 : tiles();
+  for (std::int64_t i = j; i < end; ++i) {
+    send(i, i);
+    if (users == TileUsers::BothRows && i % ranks_ != j % ranks_) send(i, j);
+  }
+  options_.arrived->bring(blocks);
+}
+
+template <class Exec>
+BlockCyclic const* TileMatrix<Exec>::block_cyclic() const {
+  return options_.arrived ? &options_.arrived->matrix() : nullptr;
+}
+
+template <class Exec>
 void TileMatrix<Exec>::generate_tile(
     Exec const& exec, std::int64_t i, std::int64_t j, TileView<Exec> const& tile,
     Kokkos::View<double const*, typename Exec::memory_space> const& scaling) const {
@@ -228,19 +274,27 @@ template <class Exec>
 void TileMatrix<Exec>::equilibrate(Exec const& exec) {
   if (n_ == 0) return;
   auto const size = static_cast<std::size_t>(n_), edge = static_cast<std::size_t>(rows(0));
-  Vector diagonal;
-  together(comm(), [&] {
+  Vector diagonal, buffer;
+  LocalSteps attempt;
+  attempt([&] {
     diagonal = allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::scaling", size);
-    auto const buffer = allocate<Vector>(exec, "strata::ooc::tile_matrix::tile", edge * edge);
-    for (std::int64_t i = rank_; i < tiles(); i += ranks_) {
+    buffer = allocate<Vector>(exec, "strata::ooc::tile_matrix::tile", edge * edge);
+  });
+  for (std::int64_t i = 0; i < tiles(); ++i) {
+    bring(i, TileUsers::Diagonal);
+    if (!has_row(i)) continue;
+    attempt([&] {
       TileView<Exec> const tile(buffer.data(), static_cast<std::size_t>(rows(i)),
                                 static_cast<std::size_t>(rows(i)));
       generator_(exec, i * tile_size_, i * tile_size_, tile);
       detail::read_diagonal<Exec>(exec, i * tile_size_, matrix_ref(tile), diagonal);
-    }
+    });
+  }
+  attempt([&] {
     Kokkos::deep_copy(exec, HostView<double>(scaling_.data(), size), diagonal);
     exec.fence("strata::ooc::tile_matrix::equilibrate");
   });
+  attempt.end(comm());
   if (comm()) comm()->sum(scaling_);  // of one number and zeros
   std::ranges::transform(scaling_, scaling_.begin(), detail::balance);
   if (std::ranges::all_of(scaling_, [](double d) { return d == 1; })) return;
@@ -255,7 +309,7 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   if (n_ == 0) return;
   std::vector<detail::TileMeasure> host(tile_count(tiles()));
   bool const is_even = std::ranges::all_of(scaling_, [&](double d) { return d == scaling_[0]; });
-  together(comm(), [&] { measure_own(exec, keep, is_even, host); });
+  measure_own(exec, keep, is_even, host);
   gather(host);
   if (comm()) norm_inf_ = comm()->max(norm_inf_);
   if (comm()) given_norm_inf_ = comm()->max(given_norm_inf_);
@@ -271,49 +325,50 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
 template <class Exec>
 void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
                                    std::vector<detail::TileMeasure>& host) {
-  std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
-  auto const buffer = allocate<Kokkos::View<std::byte*, typename Exec::memory_space>>(
-      exec, "strata::ooc::tile_matrix::tile", bytes);
-  auto const sums = allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::sums", n_);
-  auto const given_sums =  // of A
-      allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::given_sums", is_even ? 0 : n_);
-  auto const measures = allocate<Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>>(
-      exec, "strata::ooc::tile_matrix::norms", host.size());
-  detail::TileMeter<Exec> meter(exec, rows(0));
+  std::optional<Measuring<Exec>> with;
+  LocalSteps attempt;
+  attempt([&] { with.emplace(exec, n_, rows(0), is_even, host.size()); });
+  auto const look_at = [&](std::int64_t i, std::int64_t j) {
+    auto const stored = detail::stored_tile<typename Exec::memory_space>(
+        with->buffer.data(), Precision::fp64, rows(i), rows(j));
+    TileView<Exec> const tile(static_cast<double*>(stored.data), static_cast<std::size_t>(rows(i)),
+                              static_cast<std::size_t>(rows(j)));
+    auto* const measure = with->measures.data() + tile_number(i, j, tiles());
+    std::int64_t const row = i * tile_size_, col = j * tile_size_;
+    generator_(exec, row, col, tile);
+    if (!is_even) with->meter(stored, i == j, measure);
+    if (!is_even) with->meter.add_absolute_sums(row, col, stored, with->given_sums);
+    detail::scale_tile<Exec>(exec, device_scaling_, row, col, stored);
+    with->meter(stored, i == j, measure);
+    with->meter.add_absolute_sums(row, col, stored, with->sums);
+    if (!keep || !has_row(i)) return;
+    auto* const trailer = reinterpret_cast<double*>(
+        with->buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
+    detail::write_trailer<Exec>(exec, Precision::fp64, measure, trailer);
+    copy_out(exec, with->buffer.data(), i, j);
+  };
   for (std::int64_t j = 0; j < tiles(); ++j) {
-    for (std::int64_t i = j; i < tiles(); ++i) {
-      if (!has_row(i) && !has_row(j)) continue;
-      auto const stored = detail::stored_tile<typename Exec::memory_space>(
-          buffer.data(), Precision::fp64, rows(i), rows(j));
-      TileView<Exec> const tile(static_cast<double*>(stored.data),
-                                static_cast<std::size_t>(rows(i)),
-                                static_cast<std::size_t>(rows(j)));
-      auto* const measure = measures.data() + tile_number(i, j, tiles());
-      std::int64_t const row = i * tile_size_, col = j * tile_size_;
-      generator_(exec, row, col, tile);
-      if (!is_even) meter(stored, i == j, measure);
-      if (!is_even) meter.add_absolute_sums(row, col, stored, given_sums);
-      detail::scale_tile<Exec>(exec, device_scaling_, row, col, stored);
-      meter(stored, i == j, measure);
-      meter.add_absolute_sums(row, col, stored, sums);
-      if (!keep || !has_row(i)) continue;
-      auto* const trailer = reinterpret_cast<double*>(
-          buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
-      detail::write_trailer<Exec>(exec, Precision::fp64, measure, trailer);
-      copy_out(exec, buffer.data(), i, j);
+    bring(j, TileUsers::BothRows);
+    attempt([&] {
+      for (std::int64_t i = j; i < tiles(); ++i)
+        if (has_row(i) || has_row(j)) look_at(i, j);
+    });
+  }
+  attempt([&] {
+    Kokkos::deep_copy(exec, HostView<detail::TileMeasure>(host.data(), host.size()),
+                      with->measures);
+    exec.fence("strata::ooc::tile_matrix::measure");
+    for (std::int64_t i = 0; i < tiles(); ++i) {
+      if (has_row(i)) continue;  // of others they are not whole
+      std::pair const part(i * tile_size_, i * tile_size_ + rows(i));
+      Kokkos::deep_copy(exec, Kokkos::subview(with->sums, part), 0.0);
+      if (!is_even) Kokkos::deep_copy(exec, Kokkos::subview(with->given_sums, part), 0.0);
     }
-  }
-  Kokkos::deep_copy(exec, HostView<detail::TileMeasure>(host.data(), host.size()), measures);
-  exec.fence("strata::ooc::tile_matrix::measure");
-  for (std::int64_t i = 0; i < tiles(); ++i) {
-    if (has_row(i)) continue;  // of others they are not whole
-    std::pair const part(i * tile_size_, i * tile_size_ + rows(i));
-    Kokkos::deep_copy(exec, Kokkos::subview(sums, part), 0.0);
-    if (!is_even) Kokkos::deep_copy(exec, Kokkos::subview(given_sums, part), 0.0);
-  }
-  norm_inf_ = detail::largest(exec, sums);
-  given_norm_inf_ =
-      is_even ? norm_inf_ / scaling_[0] / scaling_[0] : detail::largest(exec, given_sums);
+    norm_inf_ = detail::largest(exec, with->sums);
+    given_norm_inf_ =
+        is_even ? norm_inf_ / scaling_[0] / scaling_[0] : detail::largest(exec, with->given_sums);
+  });
+  attempt.end(comm());
 }
 
 // Of each tile its owner's.
@@ -448,34 +503,44 @@ void TileMatrix<Exec>::copy_out(Exec const& exec, std::byte* from, std::int64_t 
 template <class Exec>
 void TileMatrix<Exec>::fill(Exec const& exec) {
   if (n_ == 0) return;
-  using Buffer = Kokkos::View<std::byte*, typename Exec::memory_space>;
+  using Space = typename Exec::memory_space;
   std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
-  auto const wide = allocate<Buffer>(exec, "strata::ooc::tile_matrix::tile", bytes);
-  auto const narrow = allocate<Buffer>(exec, "strata::ooc::tile_matrix::rounded", bytes);
-  auto const measure = allocate<Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>>(
-      exec, "strata::ooc::tile_matrix::norms", 1);
-  detail::TileMeter<Exec> const meter(exec, rows(0));
-  LeafBlas<Exec> blas(exec);
+  Buffer<Exec> wide, narrow;
+  Kokkos::View<detail::TileMeasure*, Space> measure;
+  std::optional<detail::TileMeter<Exec>> meter;
+  std::optional<LeafBlas<Exec>> blas;
+  LocalSteps attempt;
+  attempt([&] {
+    wide = allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::tile", bytes);
+    narrow = allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::rounded", bytes);
+    measure = allocate<Kokkos::View<detail::TileMeasure*, Space>>(
+        exec, "strata::ooc::tile_matrix::norms", 1);
+    meter.emplace(exec, rows(0));
+    blas.emplace(exec);
+  });
+  auto const round = [&](std::int64_t i, std::int64_t j) {
+    Precision const precision = tiles_->map.at(i, j);
+    auto const tile = detail::stored_tile<Space>(wide.data(), Precision::fp64, rows(i), rows(j));
+    auto const stored = detail::stored_tile<Space>(narrow.data(), precision, rows(i), rows(j));
+    generate_tile(exec, i, j,
+                  TileView<Exec>(static_cast<double*>(tile.data), static_cast<std::size_t>(rows(i)),
+                                 static_cast<std::size_t>(rows(j))));
+    (*meter)(tile, i == j, measure.data());
+    auto* const trailer = reinterpret_cast<double*>(
+        narrow.data() + detail::number_bytes(precision, rows(i), rows(j)));
+    detail::write_trailer<Exec>(exec, precision, measure.data(), trailer);
+    blas->convert(op(i, j), tile, stored);
+    copy_out(exec, narrow.data(), i, j);
+  };
   for (std::int64_t j = 0; j < tiles(); ++j) {
-    for (std::int64_t i = j; i < tiles(); ++i) {
-      if (!has_row(i)) continue;
-      using Space = typename Exec::memory_space;
-      Precision const precision = tiles_->map.at(i, j);
-      auto const tile = detail::stored_tile<Space>(wide.data(), Precision::fp64, rows(i), rows(j));
-      auto const stored = detail::stored_tile<Space>(narrow.data(), precision, rows(i), rows(j));
-      generate_tile(
-          exec, i, j,
-          TileView<Exec>(static_cast<double*>(tile.data), static_cast<std::size_t>(rows(i)),
-                         static_cast<std::size_t>(rows(j))));
-      meter(tile, i == j, measure.data());
-      auto* const trailer = reinterpret_cast<double*>(
-          narrow.data() + detail::number_bytes(precision, rows(i), rows(j)));
-      detail::write_trailer<Exec>(exec, precision, measure.data(), trailer);
-      blas.convert(op(i, j), tile, stored);
-      copy_out(exec, narrow.data(), i, j);
-    }
+    bring(j, TileUsers::Owners);
+    attempt([&] {
+      for (std::int64_t i = j; i < tiles(); ++i)
+        if (has_row(i)) round(i, j);
+    });
   }
-  exec.fence("strata::ooc::tile_matrix::fill");
+  attempt([&] { exec.fence("strata::ooc::tile_matrix::fill"); });
+  attempt.end(comm());
 }
 
 template <class Exec>

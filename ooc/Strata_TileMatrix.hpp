@@ -21,6 +21,7 @@
 
 namespace strata {
 class Communicator;
+class BlockCyclic;
 std::size_t physical_memory_bytes();
 }  // namespace strata
 
@@ -28,7 +29,15 @@ namespace strata::ooc {
 
 namespace detail {
 struct TileMeasure;
+class ArrivedTiles;
 }  // namespace detail
+
+/// Which ranks ask for tiles of a column.
+enum class TileUsers : std::uint8_t {
+  Diagonal,  ///< the one that has the diagonal tile, for that one
+  Owners,    ///< of each tile the one that has it
+  BothRows,  ///< of each tile the one that has it, and the one that has the column's diagonal tile
+};
 
 /// A tile that a generator fills, in the memory of the instance that it runs on.
 template <class ExecutionSpace>
@@ -67,6 +76,8 @@ struct TileMatrixOptions {
   /// norms and products, for those above them in the same columns of A. The ranks' processors are of one
   /// kind, so that all find the same numbers. What one rank throws in a generator, all throw.
   std::shared_ptr<Communicator const> comm;
+  /// The tiles of a matrix whose numbers are on other ranks than its tiles; what `from_block_cyclic` sets.
+  std::shared_ptr<detail::ArrivedTiles> arrived;
 };
 
 /// What it took to make one.
@@ -172,6 +183,13 @@ class TileMatrix {
   Communicator const* comm() const { return options_.comm.get(); }
   /// Whether tiles of row i are on this rank; `tile`, `data` and `square` are of these alone.
   bool has_row(std::int64_t i) const { return i % ranks_ == rank_; }
+
+  /// Tiles of column j, from the diagonal down, are about to be asked for: of a matrix whose numbers are on other ranks
+  /// (`TileMatrixOptions::arrived`) they are sent to the users, whose generators have them until the next call.
+  /// Collective there, else nothing.
+  void bring(std::int64_t j, TileUsers users) const;
+  /// What it was made of by `from_block_cyclic`; nullptr: something else.
+  BlockCyclic const* block_cyclic() const;
 
   /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read it.
   HostTile tile(std::int64_t i, std::int64_t j) const;

@@ -52,25 +52,34 @@ void fill_dominant(Exec const& exec, std::int64_t n, std::uint64_t seed, std::in
 }  // namespace
 
 template <class Exec>
-TileGenerator<Exec> file_tiles(std::shared_ptr<MatrixBlocks const> file) {
-  STRATA_REQUIRE(ValueError, file, "file_tiles: there is no file");
+TileGenerator<Exec> host_tiles(
+    std::function<void(std::int64_t row, std::int64_t col, HostBlock const& block)> read) {
+  STRATA_REQUIRE(ValueError, read, "host_tiles: there is no function");
   constexpr bool in_host_memory =
       Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
   auto const staging = std::make_shared<Staging>();
-  return [file, staging](Exec const& exec, std::int64_t row, std::int64_t col,
-                         TileView<Exec> const& tile) {
-    exec.fence("strata::ooc::file_tiles: the tile is free");
+  return [read = std::move(read), staging](Exec const& exec, std::int64_t row, std::int64_t col,
+                                           TileView<Exec> const& tile) {
+    exec.fence("strata::ooc::host_tiles: the tile is free");
     if constexpr (in_host_memory) {
-      file->read(row, col, HostBlock(tile.data(), tile.extent(0), tile.extent(1)));
+      read(row, col, HostBlock(tile.data(), tile.extent(0), tile.extent(1)));
     } else {
       auto buffer = staging->take(tile.size());
       HostBlock const block(buffer.data(), tile.extent(0), tile.extent(1));
-      file->read(row, col, block);
+      read(row, col, block);
       Kokkos::deep_copy(exec, tile, block);
-      exec.fence("strata::ooc::file_tiles: the buffer is free");
+      exec.fence("strata::ooc::host_tiles: the buffer is free");
       staging->give_back(std::move(buffer));
     }
   };
+}
+
+template <class Exec>
+TileGenerator<Exec> file_tiles(std::shared_ptr<MatrixBlocks const> file) {
+  STRATA_REQUIRE(ValueError, file, "file_tiles: there is no file");
+  return host_tiles<Exec>([file](std::int64_t row, std::int64_t col, HostBlock const& block) {
+    file->read(row, col, block);
+  });
 }
 
 template <class Exec>
@@ -80,6 +89,8 @@ TileGenerator<Exec> dominant_tiles(std::int64_t n, std::uint64_t seed) {
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                      \
+  template TileGenerator<Exec> host_tiles<Exec>(                                      \
+      std::function<void(std::int64_t, std::int64_t, HostBlock const&)>);             \
   template TileGenerator<Exec> file_tiles<Exec>(std::shared_ptr<MatrixBlocks const>); \
   template TileGenerator<Exec> dominant_tiles<Exec>(std::int64_t, std::uint64_t);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)

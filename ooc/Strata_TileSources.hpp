@@ -7,16 +7,26 @@
 #include <ooc/Strata_TileMatrix.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace strata::ooc {
 
-/// Tiles of a matrix in a file; every tile is read when it is asked for, on any device and from any
-/// thread.
+/// Tiles that a function writes to host memory, by columns without gaps, as a file or another program's arrays have them;
+/// on any device and, if the function may be called by several threads at once, from any thread.
 ///
 /// Sync     fences the instance that fills the tile, before it reads and, where tiles are not in
 ///          host memory, after it copied.
 /// Memory   where tiles are not in host memory, one of them on the host for each thread that reads.
+/// Throws   ValueError if there is no function; when a tile is filled, what the function throws.
+template <class ExecutionSpace>
+TileGenerator<ExecutionSpace> host_tiles(
+    std::function<void(std::int64_t row, std::int64_t col, HostBlock const& block)> read);
+
+/// Tiles of a matrix in a file; every tile is read when it is asked for, on any device and from any
+/// thread.
+///
+/// Sync     as of `host_tiles`, and Memory.
 /// Throws   ValueError if there is no file; when a tile is filled, what `MatrixBlocks::read` throws.
 /// I/O      TileMatrix asks for every tile once, or twice with an accuracy, and once more for each
 ///          residual; for the diagonal ones once more where it equilibrates.

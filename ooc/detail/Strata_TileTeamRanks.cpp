@@ -6,38 +6,11 @@
 #include <comm/Strata_Communicator.hpp>
 #include <comm/Strata_Together.hpp>
 
-#include <exception>
 #include <span>
 
 // The passes of several ranks, each with all vectors and its own rows of tiles; every block has its updates in
 // the order that it has them in on one rank.
 namespace strata::ooc::detail {
-
-namespace {
-
-// What goes wrong on one rank is told at the end of a pass: the others' messages come to theirs.
-class Local {
- public:
-  template <class Step>
-  void operator()(Step const& step) {
-    if (error_) return;
-    try {
-      step();
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-  }
-  void end(Communicator const* comm) const {
-    together(comm, [&] {
-      if (error_) std::rethrow_exception(error_);
-    });
-  }
-
- private:
-  std::exception_ptr error_;
-};
-
-}  // namespace
 
 // The blocks i in [begin, end) of the stage, as rank `root` has them, on all ranks.
 template <class Exec>
@@ -66,7 +39,7 @@ void TileTeam<Exec>::share(std::int64_t begin, std::int64_t end, int root, Try& 
 // tiles of a row, which update all blocks above: they go on to the next row's rank as a whole.
 template <class Exec>
 void TileTeam<Exec>::substitute_on_ranks(Op op) {
-  Local attempt;
+  LocalSteps attempt;
   Member& member = members_.front();
   auto& blas = home_.blas();
   std::int64_t const tiles = matrix_.tiles();
@@ -106,7 +79,7 @@ void TileTeam<Exec>::substitute_on_ranks(Op op) {
 // Y = H X: each rank its own rows, for which it evaluates the tiles above the diagonal too.
 template <class Exec>
 void TileTeam<Exec>::multiply_on_ranks(Block const& Y) {
-  Local attempt;
+  LocalSteps attempt;
   Member& member = members_.front();
   auto& blas = home_.blas();
   std::int64_t const edge = std::min(matrix_.order(), matrix_.tile_size());
@@ -114,13 +87,17 @@ void TileTeam<Exec>::multiply_on_ranks(Block const& Y) {
   auto const target = [&](std::int64_t i) {
     return matrix_ref(Y).block(i * matrix_.tile_size(), 0, matrix_.rows(i), cols_);
   };
+  double* buffer = nullptr;
   attempt([&] {
-    double* const buffer =
+    buffer =
         home_.tile
             .need(home_.exec(), "strata::ooc::apply::tile", static_cast<std::size_t>(edge * edge))
             .data();
     Kokkos::deep_copy(home_.exec(), Y, 0.0);
-    for (std::int64_t j = 0; j < tiles; ++j) {
+  });
+  for (std::int64_t j = 0; j < tiles; ++j) {
+    matrix_.bring(j, TileUsers::BothRows);
+    attempt([&] {
       for (std::int64_t i = j; i < tiles; ++i) {
         bool const lower = matrix_.has_row(i), upper = matrix_.has_row(j);
         if (!lower && !upper) continue;
@@ -135,7 +112,9 @@ void TileTeam<Exec>::multiply_on_ranks(Block const& Y) {
         if (lower) blas.gemm(Op::NoTrans, Op::NoTrans, 1, A, block(member, j), 1, target(i));
         if (upper) blas.gemm(Op::Trans, Op::NoTrans, 1, A, block(member, i), 1, target(j));
       }
-    }
+    });
+  }
+  attempt([&] {
     pack(Y);
     home_.work.fence();
   });

@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -74,29 +73,6 @@ TileMatrix<Exec> make(Case const& c, std::shared_ptr<Communicator const> comm) {
   options.anywhere = true;
   options.comm = std::move(comm);
   return TileMatrix<Exec>::generate(exec, c.n, c.tile, field, options);
-}
-
-template <class Exec>
-void expect_same_matrix(TileMatrix<Exec> const& mine, TileMatrix<Exec> const& whole) {
-  EXPECT_EQ(mine.digest(), whole.digest());
-  EXPECT_EQ(mine.hash(), whole.hash());
-  EXPECT_EQ(mine.norm_inf(), whole.norm_inf());
-  EXPECT_EQ(mine.given_norm_inf(), whole.given_norm_inf());
-  EXPECT_EQ(mine.scaling(), whole.scaling());
-  for (std::int64_t j = 0; j < mine.tiles(); ++j)
-    for (std::int64_t i = j; i < mine.tiles(); ++i) {
-      if (!mine.has_row(i)) {
-        ASSERT_EQ(mine.data(i, j), nullptr);
-        continue;
-      }
-      ASSERT_EQ(mine.copy_bytes(i, j), whole.copy_bytes(i, j));
-      // between the numbers and the trailer there may be anything
-      ASSERT_EQ(mine.square(i, j), whole.square(i, j));
-      auto const a = mine.tile(i, j), b = whole.tile(i, j);
-      std::size_t const bytes =
-          static_cast<std::size_t>(a.rows * a.cols) * traits(a.precision).bytes;
-      ASSERT_EQ(std::memcmp(a.data, b.data, bytes), 0) << "tile " << i << ", " << j;
-    }
 }
 
 TYPED_TEST(OocRanks, FillTheTilesOfOneRank) {

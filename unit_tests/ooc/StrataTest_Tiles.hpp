@@ -11,8 +11,12 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <gtest/gtest.h>
+
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace strata::test {
@@ -71,6 +75,30 @@ HostMatrix stored_matrix(Matrix const& matrix) {
                    matrix_ref(A).block(i * nb, j * nb, matrix.rows(i), matrix.rows(j)));
   Host().fence("strata::test::stored");
   return A;
+}
+
+/// What this rank has of a matrix is what one rank has of the same.
+template <class Exec>
+void expect_same_matrix(ooc::TileMatrix<Exec> const& mine, ooc::TileMatrix<Exec> const& whole) {
+  EXPECT_EQ(mine.digest(), whole.digest());
+  EXPECT_EQ(mine.hash(), whole.hash());
+  EXPECT_EQ(mine.norm_inf(), whole.norm_inf());
+  EXPECT_EQ(mine.given_norm_inf(), whole.given_norm_inf());
+  EXPECT_EQ(mine.scaling(), whole.scaling());
+  for (std::int64_t j = 0; j < mine.tiles(); ++j)
+    for (std::int64_t i = j; i < mine.tiles(); ++i) {
+      if (!mine.has_row(i)) {
+        ASSERT_EQ(mine.data(i, j), nullptr);
+        continue;
+      }
+      ASSERT_EQ(mine.copy_bytes(i, j), whole.copy_bytes(i, j));
+      // between the numbers and the trailer there may be anything
+      ASSERT_EQ(mine.square(i, j), whole.square(i, j));
+      auto const a = mine.tile(i, j), b = whole.tile(i, j);
+      std::size_t const bytes =
+          static_cast<std::size_t>(a.rows * a.cols) * traits(a.precision).bytes;
+      ASSERT_EQ(std::memcmp(a.data, b.data, bytes), 0) << "tile " << i << ", " << j;
+    }
 }
 
 }  // namespace strata::test
