@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Strata's tiles over the ranks of MPI beside ScaLAPACK's pdpotrf and pdpotrs on the same ranks, for the same covariance
-// matrix and right-hand sides: seconds, and backward errors that are computed in the same way for both.
+// matrix and right-hand sides, which both take by the same descriptors: seconds, also of the way into tiles and back, and
+// backward errors that are computed in the same way for both.
+#include "Strata_BlacsGrid.hpp"
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_TextFile.hpp>
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
-#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_BlockCyclicTiles.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -16,7 +18,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -27,16 +28,8 @@
 #include <utility>
 #include <vector>
 
-// What C programs call of BLACS and ScaLAPACK, whose Fortran has the length of a string behind the other arguments.
+// Fortran has the length of a string behind the other arguments.
 extern "C" {
-void Cblacs_get(int context, int what, int* value);
-void Cblacs_gridinit(int* context, char const* order, int rows, int cols);
-void Cblacs_gridinfo(int context, int* rows, int* cols, int* row, int* col);
-void Cblacs_gridexit(int context);
-int numroc_(int const* n, int const* block, int const* at, int const* first, int const* ranks);
-void descinit_(int* description, int const* rows, int const* cols, int const* row_block,
-               int const* col_block, int const* first_row, int const* first_col, int const* context,
-               int const* ld, int* info);
 void pdpotrf_(char const* uplo, int const* n, double* A, int const* row, int const* col,
               int const* description, int* info, std::size_t);
 void pdpotrs_(char const* uplo, int const* n, int const* nrhs, double const* A, int const* row,
@@ -47,6 +40,7 @@ void pdpotrs_(char const* uplo, int const* n, int const* nrhs, double const* A, 
 namespace {
 
 using namespace strata;
+using namespace strata::perf;
 using Exec = Kokkos::DefaultHostExecutionSpace;  // ScaLAPACK works on hosts
 using Factor = ooc::TileFactor<Exec>;
 using Block = Factor::Block;
@@ -62,7 +56,9 @@ struct Request {
 
 struct Times {
   double factor = 0, solve = 0;
+  double take = 0, give = 0;  // from ScaLAPACK's form into tiles, and of the factor back into it
   double sum() const { return factor + solve; }
+  double all() const { return take + sum() + give; }
 };
 
 // The system that both solve.
@@ -100,128 +96,46 @@ struct Measured {
   double backward_error = 0;
 };
 
-// --- Strata ---
+// --- the matrix and the right-hand sides, as both take them ---
 
-struct Strata {
-  Measured measured;
-  Factor factor;
-};
-
-Strata by_strata(std::shared_ptr<Communicator const> const& comm, System const& system,
-                 bool in_fp32, std::int64_t tile) {
-  ooc::TileMatrixOptions options;
-  options.comm = comm;
-  options.anywhere = true;
-  if (in_fp32) {  // but for the diagonal
-    options.rule.accuracy = 0.5;
-    options.rule.precisions = {Precision::fp64, Precision::fp32};
-    options.rule.operand_rule = false;
-  }
-  Measured measured;
-  measured.method = in_fp32 ? "Strata, fp32 tiles, refined" : "Strata, fp64, refined";
-  measured.block = tile > 0 ? tile : ooc::TileMatrix<Exec>::automatic_tile_size(system.n);
-  auto matrix =
-      ooc::TileMatrix<Exec>::generate(Exec(), system.n, measured.block, system.tiles, options);
-  ooc::DeviceTeam<Exec> const team(ooc::make_devices(1));
-  std::optional<Factor> factor;
-  measured.seconds.factor =
-      seconds_of(*comm, [&] { factor.emplace(ooc::cholesky(team, std::move(matrix))); });
-  measured.X = Block("strata::perf::X", system.B.extent(0), system.B.extent(1));
-  bool converged = false;
-  measured.seconds.solve = seconds_of(*comm, [&] {
-    auto const report = factor->solve(Exec(), system.B, measured.X);
-    measured.iterations = report.iterations;
-    converged = report.converged;
-  });
-  STRATA_REQUIRE(ValueError, converged, measured.method, ": the refinement did not converge");
-  return {std::move(measured), std::move(*factor)};
-}
-
-// --- ScaLAPACK ---
-
-// Ranks in rows and columns, as square as can be.
-class Grid {
- public:
-  explicit Grid(int ranks) {
-    for (int rows = 1; rows * rows <= ranks; ++rows)
-      if (ranks % rows == 0) rows_ = rows;
-    cols_ = ranks / rows_;
-    Cblacs_get(-1, 0, &context_);
-    Cblacs_gridinit(&context_, "Row", rows_, cols_);
-    Cblacs_gridinfo(context_, &rows_, &cols_, &row_, &col_);
-  }
-  ~Grid() { Cblacs_gridexit(context_); }
-  Grid(Grid const&) = delete;
-  Grid& operator=(Grid const&) = delete;
-  int context() const { return context_; }
-  int rows() const { return rows_; }
-  int cols() const { return cols_; }
-  int row() const { return row_; }
-  int col() const { return col_; }
-
- private:
-  int context_ = 0, rows_ = 1, cols_ = 1, row_ = 0, col_ = 0;
-};
-
-// One rank's blocks of an n x m matrix.
-class Distributed {
- public:
-  Distributed(Grid const& grid, std::int64_t n, std::int64_t m, std::int64_t block)
-      : grid_(grid),
-        n_(static_cast<int>(n)),
-        m_(static_cast<int>(m)),
-        block_(static_cast<int>(block)) {
-    int const first = 0, row = grid.row(), col = grid.col(), P = grid.rows(), Q = grid.cols();
-    int const rows = numroc_(&n_, &block_, &row, &first, &P),
-              cols = numroc_(&m_, &block_, &col, &first, &Q);
-    ld_ = std::max(1, rows);
-    values_.resize(static_cast<std::size_t>(ld_) * static_cast<std::size_t>(std::max(1, cols)));
-    int const context = grid.context();
-    int info = 0;
-    descinit_(description_.data(), &n_, &m_, &block_, &block_, &first, &first, &context, &ld_,
-              &info);
-    STRATA_REQUIRE(ValueError, info == 0, "descinit: ", info);
-  }
-
-  // f(first row, first column, rows, columns, address) for each block that is here.
-  template <class F>
-  void for_each_block(F const& f) {
-    for (int j = grid_.col(); j * block_ < m_; j += grid_.cols())
-      for (int i = grid_.row(); i * block_ < n_; i += grid_.rows()) {
-        double* const at = values_.data() + std::ptrdiff_t(i / grid_.rows()) * block_ +
-                           std::ptrdiff_t(j / grid_.cols()) * block_ * ld_;
-        f(i * block_, j * block_, std::min(block_, n_ - i * block_),
-          std::min(block_, m_ - j * block_), at);
-      }
-  }
-  double* data() { return values_.data(); }
-  int const* description() const { return description_.data(); }
-  int ld() const { return ld_; }
-
- private:
-  Grid const& grid_;
-  int n_, m_, block_, ld_ = 1;
-  std::vector<double> values_;
-  std::array<int, 9> description_{};
-};
-
-Measured by_scalapack(Communicator const& comm, Grid const& grid, System const& system,
-                      std::int64_t block) {
-  std::int64_t const columns = static_cast<std::int64_t>(system.B.extent(1));
-  Distributed A(grid, system.n, system.n, block), B(grid, system.n, columns, block);
+// The lower triangle: what is above is not read.
+void fill(Distributed& A, System const& system, std::int64_t block) {
   std::vector<double> buffer(static_cast<std::size_t>(block * block));
   A.for_each_block([&](int row, int col, int rows, int cols, double* at) {
-    if (row < col) return;  // its upper triangle is not read
+    if (row < col) return;
     system.tiles(Exec(), row, col,
                  ooc::TileView<Exec>(buffer.data(), std::size_t(rows), std::size_t(cols)));
     Exec().fence("strata::perf::scalapack");
     for (int j = 0; j < cols; ++j)
       std::copy_n(buffer.data() + std::ptrdiff_t(j) * rows, rows, at + std::ptrdiff_t(j) * A.ld());
   });
+}
+void fill(Distributed& B, Block const& whole) {
   B.for_each_block([&](int row, int col, int rows, int cols, double* at) {
     for (int j = 0; j < cols; ++j)
-      for (int i = 0; i < rows; ++i) at[i + j * B.ld()] = system.B(row + i, col + j);
+      for (int i = 0; i < rows; ++i) at[i + j * B.ld()] = whole(row + i, col + j);
   });
+}
+
+// On each rank.
+Block whole(Communicator const& comm, Distributed& X, System const& system) {
+  Block const all("strata::perf::X", system.B.extent(0), system.B.extent(1));
+  X.for_each_block([&](int row, int col, int rows, int cols, double* at) {
+    for (int j = 0; j < cols; ++j)
+      for (int i = 0; i < rows; ++i) all(row + i, col + j) = at[i + j * X.ld()];
+  });
+  comm.sum({all.data(), all.size()});  // of one number and zeros
+  return all;
+}
+
+// --- ScaLAPACK ---
+
+Measured by_scalapack(Communicator const& comm, Grid const& grid, System const& system,
+                      std::int64_t block) {
+  std::int64_t const columns = static_cast<std::int64_t>(system.B.extent(1));
+  Distributed A(grid, system.n, system.n, block), B(grid, system.n, columns, block);
+  fill(A, system, block);
+  fill(B, system.B);
   Measured measured;
   measured.method = "ScaLAPACK, fp64";
   measured.block = block;
@@ -235,13 +149,53 @@ Measured by_scalapack(Communicator const& comm, Grid const& grid, System const& 
              B.description(), &info, 1);
   });
   STRATA_REQUIRE(ValueError, info == 0, "pdpotrs: ", info);
-  measured.X = Block("strata::perf::X", system.B.extent(0), system.B.extent(1));
-  B.for_each_block([&](int row, int col, int rows, int cols, double* at) {
-    for (int j = 0; j < cols; ++j)
-      for (int i = 0; i < rows; ++i) measured.X(row + i, col + j) = at[i + j * B.ld()];
-  });
-  comm.sum({measured.X.data(), measured.X.size()});  // of one number and zeros
+  measured.X = whole(comm, B, system);
   return measured;
+}
+
+// --- Strata ---
+
+struct Strata {
+  Measured measured;
+  std::unique_ptr<Distributed> A;  // of which residuals are made
+  Factor factor;
+};
+
+// From blocks of this size.
+Strata by_strata(std::shared_ptr<Communicator const> const& comm, Grid const& grid,
+                 System const& system, std::int64_t block, bool in_fp32, std::int64_t tile) {
+  ooc::TileMatrixOptions options;
+  if (in_fp32) {  // but for the diagonal
+    options.rule.accuracy = 0.5;
+    options.rule.precisions = {Precision::fp64, Precision::fp32};
+    options.rule.operand_rule = false;
+  }
+  auto A = std::make_unique<Distributed>(grid, system.n, system.n, block);
+  Distributed B(grid, system.n, static_cast<std::int64_t>(system.B.extent(1)), block);
+  Distributed L(grid, system.n, system.n, block);
+  fill(*A, system, block);
+  fill(B, system.B);
+  Measured measured;
+  measured.method = in_fp32 ? "Strata, fp32 tiles, refined" : "Strata, fp64, refined";
+  measured.block = tile > 0 ? tile : ooc::TileMatrix<Exec>::automatic_tile_size(system.n);
+  auto const a = A->view(comm), b = B.view(comm), l = L.view(comm);
+  std::optional<ooc::TileMatrix<Exec>> matrix;
+  measured.seconds.take = seconds_of(
+      *comm, [&] { matrix.emplace(ooc::from_block_cyclic(Exec(), a, measured.block, options)); });
+  ooc::DeviceTeam<Exec> const team(ooc::make_devices(1));
+  std::optional<Factor> factor;
+  measured.seconds.factor =
+      seconds_of(*comm, [&] { factor.emplace(ooc::cholesky(team, std::move(*matrix))); });
+  bool converged = false;
+  measured.seconds.solve = seconds_of(*comm, [&] {
+    auto const report = ooc::solve(Exec(), *factor, b, b);
+    measured.iterations = report.iterations;
+    converged = report.converged;
+  });
+  STRATA_REQUIRE(ValueError, converged, measured.method, ": the refinement did not converge");
+  measured.seconds.give = seconds_of(*comm, [&] { copy_factor(*factor, l); });
+  measured.X = whole(*comm, B, system);
+  return {std::move(measured), std::move(A), std::move(*factor)};
 }
 
 // --- both ---
@@ -290,32 +244,39 @@ std::vector<Measured> compare(std::shared_ptr<Communicator const> const& comm, G
     return by_scalapack(*comm, grid, system, block);
   }));
   for (bool const in_fp32 : {false, true}) {
-    auto made = best_of(request.tile, request.repeat,
-                        [&](std::int64_t tile) { return by_strata(comm, system, in_fp32, tile); });
+    auto made = best_of(request.tile, request.repeat, [&](std::int64_t tile) {
+      return by_strata(comm, grid, system, rows.front().block, in_fp32, tile);
+    });
     rows.push_back(std::move(made.measured));
-    if (in_fp32)  // products with A are those of its generator, whatever the tiles
+    if (in_fp32)  // products with A are of its blocks, whatever the tiles
       for (Measured& row : rows) row.backward_error = backward_error(made.factor, system, row.X);
   }
   return rows;
 }
 
-Json to_json(std::int64_t n, Measured const& row, double beside) {
+Json to_json(std::int64_t n, Measured const& row, Times const& beside) {
   return {{"n", n},
           {"method", row.method},
           {"block", row.block},
+          {"take_seconds", row.seconds.take},
           {"factor_seconds", row.seconds.factor},
           {"solve_seconds", row.seconds.solve},
+          {"give_seconds", row.seconds.give},
           {"seconds", row.seconds.sum()},
-          {"scalapack_over_this", beside / row.seconds.sum()},
+          {"seconds_of_all", row.seconds.all()},
+          {"scalapack_over_this", beside.sum() / row.seconds.sum()},
+          {"scalapack_over_all_of_this", beside.all() / row.seconds.all()},
           {"iterations", row.iterations},
           {"backward_error", row.backward_error}};
 }
 
-void print(std::int64_t n, Measured const& row, double beside) {
-  std::printf("%7lld  %-28s %5lld  %9.3f  %9.3f  %9.3f  %6.2f  %5lld  %9.1e\n",
+void print(std::int64_t n, Measured const& row, Times const& beside) {
+  Times const& seconds = row.seconds;
+  std::printf("%7lld  %-28s %5lld  %9.3f  %9.3f  %6.2f  %8.3f  %8.3f  %6.2f  %5lld  %9.1e\n",
               static_cast<long long>(n), row.method.c_str(), static_cast<long long>(row.block),
-              row.seconds.factor, row.seconds.solve, row.seconds.sum(), beside / row.seconds.sum(),
-              static_cast<long long>(row.iterations), row.backward_error);
+              seconds.factor, seconds.solve, beside.sum() / seconds.sum(), seconds.take,
+              seconds.give, beside.all() / seconds.all(), static_cast<long long>(row.iterations),
+              row.backward_error);
   std::fflush(stdout);
 }
 
@@ -323,7 +284,7 @@ int run(Request const& request) {
   auto const comm = std::make_shared<Communicator const>(MPI_COMM_WORLD);
   Grid const grid(comm->size());
   bool const reports = comm->rank() == 0;
-  Json document{{"schema", "strata.scalapack_comparison/1"},
+  Json document{{"schema", "strata.scalapack_comparison/2"},
                 {"strata_commit", configuration().commit},
                 {"host", devices().host.model},
                 {"ranks", comm->size()},
@@ -338,14 +299,15 @@ int run(Request const& request) {
   if (reports)
     std::printf(
         "%s, %d ranks, ScaLAPACK's in %d x %d; of %d runs of each block the fastest\n"
-        "%7s  %-28s %5s  %9s  %9s  %9s  %6s  %5s  %9s\n",
+        "%7s  %-28s %5s  %9s  %9s  %6s  %8s  %8s  %6s  %5s  %9s\n",
         devices().host.model.c_str(), comm->size(), grid.rows(), grid.cols(), request.repeat, "n",
-        "", "block", "factor s", "solve s", "both s", "ratio", "iter.", "error");
+        "", "block", "factor s", "solve s", "ratio", "take s", "give s", "of all", "iter.",
+        "error");
   bool wrong = false;
   for (std::int64_t const n : request.n) {
     auto const rows = compare(comm, grid, n, request);
     for (Measured const& row : rows) {
-      double const beside = rows.front().seconds.sum();
+      Times const& beside = rows.front().seconds;
       wrong = wrong || !(row.backward_error < 1e-13);
       document["rows"].push_back(to_json(n, row, beside));
       if (reports) print(n, row, beside);
