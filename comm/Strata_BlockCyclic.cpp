@@ -93,12 +93,12 @@ std::size_t first_of_equals(std::vector<double> const& all, std::size_t ranks) {
 }
 
 // Room for the largest of the messages.
-void grow(Kokkos::View<double*, Kokkos::HostSpace>& room, std::vector<std::size_t> const& sizes) {
+template <class Numbers>
+void grow(Numbers& room, std::vector<std::size_t> const& sizes) {
   std::size_t const size = sizes.empty() ? 0 : *std::ranges::max_element(sizes);
   if (room.size() >= size) return;
   room = {};
-  room = allocate_on_host<Kokkos::View<double*, Kokkos::HostSpace>>(
-      "strata::comm::block_cyclic::message", size);
+  room = allocate_on_host<Numbers>("strata::comm::block_cyclic::message", size);
 }
 
 }  // namespace

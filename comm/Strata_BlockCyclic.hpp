@@ -97,8 +97,9 @@ class BlockCyclic {
   struct Place {
     int row = -1, col = -1;
   };
+  using Numbers = Kokkos::View<double*, Kokkos::HostSpace>;
   struct Messages {
-    Kokkos::View<double*, Kokkos::HostSpace> out, in;
+    Numbers out, in;
   };
 
   using Descriptor = std::array<std::int64_t, 9>;

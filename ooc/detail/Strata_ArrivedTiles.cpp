@@ -24,8 +24,7 @@ void ArrivedTiles::bring(std::vector<WholeBlock> const& tiles) {
       if (tile.rank == rank) size += static_cast<std::size_t>(tile.rows * tile.cols);
     if (numbers_.size() < size) {
       numbers_ = {};
-      numbers_ = allocate_on_host<Kokkos::View<double*, Kokkos::HostSpace>>(
-          "strata::ooc::arrived_tiles::column", size);
+      numbers_ = allocate_on_host<Numbers>("strata::ooc::arrived_tiles::column", size);
     }
     double* next = numbers_.data();
     for (auto const& tile : tiles) {

@@ -35,8 +35,10 @@ class ArrivedTiles {
   BlockCyclic const& matrix() const { return A_; }
 
  private:
+  using Numbers = Kokkos::View<double*, Kokkos::HostSpace>;
+
   BlockCyclic A_;
-  Kokkos::View<double*, Kokkos::HostSpace> numbers_;
+  Numbers numbers_;
   std::map<std::pair<std::int64_t, std::int64_t>, double*> here_;  // by first entries
 };
 

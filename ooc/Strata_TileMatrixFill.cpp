@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/detail/Strata_ArrivedTiles.hpp>
+#include <ooc/detail/Strata_TileKernels.hpp>
+
+#include <comm/Strata_BlockCyclic.hpp>
+#include <comm/Strata_Together.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+// The passes over the generator: scales, norms, and the tiles themselves.
+namespace strata::ooc {
+
+namespace {
+
+// Host memory of a View, for copies.
+template <class T>
+using HostView = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+template <class Exec>
+using Buffer = Kokkos::View<std::byte*, typename Exec::memory_space>;
+
+// Where `exec` works: a tile, and the measures of all.
+template <class Exec>
+struct Measuring {
+  using Vector = Kokkos::View<double*, typename Exec::memory_space>;
+  using Measures = Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>;
+  Measuring(Exec const& exec, std::int64_t n, std::int64_t edge, bool is_even, std::size_t tiles)
+      : buffer(allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::tile",
+                                      detail::tile_bytes(Precision::fp64, edge, edge))),
+        sums(allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::sums", n)),
+        given_sums(
+            allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::given_sums", is_even ? 0 : n)),
+        measures(allocate<Measures>(exec, "strata::ooc::tile_matrix::norms", tiles)),
+        meter(exec, edge) {}
+  Buffer<Exec> buffer;
+  Vector sums, given_sums;  // of rows of H, and of A where they are not the same up to a factor
+  Measures measures;
+  detail::TileMeter<Exec> meter;
+};
+
+}  // namespace
+
+template <class Exec>
+void TileMatrix<Exec>::bring(std::int64_t j, TileUsers users) const {
+  if (!comm() || !options_.arrived) return;
+  std::vector<WholeBlock> blocks;
+  auto const send = [&](std::int64_t i, std::int64_t row) {  // to the one that has the row of tiles
+    blocks.push_back(
+        {i * tile_size_, j * tile_size_, rows(i), rows(j), i == j, static_cast<int>(row % ranks_)});
+  };
+  std::int64_t const end = users == TileUsers::Diagonal ? j + 1 : tiles();
+  for (std::int64_t i = j; i < end; ++i) {
+    send(i, i);
+    if (users == TileUsers::BothRows && i % ranks_ != j % ranks_) send(i, j);
+  }
+  options_.arrived->bring(blocks);
+}
+
+template <class Exec>
+BlockCyclic const* TileMatrix<Exec>::block_cyclic() const {
+  return options_.arrived ? &options_.arrived->matrix() : nullptr;
+}
+
+// D from the diagonal tiles; the arrays of a device are copied to and fro.
+template <class Exec>
+void TileMatrix<Exec>::equilibrate(Exec const& exec) {
+  if (n_ == 0) return;
+  auto const size = static_cast<std::size_t>(n_), edge = static_cast<std::size_t>(rows(0));
+  Vector diagonal, buffer;
+  LocalSteps attempt;
+  attempt([&] {
+    diagonal = allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::scaling", size);
+    buffer = allocate<Vector>(exec, "strata::ooc::tile_matrix::tile", edge * edge);
+  });
+  for (std::int64_t i = 0; i < tiles(); ++i) {
+    bring(i, TileUsers::Diagonal);
+    if (!has_row(i)) continue;
+    attempt([&] {
+      TileView<Exec> const tile(buffer.data(), static_cast<std::size_t>(rows(i)),
+                                static_cast<std::size_t>(rows(i)));
+      generator_(exec, i * tile_size_, i * tile_size_, tile);
+      detail::read_diagonal<Exec>(exec, i * tile_size_, matrix_ref(tile), diagonal);
+    });
+  }
+  attempt([&] {
+    Kokkos::deep_copy(exec, HostView<double>(scaling_.data(), size), diagonal);
+    exec.fence("strata::ooc::tile_matrix::equilibrate");
+  });
+  attempt.end(comm());
+  if (comm()) comm()->sum(scaling_);  // of one number and zeros
+  std::ranges::transform(scaling_, scaling_.begin(), detail::balance);
+  if (std::ranges::all_of(scaling_, [](double d) { return d == 1; })) return;
+  Kokkos::deep_copy(exec, diagonal, HostView<double>(scaling_.data(), size));
+  exec.fence("strata::ooc::tile_matrix::equilibrate");
+  device_scaling_ = diagonal;
+}
+
+// Norms of all tiles, and the tiles themselves if they are to be kept as they are, in fp64.
+template <class Exec>
+void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
+  if (n_ == 0) return;
+  std::vector<detail::TileMeasure> host(tile_count(tiles()));
+  bool const is_even = std::ranges::all_of(scaling_, [&](double d) { return d == scaling_[0]; });
+  measure_own(exec, keep, is_even, host);
+  gather(host);
+  if (comm()) norm_inf_ = comm()->max(norm_inf_);
+  if (comm()) given_norm_inf_ = comm()->max(given_norm_inf_);
+  together(comm(), [&] {
+    take_norms(host);
+    STRATA_REQUIRE(ValueError, std::isfinite(given_norm_inf_),
+                   "tile matrix: the sum of a row of A overflows; scale A down");
+  });
+}
+
+// Of the tiles that are on this rank, and of the rows that they are in: a row's magnitudes are added from the
+// left to the right, as on one rank, so that its tiles above the diagonal are evaluated here too.
+template <class Exec>
+void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
+                                   std::vector<detail::TileMeasure>& host) {
+  std::optional<Measuring<Exec>> with;
+  LocalSteps attempt;
+  attempt([&] { with.emplace(exec, n_, rows(0), is_even, host.size()); });
+  auto const look_at = [&](std::int64_t i, std::int64_t j) {
+    auto const stored = detail::stored_tile<typename Exec::memory_space>(
+        with->buffer.data(), Precision::fp64, rows(i), rows(j));
+    TileView<Exec> const tile(static_cast<double*>(stored.data), static_cast<std::size_t>(rows(i)),
+                              static_cast<std::size_t>(rows(j)));
+    auto* const measure = with->measures.data() + tile_number(i, j, tiles());
+    std::int64_t const row = i * tile_size_, col = j * tile_size_;
+    generator_(exec, row, col, tile);
+    if (!is_even) with->meter(stored, i == j, measure);
+    if (!is_even) with->meter.add_absolute_sums(row, col, stored, with->given_sums);
+    detail::scale_tile<Exec>(exec, device_scaling_, row, col, stored);
+    with->meter(stored, i == j, measure);
+    with->meter.add_absolute_sums(row, col, stored, with->sums);
+    if (!keep || !has_row(i)) return;
+    auto* const trailer = reinterpret_cast<double*>(
+        with->buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
+    detail::write_trailer<Exec>(exec, Precision::fp64, measure, trailer);
+    copy_out(exec, with->buffer.data(), i, j);
+  };
+  for (std::int64_t j = 0; j < tiles(); ++j) {
+    bring(j, TileUsers::BothRows);
+    attempt([&] {
+      for (std::int64_t i = j; i < tiles(); ++i)
+        if (has_row(i) || has_row(j)) look_at(i, j);
+    });
+  }
+  attempt([&] {
+    Kokkos::deep_copy(exec, HostView<detail::TileMeasure>(host.data(), host.size()),
+                      with->measures);
+    exec.fence("strata::ooc::tile_matrix::measure");
+    for (std::int64_t i = 0; i < tiles(); ++i) {
+      if (has_row(i)) continue;  // of others they are not whole
+      std::pair const part(i * tile_size_, i * tile_size_ + rows(i));
+      Kokkos::deep_copy(exec, Kokkos::subview(with->sums, part), 0.0);
+      if (!is_even) Kokkos::deep_copy(exec, Kokkos::subview(with->given_sums, part), 0.0);
+    }
+    norm_inf_ = detail::largest(exec, with->sums);
+    given_norm_inf_ =
+        is_even ? norm_inf_ / scaling_[0] / scaling_[0] : detail::largest(exec, with->given_sums);
+  });
+  attempt.end(comm());
+}
+
+// Of each tile its owner's.
+template <class Exec>
+void TileMatrix<Exec>::gather(std::vector<detail::TileMeasure>& measures) const {
+  if (!comm()) return;
+  constexpr std::size_t size = sizeof(detail::TileMeasure) / sizeof(double);
+  static_assert(size * sizeof(double) == sizeof(detail::TileMeasure));
+  std::vector<double> own;
+  for_each_tile_of(rank_, [&](std::size_t tile) {
+    own.resize(own.size() + size);
+    std::memcpy(&own[own.size() - size], &measures[tile], sizeof(detail::TileMeasure));
+  });
+  auto const all = comm()->gather(own);
+  std::size_t position = 0;
+  for (int rank = 0; rank < ranks_; ++rank)
+    for_each_tile_of(rank, [&](std::size_t tile) {
+      std::memcpy(&measures[tile], &all[position], sizeof(detail::TileMeasure));
+      position += size;
+    });
+}
+
+template <class Exec>
+void TileMatrix<Exec>::for_each_tile_of(int rank, std::function<void(std::size_t)> const& f) const {
+  for (std::int64_t j = 0; j < tiles(); ++j)
+    for (std::int64_t i = j; i < tiles(); ++i)
+      if (i % ranks_ == rank) f(tile_number(i, j, tiles()));
+}
+
+template <class Exec>
+void TileMatrix<Exec>::take_norms(std::vector<detail::TileMeasure> const& measures) {
+  norms_.squares.clear();
+  norms_.traces.clear();
+  digest_ = 0;
+  for (std::int64_t j = 0; j < tiles(); ++j) {
+    for (std::int64_t i = j; i < tiles(); ++i) {
+      auto const& measure = measures[tile_number(i, j, tiles())];
+      STRATA_REQUIRE(ValueError, std::isfinite(measure.absolute), "tile matrix: the tile of rows ",
+                     i * tile_size_ + 1, " to ", i * tile_size_ + rows(i), " and columns ",
+                     j * tile_size_ + 1, " to ", j * tile_size_ + rows(j),
+                     " holds a number that is not finite");
+      norms_.squares.push_back(measure.square);
+      if (i == j) norms_.traces.push_back(measure.trace);
+      digest_ += detail::digest_of(measure.digest, tile_number(i, j, tiles()));
+    }
+  }
+  for (std::size_t i = 0; i < scaling_.size(); ++i)
+    digest_ += detail::digest_of(std::bit_cast<std::uint64_t>(scaling_[i]), measures.size() + i);
+}
+
+template <class Exec>
+void TileMatrix<Exec>::copy_out(Exec const& exec, std::byte* from, std::int64_t i,
+                                std::int64_t j) const {
+  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  Kokkos::View<std::byte*, HostMemory, Unmanaged> const host(data(i, j), copy_bytes(i, j));
+  Kokkos::View<std::byte*, typename Exec::memory_space, Unmanaged> const device(from,
+                                                                                copy_bytes(i, j));
+  Kokkos::deep_copy(exec, host, device);
+}
+
+// All tiles once more, rounded to their precisions.
+template <class Exec>
+void TileMatrix<Exec>::fill(Exec const& exec) {
+  if (n_ == 0) return;
+  using Space = typename Exec::memory_space;
+  std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
+  Buffer<Exec> wide, narrow;
+  Kokkos::View<detail::TileMeasure*, Space> measure;
+  std::optional<detail::TileMeter<Exec>> meter;
+  std::optional<LeafBlas<Exec>> blas;
+  LocalSteps attempt;
+  attempt([&] {
+    wide = allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::tile", bytes);
+    narrow = allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::rounded", bytes);
+    measure = allocate<Kokkos::View<detail::TileMeasure*, Space>>(
+        exec, "strata::ooc::tile_matrix::norms", 1);
+    meter.emplace(exec, rows(0));
+    blas.emplace(exec);
+  });
+  auto const round = [&](std::int64_t i, std::int64_t j) {
+    Precision const precision = tiles_->map.at(i, j);
+    auto const tile = detail::stored_tile<Space>(wide.data(), Precision::fp64, rows(i), rows(j));
+    auto const stored = detail::stored_tile<Space>(narrow.data(), precision, rows(i), rows(j));
+    generate_tile(exec, i, j,
+                  TileView<Exec>(static_cast<double*>(tile.data), static_cast<std::size_t>(rows(i)),
+                                 static_cast<std::size_t>(rows(j))));
+    (*meter)(tile, i == j, measure.data());
+    auto* const trailer = reinterpret_cast<double*>(
+        narrow.data() + detail::number_bytes(precision, rows(i), rows(j)));
+    detail::write_trailer<Exec>(exec, precision, measure.data(), trailer);
+    blas->convert(op(i, j), tile, stored);
+    copy_out(exec, narrow.data(), i, j);
+  };
+  for (std::int64_t j = 0; j < tiles(); ++j) {
+    bring(j, TileUsers::Owners);
+    attempt([&] {
+      for (std::int64_t i = j; i < tiles(); ++i)
+        if (has_row(i)) round(i, j);
+    });
+  }
+  attempt([&] { exec.fence("strata::ooc::tile_matrix::fill"); });
+  attempt.end(comm());
+}
+
+#define STRATA_INSTANTIATE(Exec)                                        \
+  template void TileMatrix<Exec>::bring(std::int64_t, TileUsers) const; \
+  template BlockCyclic const* TileMatrix<Exec>::block_cyclic() const;   \
+  template void TileMatrix<Exec>::equilibrate(Exec const&);             \
+  template void TileMatrix<Exec>::measure(Exec const&, bool);           \
+  template void TileMatrix<Exec>::fill(Exec const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::ooc
