@@ -77,9 +77,10 @@ TileGenerator<Exec> host_tiles(
 template <class Exec>
 TileGenerator<Exec> file_tiles(std::shared_ptr<MatrixBlocks const> file) {
   STRATA_REQUIRE(ValueError, file, "file_tiles: there is no file");
-  return host_tiles<Exec>([file](std::int64_t row, std::int64_t col, HostBlock const& block) {
-    file->read(row, col, block);
-  });
+  return host_tiles<Exec>(
+      [file = std::move(file)](std::int64_t row, std::int64_t col, HostBlock const& block) {
+        file->read(row, col, block);
+      });
 }
 
 template <class Exec>

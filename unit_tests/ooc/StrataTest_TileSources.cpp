@@ -102,6 +102,22 @@ TYPED_TEST(TileSources, TellWhichFileFailed) {
                                       [] { (void)file_tiles<TypeParam>(nullptr); }));
 }
 
+TYPED_TEST(TileSources, FillTilesByAFunctionOfTheHost) {
+  TypeParam const exec;
+  HostMatrix const A = matern_matrix(50, 0.1);
+  auto const tiles =
+      host_tiles<TypeParam>([&](std::int64_t row, std::int64_t col, HostBlock const& block) {
+        for (std::size_t j = 0; j < block.extent(1); ++j)
+          for (std::size_t i = 0; i < block.extent(0); ++i)
+            block(i, j) = A(static_cast<std::size_t>(row) + i, static_cast<std::size_t>(col) + j);
+      });
+  auto const matrix = TileMatrix<TypeParam>::generate(exec, 50, 16, tiles);
+  auto const view = TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(A), 16);
+  EXPECT_TRUE(same_bits(stored_matrix(matrix), stored_matrix(view)));
+  EXPECT_TRUE(throws_with<ValueError>("host_tiles: there is no function",
+                                      [] { (void)host_tiles<TypeParam>(nullptr); }));
+}
+
 TYPED_TEST(TileSources, MakeTheDominantMatrix) {
   TypeParam const exec;
   HostMatrix const A = generate(MatrixKind::Dominant, 50, {.seed = 7});

@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <cstddef>
+#include <vector>
+
 namespace {
 
 using namespace strata;
@@ -52,6 +55,28 @@ TEST(Communicator, AgreesOnWhatAPartOfItThrows) {
     EXPECT_STREQ(error.what(), comm.size() > 1 ? "rank 1: no room" : "no room");
     EXPECT_EQ(is_agreed(error), comm.size() > 1);
   }
+}
+
+// Rank r sends r numbers to the next one; rank 0 none, so that there is no message.
+TEST(Communicator, SendsAndReceivesAtOnce) {
+  Communicator const comm(MPI_COMM_WORLD);
+  int const next = (comm.rank() + 1) % comm.size(),
+            before = (comm.rank() + comm.size() - 1) % comm.size();
+  std::vector<double> const out(static_cast<std::size_t>(comm.rank()), 0.5 + comm.rank());
+  std::vector<double> in(static_cast<std::size_t>(before));
+  comm.send_receive(out, next, in, before);
+  EXPECT_EQ(in, std::vector<double>(static_cast<std::size_t>(before), 0.5 + before));
+  double const sent = comm.rank();
+  double got = -1;
+  comm.send_receive({&sent, 1}, comm.rank(), {&got, 1}, comm.rank());
+  EXPECT_EQ(got, sent);
+  comm.send_receive({}, next, {}, before);
+}
+TEST(Communicator, SendsToItselfWithoutMpi) {
+  double const sent = 7;
+  double got = -1;
+  Communicator().send_receive({&sent, 1}, 0, {&got, 1}, 0);
+  EXPECT_EQ(got, sent);
 }
 
 TEST(Communicator, KnowsTheRanksOfAHost) {
