@@ -82,6 +82,8 @@ class SpreadMatrix {
       for (std::int64_t i = 0; i < m_; ++i)
         if (has_row(i) && has_col(j)) f(i, j, at(i, j));
   }
+  /// All NaN again.
+  void clear() { std::ranges::fill(numbers_, NAN); }
   /// Numbers that are not NaN, padding included.
   std::int64_t count() const {
     return std::ranges::count_if(numbers_, [](double x) { return !std::isnan(x); });

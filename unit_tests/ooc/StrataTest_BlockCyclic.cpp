@@ -47,10 +47,10 @@ struct Wholes {
   std::vector<double*> where;
   std::vector<double const*> read_where;
 };
-Wholes wholes(std::vector<WholeBlock> const& blocks, double value) {
+Wholes wholes(std::vector<WholeBlock> const& blocks, double value, int rank) {
   Wholes all;
   for (auto const& block : blocks) {
-    bool const here = block.rank == test_ranks().rank();
+    bool const here = block.rank == rank;
     all.numbers.emplace_back(here ? static_cast<std::size_t>(block.rows * block.cols) : 0, value);
   }
   for (auto& numbers : all.numbers) {
@@ -78,8 +78,9 @@ TEST(BlockCyclic, BringsBlocksToTheirRanks) {
       SpreadMatrix A(spread, m, n);
       A.for_each([](std::int64_t i, std::int64_t j, double& x) { x = entry(i, j); });
       auto const blocks = some_blocks(m, n, ranks);
-      auto all = wholes(blocks, -1);
-      A.view().fetch(blocks, all.where);
+      auto const view = A.view();
+      auto all = wholes(blocks, -1, view.comm()->rank());
+      view.fetch(blocks, all.where);
       for (std::size_t b = 0; b < blocks.size(); ++b)
         for_each_entry(blocks[b], all.numbers[b], [&](std::int64_t i, std::int64_t j, double x) {
           ASSERT_EQ(x, is_in(blocks[b], i, j) ? entry(i, j) : -1) << i << ", " << j;
@@ -90,14 +91,16 @@ TEST(BlockCyclic, BringsBlocksToTheirRanks) {
 TEST(BlockCyclic, TakesBlocksBackAndTouchesNothingElse) {
   int const ranks = test_ranks().size();
   for (Spread const& spread : spreads(ranks))
-    for (auto const& [m, n] : shapes)
+    for (auto const& [m, n] : shapes) {
+      SpreadMatrix A(spread, m, n);
+      auto const view = A.view();
       for (auto const& block : some_blocks(m, n, ranks)) {
         std::vector<WholeBlock> const blocks{block};
-        auto all = wholes(blocks, 0);
+        auto all = wholes(blocks, 0, view.comm()->rank());
         for_each_entry(block, all.numbers[0],
                        [](std::int64_t i, std::int64_t j, double& x) { x = entry(i, j); });
-        SpreadMatrix A(spread, m, n);
-        A.view().give(blocks, all.read_where);
+        A.clear();
+        view.give(blocks, all.read_where);
         std::int64_t count = 0;
         A.for_each([&](std::int64_t i, std::int64_t j, double x) {
           if (!is_in(block, i, j)) return;
@@ -106,6 +109,7 @@ TEST(BlockCyclic, TakesBlocksBackAndTouchesNothingElse) {
         });
         ASSERT_EQ(A.count(), count);
       }
+    }
 }
 
 TEST(BlockCyclic, ReadsAndWritesWhatIsHere) {
@@ -113,15 +117,16 @@ TEST(BlockCyclic, ReadsAndWritesWhatIsHere) {
   for (Spread const& spread : spreads(ranks)) {
     SpreadMatrix A(spread, 13, 17), B(spread, 13, 17);
     A.for_each([](std::int64_t i, std::int64_t j, double& x) { x = entry(i, j); });
+    auto const of_A = A.view(), of_B = B.view();
     for (auto const& block : some_blocks(13, 17, ranks)) {
       std::vector<double> numbers(static_cast<std::size_t>(block.rows * block.cols), -1);
-      A.view().read_own(block, numbers.data());
+      of_A.read_own(block, numbers.data());
       for_each_entry(block, numbers, [&](std::int64_t i, std::int64_t j, double& x) {
         bool const here = is_in(block, i, j) && A.has_row(i) && A.has_col(j);
         ASSERT_EQ(x, here ? entry(i, j) : -1);
         x = entry(i, j);
       });
-      B.view().write_own(block, numbers.data());
+      of_B.write_own(block, numbers.data());
     }
     B.for_each([](std::int64_t i, std::int64_t j, double x) { ASSERT_EQ(x, entry(i, j)); });
   }
@@ -136,7 +141,7 @@ TEST(BlockCyclic, HasParts) {
     EXPECT_EQ(part.rows(), 17);
     EXPECT_EQ(part.cols(), 15);
     auto const blocks = some_blocks(17, 15, ranks);
-    auto all = wholes(blocks, -1);
+    auto all = wholes(blocks, -1, part.comm()->rank());
     part.fetch(blocks, all.where);
     for (std::size_t b = 0; b < blocks.size(); ++b)
       for_each_entry(blocks[b], all.numbers[b], [&](std::int64_t i, std::int64_t j, double x) {
