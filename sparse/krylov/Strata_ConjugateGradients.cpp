@@ -18,8 +18,6 @@ namespace strata::sparse {
 namespace {
 
 template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-template <class Exec>
 using Wide = Vector<double, typename Exec::memory_space>;
 
 // (z' r, z' q)
@@ -29,7 +27,7 @@ std::array<double, 2> two_products(Exec const& exec, Communicator const& comm,
                                    Wide<Exec> const& r, Wide<Exec> const& q, std::int64_t rows) {
   std::array<double, 2> sums{};
   Kokkos::parallel_reduce(
-      "strata::sparse::ConjugateGradients::products", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::ConjugateGradients::products", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, double& with_r, double& with_q) {
         double const value = static_cast<double>(z(i));
         with_r += value * r(i);
@@ -47,7 +45,7 @@ void new_direction(Exec const& exec, double scale,
                    Vector<Scalar, typename Exec::memory_space> const& z, double beta,
                    Wide<Exec> const& p, std::int64_t rows) {
   Kokkos::parallel_for(
-      "strata::sparse::ConjugateGradients::direction", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::ConjugateGradients::direction", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
         double const old = beta == 0 ? 0 : beta * p(i);
         p(i) = scale * static_cast<double>(z(i)) + old;
@@ -62,7 +60,7 @@ double advance(Exec const& exec, Communicator const& comm, double unit, double a
   double square = 0;
   double const step = unit * alpha;
   Kokkos::parallel_reduce(
-      "strata::sparse::ConjugateGradients::advance", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::ConjugateGradients::advance", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, double& sum) {
         x(i) += step * p(i);
         double const rest = r(i) - alpha * q(i);

@@ -22,14 +22,11 @@ using namespace detail;
 
 namespace {
 
-template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-
 template <class Exec, class Scalar, class Stored>
 void launch_combine(Exec const& exec, std::int64_t rows, std::int64_t stride, int k,
                     Stored const* Q, double const* t, double const* scales, Scalar* x) {
   Kokkos::parallel_for(
-      "strata::sparse::KrylovBasis::combine", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::KrylovBasis::combine", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
         double sum = 0;
         for (int j = 0; j < k; ++j)
@@ -46,7 +43,7 @@ void launch_start(Exec const& exec, std::int64_t rows, std::int64_t room, double
   constexpr double unit = stored_unit<Scalar, Stored>;
   Keeping const keeping{1, unit, 1 / unit};
   Kokkos::parallel_for(
-      "strata::sparse::KrylovBasis::start", Policy<Exec>(exec, 0, room > 0 ? room : 1),
+      "strata::sparse::KrylovBasis::start", detail::RowPolicy<Exec>(exec, 0, room > 0 ? room : 1),
       KOKKOS_LAMBDA(std::int64_t i) {
         if (i == 0) *scale = *latest = 1;
         if (i < room) keep(i < rows ? alpha * r[i] : 0.0, keeping, q[i], w[i]);
@@ -289,7 +286,7 @@ template <class Exec, class From, class To>
 void scale(Exec const& exec, double alpha, Vector<From, typename Exec::memory_space> const& x,
            Vector<To, typename Exec::memory_space> const& y, std::int64_t rows) {
   Kokkos::parallel_for(
-      "strata::sparse::scale", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::scale", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { y(i) = static_cast<To>(alpha * static_cast<double>(x(i))); });
 }
 
@@ -298,7 +295,7 @@ void add(Exec const& exec, double alpha, Vector<From, typename Exec::memory_spac
          Vector<To, typename Exec::memory_space> const& y, std::int64_t rows) {
   Region const region(exec, "strata::sparse::add");
   Kokkos::parallel_for(
-      "strata::sparse::add", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::add", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { y(i) += static_cast<To>(alpha) * static_cast<To>(x(i)); });
 }
 

@@ -11,9 +11,6 @@
 namespace strata::sparse {
 namespace {
 
-template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-
 /// Call step(j) for each neighbour j of row i; stops when it returns false.
 template <class Matrix, class Step>
 KOKKOS_INLINE_FUNCTION void for_each_neighbour(Matrix const& graph, std::int64_t i,
@@ -82,7 +79,7 @@ std::int64_t keep_waiting(Exec const& exec, std::int64_t count, Rows const& from
                           Rows const& colour, Rows const& to) {
   std::int64_t left = 0;
   Kokkos::parallel_scan(
-      "strata::sparse::colour_rows::compact", Policy<Exec>(exec, 0, count),
+      "strata::sparse::colour_rows::compact", detail::RowPolicy<Exec>(exec, 0, count),
       KOKKOS_LAMBDA(std::int64_t k, std::int64_t& position, bool final) {
         if (colour(from(k)) >= 0) return;
         if (final) to(position) = from(k);
@@ -97,7 +94,7 @@ template <class Exec, class Rows>
 void number_rows(Exec const& exec, Rows const& rows, Rows const& colour) {
   Kokkos::parallel_for(
       "strata::sparse::colour_rows::start",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(rows.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(rows.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i) {
         rows(i) = static_cast<std::int32_t>(i);
         colour(i) = -1;
@@ -109,7 +106,7 @@ int largest(Exec const& exec, Rows const& colour) {
   std::int32_t result = -1;
   Kokkos::parallel_reduce(
       "strata::sparse::colour_rows::count",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(colour.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(colour.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i, std::int32_t& most) {
         most = colour(i) > most ? colour(i) : most;
       },
@@ -122,7 +119,7 @@ template <class Exec, class Matrix>
 std::int64_t count_one_sided(Exec const& exec, Matrix const& A) {
   std::int64_t count = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::has_symmetric_pattern", Policy<Exec>(exec, 0, A.rows()),
+      "strata::sparse::has_symmetric_pattern", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& sum) {
         for_each_neighbour(A, i, [&](std::int64_t j) {
           bool back = false;
@@ -147,7 +144,7 @@ template <class Exec, class Matrix>
 void count_columns(Exec const& exec, Matrix const& A,
                    Vector<std::int64_t, typename Exec::memory_space> const& count) {
   Kokkos::parallel_for(
-      "strata::sparse::symmetric_pattern::count", Policy<Exec>(exec, 0, A.rows()),
+      "strata::sparse::symmetric_pattern::count", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) {
         for_each_neighbour(A, i, [&](std::int64_t j) {
           Kokkos::atomic_inc(&count(j));
@@ -162,7 +159,7 @@ std::int64_t scan_counts(Exec const& exec,
   std::int64_t total = 0;
   Kokkos::parallel_scan(
       "strata::sparse::symmetric_pattern::scan",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(count.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(count.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& sum, bool final) {
         std::int64_t const here = count(i);
         if (final) count(i) = sum;
@@ -178,7 +175,7 @@ template <class Exec, class Matrix>
 void scatter_rows(Exec const& exec, Matrix const& A,
                   Transposed<typename Exec::memory_space> const& T) {
   Kokkos::parallel_for(
-      "strata::sparse::symmetric_pattern::scatter", Policy<Exec>(exec, 0, A.rows()),
+      "strata::sparse::symmetric_pattern::scatter", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) {
         for_each_neighbour(A, i, [&](std::int64_t j) {
           T.columns(Kokkos::atomic_fetch_add(&T.end(j), std::int64_t(1))) =
@@ -241,7 +238,7 @@ Colouring<typename Exec::memory_space> colour_rows(
   number_rows(exec, waiting, colour);
   Priority const priority{method == ColouringMethod::JonesPlassmannLuby, seed};
   for (std::int64_t left = graph.rows(); left > 0;) {
-    Kokkos::parallel_for("strata::sparse::colour_rows", Policy<Exec>(exec, 0, left),
+    Kokkos::parallel_for("strata::sparse::colour_rows", detail::RowPolicy<Exec>(exec, 0, left),
                          ColourRows<Matrix>{graph, priority, method == ColouringMethod::Levels,
                                             waiting.data(), colour.data()});
     left = keep_waiting(exec, left, waiting, colour, next);

@@ -44,9 +44,7 @@ void move(Exec const& exec, std::string const& label,
           Vector<Scalar, typename Exec::memory_space> const& x,
           Vector<Scalar, typename Exec::memory_space> const& y) {
   Kokkos::parallel_for(
-      label,
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
-          exec, 0, static_cast<std::int64_t>(from.extent(0))),
+      label, detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(from.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i) { y(i) = x(from(i)); });
 }
 

@@ -142,8 +142,7 @@ void scan_widths(Exec const& exec, int slice_rows,
                  Kokkos::View<std::int64_t*, typename Exec::memory_space> const& offsets) {
   Kokkos::parallel_scan(
       "strata::sparse::make_ell_matrix::offsets",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
-          exec, 0, static_cast<std::int64_t>(offsets.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(offsets.extent(0))),
       KOKKOS_LAMBDA(std::int64_t slice, std::int64_t& sum, bool final) {
         std::int64_t const stored = offsets(slice) * slice_rows;
         if (final) offsets(slice) = sum;
@@ -168,14 +167,13 @@ EllMatrix<Value, Index, typename Exec::memory_space> make_ell_matrix(
     EllStorage storage = EllStorage::Sliced) {
   using Matrix = EllMatrix<Value, Index, typename Exec::memory_space>;
   using Space = typename Exec::memory_space;
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   Region const region(exec, "strata::sparse::make_ell_matrix");
   detail::check_ell_shape<Index>(rows, cols);
   auto offsets = strata::allocate_zeros<Kokkos::View<std::int64_t*, Space>>(
       exec, "strata::sparse::EllMatrix::offsets", Matrix::padded(rows) / Matrix::slice_rows + 1);
   detail::RowStatistics found;
   Kokkos::parallel_reduce(
-      "strata::sparse::make_ell_matrix::measure", Policy(exec, 0, rows),
+      "strata::sparse::make_ell_matrix::measure", detail::RowPolicy<Exec>(exec, 0, rows),
       detail::MeasureRows<Source, Space>{source, cols, Matrix::slice_rows, offsets},
       Kokkos::Sum<detail::RowStatistics>(found));
   exec.fence("strata::sparse::make_ell_matrix::measured");
@@ -196,7 +194,8 @@ EllMatrix<Value, Index, typename Exec::memory_space> make_ell_matrix(
   Matrix const matrix(rows, cols, found.entries, static_cast<int>(found.widest), offsets, columns,
                       values);
   Kokkos::parallel_for(
-      "strata::sparse::make_ell_matrix::fill", Policy(exec, 0, Matrix::padded(rows)),
+      "strata::sparse::make_ell_matrix::fill",
+      detail::RowPolicy<Exec>(exec, 0, Matrix::padded(rows)),
       detail::FillRows<Source, Matrix>{source, matrix, columns.data(), values.data()});
   return matrix;
 }
@@ -224,8 +223,7 @@ auto converted(Exec const& exec, Matrix const& A) {
   auto const values = detail::allocate<Kokkos::View<Value*, typename Exec::memory_space>>(
       exec, "strata::sparse::EllMatrix::values", A.stored());
   Kokkos::parallel_for(
-      "strata::sparse::converted",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, A.stored()),
+      "strata::sparse::converted", detail::RowPolicy<Exec>(exec, 0, A.stored()),
       detail::ConvertValues<typename Matrix::Value, Value>{A.values(), values.data()});
   return A.with_values(values);
 }

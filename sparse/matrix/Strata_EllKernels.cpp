@@ -74,8 +74,7 @@ template <class To, class Exec, class Value>
 std::int64_t count_inexact(Exec const& exec, std::int64_t positions, Value const* values) {
   std::int64_t inexact = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::is_exact_in",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, positions),
+      "strata::sparse::is_exact_in", detail::RowPolicy<Exec>(exec, 0, positions),
       KOKKOS_LAMBDA(std::int64_t k, std::int64_t& sum) {
         sum += CountInexact<To>::count(values[k]);
       },

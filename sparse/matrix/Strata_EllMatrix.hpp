@@ -19,6 +19,14 @@ using Vector = Kokkos::View<Scalar*, MemorySpace>;
 template <class Scalar, class MemorySpace>
 using ConstVector = Kokkos::View<Scalar const*, MemorySpace>;
 
+namespace detail {
+
+/// One call for each row, or whatever has a 64-bit number.
+template <class Exec>
+using RowPolicy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+
+}  // namespace detail
+
 /// How the entries of an EllMatrix lie in memory.
 enum class EllStorage {
   Slab,    ///< every row as wide as the widest; entry k of all rows is one contiguous slab

@@ -96,16 +96,14 @@ void pack(Exec const& exec, Vector<std::int32_t, typename Exec::memory_space> co
           Scalar const* x, Scalar* buffer) {
   Kokkos::parallel_for(
       "strata::sparse::halo::pack",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
-          exec, 0, static_cast<std::int64_t>(rows.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(rows.extent(0))),
       KOKKOS_LAMBDA(std::int64_t k) { buffer[k] = x[rows(k)]; });
 }
 
 template <class Exec, class Scalar>
 void unpack(Exec const& exec, std::int64_t count, Scalar const* buffer, Scalar* halo) {
   Kokkos::parallel_for(
-      "strata::sparse::halo::unpack",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, count),
+      "strata::sparse::halo::unpack", detail::RowPolicy<Exec>(exec, 0, count),
       KOKKOS_LAMBDA(std::int64_t k) { halo[k] = buffer[k]; });
 }
 

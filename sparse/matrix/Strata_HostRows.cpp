@@ -14,9 +14,6 @@
 namespace strata::sparse {
 namespace {
 
-template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-
 // The global number of each local column, as numbers: an exchange fills in the halo's.
 template <class Exec>
 Vector<double, typename Exec::memory_space> global_columns(Exec const& exec,
@@ -26,7 +23,7 @@ Vector<double, typename Exec::memory_space> global_columns(Exec const& exec,
   auto const old_row = A.order().old_row;
   std::int64_t const first = A.first_row();
   Kokkos::parallel_for(
-      "strata::sparse::rows_of::number", Policy<Exec>(exec, 0, A.rows()),
+      "strata::sparse::rows_of::number", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) { global(i) = static_cast<double>(first + old_row(i)); });
   A.fill_halo(exec, global);
   return global;
@@ -37,7 +34,7 @@ template <class Exec, class Matrix, class Rows>
 void count_entries(Exec const& exec, Matrix const& A, Rows const& old_row,
                    Vector<std::int64_t, typename Exec::memory_space> const& length) {
   Kokkos::parallel_for(
-      "strata::sparse::rows_of::count", Policy<Exec>(exec, 0, A.rows()),
+      "strata::sparse::rows_of::count", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) {
         std::int64_t count = 0;
         EllRows<Matrix>{A}(i, [&](std::int64_t, double) { ++count; });
@@ -50,7 +47,7 @@ void fill_entries(Exec const& exec, Matrix const& A, Rows const& old_row,
                   Vector<double, typename Exec::memory_space> const& global,
                   DeviceRows<Exec> const& rows) {
   Kokkos::parallel_for(
-      "strata::sparse::rows_of::fill", Policy<Exec>(exec, 0, A.rows()),
+      "strata::sparse::rows_of::fill", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) {
         std::int64_t at = rows.begin(old_row(i));
         EllRows<Matrix>{A}(i, [&](std::int64_t j, double a) {

@@ -17,14 +17,13 @@ namespace strata::sparse {
 namespace {
 
 template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-template <class Exec>
 using Wide = Vector<double, typename Exec::memory_space>;
 
 template <class Exec, class Matrix>
 void find_diagonal(Exec const& exec, Matrix const& A, Wide<Exec> const& d) {
   Kokkos::parallel_for(
-      "strata::sparse::diagonal", Policy<Exec>(exec, 0, A.rows()), KOKKOS_LAMBDA(std::int64_t i) {
+      "strata::sparse::diagonal", detail::RowPolicy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i) {
         auto const row = A.row(i);
         double sum = 0;
         for (int k = 0; k < row.width; ++k) {
@@ -42,7 +41,7 @@ std::array<std::int64_t, 4> count_diagonal(Exec const& exec, Wide<Exec> const& d
   std::int64_t zero = 0, negative = 0, first = none, first_zero = none;
   Kokkos::parallel_reduce(
       "strata::sparse::kind_of_diagonal",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& zeros, std::int64_t& negatives,
                     std::int64_t& least, std::int64_t& least_zero) {
         if (d(i) > 0) return;
@@ -62,7 +61,7 @@ std::array<std::int64_t, 3> count_rows(Exec const& exec, Matrix const& A, Rows c
                                        std::int64_t none) {
   std::int64_t empty = 0, first = none, others = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::kind_of_rows", Policy<Exec>(exec, 0, A.rows()),
+      "strata::sparse::kind_of_rows", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& empties, std::int64_t& least,
                     std::int64_t& unequal) {
         auto const row = A.row(i);
@@ -100,7 +99,7 @@ std::array<double, 3> count_slices(Exec const& exec, Slices const& slices) {
   auto const all = static_cast<std::int64_t>(slices.extent(0));
   std::int64_t shared = 0, narrow = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::column_forms", Policy<Exec>(exec, 0, all),
+      "strata::sparse::column_forms", detail::RowPolicy<Exec>(exec, 0, all),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& shareds, std::int64_t& narrows) {
         auto const kind = static_cast<Columns>(slices(i).kind);
         shareds += kind == Columns::Shared;
@@ -116,7 +115,7 @@ double largest_row(Exec const& exec, Matrix const& A) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double largest = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::norm_inf", Policy<Exec>(exec, 0, A.rows()),
+      "strata::sparse::norm_inf", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i, double& most) {
         auto const row = A.row(i);
         double sum = 0;
@@ -136,7 +135,7 @@ void fill_scaled(Exec const& exec, Wide<Exec> const& d, Rows const& old_row, std
                  std::uint64_t seed, Wide<Exec> const& x) {
   Kokkos::parallel_for(
       "strata::sparse::is_symmetric::fill",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i) {
         double const size = Kokkos::sqrt(Kokkos::abs(d(i)));
         x(i) = (2 * uniform(seed, first + old_row(i)) - 1) / (size > 0 ? size : 1);
@@ -149,7 +148,7 @@ std::array<double, 2> difference(Exec const& exec, Wide<Exec> const& x, Wide<Exe
                                  Wide<Exec> const& y, Wide<Exec> const& Ay, std::int64_t rows) {
   std::array<double, 2> sums{};
   Kokkos::parallel_reduce(
-      "strata::sparse::is_symmetric::compare", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::is_symmetric::compare", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, double& apart, double& size) {
         double const one = x(i) * Ay(i), other = y(i) * Ax(i);
         apart += one - other;
@@ -164,7 +163,8 @@ template <class Exec, class Matrix>
 void modify(Exec const& exec, Matrix const& A, Wide<Exec> const& d, Wide<Exec> const& e,
             double* values) {
   Kokkos::parallel_for(
-      "strata::sparse::modified", Policy<Exec>(exec, 0, A.rows()), KOKKOS_LAMBDA(std::int64_t i) {
+      "strata::sparse::modified", detail::RowPolicy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i) {
         auto const row = A.row(i);
         bool added = false;
         for (int k = 0; k < row.width; ++k) {

@@ -245,7 +245,6 @@ SlicedEllMatrix<double, typename Exec::memory_space> make_sliced_ell_matrix(
     Columns least = Columns::Shared) {
   using Space = typename Exec::memory_space;
   using Matrix = SlicedEllMatrix<double, Space>;
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   Region const region(exec, "strata::sparse::make_sliced_ell_matrix");
   detail::check_ell_shape<std::int32_t>(rows, cols);
   std::int64_t const count = (rows + Matrix::slice_rows - 1) / Matrix::slice_rows;
@@ -254,7 +253,7 @@ SlicedEllMatrix<double, typename Exec::memory_space> make_sliced_ell_matrix(
       exec, "strata::sparse::SlicedEllMatrix::slices", count);
   detail::RowStatistics found;
   Kokkos::parallel_reduce(
-      "strata::sparse::make_sliced_ell_matrix::classify", Policy(exec, 0, count),
+      "strata::sparse::make_sliced_ell_matrix::classify", detail::RowPolicy<Exec>(exec, 0, count),
       detail::ClassifySlices<Source, Space>{source, rows, cols, least, arrays.slices},
       Kokkos::Sum<detail::RowStatistics>(found));
   exec.fence("strata::sparse::make_sliced_ell_matrix::classified");
@@ -262,7 +261,8 @@ SlicedEllMatrix<double, typename Exec::memory_space> make_sliced_ell_matrix(
 
   auto const ends = strata::allocate_zeros<Kokkos::View<detail::SliceOffsets, Space>>(
       exec, "strata::sparse::make_sliced_ell_matrix::ends");
-  Kokkos::parallel_scan("strata::sparse::make_sliced_ell_matrix::position", Policy(exec, 0, count),
+  Kokkos::parallel_scan("strata::sparse::make_sliced_ell_matrix::position",
+                        detail::RowPolicy<Exec>(exec, 0, count),
                         detail::OffsetsOfSlices<Space>{arrays.slices, ends});
   detail::SliceOffsets positions;
   Kokkos::View<detail::SliceOffsets, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
@@ -275,10 +275,12 @@ SlicedEllMatrix<double, typename Exec::memory_space> make_sliced_ell_matrix(
       exec, "strata::sparse::SlicedEllMatrix::narrow", positions.narrow);
   auto const values = detail::allocate<Kokkos::View<double*, Space>>(
       exec, "strata::sparse::SlicedEllMatrix::values", positions.values);
-  Kokkos::parallel_for("strata::sparse::make_sliced_ell_matrix::distances", Policy(exec, 0, count),
+  Kokkos::parallel_for("strata::sparse::make_sliced_ell_matrix::distances",
+                       detail::RowPolicy<Exec>(exec, 0, count),
                        detail::FillDistances<Source, Space>{source, rows, arrays});
   Kokkos::parallel_for(
-      "strata::sparse::make_sliced_ell_matrix::fill", Policy(exec, 0, count * Matrix::slice_rows),
+      "strata::sparse::make_sliced_ell_matrix::fill",
+      detail::RowPolicy<Exec>(exec, 0, count * Matrix::slice_rows),
       detail::FillSlices<Source, Space>{source, rows, cols, arrays, values.data()});
   return Matrix(rows, cols, found.entries, arrays, values);
 }

@@ -17,8 +17,6 @@ namespace strata::sparse {
 namespace {
 
 template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-template <class Exec>
 using Rows = Vector<std::int32_t, typename Exec::memory_space>;
 
 // A permutation of the rows and its inverse; the identity without Views.
@@ -38,7 +36,7 @@ void find_positions(Exec const& exec, Rows<Exec> const& colour,
                     Rows<Exec> const& position_of_colour, Rows<Exec> const& position) {
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::positions",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(colour.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(colour.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i) { position(i) = position_of_colour(colour(i)); });
 }
 
@@ -55,14 +53,14 @@ std::vector<std::int64_t> sort_rows(Exec const& exec, Rows<Exec> const& position
   auto const sizes = strata::allocate_zeros<Vector<std::int64_t, Space>>(
       exec, "strata::sparse::make_sweep_order::sizes", positions);
   Kokkos::parallel_for(
-      "strata::sparse::make_sweep_order::keys", Policy<Exec>(exec, 0, n),
+      "strata::sparse::make_sweep_order::keys", detail::RowPolicy<Exec>(exec, 0, n),
       KOKKOS_LAMBDA(std::int64_t i) {
         keys(i) = position(i) * n + rank.of(i);
         Kokkos::atomic_inc(&sizes(position(i)));
       });
   Kokkos::sort(exec, keys);
   Kokkos::parallel_for(
-      "strata::sparse::make_sweep_order::rows", Policy<Exec>(exec, 0, n),
+      "strata::sparse::make_sweep_order::rows", detail::RowPolicy<Exec>(exec, 0, n),
       KOKKOS_LAMBDA(std::int64_t i) { old_row(i) = rank.row(keys(i) % n); });
   std::vector<std::int64_t> result(static_cast<std::size_t>(positions));
   Kokkos::View<std::int64_t*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(result.data(),
@@ -77,8 +75,8 @@ template <class Exec, class Matrix>
 void mark_dependent(Exec const& exec, Matrix const& graph, Rows<Exec> const& position,
                     Rows<Exec> const& old_row, RowRange range, Rows<Exec> const& dependent) {
   Kokkos::parallel_for(
-      "strata::sparse::make_sweep_order::dependent", Policy<Exec>(exec, range.begin, range.end),
-      KOKKOS_LAMBDA(std::int64_t item) {
+      "strata::sparse::make_sweep_order::dependent",
+      detail::RowPolicy<Exec>(exec, range.begin, range.end), KOKKOS_LAMBDA(std::int64_t item) {
         std::int64_t const i = old_row(item);
         auto const row = graph.row(i);
         bool found = false;
@@ -96,7 +94,7 @@ void put_dependent_last(Exec const& exec, Rows<Exec> const& dependent, std::int3
                         std::int32_t free_positions, Rows<Exec> const& position) {
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::dependent_last",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(position.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(position.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i) {
         position(i) += dependent(i) || position(i) >= free_positions ? positions : 0;
       });
@@ -106,7 +104,7 @@ template <class Exec>
 void invert(Exec const& exec, Rows<Exec> const& old_row, Rows<Exec> const& new_row) {
   Kokkos::parallel_for(
       "strata::sparse::make_sweep_order::invert",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i) { new_row(old_row(i)) = static_cast<std::int32_t>(i); });
 }
 

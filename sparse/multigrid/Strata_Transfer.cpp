@@ -12,9 +12,6 @@
 namespace strata::sparse {
 namespace {
 
-template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-
 /// Row i is row old_row(i) of compressed rows with local columns (row source).
 template <class Exec>
 struct OrderedRows {
@@ -37,7 +34,7 @@ template <class Exec, class Matrix, class Scalar>
 void apply_rows(Exec const& exec, Matrix const& A, std::int64_t rows, Scalar const* x, Scalar* y,
                 bool add) {
   Kokkos::parallel_for(
-      "strata::sparse::Transfer::multiply", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::Transfer::multiply", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
         auto const row = A.row(i);
         auto const* const columns = A.columns() + row.first;
@@ -53,7 +50,7 @@ template <class Exec, class Matrix, class Wide, class To>
 void scale_rows(Exec const& exec, Matrix const& A, std::int64_t rows, Wide const& e, Wide const& d,
                 To* values) {
   Kokkos::parallel_for(
-      "strata::sparse::Transfer::scaled", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::Transfer::scaled", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
         auto const row = A.row(i);
         for (int k = 0; k < row.width; ++k) {

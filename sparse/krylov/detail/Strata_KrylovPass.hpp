@@ -362,8 +362,7 @@ void launch_device_pass(Exec const& exec, PassData<Scalar, Stored> const& data) 
 template <class Exec, class Scalar, class Stored>
 void launch_pass(Exec const& exec, PassData<Scalar, Stored> const& data) {
   if constexpr (strata::runs_on_host<Exec>) {
-    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-    Kokkos::parallel_for("strata::sparse::KrylovBasis::pass", Policy(exec, 0, data.chunks),
+    Kokkos::parallel_for("strata::sparse::KrylovBasis::pass", RowPolicy<Exec>(exec, 0, data.chunks),
                          HostPass<Scalar, Stored>{data});
   } else {
     launch_device_pass<8>(exec, data);

@@ -31,8 +31,7 @@ void find_power_scales(Exec const& exec,
                        std::int64_t rows, Vector<double, typename Exec::memory_space> const& d,
                        Vector<double, typename Exec::memory_space> const& inverse) {
   Kokkos::parallel_for(
-      "strata::sparse::find_power_scales",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, rows),
+      "strata::sparse::find_power_scales", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
         double const k = Kokkos::round(0.5 * Kokkos::log2(Kokkos::abs(diagonal(i))));
         bool const usable = k > -500 && k < 500;
@@ -48,8 +47,7 @@ void scale_by(Exec const& exec, A const& a, X const& x, Y const& y, std::int64_t
   require_entries("preconditioner", "r", x, rows);
   require_entries("preconditioner", "z", y, rows);
   Kokkos::parallel_for(
-      "strata::sparse::scale_by",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, rows),
+      "strata::sparse::scale_by", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
         y(i) = static_cast<Scalar>(a(i)) * static_cast<Scalar>(x(i));
       });

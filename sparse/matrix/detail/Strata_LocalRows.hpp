@@ -90,10 +90,9 @@ std::vector<std::int64_t> columns_outside(Exec const& exec, std::int64_t first, 
   List list;
   for (int pass = 0; pass < 2; ++pass) {
     auto const count = strata::allocate_zeros<List>(exec, "strata::sparse::localise::count", 1);
-    Kokkos::parallel_for(
-        "strata::sparse::localise::list",
-        Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, end - first),
-        ListOutside<Source, Space>{source, first, end, list, count});
+    Kokkos::parallel_for("strata::sparse::localise::list",
+                         detail::RowPolicy<Exec>(exec, 0, end - first),
+                         ListOutside<Source, Space>{source, first, end, list, count});
     if (pass == 0) {
       Kokkos::deep_copy(exec, Host(result.data(), 1), count);
       exec.fence("strata::sparse::localise::counted");
@@ -152,10 +151,9 @@ Vector<std::int32_t, typename Exec::memory_space> neighbourly_positions(Exec con
   if constexpr (requires { source.neighbourly_position(rows); } && !strata::runs_on_host<Exec>) {
     comm.agree([&] {
       positions = allocate<Positions>(exec, "strata::sparse::neighbourly_positions", rows);
-      Kokkos::parallel_for(
-          "strata::sparse::neighbourly_positions",
-          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, rows),
-          ListPositions<Source, Positions>{source, positions});
+      Kokkos::parallel_for("strata::sparse::neighbourly_positions",
+                           detail::RowPolicy<Exec>(exec, 0, rows),
+                           ListPositions<Source, Positions>{source, positions});
     });
   }
   return positions;

@@ -12,16 +12,13 @@
 namespace strata::sparse::detail {
 namespace {
 
-template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-
 // ||factor x||^2 over the ranks.
 template <class Exec, class Scalar>
 double square_of(Exec const& exec, Communicator const& comm, double factor,
                  Vector<Scalar, typename Exec::memory_space> const& x, std::int64_t rows) {
   double square = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::norm", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::norm", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, double& sum) {
         double const value = factor * static_cast<double>(x(i));
         sum += value * value;
@@ -36,7 +33,7 @@ template <class Exec>
 void multiply_by(Exec const& exec, double factor,
                  Vector<double, typename Exec::memory_space> const& x, std::int64_t rows) {
   Kokkos::parallel_for(
-      "strata::sparse::scale_by_power", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::scale_by_power", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { x(i) *= factor; });
 }
 
@@ -48,7 +45,7 @@ double max_norm(Exec const& exec, Communicator const& comm,
   double most = 0;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Kokkos::parallel_reduce(
-      "strata::sparse::max_norm", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::max_norm", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, double& value) {
         double const size = Kokkos::abs(static_cast<double>(x(i)));
         // a reduction's maximum may lose a NaN, which is larger than nothing

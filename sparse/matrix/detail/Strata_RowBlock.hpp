@@ -223,8 +223,7 @@ void launch_items(std::string const& label, Exec const& exec, std::int64_t items
                   Kernel const& kernel) {
   if (items <= 0) return;
   if constexpr (runs_on_host<Exec>) {
-    Kokkos::parallel_for(
-        label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, items), kernel);
+    Kokkos::parallel_for(label, detail::RowPolicy<Exec>(exec, 0, items), kernel);
   } else {
     // Small launches are spread over the device.
     int const threads = is_large(items) ? crowd : 64;

@@ -53,8 +53,7 @@ template <class Exec, class Matrix, class Rows>
 void mark_rows(Exec const& exec, Matrix const& A, Rows const& old_row,
                Vector<double, typename Exec::memory_space> const& kept) {
   Kokkos::parallel_for(
-      "strata::sparse::WorkMatrix::mark_rows",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, A.rows()),
+      "strata::sparse::WorkMatrix::mark_rows", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) {
         auto const row = A.row(i);
         bool has_entry = false;
@@ -71,8 +70,7 @@ std::int64_t clear_rows(Exec const& exec, Vector<double, typename Exec::memory_s
   std::int64_t cleared = 0;
   Kokkos::parallel_reduce(
       "strata::sparse::WorkMatrix::clear_rows",
-      Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(
-          exec, 0, static_cast<std::int64_t>(kept.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(kept.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
         if (kept(i) != 0) return;
         count += b(i) != 0;
