@@ -3,7 +3,6 @@
 #ifndef STRATA_AUTOMATIC_HPP
 #define STRATA_AUTOMATIC_HPP
 
-#include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_Layers.hpp>
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <dense/Strata_Quantise.hpp>
 #include <dense/detail/Strata_Automatic.hpp>
 
 #include <algorithm>

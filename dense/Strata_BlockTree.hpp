@@ -6,13 +6,11 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Layers.hpp>
-#include <dense/Strata_Quantise.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 namespace strata::dense {
@@ -197,54 +195,6 @@ class BlockTree<LayerList, ExecutionSpace> {
   Scales scales_, bounds_, inverse_scales_;
   Kokkos::View<detail::BlockBound*, memory_space> block_bounds_;
   std::size_t stored_bytes_ = 0, working_bytes_ = 0;
-};
-
-/// The tree with its layers in its type, whose blocks are typed Views.
-template <class... T, class ExecutionSpace>
-class BlockTree<Layers<T...>, ExecutionSpace> : public BlockTree<LayerList, ExecutionSpace> {
-  using Base = BlockTree<LayerList, ExecutionSpace>;
-  static constexpr std::size_t last = sizeof...(T) - 1;
-
- public:
-  /// The type of the off-diagonal blocks at `Depth`; `leaf_type` is that of the diagonal leaves.
-  template <std::size_t Depth>
-  using layer_type = std::tuple_element_t<(Depth < last ? Depth : last), std::tuple<T...>>;
-  /// The type of the diagonal leaves.
-  using leaf_type = layer_type<last>;
-  /// A typed View of a block.
-  template <class Scalar>
-  using Block = Kokkos::View<Scalar**, Kokkos::LayoutStride, typename Base::memory_space,
-                             Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
-  /// An unset tree of order n.
-  BlockTree(ExecutionSpace const& exec, std::int64_t n, std::int64_t leaf_size)
-      : Base(exec, n, Layers<T...>::list(), leaf_size) {}
-
-  /// The stored off-diagonal block of `node`, which is at `Depth`.
-  ///
-  /// Throws   ValueError if the node is a leaf or at another depth.
-  template <std::size_t Depth>
-  Block<layer_type<Depth>> off_diagonal(typename Base::Node const& node) const {
-    STRATA_REQUIRE(ValueError, !node.is_leaf() && node.depth == static_cast<int>(Depth),
-                   "off_diagonal: asked for depth ", Depth, ", the node is ",
-                   node.is_leaf() ? "a leaf at depth " : "at depth ", node.depth);
-    return view<layer_type<Depth>>(node.stored);
-  }
-  /// The stored diagonal block of a leaf.
-  Block<leaf_type> leaf(typename Base::Node const& node) const {
-    STRATA_REQUIRE(ValueError, node.is_leaf(), "leaf: the node at depth ", node.depth,
-                   " is not a leaf");
-    return view<leaf_type>(node.stored);
-  }
-
- private:
-  template <class Scalar>
-  static Block<Scalar> view(typename Base::Matrix const& A) {
-    return Block<Scalar>(
-        A.template as<Scalar>(),
-        Kokkos::LayoutStride(static_cast<std::size_t>(A.rows), 1, static_cast<std::size_t>(A.cols),
-                             static_cast<std::size_t>(A.ld)));
-  }
 };
 
 }  // namespace strata::dense

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/Strata_Cholesky.hpp>
 
+#include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>

@@ -5,7 +5,6 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Ladder.hpp>
-#include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
 #include <dense/Strata_Layers.hpp>
@@ -22,6 +21,11 @@
 #include <string>
 #include <vector>
 
+namespace strata {
+template <class MemorySpace, class Data>
+struct MatrixRef;
+}  // namespace strata
+
 namespace strata::dense {
 
 /// Choices of a factorisation; the defaults suit a user who knows nothing of the matrix.
@@ -36,14 +40,6 @@ struct CholeskyOptions {
   bool ladder = true;  ///< on breakdown or without convergence, go on with the next rung
   /// Called on a host while an attempt factors, with the part of its flops that is done, 0 to 1; what it throws ends the call.
   std::function<void(double)> on_progress = {};
-};
-
-/// One factorisation that was tried: with the layers and the shift that were asked for, on a breakdown with a shift of
-/// 2, 8, 32 and 128 unit roundoffs of the lowest layer, then with each layer promoted, again without and with shifts,
-/// until all are fp64; there without a shift.
-struct CholeskyAttempt : Attempt {
-  LayerList layers{Precision::fp64};  ///< that were tried
-  double shift = 0;                   ///< that was tried
 };
 
 /// A block of the factor, which is stored in one format.
@@ -166,7 +162,7 @@ class CholeskyFactor {
   ///
   /// Shape    L: n x n, fp64 or fp32, column-major; its strictly upper triangle is not touched. Enqueued.
   /// Throws   ShapeError if L does not fit; ValueError if there is no factor.
-  void factor(ExecutionSpace const& exec, MatrixRef<memory_space> const& L) const;
+  void factor(ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const;
 
  private:
   SolveReport solve_strided(ExecutionSpace const& exec, StridedMatrix<double const> const& B,

@@ -5,8 +5,9 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
-#include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_ColumnMajor.hpp>
+
+#include <type_traits>
 
 namespace strata::dense {
 
@@ -32,8 +33,9 @@ template <class ExecutionSpace>
 /// Source   `potrf_in_place` of leading blocks, each four times the order of the one before.
 template <class ExecutionSpace, class MatrixView>
 [[nodiscard]] Info is_positive_definite(ExecutionSpace const& exec, MatrixView const& A) {
-  using View = typename CholeskyFactor<ExecutionSpace>::MatrixView;
-  auto const columns = detail::column_major<ExecutionSpace>(detail::fp64_view<View>(A));
+  static_assert(std::is_same_v<typename MatrixView::non_const_value_type, double>,
+                "is_positive_definite: the matrix must be a View of double");
+  auto const columns = detail::column_major<ExecutionSpace>(A);
   return detail::is_positive_definite(exec, columns.of(Uplo::Lower), columns.matrix);
 }
 

@@ -9,6 +9,7 @@
 #include <dense/Strata_TreePotrf.hpp>
 #include <dense/Strata_TreeSyrk.hpp>
 #include <dense/Strata_TreeTrsm.hpp>
+#include <dense/detail/Strata_ColumnMajor.hpp>
 
 #include <initializer_list>
 #include <string_view>

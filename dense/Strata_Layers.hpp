@@ -3,6 +3,7 @@
 #ifndef STRATA_LAYERS_HPP
 #define STRATA_LAYERS_HPP
 
+#include <core/Strata_Ladder.hpp>
 #include <core/Strata_Precision.hpp>
 
 #include <cstddef>
@@ -100,6 +101,14 @@ inline Precision coarser(Precision a, Precision b) {
 /// The layer lists of paper A's figures 4 to 9, in their order, then this library's sets with bf16,
 /// fp8, tf32 and fp16_split.
 std::vector<LayerList> const& studied_layer_lists();
+
+/// One factorisation that was tried: with the layers and the shift that were asked for, on a breakdown with a shift of
+/// 2, 8, 32 and 128 unit roundoffs of the lowest layer, then with each layer promoted, again without and with shifts,
+/// until all are fp64; there without a shift.
+struct CholeskyAttempt : Attempt {
+  LayerList layers{Precision::fp64};  ///< that were tried
+  double shift = 0;                   ///< that was tried
+};
 
 }  // namespace strata::dense
 

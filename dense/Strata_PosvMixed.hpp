@@ -3,9 +3,11 @@
 #ifndef STRATA_POSV_MIXED_HPP
 #define STRATA_POSV_MIXED_HPP
 
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_InPlace.hpp>
+#include <dense/Strata_Layers.hpp>
+#include <dense/detail/Strata_ColumnMajor.hpp>
 
 #include <cstdint>
 #include <functional>

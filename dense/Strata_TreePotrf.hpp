@@ -82,7 +82,7 @@ Info tree_potrf(ExecutionSpace const& exec, Uplo uplo, MatrixView const& A,
   auto const [matrix, transposed] = detail::column_major<ExecutionSpace>(A);
   Uplo const triangle = transposed ? strata::transposed(uplo) : uplo;
   LeafBlas<ExecutionSpace> blas(exec);
-  BlockTree<LayersT, ExecutionSpace> tree(exec, matrix.rows, leaf_size);
+  BlockTree<LayerList, ExecutionSpace> tree(exec, matrix.rows, LayersT::list(), leaf_size);
   tree.load(exec, triangle, matrix);
   typename LeafBlas<ExecutionSpace>::InfoView const info(
       Kokkos::view_alloc(exec, "strata::dense::tree_potrf::info"));

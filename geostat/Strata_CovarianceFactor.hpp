@@ -12,6 +12,7 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 

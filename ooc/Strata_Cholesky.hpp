@@ -6,12 +6,12 @@
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Ladder.hpp>
+#include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Pimpl.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -24,6 +24,9 @@
 
 namespace strata::ooc {
 
+class PrecisionMap;
+template <class ExecutionSpace>
+class TileMatrix;
 struct Task;
 
 /// What is kept on a device, and when it is given up; one executor, six policies.

@@ -7,6 +7,7 @@
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>

@@ -38,6 +38,7 @@
 #include <sparse/multigrid/Strata_AmgOptions.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
 #include <sparse/multigrid/Strata_Transfer.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>

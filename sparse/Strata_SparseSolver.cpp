@@ -10,10 +10,12 @@
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 #include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <array>
 #include <chrono>

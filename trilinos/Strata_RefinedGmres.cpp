@@ -7,9 +7,11 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <BelosTypes.hpp>
 

@@ -5,6 +5,7 @@
 
 #include <core/Strata_Precision.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_PrecisionMap.hpp>
 
 #include <array>
 #include <cstddef>

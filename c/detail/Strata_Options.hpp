@@ -4,6 +4,7 @@
 #define STRATA_C_OPTIONS_HPP
 
 #include <c/strata.h>
+#include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Cholesky.hpp>
 
 #include <cstdint>

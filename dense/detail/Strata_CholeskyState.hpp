@@ -3,6 +3,7 @@
 #ifndef STRATA_DETAIL_CHOLESKY_STATE_HPP
 #define STRATA_DETAIL_CHOLESKY_STATE_HPP
 
+#include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>

@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Schedule.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_DeviceMemory.hpp>
 #include <ooc/detail/Strata_Machine.hpp>

@@ -5,6 +5,7 @@
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_MapLadder.hpp>
 
 #include <cstddef>

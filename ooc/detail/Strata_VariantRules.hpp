@@ -4,6 +4,7 @@
 #define STRATA_VARIANT_RULES_HPP
 
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
 
 namespace strata::ooc::detail {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // From the matrix to the solution in fp64: cholesky and solve, beside the vendor's potrf and potrs.
+#include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>

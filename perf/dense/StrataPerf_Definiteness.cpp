@@ -3,6 +3,7 @@
 // How soon a matrix whose leading minor of some order is the first that is not positive is known for that: by
 // is_positive_definite, by cholesky, and by the vendor's potrf, which has the matrix in place.
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_Definiteness.hpp>
 
 #include <StrataPerf_Harness.hpp>

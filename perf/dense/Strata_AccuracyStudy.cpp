@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The accuracy study: every studied layer list on hard matrices, and paper A's figure 8.
+#include <core/Strata_MatrixRef.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/Strata_Quantise.hpp>
 #include <geostat/Strata_Matern.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -5,6 +5,7 @@
 
 #include <core/io/Strata_Trace.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -9,6 +9,8 @@
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_BlockCyclicTiles.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 

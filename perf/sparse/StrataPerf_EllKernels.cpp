@@ -4,6 +4,7 @@
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
 #include <StrataPerf_Harness.hpp>
 #include <StrataPerf_KernelsSystem.hpp>

@@ -7,8 +7,8 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
-#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
 
 #include <chrono>

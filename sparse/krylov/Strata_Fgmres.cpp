@@ -4,21 +4,23 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/detail/Strata_Givens.hpp>
+#include <sparse/krylov/detail/Strata_OuterIteration.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
 #include <cmath>
+#include <optional>
+#include <utility>
 
 namespace strata::sparse {
 namespace {
-
-template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
 
 template <class Exec, class Scalar>
 void narrow(Exec const& exec, Vector<double, typename Exec::memory_space> const& from,
             Vector<Scalar, typename Exec::memory_space> const& to, std::int64_t rows) {
   Kokkos::parallel_for(
-      "strata::sparse::Fgmres::narrow", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::Fgmres::narrow", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { to(i) = static_cast<Scalar>(from(i)); });
 }
 
@@ -28,7 +30,8 @@ void keep(Exec const& exec, Vector<Scalar, typename Exec::memory_space> const& z
           Vector<double, typename Exec::memory_space> const& wide, Scalar* image,
           std::int64_t rows) {
   Kokkos::parallel_for(
-      "strata::sparse::Fgmres::keep", Policy<Exec>(exec, 0, rows), KOKKOS_LAMBDA(std::int64_t i) {
+      "strata::sparse::Fgmres::keep", detail::RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
         image[i] = z(i);
         wide(i) = static_cast<double>(z(i));
       });
@@ -39,7 +42,8 @@ template <class Exec, class Scalar>
 void add_images(Exec const& exec, double unit, Scalar const* Z, double const* t, int count,
                 Vector<double, typename Exec::memory_space> const& x, std::int64_t rows) {
   Kokkos::parallel_for(
-      "strata::sparse::Fgmres::update", Policy<Exec>(exec, 0, rows), KOKKOS_LAMBDA(std::int64_t i) {
+      "strata::sparse::Fgmres::update", detail::RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
         double sum = 0;
         for (int k = 0; k < count; ++k) sum += t[k] * static_cast<double>(Z[i + k * rows]);
         x(i) += unit * sum;
@@ -49,9 +53,28 @@ void add_images(Exec const& exec, double unit, Scalar const* Z, double const* t,
 }  // namespace
 
 template <class Exec, class Scalar>
-Fgmres<Exec, Scalar>::Fgmres(Exec const& exec, DistributedMatrix<Exec> const& A,
-                             Preconditioner<Exec, Scalar> const& preconditioner,
-                             KrylovOptions const& options)
+struct Fgmres<Exec, Scalar>::Impl {
+  Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
+       Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
+
+  // One cycle; Breakdown if x was not updated by finite numbers.
+  std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
+                                    Vector<double, MemorySpace> const& x);
+
+  DistributedMatrix<Exec> A_;
+  Preconditioner<Exec, Scalar> preconditioner_;
+  KrylovOptions options_;
+  KrylovBasis<Exec, double> basis_;
+  Vector<Scalar, MemorySpace> images_;  // z_1, z_2, ... one after the other
+  typename detail::OuterIteration<Exec>::Work outer_;
+  Vector<double, MemorySpace> wide_, coefficients_;
+  Vector<Scalar, MemorySpace> q_, z_;
+};
+
+template <class Exec, class Scalar>
+Fgmres<Exec, Scalar>::Impl::Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                 Preconditioner<Exec, Scalar> const& preconditioner,
+                                 KrylovOptions const& options)
     : A_(A),
       preconditioner_(preconditioner),
       options_(detail::checked(options, "FGMRES")),
@@ -72,16 +95,8 @@ Fgmres<Exec, Scalar>::Fgmres(Exec const& exec, DistributedMatrix<Exec> const& A,
 }
 
 template <class Exec, class Scalar>
-std::int64_t Fgmres<Exec, Scalar>::bytes() const {
-  return basis_.bytes() + static_cast<std::int64_t>(images_.extent(0) * sizeof(Scalar) +
-                                                    3 * wide_.extent(0) * sizeof(double) +
-                                                    (q_.extent(0) + z_.extent(0)) * sizeof(Scalar));
-}
-
-template <class Exec, class Scalar>
-std::optional<KrylovStatus> Fgmres<Exec, Scalar>::cycle(Exec const& exec,
-                                                        detail::OuterIteration<Exec>& outer,
-                                                        Vector<double, MemorySpace> const& x) {
+std::optional<KrylovStatus> Fgmres<Exec, Scalar>::Impl::cycle(
+    Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
   std::int64_t const rows = A_.rows();
   auto& report = outer.report;
   double const rho = outer.norm(), target = outer.target();
@@ -114,12 +129,33 @@ std::optional<KrylovStatus> Fgmres<Exec, Scalar>::cycle(Exec const& exec,
 }
 
 template <class Exec, class Scalar>
+Fgmres<Exec, Scalar>::Fgmres(Exec const& exec, DistributedMatrix<Exec> const& A,
+                             Preconditioner<Exec, Scalar> const& preconditioner,
+                             KrylovOptions const& options)
+    : impl_("Fgmres", std::make_unique<Impl>(exec, A, preconditioner, options)) {}
+template <class Exec, class Scalar>
+Fgmres<Exec, Scalar>::~Fgmres() = default;
+template <class Exec, class Scalar>
+Fgmres<Exec, Scalar>::Fgmres(Fgmres&&) noexcept = default;
+template <class Exec, class Scalar>
+Fgmres<Exec, Scalar>& Fgmres<Exec, Scalar>::operator=(Fgmres&&) noexcept = default;
+
+template <class Exec, class Scalar>
+std::int64_t Fgmres<Exec, Scalar>::bytes() const {
+  auto const& work = *impl_;
+  return work.basis_.bytes() +
+         static_cast<std::int64_t>(work.images_.extent(0) * sizeof(Scalar) +
+                                   3 * work.wide_.extent(0) * sizeof(double) +
+                                   (work.q_.extent(0) + work.z_.extent(0)) * sizeof(Scalar));
+}
+
+template <class Exec, class Scalar>
 KrylovReport Fgmres<Exec, Scalar>::solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                                          Vector<double, MemorySpace> const& x) {
   Region const region(exec, "strata::sparse::Fgmres::solve");
-  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_);
-  return outer.run(options_.stall_factor,
-                   [&](detail::OuterIteration<Exec>& at) { return cycle(exec, at, x); });
+  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_);
+  return outer.run(impl_->options_.stall_factor,
+                   [&](auto& at) { return impl_->cycle(exec, at, x); });
 }
 
 #define STRATA_INSTANTIATE_FGMRES(Space) \

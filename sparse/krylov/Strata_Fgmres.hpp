@@ -3,15 +3,16 @@
 #ifndef STRATA_SPARSE_FGMRES_HPP
 #define STRATA_SPARSE_FGMRES_HPP
 
-#include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <core/Strata_Pimpl.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
-#include <sparse/krylov/detail/Strata_OuterIteration.hpp>
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
 #include <cstdint>
 
 namespace strata::sparse {
+
+template <class Exec>
+class DistributedMatrix;
 
 /// Restarted flexible GMRES: matrix, basis and x are fp64, the preconditioner is in Scalar and may be another
 /// one, or round differently, each time; what it gave is kept in Scalar.
@@ -29,6 +30,9 @@ class Fgmres {
   /// Throws ValueError for options outside their ranges, MemoryError; on all ranks.
   Fgmres(Exec const& exec, DistributedMatrix<Exec> const& A,
          Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options = {});
+  ~Fgmres();
+  Fgmres(Fgmres&&) noexcept;
+  Fgmres& operator=(Fgmres&&) noexcept;
 
   /// Bytes of the bases and the work vectors.
   std::int64_t bytes() const;
@@ -40,18 +44,8 @@ class Fgmres {
                      Vector<double, MemorySpace> const& x);
 
  private:
-  // One cycle; Breakdown if x was not updated by finite numbers.
-  std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
-                                    Vector<double, MemorySpace> const& x);
-
-  DistributedMatrix<Exec> A_;
-  Preconditioner<Exec, Scalar> preconditioner_;
-  KrylovOptions options_;
-  KrylovBasis<Exec, double> basis_;
-  Vector<Scalar, MemorySpace> images_;  // z_1, z_2, ... one after the other
-  typename detail::OuterIteration<Exec>::Work outer_;
-  Vector<double, MemorySpace> wide_, coefficients_;
-  Vector<Scalar, MemorySpace> q_, z_;
+  struct Impl;
+  Pimpl<Impl> impl_;
 };
 
 }  // namespace strata::sparse

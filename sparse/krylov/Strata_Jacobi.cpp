@@ -3,20 +3,18 @@
 #include <sparse/krylov/Strata_Jacobi.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
 
 namespace strata::sparse {
 namespace {
 
-template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-
 template <class Exec, class From, class To>
 void invert(Exec const& exec, From const& from, To const& to) {
   Kokkos::parallel_for(
       "strata::sparse::Jacobi::invert",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(to.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(to.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i) {
         to(i) = static_cast<typename To::non_const_value_type>(1 / from(i));
       });
@@ -46,7 +44,7 @@ void Jacobi<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> c
   detail::require_entries("Jacobi", "r", r, rows);
   detail::require_entries("Jacobi", "z", z, rows);
   Kokkos::parallel_for(
-      "strata::sparse::Jacobi::apply", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::Jacobi::apply", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { z(i) = inverse(i) * r(i); });
 }
 

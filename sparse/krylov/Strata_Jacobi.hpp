@@ -3,9 +3,12 @@
 #ifndef STRATA_SPARSE_JACOBI_HPP
 #define STRATA_SPARSE_JACOBI_HPP
 
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/matrix/Strata_EllMatrix.hpp>
 
 namespace strata::sparse {
+
+template <class Exec>
+class DistributedMatrix;
 
 /// The inverse of the diagonal as a preconditioner, in Scalar.
 template <class Exec, class Scalar>

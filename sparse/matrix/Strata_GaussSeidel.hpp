@@ -5,19 +5,13 @@
 
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/matrix/Strata_EllKernels.hpp>
+#include <sparse/matrix/Strata_MatrixOptions.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <vector>
 
 namespace strata::sparse {
-
-/// The order of a sweep: that of the blocks, the opposite one, or the one and then the other.
-enum class Sweep {
-  Forward,    ///< in the blocks' order
-  Backward,   ///< in the opposite order
-  Symmetric,  ///< forward, then backward
-};
 
 /// One Gauss-Seidel sweep (Symmetric: two) for A x = r over the blocks of a SweepOrder, which are all rows
 /// in order, A and vectors in its numbering: one pass over the matrix for each sweep, a kernel for each block,

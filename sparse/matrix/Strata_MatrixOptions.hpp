@@ -26,6 +26,13 @@ constexpr auto names_of(ColouringMethod) {
 }
 using strata::name_of;
 
+/// The order of a sweep: that of the blocks, the opposite one, or the one and then the other.
+enum class Sweep {
+  Forward,    ///< in the blocks' order
+  Backward,   ///< in the opposite order
+  Symmetric,  ///< forward, then backward
+};
+
 /// How the columns of a slice of rows are stored, from the fewest bytes to the most.
 enum class Columns : std::uint8_t {
   Shared,  ///< as distances from the diagonal that all rows of the slice share

@@ -5,14 +5,16 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_DiagonalScales.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
+#include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace strata::sparse {
 namespace {
 
-template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
 template <class Exec>
 using WideVector = Vector<double, typename Exec::memory_space>;
 
@@ -21,7 +23,7 @@ template <class Exec, class Matrix>
 void find_excess(Exec const& exec, Matrix const& A, WideVector<Exec> const& d,
                  WideVector<Exec> const& diagonal, WideVector<Exec> const& e) {
   Kokkos::parallel_for(
-      "strata::sparse::AlgebraicMultigrid::excess", Policy<Exec>(exec, 0, A.rows()),
+      "strata::sparse::AlgebraicMultigrid::excess", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) {
         auto const row = A.row(i);
         double sum = 0;
@@ -36,7 +38,7 @@ void find_excess(Exec const& exec, Matrix const& A, WideVector<Exec> const& d,
 template <class Exec, class From, class To>
 void convert(Exec const& exec, From const& from, To const& to, std::int64_t rows) {
   Kokkos::parallel_for(
-      "strata::sparse::AlgebraicMultigrid::convert", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::AlgebraicMultigrid::convert", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
         to(i) = static_cast<typename To::non_const_value_type>(from(i));
       });
@@ -47,7 +49,7 @@ template <class Exec, class Vec>
 void add_scaled(Exec const& exec, Vec const& a, Vec const& x, Vec const& b, Vec const& y,
                 std::int64_t rows) {
   Kokkos::parallel_for(
-      "strata::sparse::AlgebraicMultigrid::right_side", Policy<Exec>(exec, 0, rows),
+      "strata::sparse::AlgebraicMultigrid::right_side", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { y(i) = b(i) + a(i) * x(i); });
 }
 
@@ -61,9 +63,38 @@ View zeros(Exec const& exec, std::string const& name, std::int64_t n) {
 }  // namespace
 
 template <class Exec, class Scalar>
-AlgebraicMultigrid<Exec, Scalar>::AlgebraicMultigrid(Exec const& exec,
-                                                     TransferHierarchy<Exec> const& hierarchy,
-                                                     Precision precision)
+struct AlgebraicMultigrid<Exec, Scalar>::Impl {
+  using Wide = Vector<double, MemorySpace>;
+  using Vec = Vector<Scalar, MemorySpace>;
+  struct Level {
+    DistributedMatrix<Exec> A;  // d_i a_ij d_j, and `excess` on the diagonal
+    Transfer<Exec> P, R;
+    Vec excess;  // empty: one rank
+    Vec r, x, residual;
+  };
+
+  Impl(Exec const& exec, TransferHierarchy<Exec> const& hierarchy, Precision precision);
+
+  void add_level(Exec const& exec, typename TransferHierarchy<Exec>::Level const& source,
+                 Wide const& d, Precision precision);
+  void add_transfers(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
+                     std::vector<Wide> const& d, std::vector<Wide> const& inverse,
+                     Precision precision);
+  std::int64_t bytes() const;
+  void cycle(Exec const& exec, std::size_t l, Vec const& r, Vec const& x) const;
+  // r, or r + excess x in this level's `residual`
+  Vec const& right_side(Exec const& exec, Level const& level, Vec const& r, Vec const& x) const;
+
+  std::vector<Level> levels_;
+  Vec scale_;  // of the finest level
+  CoarseSolve coarse_ = CoarseSolve::Sweep;
+  detail::DirectSolver<Exec, Scalar> direct_;
+};
+
+template <class Exec, class Scalar>
+AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
+                                             TransferHierarchy<Exec> const& hierarchy,
+                                             Precision precision)
     : coarse_(hierarchy.coarse) {
   Region const region(exec, "strata::sparse::AlgebraicMultigrid::set_up");
   auto const& comm = hierarchy.levels.front().A.comm();
@@ -100,7 +131,7 @@ AlgebraicMultigrid<Exec, Scalar>::AlgebraicMultigrid(Exec const& exec,
 }
 
 template <class Exec, class Scalar>
-void AlgebraicMultigrid<Exec, Scalar>::add_level(
+void AlgebraicMultigrid<Exec, Scalar>::Impl::add_level(
     Exec const& exec, typename TransferHierarchy<Exec>::Level const& source, Wide const& d,
     Precision precision) {
   auto const& A = source.A;
@@ -117,11 +148,11 @@ void AlgebraicMultigrid<Exec, Scalar>::add_level(
 }
 
 template <class Exec, class Scalar>
-void AlgebraicMultigrid<Exec, Scalar>::add_transfers(Exec const& exec,
-                                                     TransferHierarchy<Exec> const& hierarchy,
-                                                     std::vector<Wide> const& d,
-                                                     std::vector<Wide> const& inverse,
-                                                     Precision precision) {
+void AlgebraicMultigrid<Exec, Scalar>::Impl::add_transfers(Exec const& exec,
+                                                           TransferHierarchy<Exec> const& hierarchy,
+                                                           std::vector<Wide> const& d,
+                                                           std::vector<Wide> const& inverse,
+                                                           Precision precision) {
   for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l) {
     auto const& source = hierarchy.levels[l];
     levels_[l].P = source.P.scaled(exec, inverse[l], inverse[l + 1], precision);
@@ -130,7 +161,7 @@ void AlgebraicMultigrid<Exec, Scalar>::add_transfers(Exec const& exec,
 }
 
 template <class Exec, class Scalar>
-std::int64_t AlgebraicMultigrid<Exec, Scalar>::bytes() const {
+std::int64_t AlgebraicMultigrid<Exec, Scalar>::Impl::bytes() const {
   std::size_t numbers = scale_.extent(0);
   std::int64_t sum = 0;
   for (std::size_t l = 0; l < levels_.size(); ++l) {
@@ -145,26 +176,17 @@ std::int64_t AlgebraicMultigrid<Exec, Scalar>::bytes() const {
 }
 
 template <class Exec, class Scalar>
-void AlgebraicMultigrid<Exec, Scalar>::apply(Exec const& exec, Vec const& r, Vec const& z) const {
-  Region const region(exec, "strata::sparse::AlgebraicMultigrid::apply");
-  auto const& finest = levels_.front();
-  auto const rows = static_cast<std::int64_t>(scale_.extent(0));
-  detail::scale_by(exec, scale_, r, finest.r, rows);
-  cycle(exec, 0, finest.r, z);
-  detail::scale_by(exec, scale_, z, z, rows);
-}
-
-template <class Exec, class Scalar>
-auto AlgebraicMultigrid<Exec, Scalar>::right_side(Exec const& exec, Level const& level,
-                                                  Vec const& r, Vec const& x) const -> Vec const& {
+auto AlgebraicMultigrid<Exec, Scalar>::Impl::right_side(Exec const& exec, Level const& level,
+                                                        Vec const& r, Vec const& x) const
+    -> Vec const& {
   if (level.excess.extent(0) == 0) return r;
   add_scaled(exec, level.excess, x, r, level.residual, level.A.rows());
   return level.residual;
 }
 
 template <class Exec, class Scalar>
-void AlgebraicMultigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l, Vec const& r,
-                                             Vec const& x) const {
+void AlgebraicMultigrid<Exec, Scalar>::Impl::cycle(Exec const& exec, std::size_t l, Vec const& r,
+                                                   Vec const& x) const {
   Region const region(exec, "strata::sparse::AlgebraicMultigrid::level ", l);
   auto const& level = levels_[l];
   bool const last = l + 1 == levels_.size();
@@ -178,6 +200,29 @@ void AlgebraicMultigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l, Ve
     level.P.add_product(exec, coarse.x, x);  // x += P x_c
   }
   level.A.gauss_seidel(exec, right_side(exec, level, r, x), x, Sweep::Backward, Guess::Given);
+}
+
+template <class Exec, class Scalar>
+AlgebraicMultigrid<Exec, Scalar>::AlgebraicMultigrid(Exec const& exec,
+                                                     TransferHierarchy<Exec> const& hierarchy,
+                                                     Precision precision)
+    : impl_("AlgebraicMultigrid", std::make_shared<Impl const>(exec, hierarchy, precision)) {}
+
+template <class Exec, class Scalar>
+std::int64_t AlgebraicMultigrid<Exec, Scalar>::bytes() const {
+  return impl_->bytes();
+}
+
+template <class Exec, class Scalar>
+void AlgebraicMultigrid<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                                             Vector<Scalar, MemorySpace> const& z) const {
+  Region const region(exec, "strata::sparse::AlgebraicMultigrid::apply");
+  auto const& own = *impl_;
+  auto const& finest = own.levels_.front();
+  auto const rows = static_cast<std::int64_t>(own.scale_.extent(0));
+  detail::scale_by(exec, own.scale_, r, finest.r, rows);
+  own.cycle(exec, 0, finest.r, z);
+  detail::scale_by(exec, own.scale_, z, z, rows);
 }
 
 #define STRATA_INSTANTIATE_V_CYCLE(Space)         \

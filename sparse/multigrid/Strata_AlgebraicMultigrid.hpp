@@ -3,13 +3,17 @@
 #ifndef STRATA_SPARSE_ALGEBRAIC_MULTIGRID_HPP
 #define STRATA_SPARSE_ALGEBRAIC_MULTIGRID_HPP
 
-#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
-#include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
+#include <core/Strata_Pimpl.hpp>
+#include <core/Strata_Precision.hpp>
+#include <sparse/matrix/Strata_EllMatrix.hpp>
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 namespace strata::sparse {
+
+template <class Exec>
+struct TransferHierarchy;
 
 /// One V-cycle over a TransferHierarchy as a preconditioner: vectors in Scalar, matrices in any precision.
 /// It knows matrices alone, of which the coarse ones and the transfers may come from a grid or from the entries.
@@ -44,28 +48,8 @@ class AlgebraicMultigrid {
              Vector<Scalar, MemorySpace> const& z) const;
 
  private:
-  using Wide = Vector<double, MemorySpace>;
-  using Vec = Vector<Scalar, MemorySpace>;
-  struct Level {
-    DistributedMatrix<Exec> A;  ///< d_i a_ij d_j, and `excess` on the diagonal
-    Transfer<Exec> P, R;
-    Vec excess;  ///< empty: one rank
-    Vec r, x, residual;
-  };
-
-  void add_level(Exec const& exec, typename TransferHierarchy<Exec>::Level const& source,
-                 Wide const& d, Precision precision);
-  void add_transfers(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
-                     std::vector<Wide> const& d, std::vector<Wide> const& inverse,
-                     Precision precision);
-  void cycle(Exec const& exec, std::size_t l, Vec const& r, Vec const& x) const;
-  // r, or r + excess x in this level's `residual`
-  Vec const& right_side(Exec const& exec, Level const& level, Vec const& r, Vec const& x) const;
-
-  std::vector<Level> levels_;
-  Vec scale_;  // of the finest level
-  CoarseSolve coarse_ = CoarseSolve::Sweep;
-  detail::DirectSolver<Exec, Scalar> direct_;
+  struct Impl;
+  Pimpl<Impl const, std::shared_ptr<Impl const>> impl_;
 };
 
 }  // namespace strata::sparse

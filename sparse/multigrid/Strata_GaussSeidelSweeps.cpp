@@ -4,14 +4,25 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/detail/Strata_DiagonalScales.hpp>
 
 namespace strata::sparse {
 
 template <class Exec, class Scalar>
-GaussSeidelSweeps<Exec, Scalar>::GaussSeidelSweeps(Exec const& exec,
-                                                   DistributedMatrix<Exec> const& A,
-                                                   Precision precision, int sweeps, Sweep sweep)
+struct GaussSeidelSweeps<Exec, Scalar>::Impl {
+  Impl(Exec const& exec, DistributedMatrix<Exec> const& A, Precision precision, int sweeps,
+       Sweep sweep);
+
+  DistributedMatrix<Exec> A_;  // d_i a_ij d_j
+  int sweeps_;
+  Sweep sweep_;
+  Vector<Scalar, MemorySpace> scale_, r_;
+};
+
+template <class Exec, class Scalar>
+GaussSeidelSweeps<Exec, Scalar>::Impl::Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                            Precision precision, int sweeps, Sweep sweep)
     : sweeps_(sweeps), sweep_(sweep) {
   Region const region(exec, "strata::sparse::GaussSeidelSweeps::set_up");
   auto const& comm = A.comm();
@@ -37,18 +48,31 @@ GaussSeidelSweeps<Exec, Scalar>::GaussSeidelSweeps(Exec const& exec,
 }
 
 template <class Exec, class Scalar>
+GaussSeidelSweeps<Exec, Scalar>::GaussSeidelSweeps(Exec const& exec,
+                                                   DistributedMatrix<Exec> const& A,
+                                                   Precision precision, int sweeps, Sweep sweep)
+    : impl_("GaussSeidelSweeps", std::make_shared<Impl const>(exec, A, precision, sweeps, sweep)) {}
+
+template <class Exec, class Scalar>
 std::int64_t GaussSeidelSweeps<Exec, Scalar>::bytes() const {
-  return A_.bytes() + static_cast<std::int64_t>((scale_.extent(0) + r_.extent(0)) * sizeof(Scalar));
+  std::size_t const numbers = impl_->scale_.extent(0) + impl_->r_.extent(0);
+  return impl_->A_.bytes() + static_cast<std::int64_t>(numbers * sizeof(Scalar));
+}
+
+template <class Exec, class Scalar>
+bool GaussSeidelSweeps<Exec, Scalar>::is_enqueued() const {
+  return impl_->A_.is_enqueued();
 }
 
 template <class Exec, class Scalar>
 void GaussSeidelSweeps<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
                                             Vector<Scalar, MemorySpace> const& z) const {
   Region const region(exec, "strata::sparse::GaussSeidelSweeps::apply");
-  detail::scale_by(exec, scale_, r, r_, A_.rows());
-  for (int sweep = 0; sweep < sweeps_; ++sweep)
-    A_.gauss_seidel(exec, r_, z, sweep_, sweep == 0 ? Guess::Zero : Guess::Given);
-  detail::scale_by(exec, scale_, z, z, A_.rows());
+  auto const& own = *impl_;
+  detail::scale_by(exec, own.scale_, r, own.r_, own.A_.rows());
+  for (int sweep = 0; sweep < own.sweeps_; ++sweep)
+    own.A_.gauss_seidel(exec, own.r_, z, own.sweep_, sweep == 0 ? Guess::Zero : Guess::Given);
+  detail::scale_by(exec, own.scale_, z, z, own.A_.rows());
 }
 
 #define STRATA_INSTANTIATE_SWEEPS(Space)         \

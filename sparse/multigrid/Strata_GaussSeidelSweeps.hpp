@@ -3,11 +3,18 @@
 #ifndef STRATA_SPARSE_GAUSS_SEIDEL_SWEEPS_HPP
 #define STRATA_SPARSE_GAUSS_SEIDEL_SWEEPS_HPP
 
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <core/Strata_Pimpl.hpp>
+#include <core/Strata_Precision.hpp>
+#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/matrix/Strata_MatrixOptions.hpp>
 
 #include <cstdint>
+#include <memory>
 
 namespace strata::sparse {
+
+template <class Exec>
+class DistributedMatrix;
 
 /// Sweeps of multicolour Gauss-Seidel from zero as a preconditioner: vectors in Scalar, the matrix in any
 /// precision.
@@ -31,7 +38,7 @@ class GaussSeidelSweeps {
   /// Bytes of this rank's matrix and vectors.
   std::int64_t bytes() const;
 
-  bool is_enqueued() const { return A_.is_enqueued(); }  ///< see Preconditioner
+  bool is_enqueued() const;  ///< see Preconditioner
   /// z = M^-1 r; z needs no values, but room for the halo.
   ///
   /// Sync     enqueued on `exec`; waits for messages of other ranks on the way, unless they are too.
@@ -39,10 +46,8 @@ class GaussSeidelSweeps {
              Vector<Scalar, MemorySpace> const& z) const;
 
  private:
-  DistributedMatrix<Exec> A_;  // d_i a_ij d_j
-  int sweeps_;
-  Sweep sweep_;
-  Vector<Scalar, MemorySpace> scale_, r_;
+  struct Impl;
+  Pimpl<Impl const, std::shared_ptr<Impl const>> impl_;
 };
 
 }  // namespace strata::sparse

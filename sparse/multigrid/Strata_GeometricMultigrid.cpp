@@ -4,88 +4,17 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <core/kokkos_ext/Strata_Team.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
 #include <algorithm>
-#include <string>
+#include <vector>
 
 namespace strata::sparse {
 namespace {
 
 template <class Exec>
-using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-template <class Exec>
 using Rows = Vector<std::int32_t, typename Exec::memory_space>;
-
-// injection(c): the fine row, in the fine matrix' order, of row c of the coarse one.
-template <class Exec>
-void inject(Exec const& exec, StencilProblem const& fine, Rows<Exec> const& coarse_old,
-            Rows<Exec> const& fine_new, Rows<Exec> const& injection) {
-  Kokkos::parallel_for(
-      "strata::sparse::make_grid_hierarchy::inject",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(injection.extent(0))),
-      KOKKOS_LAMBDA(std::int64_t c) { injection(c) = fine_new(fine.injected(coarse_old(c))); });
-}
-
-template <class Matrix>
-KOKKOS_FUNCTION bool reads_halo(Matrix const& A, std::int64_t i) {
-  auto const row = A.row(i);
-  for (int k = 0; k < row.width; ++k)
-    if (A.column(i, k) >= A.rows()) return true;
-  return false;
-}
-
-// Coarse rows whose fine row reads no halo come first.
-template <class Exec, class Matrix>
-void put_free_first(Exec const& exec, Matrix const& A,
-                    Injection<typename Exec::memory_space>& injection) {
-  auto const fine_row = injection.fine_row, order = injection.order;
-  std::int64_t free = 0;
-  Kokkos::parallel_reduce(
-      "strata::sparse::make_grid_hierarchy::free", Policy<Exec>(exec, 0, injection.rows()),
-      KOKKOS_LAMBDA(std::int64_t c, std::int64_t& sum) { sum += !reads_halo(A, fine_row(c)); },
-      free);
-  exec.fence("strata::sparse::make_grid_hierarchy::counted");
-  Kokkos::parallel_scan(
-      "strata::sparse::make_grid_hierarchy::free_first", Policy<Exec>(exec, 0, injection.rows()),
-      KOKKOS_LAMBDA(std::int64_t c, std::int64_t& before, bool final) {
-        bool const is_free = !reads_halo(A, fine_row(c));
-        if (final) order(is_free ? before : free + c - before) = static_cast<std::int32_t>(c);
-        before += is_free;
-      });
-  injection.free_rows = free;
-}
-
-// What is made beside an exchange is a launch more.
-template <class Exec>
-bool is_worth_a_launch(std::int64_t rows, MatrixOptions const& options) {
-  constexpr std::int64_t few = std::int64_t{1} << 17;
-  return options.free_colours ? *options.free_colours > 0
-                              : strata::runs_on_host<Exec> || rows >= few;
-}
-
-// Of the rows of `coarse` into those of `fine`.
-template <class Exec>
-Injection<typename Exec::memory_space> make_injection(Exec const& exec, StencilProblem const& grid,
-                                                      DistributedMatrix<Exec> const& fine,
-                                                      DistributedMatrix<Exec> const& coarse,
-                                                      bool beside_exchange) {
-  Injection<typename Exec::memory_space> injection;
-  auto const allocate = [&](char const* label) {
-    return detail::allocate<Rows<Exec>>(exec, std::string("strata::sparse::Injection::") + label,
-                                        coarse.rows());
-  };
-  injection.fine_row = allocate("fine_row");
-  inject(exec, grid, coarse.order().old_row, fine.order().new_row, injection.fine_row);
-  if (fine.halo() == 0) {
-    injection.free_rows = coarse.rows();
-  } else if (beside_exchange) {
-    injection.order = allocate("order");
-    std::visit([&](auto const& A) { put_free_first(exec, A, injection); }, fine.stored());
-  }
-  exec.fence("strata::sparse::make_grid_hierarchy::injection");
-  return injection;
-}
 
 template <class Exec, class Scalar>
 void prolong(Exec const& exec, Rows<Exec> const& injection,
@@ -94,72 +23,35 @@ void prolong(Exec const& exec, Rows<Exec> const& injection,
   Region const region(exec, "strata::sparse::prolong");
   Kokkos::parallel_for(
       "strata::sparse::prolong",
-      Policy<Exec>(exec, 0, static_cast<std::int64_t>(injection.extent(0))),
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(injection.extent(0))),
       KOKKOS_LAMBDA(std::int64_t c) { fine(injection(c)) += coarse(c); });
-}
-
-void check(StencilProblem const& problem, int levels, int ranks) {
-  STRATA_REQUIRE(ShapeError, levels >= 1 && levels < 31, "multigrid: ", levels, " levels");
-  std::int64_t const divisor = std::int64_t(1) << (levels - 1);
-  for (auto const points : {problem.nx, problem.ny, problem.nz})
-    STRATA_REQUIRE(ShapeError, points % divisor == 0 && points >= 2 * divisor,
-                   "multigrid: ", levels, " levels need a multiple of ", divisor, ", at least ",
-                   2 * divisor, ", points in each dimension, not ", problem.nx, " x ", problem.ny,
-                   " x ", problem.nz);
-  STRATA_REQUIRE(ShapeError, problem.ranks() == ranks, "process grid ", problem.grid_x, " x ",
-                 problem.grid_y, " x ", problem.grid_z, " for ", ranks, " ranks");
 }
 
 }  // namespace
 
-template <class Exec>
-std::int64_t GridHierarchy<Exec>::bytes() const {
-  std::int64_t sum = 0;
-  for (auto const& level : levels)
-    sum += level.A.bytes() +
-           (level.injection.rows() + static_cast<std::int64_t>(level.injection.order.extent(0))) *
-               static_cast<std::int64_t>(sizeof(std::int32_t)) +
-           2 * level.A.rows() * static_cast<std::int64_t>(sizeof(std::int32_t));
-  return sum;
-}
+template <class Exec, class Scalar>
+struct GeometricMultigrid<Exec, Scalar>::Impl {
+  using Vec = Vector<Scalar, MemorySpace>;
+  using Replay = strata::Replay<Exec>;
+  struct Work {
+    Vec r, x;
+    std::shared_ptr<Replay> before, after;  // the two sweeps
+  };
 
-template <class Exec>
-GridHierarchy<Exec> GridHierarchy<Exec>::stored_in(Exec const& exec, Precision precision) const {
-  GridHierarchy result(*this);
-  for (auto& level : result.levels) level.A = level.A.stored_in(exec, precision);
-  return result;
-}
+  Impl(Exec const& exec, GridHierarchy<Exec> const& hierarchy);
 
-template <class Exec>
-GridHierarchy<Exec> make_grid_hierarchy(Exec const& exec, Communicator const& comm,
-                                        StencilProblem const& problem, int levels,
-                                        MatrixOptions const& options) {
-  Region const region(exec, "strata::sparse::make_grid_hierarchy");
-  comm.agree([&] { check(problem, levels, comm.size()); });
-  GridHierarchy<Exec> hierarchy;
-  StencilProblem grid = problem;
-  for (int l = 0; l < levels; ++l) {
-    hierarchy.levels.push_back(
-        {DistributedMatrix<Exec>(exec, comm, grid.rows(), grid, options), {}});
-    if (l + 1 < levels) grid = grid.coarsened();
-  }
-  grid = problem;
-  for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l, grid = grid.coarsened()) {
-    auto& fine = hierarchy.levels[l];
-    auto const& coarse = hierarchy.levels[l + 1].A;
-    comm.agree([&] {
-      fine.injection = make_injection(exec, grid, fine.A, coarse,
-                                      is_worth_a_launch<Exec>(coarse.rows(), options));
-    });
-  }
-  return hierarchy;
-}
+  void cycle(Exec const& exec, std::size_t l, Vec const& r, Vec const& x) const;
+  // A sweep of a level, coarse ones replayed where the whole cycle can't be.
+  void smooth(Exec const& exec, std::size_t l, Vec const& r, Vec const& x, Guess guess) const;
+
+  GridHierarchy<Exec> hierarchy_;
+  std::vector<Work> work_;  // of levels 1, 2, ...
+};
 
 template <class Exec, class Scalar>
-GeometricMultigrid<Exec, Scalar>::GeometricMultigrid(Exec const& exec,
-                                                     GridHierarchy<Exec> const& hierarchy)
+GeometricMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec, GridHierarchy<Exec> const& hierarchy)
     : hierarchy_(hierarchy) {
-  matrix().comm().agree([&] {
+  hierarchy_.levels.front().A.comm().agree([&] {
     for (std::size_t l = 1; l < hierarchy_.levels.size(); ++l) {
       auto const& A = hierarchy_.levels[l].A;
       work_.push_back({A.template allocate<Scalar>(exec, "strata::sparse::GeometricMultigrid::r"),
@@ -170,22 +62,8 @@ GeometricMultigrid<Exec, Scalar>::GeometricMultigrid(Exec const& exec,
 }
 
 template <class Exec, class Scalar>
-bool GeometricMultigrid<Exec, Scalar>::is_enqueued() const {
-  return std::all_of(hierarchy_.levels.begin(), hierarchy_.levels.end(),
-                     [](auto const& level) { return level.A.is_enqueued(); });
-}
-
-template <class Exec, class Scalar>
-void GeometricMultigrid<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
-                                             Vector<Scalar, MemorySpace> const& x) const {
-  Region const region(exec, "strata::sparse::GeometricMultigrid::apply");
-  cycle(exec, 0, r, x);
-}
-
-template <class Exec, class Scalar>
-void GeometricMultigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
-                                             Vector<Scalar, MemorySpace> const& r,
-                                             Vector<Scalar, MemorySpace> const& x) const {
+void GeometricMultigrid<Exec, Scalar>::Impl::cycle(Exec const& exec, std::size_t l, Vec const& r,
+                                                   Vec const& x) const {
   Region const region(exec, "strata::sparse::GeometricMultigrid::level ", l);
   auto const& level = hierarchy_.levels[l];
   smooth(exec, l, r, x, Guess::Zero);
@@ -198,10 +76,8 @@ void GeometricMultigrid<Exec, Scalar>::cycle(Exec const& exec, std::size_t l,
 }
 
 template <class Exec, class Scalar>
-void GeometricMultigrid<Exec, Scalar>::smooth(Exec const& exec, std::size_t l,
-                                              Vector<Scalar, MemorySpace> const& r,
-                                              Vector<Scalar, MemorySpace> const& x,
-                                              Guess guess) const {
+void GeometricMultigrid<Exec, Scalar>::Impl::smooth(Exec const& exec, std::size_t l, Vec const& r,
+                                                    Vec const& x, Guess guess) const {
   auto const& A = hierarchy_.levels[l].A;
   bool const sends = guess == Guess::Given;
   bool const replays =
@@ -214,11 +90,36 @@ void GeometricMultigrid<Exec, Scalar>::smooth(Exec const& exec, std::size_t l,
   });
 }
 
-#define STRATA_INSTANTIATE_MULTIGRID(Space)                                                 \
-  template struct GridHierarchy<Space>;                                                     \
-  template GridHierarchy<Space> make_grid_hierarchy(                                        \
-      Space const&, Communicator const&, StencilProblem const&, int, MatrixOptions const&); \
-  template class GeometricMultigrid<Space, fp64>;                                           \
+template <class Exec, class Scalar>
+GeometricMultigrid<Exec, Scalar>::GeometricMultigrid(Exec const& exec,
+                                                     GridHierarchy<Exec> const& hierarchy)
+    : impl_("GeometricMultigrid", std::make_shared<Impl const>(exec, hierarchy)) {}
+
+template <class Exec, class Scalar>
+DistributedMatrix<Exec> const& GeometricMultigrid<Exec, Scalar>::matrix() const {
+  return hierarchy().levels.front().A;
+}
+template <class Exec, class Scalar>
+GridHierarchy<Exec> const& GeometricMultigrid<Exec, Scalar>::hierarchy() const {
+  return impl_->hierarchy_;
+}
+
+template <class Exec, class Scalar>
+bool GeometricMultigrid<Exec, Scalar>::is_enqueued() const {
+  auto const& levels = hierarchy().levels;
+  return std::all_of(levels.begin(), levels.end(),
+                     [](auto const& level) { return level.A.is_enqueued(); });
+}
+
+template <class Exec, class Scalar>
+void GeometricMultigrid<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                                             Vector<Scalar, MemorySpace> const& x) const {
+  Region const region(exec, "strata::sparse::GeometricMultigrid::apply");
+  impl_->cycle(exec, 0, r, x);
+}
+
+#define STRATA_INSTANTIATE_MULTIGRID(Space)       \
+  template class GeometricMultigrid<Space, fp64>; \
   template class GeometricMultigrid<Space, fp32>;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_MULTIGRID)
 

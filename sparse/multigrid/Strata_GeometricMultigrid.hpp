@@ -3,43 +3,17 @@
 #ifndef STRATA_SPARSE_GEOMETRIC_MULTIGRID_HPP
 #define STRATA_SPARSE_GEOMETRIC_MULTIGRID_HPP
 
-#include <core/kokkos_ext/Strata_Replay.hpp>
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/matrix/Strata_StencilProblem.hpp>
+#include <core/Strata_Pimpl.hpp>
+#include <sparse/matrix/Strata_EllMatrix.hpp>
 
-#include <cstdint>
-#include <vector>
+#include <memory>
 
 namespace strata::sparse {
 
-/// A matrix on coarser and coarser grids, each grid's points a part of the one before.
 template <class Exec>
-struct GridHierarchy {
-  using MemorySpace = typename Exec::memory_space;  ///< of the matrices
-  /// A grid's matrix.
-  struct Level {
-    DistributedMatrix<Exec> A;  ///< of this grid
-    Injection<MemorySpace>
-        injection;  ///< of the next level's rows into this one's; none on the last
-  };
-  std::vector<Level> levels;  ///< the finest first
-
-  /// Of all matrices on this rank.
-  std::int64_t bytes() const;
-  /// Each matrix in `precision`; what is not a value is shared. Collective; fences.
-  GridHierarchy stored_in(Exec const& exec, Precision precision) const;
-};
-
-/// The benchmark's hierarchy: the same stencil on every second point of each rank's box.
-///
-/// Collective; fences `exec`.
-/// Throws   ShapeError on all ranks if levels < 1, a box is smaller than 2 points on the coarsest level
-///          or not divisible by 2^(levels - 1), or the grid has not as many boxes as there are ranks;
-///          also what DistributedMatrix throws.
+class DistributedMatrix;
 template <class Exec>
-GridHierarchy<Exec> make_grid_hierarchy(Exec const& exec, Communicator const& comm,
-                                        StencilProblem const& problem, int levels,
-                                        MatrixOptions const& options = {});
+struct GridHierarchy;
 
 /// One V-cycle of geometric multigrid as a preconditioner, in Scalar, with matrices of any precision.
 ///
@@ -55,9 +29,9 @@ class GeometricMultigrid {
   GeometricMultigrid(Exec const& exec, GridHierarchy<Exec> const& hierarchy);
 
   /// Of the finest grid.
-  DistributedMatrix<Exec> const& matrix() const { return hierarchy_.levels.front().A; }
+  DistributedMatrix<Exec> const& matrix() const;
   /// Of all grids.
-  GridHierarchy<Exec> const& hierarchy() const { return hierarchy_; }
+  GridHierarchy<Exec> const& hierarchy() const;
 
   bool is_enqueued() const;  ///< see Preconditioner
   /// x = M^-1 r: the cycle for A x = r from x = 0; x needs no values, but room for the halo.
@@ -67,19 +41,8 @@ class GeometricMultigrid {
              Vector<Scalar, MemorySpace> const& x) const;
 
  private:
-  void cycle(Exec const& exec, std::size_t level, Vector<Scalar, MemorySpace> const& r,
-             Vector<Scalar, MemorySpace> const& x) const;
-  // A sweep of a level, coarse ones replayed where the whole cycle can't be.
-  void smooth(Exec const& exec, std::size_t level, Vector<Scalar, MemorySpace> const& r,
-              Vector<Scalar, MemorySpace> const& x, Guess guess) const;
-
-  using Replay = strata::Replay<Exec>;
-  struct Work {
-    Vector<Scalar, MemorySpace> r, x;
-    std::shared_ptr<Replay> before, after;  // the two sweeps
-  };
-  GridHierarchy<Exec> hierarchy_;
-  std::vector<Work> work_;  // of levels 1, 2, ...
+  struct Impl;
+  Pimpl<Impl const, std::shared_ptr<Impl const>> impl_;
 };
 
 }  // namespace strata::sparse

@@ -173,20 +173,6 @@ TYPED_TEST(BlockTreeOn, ScalesAndShiftsWhileLoading) {
         }
 }
 
-TYPED_TEST(BlockTreeOn, TypedFaceGivesTypedBlocks) {
-  BlockTree<Layers<fp16, fp32>, TypeParam> const tree(TypeParam(), 20, 5);
-  auto const block = tree.template off_diagonal<0>(tree.root());
-  static_assert(std::is_same_v<typename decltype(block)::value_type, fp16>);
-  EXPECT_EQ(block.extent(0), 10u);
-  EXPECT_EQ(block.extent(1), 10u);
-  auto const& left = tree.left(tree.root());
-  static_assert(
-      std::is_same_v<typename decltype(tree.template off_diagonal<1>(left))::value_type, fp32>);
-  EXPECT_EQ(tree.leaf(tree.left(left)).extent(0), 5u);
-  EXPECT_THROW((void)tree.template off_diagonal<1>(tree.root()), ValueError);
-  EXPECT_THROW((void)tree.leaf(tree.root()), ValueError);
-}
-
 template <class Function>
 std::string message_of(Function const& f) {
   try {

@@ -4,6 +4,7 @@
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <core/Strata_Backends.hpp>
+#include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_TreePotrf.hpp>
 #include <dense/Strata_TreeSyrk.hpp>

@@ -3,6 +3,7 @@
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_PosvMixed.hpp>
 #include <dense/Strata_TreePotrf.hpp>

@@ -5,6 +5,7 @@
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_Cholesky.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_LowSolve.hpp>

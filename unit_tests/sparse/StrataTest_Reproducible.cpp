@@ -7,6 +7,7 @@
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
 #include <gtest/gtest.h>
 

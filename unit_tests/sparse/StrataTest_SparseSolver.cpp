@@ -11,6 +11,8 @@
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
+#include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
 
 #include <gtest/gtest.h>
 
@@ -195,6 +197,10 @@ TYPED_TEST(SparseSolverTest, WhatWasMovedFromIsRefused) {
   auto const moved_gmres = std::move(gmres);
   refused("GmresIr", [&] { (void)gmres.solve(system.exec, system.b, system.x); });
   EXPECT_GT(moved_gmres.bytes(), 0);
+  Fgmres<TypeParam, double> fgmres(system.exec, system.A, {});
+  auto const moved_fgmres = std::move(fgmres);
+  refused("Fgmres", [&] { (void)fgmres.solve(system.exec, system.b, system.x); });
+  EXPECT_GT(moved_fgmres.bytes(), 0);
 }
 // NOLINTEND(bugprone-use-after-move)
 

@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
 #include <comm/Strata_GatherSpans.hpp>
 #include <gtest/gtest.h>

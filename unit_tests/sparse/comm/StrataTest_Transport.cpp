@@ -11,6 +11,7 @@
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
 #include <gtest/gtest.h>
 #include <mpi.h>

@@ -6,6 +6,7 @@
 #include "sparse/StrataTest_Sparse.hpp"
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
 #include <gtest/gtest.h>
 

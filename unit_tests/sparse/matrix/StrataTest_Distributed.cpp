@@ -8,6 +8,7 @@
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
 #include <gtest/gtest.h>
 #include <mpi.h>

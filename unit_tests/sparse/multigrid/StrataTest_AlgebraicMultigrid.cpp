@@ -8,6 +8,10 @@
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
+#include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
+#include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <gtest/gtest.h>
 
@@ -167,5 +171,29 @@ TYPED_TEST(AlgebraicMultigridTest, IsSymmetricAndContracts) {
       for (bool const amg : {false, true})
         expect_contraction<TypeParam>(problem, size_of(problem), amg, Precision::fp64, 1e-12);
 }
+
+// NOLINTBEGIN(bugprone-use-after-move)
+TYPED_TEST(AlgebraicMultigridTest, WhatWasMovedFromIsRefused) {
+  Model<TypeParam> const model(ModelProblem::Poisson7, {4, 4, 4});
+  auto const& exec = model.exec;
+  auto const& A = model.A;
+  auto const r = A.template allocate<double>(exec, "strata::test::r"),
+             z = A.template allocate<double>(exec, "strata::test::z");
+  auto const expect_refused = [&](std::string const& name, auto M) {
+    auto const other = std::move(M);
+    EXPECT_TRUE(throws_with<ValueError>(name + ": moved from", [&] { M.apply(exec, r, z); }));
+    other.apply(exec, r, z);
+    M = other;  // which shares its vectors
+    M.apply(exec, r, z);
+  };
+  GridHierarchy<TypeParam> const grids{{{A, {}}}};
+  using Algebraic = AlgebraicMultigrid<TypeParam, double>;
+  using Geometric = GeometricMultigrid<TypeParam, double>;
+  using Sweeps = GaussSeidelSweeps<TypeParam, double>;
+  expect_refused("AlgebraicMultigrid", Algebraic(exec, single_level(A), Precision::fp64));
+  expect_refused("GeometricMultigrid", Geometric(exec, grids));
+  expect_refused("GaussSeidelSweeps", Sweeps(exec, A, Precision::fp64));
+}
+// NOLINTEND(bugprone-use-after-move)
 
 }  // namespace
