@@ -56,10 +56,12 @@ class OptionGroup {
   CLI::Option* with_default(std::string const& name, Target& target, std::string const& help) {
     return command_.add_option(name, target, help)->capture_default_str()->group(heading_);
   }
-  /// One of the words, which the help lists with the default.
+  /// One of the words, in any case, which the help lists with the default.
   CLI::Option* one_of(std::string const& name, std::string& target, std::string const& help,
                       std::vector<std::string> const& words) {
-    return with_default(name, target, help)->check(CLI::IsMember(words))->type_name("");
+    return with_default(name, target, help)
+        ->transform(CLI::IsMember(words, CLI::ignore_case))
+        ->type_name("");
   }
   /// A number of bytes, as 8GB.
   CLI::Option* bytes(std::string const& name, std::size_t& target, std::string const& help) {

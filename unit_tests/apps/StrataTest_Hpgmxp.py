@@ -23,11 +23,11 @@ class Hpgmxp(ProgramTest):
         report = self.benchmark("--nx", 16, "--run_type", "validation", "--ordering", "lexicographic")
         self.assertEqual(report["iterations_fp64"], 21)
         self.assertAlmostEqual(report["residual_fp64"] / 2.09866e-10, 1, 5)
-        report = self.benchmark("--nx=16", "--run_type=validation", "--ordering", "coloured", "--colouring", "greedy",
+        report = self.benchmark("--nx=16", "--run_type=VALIDATION", "--ordering", "Coloured", "--colouring", "GREEDY",  # in any case
                                 "--colour-order", "7,0,6,1,5,2,4,3")
         self.assertEqual(report["iterations_fp64"], 16)
         self.assertEqual((report["mixed"], report["fp64"]), (None, None))
-        report = self.benchmark("--nx", 16, "--run_type", "validation", "--ordering", "lexicographic", "--beta", 0.5)
+        report = self.benchmark("--nx", 16, "--run_type", "validation", "--ordering", "LEXICOGRAPHIC", "--beta", 0.5)
         self.assertEqual(report["iterations_fp64"], 20)
 
     def test_runs_all_phases(self):
