@@ -129,29 +129,33 @@ Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<ch
   return exit;
 }
 
+// What a run was asked for is written once it came to its end: one that fails leaves an older file as it is.
+template <class Run>
+Exit saved(CLI::App const& app, Run const& run) {
+  apps::check_save_config(app);
+  Exit const exit = run();
+  if (exit != Exit::Usage && exit != Exit::Failed) apps::save_config(app);
+  return exit;
+}
+
+Exit complete(CLI::App& app, Arguments const& arguments) {
+  apps::write_completion(std::cout, app, arguments.shell);
+  finish_output();
+  return Exit::Solved;
+}
+
 Exit run(CLI::App& app, Arguments& arguments, std::vector<char*>& kokkos) {
-  if (app.got_subcommand("plot")) {
-    apps::save_config(app);
-    apps::plot(arguments.plot);
-  }
-  if (app.got_subcommand("completion")) {
-    apps::save_config(app);
-    apps::write_completion(std::cout, app, arguments.shell);
-    finish_output();
-    return Exit::Solved;
-  }
+  if (app.got_subcommand("plot")) return saved(app, [&] { return apps::plot(arguments.plot); });
+  if (app.got_subcommand("completion")) return saved(app, [&] { return complete(app, arguments); });
   apps::look_at_file(arguments.solve);
   bool const alone = app.got_subcommand("info") ||
                      (app.got_subcommand("solve") && !apps::is_sparse(arguments.solve) &&
                       !arguments.solve.out_of_core);
-  if (alone) {
-    apps::save_config(app);
-    return run_command(app, arguments, kokkos);
-  }
+  auto const command = [&] { return run_command(app, arguments, kokkos); };
+  if (alone) return saved(app, command);
   apps::MpiSession const mpi;
   try {
-    if (apps::all_ranks().rank() == 0) apps::save_config(app);
-    return run_command(app, arguments, kokkos);
+    return apps::all_ranks().rank() == 0 ? saved(app, command) : command();
   } catch (std::exception const& error) {
     if (mpi.ranks() > 1) apps::end_all_ranks(error.what());  // which wait for this one
     throw;

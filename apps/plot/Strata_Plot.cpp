@@ -4,15 +4,55 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Options.hpp>
+#include <apps/shared/Strata_Text.hpp>
 
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace strata::apps {
+
+namespace {
+
+constexpr char const* remedy =
+    ": install it (Debian: apt install python3-matplotlib), or name a Python in STRATA_PYTHON";
+
+// Start a program and wait for its end: its exit code.
+int exit_code_of(std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  for (auto& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  int const failed =
+      posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);
+  STRATA_REQUIRE(Error, failed == 0, "pictures need Python 3 with Matplotlib, and ", command[0],
+                 " can't be started (", std::strerror(failed), ')', remedy);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    STRATA_REQUIRE(Error, errno == EINTR, command[0], ": ", std::strerror(errno));
+  STRATA_REQUIRE(Error, WIFEXITED(status), command[0], " was ended by signal ", WTERMSIG(status));
+  return WEXITSTATUS(status);
+}
+
+// Any program can be named; only a Python can say so.
+void require_python(std::string const& python) {
+  constexpr int right = 33;
+  int const code = exit_code_of(
+      {python, "-S", "-c",
+       words("import sys; sys.exit(", right, " if sys.version_info >= (3, 8) else 1)")});
+  STRATA_REQUIRE(Error, code == right, "pictures need Python 3.8 or later with Matplotlib, and ",
+                 python, " is none (it ends with ", code, ')', remedy);
+}
+
+}  // namespace
 
 void add_plot_options(CLI::App& command, PlotOptions& options) {
   OptionGroup group(command, "The picture");
@@ -33,7 +73,7 @@ void add_plot_options(CLI::App& command, PlotOptions& options) {
                   .description(""));
 }
 
-void plot(PlotOptions const& options) {
+Exit plot(PlotOptions const& options) {
   auto const& output = options.output;
   require(output.empty() || output.ends_with(".png") || output.ends_with(".svg") ||
               output.ends_with(".html"),
@@ -51,14 +91,8 @@ void plot(PlotOptions const& options) {
   if (!options.kind.empty()) words.insert(words.end(), {"--kind=" + options.kind});
   words.emplace_back("--");
   words.insert(words.end(), options.files.begin(), options.files.end());
-  std::vector<char*> arguments;
-  for (auto& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execvp(python.c_str(), arguments.data());
-  throw Error("pictures need Python 3 with Matplotlib, and " + python + " can't be started (" +
-              std::strerror(errno) +
-              "): install them (Debian: apt install python3-matplotlib), or name a Python in "
-              "STRATA_PYTHON");
+  require_python(python);
+  return static_cast<Exit>(exit_code_of(std::move(words)));
 }
 
 }  // namespace strata::apps

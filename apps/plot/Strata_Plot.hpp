@@ -3,6 +3,8 @@
 #ifndef STRATA_APPS_PLOT_HPP
 #define STRATA_APPS_PLOT_HPP
 
+#include <apps/shared/Strata_Exit.hpp>
+
 #include <string>
 #include <vector>
 
@@ -21,10 +23,10 @@ struct PlotOptions {
 /// Add the options of `strata plot` to its sub-command; parsing writes to `options`.
 void add_plot_options(CLI::App& command, PlotOptions& options);
 
-/// `strata plot`: this process becomes Python, which runs the script that is installed with the program.
+/// `strata plot`: Python runs the script that is installed with the program, and says how that ended.
 ///
-/// Throws   UsageError; Error if there is no script or no Python.
-[[noreturn]] void plot(PlotOptions const& options);
+/// Throws   UsageError; Error if there is no script or no Python 3.8 or later.
+Exit plot(PlotOptions const& options);
 
 }  // namespace strata::apps
 

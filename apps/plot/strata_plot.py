@@ -172,7 +172,7 @@ def draw_trace(plt, found):
             total[event["name"]] += event.get("dur", 0)
     for k, (name, _) in enumerate(total.most_common(len(CURVES) - 1)):
         names[name] = {"fc": SHADES[k % 4], "hatch": HATCHES[k // 4]}
-    end = max(event["ts"] + event.get("dur", 0) for _, rows in tracks for _, event in rows) * 1e-6
+    end = max(event["ts"] + event.get("dur", 0) for _, rows in tracks for _, event in rows) * 1e-6 or 1e-9  # of nothing that took time
     unit, scale = time_unit(end)
     depth = [1 + max(level for level, _ in rows) for _, rows in tracks]
     figure, (axes,) = panels(plt, 1, 11, 1.8 + 0.34 * sum(depth))
@@ -209,6 +209,8 @@ def empirical_variogram(observed, values, bins=15):
     x, y, _, geographic = observed
     x, y, z = (numpy.asarray(list_, dtype=float) for list_ in (x, y, values))
     remark = ""
+    if len(z) < 2:
+        return [], [], [], remark
     if len(z) > MOST_PAIRED:
         chosen = numpy.random.default_rng(1).choice(len(z), MOST_PAIRED, replace=False)
         remark = f" (of {MOST_PAIRED} of {len(z)} observations)"
@@ -261,6 +263,8 @@ def draw_variogram(plt, found):
             axes.scatter(lag, half, s=size, fc="white", ec="black", zorder=3, label=label)
             most = max(most, max(lag))
     curves = [(item, data["theta"]) for item, data in found if "theta" in data]
+    if not drawn and not curves:
+        raise Unusable(f"{found[0][0].path}: one observation has no variogram")
     most = most or 4 * max(theta["range"] for _, theta in curves)
     for k, (item, theta) in enumerate(curves):
         h = numpy.linspace(most / 2000, 1.03 * most, 300)

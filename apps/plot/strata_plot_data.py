@@ -118,7 +118,7 @@ def find_convergence(item):
 
 
 def find_layers(item):
-    return item.data if item.type == "report" and item.data.get("blocks") else None
+    return item.data if item.type == "report" and item.data.get("blocks") and item.data["n"] > 0 else None
 
 
 def find_map(item):

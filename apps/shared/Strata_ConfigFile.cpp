@@ -9,6 +9,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
 
 namespace strata::apps {
 
@@ -17,9 +21,9 @@ namespace {
 using Words = std::vector<std::string>;
 
 // The last that was given to --config, as a word of its own or behind "=".
-std::string config_path(Words const& words) {
+std::optional<std::string> config_path(Words const& words) {
   constexpr std::string_view name = "--config";
-  std::string path;
+  std::optional<std::string> path;
   for (std::size_t k = 0; k < words.size(); ++k)
     if (words[k] == name && k + 1 < words.size())
       path = words[k + 1];
@@ -32,6 +36,44 @@ bool is_given(Words const& words, CLI::Option const& option) {
   return std::ranges::any_of(words, [&](std::string const& word) {
     return word.starts_with("--") && option.check_lname(word.substr(2, word.find('=') - 2));
   });
+}
+
+// What is wrong with binary files is said by where they are, not by their bytes.
+std::vector<CLI::ConfigItem> read_config(std::string const& path) {
+  require(!path.empty(), "--config: the name of the file is empty");
+  require(!std::filesystem::is_directory(path), "--config: ", path, " is a folder");
+  std::ifstream file(path, std::ios::binary);
+  require(file.is_open(), "--config: ", path, " can't be read; is it there?");
+  std::string const content((std::istreambuf_iterator<char>(file)), {});
+  auto const is_binary = [](unsigned char byte) {
+    return byte < ' ' &&
+           std::string_view("\t\n\r\f").find(static_cast<char>(byte)) == std::string_view::npos;
+  };
+  auto const found = std::ranges::find_if(content, is_binary);
+  require(found == content.end(), "--config: ", path, " is no text: byte ",
+          found - content.begin() + 1, " is ",
+          found == content.end() ? 0 : static_cast<int>(*found),
+          "; what --save-config writes is name = value, a line each");
+  std::istringstream stream(content);
+  try {
+    return CLI::ConfigBase().from_config(stream);
+  } catch (CLI::Error const& error) {
+    throw UsageError("--config: " + path + ": " + error.what());
+  }
+}
+
+// The option of the command that was called, if it was given.
+CLI::Option const* given(CLI::App const& program, std::string const& name) {
+  auto const commands = program.get_subcommands();
+  auto const* const option =
+      commands.empty() ? nullptr : commands.front()->get_option_no_throw(name);
+  return option == nullptr || option->empty() ? nullptr : option;
+}
+
+bool names_files(CLI::Option const& option) {
+  auto const& type = option.get_type_name();  // FILE, A.npy|.mtx, OUT.csv
+  return option.get_configurable() &&
+         (type.find("FILE") != std::string::npos || type.find('.') != std::string::npos);
 }
 
 // As they would stand on the command line.
@@ -63,14 +105,8 @@ Words with_config(CLI::App& program, Words words) {
     return std::ranges::find(commands, name, [](CLI::App* app) { return app->get_name(); });
   };
   auto const command = words.empty() ? commands.end() : named(words.front());
-  if (path.empty() || command == commands.end()) return words;
-  require(!std::filesystem::is_directory(path), "--config: ", path, " is a folder");
-  std::vector<CLI::ConfigItem> items;
-  try {
-    items = CLI::ConfigBase().from_file(path);
-  } catch (CLI::Error const& error) {
-    throw UsageError("--config: " + std::string(error.what()));
-  }
+  if (!path || command == commands.end()) return words;
+  auto const items = read_config(*path);
   Words result = words;
   for (auto const& item : items) {
     bool const is_section = item.name == "++" || item.name == "--";
@@ -79,24 +115,35 @@ Words with_config(CLI::App& program, Words words) {
     if (is_section || (!is_own && is_others)) continue;
     auto* option = (*command)->get_option_no_throw("--" + item.name);
     if (option == nullptr) option = (*command)->get_option_no_throw(item.name);
-    require(is_own && option != nullptr && option->get_configurable(), "--config: ", path, ": ",
+    require(is_own && option != nullptr && option->get_configurable(), "--config: ", *path, ": ",
             item.fullname(), " is no option of strata ", (*command)->get_name());
     bool const is_empty = std::ranges::all_of(item.inputs, &std::string::empty);
-    require(!is_empty, "--config: ", path, ": ", item.fullname(), " has no value");
+    require(!is_empty, "--config: ", *path, ": ", item.fullname(), " has no value");
     if (!is_given(words, *option)) append(result, *option, item);
   }
   return result;
 }
 
-void save_config(CLI::App const& program) {
-  auto const commands = program.get_subcommands();
-  auto const* const option =
-      commands.empty() ? nullptr : commands.front()->get_option_no_throw("--save-config");
-  if (option == nullptr || option->empty()) return;
+void check_save_config(CLI::App const& program) {
+  auto const* const option = given(program, "--save-config");
+  if (option == nullptr) return;
   auto const path = option->as<std::string>();
+  require(!path.empty(), "--save-config: the name of the file is empty");
   check_writable({{"--save-config", path}});
-  write_text_file(path, "# strata " + commands.front()->get_name() + " --config " + path + '\n' +
-                            commands.front()->config_to_str());
+  for (auto const* const other : program.get_subcommands().front()->get_options(
+           [](CLI::Option const* each) { return !each->empty() && names_files(*each); }))
+    for (auto const& name : other->results())
+      require(!are_one_file(name, path), "--save-config: ", path, " is the file of ",
+              other->get_name(), ", too");
+}
+
+void save_config(CLI::App const& program) {
+  auto const* const option = given(program, "--save-config");
+  if (option == nullptr) return;
+  auto const path = option->as<std::string>();
+  auto const& command = *program.get_subcommands().front();
+  write_text_file(path, "# strata " + command.get_name() + " --config " + path + '\n' +
+                            command.config_to_str());
 }
 
 }  // namespace strata::apps

@@ -21,9 +21,15 @@ void add_config_options(CLI::App& command);
 /// Throws   UsageError for a file that can't be read, or that has a key that is no option of the command.
 std::vector<std::string> with_config(CLI::App& program, std::vector<std::string> words);
 
-/// Write the options that were given to the file of --save-config, if there is one.
+/// Refuse a file of --save-config that can't be written, or that another option names, before the run.
 ///
-/// Throws   UsageError if it can't be written there.
+/// Throws   UsageError.
+void check_save_config(CLI::App const& program);
+
+/// Write the options that were given to the file of --save-config, if there is one: after the run, so that one that fails
+/// leaves an older file as it is.
+///
+/// Throws   IoError if it can't be written there.
 void save_config(CLI::App const& program);
 
 }  // namespace strata::apps

@@ -27,14 +27,14 @@ void check_writable(std::string const& option, std::string const& path) {
           device ? path : folder.string(), " is not writable");
 }
 
+}  // namespace
+
 bool are_one_file(std::string const& a, std::string const& b) {
   std::error_code error;
   bool const is_device = fs::exists(a, error) && !fs::is_regular_file(a, error);
   return !is_device && fs::weakly_canonical(fs::absolute(a, error), error) ==
                            fs::weakly_canonical(fs::absolute(b, error), error);
 }
-
-}  // namespace
 
 void check_writable(std::vector<Output> const& outputs) {
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {

@@ -49,6 +49,9 @@ struct Output {
 /// Throws   UsageError that names the option.
 void check_writable(std::vector<Output> const& outputs);
 
+/// Whether both paths lead to one file, which need not be there; never so for a device as /dev/null.
+bool are_one_file(std::string const& a, std::string const& b);
+
 /// What a command may use of a host's memory.
 struct MemoryLimit {
   std::size_t bytes;

@@ -7,7 +7,7 @@ import os
 import subprocess
 import unittest
 
-from strata_program import PROGRAM, STATIONS, ProgramTest, strata
+from strata_program import PROGRAM, STATIONS, ProgramTest, strata, tridiagonal, write_mtx, write_npy
 
 COMMANDS = ("solve", "mle", "hpgmxp", "plot", "info")
 
@@ -83,6 +83,62 @@ class ConfigFile(ProgramTest):
         self.assert_refused(strata("solve", "--config", self.folder), "is a folder")
         self.assert_refused(strata("solve", "--config"), "--config")
         self.assert_refused(strata("solve", "--generate", "minij", "--n", 5, "--save-config", "/no/such/folder/a"), "--save-config", "/no/such/folder")
+
+    def test_a_file_that_is_no_text_is_named_and_not_printed(self):
+        path = self.path("run.npy")
+        for content, byte, value in ((b"\x93NUMPY\x01\x00", 7, 1), (b"n = 5\n\x00", 7, 0), ("n = 5".encode("utf-16-le"), 2, 0), (b"\x1f\x8b\x08", 1, 31)):
+            path.write_bytes(content)
+            run = strata("solve", "--generate", "minij", "--config", path)
+            self.assert_refused(run, path, f"is no text: byte {byte} is {value};")
+            self.assertTrue(run.err.rstrip("\n").isprintable())
+        self.assert_refused(strata("solve", "--generate", "minij", "--n", 5, "--config", ""), "--config: the name of the file is empty")
+
+    def test_what_is_saved_goes_to_a_file_of_its_own(self):
+        matrix, rhs, link = self.path("A.npy"), self.path("b.csv"), self.path("link")
+        write_npy(matrix, (2, 2), (2.0, 1.0, 1.0, 2.0))
+        rhs.write_text("1\n1\n")
+        link.symlink_to(matrix)
+        before = matrix.read_bytes()
+        words = ("solve", "--matrix", matrix, "--rhs", rhs)
+        for more, saved, option in (
+            (("--json", self.path("r")), self.path("r"), "--json"),
+            (("--json", self.path("r")), self.folder / "." / "r", "--json"),
+            (("--output", self.path("x.npy")), self.path("x.npy"), "--output"),
+            (("--trace", self.path("t")), self.path("t"), "--trace"),
+            ((), matrix, "--matrix"),
+            ((), link, "--matrix"),
+            ((), rhs, "--rhs"),
+        ):
+            with self.subTest(saved=saved):
+                self.assert_refused(strata(*words, *more, "--save-config", saved), f"--save-config: {saved} is the file of {option}, too")
+        self.assertEqual((matrix.read_bytes(), rhs.read_text()), (before, "1\n1\n"))
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["A.npy", "b.csv", "link"])
+        self.assert_refused(strata(*words, "--save-config", ""), "--save-config: the name of the file is empty")
+        self.assert_refused(strata("plot", matrix, "--save-config", matrix), "the file of files, too")
+        layers = self.path("fp32")  # a word of another option that is no file's name
+        self.assertEqual(strata(*words, "--layers", layers.name, "--save-config", layers).code, 0)
+        config = self.config("refine = gmres")  # the file that the options came from
+        self.assertEqual(strata(*words, "--config", config, "--save-config", config).code, 0)
+        self.assertIn('refine="gmres"', config.read_text())
+
+    def test_a_run_that_fails_leaves_an_older_file(self):
+        path = self.config("n = 5")
+        for words, code in (
+            (("solve", "--matrix", self.path("none.mtx")), 2),
+            (("solve", "--generate", "minij", "--n", 5, "--max-memory", "1"), 2),
+            (("solve", "--generate", "poisson7", "--n", 50, "--max-memory", "1"), 2),
+            (("mle", "--locations", self.path("none.csv"), "--theta", "medium", "--evaluate"), 2),
+            (("hpgmxp", "--nx", 7), 2),
+            (("plot", path), 2),
+        ):
+            with self.subTest(words=words):
+                run = strata(*words, "--save-config", self.path("old.toml") if words[0] == "plot" else path)
+                self.assertEqual(run.code, code, run.err)
+                self.assertEqual(path.read_text(), "n = 5\n")
+        self.assertFalse(self.path("old.toml").exists())
+        write_mtx(self.path("A.mtx"), tridiagonal(20, changed={7: -4.0}))
+        self.assertEqual(strata("solve", "--dense", "--matrix", self.path("A.mtx"), "--save-config", path).code, 3)
+        self.assertIn("dense=true", path.read_text())  # it came to its end
 
     def test_is_there_for_each_command(self):
         for command in COMMANDS:

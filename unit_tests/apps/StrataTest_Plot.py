@@ -213,6 +213,24 @@ class Outputs(PlotTest):
         path.write_bytes(self.report.read_bytes())
         self.assertIn("$\\frac{$.json: ", self.words_of(path))
 
+    def test_reports_of_next_to_nothing_are_drawn_without_a_warning(self):
+        """Or nothing is there to draw."""
+        empty, one, trace = self.path("empty.mtx"), self.path("one.csv"), self.path("t.json")
+        empty.write_text("%%MatrixMarket matrix array real symmetric\n0 0\n")
+        one.write_text("x,y,value\n0.5,0.5,1\n")
+        solved = self.made("solve", "--dense", "--matrix", empty, "--trace", trace)
+        self.assertEqual(self.kinds(solved), ["nothing to draw"])
+        report = json.loads(self.report.read_text())
+        self.path("cut.json").write_text(json.dumps({**report, "n": 0, "refine": {}}))  # as if its blocks were of nothing
+        self.assertEqual(self.kinds(self.path("cut.json")), ["nothing to draw"])
+        self.path("moment.json").write_text('[{"name": "a", "ph": "X", "ts": 0, "dur": 0, "pid": 0, "tid": 0}]')
+        fit = self.made("mle", "--locations", one, "--theta", "1,0.1,0.5,0.01", "--evaluate")
+        if not PICTURES:
+            self.skipTest("no Matplotlib")
+        for path in (trace, self.path("moment.json"), fit):
+            self.assertEqual(self.plot(path, "--output", self.path("p.html")).err, "")
+        self.assert_refused(self.plot(one, "--output", self.path("p.png"), code=2), "one observation has no variogram")
+
     def test_refusals(self):
         out = self.path("p.png")
         refuse = lambda *parts, files=(self.report,), more=("--output", out), **environment: self.assert_refused(
@@ -231,7 +249,7 @@ class Outputs(PlotTest):
         self.path("half.json").write_text('{"schema": "strata.solve/1", "refine": {"history": [1]}}')
         refuse("not what strata writes", files=(self.path("half.json"),))
         for name, content in (("list.json", b"[1, 2]"), ("deep.json", b"[" * 100000), ("cut.csv.gz", b"\x1f\x8b12"),
-                              ("one.csv", b"x,y,value\n1,2,3\n"), ("negative.csv", b"x,y,mean,variance\n1,2,3,-1\n"),
+                              ("negative.csv", b"x,y,mean,variance\n1,2,3,-1\n"),
                               ("nan.csv", b"x,y,value\n1,2,nan\n3,4,5\n")):
             if PICTURES:
                 self.path(name).write_bytes(content)
@@ -243,6 +261,10 @@ class Outputs(PlotTest):
         self.assertEqual(run.err.count("\n"), 1)
         for text in ("/no/such/python", "python3-matplotlib", "STRATA_PYTHON"):
             self.assertIn(text, run.err)
+        for other in ("/bin/false", "/bin/true"):
+            run = self.plot(self.report, "--output", self.path("p.png"), code=1, STRATA_PYTHON=other)
+            self.assertEqual(run.err.count("\n"), 1)
+            self.assertIn(f"{other} is none", run.err)
         self.path("matplotlib.py").write_text("raise ImportError('hidden')\n")
         run = self.plot(self.report, "--output", self.path("p.png"), code=1, PYTHONPATH=str(self.folder))
         self.assertIn("the pictures need Matplotlib", run.err)
