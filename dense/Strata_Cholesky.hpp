@@ -38,7 +38,7 @@ struct CholeskyOptions {
   BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
   double shift = 0;    ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
   bool ladder = true;  ///< on breakdown or without convergence, go on with the next rung
-  /// Called on a host while an attempt factors, with the part of its flops that is done, 0 to 1; what it throws ends the call.
+  /// Called while an attempt factors, with the part of its flops that is done, 0 to 1; what it throws ends the call.
   std::function<void(double)> on_progress = {};
 };
 

@@ -20,12 +20,15 @@ namespace strata::dense {
 /// Factor a symmetric positive definite matrix that is loaded in a block tree: A = L L^T.
 ///
 /// Result   the stored blocks hold L, each quantised once, when it is final; updates accumulate in
-///          the working blocks. On a host `on_progress` hears after each leaf what part of the flops is done. If *info was 0 and the leading minor of order j is not positive or is NaN,
+///          the working blocks. If *info was 0 and the leading minor of order j is not positive or is NaN,
 ///          *info = j and the blocks hold no defined numbers.
+///          `on_progress` hears, on the calling thread, what part of the flops is done, 0 to 1: on a host after each leaf, on
+///          a device after panels. What it throws ends the call.
 /// Sync     on the instance of `blas`; *info stays on the device. On a device, trees of several
 ///          panels also use `blas.urgent()`, which the instance waits for. No status is read on the
 ///          way; fences where scratch grows, so not in a second call for the sizes of the first. A host
-///          looks at *info after each leaf and ends where it is not 0. Cost n^3/3 flops.
+///          looks at *info after each leaf and ends where it is not 0. With `on_progress` a device's caller waits for the
+///          work, the device for nothing more. Cost n^3/3 flops.
 /// Memory   scratch of `blas` for copies of operands, which it keeps: at most the largest off-diagonal block (n^2/4 numbers, in
 ///          a tree of several panels its columns of one panel) for each of two operands whose
 ///          precision isn't their product's, and one more in fp16 for a block that is kept in fp8;

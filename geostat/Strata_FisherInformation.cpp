@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -102,6 +103,7 @@ class Traces {
       : exec_(exec),
         factor_(factor),
         wanted_(options.wanted),
+        on_progress_(options.on_progress),
         n_(factor.order()),
         width_(std::min(n_, detail::column_block)) {
     for (std::size_t const k : {range, nu})
@@ -135,6 +137,8 @@ class Traces {
       for (std::size_t p = 0; p < pairs_.size(); ++p)
         for (std::size_t j = 0; j < A[nugget].extent(1); ++j)
           traces[pairs_[p].j][pairs_[p].k] += host(j, p);
+      auto const done = std::min(n_, first + width_);
+      if (on_progress_) on_progress_(static_cast<double>(done) / static_cast<double>(n_));
     }
     for (Pair const pair : {Pair{range, range}, Pair{range, nu}, Pair{nu, nu}})
       if (wanted_[pair.j] && wanted_[pair.k])
@@ -171,6 +175,7 @@ class Traces {
   Exec const& exec_;
   CovarianceFactor<Exec>& factor_;
   std::array<bool, 4> wanted_;
+  std::function<void(double)> on_progress_;
   std::int64_t n_, width_;
   std::array<HostMatrix, 4> whole_;
   Columns<Exec> columns_;

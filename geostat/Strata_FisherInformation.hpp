@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace strata::geostat {
@@ -17,6 +18,8 @@ namespace strata::geostat {
 struct FisherOptions {
   std::array<bool, 4> wanted = {true, true, true, true};  ///< rows and columns of these parameters
   std::size_t max_bytes = physical_memory_bytes();        ///< refuse more host memory than this
+  /// Hears, after each block of 512 columns of S^-1, what part of them is done; what it throws ends the call.
+  std::function<void(double)> on_progress = {};
 };
 
 /// What observations at some locations tell of sigma2, range, nu and nugget.

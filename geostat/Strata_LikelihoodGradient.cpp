@@ -70,7 +70,8 @@ LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t
 template <class Exec>
 LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Exec>& factor,
                                            std::span<double const> values, Mean mean,
-                                           std::array<bool, 4> const& wanted) {
+                                           std::array<bool, 4> const& wanted,
+                                           std::function<void(double)> const& on_progress) {
   using Block = typename CovarianceFactor<Exec>::Block;
   Region const region(exec, "strata::geostat::log_likelihood_gradient");
   auto const start = std::chrono::steady_clock::now();
@@ -97,6 +98,7 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
     exec.fence("strata::geostat::log_likelihood_gradient::block");
     for (std::int64_t j = 0; j < columns; ++j)
       for (std::size_t k = 0; k < 4; ++k) result.by[k] += host(j, k) / 2;
+    if (on_progress) on_progress(static_cast<double>(first + columns) / static_cast<double>(n));
   }
   result.backward_error = solves.backward_error;
   result.solve_converged = solves.converged;
@@ -107,10 +109,10 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                                  \
-  template LikelihoodGradient log_likelihood_gradient<Exec>(Exec const&, CovarianceFactor<Exec>&, \
-                                                            std::span<double const>, Mean,        \
-                                                            std::array<bool, 4> const&);
+#define STRATA_INSTANTIATE(Exec)                                           \
+  template LikelihoodGradient log_likelihood_gradient<Exec>(               \
+      Exec const&, CovarianceFactor<Exec>&, std::span<double const>, Mean, \
+      std::array<bool, 4> const&, std::function<void(double)> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace strata::geostat {
@@ -32,7 +33,8 @@ struct LikelihoodGradient {
 /// that of K_nu, see detail::MaternGradient, and is most of an entry's cost where nu is 1/2, 3/2 or 5/2.
 ///
 /// Shape    a value for each location, n >= 1.
-/// Result   see LikelihoodGradient; its `info` says if S is not positive definite.
+/// Result   see LikelihoodGradient; its `info` says if S is not positive definite. `on_progress` hears, after each block of
+///          512 columns of S^-1, what part of them is done.
 /// Sync     fences `exec`.
 /// Memory   512 n numbers. Cost: 2/3 n^3 flops for many rows of tiles, those of two factorisations, and n^2 / 2 evaluations
 ///          of entries. With tiles below fp64 2 n^3 flops, and each block of 512 columns is refined with S, n^2 evaluations of
@@ -45,7 +47,8 @@ template <class ExecutionSpace>
 [[nodiscard]] LikelihoodGradient log_likelihood_gradient(
     ExecutionSpace const& exec, CovarianceFactor<ExecutionSpace>& factor,
     std::span<double const> values, Mean mean = Mean::None,
-    std::array<bool, 4> const& wanted = {true, true, true, true});
+    std::array<bool, 4> const& wanted = {true, true, true, true},
+    std::function<void(double)> const& on_progress = {});
 
 }  // namespace strata::geostat
 

@@ -48,7 +48,8 @@ void column_forms(Exec const& exec, Block const& C, Block const& X, Block const&
 
 template <class Exec>
 Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<double const> values,
-                   Locations const& new_locations, Mean mean) {
+                   Locations const& new_locations, Mean mean,
+                   std::function<void(double)> const& on_progress) {
   using Block = typename CovarianceFactor<Exec>::Block;
   using Memory = typename Exec::memory_space;
   Region const region(exec, "strata::geostat::predict");
@@ -89,13 +90,14 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
       result.mean[k] = weights.mean + host(j, 0);
       result.variance[k] = variance > 0 ? variance : 0;
     }
+    if (on_progress) on_progress(static_cast<double>(first + columns) / static_cast<double>(m));
   }
   return result;
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                                   \
   template Prediction predict<Exec>(Exec const&, CovarianceFactor<Exec>&, std::span<double const>, \
-                                    Locations const&, Mean);
+                                    Locations const&, Mean, std::function<void(double)> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -6,6 +6,7 @@
 #include <geostat/Strata_Likelihood.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct Prediction {
 ///
 /// Shape    a value for each location of the factor; any number of new locations, of the same metric.
 /// Result   without a nugget the observations themselves at observed locations, with variance 0 (to rounding); variances
-///          that rounding made negative are 0.
+///          that rounding made negative are 0. `on_progress` hears, after each 256 locations, what part of them is done.
 /// Sync     fences `exec`.
 /// Memory   2 n min(m, 256) numbers for m new locations.
 /// Throws   ValueError if there is no factor, or the metrics differ; what `log_likelihood` throws for values, and
@@ -38,7 +39,8 @@ template <class ExecutionSpace>
 [[nodiscard]] Prediction predict(ExecutionSpace const& exec,
                                  CovarianceFactor<ExecutionSpace>& factor,
                                  std::span<double const> values, Locations const& new_locations,
-                                 Mean mean = Mean::None);
+                                 Mean mean = Mean::None,
+                                 std::function<void(double)> const& on_progress = {});
 
 }  // namespace strata::geostat
 

@@ -51,8 +51,8 @@ geostat::Metric metric_of(Stations const& stations) {
   return stations.geographic ? geostat::Metric::GreatCircle : geostat::Metric::Euclidean;
 }
 
-Observations read(MleOptions const& options) {
-  auto const stations = read_stations(options.locations);
+Observations read(MleOptions const& options, Progress& progress) {
+  auto const stations = read_stations(options.locations, {.on_progress = progress.listener()});
   geostat::Locations const locations{stations.x, stations.y, metric_of(stations)};
   auto const order = geostat::order_of(options.ordering, locations);
   Observations observations{locations.permuted(order), {}};
@@ -152,16 +152,18 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
 
 void predict(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
              Progress& progress, MleResult& result) {
+  progress.phase("reading " + options.predict);
   auto const places = together(factor.comm(), [&] {
-    auto read = read_locations(options.predict);
+    auto read = read_locations(options.predict, {.on_progress = progress.listener()});
     require(metric_of(read) == data.locations.metric, options.predict, " has ",
             read.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
             read.geographic ? "x,y" : "lon,lat");
     return read;
   });
   progress.phase(words("predicting at ", places.x.size(), " places"));
-  auto const prediction = geostat::predict(exec, factor, data.values,
-                                           {places.x, places.y, metric_of(places)}, result.mean);
+  auto const prediction =
+      geostat::predict(exec, factor, data.values, {places.x, places.y, metric_of(places)},
+                       result.mean, progress.listener());
   // Of the field, and of an observation there, which has the nugget's error as well.
   std::vector<double> sd, new_variance, new_sd;
   for (double const variance : prediction.variance) {
@@ -171,13 +173,16 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
   }
   together(factor.comm(), [&] {
     if (!reports(options)) return;
-    write_columns(options.output, {{places.geographic ? "lon" : "x", places.x},
-                                   {places.geographic ? "lat" : "y", places.y},
-                                   {"mean", prediction.mean},
-                                   {"variance", prediction.variance},
-                                   {"sd", sd},
-                                   {"observation_variance", new_variance},
-                                   {"observation_sd", new_sd}});
+    progress.phase("writing " + options.output);
+    write_columns(options.output,
+                  {{places.geographic ? "lon" : "x", places.x},
+                   {places.geographic ? "lat" : "y", places.y},
+                   {"mean", prediction.mean},
+                   {"variance", prediction.variance},
+                   {"sd", sd},
+                   {"observation_variance", new_variance},
+                   {"observation_sd", new_sd}},
+                  progress.listener());
   });
   auto const count = static_cast<double>(places.x.size());
   auto const average = [count](std::vector<double> const& v) {
@@ -248,8 +253,9 @@ StandardErrorsSummary standard_errors(Exec const& exec, MleOptions const& option
   progress.phase(words(
       "standard errors, ",
       in_bytes(static_cast<double>(geostat::fisher_bytes_needed(factor.order(), estimated)))));
-  auto const information =
-      geostat::fisher_information(exec, factor, {.wanted = estimated, .max_bytes = max_bytes});
+  auto const information = geostat::fisher_information(
+      exec, factor,
+      {.wanted = estimated, .max_bytes = max_bytes, .on_progress = progress.listener()});
   summary.errors = geostat::standard_errors(information, result.theta, estimated);
   for (std::size_t k = 0; k < 4; ++k) {
     if (result.asked->fixed[k]) summary.errors.reasons[k] = "fixed";
@@ -303,7 +309,8 @@ void at_theta(Exec const& exec, MleOptions const& options, Observations const& d
   if (!factor.info().ok()) return;
   if (options.gradient) {
     progress.phase("the gradient");
-    result.gradient = geostat::log_likelihood_gradient(exec, factor, data.values, result.mean);
+    result.gradient = geostat::log_likelihood_gradient(
+        exec, factor, data.values, result.mean, {true, true, true, true}, progress.listener());
   }
   if (options.kl) diverge(exec, options, data, factor, progress, result);
   if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
@@ -329,7 +336,7 @@ double bytes_of_errors(MleOptions const& options, Observations const& data) {
 void estimate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
   Stopwatch watch;
   progress.phase("reading " + options.locations);
-  auto const data = together(options.comm.get(), [&] { return read(options); });
+  auto const data = together(options.comm.get(), [&] { return read(options, progress); });
   result.n = data.locations.size();
   result.metric = data.locations.metric;
   result.mean = options.mean;

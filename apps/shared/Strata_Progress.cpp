@@ -46,14 +46,17 @@ class Progress::Line {
     std::lock_guard const lock(mutex_);
     text_ = std::move(text);
     end_.reset();
-    phase_start_ = Clock::now();
+    phase_start_ = work_start_ = Clock::now();
+    part_ = 0;
   }
   void done(double part) {
     std::lock_guard const lock(mutex_);
     auto const now = Clock::now();
-    Seconds const phase = now - phase_start_;
-    if (part > 0 && phase.count() >= 1)
-      expect(now, phase.count() * (1 - std::min(part, 1.0)) / part, false);
+    if (part < part_) work_start_ = now;
+    part_ = part;
+    Seconds const worked = now - work_start_;
+    if (part > 0 && worked.count() >= 1)
+      expect(now, worked.count() * (1 - std::min(part, 1.0)) / part, false);
   }
   void left(double seconds, bool at_most) {
     std::lock_guard const lock(mutex_);
@@ -98,7 +101,9 @@ class Progress::Line {
   bool shown_ = false;
   Clock::time_point const start_ = Clock::now();
   Clock::time_point phase_start_ = start_;
-  std::jthread writer_;  // last: it uses the others
+  Clock::time_point work_start_ = start_;  // of what `part_` is a part of
+  double part_ = 0;                        // that is done
+  std::jthread writer_;                    // last: it uses the others
 };
 
 Progress::Progress(bool shown)
@@ -111,6 +116,11 @@ void Progress::phase(std::string text) {
 
 void Progress::done(double part) {
   if (line_) line_->done(part);
+}
+
+std::function<void(double)> Progress::listener() {
+  if (!line_) return {};
+  return [this](double part) { done(part); };
 }
 
 void Progress::left(double seconds, bool at_most) {

@@ -23,9 +23,15 @@ class Progress {
   Progress(Progress const&) = delete;
   Progress& operator=(Progress const&) = delete;
 
+  /// Whether there is a terminal that shows it.
+  bool is_shown() const { return line_ != nullptr; }
+  /// `done`, for what is told of its progress by a function; empty if nothing is shown.
+  std::function<void(double)> listener();
+
   /// From now on the program does this.
   void phase(std::string text);
-  /// This part of the phase's work is done, 0 to 1: after a second the line has the time left. Any thread may call it.
+  /// This part of the phase's work is done, 0 to 1: after a second the line has the time left. Less than before: it begins
+  /// anew. Any thread may call it.
   void done(double part);
   /// So many seconds are left, or at most. Any thread may call it.
   void left(double seconds, bool at_most = false);

@@ -58,7 +58,8 @@ Exit solve_dense(Communicator const& comm, SolveOptions const& options, Run cons
       progress.phase("writing");
       told = report(result);
       if (!options.output.empty() && result.exit() == Exit::Solved)
-        write_matrix(options.output, result.X);  // X only if the system was solved
+        write_matrix(options.output, result.X,
+                     progress.listener());  // X only if the system was solved
       if (recorder) write_trace(options.trace, traced);
       told.write(options.json);
     });

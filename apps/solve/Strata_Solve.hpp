@@ -29,6 +29,8 @@ class App;
 
 namespace strata::apps {
 
+class Progress;
+
 /// What the first bytes of a matrix file say.
 struct MatrixFile {
   MatrixFileFormat format = MatrixFileFormat::Columns;
@@ -80,8 +82,8 @@ struct SolveOptions {
   std::string output, json, trace;  ///< paths, empty: not wanted
 };
 
-/// As --max-memory says, or what is available.
-ReadOptions read_limit(SolveOptions const& options);
+/// Memory as --max-memory says, or what is available; `progress`, if there is one, has the part that was read.
+ReadOptions read_options(SolveOptions const& options, Progress* progress = nullptr);
 
 /// Add the options of `strata solve` to its sub-command; parsing writes to `options`.
 void add_solve_options(CLI::App& command, SolveOptions& options);

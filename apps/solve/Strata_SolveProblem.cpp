@@ -53,7 +53,7 @@ double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& 
   return tiles + room + pools + 12 * 8 * order * static_cast<double>(nrhs);
 }
 
-void read_file(SolveOptions const& options, Problem& problem) {
+void read_file(SolveOptions const& options, Progress& progress, Problem& problem) {
   std::string const& path = options.matrix;
   auto const& file = options.file;
   require(file.format != MatrixFileFormat::Columns, path,
@@ -72,11 +72,11 @@ void read_file(SolveOptions const& options, Problem& problem) {
     summary.n = blocks.order();
   }
   require_memory(summary, options);
-  problem.A = read_symmetric_matrix(path, read_limit(options));
+  problem.A = read_symmetric_matrix(path, read_options(options, &progress));
 }
 
 // The file stays where it is; its tiles are read when they are asked for.
-void open_file(SolveOptions const& options, Problem& problem) {
+void open_file(SolveOptions const& options, Progress& progress, Problem& problem) {
   std::string const& path = options.matrix;
   auto& summary = problem.summary;
   summary.source = path;
@@ -84,8 +84,9 @@ void open_file(SolveOptions const& options, Problem& problem) {
     summary.n = options.file.rows;
     require_memory(summary, options);  // before the file is unpacked
   }
-  auto const file =
-      std::make_shared<MatrixBlocks const>(path, MatrixBlocksOptions{options.scratch});
+  auto const file = std::make_shared<MatrixBlocks const>(
+      path,
+      MatrixBlocksOptions{.scratch_folder = options.scratch, .on_progress = progress.listener()});
   summary.n = file->order();
   summary.format = file->format();
   summary.scratch_bytes = file->scratch_bytes();
@@ -112,9 +113,9 @@ void fill(Problem& problem, SolveOptions const& options,
     problem.A = geostat::covariance_matrix(covariance, locations);
 }
 
-void read_locations(SolveOptions const& options, Problem& problem) {
+void read_locations(SolveOptions const& options, Progress& progress, Problem& problem) {
   auto const& covariance = *options.covariance;
-  auto const stations = read_stations(options.locations);
+  auto const stations = read_stations(options.locations, {.on_progress = progress.listener()});
   auto const metric =
       stations.geographic ? geostat::Metric::GreatCircle : geostat::Metric::Euclidean;
   geostat::Locations const locations{stations.x, stations.y, metric};
@@ -157,10 +158,11 @@ void make_matrix(SolveOptions const& options, Problem& problem) {
   }
 }
 
-void add_right_hand_sides(SolveOptions const& options, Problem& problem) {
+void add_right_hand_sides(SolveOptions const& options, Progress& progress, Problem& problem) {
   auto& summary = problem.summary;
   if (!options.rhs.empty()) {
-    auto const B = read_matrix(options.rhs, read_limit(options));
+    progress.phase("reading " + options.rhs);
+    auto const B = read_matrix(options.rhs, read_options(options, &progress));
     require(static_cast<std::int64_t>(B.extent(0)) == summary.n, options.rhs, ": ", B.extent(0),
             " x ", B.extent(1), " right-hand sides do not fit the matrix of order ", summary.n);
     problem.B = in_order(B, problem.order);
@@ -174,8 +176,9 @@ void add_right_hand_sides(SolveOptions const& options, Problem& problem) {
 
 }  // namespace
 
-ReadOptions read_limit(SolveOptions const& options) {
-  return {.max_bytes = memory_limit(options.max_memory).bytes};
+ReadOptions read_options(SolveOptions const& options, Progress* progress) {
+  return {.max_bytes = memory_limit(options.max_memory).bytes,
+          .on_progress = progress ? progress->listener() : nullptr};
 }
 
 std::int64_t right_hand_sides(SolveOptions const& options) {
@@ -184,7 +187,7 @@ std::int64_t right_hand_sides(SolveOptions const& options) {
   if (file.format == MatrixFileFormat::Npy || file.format == MatrixFileFormat::MatrixMarket)
     return file.cols;
   // Nothing but all of the file says it.
-  return static_cast<std::int64_t>(read_matrix(options.rhs, read_limit(options)).extent(1));
+  return static_cast<std::int64_t>(read_matrix(options.rhs, read_options(options)).extent(1));
 }
 
 void warn_of_invented_rhs(std::ostream& out, SolveOptions const& options) {
@@ -229,10 +232,10 @@ Problem set_up(SolveOptions const& options, Progress& progress) {
   Problem problem;
   problem.summary.nrhs = right_hand_sides(options);
   generates                    ? make_matrix(options, problem)
-  : !options.locations.empty() ? read_locations(options, problem)
-  : options.out_of_core        ? open_file(options, problem)
-                               : read_file(options, problem);
-  add_right_hand_sides(options, problem);
+  : !options.locations.empty() ? read_locations(options, progress, problem)
+  : options.out_of_core        ? open_file(options, progress, problem)
+                               : read_file(options, progress, problem);
+  add_right_hand_sides(options, progress, problem);
   return problem;
 }
 

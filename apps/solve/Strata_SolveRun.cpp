@@ -30,8 +30,8 @@ SolveResult factor_and_solve(Exec const& exec, Problem const& problem, Matrix co
   auto const n = problem.summary.n, columns = problem.summary.nrhs;
   auto const automatic = dense::automatic_choice<Exec>(n, columns);
   auto const& layers = options.layers ? *options.layers : automatic.layers;
-  dense::CholeskyOptions const cholesky_options{
-      .leaf_size = options.leaf, .on_progress = [&progress](double part) { progress.done(part); }};
+  dense::CholeskyOptions const cholesky_options{.leaf_size = options.leaf,
+                                                .on_progress = progress.listener()};
   SolveResult result(problem, options);
   result.layers_asked = options.layers ? layers.name() : "auto";
   result.layers_reason = options.layers ? "asked for" : automatic.reason;

@@ -54,7 +54,7 @@ HostRows to_rows(CoordinateMatrix const& A) {
 }
 
 // On rank 0.
-HostRows read_file(SolveOptions const& options, SparseProblem& problem) {
+HostRows read_file(SolveOptions const& options, Progress* progress, SparseProblem& problem) {
   std::string const& path = options.matrix;
   auto const& header = options.file.market;
   require(options.file.format == MatrixFileFormat::MatrixMarket, path,
@@ -72,7 +72,8 @@ HostRows read_file(SolveOptions const& options, SparseProblem& problem) {
   problem.n = header.rows;
   double const listed = static_cast<double>(header.entries);
   require_memory(problem, options, header.symmetric ? 2 * listed : listed, listed, 1);
-  return to_rows(std::get<CoordinateMatrix>(read_matrix_market(path, read_limit(options))));
+  return to_rows(
+      std::get<CoordinateMatrix>(read_matrix_market(path, read_options(options, progress))));
 }
 
 sparse::ModelSize resolved(SolveOptions const& options) {
@@ -119,11 +120,13 @@ std::vector<double> scattered(Communicator const& comm, std::vector<std::int64_t
   return comm.exchange(std::move(to)).front();
 }
 
-void read_rhs(SolveOptions const& options, Communicator const& comm, SparseProblem& problem) {
+void read_rhs(SolveOptions const& options, Communicator const& comm, Progress* progress,
+              SparseProblem& problem) {
   auto const whole = comm.agree([&] {
     std::vector<double> b;
     if (comm.rank() != 0) return b;
-    auto const B = read_matrix(options.rhs, read_limit(options));
+    if (progress) progress->phase("reading " + options.rhs);
+    auto const B = read_matrix(options.rhs, read_options(options, progress));
     require(static_cast<std::int64_t>(B.extent(0)) == problem.n && B.extent(1) == 1, options.rhs,
             ": ", B.extent(0), " x ", B.extent(1),
             " is not one right-hand side for the matrix of order ", problem.n);
@@ -144,14 +147,14 @@ SparseProblem set_up_sparse(SolveOptions const& options, Communicator const& com
   if (options.sparse.model) {
     make_rows(options, comm, problem);
   } else {
-    auto const whole =
-        comm.agree([&] { return comm.rank() == 0 ? read_file(options, problem) : HostRows(); });
+    auto const whole = comm.agree(
+        [&] { return comm.rank() == 0 ? read_file(options, progress, problem) : HostRows(); });
     problem.n = comm.gather(problem.n).front();
     problem.first_row = sparse::even_partition(problem.n, comm.size());
     problem.rows = sparse::scattered(comm, problem.first_row, whole);
   }
   if (!options.rhs.empty()) {
-    read_rhs(options, comm, problem);
+    read_rhs(options, comm, progress, problem);
   } else {
     auto const rank = static_cast<std::size_t>(comm.rank());
     problem.knows_solution = true;

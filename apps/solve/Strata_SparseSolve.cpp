@@ -158,7 +158,7 @@ Exit solve_sparse(SolveOptions const& options) {
       outcome.total_seconds = total.lap();
       told = report(outcome);
       if (!options.output.empty())
-        write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1));
+        write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1), line->listener());
       told.write(options.json);
     });
     progress.reset();

@@ -10,9 +10,11 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace strata {
 
@@ -76,6 +78,26 @@ class DeflateSink final : public ByteSink {
   ByteSink& inner_;
   std::unique_ptr<unsigned char[]> output_;
   z_stream stream_{};
+};
+
+/// Tells what part of the numbers was written, each time that a few thousand more are.
+class WrittenPart {
+ public:
+  /// Of `all` numbers; `tell` may be empty.
+  WrittenPart(std::uint64_t all, std::function<void(double)> tell)
+      : all_(all), tell_(std::move(tell)) {}
+  /// So many more are written.
+  void add(std::uint64_t count) {
+    done_ += count;
+    if (!tell_ || done_ - told_ < step) return;
+    told_ = done_;
+    tell_(static_cast<double>(done_) / static_cast<double>(all_));
+  }
+
+ private:
+  static constexpr std::uint64_t step = 1 << 12;
+  std::uint64_t all_, done_ = 0, told_ = 0;
+  std::function<void(double)> tell_;
 };
 
 /// Text and numbers through a buffer; a number is the shortest decimal that reads back to the same

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace strata {
 
@@ -19,9 +20,11 @@ constexpr std::uint64_t ratio_floor_bytes = 4 << 20;
 constexpr std::size_t largest_read_bytes = 1 << 30;
 }  // namespace
 
-FileSource::FileSource(std::string const& path)
+FileSource::FileSource(std::string const& path, std::function<void(double)> on_progress)
     // without O_NONBLOCK the opening of a pipe would wait for its writer
-    : ByteSource(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    : ByteSource(path),
+      file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+      on_progress_(std::move(on_progress)) {
   if (!file_) throw_errno(path, "cannot open");
   struct stat status;
   if (::fstat(file_.get(), &status) != 0) throw_errno(path, "cannot stat");
@@ -38,6 +41,9 @@ std::size_t FileSource::read(char* buffer, std::size_t size) {
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }
+  position_ += done;
+  if (on_progress_ && size_ > 0 && position_ <= size_)
+    on_progress_(static_cast<double>(position_) / static_cast<double>(size_));
   return done;
 }
 
@@ -122,7 +128,7 @@ bool is_gzip(char const* bytes, std::size_t size) {
 }
 
 std::unique_ptr<ByteSource> open_source(std::string const& path, ReadOptions const& options) {
-  auto file = std::make_unique<FileSource>(path);
+  auto file = std::make_unique<FileSource>(path, options.on_progress);
   char magic[2];
   if (!is_gzip(magic, file->read_at(0, magic, 2))) return file;
   return std::make_unique<InflateSource>(std::move(file), options.max_gz_ratio);

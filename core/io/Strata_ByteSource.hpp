@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -40,8 +41,8 @@ class ByteSource {
 /// A regular file; devices, pipes and folders are refused, since their size says nothing.
 class FileSource final : public ByteSource {
  public:
-  /// Opens the file. Throws IoError.
-  explicit FileSource(std::string const& path);
+  /// Opens the file; `on_progress` hears what part of it was read. Throws IoError.
+  explicit FileSource(std::string const& path, std::function<void(double)> on_progress = {});
   std::size_t read(char* buffer, std::size_t size) override;
   std::uint64_t size_limit() const override { return size_; }
   /// Read `size` bytes at `offset` without moving on, fewer only at the end.
@@ -49,7 +50,8 @@ class FileSource final : public ByteSource {
 
  private:
   FileDescriptor file_;
-  std::uint64_t size_ = 0;
+  std::function<void(double)> on_progress_;
+  std::uint64_t size_ = 0, position_ = 0;
 };
 
 /// Bytes of the caller's, which must outlive it (tests and fuzz targets).

@@ -197,7 +197,8 @@ Stations read_locations(std::string const& path, ReadOptions const& options) {
   return detail::read_locations(*source, options);
 }
 
-void write_columns(std::string const& path, std::vector<Column> const& columns) {
+void write_columns(std::string const& path, std::vector<Column> const& columns,
+                   std::function<void(double)> const& on_progress) {
   STRATA_REQUIRE(ShapeError, !columns.empty(), "write_columns: there is no column");
   std::size_t const rows = columns.front().values.size();
   for (auto const& column : columns)
@@ -207,10 +208,12 @@ void write_columns(std::string const& path, std::vector<Column> const& columns) 
   TextWriter text(file);
   for (std::size_t k = 0; k < columns.size(); ++k) text << (k > 0 ? "," : "") << columns[k].name;
   text << '\n';
+  WrittenPart part(rows * columns.size(), on_progress);
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t k = 0; k < columns.size(); ++k)
       text << (k > 0 ? "," : "") << columns[k].values[i];
     text << '\n';
+    part.add(columns.size());
   }
   text.finish();
 }

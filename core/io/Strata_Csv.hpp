@@ -5,6 +5,7 @@
 
 #include <core/io/Strata_HostMatrix.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,11 @@ struct Column {
 };
 
 /// Write columns of numbers under a line of their names; numbers read back to the same bits. Whole or not at all.
+/// `on_progress` hears now and then what part of the numbers was written, 0 to 1.
 ///
 /// Throws   ShapeError if there is no column or they differ in length; IoError with errno's text.
-void write_columns(std::string const& path, std::vector<Column> const& columns);
+void write_columns(std::string const& path, std::vector<Column> const& columns,
+                   std::function<void(double)> const& on_progress = {});
 
 /// Write a station file; numbers read back to the same bits. Whole or not at all (temporary file,
 /// fsync, rename).

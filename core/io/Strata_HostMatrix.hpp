@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,8 @@ struct ReadOptions {
   std::size_t max_bytes = physical_memory_bytes();
   /// Largest ratio of inflated to compressed bytes in a .gz file, once 4 MiB have come out of it.
   double max_gz_ratio = 200;
+  /// Hears now and then what part of the file's bytes was read, 0 to 1; what it throws ends the call.
+  std::function<void(double)> on_progress = {};
 };
 
 /// Bytes of a rows x cols fp64 matrix.

@@ -95,7 +95,8 @@ void MatrixBlocks::State::open_raw() {
 }
 
 void MatrixBlocks::State::open_text(MatrixBlocksOptions const& options) {
-  auto const source = open_source(path, {.max_gz_ratio = options.max_gz_ratio});
+  auto const source =
+      open_source(path, {.max_gz_ratio = options.max_gz_ratio, .on_progress = options.on_progress});
   std::int64_t i = 0, j = 0;
   auto const begin = [&](MatrixMarketHeader const& header) {
     STRATA_REQUIRE(IoError, header.format == MatrixMarketFormat::Array, path,

@@ -9,6 +9,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace strata {
@@ -23,6 +24,8 @@ struct MatrixBlocksOptions {
   std::string scratch_folder;
   /// As of `ReadOptions`, for .gz files.
   double max_gz_ratio = 200;
+  /// As of `ReadOptions`, while a text file is unpacked.
+  std::function<void(double)> on_progress = {};
 };
 
 /// A square matrix in a file, of which blocks are read: never the whole of it is in memory.

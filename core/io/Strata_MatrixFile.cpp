@@ -9,6 +9,8 @@
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/detail/Strata_ColumnsStream.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -42,9 +44,15 @@ std::optional<MatrixFileFormat> shown(std::string const& path) {
 
 HostMatrix read_raw(std::string const& path, ReadOptions const& options) {
   MatrixBlocks const blocks(path);
-  auto const A = allocate_host_matrix("strata::read_matrix", blocks.order(), blocks.order(),
-                                      options.max_bytes);
-  blocks.read(0, 0, A);
+  std::int64_t const n = blocks.order(), width = std::max<std::int64_t>(64, n / 64);
+  auto const A = allocate_host_matrix("strata::read_matrix", n, n, options.max_bytes);
+  for (std::int64_t col = 0; col < n; col += width) {
+    std::int64_t const end = std::min(n, col + width);
+    blocks.read(
+        0, col,
+        HostBlock(&A(0, col), static_cast<std::size_t>(n), static_cast<std::size_t>(end - col)));
+    if (options.on_progress) options.on_progress(static_cast<double>(end) / static_cast<double>(n));
+  }
   return A;
 }
 
@@ -109,20 +117,21 @@ void require_matrix_name(std::string const& path) {
                  ".csv or .txt");
 }
 
-void write_matrix(std::string const& path, ConstHostMatrix const& A) {
+void write_matrix(std::string const& path, ConstHostMatrix const& A,
+                  std::function<void(double)> const& on_progress) {
   require_matrix_name(path);
   switch (*promised(path)) {
     case MatrixFileFormat::Npy:
-      return write_npy(path, A, {.rank = A.extent(1) == 1 ? 1 : 2});
+      return write_npy(path, A, {.rank = A.extent(1) == 1 ? 1 : 2, .on_progress = on_progress});
     case MatrixFileFormat::MatrixMarket: {
       auto const how = path.ends_with(".gz") ? Compression::Gzip : Compression::None;
-      return write_matrix_market(path, A, {.compression = how});
+      return write_matrix_market(path, A, {.compression = how, .on_progress = on_progress});
     }
     default:
       break;
   }
   AtomicFile file(path);
-  detail::write_columns(file, A, path.ends_with(".csv") ? ',' : ' ');
+  detail::write_columns(file, A, path.ends_with(".csv") ? ',' : ' ', on_progress);
 }
 
 }  // namespace strata

@@ -6,6 +6,7 @@
 #include <core/Strata_EnumNames.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 
+#include <functional>
 #include <string>
 
 namespace strata {
@@ -53,9 +54,11 @@ HostMatrix read_symmetric_matrix(std::string const& path, ReadOptions const& opt
 /// Write a dense matrix in the format that the file's name says: .npy (one column as a vector), .mtx
 /// or .mtx.gz (a Matrix Market array), .csv (commas) or .txt (blanks).
 ///
-/// Result   numbers that read back to the same bits. The file appears whole or not at all.
+/// Result   numbers that read back to the same bits. The file appears whole or not at all. `on_progress` hears now and then
+///          what part of the numbers was written, 0 to 1; what it throws ends the call.
 /// Throws   ValueError as `require_matrix_name`; see `write_npy` and `write_matrix_market`.
-void write_matrix(std::string const& path, ConstHostMatrix const& A);
+void write_matrix(std::string const& path, ConstHostMatrix const& A,
+                  std::function<void(double)> const& on_progress = {});
 
 /// Throws   ValueError if `write_matrix` knows no format for the file's name.
 void require_matrix_name(std::string const& path);

@@ -6,6 +6,7 @@
 #include <core/io/Strata_HostMatrix.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -108,7 +109,8 @@ enum class Compression {
 struct MatrixMarketWriteOptions {
   Symmetry symmetry =
       Symmetry::General;  ///< of a dense matrix; Symmetric writes the lower triangle
-  Compression compression = Compression::None;  ///< of the file
+  Compression compression = Compression::None;   ///< of the file
+  std::function<void(double)> on_progress = {};  ///< hears what part of the numbers was written
 };
 
 /// Write a dense matrix (`array real`) or a list of entries (`coordinate real`).

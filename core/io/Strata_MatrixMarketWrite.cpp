@@ -5,6 +5,8 @@
 #include <core/io/detail/Strata_MatrixMarketStream.hpp>
 
 #include <cmath>
+#include <cstdint>
+#include <functional>
 
 namespace strata {
 
@@ -58,15 +60,21 @@ void to_file(std::string const& path, Compression compression, Write const& writ
   write(gzip);
 }
 
-void write_array(ByteSink& sink, ConstHostMatrix const& A, Symmetry symmetry) {
+void write_array(ByteSink& sink, ConstHostMatrix const& A, Symmetry symmetry,
+                 std::function<void(double)> const& on_progress = {}) {
   bool const symmetric = symmetry == Symmetry::Symmetric;
   auto const rows = static_cast<std::int64_t>(A.extent(0)),
              cols = static_cast<std::int64_t>(A.extent(1));
   TextWriter text(sink);
   text << "%%MatrixMarket matrix array real" << symmetry_name(symmetric) << rows << ' ' << cols
        << '\n';
+  auto const all = symmetric ? rows * (rows + 1) / 2 : rows * cols;
+  WrittenPart part(static_cast<std::uint64_t>(all), on_progress);
   for (std::int64_t j = 0; rows > 0 && j < cols; ++j)
-    for (std::int64_t i = symmetric ? j : 0; i < rows; ++i) text << A(i, j) << '\n';
+    for (std::int64_t i = symmetric ? j : 0; i < rows; ++i) {
+      text << A(i, j) << '\n';
+      part.add(1);
+    }
   text.finish();
 }
 
@@ -96,8 +104,9 @@ void write_matrix_market(ByteSink& sink, CoordinateMatrix const& A) {
 void write_matrix_market(std::string const& path, ConstHostMatrix const& A,
                          MatrixMarketWriteOptions const& options) {
   detail::require_writable(A, options.symmetry);
-  detail::to_file(path, options.compression,
-                  [&](ByteSink& sink) { detail::write_array(sink, A, options.symmetry); });
+  detail::to_file(path, options.compression, [&](ByteSink& sink) {
+    detail::write_array(sink, A, options.symmetry, options.on_progress);
+  });
 }
 
 void write_matrix_market(std::string const& path, CoordinateMatrix const& A,

@@ -172,12 +172,14 @@ std::string header_text(ConstHostMatrix const& A, NpyWriteOptions const& options
   return text + dict;
 }
 
-void write_columns(ByteSink& sink, ConstHostMatrix const& A) {
-  for (std::size_t j = 0; j < A.extent(1); ++j)
+void write_columns(ByteSink& sink, ConstHostMatrix const& A, WrittenPart part) {
+  for (std::size_t j = 0; j < A.extent(1); ++j) {
     sink.write(reinterpret_cast<char const*>(&A(0, j)), A.extent(0) * sizeof(double));
+    part.add(A.extent(0));
+  }
 }
 
-void write_rows(ByteSink& sink, ConstHostMatrix const& A) {
+void write_rows(ByteSink& sink, ConstHostMatrix const& A, WrittenPart part) {
   auto const rows = A.extent(0), cols = A.extent(1);
   auto const height = std::max<std::size_t>(1, std::min(rows, chunk_elements / cols));
   std::vector<double> panel(height * cols);
@@ -189,6 +191,7 @@ void write_rows(ByteSink& sink, ConstHostMatrix const& A) {
         for (std::size_t j = jj; j < std::min(cols, jj + tile); ++j)
           panel[i * cols + j] = A(i0 + i, j);
     sink.write(reinterpret_cast<char const*>(panel.data()), m * cols * sizeof(double));
+    part.add(m * cols);
   }
 }
 
@@ -208,8 +211,9 @@ NpyMatrix read_npy(ByteSource& source, ReadOptions const& options) {
 void write_npy(ByteSink& sink, ConstHostMatrix const& A, NpyWriteOptions const& options) {
   auto const header = header_text(A, options);
   sink.write(header.data(), header.size());
+  WrittenPart const part(A.size(), options.on_progress);
   if (A.extent(0) > 0 && A.extent(1) > 0)
-    options.order == NpyOrder::Fortran ? write_columns(sink, A) : write_rows(sink, A);
+    options.order == NpyOrder::Fortran ? write_columns(sink, A, part) : write_rows(sink, A, part);
   sink.finish();
 }
 
@@ -221,7 +225,7 @@ NpyHeader read_npy_header(std::string const& path) {
 }
 
 NpyMatrix read_npy(std::string const& path, ReadOptions const& options) {
-  FileSource source(path);
+  FileSource source(path, options.on_progress);
   return detail::read_npy(source, options);
 }
 

@@ -6,6 +6,7 @@
 #include <core/io/Strata_HostMatrix.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace strata {
@@ -50,8 +51,9 @@ enum class NpyOrder {
 
 /// Choices of `write_npy`.
 struct NpyWriteOptions {
-  NpyOrder order = NpyOrder::Fortran;  ///< in the file
-  int rank = 2;                        ///< 1 writes a single column as a vector
+  NpyOrder order = NpyOrder::Fortran;            ///< in the file
+  int rank = 2;                                  ///< 1 writes a single column as a vector
+  std::function<void(double)> on_progress = {};  ///< hears what part of the numbers was written
 };
 
 /// Write a matrix in fp64 as .npy version 1.0, bit for bit; whole or not at all (temporary file,

@@ -22,12 +22,18 @@ double done_of(Tree const& tree, typename Tree::Node const& node, typename Tree:
          done_of(tree, tree.right(node), leaf);
 }
 
+template <class Tree>
+typename Tree::Node const& last_leaf(Tree const& tree, typename Tree::Node const& node) {
+  return node.is_leaf() ? node : last_leaf(tree, tree.right(node));
+}
+
 template <class ExecutionSpace>
 TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree,
                                      InfoView const& info,
                                      std::function<void(double)> const& on_progress)
     : tree_(tree),
       info_(info),
+      on_progress_(on_progress),
       bulk_(blas),
       diagonal_(tree.panels().size() > 1 ? blas.urgent() : blas, slots_of_bulk) {
   std::int64_t const n = tree.order();
@@ -35,15 +41,48 @@ TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const&
     for (TreeRecursion<ExecutionSpace> const* part : {&bulk_, &diagonal_})
       part->blas().reserve_product(layer, n, n, n);
   if (!on_progress) return;
-  // Panels before this one have updated all that follows them.
-  bulk_.on_leaf = diagonal_.on_leaf = [this, on_progress](Node const& leaf) {
-    auto const panels = tree_.panels();
-    std::size_t p = panels.size() - 1;
-    while (panel(p).begin > leaf.begin) --p;
-    auto const n = static_cast<double>(tree_.order()),
-               rest = n - static_cast<double>(panel(p).begin);
-    on_progress(1 - (rest * rest * rest - 3 * done_of(tree_, panel(p), leaf)) / (n * n * n));
-  };
+  bulk_.on_leaf = [this](Node const& leaf) { reach(leaf); };
+  if (runs_on_host<ExecutionSpace>)
+    diagonal_.on_leaf = bulk_.on_leaf;  // else the bulk runs beside it
+}
+
+// Of n^3/3 flops, once this leaf is done and panels before its own have updated all that follows them.
+template <class ExecutionSpace>
+double TreePotrf<ExecutionSpace>::part_done(Node const& leaf) const {
+  std::size_t p = tree_.panels().size() - 1;
+  while (panel(p).begin > leaf.begin) --p;
+  auto const n = static_cast<double>(tree_.order()), rest = n - static_cast<double>(panel(p).begin);
+  return 1 - (rest * rest * rest - 3 * done_of(tree_, panel(p), leaf)) / (n * n * n);
+}
+
+// All up to this leaf is in the bulk's queue, or is waited for there.
+template <class ExecutionSpace>
+void TreePotrf<ExecutionSpace>::reach(Node const& leaf) {
+  if (!on_progress_) return;
+  parts_.push_back(part_done(leaf));
+  milestones_.set(bulk_.blas().exec());
+  tell(milestones_.reached());
+}
+
+template <class ExecutionSpace>
+void TreePotrf<ExecutionSpace>::tell(std::size_t milestones) {
+  if (milestones == told_) return;
+  told_ = milestones;
+  try {
+    on_progress_(parts_[milestones - 1]);
+  } catch (...) {  // nothing of an ended call goes on running
+    bulk_.blas().exec().fence("strata::dense::tree_potrf: ended by on_progress");
+    throw;
+  }
+}
+
+// The host has nothing else to do: it waits for one milestone after the other.
+template <class ExecutionSpace>
+void TreePotrf<ExecutionSpace>::tell_the_rest() {
+  for (std::size_t k = told_ + 1; k <= parts_.size(); ++k) {
+    milestones_.await(k);
+    tell(k);
+  }
 }
 
 template <class ExecutionSpace>
@@ -65,7 +104,9 @@ void TreePotrf<ExecutionSpace>::operator()() {
     }
     update(blocks, &panel(p + 1));  // A22 -= L21 L21^T
     enqueue_wait(bulk, diagonal);
+    if (!runs_on_host<ExecutionSpace>) reach(last_leaf(tree_, panel(p + 1)));
   }
+  tell_the_rest();
 }
 
 template <class ExecutionSpace>

@@ -3,8 +3,10 @@
 #ifndef STRATA_DETAIL_TREE_POTRF_HPP
 #define STRATA_DETAIL_TREE_POTRF_HPP
 
+#include <core/kokkos_ext/Strata_Milestones.hpp>
 #include <dense/detail/Strata_TreeRecursion.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -22,7 +24,7 @@ class TreePotrf {
   using Tree = BlockTree<LayerList, ExecutionSpace>;
   using InfoView = typename LeafBlas<ExecutionSpace>::InfoView;
 
-  /// `on_progress`: called on a host with the part of the flops that is done, 0 to 1.
+  /// `on_progress`: hears what part of the flops is done, 0 to 1; of a device by milestones in its queue.
   TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree, InfoView const& info,
             std::function<void(double)> const& on_progress = {});
 
@@ -45,9 +47,17 @@ class TreePotrf {
   std::vector<Piece> pieces(Node const& panel);
   void reach_next(Node const& panel, Node const& next, Piece& nearest);
   void update(std::vector<Piece> const& pieces, Node const* next);
+  double part_done(Node const& leaf) const;
+  void reach(Node const& leaf);
+  void tell(std::size_t milestones);
+  void tell_the_rest();
 
   Tree const& tree_;
   InfoView info_;
+  std::function<void(double)> on_progress_;
+  Milestones<ExecutionSpace> milestones_;
+  std::vector<double> parts_;  // that are done at the milestones
+  std::size_t told_ = 0;       // of them
   TreeRecursion<ExecutionSpace> bulk_, diagonal_;
 };
 

@@ -44,7 +44,7 @@ template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::potrf(Tree const& tree, Node const& A, InfoView const& info) {
   if (A.is_leaf()) {
     factor_leaf(tree, A, info);
-    if (runs_on_host<ExecutionSpace> && on_leaf) on_leaf(A);
+    if (on_leaf) on_leaf(A);
     return;
   }
   potrf(tree, tree.left(A), info);  // A11 = L11 L11^T

@@ -144,6 +144,33 @@ class PhaseLine(ProgramTest):
         written = on_a_terminal(["mle", "--locations", str(self.path("f.csv")), "--max-evaluations", "20"], code=4)
         self.assertRegex(written, r"evaluation \d+: [^\r]* s of \d+\.\d s, < \d+ (s|min) left")
 
+    def test_has_the_time_left_of_dense_work(self):
+        """A factorisation, and what is done by columns of the inverse: prediction and standard errors."""
+        field, places = self.path("f.csv"), self.path("p.csv")
+        places.write_text("x,y\n" + "".join(f"{i % 100 / 100},{i // 100 / 100}\n" for i in range(10000)))
+        predict = ["mle", "--locations", str(field), "--theta", "1,0.1,0.5,0.01", "--predict", str(places), "--output", str(self.path("k.csv"))]
+        for arguments, phase, orders in (
+            (["solve", "--generate", "kms", "--layers", "fp64", "--n"], "factoring", (4000, 8000, 12000)),
+            (predict, "predicting at 10000 places", (1500, 3000, 6000)),
+        ):
+            for n in orders:
+                if arguments is predict:
+                    self.assertEqual(strata("mle", "--generate", n, "--theta", "1,0.1,0.5,0.01", "--output", field).code, 0)
+                written = on_a_terminal([*arguments, str(n)] if arguments is not predict else arguments)
+                if re.search(phase + "[^\r]* left", written):
+                    break
+            self.assertRegex(written, phase + r"[^\r]*  \d+\.\d s of \d+\.\d s, \d+ s left")
+
+    def test_has_the_time_left_of_reading(self):
+        path = self.path("A.mtx")
+        for n in (1500, 3000, 6000):
+            column = "\n".join(str(1 / (3 + k)) for k in range(n))
+            path.write_text(f"%%MatrixMarket matrix array real general\n{n} {n}\n" + f"{column}\n" * n)
+            written = on_a_terminal(["solve", "--matrix", str(path)], code=2)  # it is not symmetric
+            if " left" in written:
+                break
+        self.assertRegex(written, r"reading [^\r]*A.mtx  \d+\.\d s of \d+\.\d s, \d+ s left")
+
     def test_goes_to_standard_error(self):
         parent, child = pty.openpty()
         with subprocess.Popen([PROGRAM, *LONG], stdin=child, stdout=subprocess.PIPE, stderr=child, env={**os.environ, "TERM": "xterm"}) as process:

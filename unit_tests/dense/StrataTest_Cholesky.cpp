@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -114,7 +115,7 @@ TYPED_TEST(CholeskyOn, SolvesFourThousandAndNinetySevenColumns) {
   }
 }
 
-TYPED_TEST(CholeskyOn, TellsAHostWhatPartIsDone) {
+TYPED_TEST(CholeskyOn, TellsWhatPartIsDone) {
   std::vector<double> parts, errors;
   CholeskyReport report;
   CholeskyOptions options{.leaf_size = 20};
@@ -124,13 +125,26 @@ TYPED_TEST(CholeskyOn, TellsAHostWhatPartIsDone) {
   auto const solved = solve<TypeParam>(hard(MatrixKind::Geometric, 160, 100), 1,
                                        LayerList::parse("fp32,fp32"), options, report, refinement);
   EXPECT_EQ(errors, solved.refinement.history);
+  ASSERT_FALSE(parts.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(parts));
+  EXPECT_GT(parts.front(), 0);
+  EXPECT_DOUBLE_EQ(parts.back(), 1);
   if (!runs_on_host<TypeParam>) return;
   ASSERT_EQ(parts.size(), 8U);  // leaves
   EXPECT_DOUBLE_EQ(parts.front(), 1.0 / (8 * 8 * 8));
-  EXPECT_TRUE(std::ranges::is_sorted(parts));
   EXPECT_DOUBLE_EQ(parts[4],
                    1.0 / 8 + 3.0 / 4 + 1.0 / (8 * 8 * 8));  // L21 and its product are done
-  EXPECT_DOUBLE_EQ(parts.back(), 1);
+}
+
+TYPED_TEST(CholeskyOn, EndsWithWhatItsListenerThrows) {
+  CholeskyOptions options{.leaf_size = 20};
+  options.on_progress = [](double part) {
+    if (part > 0.5) throw std::runtime_error("enough");
+  };
+  CholeskyReport report;
+  EXPECT_THROW((void)solve<TypeParam>(hard(MatrixKind::Geometric, 160, 100), 1,
+                                      LayerList::parse("fp32,fp32"), options, report),
+               std::runtime_error);
 }
 
 TYPED_TEST(CholeskyOn, TheBlocksOfItsReportCoverTheTriangle) {

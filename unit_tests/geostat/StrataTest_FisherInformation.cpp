@@ -236,4 +236,14 @@ TYPED_TEST(FisherInformationTest, StandardErrorsAreTheSizeOfTheErrors) {
   }
 }
 
+TYPED_TEST(FisherInformationTest, TellsWhatPartIsDone) {
+  TypeParam const exec;
+  CovarianceFactor<TypeParam> factor(exec, {.nu = 0.5, .nugget = 0.1}, synthetic_locations(600));
+  std::vector<double> parts;
+  FisherOptions const options{.wanted = {true, false, false, true},
+                              .on_progress = [&](double part) { parts.push_back(part); }};
+  EXPECT_EQ(fisher_information(exec, factor, options).info, 0);
+  EXPECT_EQ(parts, (std::vector<double>{512.0 / 600, 1}));
+}
+
 }  // namespace

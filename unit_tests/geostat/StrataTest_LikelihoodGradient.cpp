@@ -221,4 +221,15 @@ TYPED_TEST(LikelihoodGradientTest, RefusesWhatALikelihoodRefuses) {
             "log_likelihood: 0 values at 0 locations");
 }
 
+TYPED_TEST(LikelihoodGradientTest, TellsWhatPartIsDone) {
+  TypeParam const exec;
+  CovarianceFactor<TypeParam> factor(exec, {.nu = 0.5, .nugget = 0.1}, synthetic_locations(600));
+  std::vector<double> parts;
+  auto const gradient = log_likelihood_gradient(exec, factor, std::vector<double>(600, 1.0),
+                                                Mean::None, {true, true, false, true},
+                                                [&](double part) { parts.push_back(part); });
+  EXPECT_EQ(gradient.info, 0);
+  EXPECT_EQ(parts, (std::vector<double>{512.0 / 600, 1}));
+}
+
 }  // namespace

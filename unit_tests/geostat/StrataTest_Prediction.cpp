@@ -115,4 +115,14 @@ TYPED_TEST(PredictionTest, TakesNoneAndRefusesOtherMetrics) {
   EXPECT_THROW((void)predict(exec, factor, some_values(4), Locations{{1}, {1}}), ShapeError);
 }
 
+TYPED_TEST(PredictionTest, TellsWhatPartIsDone) {
+  TypeParam const exec;
+  CovarianceFactor<TypeParam> factor(exec, {.nu = 0.5, .nugget = 0.1}, synthetic_locations(20));
+  std::vector<double> parts;
+  auto const result = predict(exec, factor, some_values(20), synthetic_locations(300, 7),
+                              Mean::None, [&](double part) { parts.push_back(part); });
+  EXPECT_TRUE(result.converged);
+  EXPECT_EQ(parts, (std::vector<double>{256.0 / 300, 1}));
+}
+
 }  // namespace

@@ -31,7 +31,7 @@ OTHERS = ("perf", "unit_tests")
 APART = ({"MatrixFile", "MatrixMarket", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
           "Likelihood", "ExecutorStream", "OutOfCore", "OutOfCoreTable"},
          {"SolveCompare", "SolveTable", "CholeskyCondition"}, {"SolveRun", "SparseTable"}, {"SparseSolve", "SparseExplain"}, {"CholeskySolve", "HostBlas"})
-BEFORE = {"DeviceInstance": "dense", "DeviceReplay": "ooc", "DeviceEventClock": "c"}
+BEFORE = {"DeviceInstance": "dense", "DeviceMilestones": "dense", "DeviceReplay": "ooc", "DeviceEventClock": "c"}
 DEVICE_CODE = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b|\bKOKKOS_(INLINE_|FORCEINLINE_)?FUNCTION\b|\b__global__\b")
 
 

@@ -57,11 +57,15 @@ HostMatrix read_columns(ByteSource& source, ReadOptions const& options) {
   return A;
 }
 
-void write_columns(ByteSink& sink, ConstHostMatrix const& A, char separator) {
+void write_columns(ByteSink& sink, ConstHostMatrix const& A, char separator,
+                   std::function<void(double)> const& on_progress) {
   TextWriter text(sink);
-  for (std::size_t i = 0; i < A.extent(0); ++i)
+  WrittenPart part(A.size(), on_progress);
+  for (std::size_t i = 0; i < A.extent(0); ++i) {
     for (std::size_t j = 0; j < A.extent(1); ++j)
       text << A(i, j) << (j + 1 < A.extent(1) ? separator : '\n');
+    part.add(A.extent(1));
+  }
   text.finish();
 }
 

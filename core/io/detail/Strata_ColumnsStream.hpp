@@ -7,11 +7,14 @@
 #include <core/io/Strata_ByteSource.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 
+#include <functional>
+
 namespace strata::detail {
 
 /// Text columns of Strata_MatrixFile.hpp from and to any bytes (fuzz targets use memory).
 HostMatrix read_columns(ByteSource& source, ReadOptions const& options);
-void write_columns(ByteSink& sink, ConstHostMatrix const& A, char separator);
+void write_columns(ByteSink& sink, ConstHostMatrix const& A, char separator,
+                   std::function<void(double)> const& on_progress = {});
 
 }  // namespace strata::detail
 

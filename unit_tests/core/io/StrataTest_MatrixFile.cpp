@@ -9,10 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -46,6 +48,45 @@ TEST(MatrixFile, WritesTheFormatThatTheNameSaysAndReadsItBack) {
   HostMatrix const b = reference::generate(3, 1, [](auto i, auto) { return 1.0 * i; });
   write_matrix(folder / "b.npy", b);
   EXPECT_EQ(read_npy_header(folder / "b.npy").rank, 1);
+}
+
+TEST(MatrixFile, TellsWhatPartIsReadAndWritten) {
+  TemporaryFolder const folder;
+  HostMatrix const A = reference::random(300, 300, 5);
+  for (char const* name : {"x.npy", "x.mtx", "x.mtx.gz", "x.csv", "x.txt"}) {
+    std::vector<double> written, read;
+    write_matrix(folder / name, A, [&](double part) { written.push_back(part); });
+    auto const back =
+        read_matrix(folder / name, {.on_progress = [&](double part) { read.push_back(part); }});
+    expect_same_bits(back, A);
+    for (auto const& parts : {written, read}) {
+      ASSERT_FALSE(parts.empty()) << name;
+      EXPECT_TRUE(std::ranges::is_sorted(parts)) << name;
+      EXPECT_GT(parts.front(), 0) << name;
+      EXPECT_LE(parts.back(), 1) << name;
+    }
+    EXPECT_GT(written.back(), 0.95) << name;  // it is told each few thousand numbers
+    EXPECT_GE(written.size(), 20U) << name;
+    EXPECT_EQ(read.back(), 1) << name;
+  }
+  put(folder / "x.bin", std::string(reinterpret_cast<char const*>(A.data()), 300 * 300 * 8));
+  put(folder / "x.bin.json", R"({"dtype": "float64", "n": 300})");
+  std::vector<double> read;
+  expect_same_bits(
+      read_matrix(folder / "x.bin", {.on_progress = [&](double part) { read.push_back(part); }}),
+      A);
+  EXPECT_EQ(read, (std::vector<double>{64.0 / 300, 128.0 / 300, 192.0 / 300, 256.0 / 300, 1}));
+}
+
+TEST(MatrixFile, WhatAListenerThrowsEndsTheCall) {
+  TemporaryFolder const folder;
+  HostMatrix const A = reference::random(300, 300, 5);
+  auto const enough = [](double) { throw ValueError("enough"); };
+  EXPECT_TRUE(
+      throws_with<ValueError>("enough", [&] { write_matrix(folder / "x.mtx", A, enough); }));
+  EXPECT_TRUE(std::filesystem::is_empty(folder / ""));  // a file is there whole or not at all
+  write_matrix(folder / "x.csv", A);
+  EXPECT_THROW((void)read_matrix(folder / "x.csv", {.on_progress = enough}), Error);
 }
 
 TEST(MatrixFile, RefusesNamesThatItKnowsNoFormatFor) {
