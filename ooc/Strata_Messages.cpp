@@ -52,7 +52,7 @@ std::uint64_t bytes_of(std::vector<Message> const& messages, std::int64_t n, std
 
 RankCheck check_messages(Schedule const& all, std::vector<RankMessages> const& messages,
                          std::int64_t room) {
-  return detail::play(all, messages, room);
+  return detail::play(detail::played(all, static_cast<int>(messages.size())), messages, room);
 }
 
 }  // namespace strata::ooc

@@ -9,8 +9,10 @@
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_Messages.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
+#include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/Strata_TileSources.hpp>
 

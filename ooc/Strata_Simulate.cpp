@@ -25,6 +25,10 @@ void Rates::check() const {
   require("copies out", out_bytes_per_s);
   STRATA_REQUIRE(ValueError, peer_bytes_per_s >= 0, "simulate: the rate of peer copies is ",
                  peer_bytes_per_s, ", must not be negative");
+  STRATA_REQUIRE(ValueError, factor_flop_per_s >= 0 && message_seconds >= 0,
+                 "simulate: a rate of POTRF of ", factor_flop_per_s, " and ", message_seconds,
+                 " s for a message, must not be negative");
+  require("messages", network_bytes_per_s);
 }
 
 namespace {
@@ -288,15 +292,16 @@ class Machine {
     auto const [i, j] = task;
     double ready = device.ready[static_cast<std::size_t>(stream.stored)];
     std::int64_t const m = plan_.rows(i), n = plan_.rows(j);
-    double flops = static_cast<double>(potrf_flops(m));
+    double flops = static_cast<double>(potrf_flops(m)), rate = options_.rates.potrf_flop_per_s();
     if (i != j) {
+      rate = options_.rates.solve_flop_per_s;
       std::int64_t const L = operand(d, j, j, plan_.working(i, j), stream.time);
       ready = std::max(ready, device.ready[static_cast<std::size_t>(L)]);
       flops = static_cast<double>(trsm_flops(n, m));
       keep_diagonal(device, j);
       release(device, L);
     }
-    work(device, stream, ready, flops / options_.rates.solve_flop_per_s);
+    work(device, stream, ready, flops / rate);
     double const bytes = bytes_of(i, j);
     device.ready[static_cast<std::size_t>(stream.stored)] = stream.time;
     device.out = std::max(device.out, stream.time) + bytes / options_.rates.out_bytes_per_s;

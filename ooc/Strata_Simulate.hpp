@@ -18,10 +18,17 @@ namespace strata::ooc {
 struct Rates {
   /// Of products of tiles in fp64, fp32, fp16 and fp8.
   std::array<double, 4> product_flop_per_s = {1e12, 1e12, 1e12, 1e12};
-  double solve_flop_per_s = 1e12;                        ///< of TRSM and POTRF
+  double solve_flop_per_s = 1e12;                        ///< of TRSM
+  double factor_flop_per_s = 0;                          ///< of POTRF; 0: as TRSM
   double in_bytes_per_s = 1e10, out_bytes_per_s = 1e10;  ///< host to device and back, each device
   double peer_bytes_per_s = 1e10;                        ///< into each device; 0: no links
+  double network_bytes_per_s = 1e10;  ///< into each rank, and out of it at the same time
+  double message_seconds = 0;         ///< of a message without bytes
 
+  /// Of POTRF.
+  double potrf_flop_per_s() const {
+    return factor_flop_per_s > 0 ? factor_flop_per_s : solve_flop_per_s;
+  }
   /// Throws   ValueError if a rate is not positive.
   void check() const;
 };

@@ -16,24 +16,28 @@ namespace {
 using strata::detail::message;
 
 // The first thing wrong with which tiles are written, or "".
-std::string fault_in_tiles(Schedule const& s) {
-  if (s.tiles < 0 || s.devices < 1 || s.streams < 1 || s.first_column < 0 ||
-      s.first_column > s.tiles ||
-      s.tasks.size() != static_cast<std::size_t>(s.devices) * static_cast<std::size_t>(s.streams))
-    return message("sizes: ", s.tiles, " tile rows from column ", s.first_column, ", ", s.devices,
-                   " devices, ", s.streams, " streams, ", s.tasks.size(), " lists of tasks");
-  std::vector<int> written(tile_count(s.tiles), 0);
-  for (auto const& tasks : s.tasks) {
-    for (Task const& task : tasks) {
-      if (task.col < s.first_column || task.row < task.col || task.row >= s.tiles)
-        return message("task (", task.row, ",", task.col, ") is not a tile to be factored");
-      if (++written[tile_number(task.row, task.col, s.tiles)] > 1)
-        return message("tile (", task.row, ",", task.col, ") is written twice");
+std::string fault_in_tiles(Played const& s) {
+  std::int64_t const tiles = s.order.tiles;
+  if (tiles < 0 || s.devices < 1 || s.order.streams < 1 || s.first_column < 0 ||
+      s.first_column > tiles ||
+      s.lanes.size() !=
+          static_cast<std::size_t>(s.devices) * static_cast<std::size_t>(s.order.streams))
+    return message("sizes: ", tiles, " tile rows from column ", s.first_column, ", ", s.devices,
+                   " devices, ", s.order.streams, " streams, ", s.lanes.size(), " lists of tasks");
+  std::vector<int> written(tile_count(tiles), 0);
+  for (auto const& visits : s.lanes) {
+    for (Visit const& v : visits) {
+      bool const is_whole = !v.is_last || v.last == v.col;
+      if (v.col < s.first_column || v.row < v.col || v.row >= tiles || v.first < 0 ||
+          v.last < v.first || v.last > v.col || !is_whole)
+        return message("task (", v.row, ",", v.col, ") is not a tile to be factored");
+      if (v.is_last && ++written[tile_number(v.row, v.col, tiles)] > 1)
+        return message("tile (", v.row, ",", v.col, ") is written twice");
     }
   }
-  for (std::int64_t j = s.first_column; j < s.tiles; ++j)
-    for (std::int64_t i = j; i < s.tiles; ++i)
-      if (written[tile_number(i, j, s.tiles)] == 0)
+  for (std::int64_t j = s.first_column; j < tiles; ++j)
+    for (std::int64_t i = j; i < tiles; ++i)
+      if (written[tile_number(i, j, tiles)] == 0)
         return message("tile (", i, ",", j, ") is never written");
   return "";
 }
@@ -46,24 +50,26 @@ std::string name_of(Message const& m) {
 // rank has it. A message goes when its sender has the tile, and its receiver the room.
 class Player {
  public:
-  Player(Schedule const& all, std::vector<RankMessages> const& messages, std::int64_t room)
+  Player(Played const& all, std::vector<RankMessages> const& messages, std::int64_t room)
       : all_(all),
+        order_(all.order),
         messages_(messages),
         ranks_(messages.size()),
         room_(room),
-        tiles_(tile_count(all.tiles)),
+        tiles_(tile_count(order_.tiles)),
         has_(ranks_, std::vector<bool>(tiles_, false)),
         waiting_(ranks_ * tiles_),
-        position_(all.tasks.size()),
-        part_(ranks_, std::vector<std::int64_t>(static_cast<std::size_t>(all.tiles), 0)),
+        updates_(tiles_, 0),
+        position_(all.lanes.size()),
+        part_(ranks_, std::vector<std::int64_t>(static_cast<std::size_t>(order_.tiles), 0)),
         held_(part_),
         posted_(ranks_, 0),
         used_(ranks_, 0),
         to_send_(ranks_ * ranks_),
         to_get_(ranks_ * ranks_) {
     for (std::int64_t j = 0; j < all.first_column; ++j)
-      for (std::int64_t i = j; i < all.tiles; ++i)
-        has_[static_cast<std::size_t>(i) % ranks_][number(i, j)] = true;
+      for (std::int64_t i = j; i < order_.tiles; ++i)
+        has_[static_cast<std::size_t>(order_.grid.owner(i, j))][number(i, j)] = true;
   }
 
   RankCheck play() {
@@ -75,8 +81,8 @@ class Player {
 
  private:
   struct Position {
-    std::size_t task = 0;
-    std::int64_t update = 0;
+    std::size_t visit = 0;
+    std::int64_t update = -1;  // < 0: the visit has not begun
     Task awaited;
   };
   struct Queue {
@@ -85,21 +91,31 @@ class Player {
     bool is_empty() const { return next == messages.size(); }
   };
 
+  int device_of(std::size_t lane) const { return static_cast<int>(lane) / order_.streams; }
   std::size_t rank_of(std::size_t lane) const {
-    return static_cast<std::size_t>(all_.device_of(lane)) % ranks_;
+    return static_cast<std::size_t>(device_of(lane)) % ranks_;
   }
-  std::size_t number(std::int64_t i, std::int64_t j) const { return tile_number(i, j, all_.tiles); }
+  std::size_t number(std::int64_t i, std::int64_t j) const {
+    return tile_number(i, j, order_.tiles);
+  }
   Queue& sends(std::size_t from, std::size_t to) { return to_send_[from * ranks_ + to]; }
   Queue& gets(std::size_t from, std::size_t to) { return to_get_[from * ranks_ + to]; }
+  std::int64_t& part(std::size_t rank, std::int64_t step) {
+    return part_[rank][static_cast<std::size_t>(step)];
+  }
+  // Whether a rank passes on what it got itself.
+  bool is_relay(Message const& sent) const {
+    return order_.grid.owner(sent.row, sent.col) != sent.from;
+  }
 
-  // The parts of each rank's column, and the queues between two ranks.
+  // What each rank has to do in a step, and the queues between two ranks.
   std::string fault_in_parts() {
-    for (std::size_t lane = 0; lane < all_.tasks.size(); ++lane) {
-      for (Task const& task : all_.tasks[lane]) {
-        if (static_cast<std::size_t>(task.row) % ranks_ != rank_of(lane))
-          return message("rank ", rank_of(lane), " writes tile (", task.row, ",", task.col,
+    for (std::size_t lane = 0; lane < all_.lanes.size(); ++lane) {
+      for (Visit const& v : all_.lanes[lane]) {
+        if (static_cast<std::size_t>(order_.grid.owner(v.row, v.col)) != rank_of(lane))
+          return message("rank ", rank_of(lane), " writes tile (", v.row, ",", v.col,
                          "), which is not its own");
-        ++part_[rank_of(lane)][static_cast<std::size_t>(task.col)];
+        ++part(rank_of(lane), order_.step_of(v));
       }
     }
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
@@ -108,6 +124,7 @@ class Player {
         Message const& sent = messages_[rank].sends[m];
         if (sent.from != own || !is_rank(sent.to)) return "rank sends as another: " + name_of(sent);
         sends(rank, static_cast<std::size_t>(sent.to)).messages.push_back(m);
+        if (is_relay(sent)) ++part(rank, order_.step_of_tile(sent.row, sent.col));
       }
       for (std::size_t m = 0; m < messages_[rank].receives.size(); ++m) {
         Message const& got = messages_[rank].receives[m];
@@ -126,42 +143,72 @@ class Player {
       std::size_t const lane = ready_.back();
       ready_.pop_back();
       advance(lane);
+      while (!relays_.empty() && result_.fault.empty()) {
+        auto const [from, to] = relays_.back();
+        relays_.pop_back();
+        deliver(from, to);
+      }
     }
   }
 
-  bool has(std::size_t lane, std::int64_t i, std::int64_t j) {
-    std::size_t const rank = rank_of(lane);
-    if (has_[rank][number(i, j)]) return true;
+  bool wait(std::size_t lane, std::int64_t i, std::int64_t j) {
     position_[lane].awaited = {i, j};
-    waiting_[rank * tiles_ + number(i, j)].push_back(lane);
+    waiting_[rank_of(lane) * tiles_ + number(i, j)].push_back(lane);
     return false;
+  }
+  bool has(std::size_t lane, std::int64_t i, std::int64_t j) {
+    return has_[rank_of(lane)][number(i, j)] || wait(lane, i, j);
   }
 
   void advance(std::size_t lane) {
     Position& position = position_[lane];
-    auto const& tasks = all_.tasks[lane];
-    for (; position.task < tasks.size(); ++position.task, position.update = 0) {
-      Task const& task = tasks[position.task];
-      for (; position.update < task.col; ++position.update, ++result_.updates)
-        if (!has(lane, task.row, position.update) || !has(lane, task.col, position.update)) return;
-      if (task.row != task.col && !has(lane, task.col, task.col)) return;
-      ++result_.tasks;
-      finish(rank_of(lane), task);
+    auto const& visits = all_.lanes[lane];
+    for (; position.visit < visits.size(); ++position.visit, position.update = -1) {
+      Visit const& v = visits[position.visit];
+      if (position.update < 0 && !begin(lane, v)) return;
+      for (; position.update < v.last; ++position.update, ++result_.updates)
+        if (!has(lane, v.row, position.update) || !has(lane, v.col, position.update)) return;
+      if (v.is_last && v.row != v.col && !has(lane, v.col, v.col)) return;
+      finish(rank_of(lane), v);
     }
   }
 
-  // A rank has a tile of its own, and may be done with a row of another's.
-  void finish(std::size_t rank, Task const& task) {
-    arrive(rank, task.row, task.col);
-    for (std::size_t to = 0; to < ranks_; ++to) deliver(rank, to);
-    auto const col = static_cast<std::size_t>(task.col);
-    if (--part_[rank][col] > 0) return;
-    used_[rank] -= std::exchange(held_[rank][col], 0);
+  // Whether the tile has had its updates by the columns before, and none of these.
+  bool begin(std::size_t lane, Visit const& v) {
+    auto const updates = updates_[number(v.row, v.col)];
+    if (updates < v.first) return wait(lane, v.row, v.col);
+    if (updates > v.first)
+      result_.fault = message("tile (", v.row, ",", v.col, ") has its updates from column ",
+                              v.first, " on behind those to column ", updates);
+    position_[lane].update = v.first;
+    return result_.fault.empty();
+  }
+
+  // A rank has updated a tile of its own, which may be final, and may be done with others'.
+  void finish(std::size_t rank, Visit const& v) {
+    updates_[number(v.row, v.col)] = v.last;
+    if (v.is_last) {
+      ++result_.tasks;
+      arrive(rank, v.row, v.col);
+      for (std::size_t to = 0; to < ranks_; ++to) deliver(rank, to);
+    } else {
+      wake(rank, v.row, v.col);
+    }
+    end_part(rank, order_.step_of(v));
+  }
+
+  void end_part(std::size_t rank, std::int64_t step) {
+    if (--part(rank, step) > 0) return;
+    used_[rank] -= std::exchange(held_[rank][static_cast<std::size_t>(step)], 0);
     post(rank);
   }
 
   void arrive(std::size_t rank, std::int64_t i, std::int64_t j) {
     has_[rank][number(i, j)] = true;
+    wake(rank, i, j);
+  }
+
+  void wake(std::size_t rank, std::int64_t i, std::int64_t j) {
     auto& woken = waiting_[rank * tiles_ + number(i, j)];
     ready_.insert(ready_.end(), woken.begin(), woken.end());
     woken.clear();
@@ -172,7 +219,7 @@ class Player {
     auto const& receives = messages_[rank].receives;
     while (posted_[rank] < receives.size() && used_[rank] < room_) {
       Message const& next = receives[posted_[rank]++];
-      ++held_[rank][static_cast<std::size_t>(next.row)];
+      ++held_[rank][static_cast<std::size_t>(order_.step_of_tile(next.row, next.col))];
       result_.most_tiles = std::max(result_.most_tiles, ++used_[rank]);
       deliver(static_cast<std::size_t>(next.from), rank);
     }
@@ -189,18 +236,22 @@ class Player {
       ++in.next;
       ++result_.messages;
       arrive(to, got.row, got.col);
+      for (std::size_t next = 0; order_.super_panel > 0 && next < ranks_; ++next)
+        relays_.emplace_back(to, next);
+      if (is_relay(sent)) end_part(from, order_.step_of_tile(sent.row, sent.col));
     }
   }
 
   std::string what_is_left() {
     for (std::size_t lane = 0; lane < position_.size(); ++lane) {
-      auto const& tasks = all_.tasks[lane];
-      if (position_[lane].task == tasks.size()) continue;
-      Task const &task = tasks[position_[lane].task], &awaited = position_[lane].awaited;
+      auto const& visits = all_.lanes[lane];
+      if (position_[lane].visit == visits.size()) continue;
+      Visit const& v = visits[position_[lane].visit];
+      Task const& awaited = position_[lane].awaited;
       std::string const who = ranks_ > 1 ? message("rank ", rank_of(lane))
-                                         : message("device ", all_.device_of(lane), " stream ",
-                                                   lane % static_cast<std::size_t>(all_.streams));
-      return message("deadlock: ", who, " waits in task (", task.row, ",", task.col, ") for tile (",
+                                         : message("device ", device_of(lane), " stream ",
+                                                   lane % static_cast<std::size_t>(order_.streams));
+      return message("deadlock: ", who, " waits in task (", v.row, ",", v.col, ") for tile (",
                      awaited.row, ",", awaited.col, ")");
     }
     for (std::size_t from = 0; from < ranks_; ++from) {
@@ -217,26 +268,48 @@ class Player {
     return "";
   }
 
-  Schedule const& all_;
+  Played const& all_;
+  RankOrder const& order_;
   std::vector<RankMessages> const& messages_;
   std::size_t ranks_;
   std::int64_t room_;
   std::size_t tiles_;
   std::vector<std::vector<bool>> has_;             // [rank][tile]
   std::vector<std::vector<std::size_t>> waiting_;  // lanes, by rank and tile
+  std::vector<std::int64_t> updates_;              // of each tile, so far
   std::vector<Position> position_;
-  std::vector<std::vector<std::int64_t>> part_;  // [rank][column]: own tiles that are not final
-  std::vector<std::vector<std::int64_t>> held_;  // [rank][row]: tiles of others
+  std::vector<std::vector<std::int64_t>> part_;  // [rank][step]: own visits and relays to come
+  std::vector<std::vector<std::int64_t>> held_;  // [rank][step]: tiles of others
   std::vector<std::size_t> posted_;              // receives of each rank
   std::vector<std::int64_t> used_;               // room of each rank
   std::vector<Queue> to_send_, to_get_;          // [from][to]
   std::vector<std::size_t> ready_;
+  std::vector<std::pair<std::size_t, std::size_t>> relays_;  // from, to
   RankCheck result_;
 };
 
 }  // namespace
 
-RankCheck play(Schedule const& all, std::vector<RankMessages> const& messages, std::int64_t room) {
+std::vector<std::vector<Visit>> visits_of(Schedule const& schedule) {
+  std::vector<std::vector<Visit>> lanes(schedule.tasks.size());
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+    for (Task const& task : schedule.tasks[lane]) {
+      auto const col = static_cast<std::int32_t>(task.col);
+      lanes[lane].push_back({static_cast<std::int32_t>(task.row), col, 0, col, true});
+    }
+  return lanes;
+}
+
+Played played(Schedule const& schedule, int ranks) {
+  RankOrder const order{schedule.tiles, {ranks, 1}, schedule.devices / ranks, schedule.streams};
+  return {order, schedule.first_column, schedule.devices, visits_of(schedule)};
+}
+
+Played played(RankOrder const& order) {
+  return {order, 0, order.grid.ranks() * order.devices, ooc::visits_of(order)};
+}
+
+RankCheck play(Played const& all, std::vector<RankMessages> const& messages, std::int64_t room) {
   RankCheck check;
   check.fault = fault_in_tiles(all);
   return check.ok() ? Player(all, messages, room).play() : check;

@@ -4,6 +4,7 @@
 #define STRATA_SCHEDULE_PLAYER_HPP
 
 #include <ooc/Strata_Messages.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_Schedule.hpp>
 
 #include <cstdint>
@@ -11,8 +12,22 @@
 
 namespace strata::ooc::detail {
 
-/// What `check_schedule` finds of one rank, without messages, and `check_messages` of several.
-RankCheck play(Schedule const& all, std::vector<RankMessages> const& messages, std::int64_t room);
+/// The tasks of a schedule, each a visit.
+std::vector<std::vector<Visit>> visits_of(Schedule const& schedule);
+
+/// What is played: the visits of all streams, and what they are of.
+struct Played {
+  RankOrder order;
+  std::int64_t first_column = 0;  ///< columns of tiles before it are factored already
+  int devices = 1;                ///< of all ranks; device g is of rank g % ranks
+  std::vector<std::vector<Visit>> lanes;
+};
+/// A schedule for so many ranks in a column, and an order.
+Played played(Schedule const& schedule, int ranks);
+Played played(RankOrder const& order);
+
+/// What `check_schedule` finds of one rank, without messages, and `check_messages` and `check_order` of several.
+RankCheck play(Played const& all, std::vector<RankMessages> const& messages, std::int64_t room);
 
 }  // namespace strata::ooc::detail
 

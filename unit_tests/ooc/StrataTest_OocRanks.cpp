@@ -8,6 +8,7 @@
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Messages.hpp>
+#include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/Strata_TileSources.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 
@@ -112,6 +113,16 @@ void factors_to_the_same_bits(CholeskyOptions const& options, int devices, bool 
     auto const& map = whole.matrix().map();
     EXPECT_EQ(factor.report().bytes_sent, bytes_of(messages.sends, c.n, c.tile, map));
     EXPECT_EQ(factor.report().bytes_received, bytes_of(messages.receives, c.n, c.tile, map));
+    // on paper as well
+    RankOrder order{map.tiles(), {grid.ranks, 1}, devices, factor.report().streams};
+    order.column_block = factor.report().column_block;
+    auto const simulated = simulate(order, c.n, c.tile, map, Rates{});
+    auto const& mine = simulated.ranks[static_cast<std::size_t>(comm.rank())];
+    EXPECT_EQ(factor.report().bytes_sent, mine.bytes_sent);
+    EXPECT_EQ(factor.report().bytes_received, mine.bytes_received);
+    if (options.variant == Variant::V4) {
+      EXPECT_EQ(factor.report().bytes_out(), mine.bytes_out);
+    }
     EXPECT_LE(factor.report().room_bytes,
               static_cast<std::size_t>(
                   room_for_messages(map.tiles(), grid, factor.report().column_block)) *

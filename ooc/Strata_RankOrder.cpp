@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ooc/Strata_RankOrder.hpp>
+
+#include <core/Strata_Errors.hpp>
+#include <ooc/detail/Strata_SchedulePlayer.hpp>
+
+#include <algorithm>
+
+namespace strata::ooc {
+
+namespace {
+
+// Steps forward from b to a round a ring.
+std::int64_t distance(std::int64_t a, std::int64_t b, int around) {
+  return ((a - b) % around + around) % around;
+}
+
+std::int32_t narrow(std::int64_t i) { return static_cast<std::int32_t>(i); }
+
+// How many of the numbers in [begin, end) are `part`, taken round `parts`.
+std::int64_t count_round(std::int64_t begin, std::int64_t end, std::int64_t part, int parts) {
+  std::int64_t const first = begin + distance(part, begin, parts);
+  return first >= end ? 0 : (end - first + parts - 1) / parts;
+}
+
+// f(i) for what a rank gets of column k, rows ascending, in an order with super-panels.
+template <class Function>
+void for_each_copy(RankOrder const& order, int rank, std::int64_t k, Function const& f) {
+  int const P = order.grid.rows, Q = order.grid.cols;
+  std::int64_t row = k + distance(rank / Q, k, P), col = k + distance(rank % Q, k, Q);
+  while (std::min(row, col) < order.tiles) {
+    std::int64_t const i = std::min(row, col);
+    if (row == i) row += P;
+    if (col == i) col += Q;
+    if (source_of(order, rank, i, k) >= 0) f(i);
+  }
+}
+
+}  // namespace
+
+void RankOrder::check() const {
+  STRATA_REQUIRE(ShapeError, tiles >= 0 && tiles < (std::int64_t{1} << 31),
+                 "order of ranks: ", tiles, " tile rows");
+  STRATA_REQUIRE(
+      ValueError,
+      grid.rows >= 1 && grid.cols >= 1 && devices >= 1 && streams >= 1 && column_block >= 1,
+      "order of ranks: a grid of ", grid.rows, " x ", grid.cols, ", ", devices, " devices, ",
+      streams, " streams and blocks of ", column_block, " columns, must all be at least 1");
+  STRATA_REQUIRE(ValueError, super_panel >= 0, "order of ranks: super-panels of ", super_panel,
+                 " columns, must not be negative");
+  STRATA_REQUIRE(ValueError, super_panel > 0 || grid.cols == 1, "order of ranks: a grid of ",
+                 grid.rows, " x ", grid.cols, " without super-panels, must be of one column");
+}
+
+std::int64_t RankOrder::visits_in(int rank, std::int64_t step) const {
+  std::int64_t const begin = super_panel > 0 ? step * super_panel : step;
+  std::int64_t const end = super_panel > 0 ? tiles : step + 1;
+  std::int64_t visits = 0;
+  for (std::int64_t j = begin + distance(rank % grid.cols, begin, grid.cols); j < end;
+       j += grid.cols)
+    visits += count_round(j, tiles, rank / grid.cols, grid.rows);
+  return visits;
+}
+
+bool RankOrder::needs_on(int rank, int device, std::int64_t i, std::int64_t /*k*/) const {
+  return i % grid.cols == rank % grid.cols || device_of(i) == device;
+}
+
+std::vector<Visit> visits_of(RankOrder const& order, int rank, int device, int stream,
+                             std::int64_t step) {
+  std::int64_t const begin = step * order.super_panel;
+  std::int64_t const end = std::min(begin + order.super_panel, order.tiles);
+  int const P = order.grid.rows, Q = order.grid.cols, others = order.streams - 1;
+  std::vector<Visit> visits;
+  auto const column = [&](std::int64_t j, bool is_first_stream) {
+    for (std::int64_t i = j + distance(rank / Q, j, P); i < order.tiles; i += P) {
+      std::int64_t const own_row = i / P, own_col = j / Q;
+      std::int64_t const dealt =
+          is_first_stream ? 0 : 1 + (own_row / order.devices + own_col) % others;
+      if (order.device_of(i) == device && dealt == stream)
+        visits.push_back({narrow(i), narrow(j), narrow(begin), narrow(std::min(end, j)), j < end});
+    }
+  };
+  for (std::int64_t j = begin + distance(rank % Q, begin, Q); j < order.tiles; j += Q)
+    column(j, others == 0 || j < end + order.super_panel);
+  return visits;
+}
+
+std::vector<std::vector<Visit>> visits_of(RankOrder const& order) {
+  order.check();
+  int const ranks = order.grid.ranks();
+  std::vector<std::vector<Visit>> lanes;
+  if (order.super_panel == 0) {
+    auto const all =
+        cholesky_schedule(order.tiles, ranks * order.devices, order.streams, order.column_block);
+    return detail::visits_of(all);
+  }
+  lanes.resize(static_cast<std::size_t>(ranks * order.devices * order.streams));
+  for (int rank = 0; rank < ranks; ++rank)
+    for (int device = 0; device < order.devices; ++device)
+      for (int stream = 0; stream < order.streams; ++stream)
+        for (std::int64_t step = 0; step < order.steps(); ++step) {
+          auto const visits = visits_of(order, rank, device, stream, step);
+          auto& lane = lanes[order.lane(rank, device, stream)];
+          lane.insert(lane.end(), visits.begin(), visits.end());
+        }
+  return lanes;
+}
+
+int source_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k) {
+  ProcessGrid const& grid = order.grid;
+  if (order.super_panel == 0)
+    return RankGrid{grid.rows}.needs(rank, i, order.tiles) ? grid.owner(i, k) : -1;
+  int const row = rank / grid.cols, col = rank % grid.cols;
+  if (i % grid.rows == row) {
+    std::int64_t const from_owner = distance(col, k, grid.cols);
+    bool const is_needed = from_owner > 0 && from_owner <= i - k;
+    return is_needed ? grid.rank_at(row, col + grid.cols - 1) : -1;
+  }
+  bool const is_needed = i % grid.cols == col && i + distance(row, i, grid.rows) < order.tiles;
+  return is_needed ? grid.rank_at(row + grid.rows - 1, col) : -1;
+}
+
+std::vector<Message> receives_of(RankOrder const& order, int rank, std::int64_t step) {
+  std::vector<Message> receives;
+  if (order.super_panel == 0) {
+    int const from = source_of(order, rank, step, 0);
+    for (std::int64_t k = 0; from >= 0 && k <= step; ++k) receives.push_back({step, k, from, rank});
+    return receives;
+  }
+  std::int64_t const end = std::min((step + 1) * order.super_panel, order.tiles);
+  for (std::int64_t k = step * order.super_panel; k < end; ++k)
+    for_each_copy(order, rank, k, [&](std::int64_t i) {
+      receives.push_back({i, k, source_of(order, rank, i, k), rank});
+    });
+  return receives;
+}
+
+void targets_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k,
+                std::vector<int>& targets) {
+  ProcessGrid const& grid = order.grid;
+  targets.clear();
+  if (order.super_panel == 0) {
+    for (int to = 0; grid.owner(i, k) == rank && to < grid.ranks(); ++to)
+      if (RankGrid{grid.rows}.needs(to, i, order.tiles)) targets.push_back(to);
+    return;
+  }
+  int const row = rank / grid.cols, col = rank % grid.cols;
+  if (i % grid.rows == row) {
+    std::int64_t const next = distance(col, k, grid.cols) + 1;
+    if (next < grid.cols && next <= i - k) targets.push_back(grid.rank_at(row, col + 1));
+  }
+  if (i % grid.cols == col) {
+    std::int64_t const next = distance(row, i, grid.rows) + 1;
+    if (next < grid.rows && i + next < order.tiles) targets.push_back(grid.rank_at(row + 1, col));
+  }
+}
+
+RankMessages messages_of(RankOrder const& order, int rank) {
+  order.check();
+  STRATA_REQUIRE(ValueError, rank >= 0 && rank < order.grid.ranks(), "messages: rank ", rank,
+                 " of ", order.grid.ranks());
+  RankMessages messages;
+  std::vector<int> targets;
+  for (std::int64_t step = 0; step < order.steps(); ++step) {
+    auto const receives = receives_of(order, rank, step);
+    messages.receives.insert(messages.receives.end(), receives.begin(), receives.end());
+  }
+  // by columns where there are super-panels, else by rows
+  for (std::int64_t a = 0; a < order.tiles; ++a) {
+    bool const by_rows = order.super_panel == 0;
+    for (std::int64_t b = by_rows ? 0 : a; b < (by_rows ? a + 1 : order.tiles); ++b) {
+      std::int64_t const i = by_rows ? a : b, k = by_rows ? b : a;
+      if (order.grid.owner(i, k) != rank && source_of(order, rank, i, k) < 0) continue;
+      targets_of(order, rank, i, k, targets);
+      for (int const to : targets) messages.sends.push_back({i, k, rank, to});
+    }
+  }
+  return messages;
+}
+
+std::int64_t room_of(RankOrder const& order) {
+  if (order.super_panel == 0)
+    return room_for_messages(order.tiles, RankGrid{order.grid.rows}, order.column_block);
+  std::int64_t room = 0;
+  for (int rank = 0; rank < order.grid.ranks(); ++rank) {
+    std::int64_t before = 0;
+    for (std::int64_t step = 0; step < order.steps(); ++step) {
+      std::int64_t count = 0;
+      std::int64_t const end = std::min((step + 1) * order.super_panel, order.tiles);
+      for (std::int64_t k = step * order.super_panel; k < end; ++k)
+        for_each_copy(order, rank, k, [&](std::int64_t) { ++count; });
+      room = std::max(room, before + count);
+      before = count;
+    }
+  }
+  return room;
+}
+
+RankCheck check_order(RankOrder const& order) {
+  std::vector<RankMessages> messages;
+  for (int rank = 0; rank < order.grid.ranks(); ++rank)
+    messages.push_back(messages_of(order, rank));
+  return detail::play(detail::played(order), messages, room_of(order));
+}
+
+}  // namespace strata::ooc

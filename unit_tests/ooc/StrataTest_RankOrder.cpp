@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Matchers.hpp"
+#include <core/Strata_Errors.hpp>
+#include <ooc/Strata_RankOrder.hpp>
+#include <ooc/detail/Strata_SchedulePlayer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace {
+
+using namespace strata;
+using namespace strata::ooc;
+using strata::test::throws_with;
+
+RankOrder order_of(std::int64_t tiles, ProcessGrid grid, std::int64_t super_panel, int devices = 1,
+                   int streams = 2) {
+  RankOrder order{tiles, grid, devices, streams};
+  order.super_panel = super_panel;
+  return order;
+}
+
+std::vector<ProcessGrid> const grids = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
+                                        {3, 2}, {2, 3}, {5, 4}, {1, 7}};
+
+TEST(RankOrder, PassesItsCheckOnAnyGrid) {
+  for (std::int64_t const tiles : {0, 1, 2, 3, 7, 16, 33}) {
+    for (ProcessGrid const grid : grids) {
+      for (std::int64_t const super_panel : {1, 2, 5, 40}) {
+        for (int const devices : {1, 2}) {
+          for (int const streams : {1, 2, 4}) {
+            auto const order = order_of(tiles, grid, super_panel, devices, streams);
+            auto const found = check_order(order);
+            ASSERT_TRUE(found.ok()) << tiles << ' ' << grid.rows << 'x' << grid.cols << ' '
+                                    << super_panel << ' ' << streams << ": " << found.fault;
+            ASSERT_EQ(found.tasks, static_cast<std::int64_t>(tile_count(tiles)));
+            ASSERT_EQ(found.updates, (tiles - 1) * tiles * (tiles + 1) / 6);
+            ASSERT_LE(found.most_tiles, room_of(order));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RankOrder, PassesItsCheckFor200TileRowsOn64Ranks) {
+  for (ProcessGrid const grid : {ProcessGrid{8, 8}, ProcessGrid{16, 4}, ProcessGrid{64, 1}}) {
+    for (std::int64_t const super_panel : {1, 4, 10}) {
+      auto const order = order_of(200, grid, super_panel);
+      auto const found = check_order(order);
+      ASSERT_TRUE(found.ok()) << found.fault;
+      EXPECT_LE(found.most_tiles, room_of(order));
+      // two super-panels' tiles in the rows and columns of a rank
+      EXPECT_LE(room_of(order), 2 * super_panel * (200 / grid.rows + 200 / grid.cols + 2));
+    }
+  }
+}
+
+// A rank gets what its tiles need, once: the row operands, the column operands and the diagonal tiles.
+TEST(RankOrder, BringsEachRankWhatItsTilesNeedOnce) {
+  for (std::int64_t const tiles : {1, 5, 12}) {
+    for (ProcessGrid const grid : grids) {
+      auto const order = order_of(tiles, grid, 3);
+      std::set<std::tuple<int, std::int64_t, std::int64_t>> needed;
+      for (std::int64_t j = 0; j < tiles; ++j)
+        for (std::int64_t i = j; i < tiles; ++i) {
+          int const rank = grid.owner(i, j);
+          auto const need = [&](std::int64_t row, std::int64_t col) {
+            if (grid.owner(row, col) != rank) needed.insert({rank, row, col});
+          };
+          for (std::int64_t k = 0; k < j; ++k) {
+            need(i, k);
+            need(j, k);
+          }
+          if (i != j) need(j, j);
+        }
+      std::set<std::tuple<int, std::int64_t, std::int64_t>> found;
+      std::size_t received = 0;
+      for (int rank = 0; rank < grid.ranks(); ++rank) {
+        auto const messages = messages_of(order, rank);
+        std::map<std::pair<std::int64_t, std::int64_t>, int> times;
+        for (Message const& m : messages.sends) EXPECT_LE(++times[std::pair(m.row, m.col)], 2);
+        received += messages.receives.size();
+        for (Message const& m : messages.receives) found.insert({m.to, m.row, m.col});
+      }
+      EXPECT_EQ(found, needed) << tiles << ' ' << grid.rows << 'x' << grid.cols;
+      EXPECT_EQ(received, needed.size());
+    }
+  }
+}
+
+// Without super-panels it is what the engine plays.
+TEST(RankOrder, OfWholeTasksIsTheScheduleAndItsMessages) {
+  for (int const ranks : {1, 2, 3, 6}) {
+    for (std::int64_t const block : {1, 3}) {
+      RankOrder order{13, {ranks, 1}, 2, 2};
+      order.column_block = block;
+      auto const schedule = cholesky_schedule(13, 2 * ranks, 2, block);
+      EXPECT_EQ(visits_of(order), ooc::detail::visits_of(schedule));
+      EXPECT_TRUE(check_order(order).ok());
+      EXPECT_EQ(room_of(order), room_for_messages(13, RankGrid{ranks}, block));
+      for (int rank = 0; rank < ranks; ++rank) {
+        auto const mine = messages_of(order, rank), theirs = messages_of(13, RankGrid{ranks}, rank);
+        EXPECT_EQ(mine.sends, theirs.sends);
+        EXPECT_EQ(mine.receives, theirs.receives);
+      }
+    }
+  }
+}
+
+// What is wrong with an order that was changed.
+TEST(RankOrder, CheckNamesWhatIsWrong) {
+  auto const order = order_of(6, {2, 2}, 2);
+  std::vector<RankMessages> good;
+  for (int rank = 0; rank < 4; ++rank) good.push_back(messages_of(order, rank));
+  auto const fault = [&](auto const& change, std::int64_t room = 100) {
+    auto played = ooc::detail::played(order);
+    auto messages = good;
+    change(played.lanes, messages);
+    return ooc::detail::play(played, messages, room).fault;
+  };
+  EXPECT_EQ(fault([](auto&, auto&) {}), "");
+  // rank 0's streams are lanes 0 and 1: (0,0), (2,0), (4,0); (2,2), (4,2), (4,4)
+  EXPECT_EQ(fault([](auto& lanes, auto&) { std::swap(lanes[0][3].first, lanes[0][3].last); }),
+            "task (2,2) is not a tile to be factored");
+  EXPECT_EQ(fault([](auto& lanes, auto&) { lanes[0][3].first = 1; }),
+            "deadlock: rank 0 waits in task (2,2) for tile (2,2)");
+  EXPECT_EQ(fault([](auto& lanes, auto&) { lanes[0].insert(lanes[0].begin() + 3, lanes[0][3]); }),
+            "tile (2,2) has its updates from column 0 on behind those to column 2");
+  EXPECT_EQ(fault([](auto& lanes, auto&) {
+              lanes[0][3].is_last = true;
+              lanes[0][3].last = 2;
+            }),
+            "tile (2,2) is written twice");
+  EXPECT_EQ(
+      fault([](auto&, auto& m) { m[0].sends.erase(m[0].sends.begin()); }),
+      "tile (2,0) from rank 0 to rank 2 meets the receive of tile (0,0) from rank 0 to rank 2");
+  // rank 3 passes on what it got
+  EXPECT_EQ(
+      fault([](auto&, auto& m) { std::erase(m[3].sends, Message{3, 2, 3, 1}); }),
+      "tile (3,3) from rank 3 to rank 1 meets the receive of tile (3,2) from rank 3 to rank 1");
+  EXPECT_EQ(
+      fault([](auto&, auto& m) { std::erase(m[1].receives, Message{3, 2, 3, 1}); }),
+      "tile (3,2) from rank 3 to rank 1 meets the receive of tile (3,3) from rank 3 to rank 1");
+  EXPECT_EQ(fault([](auto&, auto& m) { m[3].sends.clear(); }),
+            "deadlock: rank 0 waits in task (2,2) for tile (2,1)");
+  EXPECT_NE(fault([](auto&, auto&) {}, room_of(order) / 4), "");
+}
+
+TEST(RankOrder, RefusesWhatCannotBe) {
+  auto const check = [](RankOrder const& order) { return [order] { order.check(); }; };
+  EXPECT_TRUE(throws_with<ShapeError>("-1 tile rows", check(order_of(-1, {1, 1}, 1))));
+  EXPECT_TRUE(throws_with<ValueError>("a grid of 0 x 2, 1 devices, 2 streams",
+                                      check(order_of(4, {0, 2}, 1))));
+  EXPECT_TRUE(
+      throws_with<ValueError>("super-panels of -1 columns", check(order_of(4, {1, 2}, -1))));
+  EXPECT_TRUE(throws_with<ValueError>("a grid of 2 x 2 without super-panels, must be of one column",
+                                      check(order_of(4, {2, 2}, 0))));
+  EXPECT_TRUE(throws_with<ValueError>("messages: rank 4 of 4",
+                                      [] { (void)messages_of(order_of(4, {2, 2}, 1), 4); }));
+}
+
+}  // namespace
