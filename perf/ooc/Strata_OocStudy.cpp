@@ -6,12 +6,19 @@
 
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_TextFile.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <CLI/CLI.hpp>
 
+#ifdef STRATA_ENABLE_MPI
+#include <mpi.h>
+#endif
+
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <string>
 
 namespace {
@@ -46,6 +53,10 @@ void print(Json const& row, double gemm) {
       row["bytes_in"].get<double>() / 1e9, row["bytes_out"].get<double>() / 1e9,
       row["bytes_peer"].get<double>() / 1e9, shown(row, "backward_error").c_str(),
       shown(row, "kl").c_str());
+  if (row.contains("simulated_seconds"))
+    std::printf("on paper, by the rates of this run: %.3f s, %.3f of it\n",
+                row["simulated_seconds"].get<double>(),
+                row["simulated_seconds"].get<double>() / row["factor_seconds"].get<double>());
   std::fflush(stdout);
 }
 
@@ -85,33 +96,124 @@ void write_json(Request const& request, GemmRates const& gemm, GemmRates const& 
   write_text_file(request.json, document.dump(1) + "\n");
 }
 
-int run(Request const& request) {
+// Of the machine that is simulated: numbers of the command line, or a file's at this order of tiles.
+ooc::Rates rates_of(Request const& request, std::int64_t tile) {
+  ooc::Rates rates;
+  if (request.rates.size() == 1) {
+    rates = rates_at(read_rates(request.rates[0]), tile);
+  } else {
+    std::vector<double> r;
+    for (std::string const& text : request.rates) {
+      char* end = nullptr;
+      r.push_back(std::strtod(text.c_str(), &end));
+      STRATA_REQUIRE(ValueError, !text.empty() && *end == 0, "--simulate: \"", text,
+                     "\" is no number");
+    }
+    STRATA_REQUIRE(ValueError, r.size() == 8, "--simulate: ", r.size(),
+                   " numbers, must be 8, or a file");
+    for (std::size_t form = 0; form < 4; ++form) rates.product_flop_per_s[form] = r[form] * 1e12;
+    rates.solve_flop_per_s = r[4] * 1e12;
+    rates.in_bytes_per_s = r[5] * 1e9;
+    rates.out_bytes_per_s = r[6] * 1e9;
+    rates.peer_bytes_per_s = r[7] * 1e9;
+  }
+  if (!request.network.empty()) {
+    rates.network_bytes_per_s = request.network[0] * 1e9;
+    rates.message_seconds = request.network[1] * 1e-6;
+  }
+  return rates;
+}
+
+// Many ranks on paper.
+int run_ranks(Request const& request) {
+  print_rank_heads();
+  Runner const runner(request);
+  auto const many = rank_cases(request);
+  Json rows = Json::array();
+  for_each_case(request, [&](Case const& one) {
+    ooc::Rates const rates = rates_of(request, one.tile);
+    GemmRates const products{rates.product_flop_per_s[0], rates.product_flop_per_s[0]};
+    for (RankCase const& ranks : many) {
+      rows.push_back(runner.simulate(one, ranks, rates));
+      print_rank_row(rows.back());
+      write_json(request, products, products, rows);
+    }
+  });
+  return 0;
+}
+
+int run(Request const& request, std::shared_ptr<Communicator const> const& comm) {
   bool const simulated = !request.rates.empty();
-  GemmRates const known =
-      simulated ? GemmRates{request.rates[0] * 1e12, request.rates[0] * 1e12} : GemmRates();
+  bool const is_first = !comm || comm->rank() == 0;
   auto const measured = [&](std::int64_t n) {
-    GemmRates const rates = simulated ? known : gemm_rates(n, request.gemm_seconds);
-    std::printf("dgemm, n = %ld: %.3f Tflop/s at best, %.3f sustained\n", static_cast<long>(n),
-                rates.best * 1e-12, rates.sustained * 1e-12);
+    double const known =
+        simulated ? rates_of(request, request.tile.front()).product_flop_per_s[0] : 0;
+    GemmRates const rates =
+        simulated ? GemmRates{known, known} : gemm_rates(n, request.gemm_seconds);
+    if (is_first)
+      std::printf("dgemm, n = %ld: %.3f Tflop/s at best, %.3f sustained\n", static_cast<long>(n),
+                  rates.best * 1e-12, rates.sustained * 1e-12);
     return rates;
   };
   GemmRates const gemm = measured(request.gemm_n), gemm_tile = measured(request.tile.front());
-  std::printf(
-      "\n| n | tile | variant | devices | streams | budget GB | range | accuracy | fp64/32/16/8 "
-      "tiles | seconds | Tflop/s | of dgemm | GB in | GB out | GB peer | backward error | KL |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
-  Runner runner(request);
+  if (is_first)
+    std::printf(
+        "\n| n | tile | variant | devices | streams | budget GB | range | accuracy | fp64/32/16/8 "
+        "tiles | seconds | Tflop/s | of dgemm | GB in | GB out | GB peer | backward error | KL |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+  Runner runner(request, comm);
   Json rows = Json::array();
   bool failed = false;
   for_each_case(request, [&](Case const& one) {
-    rows.push_back(simulated ? runner.simulate(one) : runner.run(one));
+    rows.push_back(simulated ? runner.simulate(one, rates_of(request, one.tile)) : runner.run(one));
     Json const& row = rows.back();
-    print(row, gemm.best);
     failed |= row.value("refined", true) == false && row["info"] == 0;
+    if (!is_first) return;
+    print(row, gemm.best);
     write_json(request, gemm, gemm_tile, rows);  // what is there survives an end by force
   });
-  if (failed) std::fprintf(stderr, "a solution was not refined to fp64 accuracy\n");
+  if (failed && is_first) std::fprintf(stderr, "a solution was not refined to fp64 accuracy\n");
   return failed ? 1 : 0;
+}
+
+// With the ranks of MPI, if they were asked for.
+int run_all(Request const& request, int argc, char** argv) {
+  if (!request.over_ranks) {
+    Kokkos::ScopeGuard const kokkos(argc, argv);
+    return request.has_ranks() ? run_ranks(request) : run(request, nullptr);
+  }
+#ifdef STRATA_ENABLE_MPI
+  int provided = MPI_THREAD_SINGLE, code = 1;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  try {
+    Kokkos::ScopeGuard const kokkos(argc, argv);
+    code = run(request, std::make_shared<Communicator const>(MPI_COMM_WORLD));
+  } catch (std::exception const& error) {
+    std::fprintf(stderr, "strata_ooc_study: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);  // the other ranks may wait for this one
+  }
+  MPI_Finalize();
+  return code;
+#else
+  throw ValueError("--over-ranks: this build has no MPI");
+#endif
+}
+
+void check(Request const& request) {
+  STRATA_REQUIRE(ValueError,
+                 !request.kl || (request.accuracy.front() == 0 && request.rates.empty()),
+                 "--kl compares with the fp64 factor, which comes first: --accuracy 0,..., without "
+                 "--simulate");
+  STRATA_REQUIRE(ValueError, !request.has_ranks() || !request.rates.empty(),
+                 "--ranks and --grid are of a simulation: --simulate; real ones are mpirun's: "
+                 "--over-ranks");
+  STRATA_REQUIRE(ValueError, !request.over_ranks || request.rates.empty(),
+                 "--over-ranks runs, --simulate does not");
+  STRATA_REQUIRE(ValueError, request.network.empty() || request.network.size() == 2,
+                 "--network: ", request.network.size(), " numbers, must be GB/s and microseconds");
+  STRATA_REQUIRE(ValueError,
+                 !request.measure || (strata::runs_on_host<Exec> && request.streams == 1),
+                 "--measure adds up the times of one thread of a host: --streams 1");
 }
 
 }  // namespace
@@ -119,6 +221,7 @@ int run(Request const& request) {
 int main(int argc, char** argv) {
   CLI::App app("Out-of-core Cholesky: variants, budgets, devices and precisions");
   Request request;
+  request.super_panel = {0};
   std::vector<std::string> variants = {"v4"};
   app.add_option("--n", request.n, "orders")->delimiter(',')->capture_default_str();
   app.add_option("--tile", request.tile, "tile sizes")->delimiter(',')->capture_default_str();
@@ -156,11 +259,30 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--gemm-seconds", request.gemm_seconds, "of such products, for the sustained rate")
       ->capture_default_str();
-  app.add_option("--simulate", request.rates,
-                 "run nothing, but play it on a machine with these rates: Tflop/s of products in "
-                 "fp64, fp32, fp16, fp8 and of solves, GB/s in, out and between devices")
+  app.add_option(
+         "--simulate", request.rates,
+         "run nothing, but play it on a machine with these rates: Tflop/s of products in "
+         "fp64, fp32, fp16, fp8 and of solves, GB/s in, out and between devices; or a file of "
+         "rates, as perf/ooc/rates/h200.json")
+      ->delimiter(',');
+  app.add_option("--ranks", request.ranks,
+                 "with --simulate: numbers of ranks, on a grid that is nearly square")
+      ->delimiter(',');
+  app.add_option("--grid", request.grid, "with --simulate: grids of ranks, 4x8,...")
+      ->delimiter(',');
+  app.add_option(
+         "--super-panel", request.super_panel,
+         "of ranks that are simulated: columns of tiles of a super-panel; 0: whole tasks, as "
+         "the engine plays them, on P x 1 ranks")
       ->delimiter(',')
-      ->expected(8);
+      ->capture_default_str();
+  app.add_option("--network", request.network,
+                 "of ranks that are simulated: GB/s of messages into each rank, and out of it, and "
+                 "microseconds of one without bytes")
+      ->delimiter(',');
+  app.add_flag("--over-ranks", request.over_ranks, "by the ranks that mpirun starts");
+  app.add_flag("--measure", request.measure,
+               "on hosts: take the rates of each run from its own operations, and play it by them");
   app.add_option(
       "--checkpoint", request.checkpoint,
       "keep finished columns in this folder, and go on from those that are there; for one "
@@ -182,14 +304,10 @@ int main(int argc, char** argv) {
                          request.devices.size() * request.budget_bytes.size() *
                          request.variants.size() * static_cast<std::size_t>(request.repetitions) ==
                      1;
-    STRATA_REQUIRE(
-        ValueError, !request.kl || (request.accuracy.front() == 0 && request.rates.empty()),
-        "--kl compares with the fp64 factor, which comes first: --accuracy 0,..., without "
-        "--simulate");
+    check(request);
     STRATA_REQUIRE(ValueError, request.checkpoint.empty() || one,
                    "--checkpoint is for one case, these are several");
-    Kokkos::ScopeGuard const kokkos(argc, argv);
-    return run(request);
+    return run_all(request, argc, argv);
   } catch (std::exception const& error) {
     std::fprintf(stderr, "strata_ooc_study: %s\n", error.what());
     return 1;

@@ -6,10 +6,13 @@
 #include <core/io/Strata_Trace.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/Strata_SimulateRanks.hpp>
 
+#include <comm/Strata_Communicator.hpp>
 #include <nlohmann/json.hpp>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,9 +39,17 @@ struct Request {
   double gemm_seconds = 2;
   bool refine = false, kl = false, same_device = false, no_peer = false;
   /// Of a machine that is only simulated: Tflop/s of products in fp64, fp32, fp16, fp8 and of solves,
-  /// then GB/s in, out and between devices.
-  std::vector<double> rates;
+  /// then GB/s in, out and between devices; or a file of such.
+  std::vector<std::string> rates;
+  std::vector<double> network;            ///< GB/s of messages, and microseconds of one
+  std::vector<int> ranks;                 ///< to be simulated, on a grid that is chosen
+  std::vector<std::string> grid;          ///< the same on this grid, "4x8"
+  std::vector<std::int64_t> super_panel;  ///< columns of tiles; 0: whole tasks
+  bool over_ranks = false, measure = false;
   std::string json, trace, map, checkpoint;
+
+  /// Whether ranks are simulated.
+  bool has_ranks() const { return !ranks.empty() || !grid.empty(); }
 };
 
 /// Flops a second of fp64 products of order n, of random numbers in (-1, 1), which take the power
@@ -48,6 +59,18 @@ struct GemmRates {
   double sustained = 0;  ///< of as many as fill the seconds, one behind the other
 };
 GemmRates gemm_rates(std::int64_t n, double seconds);
+
+/// What a machine does in a second by the order of its tiles, "strata.machine_rates/1": flop_per_s with fp64, fp32, fp16, fp8
+/// (products; without one, as the one before), trsm and potrf, each by order; bytes_per_s with in, out, peer, network.
+///
+/// Throws   IoError if the file can't be read; ValueError if it is none.
+nlohmann::json read_rates(std::string const& path);
+/// For tiles of that order. Throws ValueError that says what is missing or wrong.
+ooc::Rates rates_at(nlohmann::json const& document, std::int64_t tile);
+/// The same of a run on a host, in fp64: how long its operations took on all ranks, and, of several ranks, messages of a
+/// tile between two of them, alone, after it. Collective. Throws ValueError if there were no products.
+nlohmann::json rates_of_run(ooc::TileMatrix<Exec> const& matrix,
+                            std::vector<RecordedSpan> const& spans, Communicator const& comm);
 
 /// One factorisation of one matrix.
 struct Case {
@@ -59,23 +82,46 @@ struct Case {
   std::int64_t column_block;
 };
 
+/// Its row of the table without results.
+nlohmann::json row_of(Case const& one);
+
+/// Ranks that are simulated.
+struct RankCase {
+  ooc::ProcessGrid grid;
+  std::int64_t super_panel;
+};
+/// As the command line asks. Throws ValueError for a grid or a number of ranks that is none.
+std::vector<RankCase> rank_cases(Request const& request);
+
+/// Their table.
+void print_rank_heads();
+/// A row of it.
+void print_rank_row(nlohmann::json const& row);
+
 /// Runs cases, in the host memory of the case before where that fits.
 class Runner {
  public:
-  explicit Runner(Request const& request) : request_(request) {}
+  /// On the ranks of `comm`, if there is one.
+  explicit Runner(Request const& request, std::shared_ptr<Communicator const> comm = nullptr)
+      : request_(request), comm_(std::move(comm)) {}
 
   /// The row of the table. A case that is refused has an "error".
   nlohmann::json run(Case const& one);
-  /// The same on paper, all tiles in fp64, on the machine that `rates` describes.
-  nlohmann::json simulate(Case const& one) const;
+  /// The same on paper, all tiles in fp64, on a machine with these rates.
+  nlohmann::json simulate(Case const& one, ooc::Rates const& rates) const;
+  /// The same by many ranks.
+  nlohmann::json simulate(Case const& one, RankCase const& many, ooc::Rates const& rates) const;
 
  private:
   ooc::Devices devices_of(Case const& one) const;
   void fill(Case const& one);
   void refine(ooc::TileFactor<Exec>& factor, nlohmann::json& row) const;
   void diverge(Case const& one, ooc::TileFactor<Exec> const& factor, nlohmann::json& row);
+  double on_paper(Case const& one, ooc::CholeskyReport const& report,
+                  nlohmann::json const& rates) const;
 
   Request const& request_;
+  std::shared_ptr<Communicator const> comm_;
   std::map<std::pair<std::int64_t, double>, double> exact_;  // log det in fp64, by order and range
   std::optional<ooc::TileMatrix<Exec>> matrix_;
 };

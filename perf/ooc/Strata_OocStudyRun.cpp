@@ -70,6 +70,7 @@ void Runner::fill(Case const& one) {
   options.rule.accuracy = one.accuracy;
   options.anywhere = true;
   options.nodes = ooc::numa_nodes(devices_of(one));
+  options.comm = comm_;
   options.rule.precisions.clear();
   for (std::string const& name : request_.precisions)
     options.rule.precisions.push_back(from_name<Precision>(name));
@@ -119,8 +120,6 @@ void Runner::diverge(Case const& one, ooc::TileFactor<Exec> const& factor, Json&
   row["kl_truncation_error"] = found.truncation_error;
 }
 
-namespace {
-
 Json row_of(Case const& one) {
   return {{"n", one.n},
           {"tile_size", one.tile},
@@ -132,20 +131,13 @@ Json row_of(Case const& one) {
           {"column_block", one.column_block}};
 }
 
-}  // namespace
-
-Json Runner::simulate(Case const& one) const {
+Json Runner::simulate(Case const& one, ooc::Rates const& rates) const {
   Json row = row_of(one);
-  auto const& r = request_.rates;
   ooc::SimulationOptions options;
   options.variant = one.variant;
   options.budget_bytes = static_cast<std::size_t>(one.budget_bytes);
   options.lookahead = request_.lookahead;
-  options.rates = {{r[0] * 1e12, r[1] * 1e12, r[2] * 1e12, r[3] * 1e12},
-                   r[4] * 1e12,
-                   r[5] * 1e9,
-                   r[6] * 1e9,
-                   r[7] * 1e9};
+  options.rates = rates;
   int const streams = one.variant == ooc::Variant::Sync ? 1
                       : request_.streams > 0            ? request_.streams
                                                         : 4;
@@ -173,8 +165,17 @@ Json Runner::simulate(Case const& one) const {
   return row;
 }
 
+// Seconds of a run on paper, by the rates that were measured beside it.
+double Runner::on_paper(Case const& one, ooc::CholeskyReport const& report,
+                        Json const& rates) const {
+  ooc::RankOrder order{report.tiles, {comm_ ? comm_->size() : 1, 1}, one.devices, report.streams};
+  order.column_block = report.column_block;
+  return ooc::simulate(order, one.n, one.tile, matrix_->map(), rates_at(rates, one.tile)).seconds;
+}
+
 Json Runner::run(Case const& one) {
   Json row = row_of(one);
+  Communicator const alone, &comm = comm_ ? *comm_ : alone;
   try {
     fill(one);
     row["pin_seconds"] = matrix_->report().pin_seconds;
@@ -197,25 +198,29 @@ Json Runner::run(Case const& one) {
     options.peer_copies = !request_.no_peer;
     options.checkpoint.folder = request_.checkpoint;
     std::optional<Recorder> recorder;
-    if (!request_.trace.empty()) recorder.emplace();
+    if (!request_.trace.empty() || request_.measure) recorder.emplace();
+    comm.barrier();
     auto factor = ooc::cholesky(devices, std::move(*matrix_), options);
     std::vector<RecordedSpan> spans;
     if (recorder) spans = recorder->spans();
     recorder.reset();  // of what follows there is no trace
-    auto const& report = factor.report();
+    auto const report = factor.report();
+    double const seconds = comm.max(report.factor_seconds);
     row.update({{"info", factor.info().order()},
                 {"streams", report.streams},
                 {"column_block", report.column_block},
                 {"histogram", report.histogram},
                 {"setup_seconds", report.setup_seconds},
-                {"factor_seconds", report.factor_seconds},
-                {"flop_per_s", report.flop_per_s},
+                {"ranks", comm.size()},
+                {"factor_seconds", seconds},
+                {"flop_per_s", report.flop_per_s * report.factor_seconds / seconds},
                 {"bytes_in", report.bytes_in()},
                 {"bytes_out", report.bytes_out()},
                 {"bytes_peer", report.bytes_peer()},
                 {"smallest_budget_bytes", report.smallest_budget_bytes},
                 {"operand_excess", report.operand_excess},
                 {"first_column", report.first_column},
+                {"bytes_sent", comm.gather(static_cast<std::int64_t>(report.bytes_sent))},
                 {"rung", name_of(report.rung)}});
     for (auto const& attempt : report.attempts)
       row["attempts"].push_back({{"rung", name_of(attempt.rung)},
@@ -249,6 +254,10 @@ Json Runner::run(Case const& one) {
       row["trace"] = path;
     }
     matrix_ = std::move(factor).take();
+    if (request_.measure) {
+      row["rates"] = rates_of_run(*matrix_, spans, comm);
+      row["simulated_seconds"] = on_paper(one, report, row["rates"]);
+    }
   } catch (MemoryError const& error) {
     row["error"] = error.what();
     matrix_.reset();
