@@ -83,7 +83,7 @@ struct AlgebraicMultigrid<Exec, Scalar>::Impl {
   std::int64_t bytes() const;
   void cycle(Exec const& exec, std::size_t l, Vec const& r, Vec const& x) const;
   // r, or r + excess x in this level's `residual`
-  Vec const& right_side(Exec const& exec, Level const& level, Vec const& r, Vec const& x) const;
+  Vec right_side(Exec const& exec, Level const& level, Vec const& r, Vec const& x) const;
 
   std::vector<Level> levels_;
   Vec scale_;  // of the finest level
@@ -177,8 +177,7 @@ std::int64_t AlgebraicMultigrid<Exec, Scalar>::Impl::bytes() const {
 
 template <class Exec, class Scalar>
 auto AlgebraicMultigrid<Exec, Scalar>::Impl::right_side(Exec const& exec, Level const& level,
-                                                        Vec const& r, Vec const& x) const
-    -> Vec const& {
+                                                        Vec const& r, Vec const& x) const -> Vec {
   if (level.excess.extent(0) == 0) return r;
   add_scaled(exec, level.excess, x, r, level.residual, level.A.rows());
   return level.residual;
