@@ -27,6 +27,7 @@ function(strata_add_c_library name)
     target_sources(${target} PUBLIC
       FILE_SET HEADERS BASE_DIRS ${CMAKE_CURRENT_SOURCE_DIR} FILES ${arg_HEADERS})
     set(headers FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strata)
+    strata_check_headers(${name} ${arg_HEADERS})
   endif()
   strata_add_component(${name} ADAPTER C_INTERFACE DEPENDS ${arg_DEPENDS} INSTALL ${headers})
 endfunction()

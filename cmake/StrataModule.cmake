@@ -2,14 +2,83 @@
 # SPDX-License-Identifier: BSD-3-Clause
 include(GNUInstallDirs)
 
-# strata_precompile(<target> <header>...)
+# strata_precompiled(<group> LINK targets... HEADERS <header>...)
 #
-# The headers that cost most of a source's time to compile, precompiled in builds for hosts (Strata_PRECOMPILE_HEADERS).
-# Each source still includes what it uses, as unit_tests/meta/rules.py sees: other builds do without.
-function(strata_precompile target)
+# The headers that cost most of a source's time to compile, precompiled once for targets that are compiled alike, which
+# take them by strata_precompile(<target> <group>). In builds for hosts alone (Strata_PRECOMPILE_HEADERS): each source still
+# includes what it uses, as unit_tests/meta/rules.py sees.
+function(strata_precompiled group)
+  cmake_parse_arguments(arg "" "" "LINK;HEADERS" ${ARGN})
   if(Strata_PRECOMPILE_HEADERS AND NOT Kokkos_ENABLE_CUDA AND NOT Kokkos_ENABLE_HIP)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set(source ${PROJECT_BINARY_DIR}/precompiled/${group}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "// Nothing but its precompiled headers.\n")
+    add_library(${group} OBJECT ${source})
+    target_compile_features(${group} PRIVATE cxx_std_20)
+    target_link_libraries(${group} PRIVATE ${arg_LINK})
+    target_precompile_headers(${group} PRIVATE ${arg_HEADERS})
   endif()
+endfunction()
+function(strata_precompile target group)
+  if(TARGET ${group})
+    target_precompile_headers(${target} REUSE_FROM ${group})
+  endif()
+endfunction()
+
+strata_precompiled(strata_precompiled_modules LINK Kokkos::kokkos HEADERS <Kokkos_Core.hpp>)
+if(TARGET strata_precompiled_modules)
+  set_target_properties(strata_precompiled_modules PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endif()
+
+# strata_brings_kokkos(<header> <result>): whether it includes one of Kokkos' headers, itself or by others of Strata.
+function(strata_brings_kokkos header result)
+  set(answer FALSE)
+  if(header MATCHES "^Kokkos")
+    set(answer TRUE)
+  elseif(EXISTS ${PROJECT_SOURCE_DIR}/${header})
+    get_property(is_known GLOBAL PROPERTY Strata_brings_kokkos_${header} SET)
+    if(is_known)
+      get_property(answer GLOBAL PROPERTY Strata_brings_kokkos_${header})
+    else()
+      file(STRINGS ${PROJECT_SOURCE_DIR}/${header} lines REGEX "^#include <")
+      foreach(line IN LISTS lines)
+        string(REGEX REPLACE "^#include <(.*)>.*" "\\1" other "${line}")
+        if(NOT answer)
+          strata_brings_kokkos(${other} answer)
+        endif()
+      endforeach()
+      set_property(GLOBAL PROPERTY Strata_brings_kokkos_${header} ${answer})
+    endif()
+  endif()
+  set(${result} ${answer} PARENT_SCOPE)
+endfunction()
+
+# strata_check_headers(<name> <header>...)
+#
+# strata_<name>_headers, a part of strata_headers, compiles each header alone, and again behind itself, as who uses
+# Strata::<name> does. Those that bring Kokkos share its precompiled headers: it is there in either case once their own includes
+# are, each of which is compiled alone, too.
+function(strata_check_headers name)
+  if(NOT PROJECT_IS_TOP_LEVEL OR NOT Strata_ENABLE_TESTS)
+    return()
+  endif()
+  set(target strata_${name}_headers)
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(${target} PRIVATE Strata::${name})
+  strata_precompile(${target} strata_precompiled_modules)
+  foreach(header IN LISTS ARGN)
+    set(source ${PROJECT_BINARY_DIR}/headers/${header}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include <${header}>\n#include <${header}>\n")
+    target_sources(${target} PRIVATE ${source})
+    strata_brings_kokkos(${header} brings_kokkos)
+    if(NOT brings_kokkos)
+      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+  endforeach()
+  if(NOT TARGET strata_headers)
+    add_custom_target(strata_headers)
+  endif()
+  add_dependencies(strata_headers ${target})
 endfunction()
 
 # strata_add_component(<name> [ADAPTER] [C_INTERFACE] [DEPENDS module...] [PACKAGES "package arguments..."...]
@@ -49,11 +118,18 @@ function(strata_add_module name)
     EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
   target_compile_features(strata_${name} PUBLIC cxx_std_20)
-  strata_precompile(strata_${name} <Kokkos_Core.hpp>)
+  strata_precompile(strata_${name} strata_precompiled_modules)
   # Two file sets, as a build tree inside the source tree would nest their base directories.
   target_sources(strata_${name} PUBLIC
     FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${arg_HEADERS}
     FILE_SET generated TYPE HEADERS BASE_DIRS ${PROJECT_BINARY_DIR}/include FILES ${arg_GENERATED})
+  set(headers ${arg_HEADERS})
+  list(TRANSFORM headers PREPEND ${name}/)
+  foreach(header IN LISTS arg_GENERATED)
+    cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
+    list(APPEND headers ${header})
+  endforeach()
+  strata_check_headers(${name} ${headers})
   set(depends ${arg_DEPENDS})
   list(TRANSFORM depends PREPEND Strata::)
   target_link_libraries(strata_${name} PUBLIC ${depends} ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})

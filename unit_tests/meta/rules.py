@@ -27,10 +27,12 @@ FORBIDDEN = [
     ("nvcc 13 casts to a copy where a type is a decltype", re.compile(r"\bstatic_cast<\s*decltype\([^;]*?&\s*>")),
 ]
 
-# Builds on hosts precompile Kokkos' headers and the tests' GoogleTest's, others do not: names, and what they need.
+# Builds on hosts precompile Kokkos' headers, the tests' GoogleTest's and the program's, others do not: names, and what they need.
 PRECOMPILED = [
     (re.compile(r"\bKokkos::|\bKOKKOS_[A-Z]"), re.compile(r"Kokkos")),
     (re.compile(r"\b(TEST|TYPED_TEST|EXPECT_\w+|ASSERT_\w+)\("), re.compile(r"gtest/")),
+    (re.compile(r"\bCLI::(?!App\b|Option\b)"), re.compile(r"CLI/")),
+    (re.compile(r"\bnlohmann::"), re.compile(r"nlohmann/")),
 ]
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"]", re.M)
 
