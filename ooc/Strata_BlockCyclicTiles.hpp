@@ -4,6 +4,7 @@
 #define STRATA_BLOCK_CYCLIC_TILES_HPP
 
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 
 #include <comm/Strata_BlockCyclic.hpp>
 

@@ -4,6 +4,7 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <ooc/Strata_Messages.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 
 #include <gtest/gtest.h>
 
