@@ -10,8 +10,9 @@ if(NOT Kokkos_ENABLE_CUDA AND NOT Kokkos_ENABLE_HIP)
   target_compile_options(strata_test_flags INTERFACE $<$<CONFIG:Release>:-O1>)
 endif()
 
-# Open MPI's leave to run in a container and to have more ranks than cores; others ignore it.
-set(Strata_MPI_TEST_ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMP_NUM_THREADS=1")
+# Leave to run in a container and to have more ranks than cores, of which those that wait give way, for Open MPI and for
+# MPICH (MPIR_CVAR_*); others ignore it.
+set(Strata_MPI_TEST_ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;MPIR_CVAR_POLLS_BEFORE_YIELD=1;MPIR_CVAR_ENABLE_HEAVY_YIELD=1;OMP_NUM_THREADS=1")
 
 # strata_watch_test(<name> <labels>): the labels of a ctest entry of GoogleTest, that it is a failure if
 # nothing ran, and the log of the kernels and Views that it names.
