@@ -10,6 +10,7 @@
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
+#include <apps/shared/Strata_Unexpected.hpp>
 #include <apps/solve/Strata_Solve.hpp>
 #include <core/Strata_Config.hpp>
 
@@ -108,6 +109,22 @@ void describe(CLI::App& app, Arguments& arguments) {
       .add_flag("--json", arguments.info_as_json, "for machines");
 }
 
+// `strata help solve` is `strata solve --help`.
+void parse(CLI::App& app, std::vector<std::string> words) {
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  words = apps::with_config(app, std::move(words));
+  auto const in_order = words;
+  std::ranges::reverse(words);  // as CLI11 wants it
+  try {
+    app.parse(std::move(words));
+  } catch (CLI::ExtrasError const&) {
+    throw apps::UsageError(apps::unexpected(app, in_order) + ' ' + apps::where_help_is(app));
+  }
+}
+
 int fail(Exit exit, std::string_view message) {
   std::cerr << apps::error_line(apps::one_line(message));
   return static_cast<int>(exit);
@@ -176,9 +193,7 @@ int main(int argc, char** argv) {
   Arguments arguments;
   try {
     describe(app, arguments);
-    auto own = apps::with_config(app, {words.begin() + 1, own_end});
-    std::ranges::reverse(own);  // as CLI11 wants it
-    app.parse(std::move(own));
+    parse(app, {words.begin() + 1, own_end});
     if (app.get_subcommands().empty()) {
       std::cerr << app.help();
       return static_cast<int>(Exit::Usage);
@@ -187,7 +202,7 @@ int main(int argc, char** argv) {
   } catch (CLI::Success const& request) {  // --help, --version
     return app.exit(request);
   } catch (CLI::ParseError const& error) {
-    return fail(Exit::Usage, std::string(error.what()) + " (strata --help lists the options)");
+    return fail(Exit::Usage, apps::words(error.what(), ' ', apps::where_help_is(app)));
   } catch (apps::UsageError const& error) {
     return fail(Exit::Usage, error.what());
   } catch (std::exception const& error) {

@@ -69,7 +69,7 @@ Exit hpgmxp(HpgmxpRequest const& request) {
   if (!reports) return Exit::Solved;
   progress.reset();
   Report const told = report(outcome);
-  told.print(std::cout);
+  told.print(std::cout, request.json);
   std::cout.flush();
   told.write(request.json);
   if (!request.report.empty()) write_text_file(request.report, public_report(outcome));

@@ -53,7 +53,8 @@ void add_run_options(CLI::App& command, HpgmxpRequest& request) {
   group.with_default("--tolerance", benchmark.tolerance, "of the validation's relative residual");
   group.flag("--free", request.free,
              "also solve without the benchmark's rules: trilinear transfers, all levels, CG");
-  group.add("--json", request.json, "FILE", "report for machines");
+  group.add("--json", request.json, "FILE",
+            "the report, for machines; - is the standard output, without the table");
   group.add("--report", request.report, "FILE", "report with the keys of the public codes");
   group.add("--trace", request.trace, "FILE",
             "what ran when on each rank in up to four iterations of the mixed phase (or the only "

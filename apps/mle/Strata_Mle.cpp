@@ -435,7 +435,7 @@ Exit run(sparse::Communicator const& comm, MleOptions const& options) {
   });
   progress.clear();
   if (reports(options)) {
-    told.print(std::cout);
+    told.print(std::cout, options.json);
     std::cout.flush();
     explain(result);
   }

@@ -32,9 +32,9 @@ bool parse_finish(std::string const& text) {
 
 void add_data_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "The data (one of --locations, --generate)");
-  auto* const locations =
-      group.add("--locations", options.locations, "STATIONS.csv",
-                "observations: columns x,y,value or lon,lat,value, in any order");
+  auto* const locations = group.add("--locations", options.locations, "STATIONS.csv",
+                                    "observations: columns x,y,value or lon,lat,value, in any "
+                                    "order; easting,northing and longitude,latitude too");
   group
       .count("--generate", options.generate, "N",
              "a synthetic field at N places of the unit square, with --theta, to --output; on one "
@@ -105,7 +105,8 @@ void add_method_options(CLI::App& command, MleOptions& options) {
               "with tiles below fp64: corrected by an estimate, or the factor's [corrected]");
   group.bytes("--max-memory", options.max_memory, "refuse to use more, as 8GB [what is available]");
   results.add("--output", options.output, "OUT.csv", "predictions, or the synthetic field");
-  results.add("--json", options.json, "FILE", "the report, for machines");
+  results.add("--json", options.json, "FILE",
+              "the report, for machines; - is the standard output, without the table");
 }
 
 void fix(geostat::FitOptions& fit, std::string const& text) {

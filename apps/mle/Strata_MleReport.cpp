@@ -79,22 +79,34 @@ void tell_interval(Report& report, geostat::ProfileInterval const& interval) {
                      words(end(interval.lower), " to ", end(interval.upper)));
 }
 
+// With what geostatistics calls it.
+std::string label_of(std::size_t k) {
+  constexpr char const* words[] = {" (partial sill)", "", " (smoothness)", ""};
+  return std::string(geostat::parameter_names[k]) + words[k];
+}
+
 void add_theta(Report& report, MleResult const& result) {
   bool const on_sphere = result.metric == geostat::Metric::GreatCircle;
   if (!result.fit) report.only_json("fit", nullptr);
-  report.section(result.fit ? "Matern covariance, fitted" : "Matern covariance", "theta/");
+  bool const has_errors = result.standard_errors && result.standard_errors->reason.empty();
+  report.section(!result.fit  ? "Matern covariance"
+                 : has_errors ? "Matern covariance, fitted: estimate +- standard error"
+                              : "Matern covariance, fitted",
+                 "theta/");
   auto const theta = geostat::parameters_of(result.theta);
   for (std::size_t k = 0; k < theta.size(); ++k) {
     std::string const name(geostat::parameter_names[k]);
     bool const is_fixed = result.fit && result.asked->fixed[k];
     bool const at_bound = result.fit && result.fit->at_bound[k];
     std::string const unit = k == 1 && on_sphere ? "  km" : "";
-    report.tell(name, name, theta[k],
+    report.tell(name, label_of(k), theta[k],
                 words(text("%.8g", theta[k]), error_of(result, k, unit),
                       is_fixed ? "  (fixed)" : "", at_bound ? "  (AT ITS BOUND)" : ""));
     for (auto const& interval : result.profile_intervals)
       if (interval.parameter == k) tell_interval(report, interval);
   }
+  report.only_screen("sill (sigma2 + nugget)",
+                     text("%.8g", result.theta.sigma2 + result.theta.nugget));
 }
 
 void add_standard_errors(Report& report, MleResult const& result) {
@@ -289,7 +301,7 @@ void add_prediction(Report& report, MleResult const& result) {
   report.only_json("places", prediction.places);
   report.tell(
       "average_mean", "average", prediction.mean,
-      words(prediction.mean, ", standard deviation ", std::sqrt(prediction.variance),
+      words(prediction.mean, ", kriging standard error ", std::sqrt(prediction.variance),
             " of the field, ", std::sqrt(prediction.observation_variance), " of an observation"));
   report.only_json("average_variance", prediction.variance);
   report.only_json("average_observation_variance", prediction.observation_variance);

@@ -154,7 +154,8 @@ def find_variogram(item):
         half = column(item.data, "semivariance", "gamma")
         if lag and half:
             return {"lag": lag, "half": half, "pairs": column(item.data, "pairs", "count", "np", "n")}
-        values = column(item.data, "value")
+        others = [values for name, values in item.data.items() if name not in ("x", "y", "lon", "lat", "longitude", "latitude", "easting", "northing")]
+        values = column(item.data, "value") or (others[0] if len(item.data) == 3 and len(others) == 1 else None)
         return {"observations": (places(item.data), values)} if values and places(item.data) else None
     if item.type == "report" and item.data["schema"].startswith("strata.mle/"):
         found = {"theta": item.data["theta"], "km": item.data["problem"]["metric"].endswith("km")}

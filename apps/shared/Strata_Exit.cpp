@@ -38,7 +38,8 @@ bool are_one_file(std::string const& a, std::string const& b) {
 
 void check_writable(std::vector<Output> const& outputs) {
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-    if (output->path.empty()) continue;
+    bool const is_standard_output = output->option == "--json" && output->path == "-";
+    if (output->path.empty() || is_standard_output) continue;
     check_writable(output->option, output->path);
     for (auto before = outputs.begin(); before != output; ++before)
       require(before->path.empty() || !are_one_file(before->path, output->path), output->option,

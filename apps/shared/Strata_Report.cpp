@@ -86,7 +86,11 @@ void Report::only_screen(std::string label, std::string words) {
   tell("", std::move(label), nullptr, std::move(words));
 }
 
-void Report::print(std::ostream& out) const {
+void Report::print(std::ostream& out, std::string const& json_path) const {
+  if (json_path == "-") {
+    out << json_text();
+    return;
+  }
   bool is_first = true;
   for (auto const& section : sections_) {
     bool begins = true;
@@ -115,7 +119,7 @@ std::string Report::json_text() const {
 }
 
 void Report::write(std::string const& path) const {
-  if (!path.empty()) write_text_file(path, json_text());
+  if (!path.empty() && path != "-") write_text_file(path, json_text());
 }
 
 }  // namespace strata::apps

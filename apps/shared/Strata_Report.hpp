@@ -52,12 +52,12 @@ class Report {
   /// Only in the table; without a label a line of its own.
   void only_screen(std::string label, std::string words);
 
-  /// The table.
-  void print(std::ostream& out) const;
+  /// The table; where `json_path` is "-" the document.
+  void print(std::ostream& out, std::string const& json_path = "") const;
   /// The document, numbers that are not finite as null.
   Value json() const;
   std::string json_text() const;
-  /// Write the document to a file; nothing if the path is empty. Throws IoError.
+  /// Write the document to a file; nothing if the path is empty or "-", for `print`. Throws IoError.
   void write(std::string const& path) const;
 
  private:

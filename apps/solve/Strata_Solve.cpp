@@ -65,7 +65,7 @@ Exit solve_dense(Communicator const& comm, SolveOptions const& options, Run cons
     });
     progress.clear();
     if (!reports) return result.exit();
-    told.print(std::cout);
+    told.print(std::cout, options.json);
     std::cout.flush();
     explain(result);
     if (result.exit() == Exit::Solved) warn_of_invented_rhs(std::cerr, options);

@@ -110,7 +110,8 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
               "refuse to use more on a host, as 8GB [what is available]");
   results.add("--output", options.output, "X.npy|.mtx|.csv|.txt",
               "the solution, in the format that the name ends in");
-  results.add("--json", options.json, "FILE", "the report, for machines");
+  results.add("--json", options.json, "FILE",
+              "the report, for machines; - is the standard output, without the table");
   results.add("--trace", options.trace, "FILE", "what ran when, for Perfetto or chrome://tracing");
 }
 

@@ -131,12 +131,12 @@ void add_factor(Report& report, SolveResult const& result) {
 void add_condition(Report& report, SolveResult const& result) {
   auto const& condition = result.factor.condition;
   bool const known = result.solve && condition.converged;
-  report.tell("condition/estimate", "condition",
+  report.tell("condition/estimate", "condition number kappa",
               condition.value > 0 ? Value(condition.value) : Value(nullptr),
               !known ? ""
                      : words(text("%.1e, estimated", condition.value),
                              result.factor.equilibrated ? ", of D A D" : ""));
-  if (result.solve && !known) report.only_screen("condition", "not known");
+  if (result.solve && !known) report.only_screen("condition number kappa", "not known");
   report.only_json("condition/converged", condition.converged);
   report.only_json("condition/refined", condition.refined);
   report.only_json("condition/solves", condition.solves);

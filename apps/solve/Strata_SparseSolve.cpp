@@ -163,7 +163,7 @@ Exit solve_sparse(SolveOptions const& options) {
     });
     progress.reset();
     if (reports) {
-      told.print(std::cout);
+      told.print(std::cout, options.json);
       std::cout.flush();
       explain(std::cerr, options, outcome);
     }

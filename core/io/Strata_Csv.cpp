@@ -7,9 +7,12 @@
 #include <core/io/detail/Strata_CsvStream.hpp>
 #include <core/io/detail/Strata_LineReader.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -40,15 +43,17 @@ std::size_t closing_quote(LineReader const& lines, std::string_view line, std::s
   lines.fail("a quote is not closed: ", excerpt(line.substr(begin - 1)));
 }
 
-void split(LineReader const& lines, std::string_view line, std::vector<Field>& fields) {
+void split(LineReader const& lines, std::string_view line, char delimiter,
+           std::vector<Field>& fields) {
   fields.clear();
   for (std::size_t begin = 0;; ++begin) {
     auto const start = line.find_first_not_of(" \t", begin);
     bool const quote = start != std::string_view::npos && line[start] == '"';
     auto const close = quote ? closing_quote(lines, line, start + 1) : begin;
-    auto const comma = std::min(line.find(',', close), line.size());
+    auto const comma = std::min(line.find(delimiter, close), line.size());
     if (quote && !trimmed(line.substr(close + 1, comma - close - 1)).empty())
-      lines.fail("expected ',' after a quoted field, found ", excerpt(line.substr(close + 1)));
+      lines.fail("expected '", delimiter, "' after a quoted field, found ",
+                 excerpt(line.substr(close + 1)));
     fields.push_back(quote ? Field{line.substr(start + 1, close - start - 1), true}
                            : Field{trimmed(line.substr(begin, comma - begin)), false});
     begin = comma;
@@ -67,14 +72,31 @@ bool next_content(LineReader& lines, std::string_view& line) {
   return false;
 }
 
-std::optional<std::size_t> find_column(LineReader const& lines, std::vector<Field> const& names,
-                                       std::string_view name) {
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+// The names that a column is known by; in files that have the first one the others are nothing special.
+using Names = std::initializer_list<std::string_view>;
+
+std::optional<std::size_t> find_column(LineReader const& lines, std::vector<Field> const& fields,
+                                       Names const& names) {
   std::optional<std::size_t> found;
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    if (names[k].text != name) continue;
-    if (found) lines.fail("column '", name, "' twice, as ", *found + 1, " and ", k + 1);
-    found = k;
-  }
+  auto const look = [&](auto const& matches) {
+    for (std::size_t k = 0; k < fields.size(); ++k) {
+      if (!matches(fields[k].text)) continue;
+      if (found) lines.fail("column '", *names.begin(), "' twice, as ", *found + 1, " and ", k + 1);
+      found = k;
+    }
+  };
+  look([&](std::string_view text) { return text == *names.begin(); });
+  if (!found)
+    look([&](std::string_view text) {
+      return std::find(names.begin(), names.end(), in_lower_case(text)) != names.end();
+    });
   return found;
 }
 
@@ -83,27 +105,45 @@ struct Columns {
   std::vector<std::pair<char const*, std::size_t>>
       used;  // name and column: coordinates, then the value
   std::size_t count;
+  char delimiter;
 };
 
 enum class Wanted { Stations, Locations };
 
+// The one column beside the coordinates, whatever its name.
+std::optional<std::size_t> only_other(std::size_t count, std::size_t first, std::size_t second) {
+  for (std::size_t k = 0; k < 3; ++k)
+    if (count == 3 && k != first && k != second) return k;
+  return {};
+}
+
 Columns read_columns(LineReader& lines, std::vector<Field>& fields, Wanted wanted) {
   std::string_view line;
   if (!next_content(lines, line)) lines.fail_at_end("expected a line of column names");
-  split(lines, line, fields);
-  auto const find = [&](char const* name) { return find_column(lines, fields, name); };
-  auto const x = find("x"), y = find("y"), lon = find("lon"), lat = find("lat"),
-             value = find("value");
-  bool const planar = x && y, geographic = lon && lat, values = wanted == Wanted::Stations;
+  bool const by_commas =
+      line.find(';') == std::string_view::npos || line.find(',') != std::string_view::npos;
+  char const delimiter = by_commas ? ',' : ';';
+  split(lines, line, delimiter, fields);
+  bool const values = wanted == Wanted::Stations;
+  auto const find = [&](Names const& names) { return find_column(lines, fields, names); };
+  auto x = find({"x"}), y = find({"y"}), lon = find({"lon"}), lat = find({"lat"});
+  if (!(x && y) && !(lon && lat)) {
+    x = find({"x", "easting"}), y = find({"y", "northing"});
+    lon = find({"lon", "longitude"}), lat = find({"lat", "latitude"});
+  }
+  bool const planar = x && y, geographic = lon && lat;
+  if (planar && geographic) lines.fail("both x,y and lon,lat: which are the coordinates?");
+  auto const first = geographic ? lon : x, second = geographic ? lat : y;
+  auto value = values ? find({"value"}) : std::nullopt;
+  if (values && !value && (planar || geographic))
+    value = only_other(fields.size(), *first, *second);
   if ((values && !value) || (!planar && !geographic))
     lines.fail("expected the columns ", values ? "x,y,value or lon,lat,value" : "x,y or lon,lat",
                ", found ", excerpt(line));
-  if (planar && geographic) lines.fail("both x,y and lon,lat: which are the coordinates?");
-  Columns columns{geographic, {}, fields.size()};
-  if (geographic)
-    columns.used = {{"lon", *lon}, {"lat", *lat}};
-  else
-    columns.used = {{"x", *x}, {"y", *y}};
+  Columns columns{geographic,
+                  {{geographic ? "lon" : "x", *first}, {geographic ? "lat" : "y", *second}},
+                  fields.size(),
+                  delimiter};
   if (values) columns.used.emplace_back("value", *value);
   return columns;
 }
@@ -126,7 +166,7 @@ Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted) {
   stations.geographic = columns.geographic;
   std::string_view line;
   while (next_content(lines, line)) {
-    split(lines, line, fields);
+    split(lines, line, columns.delimiter, fields);
     if (fields.size() != columns.count)
       lines.fail("expected ", columns.count, " fields, found ", fields.size());
     std::array<double, 3> v{};

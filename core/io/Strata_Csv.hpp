@@ -17,10 +17,11 @@ struct Stations {
   std::vector<double> x, y, value;  ///< of each station, in the file's order
 };
 
-/// Read a station file: comma-separated, with a line of column names.
+/// Read a station file: separated by commas, or by semicolons, with a line of column names.
 ///
 /// Result   the columns `x,y,value` or `lon,lat,value`, in any order among others, which are
-/// ignored. Text may be in
+/// ignored. Where these names are not there, they are looked for in capitals, and `easting`, `northing`, `longitude` and
+/// `latitude` will do; a third and last column is the value, whatever its name. Text may be in
 ///          double quotes ("" inside stands for one), numbers not. Blank lines, lines that begin
 ///          with '#', CR LF, a byte order mark and gzip are accepted.
 /// Throws   IoError "path:line: ..." for a missing, doubled or ambiguous column, a line with too

@@ -94,6 +94,28 @@ class HostileInput(ProgramTest):
         self.assert_cheaply_refused("--matrix", self.path("none.mtx"), parts=(self.path("none.mtx"),))
         self.assert_cheaply_refused("--matrix", self.folder, parts=(self.folder,))
 
+    def test_words_that_are_none_of_its_own_are_named_with_what_may_be_meant(self):
+        matrix = self.path("A.npy")
+        matrix.write_bytes(b"")
+        for words, text in (
+            (("sovle",), "there is no command sovle; did you mean solve? (strata --help lists the commands)"),
+            (("xyzzy",), "there is no command xyzzy (strata --help"),
+            (("--matrix", matrix), "--matrix comes before a command; give the command first, as strata solve --matrix"),
+            (("solve", "--matix", matrix), "strata solve has no option --matix; did you mean --matrix? (strata solve --help lists the options)"),
+            (("solve", "--layer=fp32"), "strata solve has no option --layer; did you mean --layers?"),
+            (("solve", "--quiet"), "strata solve has no option --quiet (strata solve --help"),
+            (("solve", matrix), f"{matrix} is no option of strata solve; did you mean --matrix {matrix}?"),
+            (("mle", matrix), f"did you mean --locations {matrix}?"),
+            (("solve", "--n", "many"), "(strata solve --help lists the options)"),
+        ):
+            with self.subTest(words=words):
+                self.assert_refused(strata(*words), text)
+
+    def test_help_is_a_command_too(self):
+        for words, others in ((("help",), ("--help",)), (("help", "solve"), ("solve", "--help"))):
+            run = strata(*words)
+            self.assertEqual((run.code, run.out), (0, strata(*others).out))
+
     def test_control_characters_do_not_reach_the_terminal(self):
         path = self.path("A.mtx")
         path.write_bytes(f"{COORDINATE} symmetric\n2 2 1\n1 1 \x1b[31mred\n".encode())

@@ -109,6 +109,40 @@ class OneReport(ProgramTest):
         self.assertEqual((table["entries in the file"], document["problem"]["entries"]), ("39", 39))
 
 
+class StandardOutput(ProgramTest):
+    def test_takes_the_document_for_the_table(self):
+        for words in (("solve", "--generate", "geometric", "--n", 50), ("solve", "--generate", "poisson7", "--n", 5),
+                      ("solve", "--out-of-core", "--generate", "dominant", "--n", 50), ("hpgmxp", "--nx", 16, "--run_type", "validation"),
+                      ("mle", "--generate", 20, "--theta", "medium", "--output", self.path("f.csv"))):
+            run = strata(*words, "--json", "-")
+            self.assertEqual((run.code, run.err), (0, ""))
+            self.assertTrue(json.loads(run.out)["schema"].startswith("strata."))
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["f.csv"])
+        self.assertFalse(os.path.exists("-"))
+
+
+class Words(ProgramTest):
+    """The summary has the field's words beside the options' names."""
+
+    def test_of_geostatistics(self):
+        field, places = self.path("f.csv"), self.path("p.csv")
+        self.assertEqual(strata("mle", "--generate", 60, "--theta", "1,0.2,0.5,0.25", "--output", field).code, 0)
+        places.write_text("x,y\n0.5,0.5\n")
+        at = ("mle", "--locations", field)
+        out = strata(*at, "--theta", "1,0.2,0.5,0.25", "--predict", places, "--output", self.path("k.csv")).out
+        for row in (r"sigma2 \(partial sill\) +1", r"range +0.2", r"nu \(smoothness\) +0.5", r"nugget +0.25", r"sill \(sigma2 \+ nugget\) +1.25",
+                    r"average .*kriging standard error .* of the field"):
+            self.assertRegex(out, rf"(?m)^  {row}")
+        if "no optimiser" not in strata("mle", "--locations", "/no/such/file").err:
+            self.assertIn("fitted: estimate +- standard error\n", strata(*at, "--fix", "nu=0.5", "--tolerance", "1e-3").out)
+
+    def test_of_linear_systems(self):
+        self.assertRegex(strata("solve", "--generate", "geometric", "--n", 50).out, r"(?m)^  condition number kappa +\d")
+        out = strata("solve", "--generate", "poisson7", "--n", 5).out
+        for row in ("set-up", "solve"):
+            self.assertRegex(out, rf"(?m)^  {row} +\d+\.\d")
+
+
 class PhaseLine(ProgramTest):
     def test_is_rewritten_on_a_terminal(self):
         written = on_a_terminal(LONG)

@@ -49,6 +49,24 @@ TEST(Csv, FindsItsColumnsAmongOthersAndTextInQuotes) {
   EXPECT_EQ(s.value, (Values{3, 6, 9}));
 }
 
+TEST(Csv, KnowsOtherNamesAndSemicolons) {
+  for (char const* text : {"X,Y,VALUE\n1,2,3\n", "northing,rain,easting\n2,3,1\n",
+                           "Easting;Northing;\"rain;mm\"\n1;2;3\n", "x,y,rain\n1,2,3\n",
+                           "x,y,value,Easting,X,longitude,latitude\n1,2,3,8,9,9,9\n"}) {
+    auto const s = parse(text);
+    EXPECT_FALSE(s.geographic) << text;
+    EXPECT_EQ(s.x, Values{1}) << text;
+    EXPECT_EQ(s.y, Values{2}) << text;
+    EXPECT_EQ(s.value, Values{3}) << text;
+  }
+  auto const s = parse("Latitude,Longitude,rain\n2,1,3\n");
+  EXPECT_TRUE(s.geographic);
+  EXPECT_EQ(s.x, Values{1});
+  EXPECT_EQ(s.value, Values{3});
+  TemporaryFolder const folder;
+  EXPECT_EQ(read_locations(put(folder / "s.csv", "name,LAT,LON\na,1,2\n")).x, Values{2});
+}
+
 TEST(Csv, AcceptsAByteOrderMarkCommentsBlankLinesAndCarriageReturns) {
   auto const s = parse(
       "\xEF\xBB\xBF# origin, \"licence\r\n\r\nx,y,value\r\n\r\n1,2,3\r\n# note\r\n4,5,6\r\n  \r\n");
@@ -68,7 +86,11 @@ TEST(Csv, RefusesEachBreachWithItsLine) {
       {"1,2,3\n4,5,6\n", "s.csv:1: expected the columns x,y,value or lon,lat,value, found '1,2,3'"},
       {"x,y\n1,2\n", "s.csv:1: expected the columns x,y,value or lon,lat,value, found 'x,y'"},
       {"x,lat,value\n1,2,3\n", "s.csv:1: expected the columns"},
-      {"x;y;value\n1;2;3\n", "s.csv:1: expected the columns"},
+      {"x;y;value\n1,5;2;3\n", "s.csv:2: column 'x': '1,5' is not a number"},
+      {"x;y,value\n1;2;3\n", "s.csv:1: expected the columns"},
+      {"X,easting,northing,value\n1,2,3,4\n", "s.csv:1: column 'x' twice, as 1 and 2"},
+      {"easting,northing,rain,wind\n1,2,3,4\n", "s.csv:1: expected the columns"},
+      {"lon,lat\n1,2\n", "s.csv:1: expected the columns"},
       {"x,y,value,x\n1,2,3,4\n", "s.csv:1: column 'x' twice, as 1 and 4"},
       {"x,y,lon,lat,value\n1,2,3,4,5\n",
        "s.csv:1: both x,y and lon,lat: which are the coordinates?"},

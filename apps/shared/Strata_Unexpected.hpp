@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_UNEXPECTED_HPP
+#define STRATA_APPS_UNEXPECTED_HPP
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace strata::apps {
+
+/// What is wrong with words of a command line that the program, which has parsed them, did not expect: a sentence about the
+/// first of them, with what may have been meant.
+std::string unexpected(CLI::App& program, std::vector<std::string> const& words);
+
+/// "(strata solve --help lists the options)", of the command that was called.
+std::string where_help_is(CLI::App const& program);
+
+}  // namespace strata::apps
+
+#endif
