@@ -287,7 +287,7 @@ class Uncertainty(MleTest):
             for j, other in enumerate(free):
                 expected = covariance[i, j] / math.sqrt(covariance[i, i] * covariance[j, j])
                 self.assertAlmostEqual(errors["correlation"][name][NAMES[other]], expected, delta=1e-5)
-            self.assertRegex(self.out, rf"(?m)^  {name} +[\d.e+]+ \+- [\d.]+  \([\d.]+ of its logarithm\)$")
+            self.assertRegex(self.out, rf"(?m)^  {name}(?: \([a-z ]+\))? +[\d.e+]+ \+- [\d.]+  \([\d.]+ of its logarithm\)$")
         self.assertEqual((errors["of"]["nu"], errors["reasons"]["nu"], errors["reason"]), (None, "fixed", ""))
         self.assertRegex(self.out, r"(?m)^  correlations +sigma2 and range (-?0\.\d\d), sigma2 and nugget -?0\.\d\d, range and nugget -?0\.\d\d$")
         by = np.array([1 / theta[0], -1 / theta[1], 0])  # of log (sigma2 / range), as nu is 1/2
@@ -586,7 +586,7 @@ class Refusals(MleTest):
         self.assert_refused(strata("mle", "--locations", self.path(name), *options), *parts)
 
     def test_of_files(self):
-        self.refuse("x,y,rain\n1,2,3\n", "expected the columns x,y,value or lon,lat,value")
+        self.refuse("x,y,rain,wind\n1,2,3,4\n", "expected the columns x,y,value or lon,lat,value")
         self.refuse("x,y,value\n1,2,nan\n", ":2: column 'value'")
         self.refuse("lon,lat,value\n1,95,3\n", "lat 95")
         # By their numbers in the file, whatever the order in the matrix.

@@ -156,7 +156,7 @@ class Options(ProgramTest):
         write_mtx(self.path("hilbert.mtx"), ["%%MatrixMarket matrix array real symmetric", "12 12"] + hilbert)
         run = strata("solve", "--dense", "--matrix", self.path("hilbert.mtx"), "--json", self.path("h.json"))
         self.assertEqual(run.code, 0, run.err)
-        self.assertRegex(run.out, r"condition +[1-9]\.[0-9]e\+1[567]")
+        self.assertRegex(run.out, r"condition number kappa +[1-9]\.[0-9]e\+1[567]")
         self.assertRegex(run.out, r"digits to expect +[01] ")
         self.assertGreater(load_valid(self.path("h.json"), "solve")["expected_forward_error"], 0.1)
 
