@@ -5,8 +5,8 @@
 
 #include <core/io/Strata_Trace.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 
 #include <comm/Strata_Communicator.hpp>
 #include <nlohmann/json.hpp>
