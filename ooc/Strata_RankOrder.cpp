@@ -73,17 +73,19 @@ std::vector<Visit> visits_of(RankOrder const& order, int rank, int device, int s
   std::int64_t const end = std::min(begin + order.super_panel, order.tiles);
   int const P = order.grid.rows, Q = order.grid.cols, others = order.streams - 1;
   std::vector<Visit> visits;
-  auto const column = [&](std::int64_t j, bool is_first_stream) {
-    for (std::int64_t i = j + distance(rank / Q, j, P); i < order.tiles; i += P) {
-      std::int64_t const own_row = i / P, own_col = j / Q;
-      std::int64_t const dealt =
-          is_first_stream ? 0 : 1 + (own_row / order.devices + own_col) % others;
-      if (order.device_of(i) == device && dealt == stream)
-        visits.push_back({narrow(i), narrow(j), narrow(begin), narrow(std::min(end, j)), j < end});
+  // the first stream has the columns of this super-panel and of the next
+  std::int64_t const next = end + order.super_panel;
+  std::int64_t const from = stream == 0 ? begin : next;
+  std::int64_t const until = stream > 0 || others == 0 ? order.tiles : std::min(next, order.tiles);
+  for (std::int64_t j = from + distance(rank % Q, from, Q); j < until; j += Q) {
+    std::int64_t i = j + distance(rank / Q, j, P);
+    for (std::int64_t own_row = i / P, own_col = j / Q; i < order.tiles; i += P, ++own_row) {
+      if (order.devices > 1 && own_row % order.devices != device) continue;
+      if (others > 1 && stream > 0 && 1 + (own_row / order.devices + own_col) % others != stream)
+        continue;
+      visits.push_back({narrow(i), narrow(j), narrow(begin), narrow(std::min(end, j)), j < end});
     }
-  };
-  for (std::int64_t j = begin + distance(rank % Q, begin, Q); j < order.tiles; j += Q)
-    column(j, others == 0 || j < end + order.super_panel);
+  }
   return visits;
 }
 
