@@ -98,7 +98,8 @@ std::vector<std::vector<Visit>> visits_of(RankOrder const& order) {
         cholesky_schedule(order.tiles, ranks * order.devices, order.streams, order.column_block);
     return detail::visits_of(all);
   }
-  lanes.resize(static_cast<std::size_t>(ranks * order.devices * order.streams));
+  lanes.resize(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(order.devices) *
+               static_cast<std::size_t>(order.streams));
   for (int rank = 0; rank < ranks; ++rank)
     for (int device = 0; device < order.devices; ++device)
       for (int stream = 0; stream < order.streams; ++stream)
