@@ -10,6 +10,7 @@ Without a network that reaches the repositories of Kokkos, its sources come from
 need mmdebstrap, Debian's mirror, 3 GB in TMPDIR and half an hour of a core or two.
 """
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -110,7 +111,7 @@ def main():
     parser.add_argument("--lint", action="store_true")
     parser.add_argument("--kokkos", type=pathlib.Path)
     parser.add_argument("--kokkos-kernels", type=pathlib.Path)
-    parser.add_argument("--mirror", default="http://deb.debian.org/debian")
+    parser.add_argument("--mirror", default=os.environ.get("STRATA_DEBIAN_MIRROR"), help="a Debian mirror; default: STRATA_DEBIAN_MIRROR")
     parser.add_argument("--file", type=pathlib.Path, default=HERE / "Containerfile")
     arguments = parser.parse_args()
     steps = instructions(arguments.file.read_text())
@@ -121,6 +122,8 @@ def main():
     if found:
         sys.exit("\n".join(found))
     if not arguments.lint:
+        if not arguments.mirror:
+            parser.error("name a Debian mirror by --mirror or STRATA_DEBIAN_MIRROR")
         run(steps, arguments)
 
 

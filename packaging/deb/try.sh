@@ -5,7 +5,7 @@
 # compiled against the libraries, the program `strata`, the package for Python. Needs mmdebstrap, the network and 2 GB in TMPDIR.
 set -euo pipefail
 package=$(realpath "${1:?usage: try.sh PACKAGE.deb [MIRROR]}")
-mirror=${2:-http://deb.debian.org/debian}
+mirror=${2:-${STRATA_DEBIAN_MIRROR:?name a Debian mirror: try.sh PACKAGE.deb MIRROR, or by this variable}}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
