@@ -229,7 +229,7 @@ TYPED_TEST(LikelihoodGradientTest, TellsWhatPartIsDone) {
                                                 Mean::None, {true, true, false, true},
                                                 [&](double part) { parts.push_back(part); });
   EXPECT_EQ(gradient.info, 0);
-  EXPECT_EQ(parts, (std::vector<double>{512.0 / 600, 1}));
+  EXPECT_EQ(parts, (std::vector<double>{128.0 / 600, 256.0 / 600, 384.0 / 600, 512.0 / 600, 1}));
 }
 
 }  // namespace
