@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 namespace {
@@ -229,7 +230,10 @@ TYPED_TEST(LikelihoodGradientTest, TellsWhatPartIsDone) {
                                                 Mean::None, {true, true, false, true},
                                                 [&](double part) { parts.push_back(part); });
   EXPECT_EQ(gradient.info, 0);
-  EXPECT_EQ(parts, (std::vector<double>{128.0 / 600, 256.0 / 600, 384.0 / 600, 512.0 / 600, 1}));
+  ASSERT_GE(parts.size(), 2U);  // of columns at a time as tiles are wide
+  EXPECT_GT(parts.front(), 0);
+  EXPECT_TRUE(std::is_sorted(parts.begin(), parts.end(), std::less_equal<>()));
+  EXPECT_EQ(parts.back(), 1);
 }
 
 }  // namespace
