@@ -26,7 +26,8 @@ namespace strata::vendor {
 /// Sync     enqueued; fences where the workspace grows.
 /// Memory   workspace: n^2/2 numbers and 8192 for each tile on the diagonal; n^2 with the inverse.
 /// Error    as for a Cholesky factorisation in the type; products of fp32 are made on the matrix units from operands in
-///          two parts of tf32, with an error of two unit roundoffs more.
+///          two parts of tf32, each product with an error of at most 8 unit roundoffs more, in sums of eight that are
+///          cut off instead of rounded.
 template <class Exec>
 bool tile_potrf(Exec const& exec, detail::Workspace<Exec>& workspace,
                 MatrixRef<typename Exec::memory_space> const& A,
