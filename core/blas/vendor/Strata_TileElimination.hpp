@@ -53,6 +53,13 @@ struct Reciprocal {
   }
 };
 
+/// The block's shared memory.
+template <class T>
+__device__ __forceinline__ T* shared() {
+  extern __shared__ __align__(16) unsigned char strata_tiles_shared[];
+  return reinterpret_cast<T*>(strata_tiles_shared);
+}
+
 /// Four neighbouring numbers of the shared memory, aligned to as many.
 __device__ __forceinline__ void read(float* x, float const* s) {
   float4 const v = *reinterpret_cast<float4 const*>(s);
@@ -84,9 +91,10 @@ __device__ __forceinline__ void move_up(T (&a)[half], T const (&s)[count], T par
 template <class T>
 class Elimination {
  public:
-  __device__ __forceinline__ static void run(T const* S, T* C) {
+  __device__ __forceinline__ static void run(T const* S, T* C, bool has_rows_below) {
     int const i = threadIdx.x % lanes;
     Elimination rows;
+    rows.has_rows_below_ = has_rows_below;
 #pragma unroll
     for (int c = 0; c < half; ++c) rows.a_[c] = S[c * ld<T> + i];
     rows.at_ = i, rows.C_ = C, rows.now_ = rows.a_[0];
@@ -116,25 +124,39 @@ class Elimination {
       move_up(a_, s, part);
     }
     asm volatile("bar.arrive %0, 64;" ::"n"(first / 8 + 1) : "memory");
+    if (has_rows_below_) asm volatile("bar.arrive %0, 96;" ::"n"(first / 8 + 6) : "memory");
   }
 
   T a_[half], now_, pivot_;
   T* C_;
   int at_;
+  bool has_rows_below_;
 };
+
+/// A power of two in whose units a row of L^-1 is found, as 1 / d may overflow for the row's number d on A's diagonal.
+template <class T>
+__device__ __forceinline__ T unit_of_inverse(T d) {
+  constexpr T large = sizeof(T) == 8 ? T(0x1p600) : T(0x1p80f);
+  constexpr T unit = sizeof(T) == 8 ? T(0x1p512) : T(0x1p64f);
+  return d < 1 / large ? 1 / unit : d > large ? unit : T(1);
+}
 
 /// Other rows follow the pivots, by a warp that has 64 of them: the identity's, which become L^-T, and those of R, which
 /// become R L^-T.
 template <class T>
 class Followers {
  public:
-  /// L^-T to `inverse` and, transposed, to `transposed`; R L^-T to `solution`, transposed or not.
+  /// L^-T to `inverse`, where the pivot block was, and, transposed, to `transposed`; R L^-T to `solution`, transposed or
+  /// not.
   __device__ __forceinline__ static void run(T* inverse, T* transposed, T const* R, T* solution,
                                              bool is_transposed, T const* C) {
     int const i = threadIdx.x % lanes;
     Followers rows;
+    T const unit = unit_of_inverse(inverse[i * ld<T> + i]);
+    rows.per_unit_ = 1 / unit;
 #pragma unroll
-    for (int c = 0; c < half; ++c) rows.a_[0][c] = T(c == i), rows.a_[1][c] = R[c * ld<T> + i];
+    for (int c = 0; c < half; ++c)
+      rows.a_[0][c] = c == i ? unit : T(0), rows.a_[1][c] = R[c * ld<T> + i];
     for (int m = 0; m < 2; ++m) rows.now_[m] = rows.a_[m][0];
     rows.C_ = C, rows.inverse_ = inverse + i, rows.transposed_ = transposed + i * ld<T>;
     rows.solution_ = solution + (is_transposed ? i * ld<T> : i),
@@ -158,7 +180,7 @@ class Followers {
       C_ += half;
       T const root = __shfl_sync(~0u, roots, j);
       Reciprocal<T> const reciprocal = reciprocals.of_lane(j);
-      *inverse_ = *transposed_ = now_[0] * root, *solution_ = now_[1] * root;
+      *inverse_ = *transposed_ = now_[0] * root * per_unit_, *solution_ = now_[1] * root;
       inverse_ += ld<T>, ++transposed_, solution_ += step_;
 #pragma unroll
       for (int m = 0; m < 2; ++m) {
@@ -169,23 +191,25 @@ class Followers {
     }
   }
 
-  T a_[2][half], now_[2];
+  T a_[2][half], now_[2], per_unit_;
   T const* C_;
   T *inverse_, *transposed_, *solution_;
   int step_;
 };
 
-/// The pivot block's columns of L from those of the elimination; thread u of `count`.
+/// The pivot block's columns of L from those of the elimination, with zeros above the diagonal, both given by their
+/// distance from the begin of the shared memory; thread u of `count`.
 template <class T>
-__device__ __forceinline__ void scale_columns(T* S, T const* C, int u, int count) {
+__device__ __noinline__ void scale_columns(int s_at, int c_at, int u, int count) {
+  T *const S = shared<T>() + s_at, *const C = shared<T>() + c_at;
   int const i = u % half;
-#pragma unroll 1
+#pragma unroll 2
   for (int j = u / half; j < half; j += count / half) {
     T const d = C[j * half], r = inverse_root(d);
     T value = C[j * half + ((i - j) & (half - 1))] * r;
     if (i == j)
       value = fma(T(0.5) * r, fma(-value, value, d), value);  // the root, its rounding corrected
-    if (i >= j) S[j * ld<T> + i] = value;
+    S[j * ld<T> + i] = i < j ? T(0) : value;
   }
 }
 

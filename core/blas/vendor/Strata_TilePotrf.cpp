@@ -38,12 +38,13 @@ __global__ void __launch_bounds__(threads, 1) factor(Matrices<T> m) {
 }
 
 template <class T>
-void launch(Kokkos::Cuda const& exec, Matrices<T> const& m, void* workspace, std::size_t bytes) {
+void launch(Kokkos::Cuda const& exec, Matrices<T> const& m, void* workspace, std::size_t bytes,
+            int most_blocks) {
   // Few blocks go on while a device has other work, as beside products in large trees.
   constexpr int most_with_inverse = 64;
   int const multiprocessors = exec.cuda_device_prop().multiProcessorCount;
-  int const blocks =
-      std::min(m.V != nullptr ? most_with_inverse : multiprocessors, m.tile_count() + 1);
+  int const blocks = std::min({m.V != nullptr ? most_with_inverse : multiprocessors,
+                               m.tile_count() + 1, std::max(most_blocks, 2)});
   constexpr std::size_t shared_bytes = DiagonalTiles<T>::numbers * sizeof(T);
   runtime::select(exec);
   STRATA_RUNTIME_CALL(FuncSetAttribute, factor<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -62,7 +63,8 @@ bool tile_potrf(
     [[maybe_unused]] MatrixRef<typename Exec::memory_space> const& A,
     [[maybe_unused]] MatrixRef<typename Exec::memory_space> const* inverse,
     [[maybe_unused]] std::int64_t offset,
-    [[maybe_unused]] Kokkos::View<std::int64_t, typename Exec::memory_space> const& info) {
+    [[maybe_unused]] Kokkos::View<std::int64_t, typename Exec::memory_space> const& info,
+    [[maybe_unused]] int most_blocks) {
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
     std::int64_t const most_rows =
@@ -80,8 +82,7 @@ bool tile_potrf(
                            nullptr,
                            info.data(),
                            offset};
-      std::int64_t const numbers =
-          std::int64_t{m.tile_count() + 2 * m.across} * tiles::order * tiles::order;
+      std::int64_t const numbers = m.numbers();
       using Frame = typename detail::Workspace<Exec>::Frame;
       std::size_t const bytes = detail::Workspace<Exec>::bytes(A.precision, numbers + 1, 1);
       std::optional<Frame> room;
@@ -93,7 +94,7 @@ bool tile_potrf(
       Kokkos::Profiling::ScopedRegion const region("strata::core::tile_potrf");
       m.tiles = room->take(A.precision, numbers + 1, 1).template as<T>();
       m.started = reinterpret_cast<unsigned*>(m.tiles + numbers);
-      tiles::launch(exec, m, m.tiles, bytes);
+      tiles::launch(exec, m, m.tiles, bytes, most_blocks);
       return true;
     });
   }
@@ -105,7 +106,7 @@ bool tile_potrf(
   template bool tile_potrf(Space const&, detail::Workspace<Space>&,                      \
                            MatrixRef<typename Space::memory_space> const&,               \
                            MatrixRef<typename Space::memory_space> const*, std::int64_t, \
-                           Kokkos::View<std::int64_t, typename Space::memory_space> const&);
+                           Kokkos::View<std::int64_t, typename Space::memory_space> const&, int);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -9,6 +9,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <limits>
 
 namespace strata::vendor {
 
@@ -17,22 +18,26 @@ namespace strata::vendor {
 ///
 /// A block takes the tasks in an order in which each needs earlier ones alone: a tile's products with finished tiles,
 /// and its solve. They wait for one another's numbers, so that the kernel goes on with however few of its blocks the
-/// device runs. The first block factors the tiles on the diagonal and solves for the tile below each, for all else
-/// waits for them.
+/// device runs, if these are two. The first block factors the tiles on the diagonal and eliminates the tile below each,
+/// for all else waits for them.
 ///
 /// Shape    A, inverse: n x n of one arithmetic type, without scale. Cost n^3/3 flops and as many for the inverse.
 /// Result   *info as for `LeafBlas::potrf`. False, with nothing done, if the operands are others, there is no room for
 ///          the workspace, or on other devices than NVIDIA's from compute capability 9.0 on.
 /// Sync     enqueued; fences where the workspace grows.
-/// Memory   workspace: n^2/2 numbers and 8192 for each tile on the diagonal; n^2 with the inverse.
-/// Error    as for a Cholesky factorisation in the type; products of fp32 are made on the matrix units from operands in
-///          two parts of tf32, each product with an error of at most 8 unit roundoffs more, in sums of eight that are
-///          cut off instead of rounded.
+/// Blocks   `most_blocks` at most; their number changes no bit.
+/// Memory   workspace: n^2/2 numbers and 12288 for each tile on the diagonal; n^2 with the inverse.
+/// Error    as for a Cholesky factorisation in the type, |A - L L^T| <= c n eps |L| |L^T|, whatever the condition of A:
+///          products with the inverse of a tile on the diagonal are corrected once by what they leave. Of the inverse V,
+///          |V L^T - 1| is as small, |L^T V - 1| need not be. Products of fp32 are made on the matrix units from operands in two
+///          parts of tf32, each with an error of at most 8 unit roundoffs more, in sums of eight that are cut off instead
+///          of rounded.
 template <class Exec>
 bool tile_potrf(Exec const& exec, detail::Workspace<Exec>& workspace,
                 MatrixRef<typename Exec::memory_space> const& A,
                 MatrixRef<typename Exec::memory_space> const* inverse, std::int64_t offset,
-                Kokkos::View<std::int64_t, typename Exec::memory_space> const& info);
+                Kokkos::View<std::int64_t, typename Exec::memory_space> const& info,
+                int most_blocks = std::numeric_limits<int>::max());
 
 }  // namespace strata::vendor
 

@@ -100,17 +100,18 @@ __device__ __forceinline__ void multiply(float (&acc)[R][4], float const* F, flo
   }
 }
 
-/// The block's shared memory.
+enum class Into { Result, Negated, Added, Subtracted };
+
 template <class T>
-__device__ __forceinline__ T* shared() {
-  extern __shared__ __align__(16) unsigned char strata_tiles_shared[];
-  return reinterpret_cast<T*>(strata_tiles_shared);
+__device__ __forceinline__ void put(Into into, T& s, T product) {
+  s = into == Into::Result    ? product
+      : into == Into::Negated ? -product
+      : into == Into::Added   ? s + product
+                              : s - product;
 }
 
-enum class Into { Result, Negated, Subtracted };
-
-/// S = F G^T, S = -F G^T or S -= F G^T for S of rows x cols, by warps u, u + count, ... Operands are given by their
-/// distance from the begin of the shared memory: one piece of code for all, which stays in the instructions' cache.
+/// S = F G^T, S = -F G^T, S += F G^T or S -= F G^T for S of rows x cols, by warps u, u + count, ... Operands are given by
+/// their distance from the begin of the shared memory: one piece of code for all, which stays in the instructions' cache.
 template <class T>
 __device__ __noinline__ void product(Into into, int s_at, int f_at, int g_at, int rows, int cols,
                                      int depth, int u, int count) {
@@ -124,12 +125,8 @@ __device__ __noinline__ void product(Into into, int s_at, int f_at, int g_at, in
 #pragma unroll
     for (int q = 0; q < 4; ++q)
 #pragma unroll
-      for (int p = 0; p < 2; ++p) {
-        T& s = memory[s_at + (j + col_of(q)) * ld<T> + i + row_of(p)];
-        s = into == Into::Subtracted ? s - acc[p][q]
-            : into == Into::Negated  ? -acc[p][q]
-                                     : acc[p][q];
-      }
+      for (int p = 0; p < 2; ++p)
+        put(into, memory[s_at + (j + col_of(q)) * ld<T> + i + row_of(p)], acc[p][q]);
   }
 }
 

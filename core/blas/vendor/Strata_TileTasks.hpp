@@ -39,6 +39,11 @@ struct Matrices {
   __device__ T* below(int row) const { return tile(tile_count() + row); }
   /// What is left of a tile on the diagonal, but for the column before it.
   __device__ T* diagonal(int row) const { return tile(tile_count() + across + row); }
+  /// L of a tile on the diagonal.
+  __device__ T* triangle(int row) const { return tile(tile_count() + 2 * across + row); }
+  __host__ __device__ std::int64_t numbers() const {
+    return std::int64_t{tile_count() + 3 * across} * order * order;
+  }
   __device__ int extent(int row) const { return min(order, n - row * order); }
 
  private:
@@ -48,21 +53,22 @@ struct Matrices {
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
-/// A tile of the workspace on its way to the shared memory, by `count` threads.
-template <class T, int count>
+/// A tile of the workspace, or `rows` x `cols` of it that begin at `from`, on its way to the shared memory, by `count`
+/// threads.
+template <class T, int count, int rows = order, int cols = order>
 class Arrival {
  public:
-  __device__ __forceinline__ Arrival(T const* tile, int thread)
-      : from_(reinterpret_cast<Bits<T> const volatile*>(tile) + thread),
-        col_(thread / order),
-        row_(thread % order) {}
+  __device__ __forceinline__ Arrival(T const* from, int thread)
+      : col_(thread / rows),
+        row_(thread % rows),
+        from_(reinterpret_cast<Bits<T> const volatile*>(from) + col_ * order + row_) {}
   /// Until its last numbers are there, asking seldom.
   __device__ __forceinline__ void wait() const {
-    while (from_[(each - 1 - (order % step != 0)) * count] == unset) __nanosleep(20);
+    while (from_[(each - 1 - (cols % step != 0)) * step * order] == unset) __nanosleep(20);
   }
   __device__ __forceinline__ void load() {
 #pragma unroll
-    for (int m = 0; m < each; ++m) bits_[m] = is_inside(m) ? from_[m * count] : Bits<T>(0);
+    for (int m = 0; m < each; ++m) bits_[m] = is_inside(m) ? from_[m * step * order] : Bits<T>(0);
   }
   __device__ __forceinline__ void put(T* S, bool transposed = false) {
     while (!is_there()) load();
@@ -72,13 +78,21 @@ class Arrival {
     for (int m = 0; m < each; ++m)
       if (is_inside(m)) S[at + m * next] = Kokkos::bit_cast<T>(bits_[m]);
   }
+  /// Of one thread a row: to its registers.
+  __device__ __forceinline__ void put(T (&a)[cols])
+    requires(count == rows)
+  {
+    while (!is_there()) load();
+#pragma unroll
+    for (int m = 0; m < cols; ++m) a[m] = Kokkos::bit_cast<T>(bits_[m]);
+  }
 
  private:
-  static constexpr int step = count / order, each = (order + step - 1) / step;
+  static constexpr int step = count / rows, each = (cols + step - 1) / step;
   static constexpr Bits<T> unset = ~Bits<T>(0);
 
   __device__ __forceinline__ bool is_inside(int m) const {
-    return order % step == 0 || col_ + m * step < order;
+    return cols % step == 0 || col_ + m * step < cols;
   }
   __device__ __forceinline__ bool is_there() const {
     bool all = true;
@@ -87,39 +101,56 @@ class Arrival {
     return all;
   }
 
-  Bits<T> const volatile* from_;
   int col_, row_;
+  Bits<T> const volatile* from_;
   Bits<T> bits_[each];
 };
 
-/// A tile to the workspace.
-template <int count, class T>
+/// Numbers as others take them: not with the bits of one that is not there.
+template <class T>
+__device__ __forceinline__ void hand_on(T value, T* to) {
+  auto const bits = Kokkos::bit_cast<Bits<T>>(value);
+  *reinterpret_cast<Bits<T> volatile*>(to) = bits == ~Bits<T>(0) ? bits >> 1 : bits;  // a NaN, too
+}
+
+/// `rows` of a tile to the workspace, by all threads.
+template <int rows = order, class T>
 __device__ __forceinline__ void send(T const* S, T* tile, int thread) {
-  int const i = thread % order;
-  auto* to = reinterpret_cast<Bits<T> volatile*>(tile) + thread;
 #pragma unroll 4
-  for (int c = thread / order; c < order; c += count / order, to += count) {
-    auto const bits = Kokkos::bit_cast<Bits<T>>(S[c * ld<T> + i]);
-    *to = bits == ~Bits<T>(0) ? bits >> 1 : bits;  // a NaN, too
-  }
+  for (int e = thread; e < rows * order; e += threads)
+    hand_on(S[e / rows * ld<T> + e % rows], tile + e / rows * order + e % rows);
+}
+
+/// The quarter of a tile that begins at its number `at`, from the shared memory's tile `from`, by `count` threads.
+template <class T>
+__device__ __noinline__ void send_quarter(int from, T* tile, int at, int thread, int count) {
+  T const* const S = shared<T>() + from + at / order * ld<T> + at % order;
+#pragma unroll 2
+  for (int e = thread; e < half * half; e += count)
+    hand_on(S[e / half * ld<T> + e % half], tile + at + e / half * order + e % half);
 }
 
 enum class Part { Full, Lower, Transposed };
 
-/// A tile to where it belongs in A or V.
-template <Part part, int count, class T>
-__device__ __forceinline__ void store(T const* S, T* to, std::int64_t ld_to, int rows, int cols,
-                                      int thread) {
-  int const i = thread % order, end = part == Part::Lower ? min(cols, i + 1) : cols;
-  if (i >= rows) return;
-  to += i + thread / order * ld_to;
+/// `rows` of a tile to where they belong in A or V, as far as there are `rows_there` and `cols`.
+template <Part part, int count, int rows = order, class T>
+__device__ __forceinline__ void store(T const* S, T* to, std::int64_t ld_to, int rows_there,
+                                      int cols, int thread) {
+  int const i = thread % rows, end = part == Part::Lower ? min(cols, i + 1) : cols;
+  if (i >= rows_there) return;
+  to += i + thread / rows * ld_to;
 #pragma unroll 4
-  for (int c = thread / order; c < end; c += count / order, to += count / order * ld_to)
+  for (int c = thread / rows; c < end; c += count / rows, to += count / rows * ld_to)
     *to = part == Part::Transposed ? S[i * ld<T> + c] : S[c * ld<T> + i];
 }
 
 /// Tile (row, col) of L, or of V where row >= across: what A has there, less its products with finished tiles, solved
-/// for; on the diagonal as far as the diagonal's own block wants it.
+/// for. The block with the diagonal has the tiles there and below it; of them tasks make what does not wait for that
+/// block: (col, col) the next tile on the diagonal; and (col + 1, col) and (col + 2, col) half of tile (col + 2, col)
+/// each and then of the tile to its right, as that block waits for this next.
+///
+/// No task waits for one of a higher number, and that block for none that waits for what it has not sent yet: so that
+/// two blocks are enough.
 template <class T>
 class TileTask {
  public:
@@ -130,88 +161,177 @@ class TileTask {
       for (; task >= m.across - col_; ++col_) task -= m.across - col_;
       row_ = col_ + task;
     }
-    is_urgent_ = row_ <= col_ + 2;
-    on_diagonal_ = row_ == col_;
+    from_diagonal_ = row_ - col_;
     of_inverse_ = row_ >= m.across;
     if (of_inverse_) row_ -= m.across;
   }
 
-  __device__ __forceinline__ void run() const {
-    T *const X = shared<T>(), *const Y = X + order * ld<T>;
-    int const t = threadIdx.x, i0 = t / lanes % 2 * 32, j0 = t / (2 * lanes) * 16;
-    T rest[4][4], sum[4][4] = {};
-    load(rest, i0, j0);
-    int const end = on_diagonal_ ? col_ - 1 : col_;
-#pragma unroll 1
-    for (int k = of_inverse_ ? row_ : 0; k < end; ++k) {
-      Arrival<T, threads> x(m_.finished(row_, k), t), y(m_.finished(col_, k), t);
-      if (!is_urgent_ || k + 1 < col_) x.wait(), y.wait();
-      x.load(), y.load();
-      __syncthreads();
-      x.put(X, of_inverse_ && k == row_), y.put(Y);
-      __syncthreads();
-      multiply<4>(sum, X + i0, Y + j0, order);
-    }
-    __syncthreads();
-#pragma unroll
-    for (int q = 0; q < 4; ++q)
-#pragma unroll
-      for (int p = 0; p < 4; ++p) {
-        int const i = i0 + row_of(p), j = j0 + col_of(q);
-        X[j * ld<T> + i] = rest[p][q] - (on_diagonal_ && i < j ? T(0) : sum[p][q]);
-      }
-    __syncthreads();
-    if (on_diagonal_)
-      send<threads>(X, m_.diagonal(col_), t);
-    else
-      solve(X, Y, i0, j0);
+  __device__ __forceinline__ void run() {
+    if (from_diagonal_ == 0) return send_diagonal();
+    if (of_inverse_) return run_rows<4>(0);
+    clear_inverse();
+    if (from_diagonal_ > 2) return run_rows<4>(0);
+    if (from_diagonal_ == 1 && col_ == 0) send_rest(m_.below(1), 0);
+    row_ = col_ + 2;
+    if (row_ < m_.across) run_rows<2>((from_diagonal_ - 1) * half);
   }
 
  private:
-  __device__ __forceinline__ T* target() const {
-    return (of_inverse_ ? m_.V : m_.A) + std::int64_t{row_} * order +
-           std::int64_t{col_} * order * (of_inverse_ ? m_.ldv : m_.lda);
+  static constexpr int X = 0, Y = 1, Z = 2, L = 2, S = 3;  // tiles of the shared memory
+
+  __device__ __forceinline__ static T* at(int tile) { return shared<T>() + tile * order * ld<T>; }
+  // Where the numbers of a warp begin, which are 8 R x 16.
+  template <int R>
+  __device__ __forceinline__ static int i0() {
+    return threadIdx.x / lanes % 2 * (8 * R);
   }
-  // What A has there; beyond its order an identity, above the diagonal 0.
-  __device__ __forceinline__ void load(T (&rest)[4][4], int i0, int j0) const {
-    int const rows = m_.extent(row_), cols = m_.extent(col_);
-    T const* const a = target();
+  __device__ __forceinline__ static int j0() { return threadIdx.x / (2 * lanes) * 16; }
+  __device__ __forceinline__ bool is_urgent() const { return from_diagonal_ <= 3; }
+
+  /// 16 R rows of the tile, from `first` on.
+  template <int R>
+  __device__ __forceinline__ void run_rows(int first) const {
+    constexpr int rows = 16 * R;
+    constexpr bool goes_on = R == 2;
+    T done[R][4], done_of_next[R][4];  // their sums of products less what A has
+    load<R>(done, first, col_);
+    if (goes_on) load<R>(done_of_next, first, col_ + 1);
+    multiply_finished<R, goes_on>(done, done_of_next, first, col_);
+    put<R>(done);
+    solve<R>(first);
+    if (goes_on) {
+      Arrival<T, threads> y(m_.finished(col_ + 1, col_), thread_);
+      y.load();
+      y.put(at(Y));
+      __syncthreads();
+      multiply<R>(done_of_next, at(S) + i0<R>(), at(Y) + j0(), order);
+      put<R>(done_of_next);
+      send<rows>(at(X), m_.below(row_) + first, thread_);
+    }
+    store<Part::Full, threads, rows>(at(S), target(first, col_), of_inverse_ ? m_.ldv : m_.lda,
+                                     m_.extent(row_) - first, m_.extent(col_), thread_);
+  }
+
+  // What the block with the diagonal begins a tile with: the next one there but for its column before, and the first one.
+  // And the zeros of its inverse and its triangle.
+  __device__ __forceinline__ void send_diagonal() {
+    int const end = min(col_ + 2, m_.across);
+#pragma unroll 1
+    for (int d = col_ == 0 ? 0 : col_ + 1; d < end; ++d) {
+      row_ = col_ = d;
+      send_rest(m_.diagonal(d), d - 1);
+      for (int e = thread_; e < half * half; e += threads) {
+        int const at = (half + e / half) * order + e % half;
+        hand_on(T(0), m_.finished(d, d) + at), hand_on(T(0), m_.triangle(d) + at);
+      }
+    }
+  }
+  // What A has there, less the products before column `end`.
+  __device__ __forceinline__ void send_rest(T* to, int end) const {
+    T done[4][4];
+    load<4>(done, 0, col_);
+    multiply_finished<4, false>(done, done, 0, end);
+    put<4>(done);
+    send(at(X), to, thread_);
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ T* target(int first, int col) const {
+    return (of_inverse_ ? m_.V : m_.A) + std::int64_t{row_} * order + first +
+           std::int64_t{col} * order * (of_inverse_ ? m_.ldv : m_.lda);
+  }
+  // Less what A has there; beyond its order an identity, above the diagonal 0.
+  template <int R>
+  __device__ __forceinline__ void load(T (&done)[R][4], int first, int col) const {
+    bool const on_diagonal = row_ == col && !of_inverse_;
+    int const rows = m_.extent(row_) - first, cols = m_.extent(col);
+    T const* const a = target(first, col);
 #pragma unroll
     for (int q = 0; q < 4; ++q)
 #pragma unroll
-      for (int p = 0; p < 4; ++p) {
-        int const i = i0 + row_of(p), j = j0 + col_of(q);
-        bool const is_read = !of_inverse_ && i < rows && j < cols && !(on_diagonal_ && i < j);
-        rest[p][q] = is_read ? a[i + j * m_.lda] : T(on_diagonal_ && i == j && i >= rows);
+      for (int p = 0; p < R; ++p) {
+        int const i = i0<R>() + row_of(p), j = j0() + col_of(q);
+        bool const is_read = !of_inverse_ && i < rows && j < cols && !(on_diagonal && i < j);
+        done[p][q] = -(is_read ? a[i + j * m_.lda] : T(on_diagonal && i == j && i >= rows));
       }
   }
-  __device__ __forceinline__ void solve(T* X, T* Y, int i0, int j0) const {
-    int const t = threadIdx.x, rows = m_.extent(row_), cols = m_.extent(col_);
-    if (!of_inverse_ && row_ == col_ + 1) send<threads>(X, m_.below(row_), t);
-    Arrival<T, threads> inverse(m_.finished(col_, col_), t);
-    if (!is_urgent_) inverse.wait();
-    inverse.load();
-    inverse.put(Y);
+  // Those before column `end`, of this tile and perhaps of the one to its right.
+  template <int R, bool goes_on>
+  __device__ __forceinline__ void multiply_finished(T (&done)[R][4], T (&done_of_next)[R][4],
+                                                    int first, int end) const {
+#pragma unroll 1
+    for (int k = of_inverse_ ? row_ : 0; k < end; ++k) {
+      Arrival<T, threads, 16 * R> x(m_.finished(row_, k) + first, thread_);
+      Arrival<T, threads> y(m_.finished(col_, k), thread_);
+      if (!is_urgent() || k + 1 < col_) x.wait(), y.wait();
+      x.load(), y.load();
+      __syncthreads();
+      x.put(at(X), of_inverse_ && k == row_), y.put(at(Y));
+      __syncthreads();
+      if constexpr (goes_on) {
+        Arrival<T, threads> z(m_.finished(col_ + 1, k), thread_);
+        z.load();
+        multiply<R>(done, at(X) + i0<R>(), at(Y) + j0(), order);
+        z.put(at(Z));
+        __syncthreads();
+        multiply<R>(done_of_next, at(X) + i0<R>(), at(Z) + j0(), order);
+      } else {
+        multiply<R>(done, at(X) + i0<R>(), at(Y) + j0(), order);
+      }
+    }
     __syncthreads();
-    T solution[4][4] = {};
-    multiply<4>(solution, X + i0, Y + j0, j0 + 16);  // L^-1 is lower triangular
-    __syncthreads();
+  }
+  // X = -done
+  template <int R>
+  __device__ __forceinline__ void put(T const (&done)[R][4]) const {
 #pragma unroll
     for (int q = 0; q < 4; ++q)
 #pragma unroll
-      for (int p = 0; p < 4; ++p) X[(j0 + col_of(q)) * ld<T> + i0 + row_of(p)] = solution[p][q];
+      for (int p = 0; p < R; ++p)
+        at(X)[(j0() + col_of(q)) * ld<T> + i0<R>() + row_of(p)] = -done[p][q];
     __syncthreads();
-    send<threads>(X, m_.finished(row_, col_), t);
-    store<Part::Full, threads>(X, target(), of_inverse_ ? m_.ldv : m_.lda, rows, cols, t);
-    if (of_inverse_ || m_.V == nullptr) return;
+  }
+  // S = X L^-T, and its correction (X - S L^T) L^-T: the product with the inverse alone has an error of eps cond(L).
+  template <int R>
+  __device__ __forceinline__ void solve(int first) const {
+    Arrival<T, threads> inverse(m_.finished(col_, col_), thread_);
+    if (!is_urgent()) inverse.wait();
+    inverse.load();
+    inverse.put(at(Y));
+    __syncthreads();
+    Arrival<T, threads> triangle(m_.triangle(col_), thread_);
+    triangle.load();
+    multiply_lower<R>(Into::Result, S, X, Y);
+    triangle.put(at(L));
+    __syncthreads();
+    multiply_lower<R>(Into::Subtracted, X, S, L);
+    multiply_lower<R>(Into::Added, S, X, Y);
+    send<16 * R>(at(S), m_.finished(row_, col_) + first, thread_);
+  }
+  // C = F G^T, C += F G^T or C -= F G^T for a lower triangular G.
+  template <int R>
+  __device__ __noinline__ static void multiply_lower(Into into, int c_at, int f_at, int g_at) {
+    T sum[R][4] = {};
+    multiply<R>(sum, at(f_at) + i0<R>(), at(g_at) + j0(), j0() + 16);
+#pragma unroll
+    for (int q = 0; q < 4; ++q)
+#pragma unroll
+      for (int p = 0; p < R; ++p)
+        tiles::put(into, at(c_at)[(j0() + col_of(q)) * ld<T> + i0<R>() + row_of(p)], sum[p][q]);
+    __syncthreads();
+  }
+  // V is 0 where L has this tile.
+  __device__ __forceinline__ void clear_inverse() const {
+    if (m_.V == nullptr) return;
     T* const zeros = m_.V + std::int64_t{row_} * order + std::int64_t{col_} * order * m_.ldv;
-    for (int e = t; e < order * order; e += threads)
-      if (e % order < rows && e / order < cols) zeros[e % order + e / order * m_.ldv] = 0;
+    for (int e = thread_; e < order * order; e += threads)
+      if (e % order < m_.extent(row_)) zeros[e % order + e / order * m_.ldv] = 0;
   }
 
   Matrices<T> const& m_;
-  int row_, col_;
-  bool is_urgent_, on_diagonal_, of_inverse_;
+  int const thread_ = static_cast<int>(threadIdx.x);
+  int row_, col_, from_diagonal_;
+  bool of_inverse_;
 };
 
 }  // namespace strata::vendor::tiles
