@@ -5,7 +5,9 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_Locations.hpp>
+#include <geostat/detail/Strata_ClosedColumns.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -14,6 +16,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace strata::geostat {
 
@@ -74,8 +77,9 @@ enum class Triangle : std::uint8_t {
 /// The entries of a covariance matrix, C(h_ij) for the i-th of some locations and the j-th of others, evaluated
 /// where they are asked for: a kernel can hold a copy.
 ///
-/// Memory   24 bytes for each location in MemorySpace, and 1.2 kB.
-/// Error    a few ulp for nu = 1/2, 3/2 and 5/2, else 1e-13 relative (tested).
+/// Memory   24 bytes for each location in MemorySpace, on a host 40, and 1.2 kB.
+/// Error    a few ulp for nu = 1/2, 3/2 and 5/2, else 1e-13 relative (tested). A matrix that is filled on a host may
+///          differ by them from what operator() says, since it is filled in vectors.
 template <class MemorySpace>
 class CovarianceEntries {
  public:
@@ -89,6 +93,7 @@ class CovarianceEntries {
       : CovarianceEntries(covariance, locations.metric) {
     check_covariance(covariance, locations);
     col_ = row_ = detail::points_of<MemorySpace>(exec, locations);
+    coordinates_ = detail::coordinates_of<MemorySpace>(locations);
     nugget_ = covariance.nugget;
   }
 
@@ -103,6 +108,7 @@ class CovarianceEntries {
         metric_(other.metric_),
         correlation_(other.correlation_) {
     col_ = row_ = detail::points_of<MemorySpace>(exec, locations);
+    coordinates_ = detail::coordinates_of<MemorySpace>(locations);
   }
 
   /// Between the field at `rows` and at `cols`: without a nugget, also where two of them coincide.
@@ -119,6 +125,7 @@ class CovarianceEntries {
                    "CovarianceEntries: the locations of rows and columns differ in their metric");
     row_ = detail::points_of<MemorySpace>(exec, rows);
     col_ = detail::points_of<MemorySpace>(exec, cols);
+    coordinates_ = detail::coordinates_of<MemorySpace>(rows);
   }
 
   /// How many locations the rows have.
@@ -174,7 +181,12 @@ class CovarianceEntries {
   }
 
   template <class ExecutionSpace, class Fill>
-  static void launch(ExecutionSpace const& exec, Fill const& fill) {
+  void launch(ExecutionSpace const& exec, Fill const& fill) const {
+    using MatrixView = std::remove_cvref_t<decltype(fill.A)>;
+    if constexpr (strata::runs_on_host<ExecutionSpace> &&
+                  std::is_same_v<typename MatrixView::non_const_value_type, double>)
+      if (correlation_.is_closed() && metric_ == Metric::Euclidean && fill.A.stride(0) == 1)
+        return fill_columns(exec, fill);
     using Policy =
         Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
     auto const m = static_cast<std::int64_t>(fill.A.extent(0)),
@@ -182,10 +194,31 @@ class CovarianceEntries {
     Kokkos::parallel_for("strata::fill_covariance", Policy(exec, {0, 0}, {m, n}), fill);
   }
 
+  // The same in vectors; both triangles are evaluated, which is faster than to copy one.
+  template <class ExecutionSpace, class Fill>
+  void fill_columns(ExecutionSpace const& exec, Fill const& fill) const {
+    using MatrixView = std::remove_cvref_t<decltype(fill.A)>;
+    using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+    double const* const x = coordinates_.data() + fill.first_row;
+    detail::ClosedColumns<MatrixView> const columns{
+        .column = detail::closed_column(),
+        .covariance = {sigma2_, range_, correlation_.order()},
+        .x = x,
+        .y = x + coordinates_.stride(1),
+        .points = col_.data() + fill.first_col,
+        .on_diagonal = fill.first_col - fill.first_row,
+        .nugget = nugget_,
+        .lower = fill.part == Fill::Part::Lower,
+        .A = fill.A};
+    Kokkos::parallel_for("strata::fill_covariance::columns",
+                         Policy(exec, 0, static_cast<std::int64_t>(fill.A.extent(1))), columns);
+  }
+
   double sigma2_, range_, nugget_ = 0;
   Metric metric_;
   detail::MaternCorrelation correlation_;
   detail::Points<MemorySpace> row_, col_;
+  detail::Coordinates<MemorySpace> coordinates_;  // of the rows
 };
 
 /// A = the covariance matrix of observations at `locations`, A_ij = C(h_ij) + nugget [i == j].

@@ -48,6 +48,8 @@ class MaternCorrelation {
   KOKKOS_FUNCTION double operator()(double x) const {
     return closed_ ? matern_closed_form(bessel_.order(), x) : bessel_.matern(x);
   }
+  bool is_closed() const { return closed_; }
+  double order() const { return bessel_.order(); }
 
  private:
   BesselK bessel_;

@@ -242,10 +242,10 @@ TYPED_TEST(MaternOnDevice, FillsOnTheSphere) {
 
 // Any block of the matrix is that of the whole, the nugget on its diagonal.
 template <class Space>
-void compare_blocks() {
+void compare_blocks(double nu) {
   Space const exec;
   Locations const at = synthetic_locations(50);
-  MaternCovariance const c{.nu = 1.2, .nugget = 0.25};
+  MaternCovariance const c{.nu = nu, .nugget = 0.25};
   Kokkos::View<double**, Space> const whole("strata::test::whole", 50, 50);
   fill_covariance(exec, c, at, whole);
   auto const expected = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
@@ -266,13 +266,15 @@ void compare_blocks() {
             "CovarianceEntries: a block of 8 x 2 at (43, 0) is not inside a matrix of 50 x 50");
 }
 
-TYPED_TEST(MaternOnDevice, FillsAnyBlock) { compare_blocks<TypeParam>(); }
+TYPED_TEST(MaternOnDevice, FillsAnyBlock) {
+  for (double const nu : {1.2, 0.5}) compare_blocks<TypeParam>(nu);
+}
 
 template <class Space>
-void compare_two_sets() {
+void compare_two_sets(double nu) {
   Space const exec;
   Locations const rows{{0.5, 0.1}, {0.5, 0.1}}, cols{{0.1, 0.3, 0.5}, {0.1, 0.9, 0.5}};
-  MaternCovariance const c{.sigma2 = 2, .nu = 0.8, .nugget = 0.25};
+  MaternCovariance const c{.sigma2 = 2, .nu = nu, .nugget = 0.25};
   CovarianceEntries<typename Space::memory_space> const entries(exec, c, rows, cols);
   Kokkos::View<double**, Space> const A("strata::test::cross", 2, 3);
   entries.fill(exec, 0, 0, A);
@@ -289,7 +291,9 @@ void compare_two_sets() {
             "CovarianceEntries: the locations of rows and columns differ in their metric");
 }
 
-TYPED_TEST(MaternOnDevice, FillsBetweenTwoSetsOfLocations) { compare_two_sets<TypeParam>(); }
+TYPED_TEST(MaternOnDevice, FillsBetweenTwoSetsOfLocations) {
+  for (double const nu : {0.8, 1.5}) compare_two_sets<TypeParam>(nu);
+}
 
 TYPED_TEST(MaternOnDevice, RefusesAMatrixThatDoesNotFit) {
   Kokkos::View<double**, TypeParam> const A("strata::test::matrix", 3, 4);

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <geostat/detail/Strata_ClosedColumns.hpp>
+
+#include <geostat/detail/Strata_MaternKernel.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+// Its loops are what compilers make vectors of, if they may take it that roots set no errno (CMakeLists.txt).
+#define STRATA_INLINE inline __attribute__((always_inline))
+
+namespace strata::geostat::detail {
+
+namespace {
+
+constexpr std::int64_t chunk = 256, step = 8;  // as many as the widest vector has
+constexpr double farthest = 700;               // e^-x is a normal number up to here
+
+// e^-x, 0 <= x <= 700: -x = k log 2 + r, |r| <= log(2) / 2, and Taylor's series of e^r - 1, whose rest is below 2^-57.
+// An own one, since libm's takes one number at a time and libmvec is GCC's and glibc's alone.
+STRATA_INLINE double decay(double x) {
+  constexpr double round = 0x1.8p52;  // the sum's low bits are the integer
+  double const sum = round - x * 1.4426950408889634074, k = sum - round;
+  double const r = (-x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
+  double p = r * (1.0 / 6227020800) + 1.0 / 479001600;
+  p = p * r + 1.0 / 39916800;
+  p = p * r + 1.0 / 3628800;
+  p = p * r + 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  std::uint64_t const exponent = std::bit_cast<std::uint64_t>(sum) + 1023;
+  double const power = std::bit_cast<double>(exponent << 52);
+  return power + power * (r + r * r * p);
+}
+
+// Padded to whole vectors, so that no entry is evaluated in another way than its neighbours.
+template <class Polynomial>
+STRATA_INLINE void run(ClosedCovariance const& c, Location const& from, double const* x,
+                       double const* y, std::int64_t n, double* C, Polynomial const& polynomial) {
+  double dx[chunk], dy[chunk], h[chunk], value[chunk];
+  for (std::int64_t first = 0; first < n; first += chunk) {
+    std::int64_t const count = std::min(chunk, n - first),
+                       padded = (count + step - 1) / step * step;
+    for (std::int64_t i = padded - step; i < padded; ++i) dx[i] = dy[i] = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      dx[i] = from.x - x[first + i];
+      dy[i] = from.y - y[first + i];
+    }
+    for (std::int64_t i = 0; i < padded; ++i) {
+      h[i] = std::sqrt(dx[i] * dx[i] + dy[i] * dy[i]) / c.range;
+      double const near = h[i] < farthest ? h[i] : farthest;
+      value[i] = c.sigma2 * (polynomial(near) * decay(near));
+    }
+    bool all_near = true;
+    for (std::int64_t i = 0; i < count; ++i) all_near &= h[i] < farthest;
+    if (!all_near)
+      for (std::int64_t i = 0; i < count; ++i)
+        if (!(h[i] < farthest)) value[i] = c.sigma2 * matern_closed_form(c.nu, h[i]);
+    std::copy_n(value, count, C + first);
+  }
+}
+
+STRATA_INLINE void run(ClosedCovariance const& c, Location const& from, double const* x,
+                       double const* y, std::int64_t n, double* C) {
+  if (c.nu == 0.5) return run(c, from, x, y, n, C, [](double) { return 1.0; });
+  if (c.nu == 1.5) return run(c, from, x, y, n, C, [](double h) { return 1 + h; });
+  run(c, from, x, y, n, C, [](double h) { return 1 + h + h * h / 3; });
+}
+
+void run_16(ClosedCovariance const& c, Location const& from, double const* x, double const* y,
+            std::int64_t n, double* C) {
+  run(c, from, x, y, n, C);
+}
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) void run_32(ClosedCovariance const& c, Location const& from,
+                                                double const* x, double const* y, std::int64_t n,
+                                                double* C) {
+  run(c, from, x, y, n, C);
+}
+__attribute__((target("avx512f,avx512dq,fma"))) void run_64(ClosedCovariance const& c,
+                                                            Location const& from, double const* x,
+                                                            double const* y, std::int64_t n,
+                                                            double* C) {
+  run(c, from, x, y, n, C);
+}
+#endif
+
+}  // namespace
+
+ClosedColumn* closed_column([[maybe_unused]] int most_bytes) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("fma")) return run_16;
+  bool const avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+  if (most_bytes >= 64 && avx512) return run_64;
+  if (most_bytes >= 32 && __builtin_cpu_supports("avx2")) return run_32;
+#endif
+  return run_16;
+}
+
+}  // namespace strata::geostat::detail
