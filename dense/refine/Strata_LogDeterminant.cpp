@@ -3,6 +3,7 @@
 #include <dense/refine/Strata_LogDeterminant.hpp>
 
 #include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
@@ -186,6 +187,51 @@ void set_probes(detail::BlockVectors<Exec>& kernels, LogDeterminantOptions const
     kernels.random_signs(options.seed, 1 / std::sqrt(static_cast<double>(n)), V);
 }
 
+/// products(i, d) = w_i' w_(i-d) of columns of W, 0 where there is no column i - d.
+template <class Exec, class Block>
+void multiply_columns(Exec const& exec, Block const& W, Block const& products) {
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  auto const rows = static_cast<std::int64_t>(W.extent(0)),
+             cols = static_cast<std::int64_t>(products.extent(0));
+  Kokkos::parallel_for(
+      "strata::dense::log_determinant::products",
+      Policy(exec, static_cast<int>(products.size()), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        std::int64_t const i = team.league_rank() % cols, d = team.league_rank() / cols;
+        double product = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamVectorRange(team, d <= i ? rows : 0),
+            [&](std::int64_t k, double& sum) { sum += W(k, i) * W(k, i - d); }, product);
+        Kokkos::single(Kokkos::PerTeam(team), [&] { products(i, d) = product; });
+      });
+}
+
+/// ||M^-1||_F^2 by W = L^-1 V. If V are unit vectors, the products w_i' w_j are the entries of M^-1. If they are random signs
+/// of length 1, those with i != j have the mean square ||M^-1||_F^2 / n^2: for half of the solves that M^-1 V takes, many samples.
+template <class Exec, class Block>
+double squared_norm_of_inverse(Exec const& exec, Block const& W, bool are_units) {
+  constexpr std::size_t neighbours =
+      16;  // of a column that it is multiplied with, if there are many
+  std::size_t const cols = W.extent(1),
+                    distances = are_units ? cols : std::min(cols, neighbours + 1);
+  Block const products =
+      allocate<Block>(exec, "strata::dense::log_determinant::products", cols, distances);
+  multiply_columns(exec, W, products);
+  using HostBlock = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+  auto const found =
+      allocate_on_host<HostBlock>("strata::dense::log_determinant::host_products", cols, distances);
+  Kokkos::deep_copy(exec, found, products);
+  exec.fence("strata::dense::log_determinant: read the products");
+  double diagonal = 0, below = 0, pairs = 0;
+  for (std::size_t d = 0; d < distances; ++d)
+    for (std::size_t i = d; i < cols; ++i) {
+      (d == 0 ? diagonal : below) += found(i, d) * found(i, d);
+      pairs += d == 0 ? 0 : 1;
+    }
+  double const n = static_cast<double>(W.extent(0));
+  return are_units ? diagonal + 2 * below : n * n * below / pairs;
+}
+
 }  // namespace
 
 template <class ExecutionSpace>
@@ -199,12 +245,9 @@ double log_determinant_rounding(ExecutionSpace const& exec, std::int64_t n, doub
   auto const V = kernels.allocate("strata::dense::log_determinant::V", probes);
   set_probes(kernels, options, n, V);
   // M^-1 times the diagonal's size is in range where M^-1 need not be.
-  kernels.scale(std::vector<double>(V.extent(1), operators.diagonal), V, V);
+  kernels.scale(std::vector<double>(V.extent(1), std::sqrt(operators.diagonal)), V, V);
   operators.forward(V);
-  operators.backward(V);
-  double squares = 0;  // ||M^-1||_F^2 is n times the mean of ||M^-1 v||^2
-  for (auto const& column : kernels.norms(std::vector<double>(V.extent(1), 1.0), V))
-    squares += static_cast<double>(n) * column.sum[0] / static_cast<double>(probes);
+  double const squares = squared_norm_of_inverse(exec, V, n <= options.probes);
   double const root = std::sqrt(static_cast<double>(n));  // of terms in a sum of random signs
   // Twice that, as rows that are alike, of a stationary process on a grid, have roundings that are alike.
   double const error = 0x1p-52 * (2 * (root + 8) * std::sqrt(squares) + root * std::abs(log_det_M));

@@ -78,8 +78,9 @@ template <class ExecutionSpace>
 /// The error of a log-determinant that fp64 arithmetic alone leaves, for M = L L^T = A + E with E of rounding:
 /// log det M - log det A is about trace(A^-1 E), and the entries of E are as good as random, but for rows that are alike.
 ///
-/// Result   2^-52 (2 (sqrt(n) + 8) ||M^-1||_F diagonal + sqrt(n) |log_det_M|), the norm estimated with the probes.
-/// Sync     fences `exec` once. Memory: 2 n probes numbers. Only the halves of `operators` are used.
+/// Result   2^-52 (2 (sqrt(n) + 8) ||M^-1||_F diagonal + sqrt(n) |log_det_M|). The norm comes from u = v' M^-1 z, whose mean square
+///          it is for independent signs v and z, of all pairs of probes; exact if n <= probes.
+/// Sync     fences `exec` once. Memory: n probes numbers. Of `operators` only `forward` is used.
 /// Throws   ValueError for options out of range or n < 0; MemoryError.
 template <class ExecutionSpace>
 [[nodiscard]] double log_determinant_rounding(

@@ -117,12 +117,17 @@ bool Blas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alpha, Cons
   double const factor = alpha / scale_of(A);
   return with_lapack(
       [&]<class T>(T) {
-        Region const region("strata::core::trsm[blas]");
         ProductThreads const threads(blas_control(), count(B) * static_cast<double>(A.rows),
                                      count(A) + count(B));
         T const a = static_cast<T>(factor);
         char const where = letter(side), triangle = letter(uplo), trans = letter(op),
                    unit = letter(diag);
+        if (side == Side::Left && B.cols == 1 && a == 1) {  // trsm copies all of A for its kernel
+          Region const region("strata::core::trsv[blas]");
+          return Lapack<T>::trsv(&triangle, &trans, &unit, BlasInt(A.rows), A.template as<T>(),
+                                 BlasInt(A.ld), B.template as<T>(), BlasInt(1));
+        }
+        Region const region("strata::core::trsm[blas]");
         Lapack<T>::trsm(&where, &triangle, &trans, &unit, BlasInt(B.rows), BlasInt(B.cols), &a,
                         A.template as<T>(), BlasInt(A.ld), B.template as<T>(), BlasInt(B.ld));
       },

@@ -10,19 +10,21 @@
 #include <limits>
 
 // The Fortran symbols of BLAS and LAPACK with 32-bit integers, in both arithmetic types.
-#define STRATA_DECLARE_LAPACK(T, prefix)                                                         \
-  void prefix##gemm_(char const*, char const*, int const*, int const*, int const*, T const*,     \
-                     T const*, int const*, T const*, int const*, T const*, T*, int const*);      \
-  void prefix##syrk_(char const*, char const*, int const*, int const*, T const*, T const*,       \
-                     int const*, T const*, T*, int const*);                                      \
-  void prefix##trsm_(char const*, char const*, char const*, char const*, int const*, int const*, \
-                     T const*, T const*, int const*, T*, int const*);                            \
-  void prefix##symm_(char const*, char const*, int const*, int const*, T const*, T const*,       \
-                     int const*, T const*, int const*, T const*, T*, int const*);                \
-  void prefix##symv_(char const*, int const*, T const*, T const*, int const*, T const*,          \
-                     int const*, T const*, T*, int const*);                                      \
-  void prefix##potrf_(char const*, int const*, T*, int const*, int*);                            \
-  void prefix##potrs_(char const*, int const*, int const*, T const*, int const*, T*, int const*, \
+#define STRATA_DECLARE_LAPACK(T, prefix)                                                          \
+  void prefix##gemm_(char const*, char const*, int const*, int const*, int const*, T const*,      \
+                     T const*, int const*, T const*, int const*, T const*, T*, int const*);       \
+  void prefix##syrk_(char const*, char const*, int const*, int const*, T const*, T const*,        \
+                     int const*, T const*, T*, int const*);                                       \
+  void prefix##trsm_(char const*, char const*, char const*, char const*, int const*, int const*,  \
+                     T const*, T const*, int const*, T*, int const*);                             \
+  void prefix##trsv_(char const*, char const*, char const*, int const*, T const*, int const*, T*, \
+                     int const*);                                                                 \
+  void prefix##symm_(char const*, char const*, int const*, int const*, T const*, T const*,        \
+                     int const*, T const*, int const*, T const*, T*, int const*);                 \
+  void prefix##symv_(char const*, int const*, T const*, T const*, int const*, T const*,           \
+                     int const*, T const*, T*, int const*);                                       \
+  void prefix##potrf_(char const*, int const*, T*, int const*, int*);                             \
+  void prefix##potrs_(char const*, int const*, int const*, T const*, int const*, T*, int const*,  \
                       int*);
 extern "C" {
 STRATA_DECLARE_LAPACK(double, d)
@@ -60,6 +62,7 @@ struct Lapack<double> {
   static constexpr auto gemm = dgemm_;
   static constexpr auto syrk = dsyrk_;
   static constexpr auto trsm = dtrsm_;
+  static constexpr auto trsv = dtrsv_;
   static constexpr auto symm = dsymm_;
   static constexpr auto symv = dsymv_;
   static constexpr auto potrf = dpotrf_;
@@ -70,6 +73,7 @@ struct Lapack<float> {
   static constexpr auto gemm = sgemm_;
   static constexpr auto syrk = ssyrk_;
   static constexpr auto trsm = strsm_;
+  static constexpr auto trsv = strsv_;
   static constexpr auto symm = ssymm_;
   static constexpr auto symv = ssymv_;
   static constexpr auto potrf = spotrf_;

@@ -9,8 +9,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -27,26 +30,29 @@ double log_det_of_factor(HostMatrix const& L) {
   return sum;
 }
 
+/// Half of a solve with the factor in fp64 on the host.
+template <class Exec>
+std::function<void(Block<Exec> const&)> half(HostMatrix const& L,
+                                             void (*solve)(HostMatrix const&, double*)) {
+  return [factor = std::make_shared<HostMatrix>(L), solve](Block<Exec> const& V) {
+    HostMatrix X = OnDevice<Exec>::read(V);
+    for (std::size_t c = 0; c < X.cols; ++c) solve(*factor, X.data.data() + c * X.rows);
+    OnDevice<Exec>::write(V, X);
+  };
+}
+
 /// The estimate for A with the factor L of M, whose halves are solved in fp64 on the host.
 template <class Exec>
 LogDeterminantEstimate estimate(HostMatrix const& A, HostMatrix const& L,
                                 LogDeterminantOptions const& options = {}) {
   Exec const exec;
   auto const device = OnDevice<Exec>::copy(A);
-  auto const factor = std::make_shared<HostMatrix>(L);
-  auto const half = [factor](void (*solve)(HostMatrix const&, double*)) {
-    return [factor, solve](Block<Exec> const& V) {
-      HostMatrix X = OnDevice<Exec>::read(V);
-      for (std::size_t c = 0; c < X.cols; ++c) solve(*factor, X.data.data() + c * X.rows);
-      OnDevice<Exec>::write(V, X);
-    };
-  };
   LogDeterminantOperators<Exec> operators;
   operators.apply = [exec, device](Block<Exec> const& X, Block<Exec> const& Y) {
     reference_product(exec, device, X, Y);
   };
-  operators.forward = half(&reference_forward<double>);
-  operators.backward = half(&reference_backward<double>);
+  operators.forward = half<Exec>(L, &reference_forward<double>);
+  operators.backward = half<Exec>(L, &reference_backward<double>);
   return log_determinant(exec, static_cast<std::int64_t>(A.rows), log_det_of_factor(L), operators,
                          options);
 }
@@ -187,6 +193,36 @@ void is_nan_without_positive_definiteness() {
 }
 TYPED_TEST(LogDeterminant, IsNaNWithoutPositiveDefiniteness) {
   is_nan_without_positive_definiteness<TypeParam>();
+}
+
+// Flat spectra, graded ones, and one in which a single eigenvalue is all there is of the inverse's norm.
+template <class Exec>
+void rounding_knows_the_norm_of_the_inverse() {
+  for (std::size_t const n : {1, 7, 16, 17, 300})
+    for (double const kappa : {1.0, 1e4, -1e4}) {
+      auto spectrum = kappa < 0 ? std::vector<double>(n, 1.0) : geometric_spectrum(n, kappa);
+      if (kappa < 0) spectrum[0] = -1 / kappa;
+      double squares = 0;
+      for (double const value : spectrum) squares += 1 / (value * value);
+      LogDeterminantOperators<Exec> operators;
+      operators.forward = half<Exec>(reference_cholesky<double>(with_spectrum(spectrum)),
+                                     &reference_forward<double>);
+      auto const order = static_cast<std::int64_t>(n);
+      double const expected = 0x1p-52 * 2 * (std::sqrt(n) + 8) * std::sqrt(squares);
+      for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        SCOPED_TRACE(std::to_string(n) + " " + std::to_string(kappa));
+        double const found =
+            log_determinant_rounding(Exec(), order, 0.0, operators, {.seed = seed});
+        EXPECT_LE(found, (n <= 16 ? 1.001 : 2.5) * expected);
+        EXPECT_GE(found, (n <= 16 ? 0.999 : 0.3) * expected);
+      }
+      double const of_one = log_determinant_rounding(Exec(), order, 0.0, operators);
+      operators.diagonal = 0x1p60;
+      EXPECT_EQ(log_determinant_rounding(Exec(), order, 0.0, operators), 0x1p60 * of_one);
+    }
+}
+TYPED_TEST(LogDeterminant, RoundingKnowsTheNormOfTheInverse) {
+  rounding_knows_the_norm_of_the_inverse<TypeParam>();
 }
 
 template <class Exec>

@@ -86,6 +86,10 @@ struct Tally {
     EXPECT_LE(100 * beyond, cases) << "of " << cases << ", worst " << worst;
     EXPECT_EQ(far_beyond, 0) << "of " << cases << ", worst " << worst;
   }
+  void print() const {
+    std::printf("%d cases, %d beyond the error stated, %d beyond twice it; worst %.2f of it\n",
+                cases, beyond, far_beyond, worst);
+  }
 };
 
 template <class Space>
@@ -109,6 +113,7 @@ TYPED_TEST(LogDeterminantErrorOn, CoversTheRoundingOfFp64) {
   }
   EXPECT_GT(tally.cases, cases / 2);
   tally.judge();
+  if (std::getenv("STRATA_TEST_CASES") != nullptr) tally.print();
 }
 
 // In layers it is mostly the probes' scatter: against fp64, whose own error is stated, too.
@@ -137,9 +142,7 @@ TYPED_TEST(LogDeterminantErrorOn, CoversTheScatterOfTheProbesInEveryLayerSet) {
   }
   EXPECT_GT(tally.cases, cases / 2);
   tally.judge();
-  if (is_long)
-    std::printf("%d cases, %d beyond the error stated, %d beyond twice it; worst %.2f of it\n",
-                tally.cases, tally.beyond, tally.far_beyond, tally.worst);
+  if (is_long) tally.print();
 }
 
 // With a factor that is far from A, and no equilibration.
