@@ -8,14 +8,17 @@
   likelihood  of a Matern covariance:  scikit-learn's GaussianProcessRegressor | GPyTorch's exact marginal log-likelihood
   gradient    the same and its gradient in all parameters
 
-The left ones with --device cpu, the right ones with --device cuda, where PyTorch and GPyTorch are there. Each runs in a process of
-its own: one run that warms up, then the median of --repeat, on CPUs in turns with the others'. Strata is called anew each time, and
+The left ones with --device cpu, the right ones with --device cuda. Where there is no GPyTorch, the likelihood is written out in PyTorch,
+and autograd makes its gradient; --theirs torch takes that on a CPU, too. Each side runs in a process of its own, on a GPU in one for all
+problems: one run that warms up, then the median of --repeat, on CPUs in turns with the others'. Strata is called anew each time, and
 once more with the factor of the time before, which its `update` fills ("kept"), as in a fit. Solutions are to fp64; Strata's layers are
 its automatic ones for `solve`, and fp64 where the log-determinant is to have all its digits.
 
 What fails, or needs more memory or time than there is, costs the others nothing. --json is written after each comparison.
 """
 import argparse
+import contextlib
+import gc
 import importlib.util
 import json
 import math
@@ -33,8 +36,10 @@ import numpy as np
 from contenders import MATRIX, RUNS, Problem
 
 CASES = ("solve", "system", "likelihood", "gradient")
-THEIRS = {"cpu": {"solve": "scipy", "system": "scipy", "likelihood": "sklearn", "gradient": "sklearn"},
-          "cuda": {"solve": "torch", "system": "torch", "likelihood": "gpytorch", "gradient": "gpytorch"}}
+# Packages to compare with; the first that is installed is taken.
+THEIRS = {"cpu": {"solve": ["scipy"], "system": ["scipy"], "likelihood": ["sklearn"], "gradient": ["sklearn"]},
+          "cuda": {"solve": ["torch"], "system": ["torch"], "likelihood": ["gpytorch", "torch"], "gradient": ["gpytorch", "torch"]}}
+CAN = {"scipy": CASES[:2], "sklearn": CASES[2:], "torch": CASES, "gpytorch": CASES[2:]}
 SIZES = {"cpu": [1000, 2000, 4000, 8000], "cuda": [1024, 2048, 4096, 8192, 16384, 32768, 65536]}
 # The least that must be there, in matrices of n^2 numbers: the matrix and a factor, or K, dK and what they come from.
 NEEDS = {"solve": 2, "system": 2, "likelihood": 2, "gradient": 4}
@@ -45,6 +50,8 @@ LONG = 20  # seconds of runs, after which a side is not repeated
 
 class PeakMemory:
     """Bytes beyond those before the block, of the process or of the device."""
+
+    context = 0  # of the device, before anything was computed there
 
     def __init__(self, problem):
         self.torch = problem.torch if problem.device == "cuda" else None
@@ -64,7 +71,8 @@ class PeakMemory:
     def __enter__(self):
         if self.torch is not None:
             self.torch.cuda.empty_cache()
-        self.before = self.used()
+        # What a library keeps on the device from the problem before counts.
+        self.before = PeakMemory.context + self.torch.cuda.memory_reserved() if self.torch is not None else self.used()
         self.thread = threading.Thread(target=self.watch)
         self.thread.start()
         return self
@@ -76,32 +84,52 @@ class PeakMemory:
         self.bytes = max(0, self.peak - self.before)
 
 
-def serve(case, who, n, device):
-    """In a process of its own: a run for each line that comes, and a line of JSON for each run."""
-    problem, run, first = Problem(n, device, case), RUNS[who], True
+class Served:
+    """A problem in the process of a side, and what a run of it answers."""
 
-    def once():
-        if device == "cuda":
-            problem.torch.cuda.synchronize()
+    def __init__(self, case, who, n, device):
+        self.problem, self.who, self.first = Problem(n, device, case, who), who, True
+
+    def timed(self):
+        self.problem.wait()
         begin = time.perf_counter()
-        result = run(problem)
-        if device == "cuda":
-            problem.torch.cuda.synchronize()
+        result = RUNS[self.who](self.problem)
+        self.problem.wait()
         return time.perf_counter() - begin, result
 
-    for _ in sys.stdin:
-        if first:
-            with PeakMemory(problem) as memory:
-                seconds, result = once()
-            found = {"first_seconds": seconds, "peak_bytes": memory.bytes}
-            x = result.pop("x", None)
-            if x is not None:
-                found["backward_error"] = problem.backward_error(x)
-            del x
-            print(json.dumps({**found, **result}), flush=True)
-            first = False
-        else:
-            print(json.dumps({"seconds": once()[0]}), flush=True)
+    def run(self):
+        if not self.first:
+            return {"seconds": self.timed()[0]}
+        self.first = False
+        with PeakMemory(self.problem) as memory:
+            seconds, result = self.timed()
+        found = {"first_seconds": seconds, "peak_bytes": memory.bytes}
+        x = result.pop("x", None)
+        if x is not None:
+            found["backward_error"] = self.problem.backward_error(x)
+        return {**found, **result}
+
+
+def serve(who, device):
+    """In a process of its own, by lines that come: "CASE N" is the problem from now on, "run" a run, answered by a line of JSON,
+    and "done" frees what the problem has."""
+    if device == "cuda":
+        import torch
+
+        free, total = torch.cuda.mem_get_info()
+        PeakMemory.context = total - free
+    served = None
+    for line in sys.stdin:
+        words = line.split()
+        if words == ["run"]:
+            print(json.dumps(served.run()), flush=True)
+            continue
+        served = None  # before there is another
+        gc.collect()
+        if device == "cuda":
+            torch.cuda.empty_cache()
+        if words != ["done"]:
+            served = Served(words[0], who, int(words[1]), device)
 
 
 def about(device):
@@ -126,9 +154,9 @@ def about(device):
 class Side:
     """One side of a comparison: its process, what is known of it, why it has failed."""
 
-    def __init__(self, case, who, n, device):
+    def __init__(self, who, device):
         self.found, self.seconds, self.lines, self.errors = {}, [], queue.Queue(), tempfile.TemporaryFile("w+")
-        command = [sys.executable, __file__, "--one", case, who, "--n", str(n), "--device", device]
+        command = [sys.executable, __file__, "--one", who, "--device", device]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         threading.Thread(target=self.listen, daemon=True).start()
 
@@ -138,41 +166,61 @@ class Side:
                 self.lines.put(line)
         self.lines.put(None)
 
+    def say(self, line):
+        try:
+            self.process.stdin.write(f"{line}\n")
+            self.process.stdin.flush()
+        except OSError:
+            self.found = {"failed": self.last_words()}
+
+    def begin(self, case, n):
+        self.found, self.seconds = {}, []
+        self.say(f"{case} {n}")
+
     def run(self, deadline):
         """Once more, unless it has failed or has run long enough."""
         if "failed" in self.found or sum(self.seconds) > LONG:
             return
+        self.say("run")
+        if "failed" in self.found:
+            return
         try:
-            self.process.stdin.write("run\n")
-            self.process.stdin.flush()
             line = self.lines.get(timeout=min(max(0.0, deadline - time.monotonic()), 1e6))
-            if line is None:
-                raise BrokenPipeError
-            found = json.loads(line)
-            if "seconds" in found:
-                self.seconds.append(found["seconds"])
-            else:
-                self.found = found
         except queue.Empty:
-            if not self.seconds:  # else what is known stays
-                self.found = {"failed": "no time left"}
-        except OSError:
+            self.found = self.found if self.seconds else {"failed": "no time left"}  # else what is known stays
+            self.process.kill()
+            return
+        if line is None:
             self.found = {"failed": self.last_words()}
+        elif "seconds" in (found := json.loads(line)):
+            self.seconds.append(found["seconds"])
+        else:
+            self.found = found
 
     def last_words(self):
         status = self.process.wait()
         self.errors.seek(0)
         return (self.errors.read().strip().splitlines() or [f"exit status {status}"])[-1]
 
-    def end(self):
-        self.process.kill()
-        self.process.wait()
-        self.errors.close()
+    def done(self):
+        """What is known of the problem, whose memory it gives back."""
         if self.seconds and "failed" not in self.found:
             self.found["seconds"] = statistics.median(self.seconds)
         elif "failed" not in self.found:
             self.found["failed"] = "no time left"
-        return self.found
+        found = self.found
+        self.say("done")
+        return found
+
+    def lives(self):
+        return self.process.poll() is None
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        with contextlib.suppress(OSError):  # what it has not read
+            self.process.stdin.close()
+        self.errors.close()
 
 
 def available_bytes():
@@ -192,25 +240,31 @@ def obstacle(case, who, n, device, device_bytes):
     return None
 
 
-def measure(case, n, device, repeat, deadline, device_bytes):
+def measure(case, n, theirs, arguments, deadline, device_bytes, sides):
     """What is known of each side: on a host their runs take turns, on a device one side has it at a time."""
-    whos = (*OURS, THEIRS[device][case])
+    device = arguments.device
+    whos = (*OURS, theirs)
     found = {who: {"failed": why} for who in whos if (why := obstacle(case, who, n, device, device_bytes))}
     begun = [who for who in whos if who not in found]
     for group in ([begun] if device == "cpu" else [[who] for who in begun]):
-        sides = {who: Side(case, who, n, device) for who in group}
-        for _ in range(1 + repeat):
-            for side in sides.values():
-                side.run(deadline)
-        found.update({who: side.end() for who, side in sides.items()})
+        for who in group:
+            if who not in sides or not sides[who].lives():
+                sides[who] = Side(who, device)
+            sides[who].begin(case, n)
+        for _ in range(1 + arguments.repeat):
+            for who in group:
+                sides[who].run(deadline)
+        for who in group:
+            found[who] = sides[who].done()
+            if device == "cpu" or not sides[who].lives():
+                sides.pop(who).end()
     return found
 
 
-def compare(case, n, device, repeat, deadline, device_bytes):
-    whose = THEIRS[device][case]
-    found = measure(case, n, device, repeat, deadline, device_bytes)
-    ours, kept, theirs = found["strata"], found["kept"], found[whose]
-    row = {"case": case, "n": n, "theirs_is": whose, "strata": ours, "kept": kept, "theirs": theirs}
+def compare(case, n, theirs_is, found):
+    """A row of what is known of the sides."""
+    ours, kept, theirs = found["strata"], found["kept"], found[theirs_is]
+    row = {"case": case, "n": n, "theirs_is": theirs_is, "strata": ours, "kept": kept, "theirs": theirs}
     for name, side in (("ratio", ours), ("ratio_kept", kept)):
         if "failed" not in side and "failed" not in theirs:
             row[name] = theirs["seconds"] / side["seconds"]
@@ -246,24 +300,45 @@ def write_json(path, document):
     os.replace(f"{path}.part", path)
 
 
-def compare_all(arguments, cases):
-    """All rows, printed and written as they come."""
+def compare_all(arguments, theirs):
+    """All rows, printed and written as they come; `theirs` has the package of each case."""
     deadline = time.monotonic() + arguments.seconds
     known = subprocess.run([sys.executable, __file__, "--about", "--device", arguments.device], capture_output=True, text=True, check=False)
     document = {"schema": "strata.beside_others.2", **(json.loads(known.stdout) if known.returncode == 0 else {}), "results": []}
+    if known.returncode != 0:  # without a GPU
+        print(f"nothing is compared: {(known.stderr.strip().splitlines() or ['no word'])[-1]}")
+        sys.exit(77)
     device_bytes = document.get("machine", {}).get("device_bytes", math.inf)
+    sides = {}
     print(HEADER)
     for n in arguments.n or SIZES[arguments.device]:
-        for case in cases:
-            row = compare(case, n, arguments.device, arguments.repeat, deadline, device_bytes)
+        for case, who in theirs.items():
+            row = compare(case, n, who, measure(case, n, who, arguments, deadline, device_bytes, sides))
             document["results"].append(row)
             print(line_of(row), flush=True)
-            for who in ("strata", "kept", "theirs"):
-                if "failed" in row[who]:
-                    print(f"  {who}: {row[who]['failed']}", flush=True)
+            for side in ("strata", "kept", "theirs"):
+                if "failed" in row[side]:
+                    print(f"  {side}: {row[side]['failed']}", flush=True)
             if arguments.json:
                 write_json(arguments.json, document)
+    for side in sides.values():
+        side.end()
     return document["results"]
+
+
+def packages(arguments):
+    """Of each case the first package that is installed, of those to compare with."""
+    found = {}
+    for case in arguments.cases:
+        if arguments.theirs and case not in CAN[arguments.theirs]:
+            continue
+        names = [arguments.theirs] if arguments.theirs else THEIRS[arguments.device][case]
+        there = [name for name in names if importlib.util.find_spec(name) is not None]
+        if there:
+            found[case] = there[0]
+        for name in names[: names.index(there[0]) if there else len(names)]:
+            print(f"{case} is left out: {name} is not installed" if not there else f"{case}: {name} is not installed, {there[0]} is taken")
+    return found
 
 
 def main():
@@ -276,19 +351,18 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--least", type=float, metavar="RATIO", help="exit status 1 if a ratio is below, or a run failed")
     parser.add_argument("--apart", type=float, metavar="BOUND", help="exit status 1 if values differ by more, relatively, or a run failed")
-    parser.add_argument("--one", nargs=2, metavar=("CASE", "WHO"), help=argparse.SUPPRESS)
+    parser.add_argument("--theirs", choices=list(CAN), help="the package to compare with, in the cases that it can do")
+    parser.add_argument("--one", metavar="WHO", help=argparse.SUPPRESS)
     parser.add_argument("--about", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        return serve(*arguments.one, arguments.n[0], arguments.device)
+        return serve(arguments.one, arguments.device)
     if arguments.about:
         return print(json.dumps(about(arguments.device)))
-    there = {case: importlib.util.find_spec(THEIRS[arguments.device][case]) is not None for case in arguments.cases}
-    for case in (case for case in there if not there[case]):
-        print(f"{case} is left out: {THEIRS[arguments.device][case]} is not installed")
-    if not any(there.values()):
+    theirs = packages(arguments)
+    if not theirs:
         sys.exit(77)
-    rows = compare_all(arguments, [case for case in there if there[case]])
+    rows = compare_all(arguments, theirs)
     apart = [row.get(name, 0.0 if "ratio" in row else math.inf) for row in rows for name in ("relative_difference", "gradient_difference")]
     if arguments.apart is not None and max(apart) > arguments.apart:
         sys.exit(f"a difference is {max(apart):.3g}, above {arguments.apart}")

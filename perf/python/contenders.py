@@ -8,25 +8,36 @@ MATRIX = ("solve", "system")  # these have one in memory before
 
 
 class Problem:
-    """Places, values and, for systems, the covariance matrix with nu = 1/2 of which they are."""
+    """Places, values and, for systems, the covariance matrix with nu = 1/2 of which they are; PyTorch's on a GPU, and for its own runs."""
 
-    def __init__(self, n, device, case):
+    def __init__(self, n, device, case, who):
         random = np.random.default_rng(1)
         self.places, self.values = random.random((n, 2)), random.standard_normal(n)
         self.device, self.case = device, case
         self.keeps, self.factor = False, None  # of Strata's, from run to run
-        if device == "cuda":
+        self.torch = None
+        if device == "cuda" or who in ("torch", "gpytorch"):
             import torch
 
             self.torch = torch
-            self.places_there, self.values_there = (torch.from_numpy(a).cuda() for a in (self.places, self.values))
+            self.places_there, self.values_there = (torch.from_numpy(a).to(device) for a in (self.places, self.values))
         if case in MATRIX:
             self.A = self.matrix()
             self.norm = float(abs(self.A[: min(n, 1000)]).sum(1).max())
 
-    def matrix(self):
+    def wait(self):
         if self.device == "cuda":
-            A = self.torch.cdist(self.places_there, self.places_there, compute_mode="donot_use_mm_for_euclid_dist")
+            self.torch.cuda.synchronize()
+
+    def distances(self):
+        """PyTorch's, to fp64: those by products, as in its cdist, have half of the digits."""
+        (x, y) = self.places_there.T.contiguous()
+        h = x[:, None] - x
+        return h.square_().add_((y[:, None] - y).square_()).sqrt_()
+
+    def matrix(self):
+        if self.torch is not None:
+            A = self.distances()
             A.div_(-RANGE).exp_().mul_(SIGMA2).diagonal().add_(NUGGET)
             return A
         from scipy.spatial.distance import cdist
@@ -36,7 +47,7 @@ class Problem:
         return A
 
     def right(self):
-        return self.values_there if self.device == "cuda" else self.values
+        return self.values if self.torch is None else self.values_there
 
     def backward_error(self, x):
         """Normwise, in fp64; the matrix's norm from its first 1000 rows, from below."""
@@ -105,10 +116,31 @@ def run_sklearn(problem):
 
 def run_torch(problem):
     torch = problem.torch
+    if problem.case not in MATRIX:
+        return torch_likelihood(problem)
     L, info = torch.linalg.cholesky_ex(problem.A)
     x = torch.cholesky_solve(problem.values_there[:, None], L)[:, 0]
     assert info.item() == 0
     return {"x": x} if problem.case == "solve" else {"x": x, "value": 2 * L.diagonal().log().sum().item()}
+
+
+def torch_likelihood(problem):
+    """As GPyTorch's: the covariance from the places each time, its Cholesky factor, and autograd through both."""
+    torch, y = problem.torch, problem.values_there
+    with_gradient = problem.case == "gradient"
+    theta = [torch.tensor(value, dtype=y.dtype, device=y.device, requires_grad=with_gradient) for value in (SIGMA2, RANGE, NUGGET)]
+    sigma2, length, nugget = theta
+    K = sigma2 * torch.exp(problem.distances() / -length)
+    K.diagonal().add_(nugget)
+    L, info = torch.linalg.cholesky_ex(K)
+    assert info.item() == 0
+    del K
+    z = torch.linalg.solve_triangular(L, y[:, None], upper=False)
+    value = -0.5 * (z.square().sum() + 2 * L.diagonal().log().sum() + len(y) * float(np.log(2 * np.pi)))
+    if not with_gradient:
+        return {"value": value.item()}
+    value.backward()
+    return {"value": value.item(), "gradient": [p.grad.item() for p in theta]}
 
 
 def gpytorch_model(problem):
@@ -123,8 +155,8 @@ def gpytorch_model(problem):
         def forward(self, places):
             return gpytorch.distributions.MultivariateNormal(self.mean_module(places), self.covar_module(places))
 
-    likelihood = gpytorch.likelihoods.GaussianLikelihood().double().cuda()
-    model = Model(likelihood).double().cuda()
+    likelihood = gpytorch.likelihoods.GaussianLikelihood().double().to(problem.device)
+    model = Model(likelihood).double().to(problem.device)
     model.covar_module.outputscale, model.covar_module.base_kernel.lengthscale, likelihood.noise = SIGMA2, RANGE, NUGGET
     model.train(), likelihood.train()
     return model, gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)

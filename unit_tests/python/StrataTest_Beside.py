@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 import pytest
+import strata
 
 pytest.importorskip("sklearn")
 PROGRAM = pathlib.Path(__file__).parents[2] / "perf/python/beside_others.py"
@@ -49,3 +50,62 @@ def test_begins_nothing_for_which_there_is_no_memory(tmp_path: pathlib.Path) -> 
     _, rows, said = run(tmp_path / "found.json", "--n", "10000000", "--cases", "solve", "likelihood")
     assert all(row[who]["failed"].startswith("left out: at least ") for row in rows for who in ("strata", "kept", "theirs"))
     assert "left out: at least 1600000 GB of host memory are needed" in said
+
+
+def test_pytorch_finds_the_same_likelihood_gradient_and_solution(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("torch")
+    status, rows, _ = run(tmp_path / "found.json", "--n", "80", "--theirs", "torch", "--apart", "1e-9")
+    assert status == 0 and [row["theirs_is"] for row in rows] == ["torch"] * 4
+    assert all(row["theirs"]["backward_error"] < 1e-15 for row in rows[:2])
+    assert all(row["gradient_difference"] < 1e-9 for row in rows[3:])
+
+
+def test_a_package_is_asked_for_what_it_can_do_alone(tmp_path: pathlib.Path) -> None:
+    _, rows, _ = run(tmp_path / "found.json", "--n", "60", "--theirs", "scipy")
+    assert [row["case"] for row in rows] == ["solve", "system"]
+
+
+STAND_IN = """
+import importlib.abc, importlib.util, sys
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("torch")
+        spec.loader = Loader(spec.loader)
+        return spec
+
+class Loader(importlib.abc.Loader):
+    def __init__(self, other):
+        self.other = other
+
+    def create_module(self, spec):
+        return self.other.create_module(spec)
+
+    def exec_module(self, torch):
+        self.other.exec_module(torch)
+        to, cuda = torch.Tensor.to, torch.cuda
+        torch.Tensor.to = lambda self, device: to(self, "cpu")
+        cuda.mem_get_info, cuda.memory_reserved = (lambda: (6 << 30, 8 << 30)), (lambda: 0)
+        cuda.synchronize = cuda.empty_cache = lambda: None
+        cuda.get_device_name = lambda: "a host that stands in for it"
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+def test_a_gpu_has_one_process_for_all_problems_of_a_side(tmp_path: pathlib.Path) -> None:
+    """The way of --device cuda, with the host in the GPU's place."""
+    pytest.importorskip("torch")
+    if strata._core.device()[0] != 1:
+        pytest.skip("this build of Strata works on a GPU")
+    (tmp_path / "sitecustomize.py").write_text(STAND_IN)
+    arguments = ["--device", "cuda", "--apart", "1e-5"]
+    status, rows, _ = run(tmp_path / "found.json", *arguments, "--n", "60", "90", "--cases", "solve", "gradient", first=tmp_path)
+    assert status == 0 and len(rows) == 4
+    assert all(row["ratio"] > 0 and row["ratio_kept"] > 0 for row in rows)
+    status, (row,), said = run(tmp_path / "found.json", *arguments, "--n", "30000", "--cases", "solve", first=tmp_path)
+    assert status == 1 and "a difference is inf" in said
+    assert all(row[who]["failed"].startswith("left out: at least 14 GB of device memory") for who in ("strata", "kept", "theirs"))
