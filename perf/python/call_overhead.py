@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a call from Python costs over the C++ that it runs: medians of wall time less the seconds that the C++ took.
 
-After milliseconds of C++ the caches have none of Python's code left, whose calls then take longer.
+After milliseconds of C++ the caches have none of Python's code left, whose calls then take longer, whosever they are. What that costs is the
+last column: the same call with n = 2, for which nothing depends on n, after NumPy has multiplied two matrices of order n.
 
 --most MICROSECONDS: exit status 1 if one costs more, and more than 3 % of the call, in the best of a few rounds. Set OPENBLAS_NUM_THREADS=1
 OMP_NUM_THREADS=1 for small systems.
@@ -21,11 +22,12 @@ import strata
 ROUNDS = 5  # of which a busy machine may spoil all but one
 
 
-def measure(call, repeat, seconds):
+def measure(call, repeat, seconds, before=lambda: None):
     """Medians in microseconds: of the call, and of what it costs over C++, of `repeat` calls or as many as the seconds suffice for."""
     walls, over = [], []
     end = time.perf_counter() + seconds
     while len(walls) < 5 or (len(walls) < repeat and time.perf_counter() < end):
+        before()
         begin = time.perf_counter()
         call()
         walls.append(1e6 * (time.perf_counter() - begin))
@@ -63,16 +65,22 @@ def main():
     parser.add_argument("--most", type=float)
     arguments = parser.parse_args()
     print(strata.configuration())
-    print(f"{'call':<28}{'n':>6}{'microseconds':>14}{'over C++':>10}")
+    print(f"{'call':<28}{'n':>6}{'microseconds':>14}{'over C++':>10}{'of n = 2 after NumPy':>22}")
     too_much = []
+    smallest = {what: call for what, call, _ in cases(2)}
     for n in arguments.n:
+        square = np.random.default_rng(2).random((n, n))
         for what, call, ours in cases(n):
             for _ in range(ROUNDS):
                 wall, over = measure(call, arguments.repeat, arguments.seconds)
                 fails = ours and arguments.most is not None and over > max(arguments.most, 0.03 * wall)
                 if not fails:
                     break
-            print(f"{what:<28}{n:>6}{wall:>14.1f}" + (f"{over:>10.1f}" if ours else ""))
+            line = f"{what:<28}{n:>6}{wall:>14.1f}"
+            if ours:
+                cold = measure(smallest[what], arguments.repeat, arguments.seconds, lambda by=square: by @ by)[1]
+                line += f"{over:>10.1f}{cold:>22.1f}"
+            print(line, flush=True)
             if fails:
                 too_much.append(f"{what} at n = {n}: {over:.1f} microseconds over C++ are more than {arguments.most}")
     sys.exit("\n".join(too_much) or 0)
