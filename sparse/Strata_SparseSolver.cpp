@@ -20,6 +20,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <optional>
 
 namespace strata::sparse {
@@ -59,6 +60,7 @@ struct SparseSolver<Exec>::Impl {
   struct Ready {
     Precision precision = Precision::fp64;
     Preconditioner<Exec, Scalar> M;
+    std::optional<Preconditioner<Exec, fp64>> unrounded;  // M with vectors in fp64, for CG
     std::int64_t bytes = 0;
   };
 
@@ -77,8 +79,8 @@ struct SparseSolver<Exec>::Impl {
   void prepare(Exec const& exec, Precision precision);
   template <class Scalar>
   KrylovReport run_with(Exec const& exec, SolverKind solver, Precision precision,
-                        Preconditioner<Exec, Scalar> const& M, KrylovOptions const& krylov,
-                        Wide const& b, Wide const& x) const;
+                        Ready<Scalar> const& ready, KrylovOptions const& krylov, Wide const& b,
+                        Wide const& x) const;
   KrylovReport run(Exec const& exec, SolverKind solver, Precision precision, std::int64_t used,
                    Wide const& b, Wide const& x);
   void climb(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report);
@@ -122,10 +124,20 @@ void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
 template <class Exec>
 template <class Scalar>
 auto SparseSolver<Exec>::Impl::make(Exec const& exec, Precision precision) const -> Ready<Scalar> {
-  Ready<Scalar> ready{precision, {}, 0};
+  Ready<Scalar> ready{precision, {}, {}, 0};
+  bool const both = !std::same_as<Scalar, fp64> && base.solver == SolverKind::ConjugateGradients;
+  auto const numbers = static_cast<std::int64_t>(sizeof(Scalar) + (both ? sizeof(fp64) : 0));
+  if (both) ready.unrounded.emplace();
   if (base.preconditioner == PreconditionerKind::Jacobi) {
     ready.M = Jacobi<Exec, Scalar>(exec, work.matrix());
-    ready.bytes = A.rows() * static_cast<std::int64_t>(sizeof(Scalar));
+    if (both) ready.unrounded = Jacobi<Exec, fp64>(exec, work.matrix());
+    ready.bytes = A.rows() * numbers;
+  } else if (base.preconditioner != PreconditionerKind::None && both) {
+    AlgebraicMultigrid<Exec, fp64> const unrounded(exec, hierarchy, precision);
+    AlgebraicMultigrid<Exec, Scalar> const cycle(exec, unrounded);
+    ready.bytes = unrounded.bytes() + cycle.bytes();
+    ready.M = cycle;
+    ready.unrounded = unrounded;
   } else if (base.preconditioner != PreconditionerKind::None) {
     AlgebraicMultigrid<Exec, Scalar> const cycle(exec, hierarchy, precision);
     ready.bytes = cycle.bytes();
@@ -148,10 +160,13 @@ void SparseSolver<Exec>::Impl::prepare(Exec const& exec, Precision precision) {
 template <class Exec>
 template <class Scalar>
 KrylovReport SparseSolver<Exec>::Impl::run_with(Exec const& exec, SolverKind solver,
-                                                Precision precision,
-                                                Preconditioner<Exec, Scalar> const& M,
+                                                Precision precision, Ready<Scalar> const& ready,
                                                 KrylovOptions const& krylov, Wide const& b,
                                                 Wide const& x) const {
+  auto const& M = ready.M;
+  if (solver == SolverKind::ConjugateGradients && ready.unrounded)
+    return ConjugateGradients<Exec, Scalar>(exec, work.matrix(), M, krylov, *ready.unrounded)
+        .solve(exec, b, x);
   if (solver == SolverKind::ConjugateGradients)
     return ConjugateGradients<Exec, Scalar>(exec, work.matrix(), M, krylov).solve(exec, b, x);
   if (solver == SolverKind::Fgmres)
@@ -167,16 +182,17 @@ KrylovReport SparseSolver<Exec>::Impl::run(Exec const& exec, SolverKind solver, 
   constexpr double low_precision_factor = 0.5, restart_factor = 0.999;
   prepare(exec, precision);
   KrylovOptions krylov{options.restart, options.tolerance, options.max_iterations - used};
-  krylov.stall_factor = precision != Precision::fp64               ? low_precision_factor
-                        : solver == SolverKind::ConjugateGradients ? 0
-                                                                   : restart_factor;
+  bool const is_cg = solver == SolverKind::ConjugateGradients;
+  krylov.stall_factor = is_cg && !is_16_bit(precision) ? 0
+                        : precision == Precision::fp64 ? restart_factor
+                                                       : low_precision_factor;
   krylov.norm_A = std::isfinite(work.norm()) ? work.norm() : 0;
   if (options.monitor)
     krylov.monitor = [&](std::int64_t iteration, double residual) {
       options.monitor(used + iteration, residual);
     };
-  return precision == Precision::fp64 ? run_with(exec, solver, precision, wide->M, krylov, b, x)
-                                      : run_with(exec, solver, precision, narrow->M, krylov, b, x);
+  return precision == Precision::fp64 ? run_with(exec, solver, precision, *wide, krylov, b, x)
+                                      : run_with(exec, solver, precision, *narrow, krylov, b, x);
 }
 
 // From x to the best that the ladder finds, b and x of `work`.

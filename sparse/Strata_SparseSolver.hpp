@@ -57,7 +57,8 @@ struct SparseOptions {
   SolverKind solver = SolverKind::Automatic;  ///< the method
   /// What it is preconditioned with.
   PreconditionerKind preconditioner = PreconditionerKind::Automatic;
-  /// Of the preconditioner's matrices; its vectors are fp64 for fp64, else fp32.
+  /// Of the preconditioner's matrices. Its vectors are fp64 for fp64, else fp32; in CG fp64 as long as rounding them
+  /// would cost iterations.
   Precision precision = Precision::fp32;
   /// Of ||b - A x|| / ||b||. A solve also ends, as KrylovStatus::RoundingLimit, where fp64 leaves no better one.
   double tolerance = 1e-10;
@@ -118,8 +119,8 @@ struct SparseReport {
 ///
 /// Choice   solver: CG if the matrix is symmetric with a positive diagonal, else GMRES-IR, or FGMRES with
 ///          a preconditioner in 16 bits. Preconditioner: AMG, or none where a diagonal entry is 0.
-/// Ladder   16 bits, fp32, fp64: the next if the residual stalls or a number is no longer finite, from
-///          the best x so far. CG that finds the matrix not positive definite in fp64 ends
+/// Ladder   16 bits, fp32, fp64: the next if the residual stalls (of CG in fp32 the true one alone counts) or a number
+///          is no longer finite, from the best x so far. CG that finds the matrix not positive definite in fp64 ends
 ///          the solve if it was asked for, else GMRES goes on; CG asked for a matrix whose diagonal is not
 ///          positive ends at once.
 /// Scales   any that fp64 has: a matrix far from 1 is solved for as its multiple by a power of two. Of a solution

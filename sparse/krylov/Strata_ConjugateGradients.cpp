@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -82,39 +83,59 @@ struct ConjugateGradients<Exec, Scalar>::Impl {
     double unit = 1;       // of r and p
     double norm = 0;       // ||r||
     double curvature = 0;  // p' A p of the last iteration; 0: none
+    double energy = 0;     // by which the square of the error's A-norm has fallen
+  };
+
+  /// A preconditioner, its argument and its result.
+  template <class Number>
+  struct Preconditioning {
+    Preconditioner<Exec, Number> M;
+    Vector<Number, MemorySpace> s, z;
   };
 
   Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
        Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
+  void add(Exec const& exec, Preconditioner<Exec, fp64> const& unrounded);
 
   // From one true residual to the next; why it ended before its time, if it did.
   std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
                                     Vector<double, MemorySpace> const& x);
   // One iteration; why it went wrong, if it did.
-  std::optional<KrylovStatus> step(Exec const& exec, Vector<double, MemorySpace> const& x,
-                                   State& state);
+  template <class Number>
+  std::optional<KrylovStatus> step(Exec const& exec, Preconditioning<Number> const& with,
+                                   Vector<double, MemorySpace> const& x, State& state);
 
   DistributedMatrix<Exec> A_;
-  Preconditioner<Exec, Scalar> preconditioner_;
   KrylovOptions options_;
+  Preconditioning<Scalar> rounded_;
+  std::optional<Preconditioning<fp64>> unrounded_;
   typename detail::OuterIteration<Exec>::Work outer_;
   Vector<double, MemorySpace> p_, q_, kept_;  // kept_: of a run
-  Vector<Scalar, MemorySpace> s_, z_;
 };
 
 template <class Exec, class Scalar>
 ConjugateGradients<Exec, Scalar>::Impl::Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
                                              Preconditioner<Exec, Scalar> const& preconditioner,
                                              KrylovOptions const& options)
-    : A_(A), preconditioner_(preconditioner), options_(detail::checked(options, "CG")) {
+    : A_(A), options_(detail::checked(options, "CG")), rounded_{preconditioner, {}, {}} {
   A.comm().agree([&] {
     outer_.r = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::r");
     outer_.best = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::best");
     kept_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::kept");
     p_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::p");
     q_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::q");
-    s_ = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::s");
-    z_ = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::z");
+    rounded_.s = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::s");
+    rounded_.z = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::z");
+  });
+}
+
+template <class Exec, class Scalar>
+void ConjugateGradients<Exec, Scalar>::Impl::add(Exec const& exec,
+                                                 Preconditioner<Exec, fp64> const& unrounded) {
+  unrounded_ = A_.comm().agree([&] {
+    return Preconditioning<fp64>{
+        unrounded, A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::s"),
+        A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::z")};
   });
 }
 
@@ -123,6 +144,14 @@ ConjugateGradients<Exec, Scalar>::ConjugateGradients(
     Exec const& exec, DistributedMatrix<Exec> const& A,
     Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options)
     : impl_("ConjugateGradients", std::make_unique<Impl>(exec, A, preconditioner, options)) {}
+template <class Exec, class Scalar>
+ConjugateGradients<Exec, Scalar>::ConjugateGradients(
+    Exec const& exec, DistributedMatrix<Exec> const& A,
+    Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options,
+    Preconditioner<Exec, fp64> const& unrounded)
+    : ConjugateGradients(exec, A, preconditioner, options) {
+  impl_->add(exec, unrounded);
+}
 template <class Exec, class Scalar>
 ConjugateGradients<Exec, Scalar>::~ConjugateGradients() = default;
 template <class Exec, class Scalar>
@@ -133,30 +162,35 @@ ConjugateGradients<Exec, Scalar>& ConjugateGradients<Exec, Scalar>::operator=(
 
 template <class Exec, class Scalar>
 std::int64_t ConjugateGradients<Exec, Scalar>::bytes() const {
-  return static_cast<std::int64_t>(5 * impl_->p_.extent(0) * sizeof(double) +
-                                   2 * impl_->z_.extent(0) * sizeof(Scalar));
+  std::size_t const wide = impl_->unrounded_ ? 7 : 5;
+  return static_cast<std::int64_t>(impl_->p_.extent(0) *
+                                   (wide * sizeof(double) + 2 * sizeof(Scalar)));
 }
 
 template <class Exec, class Scalar>
+template <class Number>
 std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::step(
-    Exec const& exec, Vector<double, MemorySpace> const& x, State& state) {
+    Exec const& exec, Preconditioning<Number> const& with, Vector<double, MemorySpace> const& x,
+    State& state) {
   auto const& comm = A_.comm();
   std::int64_t const rows = A_.rows();
   double const norm = state.norm;
   auto const& r = outer_.r;
-  detail::scale(exec, 1 / norm, r, s_, rows);
-  preconditioner_.apply(exec, s_, z_);  // z = M^-1 r / ||r||
-  auto const [zr, zq] = two_products(exec, comm, z_, r, q_, rows);
+  detail::scale(exec, 1 / norm, r, with.s, rows);
+  with.M.apply(exec, with.s, with.z);  // z = M^-1 r / ||r||
+  auto const [zr, zq] = two_products(exec, comm, with.z, r, q_, rows);
   double const beta = state.curvature == 0 ? 0 : -zq * norm / state.curvature;
-  new_direction(exec, norm, z_, beta, p_, rows);
+  new_direction(exec, norm, with.z, beta, p_, rows);
   A_.multiply(exec, p_, q_);
   // p' r is r' z but for rounding, which is all of an r that a good preconditioner leaves
   auto const [pr, curvature] = two_products(exec, comm, p_, r, q_, rows);
   if (!std::isfinite(zr) || !std::isfinite(curvature) || !std::isfinite(beta))
     return KrylovStatus::Breakdown;
   if (!(zr > 0) || !(curvature > 0)) return KrylovStatus::NotPositiveDefinite;
+  double const alpha = pr / curvature;
   state.curvature = curvature;
-  state.norm = advance(exec, comm, state.unit, pr / curvature, p_, q_, x, r, rows);
+  state.energy += alpha * pr;
+  state.norm = advance(exec, comm, state.unit, alpha, p_, q_, x, r, rows);
   if (!std::isfinite(state.norm)) return KrylovStatus::Breakdown;
   return std::nullopt;
 }
@@ -164,16 +198,20 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::step(
 template <class Exec, class Scalar>
 std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
     Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
-  constexpr double much_less = 0.1;
+  constexpr double much_less = 0.1, halved = 0.5;
+  constexpr double rounding = 4 * std::numeric_limits<Scalar>::epsilon();  // of M's vectors
   auto& report = outer.report;
   std::int64_t const rows = A_.rows(), window = std::max(50, options_.restart);
   double const target = outer.target();
   State state{outer.unit(), outer.norm()};
   Kokkos::deep_copy(exec, q_, 0.0);
+  bool may_round = true;
   std::optional<KrylovStatus> ended;
-  double least = state.norm, before = state.norm, kept = state.norm;
+  double least = state.norm, before = state.norm, kept = state.norm, energy_before = 0;
   for (std::int64_t k = 1; report.iterations < options_.max_iterations; ++k) {
-    ended = step(exec, x, state);
+    bool const rounds =
+        !unrounded_ || (may_round && rounding * outer.relative(state.norm) <= options_.tolerance);
+    ended = rounds ? step(exec, rounded_, x, state) : step(exec, *unrounded_, x, state);
     if (ended) break;
     outer.count(state.norm);
     if (state.norm <= target) return std::nullopt;
@@ -184,11 +222,14 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
     }
     if (k % window != 0) continue;
     if (outer.is_below_rounding()) return std::nullopt;
-    if (options_.stall_factor > 0 && least > options_.stall_factor * before) {
+    if (least > halved * before) may_round = false;
+    bool const has_gained = state.energy - energy_before > much_less * state.energy;
+    if (options_.stall_factor > 0 && least > options_.stall_factor * before && !has_gained) {
       ended = KrylovStatus::Stalled;
       break;
     }
     before = least;
+    energy_before = state.energy;
   }
   bool const has_kept = kept < outer.norm();
   if (has_kept && !(state.norm <= kept)) detail::scale(exec, 1.0, kept_, x, rows);

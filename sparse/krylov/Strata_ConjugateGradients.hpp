@@ -35,6 +35,15 @@ class ConjugateGradients {
   ConjugateGradients(Exec const& exec, DistributedMatrix<Exec> const& A,
                      Preconditioner<Exec, Scalar> const& preconditioner,
                      KrylovOptions const& options = {});
+  /// With `unrounded`, which is `preconditioner` but for its vectors in fp64: it is applied where rounding to Scalar
+  /// would cost iterations, while ||r|| / ||b|| is above the tolerance over eight of Scalar's unit roundoffs, and for
+  /// the rest of a cycle that rounded did not halve the residual in a window of `stall_factor`'s.
+  ///
+  /// Source   V. Simoncini & D. Szyld, Theory of inexact Krylov subspace methods and applications to scientific
+  ///          computing, SISC 25(2), 2003, doi:10.1137/S1064827502406415: errors of products may grow as r falls.
+  ConjugateGradients(Exec const& exec, DistributedMatrix<Exec> const& A,
+                     Preconditioner<Exec, Scalar> const& preconditioner,
+                     KrylovOptions const& options, Preconditioner<Exec, fp64> const& unrounded);
   ~ConjugateGradients();
   ConjugateGradients(ConjugateGradients&&) noexcept;
   ConjugateGradients& operator=(ConjugateGradients&&) noexcept;

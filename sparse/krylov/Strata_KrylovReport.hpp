@@ -21,8 +21,9 @@ struct KrylovOptions {
   int restart = 30;         ///< basis vectors per cycle; 1 to 10^6
   double tolerance = 1e-9;  ///< of ||b - A x|| / ||b||; 0: as many iterations as allowed
   std::int64_t max_iterations = 10000;  ///< of all cycles
-  /// A cycle (CG: `restart` iterations, at least 50) that does not make the residual smaller by this factor
-  /// ends the solve; 0: none does.
+  /// A cycle that does not make the residual smaller by this factor ends the solve; 0: none does. In CG, whose residual
+  /// may stay where x improves, a window of `restart` iterations, at least 50, that has less than a tenth of the
+  /// gain in the error's A-norm, too.
   double stall_factor = 0;
   /// ||A||_oo, for a solve that also ends where rounding leaves no better residual (`RoundingLimit`); 0: none does.
   double norm_A = 0;

@@ -74,6 +74,7 @@ struct AlgebraicMultigrid<Exec, Scalar>::Impl {
   };
 
   Impl(Exec const& exec, TransferHierarchy<Exec> const& hierarchy, Precision precision);
+  Impl(Exec const& exec, AlgebraicMultigrid<Exec, fp64> const& other);
 
   void add_level(Exec const& exec, typename TransferHierarchy<Exec>::Level const& source,
                  Wide const& d, Precision precision);
@@ -85,32 +86,33 @@ struct AlgebraicMultigrid<Exec, Scalar>::Impl {
   // r, or r + excess x in this level's `residual`
   Vec right_side(Exec const& exec, Level const& level, Vec const& r, Vec const& x) const;
 
+  Communicator comm_;
   std::vector<Level> levels_;
   Vec scale_;  // of the finest level
   CoarseSolve coarse_ = CoarseSolve::Sweep;
   detail::DirectSolver<Exec, Scalar> direct_;
+  bool owns_matrices_ = true;
 };
 
 template <class Exec, class Scalar>
 AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
                                              TransferHierarchy<Exec> const& hierarchy,
                                              Precision precision)
-    : coarse_(hierarchy.coarse) {
+    : comm_(hierarchy.levels.front().A.comm()), coarse_(hierarchy.coarse) {
   Region const region(exec, "strata::sparse::AlgebraicMultigrid::set_up");
-  auto const& comm = hierarchy.levels.front().A.comm();
   std::vector<Wide> d, inverse;
   std::int64_t above = 0;  // halo of the transfer from this level to the finer one
   for (auto const& source : hierarchy.levels) {
     bool const direct = coarse_ == CoarseSolve::Direct && &source == &hierarchy.levels.back();
     if (!direct) detail::require_diagonal(exec, source.A);
     std::int64_t const room = source.A.rows() + std::max({source.A.halo(), source.R.halo(), above});
-    comm.agree([&] {
+    comm_.agree([&] {
       d.push_back(zeros<Wide>(exec, "d", room));
       inverse.push_back(zeros<Wide>(exec, "inverse", room));
     });
     detail::find_power_scales(exec, diagonal(exec, source.A), source.A.rows(), d.back(),
                               inverse.back());
-    comm.agree([&] {
+    comm_.agree([&] {
       Level level;
       level.r = zeros<Vec>(exec, "r", source.A.rows());
       level.x = zeros<Vec>(exec, "x", levels_.empty() ? 0 : room);
@@ -125,8 +127,30 @@ AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
   }
   add_transfers(exec, hierarchy, d, inverse, precision);
   std::int64_t const rows = hierarchy.levels.front().A.rows();
-  comm.agree([&] { scale_ = zeros<Vec>(exec, "scale", rows); });
+  comm_.agree([&] { scale_ = zeros<Vec>(exec, "scale", rows); });
   convert(exec, d.front(), scale_, rows);
+  exec.fence("strata::sparse::AlgebraicMultigrid::set_up");
+}
+
+template <class Exec, class Scalar>
+AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
+                                             AlgebraicMultigrid<Exec, fp64> const& other)
+    : comm_(other.impl_->comm_), coarse_(other.impl_->coarse_), owns_matrices_(false) {
+  auto const& source = *other.impl_;
+  auto const like = [&](std::string const& name, auto const& vector) {
+    return zeros<Vec>(exec, name, static_cast<std::int64_t>(vector.extent(0)));
+  };
+  comm_.agree([&] {
+    for (auto const& level : source.levels_)
+      levels_.push_back({level.A, level.P, level.R, like("excess", level.excess),
+                         like("r", level.r), like("x", level.x), like("residual", level.residual)});
+    scale_ = like("scale", source.scale_);
+    if (coarse_ == CoarseSolve::Direct)
+      direct_ = detail::DirectSolver<Exec, Scalar>(exec, source.direct_);
+  });
+  for (std::size_t l = 0; l < levels_.size(); ++l)
+    Kokkos::deep_copy(exec, levels_[l].excess, source.levels_[l].excess);
+  Kokkos::deep_copy(exec, scale_, source.scale_);
   exec.fence("strata::sparse::AlgebraicMultigrid::set_up");
 }
 
@@ -169,6 +193,7 @@ std::int64_t AlgebraicMultigrid<Exec, Scalar>::Impl::bytes() const {
     numbers +=
         level.r.extent(0) + level.x.extent(0) + level.residual.extent(0) + level.excess.extent(0);
     bool const last = l + 1 == levels_.size();
+    if (!owns_matrices_) continue;
     if (!last) sum += level.P.bytes() + level.R.bytes();
     if (!last || coarse_ == CoarseSolve::Sweep) sum += level.A.bytes();
   }
@@ -206,6 +231,11 @@ AlgebraicMultigrid<Exec, Scalar>::AlgebraicMultigrid(Exec const& exec,
                                                      TransferHierarchy<Exec> const& hierarchy,
                                                      Precision precision)
     : impl_("AlgebraicMultigrid", std::make_shared<Impl const>(exec, hierarchy, precision)) {}
+
+template <class Exec, class Scalar>
+AlgebraicMultigrid<Exec, Scalar>::AlgebraicMultigrid(Exec const& exec,
+                                                     AlgebraicMultigrid<Exec, fp64> const& other)
+    : impl_("AlgebraicMultigrid", std::make_shared<Impl const>(exec, other)) {}
 
 template <class Exec, class Scalar>
 std::int64_t AlgebraicMultigrid<Exec, Scalar>::bytes() const {

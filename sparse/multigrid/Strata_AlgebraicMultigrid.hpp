@@ -37,8 +37,11 @@ class AlgebraicMultigrid {
   ///          MemoryError; on all ranks.
   AlgebraicMultigrid(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
                      Precision precision);
+  /// The same cycle with vectors in Scalar, and with `other`'s matrices and transfers, which are not copied.
+  /// Collective; fences. Throws MemoryError on all ranks.
+  AlgebraicMultigrid(Exec const& exec, AlgebraicMultigrid<Exec, fp64> const& other);
 
-  /// Bytes of this rank's matrices, transfers and vectors.
+  /// Bytes of this rank's matrices, transfers and vectors; of vectors alone if the others are another cycle's.
   std::int64_t bytes() const;
 
   /// z = M^-1 r: the cycle for A z = r from z = 0; z needs no values, but room for the halo.
@@ -48,6 +51,8 @@ class AlgebraicMultigrid {
              Vector<Scalar, MemorySpace> const& z) const;
 
  private:
+  template <class, class>
+  friend class AlgebraicMultigrid;
   struct Impl;
   Pimpl<Impl const, std::shared_ptr<Impl const>> impl_;
 };

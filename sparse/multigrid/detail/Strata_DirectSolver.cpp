@@ -112,6 +112,15 @@ DirectSolver<Exec, Scalar>::DirectSolver(Exec const& exec, DistributedMatrix<Exe
 }
 
 template <class Exec, class Scalar>
+DirectSolver<Exec, Scalar>::DirectSolver(Exec const& exec, DirectSolver<Exec, fp64> const& other)
+    : comm_(other.comm_), rows_(other.rows_), n_(other.n_) {
+  using Vec = Vector<Scalar, MemorySpace>;
+  inverse_ = allocate<Vec>(exec, "strata::sparse::DirectSolver::inverse", rows_ * n_);
+  all_ = allocate<Vec>(exec, "strata::sparse::DirectSolver::all", n_);
+  Kokkos::deep_copy(exec, inverse_, other.inverse_);
+}
+
+template <class Exec, class Scalar>
 void DirectSolver<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
                                        Vector<Scalar, MemorySpace> const& x) const {
   auto source = r;

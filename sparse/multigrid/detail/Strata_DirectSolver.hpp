@@ -26,6 +26,8 @@ class DirectSolver {
   /// For d_i a_ij d_j, `d` in the order of A. Collective; each rank makes the whole inverse; fences.
   DirectSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
                Vector<double, MemorySpace> const& d);
+  /// The same one for vectors in Scalar. Enqueued on `exec`.
+  DirectSolver(Exec const& exec, DirectSolver<Exec, fp64> const& other);
 
   /// x = A^-1 r in A's order. One rank: enqueued on `exec`; several: r goes through the hosts.
   void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
@@ -35,6 +37,9 @@ class DirectSolver {
                 Vector<Scalar, MemorySpace> const& x) const;
 
  private:
+  template <class, class>
+  friend class DirectSolver;
+
   Communicator comm_;
   std::int64_t rows_ = 0, n_ = 0;
   Vector<Scalar, MemorySpace> inverse_;  // row by row
