@@ -7,6 +7,7 @@
 #include <apps/plot/Strata_Plot.hpp>
 #include <apps/shared/Strata_ConfigFile.hpp>
 #include <apps/shared/Strata_Exit.hpp>
+#include <apps/shared/Strata_Files.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
@@ -123,6 +124,7 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   } catch (CLI::ExtrasError const&) {
     throw apps::UsageError(apps::unexpected(app, in_order) + ' ' + apps::where_help_is(app));
   }
+  apps::check_files(app);
 }
 
 int fail(Exit exit, std::string_view message) {

@@ -70,12 +70,6 @@ CLI::Option const* given(CLI::App const& program, std::string const& name) {
   return option == nullptr || option->empty() ? nullptr : option;
 }
 
-bool names_files(CLI::Option const& option) {
-  auto const& type = option.get_type_name();  // FILE, A.npy|.mtx, OUT.csv
-  return option.get_configurable() &&
-         (type.find("FILE") != std::string::npos || type.find('.') != std::string::npos);
-}
-
 // As they would stand on the command line.
 void append(Words& words, CLI::Option const& option, CLI::ConfigItem const& item) {
   bool const is_flag = option.get_items_expected_max() == 0;
@@ -130,11 +124,6 @@ void check_save_config(CLI::App const& program) {
   auto const path = option->as<std::string>();
   require(!path.empty(), "--save-config: the name of the file is empty");
   check_writable({{"--save-config", path}});
-  for (auto const* const other : program.get_subcommands().front()->get_options(
-           [](CLI::Option const* each) { return !each->empty() && names_files(*each); }))
-    for (auto const& name : other->results())
-      require(!are_one_file(name, path), "--save-config: ", path, " is the file of ",
-              other->get_name(), ", too");
 }
 
 void save_config(CLI::App const& program) {

@@ -21,7 +21,7 @@ void add_config_options(CLI::App& command);
 /// Throws   UsageError for a file that can't be read, or that has a key that is no option of the command.
 std::vector<std::string> with_config(CLI::App& program, std::vector<std::string> words);
 
-/// Refuse a file of --save-config that can't be written, or that another option names, before the run.
+/// Refuse a file of --save-config that can't be written, before the run.
 ///
 /// Throws   UsageError.
 void check_save_config(CLI::App const& program);

@@ -44,6 +44,40 @@ class HostileInput(ProgramTest):
                 for kind in ("--dense", "--sparse"):
                     self.assert_cheaply_refused(kind, "--matrix", path, parts=(path, part))
 
+    def test_no_result_takes_the_place_of_what_is_read(self):
+        matrix, places, new = (self.path(name) for name in ("A.mtx", "stations.csv", "new.csv"))
+        write_mtx(matrix, tridiagonal(9))
+        places.write_text("x,y,value\n" + "".join(f"{i},{i * i % 7},{i % 3}\n" for i in range(9)))
+        new.write_text("x,y\n0.5,0.5\n")
+        raw, of_raw, sizes, report, config = (self.path(name) for name in ("B.bin", "B.bin.json", "hpgmp.svg", "r.svg", "c.txt"))
+        raw.write_bytes(bytes(8))
+        of_raw.write_text('{"rows": 1, "columns": 1}')
+        sizes.write_text("a\nb\n16 16 16\n1\n")
+        report.write_text("{}")
+        config.write_text("n = 5\n")
+        linked = self.path("link.txt")
+        linked.symlink_to(matrix)
+        solve, mle = ("solve", "--matrix", matrix), ("mle", "--locations", places)
+        before = {path: path.read_bytes() for path in (matrix, places, new, raw, of_raw, sizes, report, config)}
+        for words, result, path, read in (
+            (solve, "--output", matrix, "--matrix"),
+            (solve, "--json", matrix, "--matrix"),
+            (solve, "--trace", self.folder / "." / "A.mtx", "--matrix"),
+            (solve, "--json", linked, "--matrix"),
+            (("solve", "--generate", "minij", "--n", 9, "--rhs", matrix), "--output", matrix, "--rhs"),
+            (("solve", "--matrix", raw), "--json", of_raw, "--matrix"),
+            (("solve", "--generate", "minij", "--config", config), "--output", config, "--config"),
+            (("solve", "--locations", places, "--covariance", "matern:1,1,0.5"), "--output", places, "--locations"),
+            (mle, "--json", places, "--locations"),
+            ((*mle, "--theta", "1,1,0.5,0.1", "--predict", new), "--output", new, "--predict"),
+            (("hpgmxp", "--input", sizes), "--report", sizes, "--input"),
+            (("plot", report), "--output", report, "files"),
+        ):
+            with self.subTest(words=words, result=result):
+                run = strata(*words, result, path)
+                self.assert_refused(run, f"{result}: {path} is the file of {read}, too: the run would overwrite what it reads")
+                self.assertEqual({path: path.read_bytes() for path in before}, before)
+
     def test_a_gz_bomb(self):
         for name, filling in (("comments", b"%" * 1023 + b"\n"), ("blanks", b" " * 1023 + b"\n"), ("one_line", b"1" * 1024)):
             with self.subTest(name):
