@@ -56,6 +56,9 @@ RefinementOperators<ExecutionSpace> CholeskyFactor<ExecutionSpace>::State::opera
   operators.norm_inf = analysis.scaled_norm;
   operators.scaling = analysis.d;
   operators.given_norm_inf = analysis.norm;
+  operators.apply_given = [this](Block const& X, Block const& Y) {
+    blas->symm(uplo, 1, A, matrix_ref(X), 0, matrix_ref(Y));
+  };
   return operators;
 }
 

@@ -53,6 +53,20 @@ void keep_if_small(SpdFactor<Exec>& factor) {
   if (factor.memory && !factor.memory->is_worth_keeping()) factor.memory.reset();
 }
 
+// The refinement with the factor, cut short where its next rung costs less.
+template <class Exec>
+RefinementReport refine_with(Exec const& exec, SpdFactor<Exec>& factor,
+                             typename RefinementOperators<Exec>::Block const& B,
+                             typename RefinementOperators<Exec>::Block const& Y,
+                             RefinementOptions const& options, detail::GivenSystem* given) {
+  RefinementOptions limited = options;
+  if (!factor.at_the_top() && limited.max_iterations == 0)
+    limited.max_iterations = factor.patience();
+  auto const operators = factor.operators(exec);
+  auto& memory = memory_of(factor, exec, static_cast<std::int64_t>(B.extent(1)));
+  return detail::refine(exec, memory, operators, B, Y, limited, given);
+}
+
 // Nothing of B is read after X was first written, so that X may lie on it.
 template <class Exec>
 class SpdSolve {
@@ -67,9 +81,7 @@ class SpdSolve {
         d_(factor.scaling()),
         right_(memory_of(factor, exec, B.cols).vector(Memory::Right, B.cols)),
         solution_(memory_of(factor, exec, B.cols).vector(Memory::Solution, B.cols)),
-        found_(memory_of(factor, exec, B.cols).found()) {
-    detail::scale_right_hand_sides(exec, d_, B, right_, found_);
-  }
+        dropped_(memory_of(factor, exec, B.cols).dropped()) {}
   ~SpdSolve() { keep_if_small(factor_); }
   SpdSolve(SpdSolve const&) = delete;
   SpdSolve& operator=(SpdSolve const&) = delete;
@@ -118,33 +130,41 @@ class SpdSolve {
   bool solve_on_this_rung() {
     Kokkos::Timer const timer;
     bool const first = solves_++ == 0;
-    SolveReport now = report_of(refine(exec_, factor_, right_, solution_, asked_));
-    if (first && has_lost_columns())
-      now = report_of(refine(exec_, factor_, right_, solution_, asked_));
+    SolveReport now = report_of(first ? first_refinement() : refined());
     bool const indefinite = now.refinement.indefinite;
-    detail::drop_overflow(exec_, d_, solution_, found_);
-    if (first) take_back();
-    exec_.fence("strata::dense::solve: X is ready");
-    note_lost_columns(lost_ + found_(), X_.rows, now);
     iterations_ += now.refinement.iterations;
-    bool const better = now.converged || now.backward_error < best_.backward_error;
-    if (!first && better) {
-      take_back();
-      exec_.fence("strata::dense::solve: a better X is ready");
-    }
-    if (first || better) best_ = std::move(now);
+    bool const is_there = first && holds_ && now.refinement.outer_iterations == 0;
+    if (!is_there) hand_over(first, now);
+    if (first || now.converged || now.backward_error < best_.backward_error) best_ = std::move(now);
     seconds_ += timer.seconds();
     return indefinite;
   }
 
-  // What became of the right-hand sides is known after a fence, of which `refine` has some. A column of which D B holds
-  // nothing is 0 from now on.
-  bool has_lost_columns() {
-    std::int64_t const found = found_();
-    STRATA_REQUIRE(ValueError, found < detail::NotFinite, "solve: column ",
-                   found - detail::NotFinite, " of B holds a non-finite number");
-    if (found == detail::Lost) lost_ = detail::drop_lost_columns(exec_, B_, right_);
-    return lost_ > 0;
+  RefinementReport refined(detail::GivenSystem* given = nullptr) {
+    return refine_with(exec_, factor_, right_, solution_, asked_, given);
+  }
+
+  // Takes B, of which a column is 0 from now on if D B holds nothing of it.
+  RefinementReport first_refinement() {
+    detail::GivenSystem given{B_, X_};
+    RefinementReport report = refined(&given);
+    STRATA_REQUIRE(ValueError, given.found < detail::NotFinite, "solve: column ",
+                   given.found - detail::NotFinite, " of B holds a non-finite number");
+    holds_ = given.holds;
+    if (given.found == detail::Lost) lost_ = detail::drop_lost_columns(exec_, B_, right_);
+    return lost_ > 0 ? refined() : report;
+  }
+
+  // X = D Y if Y is the first or better, and what became of columns beyond the range.
+  void hand_over(bool first, SolveReport& now) {
+    detail::drop_overflow(exec_, d_, solution_, dropped_);
+    if (first) take_back();
+    exec_.fence("strata::dense::solve: X is ready");
+    note_lost_columns(lost_ + dropped_(), X_.rows, now);
+    if (!first && (now.converged || now.backward_error < best_.backward_error)) {
+      take_back();
+      exec_.fence("strata::dense::solve: a better X is ready");
+    }
   }
 
   // X = D Y
@@ -157,7 +177,8 @@ class SpdSolve {
   RefinementOptions const& asked_;
   Kokkos::View<double const*, typename Exec::memory_space> d_;
   Block right_, solution_;  // D B and Y
-  typename Memory::Number found_;
+  typename Memory::Number dropped_;
+  bool holds_ = false;     // X_ does what the first solve led to
   std::int64_t lost_ = 0;  // columns of D B
   SolveReport best_;
   std::int64_t iterations_ = 0;
@@ -172,12 +193,7 @@ RefinementReport refine(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& f
                         typename RefinementOperators<ExecutionSpace>::Block const& B,
                         typename RefinementOperators<ExecutionSpace>::Block const& Y,
                         RefinementOptions const& options) {
-  RefinementOptions limited = options;
-  if (!factor.at_the_top() && limited.max_iterations == 0)
-    limited.max_iterations = factor.patience();
-  auto const operators = factor.operators(exec);
-  auto& memory = memory_of(factor, exec, static_cast<std::int64_t>(B.extent(1)));
-  auto report = detail::refine(exec, memory, operators, B, Y, limited);
+  auto report = refine_with(exec, factor, B, Y, options, nullptr);
   keep_if_small(factor);
   return report;
 }

@@ -91,7 +91,7 @@ template <class ExecutionSpace>
 /// Result   the best X found; the report says whether it converged. Without Refine::None the ladder is climbed until one
 ///          does. Where there is no memory for a rung, the report says so, and the factor stays as it was. A column of X
 ///          that is beyond the range of fp64, or whose D B is, is 0: its backward error is 1.
-/// Sync     fences `exec`.
+/// Sync     fences `exec`: once where n <= 8192 and the first solution is good enough, and as often as `refine` beyond.
 /// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes; the factor keeps them for the next solve
 ///          if m <= 16.
 /// Throws   ShapeError if B or X do not fit; ValueError if B holds a non-finite number or elements of X share memory;

@@ -3,6 +3,7 @@
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <dense/refine/detail/Strata_BlockVectorLoops.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +18,12 @@ void BlockVectors<Exec>::reserve(std::int64_t cols, std::int64_t steps) {
   auto const moments = static_cast<std::size_t>(chunks_ * cols);
   if (moments > moments_.extent(0)) {  // all of it or, where there is no memory, nothing
     auto const more = allocate<decltype(moments_)>(exec_, label + "moments", moments);
+    auto const starts = allocate<Coefficients>(exec_, label + "starts", 3 * cols);
+    auto const found_in =
+        found_in_.data() ? found_in_
+                         : strata::allocate_zeros<decltype(found_in_)>(exec_, label + "found_in");
     host_moments_ = allocate_on_host<decltype(host_moments_)>(label + "moments_host", moments);
-    moments_ = more;
+    moments_ = more, starts_ = starts, found_in_ = found_in;
   }
   auto const products =
       std::max(products_.extent(0), static_cast<std::size_t>(chunks_ * cols * steps));
@@ -81,51 +86,6 @@ auto BlockVectors<Exec>::fetch_products(std::int64_t count) -> Scalars {
 }
 
 template <class Exec>
-template <class Body>
-void BlockVectors<Exec>::for_each(char const* label, std::int64_t cols, Body const& body) {
-  auto const rows = rows_, chunks = chunks_;
-  Kokkos::parallel_for(
-      label, Policy(exec_, static_cast<int>(chunks * cols), Kokkos::AUTO),
-      KOKKOS_LAMBDA(Team const& team) {
-        Chunk const chunk(team.league_rank(), chunks, rows);
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, chunk.first, chunk.last),
-                             [&](std::int64_t i) { body(i, chunk.column); });
-      });
-}
-
-template <class Exec>
-template <class Result, class Body>
-std::vector<Result> BlockVectors<Exec>::reduce(char const* label, std::int64_t cols,
-                                               Body const& body) {
-  static_assert(sizeof(Result) <= sizeof(MomentsOfBoth));
-  auto const rows = rows_, chunks = chunks_;
-  auto* const partial = reinterpret_cast<Result*>(moments_.data());
-  Kokkos::parallel_for(
-      label, Policy(exec_, static_cast<int>(chunks * cols), Kokkos::AUTO),
-      KOKKOS_LAMBDA(Team const& team) {
-        Chunk const chunk(team.league_rank(), chunks, rows);
-        Result total;
-        Kokkos::parallel_reduce(
-            Kokkos::TeamThreadRange(team, chunk.first, chunk.last),
-            [&](std::int64_t i, Result& moments) { body(i, chunk.column, moments); },
-            Kokkos::Sum<Result>(total));
-        Kokkos::single(Kokkos::PerTeam(team),
-                       [&] { partial[chunk.number + chunks * chunk.column] = total; });
-      });
-  constexpr std::size_t bytes = sizeof(Result);
-  constexpr std::int64_t in_one = sizeof(MomentsOfBoth) / bytes;
-  std::pair const range(std::int64_t(0), (chunks * cols + in_one - 1) / in_one);
-  Kokkos::deep_copy(exec_, Kokkos::subview(host_moments_, range), Kokkos::subview(moments_, range));
-  exec_.fence("strata::dense::refine::moments");
-  used_ = 0;
-  auto const* const found = reinterpret_cast<Result const*>(host_moments_.data());
-  std::vector<Result> result(cols);
-  for (std::int64_t c = 0; c < cols; ++c)
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) result[c] += found[chunk + chunks * c];
-  return result;
-}
-
-template <class Exec>
 void BlockVectors<Exec>::fill(Block const& A, double value) {
   for_each(
       "strata::dense::refine::fill", A.extent(1),
@@ -166,69 +126,6 @@ std::vector<Moments> BlockVectors<Exec>::norms(Scalars const& s, Block const& X)
         double const x = factor(c) * X(i, c);
         m.sum[0] += x * x;
         m.see(0, x);
-      });
-}
-
-template <class Exec>
-std::vector<MomentsOfBoth> BlockVectors<Exec>::magnitudes(Block const& B, Scaling const& d,
-                                                          double u) {
-  bool const scaled = d.extent(0) > 0;
-  double const lift = std::ldexp(1.0, lift_exponent);
-  return reduce<MomentsOfBoth>(
-      "strata::dense::refine::magnitudes", B.extent(1),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, MomentsOfBoth& m) {
-        double const b = B(i, c);
-        m.refined.see(0, b);
-        double const by = scaled ? u / d(i) : 1;
-        m.given.sum[0] += Kokkos::abs(b * by);
-        m.given.see(0, b * by);
-        m.given.see(1, lift * b * by);
-      });
-}
-
-template <class Exec>
-std::vector<MomentsOfBoth> BlockVectors<Exec>::residual(Scalars const& s, Block const& B,
-                                                        Indices const& index, Block const& W,
-                                                        Block const& R, Scaling const& d,
-                                                        double u) {
-  auto const factor = upload(s);
-  if (d.extent(0) > 0)
-    return reduce<MomentsOfBoth>(
-        "strata::dense::refine::residual", R.extent(1),
-        KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, MomentsOfBoth& m) {
-          double const w = W(i, c), r = factor(c) * B(i, index(c)) - R(i, c);
-          R(i, c) = r;
-          m.refined.see(0, r);
-          m.refined.see(1, w);
-          double const given_r = r * (u / d(i)), given_w = w * d(i) / u;
-          m.given.sum[0] += Kokkos::abs(given_r);
-          m.given.sum[1] += Kokkos::abs(given_w);
-          m.given.see(0, given_r);
-          m.given.see(1, given_w);
-        });
-  auto const found = reduce(
-      "strata::dense::refine::residual", R.extent(1),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
-        double const w = W(i, c), r = factor(c) * B(i, index(c)) - R(i, c);
-        R(i, c) = r;
-        m.sum[0] += Kokkos::abs(r);
-        m.sum[1] += Kokkos::abs(w);
-        m.see(0, r);
-        m.see(1, w);
-      });
-  std::vector<MomentsOfBoth> result;
-  for (Moments const& m : found) result.push_back({m, m});
-  return result;
-}
-
-template <class Exec>
-void BlockVectors<Exec>::begin(Scalars const& s, Block const& B, Indices const& index,
-                               Block const& X, Block const& W, Block const& R) {
-  auto const factor = upload(s);
-  for_each(
-      "strata::dense::refine::begin", W.extent(1), KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
-        X(i, index(c)) = W(i, c) = 0;
-        R(i, c) = factor(c) * B(i, index(c));
       });
 }
 
@@ -279,23 +176,6 @@ void BlockVectors<Exec>::scale(Scalars const& s, Scalars const& t, Block const& 
         double const x = X(i, c);
         Y(i, c) = first(c) != 0 ? first(c) * x : 0;
         Z(i, c) = second(c) != 0 ? second(c) * x : 0;
-      });
-}
-
-template <class Exec>
-void BlockVectors<Exec>::correct(Scalars const& s, Block const& D, Scalars const& t,
-                                 Scaling const& d, Block const& W) {
-  auto const cols = static_cast<std::int64_t>(s.size());
-  Scalars both(s);
-  both.insert(both.end(), t.begin(), t.end());
-  auto const factor = upload(both);
-  bool const scaled = d.extent(0) > 0;
-  for_each(
-      "strata::dense::refine::correct", cols, KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
-        if (factor(c) == 0) return;
-        double const w = W(i, c) + factor(c) * D(i, c), out = factor(cols + c);
-        double const by = scaled ? d(i) : 1, x = by * (out * w);
-        W(i, c) = Kokkos::isfinite(x) ? x / by / out : w;
       });
 }
 

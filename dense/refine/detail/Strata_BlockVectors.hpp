@@ -4,6 +4,7 @@
 #define STRATA_DENSE_DETAIL_BLOCK_VECTORS_HPP
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <dense/refine/Strata_StridedMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -60,6 +61,48 @@ struct Kokkos::reduction_identity<strata::dense::detail::MomentsOfBoth> {
 
 namespace strata::dense::detail {
 
+/// e with |value| 2^-e in [1/2, 1), kept where 2^e and 2^-e are normal numbers; 0 for 0 and what is not finite.
+KOKKOS_INLINE_FUNCTION int exponent_of(double value) {
+  constexpr int most = 1000, bias = 1022, infinite = 0x7ff, lift = 54;
+  auto const exponent = [](double x) {
+    return static_cast<int>(Kokkos::bit_cast<std::uint64_t>(x) >> 52) & infinite;
+  };
+  if (value == 0 || exponent(value) == infinite) return 0;
+  int const e = exponent(value) > 0 ? exponent(value) - bias
+                                    : exponent(value * 0x1p54) - bias - lift;  // subnormal
+  return e < -most ? -most : e > most ? most : e;
+}
+
+/// 2^e, a normal number.
+KOKKOS_INLINE_FUNCTION double power_of_two(int e) {
+  return Kokkos::bit_cast<double>(static_cast<std::uint64_t>(1023 + e) << 52);
+}
+
+/// The power of two that brings `value` to magnitude 1.
+KOKKOS_INLINE_FUNCTION double normaliser(double value) { return power_of_two(-exponent_of(value)); }
+
+/// How a column of B, of which `b_max` is the largest magnitude, is scaled before the first solve.
+struct FirstScale {
+  bool failed;     ///< b or ||A|| is not finite
+  int exponent;    ///< what is solved is A (2^-exponent x) = 2^-exponent b, with b about ||A||
+  double b_max;    ///< scaled so
+  double to_unit;  ///< and by this for M^-1
+
+  KOKKOS_INLINE_FUNCTION FirstScale(double largest, double norm)
+      : failed(!Kokkos::isfinite(largest) || !Kokkos::isfinite(norm)),
+        exponent(failed ? 0 : within(exponent_of(largest) - exponent_of(norm))),
+        b_max(failed ? 0 : power_of_two(-exponent) * largest),
+        to_unit(normaliser(b_max)) {}
+
+ private:
+  KOKKOS_INLINE_FUNCTION static int within(int e) {
+    return e < -1000 ? -1000 : e > 1000 ? 1000 : e;
+  }
+};
+
+/// The worst number in a column of right-hand sides: one that D B has lost, or one that is not finite.
+enum Finding : std::int64_t { Nothing = 0, Lost = 1, NotFinite = 2 };
+
 /// The rows of one column that a team takes: a sixteenth of them, but at least `least` and at most `most`.
 struct Chunk {
   static constexpr std::int64_t least = 512, most = 4096,
@@ -82,7 +125,7 @@ struct Chunk {
 
 /// Kernels on blocks of columns, each column with its own coefficient, on one instance.
 ///
-/// A team takes one chunk; partial sums come to the host in one copy and are added
+/// A team takes one chunk; partial sums go to host memory and are added
 /// there in a fixed order, so results don't depend on scheduling. A coefficient of 0 means that the
 /// column is left out, whatever NaN it holds. Kernels that return something fence; the others are
 /// only enqueued.
@@ -140,14 +183,21 @@ class BlockVectors {
   /// sum[0] = sum (s x)^2, max[0] = max |s x|
   std::vector<Moments> norms(Scalars const& s, Block const& X);
   static constexpr int lift_exponent = 200;
-  /// max[0] = max |b|;  as given max |u b / d|, whose sum is sum[0];  an empty d: both are the same;  as given max[1] = 2^lift_exponent
-  /// max[0], in which no bit of a subnormal number is lost
-  std::vector<MomentsOfBoth> magnitudes(Block const& B, Scaling const& d, double u);
-  /// R = s B(:, index) - R;  sum[0], max[0] of |r|;  sum[1], max[1] of |w|;  as given the same of u r / d and d w / u;
-  /// an empty d: both are the same
-  std::vector<MomentsOfBoth> residual(Scalars const& s, Block const& B, Indices const& index, Block const& W, Block const& R, Scaling const& d, double u);
-  /// X(:, index) = 0, W = 0, R = s B(:, index)
-  void begin(Scalars const& s, Block const& B, Indices const& index, Block const& X, Block const& W, Block const& R);
+  /// B = d G where there is a G, and for `magnitudes` and `start`: max[0] = max |b|;  as given max |u b / d|, whose sum is sum[0];
+  /// an empty d: both are the same;  as given max[1] = 2^lift_exponent max[0], in which no bit of a subnormal number is
+  /// lost;  max[1] = the largest Finding in G
+  void measure(StridedMatrix<double const> const& G, Scaling const& d, double u, Block const& B);
+  /// What `measure` found in `cols` columns; fences unless another reduction did.
+  std::vector<MomentsOfBoth> magnitudes(std::int64_t cols);
+  /// D = B, scaled by `FirstScale` of what `measure` found; a column that failed is 0. For `correct_first` and `residual_first`.
+  void start(Block const& B, double norm, Block const& D);
+  /// `correct` of W = 0 by the D that came from `start`
+  void correct_first(Block const& D, Scaling const& d, Block const& W, bool multiplies);
+  /// R = s B(:, index) - R, with d R for R where it `multiplies`;  sum[0], max[0] of |r|;  sum[1], max[1] of |w|;  as given
+  /// the same of u r / d and d w / u;  an empty d: both are the same
+  std::vector<MomentsOfBoth> residual(Scalars const& s, Block const& B, Indices const& index, Block const& W, Block const& R, Scaling const& d, double u, bool multiplies = false);
+  /// The same with the scales of `start`, of all columns;  X = d (t W) where X is given, unless `measure` found something in G
+  std::vector<MomentsOfBoth> residual_first(Block const& B, Indices const& index, Block const& W, Block const& R, Scaling const& d, double u, bool multiplies, StridedMatrix<double> const& X);
   /// W = s X(:, index)
   void gather(Scalars const& s, Block const& X, Indices const& index, Block const& W);
   /// X(:, index) = s W
@@ -159,8 +209,8 @@ class BlockVectors {
   /// Y = s X, Z = t X;  Y may be X
   void scale(Scalars const& s, Scalars const& t, Block const& X, Block const& Y, Block const& Z);
   /// W += s D, rounded to where the numbers d (t W), which leave the refinement, are exact in fp64 or overflow; an empty
-  /// d: t W
-  void correct(Scalars const& s, Block const& D, Scalars const& t, Scaling const& d, Block const& W);
+  /// d: t W;  where it `multiplies`, D = d W
+  void correct(Scalars const& s, Block const& D, Scalars const& t, Scaling const& d, Block const& W, bool multiplies = false);
   /// P = s Z + t P
   void direction(Scalars const& s, Block const& Z, Scalars const& t, Block const& P);
   /// sum[0] = x'z, sum[1] = y'z
@@ -179,18 +229,39 @@ class BlockVectors {
   /// body(i, c, moments) for each entry; the moments of each column. Fences.
   template <class Result = Moments, class Body>
   std::vector<Result> reduce(char const* label, std::int64_t cols, Body const& body);
+  /// Where the partial sums of a reduction go: `measure`'s stay while others come.
+  enum Slot : std::int64_t { OfMeasure, OfOthers };
+  /// `reduce` without its end.
+  template <class Result, class Body>
+  void enqueue(char const* label, std::int64_t cols, Slot slot, Body const& body);
+  /// `residual` and `correct` with coefficients that are on the device, or few; X as in `residual_first`.
+  std::vector<MomentsOfBoth> residual(Factors const& factor, Block const& B, Indices const& index,
+                                      Block const& W, Block const& R, Scaling const& d, double u,
+                                      bool multiplies, StridedMatrix<double> const& X);
+  void correct(Factors const& factor, bool from_zero, Block const& D, Scaling const& d,
+               Block const& W, bool multiplies);
 
  private:
   using Coefficients = Kokkos::View<double*, MemorySpace>;
 
   Factors upload(Scalars const& values);
   Scalars fetch_products(std::int64_t count);
+  template <class Result>
+  std::vector<Result> collect(std::int64_t cols, Slot slot);
+  template <class Result>
+  Result* slot_data(Slot slot) const {
+    return reinterpret_cast<Result*>(host_moments_.data() + slot * host_moments_.extent(0));
+  }
 
   Exec exec_;
   std::int64_t rows_, chunks_;
-  Kokkos::View<MomentsOfBoth*, MemorySpace> moments_;  // chunk + chunks * column
-  Kokkos::View<MomentsOfBoth*, HostSpace> host_moments_;
-  Coefficients products_;  // chunk + chunks * (step + steps * column)
+  Kokkos::View<MomentsOfBoth*, MemorySpace> moments_;  // of `measure`: chunk + chunks * column
+  Kokkos::View<MomentsOfBoth* [2], Kokkos::LayoutLeft, HostSpace> host_moments_;  // by slot
+  Coefficients starts_;  // of `start`: s, to unit, from unit and t of all columns
+  Kokkos::View<std::int64_t, MemorySpace> found_in_;  // the last `measure` that found something
+  std::int64_t measured_ = 0;
+  bool is_under_way_[2] = {};  // by slot: a reduction since the last fence
+  Coefficients products_;      // chunk + chunks * (step + steps * column)
   Kokkos::View<double*, HostSpace> host_products_;
   Coefficients arena_;  // coefficients of kernels enqueued since the last fence
   Kokkos::View<double*, HostSpace> host_arena_;

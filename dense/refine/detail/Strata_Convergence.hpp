@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace strata::dense::detail {
 
@@ -20,6 +21,7 @@ inline double worst(double a, double b) { return std::isnan(a) || a > b ? a : b;
 struct Quality {
   double r_max = 0, x_max = 0;  ///< of the system that is refined
   double r_sum = 0, x_sum = 0;  ///< of the system as given
+  double given_x_max = 0;       ///< of it, in the unit that it is measured in
   double backward_error = 1;    ///< as given; of x = 0, where all begins
   double refined_error = 1;     ///< the backward error of the system that is refined
   double excess = std::numeric_limits<double>::infinity();     ///< over the goal; <= 1: reached
@@ -81,7 +83,7 @@ class Convergence {
 
   /// The quality of x, of which `m` holds the moments of r = b - A x and x.
   Quality judge(MomentsOfBoth const& m, double b_max, double given_b_max) const {
-    Quality q{m.refined.max[0], m.refined.max[1], m.given.sum[0], m.given.sum[1]};
+    Quality q{m.refined.max[0], m.refined.max[1], m.given.sum[0], m.given.sum[1], m.given.max[1]};
     q.refined_error = backward_error(m.refined, b_max, norm_);
     q.backward_error = backward_error(m.given, given_b_max, given_norm_);
     double const of_refined = q.refined_error / tolerance_,
@@ -117,6 +119,33 @@ class Convergence {
   bool by_default_;
   double tolerance_;
 };
+
+/// What the columns came to, into the report.
+inline void conclude(std::vector<Column> const& columns, Convergence const& convergence,
+                     RefinementReport& report) {
+  int largest = -2000;
+  for (Column const& column : columns)
+    if (column.best.x_max > 0 || column.best.r_max > 0)
+      largest = std::max(largest, column.exponent);
+  double r = 0, x = 0;  // ||B - A X||_1 and ||X||_1, both times 2^-largest
+  for (Column const& column : columns) {
+    auto const& best = column.best;
+    report.backward_error = worst(report.backward_error, best.backward_error);
+    report.equilibrated_error = worst(report.equilibrated_error, best.refined_error);
+    report.iterations = std::max(report.iterations, column.iterations);
+    if (!column.converged()) {
+      ++report.unconverged_columns;
+      report.stagnated |= column.stagnated;
+    }
+    r = worst(r, std::ldexp(best.r_sum, column.exponent - largest));
+    x = worst(x, std::ldexp(best.x_sum, column.exponent - largest));
+  }
+  report.slate_error = convergence.slate_error(r, x);
+  report.hpl_scaled_residual = convergence.hpl_scaled(report.backward_error);
+  report.converged =
+      convergence.holds(report.equilibrated_error, report.backward_error, report.slate_error);
+  if (report.converged) report.unconverged_columns = 0, report.stagnated = false;
+}
 
 }  // namespace strata::dense::detail
 

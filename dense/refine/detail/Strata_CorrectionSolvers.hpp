@@ -19,16 +19,6 @@
 
 namespace strata::dense::detail {
 
-/// e with |value| 2^-e in [1/2, 1), kept where 2^e and 2^-e are normal numbers; 0 for 0.
-inline int exponent_of(double value) {
-  int e = 0;
-  std::frexp(value, &e);
-  return std::clamp(e, -1000, 1000);
-}
-
-/// The power of two that brings `value` to magnitude 1.
-inline double normaliser(double value) { return std::ldexp(1.0, -exponent_of(value)); }
-
 /// What an inner solver is asked for, and did, in one column.
 struct Correction {
   double target = 0;            ///< of ||r - A d||_2 / ||r||_2

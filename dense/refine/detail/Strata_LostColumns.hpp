@@ -37,32 +37,6 @@ void drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Block const
       dropped);
 }
 
-/// What `scale_right_hand_sides` finds: this or less; a number that D B has lost; or this and the column of a number of B
-/// that is not finite.
-enum Finding : std::int64_t { Nothing = 0, Lost = 1, NotFinite = 2 };
-
-/// R = D B, an empty D is 1, and `found`, the largest Finding. Enqueued.
-template <class ExecutionSpace, class ScalingView, class InBlock, class Block, class Number>
-void scale_right_hand_sides(ExecutionSpace const& exec, ScalingView const& d, InBlock const& B,
-                            Block const& R, Number const& found) {
-  bool const scaled = d.extent(0) > 0;
-  auto const rows = static_cast<std::int64_t>(R.extent(0)),
-             cols = static_cast<std::int64_t>(R.extent(1));
-  Kokkos::parallel_reduce(
-      "strata::dense::solve::scale", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& most) {
-        for (std::int64_t j = 0; j < cols; ++j) {
-          double const b = B(i, j), r = scaled ? d(i) * b : b;
-          R(i, j) = r;
-          std::int64_t const now = !Kokkos::isfinite(b)                         ? NotFinite + j
-                                   : !Kokkos::isfinite(r) || (b != 0 && r == 0) ? Lost
-                                                                                : Nothing;
-          if (now > most) most = now;
-        }
-      },
-      Kokkos::Max<std::int64_t, typename Number::memory_space>(found));
-}
-
 /// Columns of R = D B of which R holds nothing, as a number overflows or all that are not 0 underflow, become 0; how many.
 /// Fences.
 template <class ExecutionSpace, class InBlock, class Block>

@@ -33,8 +33,9 @@ class RefinementMemory {
       : exec_(exec),
         rows_(rows),
         kernels_(exec, rows, cols),
-        found_(strata::allocate_on_host<Number>("strata::dense::solve::found")) {}
+        dropped_(strata::allocate_on_host<Number>("strata::dense::solve::dropped")) {}
 
+  Exec const& exec() const { return exec_; }
   bool fits(Exec const& exec, std::int64_t rows) const { return exec == exec_ && rows == rows_; }
 
   Kernels& kernels(std::int64_t cols) {
@@ -66,7 +67,7 @@ class RefinementMemory {
   }
 
   /// A number for a kernel to write, which the host reads after a fence.
-  Number const& found() const { return found_; }
+  Number const& dropped() const { return dropped_; }
 
   /// Whether all of it is small beside a matrix.
   bool is_worth_keeping() const {
@@ -80,16 +81,30 @@ class RefinementMemory {
   Kernels kernels_;
   std::array<Block, vectors> blocks_;
   Indices first_columns_;
-  Number found_;
+  Number dropped_;
+};
+
+/// A system A X = B as given, where a refinement is to scale it and to solve (D A D) (D^-1 X) = D B.
+struct GivenSystem {
+  StridedMatrix<double const> B;
+  StridedMatrix<double> X;
+  /// The largest Finding in B; with NotFinite the number of the last column that has it is added.
+  std::int64_t found = Nothing;
+  /// X is what the first solve led to, and no number of it is beyond the range. Nothing of B is read after X is written,
+  /// nor is X where something was found in B.
+  bool holds = false;
 };
 
 /// `dense::refine` in memory that lives longer.
+///
+/// With a `given` system B, which is written, is D times its B. Its X may be written, after the first solve; where it
+/// then holds the solution, and is good enough (`outer_iterations` is 0), the X here may be without values.
 template <class Exec>
 RefinementReport refine(Exec const& exec, RefinementMemory<Exec>& memory,
                         RefinementOperators<Exec> const& operators,
                         typename RefinementOperators<Exec>::Block const& B,
                         typename RefinementOperators<Exec>::Block const& X,
-                        RefinementOptions const& options);
+                        RefinementOptions const& options, GivenSystem* given = nullptr);
 
 }  // namespace strata::dense::detail
 

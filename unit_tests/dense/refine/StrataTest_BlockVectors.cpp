@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -198,7 +200,8 @@ void moments_of_both_systems_follow_the_formulas(std::size_t n) {
   Kokkos::deep_copy(scaling, mirror);
   auto const d = [](std::size_t i) { return std::ldexp(1.0, static_cast<int>(i % 7) - 3); };
   auto const B = Device::copy(f.Z), W = Device::copy(f.X), R = Device::copy(f.Y);
-  auto const sizes_of_b = f.kernels.magnitudes(B, scaling, u);
+  f.kernels.measure({}, scaling, u, B);
+  auto const sizes_of_b = f.kernels.magnitudes(3);
   auto const both = f.kernels.residual(f.t, B, f.kernels.indices({0, 1, 2}), W, R, scaling, u);
   HostMatrix const r = Device::read(R);
   for (std::size_t c = 0; c < 3; ++c) {
@@ -220,6 +223,85 @@ void moments_of_both_systems_follow_the_formulas(std::size_t n) {
 }
 TYPED_TEST(BlockVectorKernels, MomentsOfBothSystemsFollowTheFormulas) {
   for (std::size_t const n : sizes) moments_of_both_systems_follow_the_formulas<TypeParam>(n);
+}
+
+TYPED_TEST(BlockVectorKernels, ExponentsAreThoseOfFrexp) {
+  for (double const value :
+       {1.0, -0.75, 3e300, 1e-300, 0x1p-1000, 0x1p999, 5e-324, -2.5e-310, 1e308}) {
+    int exponent = 0;
+    std::frexp(value, &exponent);
+    exponent = std::clamp(exponent, -1000, 1000);
+    EXPECT_EQ(strata::dense::detail::exponent_of(value), exponent) << value;
+    EXPECT_EQ(strata::dense::detail::normaliser(value), std::ldexp(1.0, -exponent)) << value;
+  }
+  for (double const value : {0.0, -0.0, not_a_number, std::numeric_limits<double>::infinity()})
+    EXPECT_EQ(strata::dense::detail::normaliser(value), 1) << value;
+}
+
+// From right-hand sides in rows, of which one is tiny and one is 0, to the residual of x = m D^-1 b, as if M^-1 were m.
+template <class Exec>
+void first_solve_follows_the_formulas(std::size_t n, double wrong) {
+  Fixture<Exec> f{n};
+  using Device = OnDevice<Exec>;
+  using strata::dense::detail::FirstScale;
+  double const norm = 3, m = 2;
+  HostMatrix G = f.Z, scaling(n, 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    scaling(i, 0) = std::ldexp(1.0, static_cast<int>(i % 7) - 3);
+    G(i, 1) *= 1e-250;
+    G(i, 2) = 0;
+  }
+  G(n - 1, 1) = wrong;
+  Kokkos::View<double const*, typename Exec::memory_space> const d =
+      Kokkos::subview(Device::copy(scaling), Kokkos::ALL, 0);
+  HostMatrix by_rows(3, n);
+  for (std::size_t c = 0; c < 3; ++c)
+    for (std::size_t i = 0; i < n; ++i) by_rows(c, i) = G(i, c);
+  auto const given = Device::copy(by_rows), found = Device::copy(HostMatrix(3, n));
+  auto const rows = static_cast<std::int64_t>(n);
+  auto const B = Device::copy(f.X), D = Device::copy(f.X), W = Device::copy(f.X),
+             R = Device::copy(f.Y);
+  f.kernels.measure({given.data(), rows, 3, 3, 1}, d, 1, B);
+  f.kernels.start(B, norm, D);
+  HostMatrix const unit = Device::read(D);
+  f.kernels.scale({m, m, m}, D, D);
+  f.kernels.correct_first(D, d, W, true);
+  HostMatrix const w = Device::read(W), dw = Device::read(D);
+  auto const moments = f.kernels.residual_first(B, f.kernels.indices({0, 1, 2}), W, R, d, 1, true,
+                                                {found.data(), rows, 3, 3, 1});
+  auto const sizes_of_b = f.kernels.magnitudes(3);
+  HostMatrix const b = Device::read(B), x = Device::read(found), r = Device::read(R);
+  bool const is_right = std::isfinite(wrong);
+  for (std::size_t c = 0; c < 3; ++c) {
+    FirstScale const first(sizes_of_b[c].refined.max[0], norm);
+    bool const live = c == 0 || (c == 1 && is_right);
+    EXPECT_EQ(first.failed, c == 1 && !is_right);
+    EXPECT_EQ(sizes_of_b[c].refined.max[1], c == 1 && !is_right ? 2 : 0);
+    if (live) {
+      EXPECT_GE(largest(n, [&](auto i) { return unit(i, c); }), 0.5);
+      EXPECT_LT(largest(n, [&](auto i) { return unit(i, c); }), 1);
+      EXPECT_EQ(moments[c].given.max[1], largest(n, [&](auto i) { return dw(i, c); }));
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      double const s = live ? std::ldexp(1.0, -first.exponent) : 0, d_i = scaling(i, 0);
+      if (live || c == 2) {
+        EXPECT_EQ(b(i, c), d_i * G(i, c));
+      }
+      EXPECT_EQ(w(i, c), live ? m * s * b(i, c) : 0);
+      EXPECT_EQ(dw(i, c), d_i * w(i, c));
+      if (live) {
+        EXPECT_EQ(r(i, c), s * b(i, c) - d_i * f.Y(i, c));
+      }
+      EXPECT_EQ(x(c, i), is_right && live ? m * d_i * d_i * G(i, c)
+                                          : 0);  // with something wrong nothing is written
+    }
+  }
+}
+TYPED_TEST(BlockVectorKernels, FirstSolveFollowsTheFormulas) {
+  for (std::size_t const n : sizes) {
+    first_solve_follows_the_formulas<TypeParam>(n, 1e-250);
+    first_solve_follows_the_formulas<TypeParam>(n, not_a_number);
+  }
 }
 
 template <class Exec>

@@ -1,0 +1,413 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_REFINER_HPP
+#define STRATA_DETAIL_REFINER_HPP
+
+#include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/detail/Strata_BlockVectors.hpp>
+#include <dense/refine/detail/Strata_Convergence.hpp>
+#include <dense/refine/detail/Strata_CorrectionSolvers.hpp>
+#include <dense/refine/detail/Strata_Equilibrate.hpp>
+#include <dense/refine/detail/Strata_RefinementMemory.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace strata::dense::detail {
+
+/// One call of `refine`.
+template <class Exec>
+class Refiner {
+ public:
+  using Kernels = BlockVectors<Exec>;
+  using Block = typename Kernels::Block;
+  using Scalars = typename Kernels::Scalars;
+
+  using Memory = RefinementMemory<Exec>;
+
+  Refiner(Memory& memory, RefinementOperators<Exec> const& operators, Block const& B,
+          Block const& X, RefinementOptions const& options, GivenSystem* given)
+      : operators_(operators),
+        options_(options),
+        given_(given),
+        multiplies_(operators.apply_given && operators.scaling.extent(0) > 0),
+        memory_(memory),
+        kernels_(memory.kernels(B.extent(1))),
+        B_(B),
+        X_(X),
+        W_(memory.vector(Memory::Iterate, B.extent(1))),
+        R_(memory.vector(Memory::Residual, B.extent(1))),
+        D_(memory.vector(Memory::Correction, B.extent(1))),
+        unit_(operators.scaling.extent(0) > 0 ? unit_of(operators.given_norm_inf) : 1),
+        convergence_(static_cast<std::int64_t>(B.extent(0)), operators.norm_inf,
+                     operators.scaling.extent(0) > 0 ? operators.given_norm_inf * unit_ * unit_
+                                                     : operators.norm_inf,
+                     options.tolerance),
+        n_(static_cast<double>(B.extent(0))),
+        restart_(options.restart) {
+    report_.tolerance = convergence_.tolerance();
+  }
+
+  RefinementReport run() {
+    first_solve();
+    if (options_.refine == Refine::Automatic) {
+      for (Refine const method : {Refine::Classical, Refine::Cg, Refine::Gmres}) phase(method);
+    } else if (options_.refine != Refine::None) {
+      phase(options_.refine);
+    }
+    conclude(columns_, convergence_, report_);
+    return std::move(report_);
+  }
+
+ private:
+  /// The power of two that A as given is measured in: u^2 ||A|| is about 1.
+  static double unit_of(double norm) {
+    return norm > 0 && std::isfinite(norm) ? std::ldexp(1.0, -std::ilogb(norm) / 2) : 1;
+  }
+
+  /// X = M^-1 B and its residual, with the columns of B scaled to about ||A||; those that are finite and not 0 become active.
+  ///
+  /// The device sees for itself how it scales B. Where it takes longer than to wait for that, the host looks first whether
+  /// there is anything to solve.
+  void first_solve() {
+    auto const cols = static_cast<std::int64_t>(B_.extent(1));
+    kernels_.measure(given_ ? given_->B : StridedMatrix<double const>{}, operators_.scaling, unit_,
+                     B_);
+    bool const at_once = B_.extent(0) <= 8192 && std::isfinite(operators_.norm_inf);
+    if (!at_once && !take_columns(kernels_.magnitudes(cols))) return;
+    index_ = memory_.first_columns(cols);
+    kernels_.start(B_, operators_.norm_inf, D_);
+    operators_.precondition(D_);
+    kernels_.correct_first(D_, operators_.scaling, W_, multiplies_);
+    multiply(W_, D_, R_);
+    auto moments =
+        kernels_.residual_first(B_, index_, W_, R_, operators_.scaling, unit_, multiplies_,
+                                given_ ? given_->X : StridedMatrix<double>{});
+    if (at_once && !take_columns(kernels_.magnitudes(cols))) return;
+    drop_idle_columns(moments);
+    for (Column* column : active_) {
+      column->before = column->now.excess;
+      ++column->iterations;
+    }
+    auto const accept = judge(moments);
+    keep_first(accept);
+    note_step();
+  }
+
+  /// The columns of B and the quality of X = 0, whose residual is B; false, and X = 0, if none is left to be solved.
+  bool take_columns(std::vector<MomentsOfBoth> const& size) {
+    for (std::size_t j = 0; j < size.size(); ++j) {
+      Column column;
+      double const b_max = size[j].refined.max[0];
+      auto const& given = size[j].given;
+      FirstScale const first(b_max, operators_.norm_inf);
+      column.index = static_cast<std::int64_t>(j);
+      column.failed = first.failed;
+      if (column.failed) {
+        column.best.backward_error = column.best.refined_error = column.best.r_sum =
+            std::numeric_limits<double>::quiet_NaN();
+      } else if (b_max == 0) {
+        column.best = {.backward_error = 0, .refined_error = 0, .excess = 0, .shortfall = 0};
+      } else {
+        column.exponent = first.exponent;
+        column.b_max = first.b_max;
+        column.given_b_max =
+            given.max[0] < 0x1p-800
+                ? std::ldexp(given.max[1], -column.exponent - Kernels::lift_exponent)
+                : std::ldexp(given.max[0], -column.exponent);
+        begin_at_zero(column, std::ldexp(given.sum[0], -column.exponent));
+      }
+      if (given_) note_finding(column.index, size[j].refined.max[1]);
+      columns_.push_back(column);
+    }
+    take_up(Refine::Classical);
+    if (active_.empty()) kernels_.fill(X_, 0);
+    return !active_.empty();
+  }
+
+  void begin_at_zero(Column& column, double given_b_sum) {
+    MomentsOfBoth of_b;
+    of_b.refined.max[0] = column.b_max;
+    of_b.given.max[0] = column.given_b_max;
+    of_b.given.sum[0] = given_b_sum;
+    column.now = convergence_.judge(of_b, column.b_max, column.given_b_max);
+    bool const finite = std::isfinite(column.now.backward_error);
+    if (finite && column.now.as_good_as(column.best)) column.best = column.now;
+    column.begin_phase();
+  }
+
+  void note_finding(std::int64_t column, double worst) {
+    auto const finding = static_cast<std::int64_t>(worst);
+    std::int64_t const now = finding + (finding == NotFinite ? column : 0);
+    given_->found = std::max(given_->found, now);
+  }
+
+  /// W, R and `moments` of the active columns alone, which they were of all.
+  void drop_idle_columns(std::vector<MomentsOfBoth>& moments) {
+    if (active_.size() == columns_.size()) return;
+    std::vector<std::int64_t> from;
+    for (Column const* column : active_) {
+      moments[from.size()] = moments[static_cast<std::size_t>(column->index)];
+      from.push_back(column->index);
+    }
+    compact(from);
+  }
+
+  /// X = the first solution, 0 where it is worse than that. Where it is in the caller's X, and good enough, there is no need.
+  void keep_first(Scalars const& accept) {
+    bool const all = std::ranges::find(accept, 0) == accept.end();
+    if (given_) {
+      given_->holds =
+          all && given_->found == Nothing &&
+          std::ranges::all_of(active_, [&](Column const* column) {
+            return std::isfinite(std::ldexp(column->now.given_x_max, column->exponent) * unit_);
+          });
+      bool const is_enough =
+          options_.refine == Refine::None || std::ranges::all_of(active_, &Column::perfect);
+      if (given_->holds && is_enough) return;
+    }
+    if (!all || active_.size() < columns_.size()) kernels_.fill(X_, 0);
+    kernels_.scatter(accept, active(W_), X_, index_);
+  }
+
+  /// Every unfinished column is active.
+  void take_up(Refine method) {
+    active_.clear();
+    for (Column& column : columns_)
+      if (!column.converged() && !column.failed && column.iterations < limit(method))
+        active_.push_back(&column);
+    if (!active_.empty()) list_active();
+  }
+
+  /// Take up every unfinished column at its best iterate.
+  void resume(Refine method) {
+    take_up(method);
+    if (active_.empty()) return;
+    kernels_.gather(scales(-1), X_, index_, active(W_));
+    if (multiplies_)
+      scale_rows(memory_.exec(), operators_.scaling, active(W_), active(D_), B_.extent(0),
+                 active_.size());
+    measure(
+        std::ranges::all_of(active_, [](Column const* column) { return column->best.x_max == 0; }));
+    for (Column* column : active_) column->begin_phase();
+  }
+
+  /// Refine by `method` until every column has converged or left.
+  void phase(Refine method) {
+    bool const first = report_.method == Refine::None;
+    retire([&](Column const& column) {
+      return column.perfect() || column.iterations >= limit(method);
+    });
+    if (!first || !std::ranges::all_of(active_, &Column::at_its_best)) resume(method);
+    for (Column* column : active_) column->begin_phase();
+    while (!active_.empty()) {
+      report_.method = method;
+      ++report_.outer_iterations;
+      step(method);
+      for (Column* column : active_) column->end_step(options_.stagnation_steps);
+      bool const slow = std::ranges::any_of(
+          active_, [](Column const* column) { return column->now.excess > column->before / 2; });
+      if (slow) restart_ = std::min<std::int64_t>(2 * restart_, std::int64_t{8} * options_.restart);
+      retire([&](Column const& column) { return leaves(column, method); });
+    }
+  }
+
+  bool leaves(Column const& column, Refine method) const {
+    bool const contracts = column.now.excess <= column.before / 8;
+    bool const give_way =
+        options_.refine == Refine::Automatic && method == Refine::Classical && !contracts;
+    bool const gains = column.now.excess <= column.before / 2;
+    return column.perfect() || (column.converged() && !gains) || column.broken ||
+           column.stagnated || give_way || !std::isfinite(column.now.backward_error) ||
+           column.iterations >= limit(method);
+  }
+
+  std::int64_t limit(Refine method) const {
+    bool const automatic = options_.refine == Refine::Automatic;
+    std::int64_t const standard = automatic                              ? 4000
+                                  : options_.refine == Refine::Classical ? 100
+                                                                         : 2000;
+    std::int64_t const total = options_.max_iterations > 0 ? options_.max_iterations : standard;
+    return automatic && method == Refine::Cg ? (total + 1) / 2 : total;
+  }
+
+  /// One outer step on the active columns: solve A D = R, W += D, measure.
+  void step(Refine method) {
+    Scalars to_unit;
+    for (Column* column : active_) {
+      column->before = column->now.excess;
+      to_unit.push_back(normaliser(column->now.r_max));
+    }
+    Block const R = active(R_), D = active(D_);
+    if (method == Refine::Classical) {
+      kernels_.scale(to_unit, R, D);
+      operators_.precondition(D);
+      for (Column* column : active_) ++column->iterations;
+    } else {
+      kernels_.scale(to_unit, R, R);
+      solve(method, R, D);
+    }
+    Scalars back(to_unit);
+    for (double& factor : back) factor = 1 / factor;
+    kernels_.correct(back, D, scales(+1), operators_.scaling, active(W_), multiplies_);
+    measure();
+    note_step();
+  }
+
+  void note_step() {
+    double error = 0;
+    for (Column const& column : columns_) error = worst(error, column.best.backward_error);
+    for (Column const* column : active_) error = worst(error, column->now.backward_error);
+    report_.history.push_back(error);
+    if (options_.on_step) options_.on_step(error);
+  }
+
+  void solve(Refine method, Block const& R, Block const& D) {
+    std::vector<Correction> corrections;
+    for (Column const* column : active_) {
+      double const target =
+          std::min(0.1, std::max(options_.inner_tolerance, 0.1 / column->now.excess));
+      corrections.push_back({target, limit(method) - column->iterations});
+    }
+    if (method == Refine::Cg) {
+      if (!cg_) cg_.emplace(kernels_, operators_, active_.size());
+      cg_->solve(R, D, corrections);
+    } else {
+      gmres().solve(R, D, corrections);
+    }
+    for (std::size_t c = 0; c < active_.size(); ++c) {
+      active_[c]->iterations += corrections[c].iterations;
+      active_[c]->broken = corrections[c].broken;
+      report_.indefinite |= corrections[c].indefinite;
+    }
+  }
+
+  /// The solver of the present restart length, shortened and for so many columns as memory allows.
+  FlexibleGmres<Exec>& gmres() {
+    cg_.reset();  // its vectors are not needed any more
+    auto const vectors =
+        static_cast<std::int64_t>(static_cast<double>(options_.max_basis_bytes) / (8 * n_));
+    auto const fitting = std::max<std::int64_t>(1, (vectors - 1) / 2);
+    auto const steps = std::min({restart_, fitting, static_cast<std::int64_t>(n_)});
+    if (!gmres_ || gmres_->steps() != steps) {
+      auto const columns = static_cast<std::int64_t>(active_.size());
+      gmres_.reset();
+      gmres_.emplace(kernels_, operators_,
+                     std::clamp<std::int64_t>(vectors / (2 * steps + 1), 1, columns), steps);
+    }
+    return *gmres_;
+  }
+
+  /// R = A W, or G D for D = d W where the residual multiplies by d.
+  void multiply(Block const& W, Block const& D, Block const& R) {
+    if (multiplies_)
+      operators_.apply_given(D, R);
+    else
+      operators_.apply(W, R);
+  }
+
+  /// R = 2^-exponent B - A W in fp64; every column that is better than ever before goes into X.
+  void measure(bool at_zero = false) {
+    if (at_zero)
+      kernels_.fill(active(R_), 0);
+    else
+      multiply(active(W_), active(D_), active(R_));
+    auto const accept = judge(kernels_.residual(scales(-1), B_, index_, active(W_), active(R_),
+                                                operators_.scaling, unit_, multiplies_));
+    if (std::ranges::any_of(accept, [](double factor) { return factor != 0; }))
+      kernels_.scatter(accept, active(W_), X_, index_);
+  }
+
+  /// The active columns' quality; what brings those into X that are better than ever before, 0 for the others.
+  Scalars judge(std::vector<MomentsOfBoth> const& moments) {
+    Scalars accept = scales(+1);
+    for (std::size_t c = 0; c < active_.size(); ++c) {
+      Column& column = *active_[c];
+      column.now = convergence_.judge(moments[c], column.b_max, column.given_b_max);
+      bool const finite = std::isfinite(column.now.backward_error) &&
+                          std::isfinite(std::ldexp(column.now.x_max, column.exponent));
+      if (finite && column.now.as_good_as(column.best))
+        column.best = column.now;
+      else
+        accept[c] = 0;
+    }
+    return accept;
+  }
+
+  // --- the list of active columns ---------------------------------------------------------------
+
+  Block active(Block const& A) const {
+    return Kokkos::subview(A, Kokkos::ALL, std::pair<std::size_t, std::size_t>(0, active_.size()));
+  }
+
+  /// 2^(sign * exponent) of the active columns.
+  Scalars scales(int sign) const {
+    Scalars result;
+    for (Column const* column : active_) result.push_back(std::ldexp(1.0, sign * column->exponent));
+    return result;
+  }
+
+  void list_active() {
+    std::vector<std::int64_t> list;
+    list.reserve(active_.size());
+    bool in_front = true;
+    for (Column const* column : active_) {
+      in_front = in_front && column->index == static_cast<std::int64_t>(list.size());
+      list.push_back(column->index);
+    }
+    index_ = in_front ? memory_.first_columns(static_cast<std::int64_t>(list.size()))
+                      : kernels_.indices(list);
+  }
+
+  /// Drop the active columns of which `done` is true and close the gaps in W and R.
+  template <class Predicate>
+  void retire(Predicate const& done) {
+    std::vector<std::int64_t> from;
+    std::vector<Column*> rest;
+    for (std::size_t c = 0; c < active_.size(); ++c) {
+      if (done(*active_[c])) continue;
+      from.push_back(static_cast<std::int64_t>(c));
+      rest.push_back(active_[c]);
+    }
+    if (rest.size() == active_.size()) return;
+    active_ = rest;
+    if (active_.empty()) return;
+    compact(from);
+  }
+
+  void compact(std::vector<std::int64_t> const& from) {
+    auto const positions = kernels_.indices(from);
+    kernels_.compact(positions, W_);
+    kernels_.compact(positions, R_);
+    list_active();
+  }
+
+  RefinementOperators<Exec> const& operators_;
+  RefinementOptions const& options_;
+  GivenSystem* given_;
+  bool multiplies_;  // by d in `residual`, of what `apply_given` makes
+  Memory& memory_;
+  Kernels& kernels_;
+  Block B_, X_;
+  Block W_, R_, D_;  // of the active columns: scaled iterate, residual, correction
+  typename Kernels::Indices index_;
+  double unit_;  // of A as given
+  Convergence convergence_;
+  double n_;
+  std::int64_t restart_;
+  std::optional<ConjugateGradients<Exec>> cg_;
+  std::optional<FlexibleGmres<Exec>> gmres_;
+  std::vector<Column> columns_;
+  std::vector<Column*> active_;
+  RefinementReport report_;
+};
+
+}  // namespace strata::dense::detail
+
+#endif
