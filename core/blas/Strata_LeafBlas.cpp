@@ -311,6 +311,16 @@ void LeafBlas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, Info
 }
 
 template <class Exec>
+void LeafBlas<Exec>::potrs(ConstMatrix const& A, Matrix const& B) {
+  require_result<ConstMatrix>("potrs", A.rows == A.cols && A.rows == B.rows, {A, B});
+  if (impl_->path == BlasPath::Automatic &&
+      vendor::thin_potrs(impl_->exec, impl_->workspace, A.as_stored(), B.as_stored()))
+    return;
+  for (Op const op : {Op::NoTrans, Op::Trans})
+    trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1, A, B);
+}
+
+template <class Exec>
 void LeafBlas<Exec>::potrf_invert(Matrix const& A, Matrix const& inverse, std::int64_t offset,
                                   InfoView const& info) {
   bool const fits = A.rows == A.cols && inverse.rows == A.rows && inverse.cols == A.cols;

@@ -125,6 +125,9 @@ class LeafBlas {
   /// Sync     enqueued; *info stays in device memory.
   void potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
 
+  /// Solve L L^T X = B for the lower triangle L of A; X overwrites B. Cost 2 n^2 m flops.
+  void potrs(ConstMatrix const& A, Matrix const& B);
+
   /// A = L L^T in place (Lower), and inverse = L^-T, the part below its diagonal 0.
   ///
   /// Shape    A, inverse: n x n of one arithmetic type. Cost n^3/3 flops and as many for the

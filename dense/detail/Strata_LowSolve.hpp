@@ -56,6 +56,9 @@ class LowSolve {
 
  private:
   void solve(Matrix const& F, Products products) {
+    auto const& root = tree_.root();
+    if (root.is_leaf() && root.inverse.data == nullptr && root.stored.precision == F.precision)
+      return blas_.potrs(root.stored, F);
     constexpr std::int64_t few = 4;  // more are better served by products with all of them
     if (thin_ && F.cols <= few) {
       for (std::int64_t j = 0; j < F.cols; ++j) (*thin_)(F.block(0, j, F.rows, 1));

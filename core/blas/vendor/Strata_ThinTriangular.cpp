@@ -59,30 +59,33 @@ struct Scratch {
   bool overflows;
 };
 
-/// The kernel: `forward` solves with L, from its first block to its last one, else with L^T, from its last block.
-template <class T, bool forward>
-struct Substitute {
-  static constexpr int groups = forward ? threads / order : 1;  // of partial sums
-
+/// The operands of a substitution.
+template <class T>
+struct System {
   T const* l;
   std::int64_t n, ld, ldx;
   int blocks, cols;
   bool is_unit;
   T alpha;
   T* x;
-  Published<T> solved;
-  unsigned* started;
+};
 
+/// A team's part: `forward` solves with L, from its first block to its last one, else with L^T, from its last block.
+template <class T, bool forward>
+struct Substitution : System<T> {
+  using System<T>::l, System<T>::n, System<T>::ld, System<T>::ldx, System<T>::blocks,
+      System<T>::cols, System<T>::is_unit, System<T>::alpha, System<T>::x;
+  static constexpr int groups = forward ? threads / order : 1;  // of partial sums
+
+  Published<T> solved;
+  Published<T> right_side = {nullptr};  ///< that other teams solve for; else it is in x
+  bool is_last = true;                  ///< what is solved goes to x, too
+
+  /// Block `turn` / cols in the order of solving, of column `turn` % cols.
   template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& team) const {
-    auto& scratch = *static_cast<Scratch<T>*>(team.team_scratch(0).get_shmem(sizeof(Scratch<T>)));
+  KOKKOS_FUNCTION void run(Member const& team, Scratch<T>& scratch, int turn) const {
     int const t = team.team_rank();
-    if (t == 0) {
-      scratch.turn = static_cast<int>(Kokkos::atomic_fetch_add(started, 1u) + 1);
-      scratch.overflows = false;
-    }
-    team.team_barrier();
-    int const col = scratch.turn % cols, step = scratch.turn / cols;
+    int const col = turn % cols, step = turn / cols;
     Published<T> const y{solved.bits + col * n};
     std::int64_t const first = std::int64_t{forward ? step : blocks - 1 - step} * order;
     int const rows = static_cast<int>(n - first < order ? n - first : order);
@@ -91,7 +94,8 @@ struct Substitute {
     T right[2], inverse[2];  // of the rows of a lane, early, as all wait for who has them
     for (int h = 0; h < 2; ++h) {
       int const i = t % lanes + h * lanes;
-      right[h] = i < rows ? alpha * x[first + turn_of(i, rows) + col * ldx] : T(0);
+      bool const is_there = i < rows && right_side.bits == nullptr;
+      right[h] = is_there ? alpha * x[first + turn_of(i, rows) + col * ldx] : T(0);
       inverse[h] = 1 / scratch.diagonal[i * (order + 2)];
     }
     T const reciprocal = 1 / scratch.diagonal[t % order * (order + 2)];
@@ -99,6 +103,7 @@ struct Substitute {
     team.team_barrier();
     bool const divided = !scratch.overflows;
     if (divided) multiply(scratch, t, reciprocal);
+    if (right_side.bits != nullptr && t < lanes) wait_for_right_side(t, first, rows, col, right);
     if constexpr (forward)
       add_blocks_before(scratch, t, first, rows, y);
     else
@@ -113,6 +118,18 @@ struct Substitute {
   }
 
  private:
+  /// The numbers of a lane's rows, of which a block of L^-1 may come last.
+  KOKKOS_FUNCTION void wait_for_right_side(int lane, std::int64_t first, int rows, int col,
+                                           T (&right)[2]) const {
+    Published<T> const b{right_side.bits + col * n};
+    for (int h = 0; h < 2; ++h) {
+      int const i = lane + h * lanes;
+      T number[1] = {};
+      if (i < rows) b.read(first + turn_of(i, rows), 1, n, number);
+      right[h] = alpha * number[0];
+    }
+  }
+
   /// A block's rows in the order in which they are solved.
   KOKKOS_FORCEINLINE_FUNCTION static int turn_of(int row, int rows) {
     return forward ? row : rows - 1 - row;
@@ -244,8 +261,51 @@ struct Substitute {
       int const i = lane + h * lanes;
       if (i >= rows) continue;
       y.write(first + turn_of(i, rows), solution[h]);
-      x_rows[turn_of(i, rows)] = solution[h];
+      if (is_last) x_rows[turn_of(i, rows)] = solution[h];
     }
+  }
+};
+
+/// Teams are numbered as they start.
+template <class T, class Member>
+KOKKOS_FUNCTION Scratch<T>& take_turn(Member const& team, unsigned* started) {
+  auto& scratch = *static_cast<Scratch<T>*>(team.team_scratch(0).get_shmem(sizeof(Scratch<T>)));
+  if (team.team_rank() == 0) {
+    scratch.turn = static_cast<int>(Kokkos::atomic_fetch_add(started, 1u) + 1);
+    scratch.overflows = false;
+  }
+  team.team_barrier();
+  return scratch;
+}
+
+/// The kernel of one substitution.
+template <class T, bool forward>
+struct Substitute {
+  Substitution<T, forward> part;
+  unsigned* started;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Scratch<T>& scratch = take_turn<T>(team, started);
+    part.run(team, scratch, scratch.turn);
+  }
+};
+
+/// The kernel of both: those with L^T have their diagonal blocks ready when those with L are done.
+template <class T>
+struct SubstituteBoth {
+  Substitution<T, true> down;
+  Substitution<T, false> up;
+  unsigned* started;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& team) const {
+    Scratch<T>& scratch = take_turn<T>(team, started);
+    int const turn = scratch.turn, first_up = down.blocks * down.cols;
+    if (turn < first_up)
+      down.run(team, scratch, turn);
+    else
+      up.run(team, scratch, turn - first_up);
   }
 };
 
@@ -256,12 +316,48 @@ void unset(Exec const& exec, Bits* bits, std::int64_t numbers) {
       KOKKOS_LAMBDA(std::int64_t i) { bits[i] = ~Bits(0); });
 }
 
-template <class T, bool forward, class Exec>
-void launch(Exec const& exec, Substitute<T, forward> const& kernel) {
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<threads, 2>>;
-  Policy policy(exec, kernel.blocks * kernel.cols, threads);
+/// `of_processor`: teams that a multiprocessor must hold, which bounds a thread's registers.
+template <class T, int of_processor, class Exec, class Kernel>
+void launch(Exec const& exec, int teams, Kernel const& kernel) {
+  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<threads, of_processor>>;
+  Policy policy(exec, teams, threads);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(sizeof(Scratch<T>))));
   Kokkos::parallel_for("strata::core::thin_triangular", policy, kernel);
+}
+
+/// Whether the kernels take L and X, and then `work(bits, system)` with memory for `solutions` times the numbers of X and
+/// the counter of teams, all of it unset.
+template <class Exec, class L, class X, class Work>
+bool with_room(Exec const& exec, detail::Workspace<Exec>& workspace, Diag diag, double alpha,
+               L const& l, X const& x, int solutions, Work const& work) {
+  constexpr std::int64_t most_rows = 8192;  // beyond, a team takes longer than those before it
+  bool const takes = x.cols <= 4 && x.rows <= most_rows && is_arithmetic(x.precision) &&
+                     l.precision == x.precision && !l.scale && !x.scale;
+  if (!takes || x.rows == 0 || x.cols == 0) return false;
+  using Frame = typename detail::Workspace<Exec>::Frame;
+  std::int64_t const numbers = solutions * x.rows * x.cols + 1;
+  std::optional<Frame> room;
+  try {
+    room.emplace(workspace, detail::Workspace<Exec>::bytes(x.precision, numbers, 1));
+  } catch (MemoryError const&) {
+    return false;
+  }
+  with_arithmetic_type(x.precision, [&]<class T>(std::type_identity<T>) {
+    using Bits = typename Published<T>::Bits;
+    auto* const bits = reinterpret_cast<Bits*>(room->take(x.precision, numbers, 1).data);
+    unset(exec, bits, numbers);
+    System<T> const system{l.template as<T>(),
+                           x.rows,
+                           l.ld,
+                           x.ld,
+                           static_cast<int>((x.rows + order - 1) / order),
+                           static_cast<int>(x.cols),
+                           diag == Diag::Unit,
+                           static_cast<T>(alpha),
+                           x.template as<T>()};
+    work(bits, reinterpret_cast<unsigned*>(bits + numbers - 1), system);
+  });
+  return true;
 }
 
 }  // namespace
@@ -276,43 +372,37 @@ bool thin_triangular([[maybe_unused]] Exec const& exec,
                      [[maybe_unused]] MatrixRef<typename Exec::memory_space> const& X) {
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
-    constexpr std::int64_t most_rows = 8192;  // beyond, a team takes longer than those before it
-    bool const takes = side == Side::Left && uplo == Uplo::Lower && X.cols <= 4 &&
-                       X.rows <= most_rows && is_arithmetic(X.precision) &&
-                       L.precision == X.precision && !L.scale && !X.scale;
-    if (!takes || X.rows == 0 || X.cols == 0) return false;
-    using Frame = typename detail::Workspace<Exec>::Frame;
-    std::int64_t const numbers = X.rows * X.cols + 1;  // and the counter
-    std::optional<Frame> room;
-    try {
-      room.emplace(workspace, detail::Workspace<Exec>::bytes(X.precision, numbers, 1));
-    } catch (MemoryError const&) {
-      return false;
-    }
-    with_arithmetic_type(X.precision, [&]<class T>(std::type_identity<T>) {
-      using Bits = typename Published<T>::Bits;
-      auto* const bits = reinterpret_cast<Bits*>(room->take(X.precision, numbers, 1).data);
-      unset(exec, bits, numbers);
-      auto const blocks = static_cast<int>((X.rows + order - 1) / order);
-      auto const solve = [&]<bool forward>(std::bool_constant<forward>) {
-        launch(exec, Substitute<T, forward>{L.template as<T>(),
-                                            X.rows,
-                                            L.ld,
-                                            X.ld,
-                                            blocks,
-                                            static_cast<int>(X.cols),
-                                            diag == Diag::Unit,
-                                            static_cast<T>(alpha),
-                                            X.template as<T>(),
-                                            {bits},
-                                            reinterpret_cast<unsigned*>(bits + numbers - 1)});
-      };
-      if (op == Op::NoTrans)
-        solve(std::true_type());
-      else
-        solve(std::false_type());
-    });
-    return true;
+    if (side != Side::Left || uplo != Uplo::Lower) return false;
+    return with_room(exec, workspace, diag, alpha, L, X, 1,
+                     [&]<class Bits, class T>(Bits* bits, unsigned* started, System<T> const& of) {
+                       int const teams = of.blocks * of.cols;
+                       if (op == Op::NoTrans)
+                         launch<T, 2>(exec, teams, Substitute<T, true>{{of, {bits}}, started});
+                       else
+                         launch<T, 2>(exec, teams, Substitute<T, false>{{of, {bits}}, started});
+                     });
+  }
+#endif
+  return false;
+}
+
+template <class Exec>
+bool thin_potrs([[maybe_unused]] Exec const& exec,
+                [[maybe_unused]] detail::Workspace<Exec>& workspace,
+                [[maybe_unused]] ConstMatrixRef<typename Exec::memory_space> const& L,
+                [[maybe_unused]] MatrixRef<typename Exec::memory_space> const& X) {
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
+    constexpr std::int64_t most = 8192;  // numbers of X: its teams would wait for multiprocessors
+    if (X.rows * X.cols > most) return false;
+    return with_room(
+        exec, workspace, Diag::NonUnit, 1, L, X, 2,
+        [&]<class Bits, class T>(Bits* bits, unsigned* started, System<T> const& of) {
+          Published<T> const between{bits}, solved{bits + of.n * of.cols};
+          launch<T, 1>(exec, 2 * of.blocks * of.cols,
+                       SubstituteBoth<T>{
+                           {of, between, {nullptr}, false}, {of, solved, between, true}, started});
+        });
   }
 #endif
   return false;
@@ -321,7 +411,10 @@ bool thin_triangular([[maybe_unused]] Exec const& exec,
 #define STRATA_INSTANTIATE(Space)                                                              \
   template bool thin_triangular(Space const&, detail::Workspace<Space>&, Side, Uplo, Op, Diag, \
                                 double, ConstMatrixRef<typename Space::memory_space> const&,   \
-                                MatrixRef<typename Space::memory_space> const&);
+                                MatrixRef<typename Space::memory_space> const&);               \
+  template bool thin_potrs(Space const&, detail::Workspace<Space>&,                            \
+                           ConstMatrixRef<typename Space::memory_space> const&,                \
+                           MatrixRef<typename Space::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -28,6 +28,14 @@ bool thin_triangular(Exec const& exec, detail::Workspace<Exec>& workspace, Side 
                      ConstMatrixRef<typename Exec::memory_space> const& L,
                      MatrixRef<typename Exec::memory_space> const& X);
 
+/// X = L^-T L^-1 X, both substitutions in one kernel.
+///
+/// All as `thin_triangular`, with twice its workspace and for at most 8192 numbers in X.
+template <class Exec>
+bool thin_potrs(Exec const& exec, detail::Workspace<Exec>& workspace,
+                ConstMatrixRef<typename Exec::memory_space> const& L,
+                MatrixRef<typename Exec::memory_space> const& X);
+
 }  // namespace strata::vendor
 
 #endif

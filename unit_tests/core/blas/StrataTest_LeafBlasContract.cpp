@@ -38,6 +38,8 @@ void shape_errors() {
                                       [&] { blas.syrk(Uplo::Lower, T, 1, A.ref(), 0, S.ref()); }));
   EXPECT_TRUE(
       throws_with<ShapeError>("syrk", [&] { blas.syrk(Uplo::Lower, N, 1, A.ref(), 0, C.ref()); }));
+  EXPECT_TRUE(throws_with<ShapeError>("potrs: extents don't fit: A is 4 x 3",
+                                      [&] { blas.potrs(A.ref(), C.ref()); }));
   EXPECT_TRUE(throws_with<ShapeError>("trsm: extents don't fit: A is 4 x 3", [&] {
     blas.trsm(Side::Left, Uplo::Lower, N, Diag::Unit, 1, A.ref(), C.ref());
   }));

@@ -201,6 +201,27 @@ void potrf_keeps_an_earlier_breakdown() {
   }
 }
 
+// |B - L L^T X| <= bound |L| |L^T| |X|, for the few columns that a device solves for at once and for more.
+template <class Space>
+void check_potrs(Precision precision, std::int64_t n, std::int64_t cols) {
+  SCOPED_TRACE(testing::Message() << precision << ' ' << n << " x " << cols);
+  Space const exec;
+  LeafBlas<Space> blas(exec);
+  StoredMatrix<Space> const A(random_triangle(n, Uplo::Lower, Diag::NonUnit), precision, 1),
+      B(reference::random(n, cols, 2), precision, 2);
+  auto const l = reference::triangle(Uplo::Lower, Diag::NonUnit, A.read()), b = B.read();
+  blas.potrs(A.ref(), B.ref());
+  exec.fence("strata::test::potrs");
+  auto const x = B.read();
+  auto const product = [&](HostMatrix const& triangle, HostMatrix const& of) {
+    HostMatrix const transposed = reference::apply(Op::Trans, triangle);
+    return reference::gemm(1, triangle, reference::gemm(1, transposed, of, 0, b), 0, b);
+  };
+  EXPECT_TRUE(is_close(product(l, x), b, product(reference::abs(l), reference::abs(x)),
+                       {n, precision, precision}));
+  EXPECT_TRUE(B.padding_is_untouched());
+}
+
 template <class Space>
 class LeafBlasTriangular : public testing::Test {};
 TYPED_TEST_SUITE(LeafBlasTriangular, Spaces, SpaceNames);
@@ -209,6 +230,11 @@ TYPED_TEST(LeafBlasTriangular, TrsmSolvesAllSixteenCasesOnAllPaths) {
   trsm_on_all_paths<TypeParam>();
 }
 TYPED_TEST(LeafBlasTriangular, TrsmOfSeveralBlocksSolves) { trsm_of_several_blocks<TypeParam>(); }
+TYPED_TEST(LeafBlasTriangular, PotrsSolvesWithATriangleAndItsTransposed) {
+  for (Precision const precision : {fp64, fp32})
+    for (std::int64_t const n : {1, 63, 64, 65, 200})
+      for (std::int64_t const cols : {0, 1, 4, 5}) check_potrs<TypeParam>(precision, n, cols);
+}
 TYPED_TEST(LeafBlasTriangular, PotrfFactorsOnAllPathsAndTypes) { potrf_on_all_paths<TypeParam>(); }
 TYPED_TEST(LeafBlasTriangular, PotrfReportsTheOrderOfTheFirstBadMinor) {
   potrf_reports_breakdown<TypeParam>();

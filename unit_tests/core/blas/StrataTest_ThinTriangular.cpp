@@ -24,6 +24,15 @@ bool solve(StoredMatrix<Space> const& L, StoredMatrix<Space> const& X, Op op, Di
 }
 
 template <class Space>
+bool solve_both(StoredMatrix<Space> const& L, StoredMatrix<Space> const& X) {
+  Space const exec;
+  strata::detail::Workspace<Space> workspace(exec);
+  bool const done = strata::vendor::thin_potrs(exec, workspace, L.ref(), X.ref());
+  exec.fence("strata::test::solve");
+  return done;
+}
+
+template <class Space>
 bool is_there() {
   StoredMatrix<Space> const one(reference::random(1, 1, 1), fp64);
   return solve(one, one, Op::NoTrans, Diag::Unit, 1);
@@ -76,6 +85,56 @@ TYPED_TEST(ThinTriangular, LeavesTheResidualOfASubstitution) {
   for (Op const op : both_ops) check<TypeParam>(fp64, 5000, 4, op, Diag::NonUnit, 1);
 }
 
+// |B - L L^T X| <= bound |L| |L^T| |X|
+template <class Space>
+void check_both(Precision precision, std::int64_t n, std::int64_t cols) {
+  SCOPED_TRACE(testing::Message() << precision << ' ' << n << " x " << cols);
+  StoredMatrix<Space> const L(triangle(n, Diag::NonUnit), precision, 1),
+      X(reference::random(n, cols, 2), precision, 3);
+  HostMatrix const l = reference::triangle(Uplo::Lower, Diag::NonUnit, L.read()), b = X.read();
+  ASSERT_TRUE(solve_both(L, X));
+  HostMatrix const x = X.read();
+  auto const product = [&](HostMatrix const& of, HostMatrix const& y) {
+    return reference::gemm(1, of, reference::gemm(1, reference::apply(Op::Trans, of), y, 0, b), 0,
+                           b);
+  };
+  EXPECT_TRUE(is_close(product(l, x), b, product(reference::abs(l), reference::abs(x)),
+                       {n, precision, precision}));
+  EXPECT_TRUE(X.padding_is_untouched());
+}
+
+// Up to as many blocks as fit one column, of which half wait for the other half.
+TYPED_TEST(ThinTriangular, BothSubstitutionsLeaveTheResidual) {
+  for (std::int64_t const n : {1, 31, 63, 64, 65, 128, 129, 1000, 2000}) {
+    check_both<TypeParam>(fp64, n, 1);
+    check_both<TypeParam>(fp32, n, 4);
+  }
+  check_both<TypeParam>(fp64, 5000, 1);
+}
+
+TYPED_TEST(ThinTriangular, BothSubstitutionsHaveTheSameBitsEachTime) {
+  StoredMatrix<TypeParam> const L(triangle(3000, Diag::NonUnit), fp64);
+  HostMatrix first;
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    StoredMatrix<TypeParam> const X(reference::random(3000, 2, 2), fp64);
+    ASSERT_TRUE(solve_both(L, X));
+    HostMatrix const x = X.read();
+    if (repeat == 0) first = x;
+    for (std::int64_t i = 0; i < 3000; ++i) ASSERT_EQ(x(i, 1), first(i, 1)) << i;
+  }
+}
+
+TYPED_TEST(ThinTriangular, BothSubstitutionsEndWithNumbersThatAreNotFinite) {
+  for (double const wrong : {nan_value, static_cast<double>(INFINITY)}) {
+    HostMatrix b = reference::random(300, 1, 2);
+    b(100, 0) = wrong;
+    StoredMatrix<TypeParam> const L(triangle(300, Diag::NonUnit), fp64), X(b, fp64);
+    ASSERT_TRUE(solve_both(L, X));
+    HostMatrix const x = X.read();
+    for (std::int64_t i = 0; i < 300; ++i) EXPECT_FALSE(std::isfinite(x(i, 0))) << i;
+  }
+}
+
 // Reciprocals of the diagonal that are no normal numbers.
 TYPED_TEST(ThinTriangular, TakesTrianglesAtTheEndsOfTheRange) {
   for (Op const op : both_ops)
@@ -124,6 +183,12 @@ TYPED_TEST(ThinTriangular, RefusesOtherOperands) {
   EXPECT_FALSE(solve(L, b, Op::NoTrans, Diag::NonUnit, 1));
   EXPECT_FALSE(solve(scaled, c, Op::NoTrans, Diag::NonUnit, 1));
   EXPECT_FALSE(solve(L, c, Op::NoTrans, Diag::NonUnit, 1, Side::Left, Uplo::Upper));
+  EXPECT_FALSE(solve_both(L, B));
+  EXPECT_FALSE(solve_both(L, b));
+  EXPECT_FALSE(solve_both(scaled, c));
+  StoredMatrix<TypeParam> const large(triangle(2049, Diag::NonUnit), fp64),
+      wide(reference::random(2049, 4, 1), fp64);
+  EXPECT_FALSE(solve_both(large, wide));
 }
 
 }  // namespace
