@@ -13,10 +13,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
 COMMIT = re.compile(r"set\(Strata_KOKKOS_COMMIT ([0-9a-f]{40})\)")
+SHA256 = re.compile(r"set\(Strata_KOKKOS_SHA256 ([0-9a-f]{64})\)")
 
 # A stand-in for CMake: it writes down its arguments. A probe finds Kokkos for the devices in HAS, and all else. With BUILDS it builds.
 CMAKE = """#!/bin/sh
@@ -83,7 +85,7 @@ def refusals(copy):
         expect("no compiler", said, "--gpu needs nvcc or hipcc", "no_cuda/bin", "STRATA_CUDA=")
     for name in ("STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE"):
         said, _ = copy.run("demo", "--openmp", **{name: "/pigeon"})
-        expect("no folder", said, f"{name}=/pigeon is neither a folder nor an address of a git repository")
+        expect("no folder", said, f"{name}=/pigeon is neither a folder nor an address")
 
 
 def gpus(copy):
@@ -176,13 +178,18 @@ def configure(source, build, *options):
 
 
 def sources(copy, source):
-    """What CMake says of a folder without Kokkos and of a repository without the commit; and that it builds one with it."""
-    pinned = COMMIT.search((copy.folder / "cmake/StrataKokkosSource.cmake").read_text()).group(1)
+    """What CMake says of a folder without Kokkos, of a repository without the commit and of another archive; and that it builds one with it."""
+    pins = (copy.folder / "cmake/StrataKokkosSource.cmake").read_text()
+    pinned, sha256 = COMMIT.search(pins).group(1), SHA256.search(pins).group(1)
     repository, kokkos, build = copy.folder / "repository", copy.folder / "cmake/kokkos", copy.folder / "build"
     repository.mkdir()
     fetch = "-DStrata_FETCH_KOKKOS=ON"
     cases = [(kokkos, f"No source of Kokkos is in {repository}", [f"-DStrata_KOKKOS_SOURCE={repository}"]),
              (source, f"No source of Kokkos is in {repository}", [fetch, f"-DFETCHCONTENT_SOURCE_DIR_KOKKOS={repository}"])]
+    archive = copy.folder / "kokkos.tar.gz"
+    with tarfile.open(archive, "w:gz") as file:
+        file.add(copy.folder / "cmake/kokkos", "kokkos")
+    cases.append((kokkos, sha256, [f"-DStrata_KOKKOS_SOURCE=file://{archive}"]))
     if shutil.which("git"):
         author = ["-c", "user.name=pigeon", "-c", "user.email=pigeon@example.org"]
         subprocess.run(["git", "init", "--quiet", repository], check=True)
