@@ -88,7 +88,7 @@ void fill_vectors(Exec const& exec, BlockOf<Exec> const& Z, std::int64_t first, 
 
 template <class Exec>
 std::vector<Moments> moments(Exec const& exec, ooc::TileFactor<Exec> const& factor,
-                             std::int64_t count, bool unit, std::uint64_t seed) {
+                             std::int64_t count, bool unit, DivergenceOptions const& options) {
   std::int64_t const n = factor.matrix().order(), width = std::min<std::int64_t>(count, 256);
   auto const Z = block(exec, n, width, "strata::geostat::divergence::Z"),
              W = block(exec, n, width, "strata::geostat::divergence::W"),
@@ -101,7 +101,7 @@ std::vector<Moments> moments(Exec const& exec, ooc::TileFactor<Exec> const& fact
     BlockOf<Exec> const z = Kokkos::subview(Z, Kokkos::ALL, now),
                         w = Kokkos::subview(W, Kokkos::ALL, now),
                         v = Kokkos::subview(V, Kokkos::ALL, now);
-    fill_vectors<Exec>(exec, z, first, unit, seed);
+    fill_vectors<Exec>(exec, z, first, unit, options.seed);
     apply_error<Exec>(exec, factor, z, w, v);
     apply_error<Exec>(exec, factor, w, v, z);  // z is not needed again
     multiply<Exec>(exec, w, v, sums);
@@ -109,6 +109,8 @@ std::vector<Moments> moments(Exec const& exec, ooc::TileFactor<Exec> const& fact
     exec.fence("strata::geostat::divergence::chunk");
     for (std::int64_t j = 0; j < now.second; ++j)
       result.push_back({host(j, 0), host(j, 1), host(j, 2)});
+    if (options.on_progress)
+      options.on_progress(static_cast<double>(first + now.second) / static_cast<double>(count));
   }
   return result;
 }
@@ -126,7 +128,7 @@ Divergence divergence(Exec const& exec, ooc::TileFactor<Exec> const& factor, dou
   std::int64_t const n = factor.matrix().order();
   if (n == 0) return result;
   bool const exact = n <= options.exact_up_to;
-  auto const all = moments(exec, factor, exact ? n : options.probes, exact, options.seed);
+  auto const all = moments(exec, factor, exact ? n : options.probes, exact, options);
   double const weight = exact ? 1 : 1 / static_cast<double>(options.probes);
   double norm = 0, fourth = 0, squares = 0;
   for (auto const& m : all) {

@@ -6,6 +6,7 @@
 #include <geostat/Strata_CovarianceFactor.hpp>
 
 #include <cstdint>
+#include <functional>
 
 namespace strata::geostat {
 
@@ -14,6 +15,8 @@ struct DivergenceOptions {
   std::int64_t exact_up_to = 2048;  ///< orders: from all unit vectors; above from random probes
   int probes = 64;                  ///< >= 2; the standard error falls with their square root
   std::uint64_t seed = 1;           ///< of the probes; the same on every backend
+  /// Called after each 256 unit vectors, or the probes, with the part that is done, 0 to 1.
+  std::function<void(double)> on_progress = {};
 };
 
 /// How far the zero-mean Gaussian distribution with the covariance M = L L^T of a factor in low

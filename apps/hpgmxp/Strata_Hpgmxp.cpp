@@ -57,6 +57,7 @@ Exit hpgmxp(HpgmxpRequest const& request) {
   if (reports) {
     progress.emplace();
     outcome.options.progress = [&](std::string const& phase) { progress->phase(phase); };
+    outcome.options.on_validation_residual = falls_to(outcome.options.tolerance, *progress);
   }
   try {
     Kokkos::DefaultExecutionSpace const exec;

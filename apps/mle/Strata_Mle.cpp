@@ -79,6 +79,23 @@ bool look_like_degrees(geostat::Locations const& locations) {
   return is_off(left, right) || is_off(bottom, top) || (right - left > 180 && top - bottom > 90);
 }
 
+// From corner to corner of the box around them.
+double extent(geostat::Locations const& locations) {
+  auto const [left, right] = std::ranges::minmax(locations.x);
+  auto const [bottom, top] = std::ranges::minmax(locations.y);
+  return geostat::Locations{{left, right}, {bottom, top}, locations.metric}.distance(0, 1);
+}
+
+void warn_of_the_range(MleResult& result, geostat::Locations const& locations) {
+  double const apart = extent(locations);
+  if (result.asked->fixed[1] || result.theta.range <= apart) return;
+  result.warnings.push_back(
+      text("the range, %.4g, is larger than the extent of the observations, %.4g: they may have a "
+           "trend, "
+           "which this model takes for correlation; remove it first (docs/tutorials/trend.md)",
+           result.theta.range, apart));
+}
+
 void warn_of_intervals(MleResult& result) {
   for (auto const& interval : result.profile_intervals) {
     auto const name = geostat::parameter_names[interval.parameter];
@@ -108,6 +125,7 @@ void warn(MleResult& result, geostat::Locations const& locations) {
   if (result.n < 10 * free)
     result.warnings.push_back(words(free, " parameters, the mean's among them, are fitted to ",
                                     result.n, " observations: the data say little of them"));
+  warn_of_the_range(result, locations);
   warn_of_intervals(result);
 }
 
@@ -202,13 +220,16 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
     geostat::CovarianceFactorOptions fp64;
     fp64.tile_size = options.tiles.tile;
     fp64.comm = options.comm;
+    auto const tiles = factor.factor().matrix().tiles();
+    fp64.on_task = count_tasks(tiles, options.comm ? options.comm->size() : 1, progress);
     Factor const exact(exec, factor.team(), result.theta, data.locations, fp64);
     if (!exact.info().ok()) return;  // the report has no divergence
     summary.log_det_fp64 = exact.factor_log_determinant();
   }
   progress.phase("the trace of the divergence");
   summary.log_det_factor = factor.factor_log_determinant();
-  summary.divergence = geostat::divergence(exec, factor, summary.log_det_fp64);
+  summary.divergence =
+      geostat::divergence(exec, factor, summary.log_det_fp64, {.on_progress = progress.listener()});
   result.divergence = summary;
 }
 
@@ -275,19 +296,28 @@ std::vector<geostat::ProfileInterval> profile_intervals(Exec const& exec, MleOpt
   std::vector<geostat::ProfileInterval> intervals;
   geostat::FitOptions fit = *result.asked;
   fit.factor.max_bytes = max_bytes;
+  auto const asked = std::ranges::count(fit.fixed, false);
+  double seconds = 0;  // of the intervals before this one
   for (std::size_t k = 0; k < 4; ++k) {
     if (fit.fixed[k]) continue;
+    Stopwatch watch;
+    double here = 0;
     geostat::ProfileOptions how{.level = options.level.value_or(0.95)};
     if (result.standard_errors && result.standard_errors->errors.reasons[k].empty() &&
         result.standard_errors->reason.empty())
       how.first_step = std::clamp(result.standard_errors->errors.of_logarithm[k], 0.01, 1.0);
-    fit.on_step = [&progress, k](geostat::FitStep const& step) {
+    fit.on_step = [&, k](geostat::FitStep const& step) {
       auto const theta = geostat::parameters_of(step.theta);
       progress.phase(words("interval of ", geostat::parameter_names[k], ", at ",
                            text("%.4g: %.2f", theta[k], step.likelihood.log_likelihood)));
+      here += watch.lap();
+      auto const done = static_cast<double>(intervals.size());
+      if (done > 0)  // the others take as long as those before
+        progress.left(seconds / done * (static_cast<double>(asked) - done) - here);
     };
     intervals.push_back(geostat::profile_interval(exec, factor.team(), data.locations, data.values,
                                                   fit, result.theta, k, how));
+    seconds += here + watch.lap();
   }
   return intervals;
 }

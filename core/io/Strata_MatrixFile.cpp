@@ -33,8 +33,10 @@ std::optional<MatrixFileFormat> shown(std::string const& path) {
   std::size_t const got = FileSource(path).read_at(0, bytes, sizeof bytes);
   std::string_view const first(bytes, got);
   if (first.starts_with('\x93')) return MatrixFileFormat::Npy;
-  STRATA_REQUIRE(IoError, !first.starts_with("PK\x03\x04"), path,
-                 ": an archive (.npz, .zip); write the one array in it with numpy.save as .npy");
+  STRATA_REQUIRE(
+      IoError, !first.starts_with("PK\x03\x04"), path,
+      ": an archive (.npz, .zip); write the one array in it with numpy.save as .npy, or a sparse "
+      "matrix with scipy.io.mmwrite as .mtx");
   bool const is_market = is_gzip(bytes, got) || first.starts_with("%%");
   if (is_market) return MatrixFileFormat::MatrixMarket;
   std::error_code error;

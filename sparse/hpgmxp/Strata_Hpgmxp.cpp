@@ -124,6 +124,10 @@ HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Ex
   HpgmxpValidation result;
   result.ranks = comm.size();
   auto gmres = gmres_options(options.restart, options.tolerance, options.max_iterations);
+  if (options.on_validation_residual)
+    gmres.monitor = [&](std::int64_t, double residual) {
+      options.on_validation_residual(residual);
+    };
   options.progress("validation, fp64");
   result.fp64 = solve_once<Exec, double>(exec, systems, systems.wide, gmres);
   if (result.fp64.status == KrylovStatus::IterationLimit &&

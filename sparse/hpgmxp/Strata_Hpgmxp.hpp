@@ -68,6 +68,9 @@ struct HpgmxpOptions {
   int traced_iterations = 0;            ///< of the first phase, once more, without replay of graphs
   /// Called with a sentence at each step.
   std::function<void(std::string const&)> progress = [](std::string const&) {};
+  /// Called after each iteration of the validation's solves with the ||b - A x|| / ||b|| that they estimate, on each
+  /// rank the same.
+  std::function<void(double)> on_validation_residual = {};
 };
 
 /// What the validation found.

@@ -499,6 +499,16 @@ class Warnings(MleTest):
         self.assertEqual(self.mle(*arguments, self.path("globe.csv"))["warnings"], [])
         self.assertEqual(self.mle("--evaluate", "--theta", "weak", "--locations", self.field(50)[0])["warnings"], [])
 
+    def test_of_a_range_beyond_the_observations(self):
+        """As of data with a trend, which a constant mean leaves to the covariance."""
+        path, places, values = self.field(100)
+        rows = "".join(f"{x},{y},{v + 50 * x}\n" for (x, y), v in zip(places.tolist(), values.tolist()))
+        self.path("trend.csv").write_text("x,y,value\n" + rows)
+        words = ("--fix", "nu=0.5", "--standard-errors", "off", "--locations")
+        report = self.mle(*words, self.path("trend.csv"), "--tolerance", "1e-4")
+        self.assertRegex("".join(report["warnings"]), r"the range, \S+, is larger than the extent of the observations, 1\.\d+: they may have a trend")
+        self.assertNotIn("trend", "".join(self.mle(*words, path)["warnings"]))
+
     def test_of_smooth_fields_on_the_sphere(self):
         report = self.mle("--locations", STATIONS, "--evaluate", "--theta", "8000,400,0.83,2000")
         self.assertEqual(report["warnings"], ["nu = 0.83 on the sphere: with great-circle distances Matern covariances are "

@@ -196,6 +196,26 @@ class PhaseLine(ProgramTest):
                     break
             self.assertRegex(written, phase + r"[^\r]*  \d+\.\d s of \d+\.\d s, \d+ s left")
 
+    def test_has_the_time_left_of_the_benchmarks_validation(self):
+        for n in (32, 64, 96):  # on a fast machine a larger one is long enough
+            written = on_a_terminal(["hpgmxp", "--nx", str(n), "--run_type", "validation"])
+            if re.search("validation, fp64[^\r]* left", written):
+                break
+        self.assertRegex(written, r"validation, fp64  \d+\.\d s of \d+\.\d s, \d+ s left")
+
+    def test_has_the_time_left_of_intervals(self):
+        """From the second on, as if all took as long as those before."""
+        if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
+            self.skipTest("the build has no NLopt")
+        for n in (150, 400, 900):
+            self.assertEqual(strata("mle", "--generate", n, "--theta", "1,0.1,0.5,0.05", "--output", self.path("f.csv")).code, 0)
+            written = on_a_terminal(["mle", "--locations", str(self.path("f.csv")), "--fix", "nu=0.5,nugget=0.05", "--profile-intervals",
+                                     "--tolerance", "1e-3"])
+            if re.search("interval of range[^\r]* left", written):
+                break
+        self.assertNotRegex(written, r"interval of sigma2[^\r]* left")
+        self.assertRegex(written, r"interval of range, at [^\r]*  \d+\.\d s of \d+\.\d s, \d+ s left")
+
     def test_has_the_time_left_of_reading(self):
         path = self.path("A.mtx")
         for n in (1500, 3000, 6000):

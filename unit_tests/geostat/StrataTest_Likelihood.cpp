@@ -10,8 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 namespace {
 
@@ -162,7 +164,12 @@ TYPED_TEST(LikelihoodTest, TilesInLowPrecisionChangeItByLessThanItSays) {
     EXPECT_GT(mixed.log_det_error, 0);
     EXPECT_NEAR(mixed.log_det, exact.log_det, mixed.log_det_error);
     // The divergence by unit vectors, by probes, and by its definition as far as that has digits.
-    auto const kl = divergence(exec, factor, exact.log_det);
+    std::vector<double> parts;
+    auto const kl = divergence(exec, factor, exact.log_det,
+                               {.on_progress = [&](double part) { parts.push_back(part); }});
+    EXPECT_TRUE(std::ranges::is_sorted(parts));
+    ASSERT_EQ(static_cast<std::int64_t>(parts.size()), (factor.order() + 255) / 256);
+    EXPECT_EQ(parts.back(), 1);
     EXPECT_GT(kl.full, 0);
     EXPECT_LT(kl.truncation_error, 1e-6 * kl.full);
     auto const probed = divergence(exec, factor, exact.log_det, {.exact_up_to = 0});

@@ -123,7 +123,9 @@ TEST(MatrixFile, NameAndContentAgree) {
            Case{"B.npy", "1 2\n", "by its name a .npy file of NumPy, but it does not begin as one"},
            Case{"B.npy", "", "by its name a .npy file of NumPy, but it does not begin as one"},
            Case{"B.npz", "PK\x03\x04zip",
-                "an archive (.npz, .zip); write the one array in it with numpy.save"},
+                "an archive (.npz, .zip); write the one array in it with numpy.save as .npy, or a "
+                "sparse matrix with "
+                "scipy.io.mmwrite as .mtx"},
            Case{"B.npy", "PK\x03\x04zip", "an archive"},
        }) {
     std::string const path = folder / name;

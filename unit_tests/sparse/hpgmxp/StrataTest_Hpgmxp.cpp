@@ -99,6 +99,8 @@ void expect_run(std::optional<Precision> basis) {
   options.basis = basis;
   int phases = 0;
   options.progress = [&](std::string const&) { ++phases; };
+  std::vector<double> residuals;
+  options.on_validation_residual = [&](double residual) { residuals.push_back(residual); };
   auto const result = run_hpgmxp(Exec(), comm, options);
   EXPECT_GE(phases, 5);
   EXPECT_EQ(result.colours, 8);
@@ -109,6 +111,9 @@ void expect_run(std::optional<Precision> basis) {
     EXPECT_TRUE(result.validation->passed());
     EXPECT_EQ(result.validation->ranks, std::min(3, comm.size()));
     EXPECT_LE(result.validation->penalty(), 1);
+    auto const in_all = result.validation->fp64.iterations + result.validation->mixed.iterations;
+    EXPECT_EQ(static_cast<std::int64_t>(residuals.size()), in_all);
+    EXPECT_LE(residuals.back(), result.validation->tolerance);
   }
   ASSERT_TRUE(result.mixed && result.fp64);
   EXPECT_EQ(result.fp64->values, Precision::fp64);
