@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <dense/refine/detail/Strata_RowSums.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -46,45 +47,17 @@ void choose_scaling(ExecutionSpace const& exec, Triangle const& A, ScalingView c
       });
 }
 
-// sums(i, 0) = sum_j |a_ij|, sums(i, 1) = sum_j |d_i a_ij d_j|, by tiles of the triangle that fit a cache: along the
-// rows of a tile for its own rows, along its columns for the rows that it stands for by symmetry.
+// sums(i, 0) = sum_j |a_ij|, sums(i, 1) = sum_j |d_i a_ij d_j|
 template <class ExecutionSpace, class ScalingView, class SumsView>
 void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& d,
               SumsView const& sums) {
-  constexpr std::int64_t tile = 64;
-  std::int64_t const tiles = (A.n + tile - 1) / tile;
-  bool const scaled = d.extent(0) > 0;
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "strata::dense::analyse::row_sums",
-      Policy(exec, static_cast<int>(tiles * tiles), Kokkos::AUTO),
-      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-        std::int64_t const row = team.league_rank() % tiles * tile,
-                           col = team.league_rank() / tiles * tile;
-        if (row < col) return;
-        std::int64_t const row_end = row + tile < A.n ? row + tile : A.n;
-        std::int64_t const col_end = col + tile < A.n ? col + tile : A.n;
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, row, row_end), [&](std::int64_t i) {
-          double sum = 0, scaled_sum = 0;
-          for (std::int64_t j = col; j < (col_end < i + 1 ? col_end : i + 1); ++j) {
-            double const a = Kokkos::abs(A(i, j));
-            sum += a;
-            if (scaled) scaled_sum += a * d(j);
-          }
-          Kokkos::atomic_add(&sums(i, 0), sum);
-          if (scaled) Kokkos::atomic_add(&sums(i, 1), scaled_sum * d(i));
-        });
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, col, col_end), [&](std::int64_t j) {
-          double sum = 0, scaled_sum = 0;
-          for (std::int64_t i = row > j + 1 ? row : j + 1; i < row_end; ++i) {
-            double const a = Kokkos::abs(A(i, j));
-            sum += a;
-            if (scaled) scaled_sum += a * d(i);
-          }
-          Kokkos::atomic_add(&sums(j, 0), sum);
-          if (scaled) Kokkos::atomic_add(&sums(j, 1), scaled_sum * d(j));
-        });
-      });
+  using Kernel = RowSums<ScalingView, SumsView>;
+  bool const is_lower = A.row_stride == 1;  // in memory
+  Kernel const kernel{A.a, A.n, is_lower ? A.col_stride : A.row_stride, is_lower, d, sums};
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<Kernel::threads, 4>>;
+  Policy policy(exec, static_cast<int>(kernel.league()), Kernel::threads);
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes)));
+  Kokkos::parallel_for("strata::dense::analyse::row_sums", policy, kernel);
 }
 
 // The same on a host, by blocks of the triangle as it lies in memory: an entry off the diagonal counts for its row, and

@@ -3,7 +3,10 @@
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "core/blas/StrataTest_FiberTeam.hpp"
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
+#include <dense/refine/detail/Strata_RowSums.hpp>
 
 #include <gtest/gtest.h>
 
@@ -65,6 +68,44 @@ TYPED_TEST(Equilibrate, MeasuresBothNormsOfBothTriangles) {
   for (Uplo const uplo : both_uplos)
     for (std::int64_t const n : {1, 2, 63, 64, 65, 511, 512, 513, 1100})
       for (bool const equilibrate : {false, true}) check<TypeParam>(uplo, n, equilibrate);
+}
+
+// The kernel of a device, on the host, with threads in any order.
+TYPED_TEST(Equilibrate, RowSumsOfADeviceFollowTheFormulas) {
+  using Space = TypeParam;
+  if constexpr (!strata::runs_on_host<Space>) {
+    GTEST_SKIP() << "runs there in the other tests";
+  } else {
+    for (bool const is_lower : {true, false})
+      for (std::int64_t const n : {1, 63, 64, 65, 200})
+        for (bool const scaled : {false, true}) {
+          StoredMatrix<Space> const stored(badly_scaled(is_lower ? Uplo::Lower : Uplo::Upper, n),
+                                           fp64, 3);
+          auto const A = reference::symmetric(is_lower ? Uplo::Lower : Uplo::Upper, stored.read());
+          Kokkos::View<double*, Space> const d("strata::test::d", scaled ? n : 0);
+          Kokkos::View<double* [2], Space> const sums("strata::test::sums", n);
+          auto const weight = [&](auto i) {
+            return scaled ? std::ldexp(1.0, static_cast<int>(i % 5)) : 1;
+          };
+          for (std::size_t i = 0; i < d.extent(0); ++i) d(i) = weight(i);
+          using Kernel = dense::detail::RowSums<decltype(d), decltype(sums)>;
+          Kernel const kernel{
+              stored.ref().template as<double>(), n, stored.ref().ld, is_lower, d, sums};
+          FiberTeam team(Kernel::threads, Kernel::scratch_bytes, static_cast<unsigned>(n));
+          for (int league = 0; league < kernel.league(); ++league)
+            ASSERT_TRUE(team.run(league, kernel));
+          for (std::int64_t i = 0; i < n; ++i) {
+            double sum = 0, scaled_sum = 0;
+            for (std::int64_t j = 0; j < n; ++j) {
+              sum += std::abs(A(i, j));
+              scaled_sum += std::abs(A(i, j)) * weight(i) * weight(j);
+            }
+            double const error = static_cast<double>(n) * 0x1p-52;
+            EXPECT_NEAR(sums(i, 0), sum, error * sum) << i;
+            EXPECT_NEAR(sums(i, 1), scaled ? scaled_sum : 0, error * scaled_sum) << i;
+          }
+        }
+  }
 }
 
 // Beyond half the range of fp64 products leave it, and what is subnormal is rounded to few bits.
