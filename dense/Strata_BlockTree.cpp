@@ -335,6 +335,8 @@ void BlockTree<LayerList, ExecutionSpace>::release_working() {
 
 namespace {
 
+constexpr int load_batch = 4;  // numbers that a thread has under way, which a device's memory needs
+
 // W(i, j) = d_i A(row + i, col + j) d_j, the diagonal times 1 + shift; above the diagonal of a
 // leaf, 0, and on it, if it is not `with_diagonal`.
 template <class To, class From, class ExecutionSpace, class Scaling>
@@ -345,17 +347,33 @@ void load_block(ExecutionSpace const& exec,
   To* const w = W.template as<To>();
   std::int64_t const ld = W.ld;
   bool const scaled = d.extent(0) > 0;
-  strata::for_each_element(
-      "strata::dense::BlockTree::load", exec, W.rows, W.cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        std::int64_t const r = row + i, c = col + j;
-        double value = 0;
-        if (with_diagonal ? r >= c : r > c) {
-          value = static_cast<double>(a[r * row_stride + c * col_stride]);
-          if (scaled) value = value * d(r) * d(c);  // d(r) d(c) alone may overflow
-          if (r == c) value += shift * value;
-        }
-        w[i + j * ld] = static_cast<To>(value);
+  constexpr std::int64_t threads = 256, chunk = threads * load_batch;
+  std::int64_t const rows = W.rows, chunks = (rows + chunk - 1) / chunk;
+  if (rows == 0 || W.cols == 0) return;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "strata::dense::BlockTree::load", Policy(exec, static_cast<int>(chunks * W.cols), threads),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        std::int64_t const j = team.league_rank() / chunks, c = col + j,
+                           begin = team.league_rank() % chunks * chunk;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, threads), [&](std::int64_t t) {
+          double values[load_batch];
+#pragma unroll
+          for (int k = 0; k < load_batch; ++k) {
+            std::int64_t const i = begin + t + k * threads, r = row + i;
+            bool const is_read = i < rows && (with_diagonal ? r >= c : r > c);
+            values[k] = is_read ? static_cast<double>(a[r * row_stride + c * col_stride]) : 0;
+          }
+#pragma unroll
+          for (int k = 0; k < load_batch; ++k) {
+            std::int64_t const i = begin + t + k * threads, r = row + i;
+            if (i >= rows) continue;
+            double value = values[k];
+            if (scaled) value = value * d(r) * d(c);  // d(r) d(c) alone may overflow
+            if (r == c) value += shift * value;
+            w[i + j * ld] = static_cast<To>(value);
+          }
+        });
       });
 }
 
