@@ -12,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -65,6 +67,24 @@ TYPED_TEST(MisuseOn, AFactorThatWasMovedFromIsRefused) {
   EXPECT_TRUE(throws_with<ValueError>("RepeatedPotrf: moved from", [&] { potrf(info); }));
 }
 // NOLINTEND(bugprone-use-after-move)
+
+// What is wrong with the last of B's columns is known before the first of X's, which lies on it, is written.
+TYPED_TEST(MisuseOn, WritesNothingWhereBHoldsANonFiniteNumber) {
+  std::int64_t const n = 100;
+  TypeParam const exec;
+  auto const matrix = on_device<TypeParam>(geometric(n, 1e4));
+  HostMatrix B = random_matrix(n, 3, 6);
+  B(n - 1, 2) = std::numeric_limits<double>::infinity();
+  for (LayerList const& layers : {LayerList{P::fp64}, LayerList{P::fp32}}) {
+    auto const X = on_device<TypeParam>(B);
+    auto factor = cholesky(exec, matrix, layers);
+    EXPECT_TRUE(throws_with<ValueError>("solve: column 2 of B holds a non-finite number",
+                                        [&] { (void)factor.solve(exec, X, X); }));
+    HostMatrix const found = on_host(X);
+    for (std::int64_t j = 0; j < 3; ++j)
+      for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(found(i, j), B(i, j));
+  }
+}
 
 // A climb would load what X has overwritten.
 TYPED_TEST(MisuseOn, XMustNotOverlapTheMatrixOfTheFactor) {
