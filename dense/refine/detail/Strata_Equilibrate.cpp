@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <dense/refine/detail/Strata_HostRowSums.hpp>
 #include <dense/refine/detail/Strata_RowSums.hpp>
 
 #include <algorithm>
@@ -65,10 +66,11 @@ void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& 
 template <bool is_scaled, class ExecutionSpace, class SumsView>
 void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double const* d,
                       SumsView const& sums) {
-  constexpr std::int64_t rows = 512, cols = 64, lanes = 8;
+  constexpr std::int64_t rows = 512, cols = 64;
   bool const lower = A.row_stride == 1;  // else columns of memory are rows of the triangle
   std::int64_t const ld = lower ? A.col_stride : A.row_stride;
   std::int64_t const row_blocks = (A.n + rows - 1) / rows, col_blocks = (A.n + cols - 1) / cols;
+  AddColumnPart* const add_part = add_column_part();
   auto const add = [=](std::int64_t i, double sum, double scaled_sum) {
     Kokkos::atomic_add(&sums(i, 0), sum);
     if constexpr (is_scaled) Kokkos::atomic_add(&sums(i, 1), scaled_sum * d[i]);
@@ -84,26 +86,15 @@ void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double cons
         double of_rows[rows] = {}, scaled_of_rows[rows] = {};
         for (std::int64_t j = col; j < col_end; ++j) {
           double const *const a = A.a + j * ld, d_j = is_scaled ? d[j] : 1;
-          double parts[lanes] = {}, scaled_parts[lanes] = {};
-          auto const take = [&](std::int64_t i, std::int64_t lane) {
-            double const value = std::abs(a[i]);
-            parts[lane] += value;
-            of_rows[i - row] += value;
-            if constexpr (is_scaled) {
-              scaled_parts[lane] += value * d[i];
-              scaled_of_rows[i - row] += value * d_j;
-            }
-          };
-          std::int64_t i = lower ? std::max(row, j + 1) : row;
-          std::int64_t const end = lower ? row_end : std::min(row_end, j);
-          for (; i + lanes <= end; i += lanes)
-            for (std::int64_t lane = 0; lane < lanes; ++lane) take(i + lane, lane);
-          for (; i < end; ++i) take(i, 0);
+          std::int64_t const begin = lower ? std::max(row, j + 1) : row,
+                             end = lower ? row_end : std::min(row_end, j);
           bool const has_diagonal = row <= j && j < row_end;
-          double sum = has_diagonal ? std::abs(a[j]) : 0, scaled_sum = sum * d_j;
-          for (std::int64_t lane = 0; lane < lanes; ++lane)
-            sum += parts[lane], scaled_sum += scaled_parts[lane];
-          add(j, sum, scaled_sum);
+          double const diagonal = has_diagonal ? std::abs(a[j]) : 0;
+          double of_column[2] = {diagonal, diagonal * d_j};
+          if (begin < end)
+            add_part({a + begin, is_scaled ? d + begin : nullptr, d_j, end - begin},
+                     of_rows + (begin - row), scaled_of_rows + (begin - row), of_column);
+          add(j, of_column[0], of_column[1]);
         }
         for (std::int64_t i = row; i < row_end; ++i)
           add(i, of_rows[i - row], scaled_of_rows[i - row]);
