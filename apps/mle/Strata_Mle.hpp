@@ -156,6 +156,12 @@ struct MleResult {
   Exit exit() const;
 };
 
+/// "sigma2 1, range 0.1, nu 0.5, nugget 0".
+std::string numbers(geostat::MaternCovariance const& theta);
+
+/// Add to `warnings` what observations at `locations` and the parameters let suspect.
+void warn(MleResult& result, geostat::Locations const& locations);
+
 /// As schema/mle.schema.json describes it.
 Report report(MleResult const& result);
 

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/mle/Strata_Mle.hpp>
+#include <apps/shared/Strata_Text.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace strata::apps {
+
+std::string numbers(geostat::MaternCovariance const& theta) {
+  return text("sigma2 %.4g, range %.4g, nu %.4g, nugget %.4g", theta.sigma2, theta.range, theta.nu,
+              theta.nugget);
+}
+
+namespace {
+
+// Coordinates under x,y that may be degrees: inside the globe's, and further from 0 than they are apart, or
+// round most of it.
+bool look_like_degrees(geostat::Locations const& locations) {
+  if (locations.metric == geostat::Metric::GreatCircle || locations.size() < 10) return false;
+  auto const [left, right] = std::ranges::minmax(locations.x);
+  auto const [bottom, top] = std::ranges::minmax(locations.y);
+  if (left < -180 || right > 360 || bottom < -90 || top > 90) return false;
+  auto const is_off = [](double low, double high) {
+    return std::abs(low + high) > 1.5 * (high - low);
+  };
+  return is_off(left, right) || is_off(bottom, top) || (right - left > 180 && top - bottom > 90);
+}
+
+// From corner to corner of the box around them.
+double extent(geostat::Locations const& locations) {
+  auto const [left, right] = std::ranges::minmax(locations.x);
+  auto const [bottom, top] = std::ranges::minmax(locations.y);
+  return geostat::Locations{{left, right}, {bottom, top}, locations.metric}.distance(0, 1);
+}
+
+void warn_of_the_range(MleResult& result, geostat::Locations const& locations) {
+  double const apart = extent(locations);
+  if (result.asked->fixed[1] || result.theta.range <= apart) return;
+  result.warnings.push_back(
+      text("the range, %.4g, is larger than the extent of the observations, %.4g: they may have a "
+           "trend, "
+           "which this model takes for correlation; remove it first (docs/tutorials/trend.md)",
+           result.theta.range, apart));
+}
+
+void warn_of_intervals(MleResult& result) {
+  for (auto const& interval : result.profile_intervals) {
+    auto const name = geostat::parameter_names[interval.parameter];
+    if (!interval.converged)
+      result.warnings.push_back(
+          words("a fit on the way to the interval of ", name, " did not converge"));
+    if (interval.above_estimate > 0.05)
+      result.warnings.push_back(
+          text("on the way to the interval of %s the log-likelihood was %.3g above the fit's, at ",
+               std::string(name).c_str(), interval.above_estimate) +
+          numbers(interval.best) + ": the fit is no maximum; --start there");
+  }
+}
+
+}  // namespace
+
+void warn(MleResult& result, geostat::Locations const& locations) {
+  if (look_like_degrees(locations))
+    result.warnings.emplace_back(
+        "x and y look like degrees of longitude and latitude, but distances are Euclidean; "
+        "columns named lon,lat have great-circle distances in km");
+  if (result.metric == geostat::Metric::GreatCircle && result.theta.nu > 0.5)
+    result.warnings.push_back(
+        text("nu = %.4g on the sphere: with great-circle distances Matern covariances are positive "
+             "definite at all places for nu <= 0.5 only",
+             result.theta.nu));
+  if (!result.fit) return;
+  auto const free = result.free_parameters();
+  if (result.n < 10 * free)
+    result.warnings.push_back(words(free, " parameters, the mean's among them, are fitted to ",
+                                    result.n, " observations: the data say little of them"));
+  warn_of_the_range(result, locations);
+  warn_of_intervals(result);
+}
+
+}  // namespace strata::apps
