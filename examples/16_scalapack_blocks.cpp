@@ -3,6 +3,7 @@
 // A matrix that the ranks have in ScaLAPACK's block-cyclic form already: solved to fp64 accuracy with tiles of lower
 // precision, its factor put in its place. A descriptor is nine integers. Start it with `mpirun -np 2`.
 #include <ooc/Strata_BlockCyclicTiles.hpp>
+#include <ooc/Strata_Cholesky.hpp>
 
 #include <Kokkos_Core.hpp>
 

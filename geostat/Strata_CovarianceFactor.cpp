@@ -29,6 +29,7 @@ ooc::TileMatrixOptions matrix_options(ooc::Devices const& devices,
   result.anywhere = true;
   result.nodes = ooc::numa_nodes<Exec>(devices);
   result.comm = options.comm;
+  result.grid = options.grid;
   return result;
 }
 

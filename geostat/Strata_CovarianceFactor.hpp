@@ -52,6 +52,7 @@ struct CovarianceFactorOptions {
   /// The ranks that hold the matrix together, as in `TileMatrixOptions`: all make the same calls with the factor, and
   /// with what is given it, with the same numbers, and have the same results; max_bytes is of each. Empty: one.
   std::shared_ptr<Communicator const> comm;
+  ooc::RankGrid grid{0, 0};  ///< of them, as in `TileMatrixOptions`; 0 x 0: chosen
 };
 
 /// What it took.

@@ -7,6 +7,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileSources.hpp>
 #include <ooc/detail/Strata_ArrivedTiles.hpp>
 
@@ -59,7 +60,7 @@ template <class Exec>
 void give_factor(TileMatrix<Exec> const& matrix, BlockCyclic const& L) {
   Numbers numbers;
   LeafBlas<Host> blas{Host()};
-  int const rank = L.comm()->rank(), ranks = L.comm()->size();
+  int const rank = L.comm()->rank();
   for (std::int64_t j = 0; j < matrix.tiles(); ++j) {
     std::vector<WholeBlock> blocks;
     std::vector<double const*> where;
@@ -67,8 +68,8 @@ void give_factor(TileMatrix<Exec> const& matrix, BlockCyclic const& L) {
       std::int64_t size = 0;
       for (std::int64_t i = j; i < matrix.tiles(); ++i) {
         blocks.push_back({i * matrix.tile_size(), j * matrix.tile_size(), matrix.rows(i),
-                          matrix.rows(j), i == j, static_cast<int>(i % ranks)});
-        if (matrix.has_row(i)) size += matrix.rows(i) * matrix.rows(j);
+                          matrix.rows(j), i == j, matrix.grid().owner(i, j)});
+        if (matrix.has_tile(i, j)) size += matrix.rows(i) * matrix.rows(j);
       }
       if (numbers.extent(0) < static_cast<std::size_t>(size))  // in the first column, then never
         numbers = allocate_on_host<Numbers>("strata::ooc::copy_factor::column", size);

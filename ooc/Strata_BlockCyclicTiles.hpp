@@ -3,7 +3,7 @@
 #ifndef STRATA_BLOCK_CYCLIC_TILES_HPP
 #define STRATA_BLOCK_CYCLIC_TILES_HPP
 
-#include <ooc/Strata_Cholesky.hpp>
+#include <dense/refine/Strata_SpdSolve.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
 #include <comm/Strata_BlockCyclic.hpp>
@@ -13,6 +13,9 @@
 // Matrices, factors and vectors that ranks hold in ScaLAPACK's form (`comm/Strata_BlockCyclic.hpp`); all functions are
 // collective.
 namespace strata::ooc {
+
+template <class ExecutionSpace>
+class TileFactor;
 
 /// The lower triangle of a symmetric matrix that the ranks hold block-cyclically, in tiles on the same ranks.
 ///

@@ -7,7 +7,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <ooc/Strata_Messages.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
@@ -121,7 +121,8 @@ std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& mat
                              CholeskyOptions const& options, int streams) {
   STRATA_REQUIRE(ValueError, options.column_block >= 0, "cholesky: blocks of ",
                  options.column_block, " columns, must be at least 1, or 0 for automatic");
-  if (options.column_block > 0 || options.variant != Variant::V4 || matrix.comm())
+  if (options.column_block > 0 || options.variant != Variant::V4 || matrix.comm() ||
+      matrix.super_panel() > 0)
     return std::max<std::int64_t>(1, options.column_block);
   SimulationOptions asked;
   asked.budget_bytes = ~std::size_t(0);
@@ -187,7 +188,7 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
   std::vector<double> squares(tile_count(tiles), 0);
   for (std::int64_t k = 0; k < tiles; ++k)
     for (std::int64_t i = k + 1; i < tiles; ++i)
-      if (matrix.has_row(i)) squares[tile_number(i, k, tiles)] = matrix.square(i, k);
+      if (matrix.has_tile(i, k)) squares[tile_number(i, k, tiles)] = matrix.square(i, k);
   if (matrix.comm()) matrix.comm()->sum(squares);  // of one number and zeros
   double const allowed =
       matrix.rule().accuracy * matrix.norms().frobenius() / static_cast<double>(tiles);
@@ -227,6 +228,9 @@ CholeskyReport report_of(TileMatrix<Exec> const& matrix, CholeskyOptions const& 
   report.tile_size = matrix.tile_size();
   report.tiles = matrix.tiles();
   report.variant = options.variant;
+  report.grid_rows = matrix.grid().rows;
+  report.grid_cols = matrix.grid().cols;
+  report.super_panel = matrix.super_panel();
   report.streams = streams_of<Exec>(options);
   return report;
 }
@@ -320,14 +324,12 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   detail::CheckpointFolder const checkpoint(folder, nullptr, comm);
   report.first_column = resume(matrix, folder);
   report.devices.clear();
-  RankGrid const grid{comm ? comm->size() : 1};
-  Schedule const schedule =
-      part_of(cholesky_schedule(report.tiles, grid.ranks * static_cast<int>(ready.size()),
-                                report.streams, report.column_block, report.first_column),
-              grid, comm ? comm->rank() : 0);
+  RankOrder const order{report.tiles,       matrix.grid(),        static_cast<int>(ready.size()),
+                        report.streams,     matrix.super_panel(), report.column_block,
+                        report.first_column};
   matrix.overwrite();
   Info const found =
-      detail::Executor<Exec>(loan.machine(), ready, matrix, schedule, folder, options).run(report);
+      detail::Executor<Exec>(loan.machine(), ready, matrix, order, folder, options).run(report);
   factored = found.ok();
   report.operand_excess = factored ? operand_excess(matrix) : 0;
   return found;
@@ -359,6 +361,10 @@ TileFactor<Exec>::TileFactor(DeviceTeam<Exec> const& team, TileMatrix<Exec>&& ma
   Region const region("strata::ooc::cholesky");
   STRATA_REQUIRE(ValueError, options.lookahead >= 0, "cholesky: the lookahead is ",
                  options.lookahead, ", must not be negative");
+  STRATA_REQUIRE(ValueError, options.column_block <= 1 || matrix.super_panel() == 0,
+                 "cholesky: blocks of ", options.column_block,
+                 " columns for a matrix in super-panels of ", matrix.super_panel(),
+                 ", which go by these");
   STRATA_REQUIRE(ValueError, matrix.is_filled(),
                  "cholesky: the tiles are not the matrix's any more: a factorisation or an "
                  "exception has left others; fill it again");

@@ -72,13 +72,14 @@ struct CholeskyOptions {
   /// Of each device; 0: 4 on a GPU, on hosts as many as keep all cores busy, where the budgets suffice for them; Sync has one.
   /// On hosts each stream's products take as many threads as its execution space has, on Kokkos' Serial one.
   int streams = 0;
-  /// See `cholesky_schedule`; 0: 1, but for V4 the one that moves the fewest bytes in a simulation.
+  /// See `cholesky_schedule`, of whole tasks; 0: 1, but for V4 the one that moves the fewest bytes in a simulation.
   std::int64_t column_block = 0;
   bool peer_copies = true;       ///< fetch finished tiles from the device that has them
   int lookahead = 2;             ///< updates ahead of which V4 fetches
   bool ladder = true;            ///< on breakdown or without convergence, go on with the next rung
   CheckpointOptions checkpoint;  ///< where finished columns are kept; none by default
-  /// Called by a stream's thread before each task; what it throws ends the factorisation.
+  /// Called by a stream's thread before each task, with super-panels before its last part; what it throws ends the
+  /// factorisation.
   std::function<void(Task const&)> on_task;
 };
 
@@ -105,6 +106,8 @@ struct CholeskyReport {
   Variant variant = Variant::V4;            ///< that was played
   int streams = 0;                          ///< of each device
   std::int64_t column_block = 1;            ///< columns of tiles that were factored together
+  int grid_rows = 1, grid_cols = 1;         ///< of the ranks
+  std::int64_t super_panel = 0;             ///< columns of tiles; 0: whole tasks
   std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
   std::vector<DeviceReport> devices;        ///< of this rank
   std::size_t room_bytes = 0;               ///< on this rank's host, for tiles of others
@@ -256,11 +259,11 @@ class TileFactor {
 /// Memory   of the team: the budgets; each stream's libraries on top, which may take some 100 MB on a
 ///          GPU. Nothing where the team has factored such a matrix before.
 /// I/O      the report counts the bytes. A checkpoint writes each column's tiles once.
-/// Ranks    of a matrix that several ranks hold (`TileMatrixOptions::comm`) each plays its part of the
-///          schedule, with its own team and options of the same values; a final tile is sent once, in its
-///          stored precision, to each rank that needs it, by the thread that makes the call, which is the
-///          one that calls MPI (MPI_THREAD_FUNNELED). The factor has the bits of one rank's. What one rank
-///          throws all throw, as an AgreedError; a checkpoint is refused.
+/// Ranks    of a matrix that several ranks hold (`TileMatrixOptions::comm`) each plays its part of a `RankOrder` on
+///          their grid, with its own team and options of the same values; each rank gets a final tile that it needs
+///          once, in its stored precision, by the thread that makes the call, which is the
+///          one that calls MPI (MPI_THREAD_FUNNELED). The factor has the bits of one rank's on any grid. What one rank
+///          throws all throw, as an AgreedError.
 /// Throws   ValueError for options out of range, no device, or a matrix that is not filled;
 ///          MemoryError that says the smallest budget, before anything is written, that a higher rung
 ///          exceeds the matrix's max_bytes, or what can't be had; what a stream threw, once all have

@@ -9,6 +9,7 @@
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_Messages.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
+#include <ooc/Strata_RankGrid.hpp>
 #include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>

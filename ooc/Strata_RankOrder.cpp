@@ -6,6 +6,9 @@
 #include <ooc/detail/Strata_SchedulePlayer.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
 
 namespace strata::ooc {
 
@@ -17,6 +20,12 @@ std::int64_t distance(std::int64_t a, std::int64_t b, int around) {
 }
 
 std::int32_t narrow(std::int64_t i) { return static_cast<std::int32_t>(i); }
+
+// Whether a rank of a column has tiles below this row, and so needs the row's own.
+bool needs_row(RankOrder const& order, int rank, std::int64_t row) {
+  if (row < order.first_column || order.grid.owner(row, 0) == rank) return false;
+  return row + 1 + distance(rank, row + 1, order.grid.rows) < order.tiles;
+}
 
 // How many of the numbers in [begin, end) are `part`, taken round `parts`.
 std::int64_t count_round(std::int64_t begin, std::int64_t end, std::int64_t part, int parts) {
@@ -37,11 +46,51 @@ void for_each_copy(RankOrder const& order, int rank, std::int64_t k, Function co
   }
 }
 
+// A rank's streams of those of all.
+std::vector<std::vector<Visit>> part_of(RankOrder const& order, int rank,
+                                        std::vector<std::vector<Visit>> all) {
+  std::vector<std::vector<Visit>> part;
+  for (int device = 0; device < order.devices; ++device)
+    for (int stream = 0; stream < order.streams; ++stream)
+      part.push_back(std::move(all[order.lane(rank, device, stream)]));
+  return part;
+}
+
 }  // namespace
+
+namespace {
+constexpr int most_in_a_column = 4;  // ranks that go by whole tasks
+}
+
+RankGrid automatic_grid(int ranks) {
+  int cols = 1;
+  for (int c = 2; ranks > most_in_a_column && c * c <= ranks; ++c)
+    if (ranks % c == 0) cols = c;
+  return {ranks / cols, cols};
+}
+
+std::int64_t automatic_super_panel(RankGrid const& grid) {
+  return grid.cols == 1 && grid.rows <= most_in_a_column ? 0 : 4;
+}
+
+RankGrid grid_from(std::string const& text) {
+  RankGrid grid;
+  char const* const end = text.data() + text.size();
+  auto const rows = std::from_chars(text.data(), end, grid.rows);
+  bool const has_rows = rows.ec == std::errc() && rows.ptr != end && *rows.ptr == 'x';
+  auto const cols = std::from_chars(has_rows ? rows.ptr + 1 : end, end, grid.cols);
+  STRATA_REQUIRE(
+      ValueError,
+      has_rows && cols.ec == std::errc() && cols.ptr == end && grid.rows >= 1 && grid.cols >= 1,
+      text, " is no grid of ranks, as 4x8");
+  return grid;
+}
 
 void RankOrder::check() const {
   STRATA_REQUIRE(ShapeError, tiles >= 0 && tiles < (std::int64_t{1} << 31),
                  "order of ranks: ", tiles, " tile rows");
+  STRATA_REQUIRE(ShapeError, first_column >= 0 && first_column <= tiles, "order of ranks: ", tiles,
+                 " tile rows from column ", first_column);
   STRATA_REQUIRE(
       ValueError,
       grid.rows >= 1 && grid.cols >= 1 && devices >= 1 && streams >= 1 && column_block >= 1,
@@ -54,7 +103,7 @@ void RankOrder::check() const {
 }
 
 std::int64_t RankOrder::visits_in(int rank, std::int64_t step) const {
-  std::int64_t const begin = super_panel > 0 ? step * super_panel : step;
+  std::int64_t const begin = std::max(super_panel > 0 ? step * super_panel : step, first_column);
   std::int64_t const end = super_panel > 0 ? tiles : step + 1;
   std::int64_t visits = 0;
   for (std::int64_t j = begin + distance(rank % grid.cols, begin, grid.cols); j < end;
@@ -75,7 +124,7 @@ std::vector<Visit> visits_of(RankOrder const& order, int rank, int device, int s
   std::vector<Visit> visits;
   // the first stream has the columns of this super-panel and of the next
   std::int64_t const next = end + order.super_panel;
-  std::int64_t const from = stream == 0 ? begin : next;
+  std::int64_t const from = std::max(stream == 0 ? begin : next, order.first_column);
   std::int64_t const until = stream > 0 || others == 0 ? order.tiles : std::min(next, order.tiles);
   for (std::int64_t j = from + distance(rank % Q, from, Q); j < until; j += Q) {
     std::int64_t i = j + distance(rank / Q, j, P);
@@ -89,32 +138,42 @@ std::vector<Visit> visits_of(RankOrder const& order, int rank, int device, int s
   return visits;
 }
 
+std::vector<std::vector<Visit>> visits_of(RankOrder const& order, int rank) {
+  order.check();
+  if (order.super_panel == 0) return part_of(order, rank, visits_of(order));
+  std::vector<std::vector<Visit>> lanes;
+  for (int device = 0; device < order.devices; ++device)
+    for (int stream = 0; stream < order.streams; ++stream) {
+      auto& lane = lanes.emplace_back();
+      for (std::int64_t step = 0; step < order.steps(); ++step) {
+        auto const visits = visits_of(order, rank, device, stream, step);
+        lane.insert(lane.end(), visits.begin(), visits.end());
+      }
+    }
+  return lanes;
+}
+
 std::vector<std::vector<Visit>> visits_of(RankOrder const& order) {
   order.check();
   int const ranks = order.grid.ranks();
-  std::vector<std::vector<Visit>> lanes;
-  if (order.super_panel == 0) {
-    auto const all =
-        cholesky_schedule(order.tiles, ranks * order.devices, order.streams, order.column_block);
-    return detail::visits_of(all);
-  }
-  lanes.resize(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(order.devices) *
-               static_cast<std::size_t>(order.streams));
-  for (int rank = 0; rank < ranks; ++rank)
+  if (order.super_panel == 0)
+    return detail::visits_of(cholesky_schedule(order.tiles, ranks * order.devices, order.streams,
+                                               order.column_block, order.first_column));
+  std::vector<std::vector<Visit>> lanes(order.lane(0, order.devices, 0));
+  for (int rank = 0; rank < ranks; ++rank) {
+    auto part = visits_of(order, rank);
     for (int device = 0; device < order.devices; ++device)
       for (int stream = 0; stream < order.streams; ++stream)
-        for (std::int64_t step = 0; step < order.steps(); ++step) {
-          auto const visits = visits_of(order, rank, device, stream, step);
-          auto& lane = lanes[order.lane(rank, device, stream)];
-          lane.insert(lane.end(), visits.begin(), visits.end());
-        }
+        lanes[order.lane(rank, device, stream)] =
+            std::move(part[static_cast<std::size_t>(device * order.streams + stream)]);
+  }
   return lanes;
 }
 
 int source_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k) {
-  ProcessGrid const& grid = order.grid;
-  if (order.super_panel == 0)
-    return RankGrid{grid.rows}.needs(rank, i, order.tiles) ? grid.owner(i, k) : -1;
+  RankGrid const& grid = order.grid;
+  if (order.super_panel == 0) return needs_row(order, rank, i) ? grid.owner(i, k) : -1;
+  if (i < order.first_column) return -1;
   int const row = rank / grid.cols, col = rank % grid.cols;
   if (i % grid.rows == row) {
     std::int64_t const from_owner = distance(col, k, grid.cols);
@@ -142,13 +201,14 @@ std::vector<Message> receives_of(RankOrder const& order, int rank, std::int64_t 
 
 void targets_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k,
                 std::vector<int>& targets) {
-  ProcessGrid const& grid = order.grid;
+  RankGrid const& grid = order.grid;
   targets.clear();
   if (order.super_panel == 0) {
     for (int to = 0; grid.owner(i, k) == rank && to < grid.ranks(); ++to)
-      if (RankGrid{grid.rows}.needs(to, i, order.tiles)) targets.push_back(to);
+      if (needs_row(order, to, i)) targets.push_back(to);
     return;
   }
+  if (i < order.first_column) return;
   int const row = rank / grid.cols, col = rank % grid.cols;
   if (i % grid.rows == row) {
     std::int64_t const next = distance(col, k, grid.cols) + 1;
@@ -185,7 +245,8 @@ RankMessages messages_of(RankOrder const& order, int rank) {
 
 std::int64_t room_of(RankOrder const& order) {
   if (order.super_panel == 0)
-    return room_for_messages(order.tiles, RankGrid{order.grid.rows}, order.column_block);
+    return order.grid.ranks() == 1 ? 0
+                                   : std::min(2 * order.column_block, order.tiles) * order.tiles;
   std::int64_t room = 0;
   for (int rank = 0; rank < order.grid.ranks(); ++rank) {
     std::int64_t before = 0;

@@ -4,6 +4,7 @@
 #define STRATA_RANK_ORDER_HPP
 
 #include <ooc/Strata_Messages.hpp>
+#include <ooc/Strata_RankGrid.hpp>
 #include <ooc/Strata_Schedule.hpp>
 
 #include <cstdint>
@@ -20,24 +21,12 @@ struct Visit {
   bool operator==(Visit const&) const = default;
 };
 
-/// Ranks in rows and columns, tiles round both.
-struct ProcessGrid {
-  int rows = 1, cols = 1;  ///< of ranks
-
-  /// How many there are.
-  int ranks() const { return rows * cols; }
-  /// The rank in a row and a column of the grid, both taken round it.
-  int rank_at(std::int64_t row, std::int64_t col) const {
-    return static_cast<int>((row % rows) * cols + col % cols);
-  }
-  /// The rank that has a tile.
-  int owner(std::int64_t i, std::int64_t j) const { return rank_at(i, j); }
-};
-
 /// Who does what when, and who sends what to whom, as far as numbers tell: visits and messages follow from them.
 ///
-/// Without super-panels it is what `cholesky` plays: whole tasks, by columns from left to right, on ranks that are a column
-/// (P x 1), each tile sent by its owner to all that need it (`cholesky_schedule`, `messages_of`).
+/// Without super-panels there are whole tasks (`cholesky_schedule`), by columns from left to right, on ranks that are a column
+/// (P x 1), each tile sent by its owner to all that need it. Row i of L depends on rows before it alone, and a rank needs it
+/// whole when it comes to its tiles of column i, not before, and not after. So tiles travel row by row; a rank has room for
+/// some rows ahead, and gives the room of a row to others when its part of the column is done.
 ///
 /// With super-panels of w columns of tiles the grid may be P x Q. Within a super-panel a tile has its updates by the columns of
 /// the super-panel to its left, and is final. Then each rank updates its tiles to the right of it once with the
@@ -49,14 +38,17 @@ struct ProcessGrid {
 /// column: each rank passes it on to the next, so that no rank sends a tile more than twice.
 struct RankOrder {
   std::int64_t tiles = 0;         ///< tile rows of the matrix
-  ProcessGrid grid;               ///< of the ranks
+  RankGrid grid;                  ///< of the ranks
   int devices = 1;                ///< of each rank; a rank's rows of tiles go round them
   int streams = 1;                ///< of each device
   std::int64_t super_panel = 0;   ///< columns of tiles; 0: none, whole tasks
   std::int64_t column_block = 1;  ///< of whole tasks, see `cholesky_schedule`
+  /// Columns of tiles before it are factored already: rows before it are not sent any more; of those below, their tiles
+  /// in such columns are, as of all.
+  std::int64_t first_column = 0;
 
-  /// Throws   ShapeError if tiles < 0; ValueError for anything else out of range, or for a grid of several columns without
-  ///          super-panels.
+  /// Throws   ShapeError if tiles < 0 or the first column is not in [0, tiles]; ValueError for anything else out of range,
+  ///          or for a grid of several columns without super-panels.
   void check() const;
 
   /// The device of a rank that has this row of tiles.
@@ -88,6 +80,8 @@ std::vector<Visit> visits_of(RankOrder const& order, int rank, int device, int s
                              std::int64_t step);
 /// All that all streams do, by `RankOrder::lane`.
 std::vector<std::vector<Visit>> visits_of(RankOrder const& order);
+/// All that the streams of one rank do: stream s of device d is number d * streams + s.
+std::vector<std::vector<Visit>> visits_of(RankOrder const& order, int rank);
 
 /// From whom a rank gets tile (i, k); -1: it does not.
 int source_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k);
@@ -96,11 +90,13 @@ std::vector<Message> receives_of(RankOrder const& order, int rank, std::int64_t 
 /// To whom a rank sends tile (i, k) once it has it.
 void targets_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k,
                 std::vector<int>& targets);
-/// All that a rank sends and gets, in its order: plain data for a check.
+/// All that a rank sends and gets, in its order: plain data for the engine and a check.
+///
+/// Throws   ValueError if the rank is none of the grid.
 RankMessages messages_of(RankOrder const& order, int rank);
 
 /// Tiles of others that each rank has room for: with super-panels those of two of them, so that the next one's
-/// arrive while one is used; else as `room_for_messages`.
+/// arrive while one is used; else two blocks of columns' rows, for the same.
 std::int64_t room_of(RankOrder const& order);
 
 /// Play all ranks together, as `check_messages` does, with the room of `room_of`: each tile has each of its

@@ -4,6 +4,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
+#include <ooc/detail/Strata_SchedulePlayer.hpp>
 #include <ooc/detail/Strata_TileCache.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <span>
 
 namespace strata::ooc {
 
@@ -43,6 +45,7 @@ class Machine {
   Machine(Schedule const& schedule, std::int64_t n, std::int64_t tile_size, PrecisionMap const& map,
           SimulationOptions const& options)
       : schedule_(schedule),
+        visits_(detail::visits_of(schedule)),
         options_(options),
         rules_(detail::rules_of(options.variant)),
         plan_(n, tile_size, map),
@@ -99,6 +102,11 @@ class Machine {
         detail::tile_copy_bytes(plan_.map().at(i, j), plan_.rows(i), plan_.rows(j)));
   }
 
+  std::span<std::vector<Visit> const> lanes_of(int d) const {
+    auto const streams = static_cast<std::size_t>(schedule_.streams);
+    return std::span(visits_).subspan(static_cast<std::size_t>(d) * streams, streams);
+  }
+
   void add_device(int d) {
     std::int64_t const useful = plan_.useful_blocks(schedule_.streams);
     std::int64_t const blocks =
@@ -108,7 +116,7 @@ class Machine {
                        static_cast<std::int64_t>(options_.budget_bytes / plan_.block_bytes()));
     bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
     devices_.push_back({TileCache(blocks, plan_.units_per_block(), plan_.keys()),
-                        looks_ahead ? UseTable(plan_, schedule_, d) : UseTable(),
+                        looks_ahead ? UseTable(plan_, lanes_of(d)) : UseTable(),
                         {},
                         std::vector<std::int64_t>(static_cast<std::size_t>(schedule_.tiles), 0)});
     devices_.back().ready.resize(devices_.back().cache.size());
@@ -329,6 +337,7 @@ class Machine {
   using Event = std::pair<double, std::size_t>;
 
   Schedule const& schedule_;
+  std::vector<std::vector<Visit>> visits_;
   SimulationOptions const& options_;
   detail::VariantRules rules_;
   TilePlan plan_;

@@ -3,6 +3,7 @@
 #include <ooc/Strata_SimulateRanks.hpp>
 
 #include <core/Strata_Errors.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/detail/Strata_RankMachine.hpp>
 
 #include <algorithm>
@@ -62,6 +63,8 @@ RankSimulation simulate(RankOrder const& order, std::int64_t n, std::int64_t til
                         PrecisionMap const& map, Rates const& rates, std::size_t budget_bytes) {
   rates.check();
   order.check();
+  STRATA_REQUIRE(ValueError, order.first_column == 0, "simulate: an order from column ",
+                 order.first_column, ", must be of the whole matrix");
   STRATA_REQUIRE(ShapeError, order.tiles == map.tiles(), "simulate: an order of ", order.tiles,
                  " tile rows and a map of ", map.tiles());
   TilePlan const plan(n, tile_size, map);

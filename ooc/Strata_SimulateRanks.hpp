@@ -4,7 +4,6 @@
 #define STRATA_SIMULATE_RANKS_HPP
 
 #include <ooc/Strata_PrecisionMap.hpp>
-#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
 #include <cstddef>
@@ -12,6 +11,8 @@
 #include <vector>
 
 namespace strata::ooc {
+
+struct RankOrder;
 
 /// What one rank did in a simulation.
 struct SimulatedRank {
@@ -47,7 +48,7 @@ struct RankSimulation {
 /// Result   the bytes sent are those of `messages_of`.
 /// Cost     one step for each product of whole tasks, for each visit to a super-panel, and for each message.
 /// Memory   some 40 bytes a tile, and 9 for each tile that a rank has room for.
-/// Throws   ValueError for rates or an order out of range; ShapeError for a map of another size; MemoryError for a budget
+/// Throws   ValueError for rates or an order out of range, or one that goes on from a later column; ShapeError for a map of another size; MemoryError for a budget
 ///          that does not hold what must stay.
 RankSimulation simulate(RankOrder const& order, std::int64_t n, std::int64_t tile_size,
                         PrecisionMap const& map, Rates const& rates, std::size_t budget_bytes = 0);

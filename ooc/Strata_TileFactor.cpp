@@ -42,7 +42,7 @@ std::vector<double> diagonal_of(TileMatrix<Exec> const& matrix) {
     });
   });
   for (std::int64_t k = 0; k < matrix.tiles(); ++k) {
-    if (!matrix.has_row(k)) continue;
+    if (!matrix.has_tile(k, k)) continue;
     auto const L = matrix.tile(k, k);
     for (std::int64_t i = 0; i < L.rows; ++i)
       diagonal[static_cast<std::size_t>(k * matrix.tile_size() + i)] =

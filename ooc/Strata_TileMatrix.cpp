@@ -98,16 +98,39 @@ void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
   Region const region(exec, "strata::ooc::tile_matrix::generate");
   STRATA_REQUIRE(ValueError, generator, "tile matrix: there is no generator");
   options.rule.check();
+  take_grid(options);
   tiles_->state = State::None;
   generator_ = generator;
   source_ = {};
   exec_ = exec;
   options_ = options;
   if (comm() && comm()->size() == 1) options_.comm.reset();
-  rank_ = comm() ? comm()->rank() : 0;
-  ranks_ = comm() ? comm()->size() : 1;
   name_bad_alloc("tile matrix", [&] { evaluate(); });
   tiles_->state = State::Filled;
+}
+
+// The ranks and their grid, of options that are refused before anything is changed.
+template <class Exec>
+void TileMatrix<Exec>::take_grid(TileMatrixOptions const& options) {
+  Communicator const* const ranks = options.comm.get();
+  int const count = ranks ? ranks->size() : 1;
+  RankGrid const grid = options.grid == RankGrid{0, 0} ? automatic_grid(count) : options.grid;
+  std::int64_t const super_panel =
+      options.super_panel < 0 ? automatic_super_panel(grid) : options.super_panel;
+  together(ranks, [&] {
+    STRATA_REQUIRE(ValueError,
+                   grid.rows >= 1 && grid.cols >= 1 && grid.rows <= count && grid.cols <= count &&
+                       grid.ranks() == count,
+                   "tile matrix: a grid of ", grid.rows, " x ", grid.cols, " ranks, there are ",
+                   count);
+    STRATA_REQUIRE(ValueError, options.super_panel >= -1 && (super_panel > 0 || grid.cols == 1),
+                   "tile matrix: super-panels of ", options.super_panel, " columns on a grid of ",
+                   grid.rows, " x ", grid.cols,
+                   ", must be at least 1, or -1 for automatic; 0 on one column of ranks");
+  });
+  rank_ = ranks ? ranks->rank() : 0;
+  grid_ = grid;
+  super_panel_ = super_panel;
 }
 
 // All tiles from the generator, by the options.
@@ -154,10 +177,20 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
 template <class Exec>
 void TileMatrix<Exec>::require_memory(PrecisionMap const& map) const {
   std::size_t const needed = own_bytes(map);
-  std::string const whose = comm() ? strata::detail::message(" for its part of ", ranks_) : "";
+  std::string const whose =
+      comm() ? strata::detail::message(" for its part of ", grid_.ranks()) : "";
   STRATA_REQUIRE(MemoryError, needed <= options_.max_bytes, "tile matrix: n = ", n_,
                  " in tiles of ", tile_size_, " needs ", needed, " bytes of host memory", whose,
                  ", ", options_.max_bytes, " are allowed");
+}
+
+// Of a tile, and of its sums in fp64 or fp32 where they come home.
+template <class Exec>
+std::size_t TileMatrix<Exec>::host_bytes(PrecisionMap const& map, std::int64_t i,
+                                         std::int64_t j) const {
+  std::size_t const stored = detail::tile_bytes(map.at(i, j), rows(i), rows(j));
+  if (super_panel_ == 0 || map.at(i, j) == Precision::fp64) return stored;
+  return std::max(stored, detail::tile_bytes(Precision::fp32, rows(i), rows(j)));
 }
 
 // Of the tiles that are on this rank.
@@ -166,7 +199,7 @@ std::size_t TileMatrix<Exec>::own_bytes(PrecisionMap const& map) const {
   std::size_t bytes = 0;
   for (std::int64_t j = 0; j < tiles(); ++j)
     for (std::int64_t i = j; i < tiles(); ++i)
-      if (has_row(i)) bytes += detail::tile_bytes(map.at(i, j), rows(i), rows(j));
+      if (has_tile(i, j)) bytes += host_bytes(map, i, j);
   return bytes;
 }
 
@@ -228,15 +261,15 @@ void TileMatrix<Exec>::allocate_tiles() {
   report_ = {.bytes = own_bytes(tiles_->map)};
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
-      if (!has_row(i)) {
+      if (!has_tile(i, j)) {
         chunk_of.push_back(elsewhere);
         offsets.push_back(0);
         continue;
       }
       auto const& round = options_.nodes;
       int const node =
-          round.empty() ? any : round[static_cast<std::size_t>(i / ranks_) % round.size()];
-      std::size_t const bytes = detail::tile_bytes(tiles_->map.at(i, j), rows(i), rows(j));
+          round.empty() ? any : round[static_cast<std::size_t>(i / grid_.rows) % round.size()];
+      std::size_t const bytes = host_bytes(tiles_->map, i, j);
       auto const found = open.find(node);
       if (found == open.end() || sizes[found->second] + bytes > options_.chunk_bytes) {
         open[node] = sizes.size();

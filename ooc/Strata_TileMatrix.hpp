@@ -9,6 +9,7 @@
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <dense/refine/Strata_StridedMatrix.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
+#include <ooc/Strata_RankGrid.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -34,9 +35,10 @@ class ArrivedTiles;
 
 /// Which ranks ask for tiles of a column.
 enum class TileUsers : std::uint8_t {
-  Diagonal,  ///< the one that has the diagonal tile, for that one
+  Diagonal,  ///< the one that makes the diagonal tile's rows of A X, for that one
   Owners,    ///< of each tile the one that has it
-  BothRows,  ///< of each tile the one that has it, and the one that has the column's diagonal tile
+  BothRows,  ///< of each tile the ones that make its rows and its columns of A X
+  All,       ///< these, and the one that has it
 };
 
 /// A tile that a generator fills, in the memory of the instance that it runs on.
@@ -71,11 +73,16 @@ struct TileMatrixOptions {
   std::vector<int> nodes;
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
   /// The ranks that hold the matrix together, all of which make the same calls with it and its factor
-  /// (`comm/Strata_Communicator.hpp`); empty: one, without MPI. Rows of tiles go round the ranks: rank r of R
-  /// has tiles of rows r, r + R, r + 2 R, ..., and the generator is called on each for its own, and, for
-  /// norms and products, for those above them in the same columns of A. The ranks' processors are of one
+  /// (`comm/Strata_Communicator.hpp`); empty: one, without MPI. Each has the tiles that `grid` gives it. For norms and
+  /// products rows of A go round the R ranks: rank r has rows of tiles r, r + R, r + 2 R, ... there. The generator is
+  /// called on each for both. The ranks' processors are of one
   /// kind, so that all find the same numbers. What one rank throws in a generator, all throw.
   std::shared_ptr<Communicator const> comm;
+  /// Of all ranks, as many as there are; 0 x 0: `automatic_grid`. The bits are the same on any.
+  RankGrid grid{0, 0};
+  /// Columns of tiles in a super-panel of a factorisation (`RankOrder`); 0: whole tasks, on one column of ranks; -1:
+  /// `automatic_super_panel`. With super-panels each tile has the host memory of its sums, which may be wider.
+  std::int64_t super_panel = -1;
   /// The tiles of a matrix whose numbers are on other ranks than its tiles; what `from_block_cyclic` sets.
   std::shared_ptr<detail::ArrivedTiles> arrived;
 };
@@ -96,7 +103,7 @@ struct TileMatrixReport {
 /// that the precision rule and narrow formats treat all alike.
 ///
 /// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has that of
-///          its own tiles. Never the matrix twice: a second look at a tile evaluates the generator again.
+///          its own tiles, with super-panels as wide as their sums. Never the matrix twice: a second look at a tile evaluates the generator again.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileMatrix {
  public:
@@ -126,7 +133,7 @@ class TileMatrix {
   /// Sync     runs on `exec` and fences it.
   /// Memory   on the device two tiles.
   /// Throws   ShapeError if n < 0 or tile_size < 1; ValueError with the position of a tile that holds
-  ///          a number that is not finite, for a row whose sum overflows, or for options out of range; MemoryError with the bytes
+  ///          a number that is not finite, for a row whose sum overflows, or for options out of range, as a grid of more or fewer ranks; MemoryError with the bytes
   ///          needed and allowed, or of what can't be had.
   static TileMatrix generate(ExecutionSpace const& exec, std::int64_t n, std::int64_t tile_size,
                              Generator const& generator, TileMatrixOptions const& options = {});
@@ -181,8 +188,16 @@ class TileMatrix {
 
   /// The ranks that hold it; nullptr: this one alone.
   Communicator const* comm() const { return options_.comm.get(); }
-  /// Whether tiles of row i are on this rank; `tile`, `data` and `square` are of these alone.
-  bool has_row(std::int64_t i) const { return i % ranks_ == rank_; }
+  /// The ranks, and who has which tile.
+  RankGrid const& grid() const { return grid_; }
+  /// Columns of tiles in its super-panels; 0: it is factored by whole tasks.
+  std::int64_t super_panel() const { return super_panel_; }
+  /// Whether tile (i, j) is on this rank; `tile`, `data` and `square` are of such alone.
+  bool has_tile(std::int64_t i, std::int64_t j) const { return grid_.owner(i, j) == rank_; }
+  /// The rank that makes rows i of tiles of A X, and the norms of these rows.
+  int maker_of_row(std::int64_t i) const { return static_cast<int>(i % grid_.ranks()); }
+  /// Whether this is it.
+  bool makes_row(std::int64_t i) const { return maker_of_row(i) == rank_; }
 
   /// Tiles of column j, from the diagonal down, are about to be asked for: of a matrix whose numbers are on other ranks
   /// (`TileMatrixOptions::arrived`) they are sent to the users, whose generators have them until the next call.
@@ -260,13 +275,15 @@ class TileMatrix {
 
   TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);
   void evaluate();
+  void take_grid(TileMatrixOptions const& options);
+  std::size_t host_bytes(PrecisionMap const& map, std::int64_t i, std::int64_t j) const;
   std::size_t own_bytes(PrecisionMap const& map) const;
   void gather(std::vector<detail::TileMeasure>& measures) const;
   void equilibrate(ExecutionSpace const& exec);
   void measure(ExecutionSpace const& exec, bool keep);
   void measure_own(ExecutionSpace const& exec, bool keep, bool is_even,
                    std::vector<detail::TileMeasure>& host);
-  void for_each_tile_of(int rank, std::function<void(std::size_t tile)> const& f) const;
+  void for_each_tile_in_rows_of(int rank, std::function<void(std::size_t tile)> const& f) const;
   void allocate_tiles();
   void allocate_chunks(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes);
   void fill(ExecutionSpace const& exec);
@@ -278,7 +295,9 @@ class TileMatrix {
   dense::StridedMatrix<double const> source_;
   ExecutionSpace exec_;
   TileMatrixOptions options_;
-  int rank_ = 0, ranks_ = 1;
+  int rank_ = 0;
+  RankGrid grid_;
+  std::int64_t super_panel_ = 0;
   std::vector<double> scaling_;
   Vector device_scaling_;
   TileNorms norms_;

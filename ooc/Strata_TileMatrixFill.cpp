@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -55,14 +56,14 @@ template <class Exec>
 void TileMatrix<Exec>::bring(std::int64_t j, TileUsers users) const {
   if (!comm() || !options_.arrived) return;
   std::vector<WholeBlock> blocks;
-  auto const send = [&](std::int64_t i, std::int64_t row) {  // to the one that has the row of tiles
-    blocks.push_back(
-        {i * tile_size_, j * tile_size_, rows(i), rows(j), i == j, static_cast<int>(row % ranks_)});
-  };
   std::int64_t const end = users == TileUsers::Diagonal ? j + 1 : tiles();
   for (std::int64_t i = j; i < end; ++i) {
-    send(i, i);
-    if (users == TileUsers::BothRows && i % ranks_ != j % ranks_) send(i, j);
+    std::set<int> to;
+    if (users != TileUsers::Owners) to.insert(maker_of_row(i));
+    if (users == TileUsers::BothRows || users == TileUsers::All) to.insert(maker_of_row(j));
+    if (users == TileUsers::Owners || users == TileUsers::All) to.insert(grid_.owner(i, j));
+    for (int const rank : to)
+      blocks.push_back({i * tile_size_, j * tile_size_, rows(i), rows(j), i == j, rank});
   }
   options_.arrived->bring(blocks);
 }
@@ -85,7 +86,7 @@ void TileMatrix<Exec>::equilibrate(Exec const& exec) {
   });
   for (std::int64_t i = 0; i < tiles(); ++i) {
     bring(i, TileUsers::Diagonal);
-    if (!has_row(i)) continue;
+    if (!makes_row(i)) continue;
     attempt([&] {
       TileView<Exec> const tile(buffer.data(), static_cast<std::size_t>(rows(i)),
                                 static_cast<std::size_t>(rows(i)));
@@ -123,8 +124,8 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   });
 }
 
-// Of the tiles that are on this rank, and of the rows that they are in: a row's magnitudes are added from the
-// left to the right, as on one rank, so that its tiles above the diagonal are evaluated here too.
+// Of the tiles in the rows that this rank makes: a row's magnitudes are added from the left to the right, as on one
+// rank, so that its tiles above the diagonal are evaluated here too. What is kept are the tiles that it has.
 template <class Exec>
 void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
                                    std::vector<detail::TileMeasure>& host) {
@@ -144,17 +145,17 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
     detail::scale_tile<Exec>(exec, device_scaling_, row, col, stored);
     with->meter(stored, i == j, measure);
     with->meter.add_absolute_sums(row, col, stored, with->sums);
-    if (!keep || !has_row(i)) return;
+    if (!keep || !has_tile(i, j)) return;
     auto* const trailer = reinterpret_cast<double*>(
         with->buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
     detail::write_trailer<Exec>(exec, Precision::fp64, measure, trailer);
     copy_out(exec, with->buffer.data(), i, j);
   };
   for (std::int64_t j = 0; j < tiles(); ++j) {
-    bring(j, TileUsers::BothRows);
+    bring(j, keep ? TileUsers::All : TileUsers::BothRows);
     attempt([&] {
       for (std::int64_t i = j; i < tiles(); ++i)
-        if (has_row(i) || has_row(j)) look_at(i, j);
+        if (makes_row(i) || makes_row(j) || (keep && has_tile(i, j))) look_at(i, j);
     });
   }
   attempt([&] {
@@ -162,7 +163,7 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
                       with->measures);
     exec.fence("strata::ooc::tile_matrix::measure");
     for (std::int64_t i = 0; i < tiles(); ++i) {
-      if (has_row(i)) continue;  // of others they are not whole
+      if (makes_row(i)) continue;  // of others they are not whole
       std::pair const part(i * tile_size_, i * tile_size_ + rows(i));
       Kokkos::deep_copy(exec, Kokkos::subview(with->sums, part), 0.0);
       if (!is_even) Kokkos::deep_copy(exec, Kokkos::subview(with->given_sums, part), 0.0);
@@ -174,31 +175,32 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
   attempt.end(comm());
 }
 
-// Of each tile its owner's.
+// Of each tile what the maker of its row has found.
 template <class Exec>
 void TileMatrix<Exec>::gather(std::vector<detail::TileMeasure>& measures) const {
   if (!comm()) return;
   constexpr std::size_t size = sizeof(detail::TileMeasure) / sizeof(double);
   static_assert(size * sizeof(double) == sizeof(detail::TileMeasure));
   std::vector<double> own;
-  for_each_tile_of(rank_, [&](std::size_t tile) {
+  for_each_tile_in_rows_of(rank_, [&](std::size_t tile) {
     own.resize(own.size() + size);
     std::memcpy(&own[own.size() - size], &measures[tile], sizeof(detail::TileMeasure));
   });
   auto const all = comm()->gather(own);
   std::size_t position = 0;
-  for (int rank = 0; rank < ranks_; ++rank)
-    for_each_tile_of(rank, [&](std::size_t tile) {
+  for (int rank = 0; rank < grid_.ranks(); ++rank)
+    for_each_tile_in_rows_of(rank, [&](std::size_t tile) {
       std::memcpy(&measures[tile], &all[position], sizeof(detail::TileMeasure));
       position += size;
     });
 }
 
 template <class Exec>
-void TileMatrix<Exec>::for_each_tile_of(int rank, std::function<void(std::size_t)> const& f) const {
+void TileMatrix<Exec>::for_each_tile_in_rows_of(int rank,
+                                                std::function<void(std::size_t)> const& f) const {
   for (std::int64_t j = 0; j < tiles(); ++j)
     for (std::int64_t i = j; i < tiles(); ++i)
-      if (i % ranks_ == rank) f(tile_number(i, j, tiles()));
+      if (maker_of_row(i) == rank) f(tile_number(i, j, tiles()));
 }
 
 template <class Exec>
@@ -269,7 +271,7 @@ void TileMatrix<Exec>::fill(Exec const& exec) {
     bring(j, TileUsers::Owners);
     attempt([&] {
       for (std::int64_t i = j; i < tiles(); ++i)
-        if (has_row(i)) round(i, j);
+        if (has_tile(i, j)) round(i, j);
     });
   }
   attempt([&] { exec.fence("strata::ooc::tile_matrix::fill"); });

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/Strata_TileSources.hpp>
 
+#include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/problems/Strata_Random.hpp>

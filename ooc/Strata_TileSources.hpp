@@ -3,14 +3,20 @@
 #ifndef STRATA_TILE_SOURCES_HPP
 #define STRATA_TILE_SOURCES_HPP
 
-#include <core/io/Strata_MatrixBlocks.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 
+namespace strata {
+class MatrixBlocks;
+}
+
 namespace strata::ooc {
+
+/// A tile in host memory: a `HostBlock`.
+using HostTileView = TileView<Kokkos::DefaultHostExecutionSpace>;
 
 /// Tiles that a function writes to host memory, by columns without gaps, as a file or another program's arrays have them;
 /// on any device and, if the function may be called by several threads at once, from any thread.
@@ -21,7 +27,7 @@ namespace strata::ooc {
 /// Throws   ValueError if there is no function; when a tile is filled, what the function throws.
 template <class ExecutionSpace>
 TileGenerator<ExecutionSpace> host_tiles(
-    std::function<void(std::int64_t row, std::int64_t col, HostBlock const& block)> read);
+    std::function<void(std::int64_t row, std::int64_t col, HostTileView const& block)> read);
 
 /// Tiles of a matrix in a file; every tile is read when it is asked for, on any device and from any
 /// thread.

@@ -283,7 +283,7 @@ double bytes_of_tiles(MleOptions const& options, std::int64_t n) {
   std::int64_t const asked = options.tiles.tile,
                      tile = asked > 0 ? asked : ooc::TileMatrix<Exec>::automatic_tile_size(n);
   auto const all = static_cast<double>(Factor::bytes_needed(n, asked));
-  auto const [own, room] = tile_bytes_of_rank(all, n, tile, options.comm.get());
+  auto const [own, room] = tile_bytes_of_rank(all, n, tile, options.tiles, options.comm.get());
   return (options.kl ? 2 : 1) * own + room;
 }
 

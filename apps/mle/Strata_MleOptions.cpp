@@ -185,7 +185,7 @@ void check(MleOptions const& options) {
   require(options.predict.empty() || !options.output.empty(), "--predict needs --output");
   require(options.output.empty() || generates || !options.predict.empty(),
           "--output goes with --predict or --generate");
-  check(options.tiles);
+  check(options.tiles, options.comm.get());
   if (options.comm) check_ranks(options);
   require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
   require(options.output.empty() || options.output.ends_with(".csv"), "--output: ", options.output,
@@ -200,6 +200,7 @@ geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
   factor.log_det = options.log_det;
   factor.devices = tile_devices(options.tiles, options.comm.get());
   factor.comm = options.comm;
+  factor.grid = options.tiles.grid;
   return factor;
 }
 

@@ -6,7 +6,7 @@
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
-#include <ooc/Strata_Schedule.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -66,12 +66,18 @@ void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* nee
           ->check(CLI::Range(1, 64).description("")),
       group.bytes("--device-memory", options.device_memory,
                   "of each for tiles, as 40GB; the matrix may be larger [what is free]"),
-      group.count("--tile", options.tile, "N", "order of the tiles [the library's choice]")};
+      group.count("--tile", options.tile, "N", "order of the tiles [the library's choice]"),
+      group.parsed("--grid", options.grid, "PxQ", ooc::grid_from,
+                   "of mpirun's ranks, in P rows and Q columns [by their number]")};
   if (needed)
     for (auto* const option : added) option->needs(needed);
 }
 
-void check(TileOptions const& options) {
+void check(TileOptions const& options, Communicator const* comm) {
+  int const ranks = comm ? comm->size() : 1;
+  auto const [rows, cols] = options.grid;
+  require(rows == 0 || std::int64_t{rows} * cols == ranks, "--grid: ", rows, "x", cols, " is of ",
+          std::int64_t{rows} * cols, " ranks, there are ", ranks);
   require(options.epsilon >= 0 && options.epsilon < 1, "--epsilon: ", options.epsilon,
           " must be in [0, 1)");
   require(options.precisions.size() < 2 || options.epsilon > 0,
@@ -98,10 +104,14 @@ ooc::Devices tile_devices(TileOptions const& options, Communicator const* comm) 
 }
 
 RankBytes tile_bytes_of_rank(double all, std::int64_t n, std::int64_t tile,
-                             Communicator const* comm) {
+                             TileOptions const& options, Communicator const* comm) {
   if (!comm) return {all, 0};
-  double const row = 8 * static_cast<double>(n + tile) * static_cast<double>(tile);
-  return {all / comm->size() + row, 2 * row};  // rows of tiles are not even
+  auto const grid = options.grid.rows > 0 ? options.grid : ooc::automatic_grid(comm->size());
+  double const bytes = 8 * static_cast<double>(tile) * static_cast<double>(tile);
+  ooc::RankOrder const order{(n + tile - 1) / tile, grid, 1, 1, ooc::automatic_super_panel(grid)};
+  double const uneven = grid.cols == 1 ? 1 : 1.0 / grid.rows + 1.0 / grid.cols;  // rows of tiles
+  return {all / comm->size() + uneven * static_cast<double>(order.tiles + 1) * bytes,
+          static_cast<double>(ooc::room_of(order)) * bytes};
 }
 
 // A tile of column j takes j updates, and a solve that counts as one.

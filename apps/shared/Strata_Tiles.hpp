@@ -6,6 +6,7 @@
 #include <core/Strata_Precision.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
+#include <ooc/Strata_RankGrid.hpp>
 
 #include <array>
 #include <cstddef>
@@ -35,13 +36,15 @@ struct TileOptions {
   std::int64_t tile = 0;  ///< 0: the library's choice
   int devices = 1;
   std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
+  ooc::RankGrid grid{0, 0};       ///< of the ranks; 0 x 0: the library's choice
 };
 
 /// Add them to a command; with `needed` they are refused without that option.
 void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* needed = nullptr);
 
-/// Throws   UsageError for numbers out of range, and precisions that are never used.
-void check(TileOptions const& options);
+/// Throws   UsageError for numbers out of range, precisions that are never used, and a grid of more or fewer ranks than there
+///          are; nullptr: one.
+void check(TileOptions const& options, Communicator const* comm);
 
 ooc::PrecisionRule precision_rule(TileOptions const& options);
 /// The devices asked for; ranks of a host have devices of their own, as long as there are enough. Collective; nullptr: one rank.
@@ -52,7 +55,7 @@ struct RankBytes {
   double own, room;
 };
 RankBytes tile_bytes_of_rank(double all, std::int64_t n, std::int64_t tile,
-                             Communicator const* comm);
+                             TileOptions const& options, Communicator const* comm);
 
 /// For `CholeskyOptions::on_task` of a matrix of so many rows of tiles, shared by so many ranks: tells how far it is.
 std::function<void(ooc::Task const&)> count_tasks(std::int64_t rows, int ranks, Progress& progress);

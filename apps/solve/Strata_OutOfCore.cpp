@@ -44,6 +44,7 @@ Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& option
   choices.anywhere = true;
   choices.nodes = ooc::numa_nodes(tile_devices(options.tiles, options.comm.get()));
   choices.comm = options.comm;
+  choices.grid = options.tiles.grid;
   std::int64_t const n = problem.summary.n;
   std::int64_t const tile = options.tiles.tile > 0
                                 ? options.tiles.tile

@@ -38,7 +38,7 @@ void check_out_of_core(SolveOptions const& options) {
   require(!options.kind || options.kind == MatrixKind::Dominant, "--out-of-core: the kind ",
           name_of(options.kind.value_or(MatrixKind::Dominant)),
           " of --generate can't be made tile by tile; matern and dominant can");
-  check(options.tiles);
+  check(options.tiles, options.comm.get());
 }
 
 void check_dense(SolveOptions const& options) {

@@ -281,6 +281,8 @@ void add_tile_factor(Report& report, OutOfCoreResult const& result) {
   report.only_json("schedule/streams", factor.streams);
   report.only_json("schedule/column_block", factor.column_block);
   report.only_json("schedule/first_column", factor.first_column);
+  report.only_json("schedule/grid", Value{factor.grid_rows, factor.grid_cols});
+  report.only_json("schedule/super_panel", factor.super_panel);
   report.add_unless_zero("checkpoint", "checkpoint", result.checkpoint, unit::plain,
                          words(factor.first_column, " of ", factor.tiles, " columns were there"));
   add_devices(report, factor);
@@ -288,11 +290,11 @@ void add_tile_factor(Report& report, OutOfCoreResult const& result) {
   report.only_json("bytes/sent", factor.bytes_sent);
   report.only_json("bytes/received", factor.bytes_received);
   if (result.ranks > 1)
-    report.tell(
-        "bytes/room", "ranks", factor.room_bytes,
-        words(result.ranks, "; rank 0 sent ", in_bytes(static_cast<double>(factor.bytes_sent)),
-              ", got ", in_bytes(static_cast<double>(factor.bytes_received)), ", has room for ",
-              in_bytes(static_cast<double>(factor.room_bytes)), " of others"));
+    report.tell("bytes/room", "ranks", factor.room_bytes,
+                words(result.ranks, " on a grid of ", factor.grid_rows, " x ", factor.grid_cols,
+                      "; rank 0 sent ", in_bytes(static_cast<double>(factor.bytes_sent)), ", got ",
+                      in_bytes(static_cast<double>(factor.bytes_received)), ", has room for ",
+                      in_bytes(static_cast<double>(factor.room_bytes)), " of others"));
   else
     report.only_json("bytes/room", factor.room_bytes);
   add_breakdown(report, result);

@@ -9,18 +9,20 @@
 
 #include <algorithm>
 #include <latch>
+#include <span>
 #include <string>
 
 namespace strata::ooc::detail {
 
 template <class Exec>
 Executor<Exec>::Executor(Machine<Exec>& machine, Devices const& devices, TileMatrix<Exec>& matrix,
-                         Schedule const& schedule, std::string checkpoint,
+                         RankOrder const& order, std::string checkpoint,
                          CholeskyOptions const& options)
     : machine_(machine),
       devices_(devices),
       matrix_(matrix),
-      schedule_(schedule),
+      order_(order),
+      lanes_(visits_of(order, matrix.comm() ? matrix.comm()->rank() : 0)),
       folder_(std::move(checkpoint)),
       options_(options),
       rules_(rules_of(options.variant)),
@@ -35,24 +37,26 @@ Executor<Exec>::Executor(Machine<Exec>& machine, Devices const& devices, TileMat
 
 template <class Exec>
 void Executor<Exec>::count_uses() {
-  for (std::size_t lane = 0; lane < schedule_.tasks.size(); ++lane) {
-    auto const device = static_cast<std::size_t>(schedule_.device_of(lane));
-    for (Task const& task : schedule_.tasks[lane]) {
-      makers_[tile_number(task.row, task.col, schedule_.tiles)] = static_cast<int>(device);
-      ++unfinished_[static_cast<std::size_t>(task.col)];
-      if (task.row != task.col) ++diagonal_uses_[device][static_cast<std::size_t>(task.col)];
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    auto const device = static_cast<std::size_t>(device_of(lane));
+    for (Visit const& visit : lanes_[lane]) {
+      if (!visit.is_last) continue;
+      makers_[tile_number(visit.row, visit.col, order_.tiles)] = static_cast<int>(device);
+      ++unfinished_[static_cast<std::size_t>(visit.col)];
+      if (visit.row != visit.col) ++diagonal_uses_[device][static_cast<std::size_t>(visit.col)];
     }
   }
-  for (std::int64_t j = 0; j < schedule_.first_column; ++j)
-    for (std::int64_t i = j; i < schedule_.tiles; ++i)
-      if (matrix_.has_row(i)) progress_.set(tile_number(i, j, schedule_.tiles), {});
+  for (std::int64_t j = 0; j < order_.first_column; ++j)
+    for (std::int64_t i = j; i < order_.tiles; ++i)
+      if (matrix_.has_tile(i, j)) progress_.set(tile_number(i, j, order_.tiles), {});
 }
 
 // The pools, and which devices can read one another's.
 template <class Exec>
 void Executor<Exec>::make_memories() {
   std::size_t const count = devices_.size();
-  std::int64_t const useful = plan_.useful_blocks(schedule_.streams);
+  std::int64_t const useful = plan_.useful_blocks(order_.streams);
+  auto const streams = static_cast<std::size_t>(order_.streams);
   for (std::size_t d = 0; d < count; ++d) {
     auto const& device = devices_[d];
     auto const blocks = static_cast<std::int64_t>(std::min<std::size_t>(
@@ -61,7 +65,9 @@ void Executor<Exec>::make_memories() {
     memories_.push_back(std::make_unique<Memory>(
         pool_of(d, static_cast<std::size_t>(blocks) * plan_.block_bytes()), blocks,
         plan_.units_per_block(), plan_.unit_bytes(), plan_.keys(), rules_.eviction,
-        looks_ahead ? UseTable(plan_, schedule_, static_cast<int>(d)) : UseTable()));
+        looks_ahead ? UseTable(plan_, std::span(lanes_).subspan(d * streams, streams))
+                    : UseTable()));
+    is_resident_.push_back(stays(d, blocks));
   }
   for (std::size_t d = 0; d < count; ++d) {
     linked_.emplace_back(count, false);
@@ -69,6 +75,17 @@ void Executor<Exec>::make_memories() {
       linked_[d][other] = d != other && options_.peer_copies && machine_.link(d, other);
   }
   for (auto const& memory : memories_) progress_.on_stop([&memory = *memory] { memory.wake(); });
+}
+
+// Whether so many blocks hold all tiles that the device makes, and their sums, in the worst case each in a block of its
+// own, beside what others send and what its streams take.
+template <class Exec>
+bool Executor<Exec>::stays(std::size_t device, std::int64_t blocks) const {
+  if (order_.super_panel == 0 || rules_.eviction == Eviction::AtOnce) return false;
+  auto const own = std::ranges::count(makers_, static_cast<int>(device));
+  auto const others = static_cast<std::int64_t>(tile_count(order_.tiles)) - own;
+  return blocks >= own * (plan_.map().is_mixed() ? 2 : 1) + std::min(others, room_of(order_)) +
+                       std::int64_t{order_.streams} * plan_.items();
 }
 
 template <class Exec>
@@ -93,18 +110,17 @@ void Executor<Exec>::prepare() {
   if (!folder_.empty())
     checkpoint_ = std::make_unique<CheckpointWriter>(
         [this](std::exception_ptr const& error) { progress_.stop(error); });
-  for (std::size_t lane = 0; lane < schedule_.tasks.size(); ++lane)
-    streams_.push_back(std::make_unique<Stream>(*this, schedule_.device_of(lane),
-                                                static_cast<int>(lane) % schedule_.streams));
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+    streams_.push_back(
+        std::make_unique<Stream>(*this, device_of(lane), static_cast<int>(lane) % order_.streams));
   if (matrix_.comm())
-    exchange_ = std::make_unique<RankExchange<Exec>>(matrix_, schedule_, column_block_, progress_);
+    exchange_ = std::make_unique<RankExchange<Exec>>(matrix_, order_, lanes_, progress_);
 }
 
 template <class Exec>
 Info Executor<Exec>::run(CholeskyReport& report) {
   Kokkos::Timer const setup;
   Communicator const* const comm = matrix_.comm();
-  column_block_ = report.column_block;
   together(comm, [&] { prepare(); });
   report.setup_seconds = setup.seconds();
   play(report);
@@ -126,7 +142,7 @@ void Executor<Exec>::play(CholeskyReport& report) {
   try {
     for (; started < streams_.size(); ++started)
       streams_[started]->thread().start([&, lane = started] {
-        streams_[lane]->run(schedule_.tasks[lane], ready);
+        streams_[lane]->run(lanes_[lane], ready);
         if (exchange_) exchange_->end_stream();
       });
   } catch (...) {
@@ -156,7 +172,7 @@ void Executor<Exec>::report_on(CholeskyReport& report) {
                               memory.misses(), memory.evictions()});
   }
   for (std::size_t lane = 0; lane < streams_.size(); ++lane) {
-    auto& device = report.devices[static_cast<std::size_t>(schedule_.device_of(lane))];
+    auto& device = report.devices[static_cast<std::size_t>(device_of(lane))];
     device.bytes_in += streams_[lane]->bytes_in;
     device.bytes_out += streams_[lane]->bytes_out;
     device.bytes_peer += streams_[lane]->bytes_peer;
@@ -210,8 +226,8 @@ CheckpointHeader header_of(TileMatrix<Exec> const& matrix, ColumnPart const& par
 // Of a column whose tiles on this rank are all final; also where the run has come to an end meanwhile.
 template <class Exec>
 void Executor<Exec>::write_checkpoint(std::int64_t j) {
-  Communicator const* const comm = matrix_.comm();
-  ColumnPart const part{j, comm ? comm->rank() : 0, comm ? comm->size() : 1};
+  int const rank = matrix_.comm() ? matrix_.comm()->rank() : 0;
+  ColumnPart const part{j, rank / order_.grid.cols, order_.grid.rows};
   for (std::int64_t i = j; i < matrix_.tiles(); ++i)
     if (part.has_row(i)) Lane<Exec>::sync(progress_.mark(tile_number(i, j, matrix_.tiles())));
   write_column(folder_, header_of(matrix_, part), tiles_of(matrix_, part));

@@ -5,7 +5,7 @@
 
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_Schedule.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_DeviceMemory.hpp>
@@ -21,7 +21,10 @@
 
 namespace strata::ooc::detail {
 
-/// Runs a schedule on a machine: one worker for each stream.
+/// Plays one rank's part of an order on a machine: one worker for each stream.
+///
+/// Where a tile has several visits, its sums stay on the device between them if there is room for all tiles of
+/// the rank; else they go home after each, to where the tile is stored.
 template <class ExecutionSpace>
 class Executor {
  public:
@@ -31,12 +34,11 @@ class Executor {
   /// `devices`: those of the machine, each with a budget of at least the smallest. `checkpoint`: the
   /// folder for finished columns, or "".
   Executor(Machine<ExecutionSpace>& machine, Devices const& devices,
-           TileMatrix<ExecutionSpace>& matrix, Schedule const& schedule, std::string checkpoint,
+           TileMatrix<ExecutionSpace>& matrix, RankOrder const& order, std::string checkpoint,
            CholeskyOptions const& options);
   ~Executor();
 
-  /// Run all tasks; the report's times, bytes and counts. Of several ranks each plays its part of the
-  /// schedule; all have the same result, or throw the same.
+  /// Make all visits; the report's times, bytes and counts. All ranks have the same result, or throw the same.
   Info run(CholeskyReport& report);
 
  private:
@@ -45,10 +47,12 @@ class Executor {
   void prepare();
   void play(CholeskyReport& report);
   std::byte* data(std::int64_t i, std::int64_t j) const {
-    return matrix_.has_row(i) ? matrix_.data(i, j) : exchange_->data(i, j);
+    return matrix_.has_tile(i, j) ? matrix_.data(i, j) : exchange_->data(i, j);
   }
+  int device_of(std::size_t lane) const { return static_cast<int>(lane) / order_.streams; }
   void make_memories();
   typename Memory::Pool pool_of(std::size_t device, std::size_t bytes);
+  bool stays(std::size_t device, std::int64_t blocks) const;
   void count_uses();
   void write_checkpoint(std::int64_t j);
   void report_on(CholeskyReport& report);
@@ -56,14 +60,16 @@ class Executor {
   Machine<ExecutionSpace>& machine_;
   Devices devices_;
   TileMatrix<ExecutionSpace>& matrix_;
-  Schedule const& schedule_;
-  std::string folder_;  // of the checkpoint
+  RankOrder const& order_;
+  std::vector<std::vector<Visit>> lanes_;  // of this rank's streams
+  std::string folder_;                     // of the checkpoint
   CholeskyOptions const& options_;
   Recorder* recorder_ = Recorder::current();  // of the thread that has the streams' threads
   VariantRules rules_;
   TilePlan plan_;
   Progress<Mark> progress_;
   std::vector<std::unique_ptr<Memory>> memories_;
+  std::vector<bool> is_resident_;          // whether sums stay on each device between visits
   std::vector<std::vector<bool>> linked_;  // [device][other]
   std::vector<int> makers_;                // the device that makes each tile, -1: none
   /// TRSMs that still need a diagonal tile, for each device and column.
@@ -71,7 +77,6 @@ class Executor {
   std::vector<std::atomic<std::int64_t>> unfinished_;  // tiles of each column
   std::atomic<std::int64_t> breakdown_{0};
   std::unique_ptr<CheckpointWriter> checkpoint_;
-  std::int64_t column_block_ = 1;
   std::unique_ptr<RankExchange<ExecutionSpace>> exchange_;  // nullptr: one rank
   std::vector<std::unique_ptr<Stream>> streams_;
 };

@@ -39,6 +39,17 @@ auto Executor<Exec>::Stream::fetch(std::int64_t i, std::int64_t k, bool planned)
   return hold;
 }
 
+// Room for the tile, to be written.
+template <class Exec>
+auto Executor<Exec>::Stream::place(std::int64_t i, std::int64_t j) -> Hold {
+  Precision const precision = map().at(i, j);
+  Hold hold =
+      memory().acquire(plan_.key(i, j, precision), plan_.units(precision), executor_.progress_);
+  for (Mark const& mark : hold.before) work_.wait(mark);
+  if (hold.fresh) memory().publish(hold.begin, work_.record());
+  return hold;
+}
+
 // Fill the slot from the device that made the tile, if it still has it, or from the host.
 template <class Exec>
 auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t k) -> Mark {
@@ -57,7 +68,7 @@ auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t
     in_.copy(hold.data, lent->data, bytes);
     bytes_peer += bytes;
   } else {
-    if (final) in_.wait(executor_.progress_.wait(number(i, k)));
+    in_.wait(executor_.progress_.mark(number(i, k)));
     Span const span = copies_in("in", i, k);
     in_.copy(hold.data, executor_.data(i, k), bytes);
     bytes_in += bytes;
@@ -98,16 +109,19 @@ void Executor<Exec>::Stream::prefetch(std::int64_t i, std::int64_t k) {
 }
 
 template <class Exec>
-void Executor<Exec>::Stream::look_ahead(Task const& task, std::int64_t k, Task const* next) {
+void Executor<Exec>::Stream::look_ahead(Visit const& visit, std::int64_t k, Visit const* next) {
   if (!rules_.fetches_ahead) return;
   std::int64_t const last = k + executor_.options_.lookahead;
-  for (std::int64_t ahead = k + 1; ahead <= last && ahead < task.col; ++ahead) {
-    for (std::int64_t const row : {task.row, task.col})
+  for (std::int64_t ahead = k + 1; ahead <= last && ahead < visit.last; ++ahead) {
+    for (std::int64_t const row : {visit.row, visit.col})
       if (executor_.progress_.is_final(number(row, ahead)) &&
-          plan_.is_stored(row, ahead, plan_.product(task.row, task.col, ahead)))
+          plan_.is_stored(row, ahead, plan_.product(visit.row, visit.col, ahead)))
         prefetch(row, ahead);
   }
-  if (last >= task.col && next) prefetch(next->row, next->col);
+  // sums of a low tile are not the tile; those that nobody has yet are none
+  bool const is_there = next && (next->first == 0 || plan_.in_place(next->row, next->col)) &&
+                        executor_.progress_.updates(number(next->row, next->col)) == next->first;
+  if (last >= visit.last && is_there) prefetch(next->row, next->col);
 }
 
 }  // namespace strata::ooc::detail

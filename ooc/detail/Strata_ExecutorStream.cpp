@@ -11,7 +11,7 @@
 namespace strata::ooc::detail {
 
 template <class Exec>
-void Executor<Exec>::Stream::run(std::vector<Task> const& tasks, std::latch& ready) {
+void Executor<Exec>::Stream::run(std::vector<Visit> const& visits, std::latch& ready) {
   std::optional<Recorder::OnThread> recorded;
   std::optional<vendor::OnNode> near_device;
   // As many as its kernels have, whatever the number of streams, on which the bits of L would depend.
@@ -26,8 +26,8 @@ void Executor<Exec>::Stream::run(std::vector<Task> const& tasks, std::latch& rea
   }
   ready.arrive_and_wait();
   try {
-    for (std::size_t t = 0; t < tasks.size(); ++t)
-      run_task(tasks[t], t + 1 < tasks.size() ? &tasks[t + 1] : nullptr);
+    for (std::size_t v = 0; v < visits.size(); ++v)
+      visit(visits[v], v + 1 < visits.size() ? &visits[v + 1] : nullptr);
   } catch (Stopped const&) {
   } catch (...) {
     executor_.progress_.stop(std::current_exception());
@@ -95,32 +95,34 @@ void Executor<Exec>::Stream::warm_up() {
   worker_.warm_forms |= bits;
 }
 
-// Algorithm 2: C -= L_ik L_jk^T for all k < j, then POTRF or TRSM.
+// Algorithm 2: C -= L_ik L_jk^T for all k < j, or some of them, and after the last POTRF or TRSM.
 template <class Exec>
-void Executor<Exec>::Stream::run_task(Task const& task, Task const* next) {
-  auto const [i, j] = task;
+void Executor<Exec>::Stream::visit(Visit const& visit, Visit const* next) {
+  std::int64_t const i = visit.row, j = visit.col;
   if (executor_.progress_.stopped()) throw Stopped();
-  if (executor_.options_.on_task) executor_.options_.on_task(task);
-  Sums const C = open(i, j);
-  for (std::int64_t k = 0; k < j; ++k) {
+  if (visit.is_last && executor_.options_.on_task) executor_.options_.on_task({i, j});
+  Sums const C = visit.first == 0 ? open(visit) : reopen(visit);
+  for (std::int64_t k = visit.first; k < visit.last; ++k) {
     (void)executor_.progress_.wait(number(i, k));
     (void)executor_.progress_.wait(number(j, k));
-    look_ahead(task, k, next);
+    look_ahead(visit, k, next);
     update(C, i, j, k);
     bounce(C);
   }
+  if (!visit.is_last) return leave(C, visit);
   if (i == j) {
     factor_diagonal(C, j);
   } else {
     (void)executor_.progress_.wait(number(j, j));
     solve(C, i, j);
   }
-  close(C, i, j);
-  finish_column(i, j);
+  close(C, visit);
+  finish_column(j);
 }
 
 template <class Exec>
-auto Executor<Exec>::Stream::open(std::int64_t i, std::int64_t j) -> Sums {
+auto Executor<Exec>::Stream::open(Visit const& visit) -> Sums {
+  std::int64_t const i = visit.row, j = visit.col;
   Precision const precision = map().at(i, j), working = plan_.working(i, j);
   Sums C;
   C.stored = fetch(i, j, true);
@@ -141,6 +143,66 @@ auto Executor<Exec>::Stream::open(std::int64_t i, std::int64_t j) -> Sums {
   memory().publish(C.sums.begin, work_.record());
   step();
   return C;
+}
+
+// The sums as the visit before has left them: on the device, held by it, or at home.
+template <class Exec>
+auto Executor<Exec>::Stream::reopen(Visit const& visit) -> Sums {
+  std::int64_t const i = visit.row, j = visit.col;
+  Precision const working = plan_.working(i, j);
+  Mark const before = executor_.progress_.wait(number(i, j), visit.first);
+  Sums C;
+  C.in_place = plan_.in_place(i, j);
+  C.bytes = number_bytes(working, plan_.rows(i), plan_.rows(j));
+  C.stored = C.in_place ? fetch(i, j, true) : place(i, j);
+  if (!C.in_place)
+    C.sums =
+        memory().acquire(plan_.sums_key(i, j), plan_.units(working), executor_.progress_, false);
+  Hold const& sums = C.in_place ? C.stored : C.sums;
+  C.matrix = stored_tile<Space>(sums.data, C.in_place ? map().at(i, j) : working, plan_.rows(i),
+                                plan_.rows(j));
+  if (is_resident()) {
+    work_.wait(before);
+    memory().release(C.stored.begin, {});
+    if (!C.in_place) memory().release(C.sums.begin, {});
+  } else if (!C.in_place) {
+    for (Mark const& mark : sums.before) in_.wait(mark);
+    in_.wait(before);
+    {
+      Span const span = copies_in("in", i, j);
+      in_.copy(sums.data, executor_.matrix_.data(i, j), C.bytes);
+    }
+    bytes_in += C.bytes;
+    memory().publish(sums.begin, in_.record());
+    work_.wait(in_.record());
+    step();
+  }
+  return C;
+}
+
+// Until the next visit the sums stay where they are, held, or go home.
+template <class Exec>
+void Executor<Exec>::Stream::leave(Sums const& C, Visit const& visit) {
+  std::int64_t const i = visit.row, j = visit.col;
+  Hold const& sums = C.in_place ? C.stored : C.sums;
+  Mark end = work_.record();
+  memory().publish(sums.begin, end);
+  if (!is_resident()) {
+    std::size_t const bytes = C.in_place ? executor_.matrix_.copy_bytes(i, j) : C.bytes;
+    out_.wait(end);
+    {
+      Span const span = copies_out(i, j);
+      out_.copy(executor_.matrix_.data(i, j), sums.data, bytes);
+    }
+    bytes_out += bytes;
+    end = out_.record();
+    step();
+    memory().release(C.stored.begin, end, !C.in_place);
+    if (!C.in_place) memory().release(C.sums.begin, end, true);
+  }
+  executor_.progress_.set(number(i, j), visit.last, end);
+  if (executor_.exchange_)
+    executor_.exchange_->finish_visit(executor_.order_.step_of(visit), end, in_.record());
 }
 
 template <class Exec>
@@ -200,7 +262,8 @@ void Executor<Exec>::Stream::solve(Sums const& C, std::int64_t i, std::int64_t j
 
 // Round the tile to what it is stored in and send it home.
 template <class Exec>
-void Executor<Exec>::Stream::close(Sums const& C, std::int64_t i, std::int64_t j) {
+void Executor<Exec>::Stream::close(Sums const& C, Visit const& visit) {
+  std::int64_t const i = visit.row, j = visit.col;
   Precision const precision = map().at(i, j);
   double* const behind = trailer(C.stored.data, precision, i, j);
   {
@@ -225,11 +288,12 @@ void Executor<Exec>::Stream::close(Sums const& C, std::int64_t i, std::int64_t j
   step();
   memory().release(C.stored.begin, home);
   executor_.progress_.set(number(i, j), home);
-  if (executor_.exchange_) executor_.exchange_->finish_task(j, home, in_.record());
+  if (executor_.exchange_)
+    executor_.exchange_->finish_visit(executor_.order_.step_of(visit), home, in_.record());
 }
 
 template <class Exec>
-void Executor<Exec>::Stream::finish_column(std::int64_t /*i*/, std::int64_t j) {
+void Executor<Exec>::Stream::finish_column(std::int64_t j) {
   if (--executor_.unfinished_[static_cast<std::size_t>(j)] > 0 || !executor_.checkpoint_) return;
   executor_.checkpoint_->enqueue([&executor = executor_, j] { executor.write_checkpoint(j); });
 }

@@ -12,7 +12,7 @@
 
 namespace strata::ooc::detail {
 
-/// One stream of one device: what its worker does to the tiles of its tasks.
+/// One stream of one device: what its worker does to the tiles that it visits.
 template <class ExecutionSpace>
 class Executor<ExecutionSpace>::Stream {
  public:
@@ -33,9 +33,9 @@ class Executor<ExecutionSpace>::Stream {
 
   JobThread& thread() { return worker_.thread; }
 
-  /// All tasks of the stream; what goes wrong stops all streams. The thread's function; no stream
+  /// All visits of the stream; what goes wrong stops all streams. The thread's function; no stream
   /// begins before all have told `ready`. The executor's recorder has a track for each lane.
-  void run(std::vector<Task> const& tasks, std::latch& ready);
+  void run(std::vector<Visit> const& visits, std::latch& ready);
 
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
 
@@ -46,7 +46,7 @@ class Executor<ExecutionSpace>::Stream {
     Matrix matrix;
     Op op = Op::NoTrans;
   };
-  // The tile of a task: where it is stored and where its sums are made, which may be one.
+  // The tile of a visit: where it is stored and where its sums are made, which may be one.
   struct Sums {
     Hold stored, sums;
     bool in_place = false;
@@ -56,13 +56,15 @@ class Executor<ExecutionSpace>::Stream {
 
   void prepare();
   void warm_up();
-  void run_task(Task const& task, Task const* next);
-  Sums open(std::int64_t i, std::int64_t j);
+  void visit(Visit const& visit, Visit const* next);
+  Sums open(Visit const& visit);
+  Sums reopen(Visit const& visit);
+  void leave(Sums const& C, Visit const& visit);
   void update(Sums const& C, std::int64_t i, std::int64_t j, std::int64_t k);
   void factor_diagonal(Sums const& C, std::int64_t j);
   void solve(Sums const& C, std::int64_t i, std::int64_t j);
-  void close(Sums const& C, std::int64_t i, std::int64_t j);
-  void finish_column(std::int64_t i, std::int64_t j);
+  void close(Sums const& C, Visit const& visit);
+  void finish_column(std::int64_t j);
 
   Operand operand(std::int64_t i, std::int64_t k, Precision form);
   // What is enqueued so far is the last use of these operands: one mark for all.
@@ -74,9 +76,11 @@ class Executor<ExecutionSpace>::Stream {
   Mark load(Hold const& hold, std::int64_t i, std::int64_t k);
   void cast(Hold const& hold, std::int64_t i, std::int64_t k, Precision form);
   void prefetch(std::int64_t i, std::int64_t k);
-  void look_ahead(Task const& task, std::int64_t k, Task const* next);
+  Hold place(std::int64_t i, std::int64_t j);
+  void look_ahead(Visit const& visit, std::int64_t k, Visit const* next);
   void bounce(Sums const& C);
 
+  bool is_resident() const { return executor_.is_resident_[static_cast<std::size_t>(device_)]; }
   Memory& memory() { return *executor_.memories_[static_cast<std::size_t>(device_)]; }
   PrecisionMap const& map() const { return plan_.map(); }
   std::size_t number(std::int64_t i, std::int64_t j) const {

@@ -6,8 +6,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -17,39 +19,45 @@ namespace strata::ooc::detail {
 /// Thrown in a stream's thread to leave it, once another has failed; caught where it started.
 struct Stopped {};
 
-/// Which tiles are final, and where; and whether all is to stop.
+/// Which tiles are final, and where, and how far the others are; and whether all is to stop.
 ///
 /// The paper's table of flags; its threads wait busily, these sleep, so that there may be more of
 /// them than cores.
 template <class Mark>
 class Progress {
  public:
-  explicit Progress(std::size_t tiles) : final_(tiles), marks_(tiles) {}
+  explicit Progress(std::size_t tiles) : updates_(tiles), marks_(tiles) {}
 
   /// The tile is final in host memory once `mark` is reached.
-  void set(std::size_t tile, Mark const& mark) {
+  void set(std::size_t tile, Mark const& mark) { set(tile, all, mark); }
+  bool is_final(std::size_t tile) const { return updates(tile) == all; }
+  /// The tile has its first `updates` once `mark` is reached.
+  void set(std::size_t tile, std::int32_t updates, Mark const& mark) {
     marks_[tile] = mark;
     {
       std::lock_guard const lock(mutex_);
-      final_[tile].store(true, std::memory_order_release);
+      updates_[tile].store(updates, std::memory_order_release);
     }
     changed_.notify_all();
   }
-  bool is_final(std::size_t tile) const { return final_[tile].load(std::memory_order_acquire); }
+  std::int32_t updates(std::size_t tile) const {
+    return updates_[tile].load(std::memory_order_acquire);
+  }
 
-  /// The caller waits until the tile is final; its mark.
+  /// The caller waits until the tile is final, or has so many updates; its mark.
   ///
   /// Throws   Stopped.
-  Mark const& wait(std::size_t tile) {
-    if (!is_final(tile) && !stopped()) {
+  Mark const& wait(std::size_t tile, std::int32_t updates = all) {
+    auto const is_there = [&] { return this->updates(tile) >= updates; };
+    if (!is_there() && !stopped()) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return is_final(tile) || stopped(); });
+      changed_.wait(lock, [&] { return is_there() || stopped(); });
     }
     if (stopped()) throw Stopped();
     return marks_[tile];
   }
 
-  /// The mark of a tile that is final.
+  /// The mark of a tile as far as it is; nothing if nothing was done to it.
   Mark const& mark(std::size_t tile) const { return marks_[tile]; }
 
   /// What else waits, to be woken by `stop`.
@@ -70,7 +78,9 @@ class Progress {
   }
 
  private:
-  std::vector<std::atomic<bool>> final_;
+  static constexpr std::int32_t all = std::numeric_limits<std::int32_t>::max();
+
+  std::vector<std::atomic<std::int32_t>> updates_;  // of each tile
   std::vector<Mark> marks_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -31,40 +31,54 @@ constexpr std::chrono::microseconds between_looks(100);  // at messages
 }  // namespace
 
 template <class Exec>
-RankExchange<Exec>::RankExchange(TileMatrix<Exec> const& matrix, Schedule const& part,
-                                 std::int64_t column_block, Progress<Mark>& progress)
+RankExchange<Exec>::RankExchange(TileMatrix<Exec> const& matrix, RankOrder const& order,
+                                 std::vector<std::vector<Visit>> const& lanes,
+                                 Progress<Mark>& progress)
     : matrix_(matrix),
       progress_(progress),
       mailbox_(*matrix.comm()),
-      columns_(static_cast<std::size_t>(matrix.tiles())),
+      order_(order),
+      queues_(static_cast<std::size_t>(order.grid.ranks())),
+      steps_(static_cast<std::size_t>(order.steps())),
       slot_of_(tile_count(matrix.tiles()), 0) {
-  RankGrid const grid{matrix.comm()->size()};
-  auto messages = messages_of(matrix.tiles(), grid, matrix.comm()->rank(), part.first_column);
-  sends_.resize(static_cast<std::size_t>(grid.ranks));
-  for (Message const& sent : messages.sends)
-    sends_[static_cast<std::size_t>(sent.to)].messages.push_back(sent);
+  auto messages = messages_of(order, matrix.comm()->rank());
+  sends_ = std::move(messages.sends);
   receives_ = std::move(messages.receives);
+  for (std::size_t m = 0; m < sends_.size(); ++m) {
+    queues_[static_cast<std::size_t>(sends_[m].to)].messages.push_back(m);
+    if (is_relay(sends_[m])) ++step_of(sends_[m]).relays;
+  }
   for (Message const& got : receives_)
     slot_bytes_ = std::max(slot_bytes_, tile_bytes(matrix.map().at(got.row, got.col),
                                                    matrix.rows(got.row), matrix.rows(got.col)));
-  auto const room =
-      static_cast<std::size_t>(std::min(room_for_messages(matrix.tiles(), grid, column_block),
-                                        static_cast<std::int64_t>(receives_.size())));
+  auto const room = static_cast<std::size_t>(
+      std::min(room_of(order), static_cast<std::int64_t>(receives_.size())));
   slots_ = allocate_on_host<decltype(slots_)>("strata::ooc::ranks::HostSlots", room * slot_bytes_);
   free_.resize(room);
   std::iota(free_.rbegin(), free_.rend(), std::size_t(0));
-  for (auto const& tasks : part.tasks)
-    for (Task const& task : tasks) ++columns_[static_cast<std::size_t>(task.col)].unfinished;
+  for (auto const& lane : lanes)
+    for (Visit const& visit : lane) ++steps_[static_cast<std::size_t>(order.step_of(visit))].visits;
+  for (Step& step : steps_) step.is_made = step.visits == 0;
 }
 
 template <class Exec>
-void RankExchange<Exec>::finish_task(std::int64_t column, Mark const& home, Mark const& in) {
+auto RankExchange<Exec>::step_of(Message const& message) -> Step& {
+  return steps_[static_cast<std::size_t>(order_.step_of_tile(message.row, message.col))];
+}
+
+template <class Exec>
+std::byte* RankExchange<Exec>::data_of(Message const& sent) const {
+  return is_relay(sent) ? data(sent.row, sent.col) : matrix_.data(sent.row, sent.col);
+}
+
+template <class Exec>
+void RankExchange<Exec>::finish_visit(std::int64_t step, Mark const& end, Mark const& in) {
   {
     std::lock_guard const lock(mutex_);
-    auto& part = columns_[static_cast<std::size_t>(column)];
-    part.marks.push_back(home);
+    auto& part = steps_[static_cast<std::size_t>(step)];
+    part.marks.push_back(end);
     part.marks.push_back(in);
-    if (--part.unfinished == 0) finished_.push_back(column);
+    if (--part.visits == 0) finished_.push_back(step);
   }
   wake();
 }
@@ -72,44 +86,52 @@ void RankExchange<Exec>::finish_task(std::int64_t column, Mark const& home, Mark
 template <class Exec>
 void RankExchange<Exec>::run(int streams) {
   while (true) {
-    bool moved = free_slots(streams);
+    bool moved = end_visits(streams);
     moved = receive() || moved;
     moved = send() || moved;
     moved = poll() || moved;
     std::unique_lock lock(mutex_);
     bool const sent = std::ranges::all_of(
-        sends_, [](Queue const& queue) { return queue.next == queue.messages.size(); });
+        queues_, [](Queue const& queue) { return queue.next == queue.messages.size(); });
     if (ended_streams_ == streams && sent && posted_ == receives_.size() && mailbox_.open() == 0)
       return;
     if (!moved) changed_.wait_for(lock, between_looks);
   }
 }
 
-// Slots of rows that this rank is done with; once its streams have ended, all of them.
+// Steps whose visits are made; once the streams have ended, there are none to come.
 template <class Exec>
-bool RankExchange<Exec>::free_slots(int streams) {
+bool RankExchange<Exec>::end_visits(int streams) {
   std::deque<std::int64_t> finished;
   bool ended = false;
   {
     std::lock_guard const lock(mutex_);
     finished.swap(finished_);
-    ended = ended_streams_ == streams;
+    ended = ended_streams_ == streams && !emptied_;
   }
-  for (std::int64_t const column : finished) {
-    auto& part = columns_[static_cast<std::size_t>(column)];
-    for (Mark const& mark : part.marks) Lane<Exec>::sync(mark);
-    part.marks.clear();
-    free_.insert(free_.end(), part.slots.begin(), part.slots.end());
-    part.slots.clear();
+  for (std::int64_t const number : finished) {
+    Step& step = steps_[static_cast<std::size_t>(number)];
+    for (Mark const& mark : step.marks) Lane<Exec>::sync(mark);
+    step.marks.clear();
+    step.is_made = true;
+    free_slots(step);
   }
-  if (ended && !emptied_) {
+  if (ended) {
     emptied_ = true;
-    for (Column& part : columns_) {
-      free_.insert(free_.end(), part.slots.begin(), part.slots.end());
-      part.slots.clear();
+    for (Step& step : steps_) {
+      step.is_made = true;
+      free_slots(step);
     }
   }
   return !finished.empty();
+}
+
+// Nobody reads them once the step's visits are made and what is passed on has left.
+template <class Exec>
+void RankExchange<Exec>::free_slots(Step& step) {
+  if (!step.is_made || step.relays > 0) return;
+  free_.insert(free_.end(), step.slots.begin(), step.slots.end());
+  step.slots.clear();
 }
 
 template <class Exec>
@@ -130,19 +152,20 @@ bool RankExchange<Exec>::receive() {
 template <class Exec>
 bool RankExchange<Exec>::send() {
   bool moved = false;
-  for (std::size_t to = 0; to < sends_.size(); ++to) {
-    Queue& queue = sends_[to];
+  for (Queue& queue : queues_) {
     for (; queue.next < queue.messages.size() && queue.open < most_open; ++queue.next) {
-      Message const& sent = queue.messages[queue.next];
+      std::size_t const number = queue.messages[queue.next];
+      Message const& sent = sends_[number];
       std::size_t const tile = tile_number(sent.row, sent.col, matrix_.tiles());
+      std::byte const* data = nullptr;
       std::size_t bytes = 0;
       if (!progress_.stopped()) {
         if (!progress_.is_final(tile)) break;
         Lane<Exec>::sync(progress_.mark(tile));
+        data = data_of(sent);
         bytes = matrix_.copy_bytes(sent.row, sent.col);
       }
-      mailbox_.send(static_cast<std::int64_t>(to), matrix_.data(sent.row, sent.col), bytes,
-                    sent.to);
+      mailbox_.send(static_cast<std::int64_t>(number), data, bytes, sent.to);
       tell("send", sent, "to", sent.to);
       bytes_sent += bytes;
       ++queue.open;
@@ -155,19 +178,25 @@ bool RankExchange<Exec>::send() {
 template <class Exec>
 bool RankExchange<Exec>::poll() {
   return mailbox_.poll(
-      [&](std::int64_t to) { --sends_[static_cast<std::size_t>(to)].open; },
+      [&](std::int64_t number) {
+        Message const& sent = sends_[static_cast<std::size_t>(number)];
+        --queues_[static_cast<std::size_t>(sent.to)].open;
+        if (!is_relay(sent)) return;
+        --step_of(sent).relays;
+        free_slots(step_of(sent));
+      },
       [&](std::int64_t number, std::size_t bytes) {
         Message const& got = receives_[static_cast<std::size_t>(number)];
         std::size_t const tile = tile_number(got.row, got.col, matrix_.tiles());
-        if (emptied_) {
-          free_.push_back(slot_of_[tile]);
-        } else {
-          columns_[static_cast<std::size_t>(got.row)].slots.push_back(slot_of_[tile]);
-        }
+        step_of(got).slots.push_back(slot_of_[tile]);
         tell("got", got, "from", got.from);
         bytes_received += bytes;
-        if (bytes == 0) return progress_.stop();
-        progress_.set(tile, {});
+        if (bytes == 0) {
+          progress_.stop();
+        } else {
+          progress_.set(tile, {});
+        }
+        free_slots(step_of(got));
       });
 }
 

@@ -3,7 +3,7 @@
 #ifndef STRATA_RANK_EXCHANGE_HPP
 #define STRATA_RANK_EXCHANGE_HPP
 
-#include <ooc/Strata_Messages.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_Progress.hpp>
@@ -22,7 +22,7 @@
 namespace strata::ooc::detail {
 
 /// One rank's messages of a factorisation: final tiles go from the host memory that they are in, and those of
-/// others come to slots of host memory, from where devices copy them in.
+/// others come to slots of host memory, from where devices copy them in. What a rank passes on goes on from its slot.
 ///
 /// A rank that stops, for an error or a breakdown, sends the rest of its messages without bytes, by which
 /// their receivers stop too; each rank's messages all come to their end, so that none is left waiting.
@@ -31,20 +31,20 @@ class RankExchange {
  public:
   using Mark = typename Lane<ExecutionSpace>::Mark;
 
-  /// For the tasks of this rank's part of a schedule that has blocks of so many columns.
+  /// For the visits that this rank's streams make in an order.
   ///
-  /// Memory   `room_for_messages` tiles on the host, pinned where there is a device.
+  /// Memory   `room_of` tiles on the host, pinned where there is a device.
   /// Throws   MemoryError.
-  RankExchange(TileMatrix<ExecutionSpace> const& matrix, Schedule const& part,
-               std::int64_t column_block, Progress<Mark>& progress);
+  RankExchange(TileMatrix<ExecutionSpace> const& matrix, RankOrder const& order,
+               std::vector<std::vector<Visit>> const& lanes, Progress<Mark>& progress);
 
   /// Where a tile of another rank is, which is final.
   std::byte* data(std::int64_t i, std::int64_t j) const {
     return slots_.data() + slot_of_[tile_number(i, j, matrix_.tiles())] * slot_bytes_;
   }
 
-  /// From a stream: a task of the column is done with others' tiles once the marks are reached.
-  void finish_task(std::int64_t column, Mark const& home, Mark const& in);
+  /// From a stream: a visit of the step is done with others' tiles once the marks are reached.
+  void finish_visit(std::int64_t step, Mark const& end, Mark const& in);
   /// From a stream: a tile is final, or the stream has ended.
   void wake() { changed_.notify_all(); }
   void end_stream() {
@@ -63,36 +63,44 @@ class RankExchange {
 
  private:
   struct Queue {
-    std::vector<Message> messages;
+    std::vector<std::size_t> messages;  // of `sends_`
     std::size_t next = 0;
     int open = 0;
   };
-  struct Column {
-    std::int64_t unfinished = 0;
+  // What a rank does before it gives up what it got for a step.
+  struct Step {
+    std::int64_t visits = 0;  // to come, and what they end with: shared with the streams
     std::vector<Mark> marks;
-    std::vector<std::size_t> slots;  // of the row of this number
+    bool is_made = false;     // all visits are, as far as this thread knows
+    std::int64_t relays = 0;  // that have not left
+    std::vector<std::size_t> slots;
   };
 
   bool send();
   bool receive();
-  bool free_slots(int streams);
+  bool end_visits(int streams);
   bool poll();
+  Step& step_of(Message const& message);
+  bool is_relay(Message const& sent) const { return !matrix_.has_tile(sent.row, sent.col); }
+  std::byte* data_of(Message const& sent) const;
+  void free_slots(Step& step);
 
   TileMatrix<ExecutionSpace> const& matrix_;
   Progress<Mark>& progress_;
   Mailbox mailbox_;
-  std::vector<Queue> sends_;       // by rank
-  std::vector<Message> receives_;  // in their order
-  std::size_t posted_ = 0;         // receives
-  std::vector<Column> columns_;
+  RankOrder const& order_;
+  std::vector<Message> sends_, receives_;  // in their order
+  std::vector<Queue> queues_;              // of sends, by rank
+  std::size_t posted_ = 0;                 // receives
+  std::vector<Step> steps_;
   Kokkos::View<std::byte*, CopySpace<ExecutionSpace>> slots_;
   std::size_t slot_bytes_ = 0;
   std::vector<std::size_t> free_, slot_of_;
   std::mutex mutex_;  // of what streams tell
   std::condition_variable changed_;
-  std::deque<std::int64_t> finished_;  // columns
+  std::deque<std::int64_t> finished_;  // steps, whose visits are made
   int ended_streams_ = 0;
-  bool emptied_ = false;  // nobody reads slots any more
+  bool emptied_ = false;  // no stream reads slots any more
 };
 
 }  // namespace strata::ooc::detail

@@ -3,6 +3,7 @@
 #ifndef STRATA_RANK_MACHINE_HPP
 #define STRATA_RANK_MACHINE_HPP
 
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/detail/Strata_TileCosts.hpp>
 

@@ -18,24 +18,25 @@ using strata::detail::message;
 // The first thing wrong with which tiles are written, or "".
 std::string fault_in_tiles(Played const& s) {
   std::int64_t const tiles = s.order.tiles;
-  if (tiles < 0 || s.devices < 1 || s.order.streams < 1 || s.first_column < 0 ||
-      s.first_column > tiles ||
+  if (tiles < 0 || s.devices < 1 || s.order.streams < 1 || s.order.first_column < 0 ||
+      s.order.first_column > tiles ||
       s.lanes.size() !=
           static_cast<std::size_t>(s.devices) * static_cast<std::size_t>(s.order.streams))
-    return message("sizes: ", tiles, " tile rows from column ", s.first_column, ", ", s.devices,
-                   " devices, ", s.order.streams, " streams, ", s.lanes.size(), " lists of tasks");
+    return message("sizes: ", tiles, " tile rows from column ", s.order.first_column, ", ",
+                   s.devices, " devices, ", s.order.streams, " streams, ", s.lanes.size(),
+                   " lists of tasks");
   std::vector<int> written(tile_count(tiles), 0);
   for (auto const& visits : s.lanes) {
     for (Visit const& v : visits) {
       bool const is_whole = !v.is_last || v.last == v.col;
-      if (v.col < s.first_column || v.row < v.col || v.row >= tiles || v.first < 0 ||
+      if (v.col < s.order.first_column || v.row < v.col || v.row >= tiles || v.first < 0 ||
           v.last < v.first || v.last > v.col || !is_whole)
         return message("task (", v.row, ",", v.col, ") is not a tile to be factored");
       if (v.is_last && ++written[tile_number(v.row, v.col, tiles)] > 1)
         return message("tile (", v.row, ",", v.col, ") is written twice");
     }
   }
-  for (std::int64_t j = s.first_column; j < tiles; ++j)
+  for (std::int64_t j = s.order.first_column; j < tiles; ++j)
     for (std::int64_t i = j; i < tiles; ++i)
       if (written[tile_number(i, j, tiles)] == 0)
         return message("tile (", i, ",", j, ") is never written");
@@ -67,7 +68,7 @@ class Player {
         used_(ranks_, 0),
         to_send_(ranks_ * ranks_),
         to_get_(ranks_ * ranks_) {
-    for (std::int64_t j = 0; j < all.first_column; ++j)
+    for (std::int64_t j = 0; j < all.order.first_column; ++j)
       for (std::int64_t i = j; i < order_.tiles; ++i)
         has_[static_cast<std::size_t>(order_.grid.owner(i, j))][number(i, j)] = true;
   }
@@ -198,9 +199,7 @@ class Player {
   }
 
   void end_part(std::size_t rank, std::int64_t step) {
-    if (--part(rank, step) > 0) return;
-    used_[rank] -= std::exchange(held_[rank][static_cast<std::size_t>(step)], 0);
-    post(rank);
+    if (--part(rank, step) == 0) give_up(rank, step);
   }
 
   void arrive(std::size_t rank, std::int64_t i, std::int64_t j) {
@@ -219,7 +218,6 @@ class Player {
     auto const& receives = messages_[rank].receives;
     while (posted_[rank] < receives.size() && used_[rank] < room_) {
       Message const& next = receives[posted_[rank]++];
-      ++held_[rank][static_cast<std::size_t>(order_.step_of_tile(next.row, next.col))];
       result_.most_tiles = std::max(result_.most_tiles, ++used_[rank]);
       deliver(static_cast<std::size_t>(next.from), rank);
     }
@@ -238,8 +236,17 @@ class Player {
       arrive(to, got.row, got.col);
       for (std::size_t next = 0; order_.super_panel > 0 && next < ranks_; ++next)
         relays_.emplace_back(to, next);
-      if (is_relay(sent)) end_part(from, order_.step_of_tile(sent.row, sent.col));
+      std::int64_t const step = order_.step_of_tile(sent.row, sent.col);
+      if (is_relay(sent)) end_part(from, step);
+      ++held_[to][static_cast<std::size_t>(step)];
+      if (part(to, step) == 0) give_up(to, step);
     }
+  }
+
+  // What has arrived for a step whose part the rank has done.
+  void give_up(std::size_t rank, std::int64_t step) {
+    used_[rank] -= std::exchange(held_[rank][static_cast<std::size_t>(step)], 0);
+    post(rank);
   }
 
   std::string what_is_left() {
@@ -279,7 +286,7 @@ class Player {
   std::vector<std::int64_t> updates_;              // of each tile, so far
   std::vector<Position> position_;
   std::vector<std::vector<std::int64_t>> part_;  // [rank][step]: own visits and relays to come
-  std::vector<std::vector<std::int64_t>> held_;  // [rank][step]: tiles of others
+  std::vector<std::vector<std::int64_t>> held_;  // [rank][step]: tiles of others that are there
   std::vector<std::size_t> posted_;              // receives of each rank
   std::vector<std::int64_t> used_;               // room of each rank
   std::vector<Queue> to_send_, to_get_;          // [from][to]
@@ -301,12 +308,13 @@ std::vector<std::vector<Visit>> visits_of(Schedule const& schedule) {
 }
 
 Played played(Schedule const& schedule, int ranks) {
-  RankOrder const order{schedule.tiles, {ranks, 1}, schedule.devices / ranks, schedule.streams};
-  return {order, schedule.first_column, schedule.devices, visits_of(schedule)};
+  RankOrder order{schedule.tiles, {ranks, 1}, schedule.devices / ranks, schedule.streams};
+  order.first_column = schedule.first_column;
+  return {order, schedule.devices, visits_of(schedule)};
 }
 
 Played played(RankOrder const& order) {
-  return {order, 0, order.grid.ranks() * order.devices, ooc::visits_of(order)};
+  return {order, order.grid.ranks() * order.devices, ooc::visits_of(order)};
 }
 
 RankCheck play(Played const& all, std::vector<RankMessages> const& messages, std::int64_t room) {

@@ -18,8 +18,7 @@ std::vector<std::vector<Visit>> visits_of(Schedule const& schedule);
 /// What is played: the visits of all streams, and what they are of.
 struct Played {
   RankOrder order;
-  std::int64_t first_column = 0;  ///< columns of tiles before it are factored already
-  int devices = 1;                ///< of all ranks; device g is of rank g % ranks
+  int devices = 1;  ///< of all ranks; device g is of rank g % ranks
   std::vector<std::vector<Visit>> lanes;
 };
 /// A schedule for so many ranks in a column, and an order.

@@ -23,8 +23,8 @@ namespace strata::ooc::detail {
 /// only; blocks of vectors pass between them through host memory. Every block gets its updates in
 /// the order of the columns, in blocks of the same shape: a substitution has the same bits on any number of devices.
 ///
-/// Of a matrix that several ranks hold, each has all vectors and works with the device of `exec` on its
-/// own rows; all ranks make the same calls.
+/// Of a matrix that several ranks hold, each has all vectors and works with the device of `exec`, in substitutions with its
+/// own tiles, in products on the rows that it makes; all ranks make the same calls.
 template <class ExecutionSpace>
 class TileTeam {
  public:
@@ -74,6 +74,13 @@ class TileTeam {
   void pack(Block const& V);
   template <class Try>
   void share(std::int64_t begin, std::int64_t end, int root, Try& attempt);
+  // Blocks i in [begin, end) with i % parts == part.
+  struct BlocksRound {
+    std::int64_t begin, end;
+    int part, parts;
+  };
+  template <class Try>
+  void hand_on(BlocksRound const& blocks, int from, int to, Try& attempt);
   void substitute_on_ranks(Op op);
   void multiply_on_ranks(Block const& Y);
 

@@ -8,7 +8,7 @@
 
 #include <span>
 
-// The passes of several ranks, each with all vectors and its own rows of tiles; every block has its updates in
+// The passes of several ranks, each with all vectors and its own tiles; every block has its updates in
 // the order that it has them in on one rank.
 namespace strata::ooc::detail {
 
@@ -35,42 +35,76 @@ void TileTeam<Exec>::share(std::int64_t begin, std::int64_t end, int root, Try& 
     });
 }
 
-// Forwards each final block goes to all ranks, which update their own below it. Backwards a rank has the
-// tiles of a row, which update all blocks above: they go on to the next row's rank as a whole.
+// Blocks from row `from` to row `to` of the stage that are number `part`, taken round `parts`, go from one rank to another.
+template <class Exec>
+template <class Try>
+void TileTeam<Exec>::hand_on(BlocksRound const& blocks, int from, int to, Try& attempt) {
+  Communicator const& comm = *matrix_.comm();
+  bool const sends = comm.rank() == from, gets = comm.rank() == to;
+  if (from == to || (!sends && !gets)) return;
+  std::size_t size = 0;  // of the message, block behind block
+  auto const each = [&](auto const& f) {
+    std::int64_t i = blocks.begin;
+    while (i < blocks.end && i % blocks.parts != blocks.part) ++i;
+    for (size = 0; i < blocks.end; i += blocks.parts) {
+      f(exchange_ + size, stage_ + offset(i), block_bytes(i));
+      size += block_bytes(i) / sizeof(double);
+    }
+  };
+  each([](auto...) {});
+  std::span<double> const message(exchange_, size), nothing;
+  if (sends)
+    attempt([&] {
+      each([&](double* host, double* here, std::size_t bytes) {
+        home_.work.copy(host, here, bytes);
+      });
+      home_.work.fence();
+    });
+  comm.send_receive(sends ? message : nothing, to, gets ? message : nothing, from);
+  if (gets)
+    attempt([&] {
+      each([&](double* host, double* here, std::size_t bytes) {
+        home_.work.copy(here, host, bytes);
+      });
+      home_.work.fence();
+    });
+}
+
+// Each final block goes to all ranks. Forwards those with tiles in its column, a column of the grid, update the blocks below
+// that they have tiles for, and hand these on to the grid's next column, which has the next column of tiles. Backwards
+// those with tiles in its row update the blocks above, and hand them on to the grid's row before.
 template <class Exec>
 void TileTeam<Exec>::substitute_on_ranks(Op op) {
   LocalSteps attempt;
   Member& member = members_.front();
-  auto& blas = home_.blas();
-  std::int64_t const tiles = matrix_.tiles();
-  auto const ranks = static_cast<std::int64_t>(matrix_.comm()->size());
-  auto const finish = [&](std::int64_t k) {
-    blas.trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1,
-              member.tiles(matrix_).next(k, k).matrix, block(member, k));
+  RankGrid const& grid = matrix_.grid();
+  bool const forward = op == Op::NoTrans;
+  std::int64_t const tiles = matrix_.tiles(), step = forward ? 1 : -1;
+  std::int64_t const first = forward ? first_ : tiles - 1, end = forward ? tiles : first_ - 1;
+  auto const row = matrix_.comm()->rank() / grid.cols, col = matrix_.comm()->rank() % grid.cols;
+  auto const update = [&](std::int64_t i, std::int64_t k) {
+    bool const has = forward ? matrix_.has_tile(i, k) : matrix_.has_tile(k, i);
+    if (!has) return;
+    auto const L = forward ? member.tiles(matrix_).next(i, k) : member.tiles(matrix_).next(k, i);
+    home_.blas().gemm(forward ? L.op : transposed(L.op), Op::NoTrans, -1, L.matrix,
+                      block(member, k), 1, block(member, i));
   };
-  for (std::int64_t k = first_; op == Op::NoTrans && k < tiles; ++k) {
-    if (matrix_.has_row(k)) attempt([&] { finish(k); });
-    share(k, k + 1, static_cast<int>(k % ranks), attempt);
-    for (std::int64_t i = k + 1; i < tiles; ++i) {
-      if (!matrix_.has_row(i)) continue;
+  for (std::int64_t k = first; k != end; k += step) {
+    if (matrix_.has_tile(k, k))
       attempt([&] {
-        auto const L = member.tiles(matrix_).next(i, k);
-        blas.gemm(L.op, Op::NoTrans, -1, L.matrix, block(member, k), 1, block(member, i));
+        home_.blas().trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1,
+                          member.tiles(matrix_).next(k, k).matrix, block(member, k));
       });
-    }
-  }
-  for (std::int64_t k = tiles - 1; op == Op::Trans && k >= first_; --k) {
-    if (matrix_.has_row(k)) {
-      attempt([&] {
-        finish(k);
-        for (std::int64_t i = k - 1; i >= first_; --i) {
-          auto const L = member.tiles(matrix_).next(k, i);
-          blas.gemm(transposed(L.op), Op::NoTrans, -1, L.matrix, block(member, k), 1,
-                    block(member, i));
-        }
-      });
-    }
-    share(first_, k + 1, static_cast<int>(k % ranks), attempt);
+    share(k, k + 1, grid.owner(k, k), attempt);
+    attempt([&] {
+      for (std::int64_t i = k + step; i != end; i += step) update(i, k);
+    });
+    if (k + step == end) break;
+    if (forward)
+      hand_on({k + 1, tiles, row, grid.rows}, grid.rank_at(row, k), grid.rank_at(row, k + 1),
+              attempt);
+    else
+      hand_on({first_, k, col, grid.cols}, grid.rank_at(k, col), grid.rank_at(k - 1, col), attempt);
   }
   attempt([&] { home_.fence(); });
   attempt.end(matrix_.comm());
@@ -99,7 +133,7 @@ void TileTeam<Exec>::multiply_on_ranks(Block const& Y) {
     matrix_.bring(j, TileUsers::BothRows);
     attempt([&] {
       for (std::int64_t i = j; i < tiles; ++i) {
-        bool const lower = matrix_.has_row(i), upper = matrix_.has_row(j);
+        bool const lower = matrix_.makes_row(i), upper = matrix_.makes_row(j);
         if (!lower && !upper) continue;
         TileView<Exec> const tile(buffer, static_cast<std::size_t>(matrix_.rows(i)),
                                   static_cast<std::size_t>(matrix_.rows(j)));
@@ -118,8 +152,7 @@ void TileTeam<Exec>::multiply_on_ranks(Block const& Y) {
     pack(Y);
     home_.work.fence();
   });
-  auto const ranks = static_cast<std::int64_t>(matrix_.comm()->size());
-  for (std::int64_t i = 0; i < tiles; ++i) share(i, i + 1, static_cast<int>(i % ranks), attempt);
+  for (std::int64_t i = 0; i < tiles; ++i) share(i, i + 1, matrix_.maker_of_row(i), attempt);
   attempt.end(matrix_.comm());
 }
 

@@ -3,12 +3,13 @@
 #ifndef STRATA_USE_TABLE_HPP
 #define STRATA_USE_TABLE_HPP
 
-#include <ooc/Strata_Schedule.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace strata::ooc::detail {
@@ -19,36 +20,36 @@ enum class Eviction : std::uint8_t { AtOnce, LeastRecentlyUsed, FurthestUse };
 /// When each key is used again on one device, as far as a static schedule tells: on a clock that counts
 /// the steps of each stream, as if all streams went at the same pace.
 ///
-/// A tile is used first by its own task, and then by the tasks of its row, as whose operand it is
-/// named by the step. The tasks of a row are kept, and how far each key has come in them; uses are as
+/// A tile is used first by the visits to it, and then by those to tiles of its row, as whose operand it is
+/// named by the step. The visits to a row are kept, and how far each key has come in them; uses are as
 /// many as products, and are not.
 ///
-/// Memory   32 bytes for each task, 8 for each tile and 12 for each key.
+/// Memory   100 bytes for each visit, 4 for each tile and 12 for each key.
 class UseTable {
  public:
   /// No use of any key is known.
   UseTable() = default;
-  /// Keeps a reference to the plan.
-  UseTable(TilePlan const& plan, Schedule const& schedule, int device)
+  /// Keeps a reference to the plan. `lanes`: what the streams of the device do.
+  UseTable(TilePlan const& plan, std::span<std::vector<Visit> const> lanes)
       : plan_(&plan),
-        tiles_(schedule.tiles),
+        tiles_(plan.map().tiles()),
         own_(tile_count(tiles_), none),
-        tasks_of_row_(static_cast<std::size_t>(tiles_)),
+        visits_of_row_(static_cast<std::size_t>(tiles_)),
         times_(plan.keys(), unknown),
         positions_(plan.keys(), 0) {
-    for (int stream = 0; stream < schedule.streams; ++stream) {
+    for (auto const& lane : lanes) {
       std::int64_t time = 0;
-      for (Task const& task :
-           schedule.tasks[static_cast<std::size_t>(device * schedule.streams + stream)]) {
-        own_[tile_number(task.row, task.col, tiles_)] = time;
-        Timed const timed{task, time};
-        tasks_of_row_[static_cast<std::size_t>(task.row)].push_back(timed);
-        if (task.row != task.col)
-          tasks_of_row_[static_cast<std::size_t>(task.col)].push_back(timed);
-        time += task.col + 1;
+      for (Visit const& visit : lane) {
+        Timed const timed{visit, time, none};
+        own_visits_.push_back(timed);
+        visits_of_row_[static_cast<std::size_t>(visit.row)].push_back(timed);
+        if (visit.row != visit.col)
+          visits_of_row_[static_cast<std::size_t>(visit.col)].push_back(timed);
+        time += visit.last - visit.first + (visit.is_last ? 1 : 0);
       }
     }
-    for (auto& tasks : tasks_of_row_) std::ranges::stable_sort(tasks, {}, &Timed::start);
+    for (auto& visits : visits_of_row_) std::ranges::stable_sort(visits, {}, &Timed::start);
+    link_own_visits();
   }
 
   /// One use has come.
@@ -56,7 +57,10 @@ class UseTable {
     if (!plan_) return;
     (void)next(key);
     auto const k = static_cast<std::size_t>(key);
-    if (times_[k] < never) find(key, positions_[k]);
+    if (times_[k] == never) return;
+    if (positions_[k] >= 0) return find(key, positions_[k]);
+    std::int32_t const later = own_visits_[static_cast<std::size_t>(-1 - positions_[k])].later;
+    later == none ? find(key, 0) : visit_own(key, later);
   }
   /// The time of the next use; far away if there is none.
   double next(std::int64_t key) {
@@ -68,45 +72,68 @@ class UseTable {
 
  private:
   struct Timed {
-    Task task;
+    Visit visit;
     std::int64_t start;
+    std::int32_t later;  // the next visit to the tile, or none
   };
-  static constexpr std::int64_t none = -1, unknown = -1, never = 1'000'000'000'000'000;
+  static constexpr std::int32_t none = -1;
+  static constexpr std::int64_t unknown = -1, never = 1'000'000'000'000'000;
 
-  // The first use: the tile's own task, if the device has it, else that of an operand.
+  // The visits to each tile behind one another, in the order of their updates.
+  void link_own_visits() {
+    std::ranges::stable_sort(own_visits_, {}, [](Timed const& t) { return t.visit.first; });
+    for (std::size_t v = own_visits_.size(); v-- > 0;) {
+      Visit const& visit = own_visits_[v].visit;
+      std::int32_t& first = own_[tile_number(visit.row, visit.col, tiles_)];
+      own_visits_[v].later = first;
+      first = static_cast<std::int32_t>(v);
+    }
+  }
+
+  // The first use: the visit to the tile itself, if the device has it, else that of an operand.
   void begin(std::int64_t key) {
     auto const [i, k, form] = plan_->tile_of(key);
-    std::int64_t const own = own_[tile_number(i, k, tiles_)];
+    std::int32_t const own = own_[tile_number(i, k, tiles_)];
     if (own != none && precision_rank(plan_->map().at(i, k)) == form)
-      times_[static_cast<std::size_t>(key)] = own;
+      visit_own(key, own);
     else
       find(key, 0);
   }
 
-  // The first use by a task from that position in its row on.
-  void find(std::int64_t key, std::size_t position) {
-    auto const [i, k, form] = plan_->tile_of(key);
-    auto const& tasks = tasks_of_row_[static_cast<std::size_t>(i)];
-    while (position < tasks.size() && !is_used(i, k, form, tasks[position].task)) ++position;
-    bool const found = position < tasks.size();
-    times_[static_cast<std::size_t>(key)] = found ? tasks[position].start + k : never;
-    positions_[static_cast<std::size_t>(key)] = static_cast<std::uint32_t>(position + 1);
+  void visit_own(std::int64_t key, std::int32_t number) {
+    times_[static_cast<std::size_t>(key)] = own_visits_[static_cast<std::size_t>(number)].start;
+    positions_[static_cast<std::size_t>(key)] = -1 - number;
   }
 
-  // Whether a task whose row or column is i takes L_ik in that form: as an operand of a product, or
+  // The first use by a visit from that position in its row on.
+  void find(std::int64_t key, std::int32_t from) {
+    auto const [i, k, form] = plan_->tile_of(key);
+    auto const& visits = visits_of_row_[static_cast<std::size_t>(i)];
+    auto position = static_cast<std::size_t>(from);
+    while (position < visits.size() && !is_used(i, k, form, visits[position].visit)) ++position;
+    bool const found = position < visits.size();
+    times_[static_cast<std::size_t>(key)] =
+        found ? visits[position].start + k - visits[position].visit.first : never;
+    positions_[static_cast<std::size_t>(key)] = static_cast<std::int32_t>(position + 1);
+  }
+
+  // Whether a visit whose row or column is i takes L_ik in that form: as an operand of a product, or
   // as the triangle of its TRSM.
-  bool is_used(std::int64_t i, std::int64_t k, int form, Task const& task) const {
-    auto const [row, col] = task;
-    if (col > k) return precision_rank(plan_->product(row, col, k)) == form;
-    return col == k && i == k && row != col && precision_rank(plan_->working(row, col)) == form;
+  bool is_used(std::int64_t i, std::int64_t k, int form, Visit const& visit) const {
+    auto const [row, col, first, last, is_last] = visit;
+    if (k >= first && k < last) return precision_rank(plan_->product(row, col, k)) == form;
+    return is_last && col == k && i == k && row != col &&
+           precision_rank(plan_->working(row, col)) == form;
   }
 
   TilePlan const* plan_ = nullptr;
   std::int64_t tiles_ = 0;
-  std::vector<std::int64_t> own_;                 // when each tile's task begins
-  std::vector<std::vector<Timed>> tasks_of_row_;  // whose row or column it is, as they begin
-  std::vector<std::int64_t> times_;               // of the next use, by key
-  std::vector<std::uint32_t> positions_;          // behind it in the tasks of the key's row
+  std::vector<std::int32_t> own_;                  // the first visit to each tile, or none
+  std::vector<Timed> own_visits_;                  // to all tiles
+  std::vector<std::vector<Timed>> visits_of_row_;  // whose row or column it is, as they begin
+  std::vector<std::int64_t> times_;                // of the next use, by key
+  // behind it in the visits of the key's row; negative: -1 less the number of a visit to the tile
+  std::vector<std::int32_t> positions_;
 };
 
 }  // namespace strata::ooc::detail

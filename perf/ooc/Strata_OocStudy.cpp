@@ -204,9 +204,11 @@ void check(Request const& request) {
                  !request.kl || (request.accuracy.front() == 0 && request.rates.empty()),
                  "--kl compares with the fp64 factor, which comes first: --accuracy 0,..., without "
                  "--simulate");
-  STRATA_REQUIRE(ValueError, !request.has_ranks() || !request.rates.empty(),
-                 "--ranks and --grid are of a simulation: --simulate; real ones are mpirun's: "
-                 "--over-ranks");
+  STRATA_REQUIRE(ValueError, request.ranks.empty() || !request.rates.empty(),
+                 "--ranks are of a simulation: --simulate; real ones are mpirun's: --over-ranks");
+  bool const one_grid = request.over_ranks && request.grid.size() == 1;
+  STRATA_REQUIRE(ValueError, request.grid.empty() || one_grid || !request.rates.empty(),
+                 "--grid is of a simulation, --simulate, or one for the ranks of --over-ranks");
   STRATA_REQUIRE(ValueError, !request.over_ranks || request.rates.empty(),
                  "--over-ranks runs, --simulate does not");
   STRATA_REQUIRE(ValueError, request.network.empty() || request.network.size() == 2,
@@ -268,12 +270,13 @@ int main(int argc, char** argv) {
   app.add_option("--ranks", request.ranks,
                  "with --simulate: numbers of ranks, on a grid that is nearly square")
       ->delimiter(',');
-  app.add_option("--grid", request.grid, "with --simulate: grids of ranks, 4x8,...")
+  app.add_option("--grid", request.grid,
+                 "with --simulate: grids of ranks, 4x8,...; with --over-ranks one, or automatic")
       ->delimiter(',');
   app.add_option(
          "--super-panel", request.super_panel,
-         "of ranks that are simulated: columns of tiles of a super-panel; 0: whole tasks, as "
-         "the engine plays them, on P x 1 ranks")
+         "columns of tiles of a super-panel; 0: whole tasks, on P x 1 ranks; with --over-ranks "
+         "automatic")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--network", request.network,

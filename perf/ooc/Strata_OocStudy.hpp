@@ -5,6 +5,7 @@
 
 #include <core/io/Strata_Trace.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
@@ -87,7 +88,7 @@ nlohmann::json row_of(Case const& one);
 
 /// Ranks that are simulated.
 struct RankCase {
-  ooc::ProcessGrid grid;
+  ooc::RankGrid grid;
   std::int64_t super_panel;
 };
 /// As the command line asks. Throws ValueError for a grid or a number of ranks that is none.

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 namespace {
 
 // As near to a square as it goes, with more rows than columns; a column where there are no super-panels.
-ooc::ProcessGrid grid_of(int ranks, std::int64_t super_panel) {
+ooc::RankGrid grid_of(int ranks, std::int64_t super_panel) {
   int cols = super_panel > 0 ? static_cast<int>(std::sqrt(ranks)) : 1;
   while (ranks % cols != 0) --cols;
   return {ranks / cols, cols};
@@ -36,25 +36,16 @@ double most(std::vector<Value> const& values) {
 
 }  // namespace
 
-ooc::ProcessGrid grid_from(std::string const& text) {
-  int rows = 0, cols = 0, length = 0;
-  bool const is_read = std::sscanf(text.c_str(), "%dx%d%n", &rows, &cols, &length) == 2 &&
-                       static_cast<std::size_t>(length) == text.size();
-  STRATA_REQUIRE(ValueError, is_read && rows >= 1 && cols >= 1, "--grid ", text,
-                 " is no grid as 4x8");
-  return {rows, cols};
-}
-
 std::vector<RankCase> rank_cases(Request const& r) {
   std::vector<RankCase> cases;
   for (auto const super_panel : r.super_panel) {
-    std::vector<ooc::ProcessGrid> grids;
+    std::vector<ooc::RankGrid> grids;
     for (int const ranks : r.ranks) {
       STRATA_REQUIRE(ValueError, ranks >= 1, "--ranks ", ranks, " must be at least 1");
       grids.push_back(grid_of(ranks, super_panel));
     }
-    for (std::string const& text : r.grid) grids.push_back(grid_from(text));
-    for (ooc::ProcessGrid const grid : grids) cases.push_back({grid, super_panel});
+    for (std::string const& text : r.grid) grids.push_back(ooc::grid_from(text));
+    for (ooc::RankGrid const grid : grids) cases.push_back({grid, super_panel});
   }
   return cases;
 }

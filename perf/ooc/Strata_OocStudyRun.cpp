@@ -71,6 +71,8 @@ void Runner::fill(Case const& one) {
   options.anywhere = true;
   options.nodes = ooc::numa_nodes(devices_of(one));
   options.comm = comm_;
+  if (!request_.grid.empty()) options.grid = ooc::grid_from(request_.grid.front());
+  if (request_.super_panel.front() > 0) options.super_panel = request_.super_panel.front();
   options.rule.precisions.clear();
   for (std::string const& name : request_.precisions)
     options.rule.precisions.push_back(from_name<Precision>(name));
@@ -168,8 +170,8 @@ Json Runner::simulate(Case const& one, ooc::Rates const& rates) const {
 // Seconds of a run on paper, by the rates that were measured beside it.
 double Runner::on_paper(Case const& one, ooc::CholeskyReport const& report,
                         Json const& rates) const {
-  ooc::RankOrder order{report.tiles, {comm_ ? comm_->size() : 1, 1}, one.devices, report.streams};
-  order.column_block = report.column_block;
+  ooc::RankOrder const order{report.tiles, matrix_->grid(),        one.devices,
+                             report.streams, report.super_panel, report.column_block};
   return ooc::simulate(order, one.n, one.tile, matrix_->map(), rates_at(rates, one.tile)).seconds;
 }
 
@@ -212,6 +214,8 @@ Json Runner::run(Case const& one) {
                 {"histogram", report.histogram},
                 {"setup_seconds", report.setup_seconds},
                 {"ranks", comm.size()},
+                {"grid", {report.grid_rows, report.grid_cols}},
+                {"super_panel", report.super_panel},
                 {"factor_seconds", seconds},
                 {"flop_per_s", report.flop_per_s * report.factor_seconds / seconds},
                 {"bytes_in", report.bytes_in()},

@@ -182,18 +182,23 @@ class Ranks(OutOfCore):
 
     def test_any_number_of_ranks_gives_the_same_bits(self):
         solutions, determinants = [], []
-        for ranks in (1, 2, 3, 6):
+        chosen = {1: [1, 1], 2: [2, 1], 3: [3, 1], 6: [3, 2]}
+        for ranks, asked in ((1, []), (2, []), (3, []), (6, []), (1, [1, 1]), (2, [1, 2]), (4, [2, 2]), (6, [1, 6])):
             paths = self.path("r.json"), self.path("x.npy")
+            grid = ("--grid", f"{asked[0]}x{asked[1]}") if asked else ()
             run = self.run_on(ranks, "--generate", "matern", "--n", 500, "--tile", 64, "--epsilon", "1e-6", "--log-determinant",
-                              "--json", paths[0], "--output", paths[1])
+                              "--json", paths[0], "--output", paths[1], *grid)
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(run.stdout.count("PASSED"), 1)
             report = load_valid(paths[0], "solve_out_of_core")
             self.assertEqual(report["ranks"], ranks)
             self.assertEqual(report["bytes"]["sent"] > 0, ranks > 1)
+            self.assertEqual(report["schedule"]["grid"], asked or chosen[ranks])
+            is_column_of_few = report["schedule"]["grid"][1] == 1 and ranks <= 4
+            self.assertEqual(report["schedule"]["super_panel"], 0 if is_column_of_few else 4)
             solutions.append(read_npy(paths[1])[1])
             determinants.append(report["log_determinant"]["value"])
-        self.assertEqual(solutions[1:], solutions[:1] * 3)
+        self.assertEqual(solutions[1:], solutions[:1] * 7)
         self.assertEqual(len(set(determinants)), 1)
 
     def test_files_are_read_by_all(self):
@@ -238,6 +243,8 @@ class Ranks(OutOfCore):
         for arguments, text in (
             (("--trace", self.path("none") / "trace"), "--trace: "),
             (("--max-memory", "1MB"), "--max-memory allows 1 MB"),
+            (("--grid", "2x2"), "--grid: 2x2 is of 4 ranks, there are 2"),
+            (("--grid", "70000x70000"), "--grid: 70000x70000 is of 4900000000 ranks, there are 2"),
         ):
             with self.subTest(arguments=arguments):
                 run = self.run_on(2, "--generate", "matern", "--n", 2000, *arguments)

@@ -81,8 +81,18 @@ TileMatrix<Exec> of_one_rank(HostMatrix const& A, Case const& c) {
   return TileMatrix<Exec>::from_view(Exec(), on_space<Exec>(A), c.tile, c.rule);
 }
 template <class Exec>
-TileMatrix<Exec> of_blocks(SpreadMatrix& A, Case const& c) {
-  return from_block_cyclic<Exec>(Exec(), A.view(), c.tile, c.rule);
+TileMatrix<Exec> of_blocks(SpreadMatrix& A, Case const& c, RankGrid const& grid = {0, 0}) {
+  TileMatrixOptions options(c.rule);
+  options.grid = grid;
+  return from_block_cyclic<Exec>(Exec(), A.view(), c.tile, options);
+}
+// Of the tiles: all that these ranks can have.
+std::vector<RankGrid> tile_grids() {
+  int const ranks = test_ranks().size();
+  std::vector<RankGrid> grids;
+  for (int rows = 1; rows <= ranks; ++rows)
+    if (ranks % rows == 0) grids.push_back({rows, ranks / rows});
+  return grids;
 }
 // With zeros above the diagonal, of which the tiles on it keep what they have been given.
 HostMatrix lower_of(HostMatrix const& A) {
@@ -110,7 +120,9 @@ TYPED_TEST(BlockCyclicTiles, HaveTheBitsOfOneRank) {
   for_each_case([](Case const& c, Spread const& spread) {
     auto const A = matrix_of(c);
     auto blocks = spread_lower(A, spread);
-    expect_same_matrix(of_blocks<TypeParam>(blocks, c), of_one_rank<TypeParam>(A, c));
+    auto const whole = of_one_rank<TypeParam>(A, c);
+    for (RankGrid const& grid : tile_grids())
+      expect_same_matrix(of_blocks<TypeParam>(blocks, c, grid), whole);
   });
 }
 
@@ -132,7 +144,9 @@ TYPED_TEST(BlockCyclicTiles, GiveTheFactorBack) {
     auto const A = matrix_of(c);
     auto const whole = cholesky(devices_of<TypeParam>(1), of_one_rank<TypeParam>(A, c));
     auto blocks = spread_lower(A, spread);
-    auto factor = cholesky(devices_of<TypeParam>(1), of_blocks<TypeParam>(blocks, c));
+    auto const grids = tile_grids();
+    auto const& grid = grids[static_cast<std::size_t>(c.n + spread.rows) % grids.size()];
+    auto factor = cholesky(devices_of<TypeParam>(1), of_blocks<TypeParam>(blocks, c, grid));
     ASSERT_TRUE(factor.info().ok());
     expect_same_matrix(factor.matrix(), whole.matrix());
     EXPECT_EQ(factor.log_determinant(), whole.log_determinant());

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
-#include <ooc/Strata_Messages.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
 #include <gtest/gtest.h>
@@ -17,10 +17,18 @@ using namespace strata;
 using namespace strata::ooc;
 using strata::test::throws_with;
 
+// Of whole tasks, on a column of ranks.
+RankOrder order_of(std::int64_t tiles, int ranks, std::int64_t first = 0, std::int64_t block = 1) {
+  RankOrder order{tiles, {ranks, 1}};
+  order.first_column = first;
+  order.column_block = block;
+  return order;
+}
+
 std::vector<RankMessages> all_messages(std::int64_t tiles, int ranks, std::int64_t first = 0) {
   std::vector<RankMessages> messages;
   for (int rank = 0; rank < ranks; ++rank)
-    messages.push_back(messages_of(tiles, RankGrid{ranks}, rank, first));
+    messages.push_back(messages_of(order_of(tiles, ranks, first), rank));
   return messages;
 }
 
@@ -28,7 +36,7 @@ RankCheck check(std::int64_t tiles, int ranks, int devices = 1, int streams = 1,
                 std::int64_t block = 1, std::int64_t first = 0) {
   return check_messages(cholesky_schedule(tiles, ranks * devices, streams, block, first),
                         all_messages(tiles, ranks, first),
-                        room_for_messages(tiles, RankGrid{ranks}, block));
+                        room_of(order_of(tiles, ranks, first, block)));
 }
 
 TEST(Messages, PassTheirCheckForAnyRanks) {
@@ -40,7 +48,7 @@ TEST(Messages, PassTheirCheckForAnyRanks) {
             auto const found = check(tiles, ranks, devices, streams, block);
             ASSERT_TRUE(found.ok()) << tiles << ' ' << ranks << ' ' << block << found.fault;
             ASSERT_EQ(found.tasks, static_cast<std::int64_t>(tile_count(tiles)));
-            ASSERT_LE(found.most_tiles, room_for_messages(tiles, RankGrid{ranks}, block));
+            ASSERT_LE(found.most_tiles, room_of(order_of(tiles, ranks, 0, block)));
           }
         }
       }
@@ -138,12 +146,7 @@ TEST(Messages, CountBytesInStoredPrecision) {
 
 TEST(Messages, RefuseARankThatIsNone) {
   EXPECT_TRUE(throws_with<ValueError>("messages: rank 2 of 2",
-                                      [] { (void)messages_of(3, RankGrid{2}, 2); }));
-}
-
-TEST(Messages, PartOfOneRankIsTheSchedule) {
-  auto const all = cholesky_schedule(9, 2, 2, 2);
-  EXPECT_EQ(part_of(all, RankGrid{1}, 0), all);
+                                      [] { (void)messages_of(order_of(3, 2), 2); }));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "sparse/StrataTest_Ranks.hpp"
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_Messages.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/Strata_TileSources.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
@@ -65,68 +65,136 @@ std::vector<Case> cases() {
           {61, 8, 0.1, rule_of(1e-6, {Precision::fp64, Precision::fp32})}};
 }
 
+// How the ranks lie, and what they play.
+struct Layout {
+  RankGrid grid{0, 0};
+  std::int64_t super_panel = -1;
+};
+
+std::string name_of(Layout const& layout) {
+  return std::to_string(layout.grid.rows) + " x " + std::to_string(layout.grid.cols) +
+         ", super-panels of " + std::to_string(layout.super_panel);
+}
+
+// All grids of all ranks, with some super-panels, and whole tasks on a column.
+std::vector<Layout> layouts() {
+  int const ranks = test_ranks().size();
+  std::vector<Layout> all = {{}, {{ranks, 1}, 0}};
+  for (int rows = 1; rows <= ranks; ++rows)
+    for (std::int64_t const super_panel : {1, 3})
+      if (ranks % rows == 0) all.push_back({{rows, ranks / rows}, super_panel});
+  return all;
+}
+
 template <class Exec>
-TileMatrix<Exec> make(Case const& c, std::shared_ptr<Communicator const> comm) {
+TileMatrix<Exec> make(Case const& c, std::shared_ptr<Communicator const> comm,
+                      Layout const& layout = {}) {
   Exec const exec;
   auto const field =
       matern_tiles(exec, MaternCovariance{1, c.range, c.nu, 0}, synthetic_locations(c.n));
   TileMatrixOptions options(c.rule);
   options.anywhere = true;
   options.comm = std::move(comm);
+  options.grid = layout.grid;
+  options.super_panel = layout.super_panel;
   return TileMatrix<Exec>::generate(exec, c.n, c.tile, field, options);
 }
 
 TYPED_TEST(OocRanks, FillTheTilesOfOneRank) {
   for (auto const& c : cases()) {
-    SCOPED_TRACE(c.n);
-    auto const mine = make<TypeParam>(c, all_ranks());
     auto const whole = make<TypeParam>(c, nullptr);
-    expect_same_matrix(mine, whole);
-    Communicator const comm = test_ranks();
-    double bytes = static_cast<double>(mine.report().bytes);
-    comm.sum({&bytes, 1});
-    EXPECT_EQ(bytes, static_cast<double>(whole.report().bytes));
+    for (Layout const& layout : layouts()) {
+      SCOPED_TRACE(std::to_string(c.n) + " on " + name_of(layout));
+      auto const mine = make<TypeParam>(c, all_ranks(), layout);
+      expect_same_matrix(mine, whole);
+      Communicator const comm = test_ranks();
+      double bytes = static_cast<double>(mine.report().bytes);
+      comm.sum({&bytes, 1});
+      if (mine.super_panel() == 0 || !whole.map().is_mixed()) {
+        EXPECT_EQ(bytes, static_cast<double>(whole.report().bytes));
+      } else {  // sums of low tiles have room for fp32
+        EXPECT_GE(bytes, static_cast<double>(whole.report().bytes));
+        EXPECT_LE(bytes, static_cast<double>(TileMatrix<TypeParam>::bytes_needed(c.n, c.tile)));
+      }
+    }
   }
 }
 
+TYPED_TEST(OocRanks, RefuseAGridThatIsNotTheirs) {
+  int const ranks = test_ranks().size();
+  Case const c{61, 8, 0.1, {}};
+  auto const run = [&](Layout const& layout) {
+    return [=] { (void)make<TypeParam>(c, all_ranks(), layout); };
+  };
+  std::string const there = " ranks, there are " + std::to_string(ranks);
+  EXPECT_TRUE(throws_with<ValueError>("a grid of " + std::to_string(ranks + 1) + " x 1" + there,
+                                      run({{ranks + 1, 1}, -1})));
+  EXPECT_TRUE(throws_with<ValueError>("a grid of -1 x " + std::to_string(-ranks) + there,
+                                      run({{-1, -ranks}, -1})));
+  EXPECT_TRUE(
+      throws_with<ValueError>("super-panels of -2 columns on a grid", run({{ranks, 1}, -2})));
+  if (ranks > 1) {
+    EXPECT_TRUE(throws_with<ValueError>(
+        "super-panels of 0 columns on a grid of 1 x " + std::to_string(ranks),
+        run({{1, ranks}, 0})));
+  }
+  CholeskyOptions options;
+  options.column_block = 2;
+  EXPECT_TRUE(throws_with<ValueError>(
+      "cholesky: blocks of 2 columns for a matrix in super-panels of 3", [&] {
+        (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, all_ranks(), {{0, 0}, 3}),
+                       options);
+      }));
+}
+
+// What the order says that is sent, and no more than its room; on paper as well.
+void expect_messages_of(RankOrder const& order, Case const& c, PrecisionMap const& map,
+                        CholeskyReport const& report, bool counts_out) {
+  int const rank = test_ranks().rank();
+  auto const messages = messages_of(order, rank);
+  EXPECT_EQ(report.bytes_sent, bytes_of(messages.sends, c.n, c.tile, map));
+  EXPECT_EQ(report.bytes_received, bytes_of(messages.receives, c.n, c.tile, map));
+  auto const simulated = simulate(order, c.n, c.tile, map, Rates{});
+  auto const& mine = simulated.ranks[static_cast<std::size_t>(rank)];
+  EXPECT_EQ(report.bytes_sent, mine.bytes_sent);
+  EXPECT_EQ(report.bytes_received, mine.bytes_received);
+  if (counts_out) {
+    EXPECT_EQ(report.bytes_out(), mine.bytes_out);
+  }
+  EXPECT_LE(report.room_bytes, static_cast<std::size_t>(room_of(order)) *
+                                   ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
+}
+
 template <class Exec>
-void factors_to_the_same_bits(CholeskyOptions const& options, int devices, bool is_tight) {
+void factors_to_the_same_bits(CholeskyOptions options, int devices, bool is_tight) {
   for (auto const& c : cases()) {
-    SCOPED_TRACE(c.n);
     auto const whole = cholesky(devices_of<Exec>(1), make<Exec>(c, nullptr));
     ASSERT_TRUE(whole.info().ok());
-    auto matrix = make<Exec>(c, all_ranks());
-    std::size_t const least =
-        smallest_budget_bytes(c.n, c.tile, matrix.map(), std::max(1, options.streams));
-    auto const factor = cholesky(devices_of<Exec>(devices, is_tight ? least : std::size_t{1} << 26),
-                                 std::move(matrix), options);
-    ASSERT_TRUE(factor.info().ok());
-    expect_same_matrix(factor.matrix(), whole.matrix());
-    EXPECT_EQ(factor.log_determinant(), whole.log_determinant());
-    EXPECT_EQ(factor.rounding_error(), whole.rounding_error());
-    EXPECT_EQ(factor.report().operand_excess, whole.report().operand_excess);
-    if (c.n == 0) continue;
-    // what the schedule says, and no more than its room
-    Communicator const comm = test_ranks();
-    RankGrid const grid{comm.size()};
-    auto const messages = messages_of(whole.matrix().tiles(), grid, comm.rank());
-    auto const& map = whole.matrix().map();
-    EXPECT_EQ(factor.report().bytes_sent, bytes_of(messages.sends, c.n, c.tile, map));
-    EXPECT_EQ(factor.report().bytes_received, bytes_of(messages.receives, c.n, c.tile, map));
-    // on paper as well
-    RankOrder order{map.tiles(), {grid.ranks, 1}, devices, factor.report().streams};
-    order.column_block = factor.report().column_block;
-    auto const simulated = simulate(order, c.n, c.tile, map, Rates{});
-    auto const& mine = simulated.ranks[static_cast<std::size_t>(comm.rank())];
-    EXPECT_EQ(factor.report().bytes_sent, mine.bytes_sent);
-    EXPECT_EQ(factor.report().bytes_received, mine.bytes_received);
-    if (options.variant == Variant::V4) {
-      EXPECT_EQ(factor.report().bytes_out(), mine.bytes_out);
+    for (Layout const& layout : layouts()) {
+      SCOPED_TRACE(std::to_string(c.n) + " on " + name_of(layout));
+      auto matrix = make<Exec>(c, all_ranks(), layout);
+      auto const super_panel = matrix.super_panel();
+      if (super_panel > 0 && options.column_block > 1) continue;
+      std::size_t const least =
+          smallest_budget_bytes(c.n, c.tile, matrix.map(), std::max(1, options.streams));
+      auto const factor =
+          cholesky(devices_of<Exec>(devices, is_tight ? least : std::size_t{1} << 26),
+                   std::move(matrix), options);
+      ASSERT_TRUE(factor.info().ok());
+      expect_same_matrix(factor.matrix(), whole.matrix());
+      EXPECT_EQ(factor.log_determinant(), whole.log_determinant());
+      EXPECT_EQ(factor.rounding_error(), whole.rounding_error());
+      auto const& report = factor.report();
+      EXPECT_EQ(report.operand_excess, whole.report().operand_excess);
+      RankGrid const grid{report.grid_rows, report.grid_cols};
+      EXPECT_EQ(grid.ranks(), test_ranks().size());
+      if (c.n == 0) continue;
+      RankOrder const order{report.tiles,   grid, devices,
+                            report.streams, super_panel, report.column_block};
+      bool const comes_home_once = super_panel == 0 || !is_tight;
+      expect_messages_of(order, c, whole.matrix().map(), report,
+                         options.variant == Variant::V4 && comes_home_once);
     }
-    EXPECT_LE(factor.report().room_bytes,
-              static_cast<std::size_t>(
-                  room_for_messages(map.tiles(), grid, factor.report().column_block)) *
-                  ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
   }
 }
 TYPED_TEST(OocRanks, FactorToTheBitsOfOneRank) {
@@ -136,6 +204,17 @@ TYPED_TEST(OocRanks, FactorToTheBitsOfOneRankOnManyDevicesAndStreams) {
   CholeskyOptions options;
   options.streams = 2;
   factors_to_the_same_bits<TypeParam>(options, 2, true);
+  options.streams = 3;
+  factors_to_the_same_bits<TypeParam>(options, 2, false);
+}
+TYPED_TEST(OocRanks, FactorToTheBitsOfOneRankWithAnyVariant) {
+  for (Variant const variant :
+       {Variant::Sync, Variant::Async, Variant::V1, Variant::V2, Variant::V3}) {
+    CholeskyOptions options;
+    options.streams = variant == Variant::Sync ? 1 : 2;
+    options.variant = variant;
+    factors_to_the_same_bits<TypeParam>(options, 1, true);
+  }
 }
 TYPED_TEST(OocRanks, FactorToTheBitsOfOneRankInBlocksOfColumns) {
   CholeskyOptions options;
@@ -147,76 +226,86 @@ TYPED_TEST(OocRanks, FactorToTheBitsOfOneRankInBlocksOfColumns) {
   factors_to_the_same_bits<TypeParam>(options, 1, true);
 }
 
+template <class Exec>
+void solves_to_the_same_bits(Case const& c, Layout const& layout) {
+  using Block = typename TileFactor<Exec>::Block;
+  Exec const exec;
+  auto whole = cholesky(devices_of<Exec>(1), make<Exec>(c, nullptr));
+  int const devices = test_ranks().size() == 1 ? 1 : 2;  // whose sums have an order of their own
+  auto factor = cholesky(devices_of<Exec>(devices), make<Exec>(c, all_ranks(), layout));
+  HostMatrix const B("strata::test::B", static_cast<std::size_t>(c.n), 3);
+  for (std::size_t j = 0; j < 3; ++j)
+    for (std::size_t i = 0; i < B.extent(0); ++i)
+      B(i, j) = std::sin(static_cast<double>(1 + i * 3 + j));
+  auto const on_host = [](auto const& V) {
+    return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), V);
+  };
+  auto const run = [&](TileFactor<Exec>& with, auto const& step) {
+    Block const V("strata::test::V", B.extent(0), 3);
+    Kokkos::deep_copy(V, B);
+    step(with, V);
+    auto const copy = on_host(V);
+    return std::vector<double>(copy.data(), copy.data() + copy.size());
+  };
+  auto const expect_same = [&](auto const& step) {
+    EXPECT_EQ(run(factor, step), run(whole, step));
+  };
+  expect_same([&](auto& with, Block const& V) { with.half_solve(exec, Op::NoTrans, V); });
+  expect_same([&](auto& with, Block const& V) { with.half_solve(exec, Op::Trans, V); });
+  expect_same([&](auto& with, Block const& V) {
+    std::pair const above(std::int64_t{0}, c.n / 2);
+    Kokkos::deep_copy(Kokkos::subview(V, above, Kokkos::ALL), 0.0);
+    with.half_solve(exec, Op::NoTrans, V, c.n / 2);
+    with.half_solve(exec, Op::Trans, V, c.n / 2);
+    Kokkos::deep_copy(Kokkos::subview(V, above, Kokkos::ALL), 0.0);
+  });
+  expect_same([&](auto& with, Block const& V) {
+    Block const X("strata::test::X", V.extent(0), V.extent(1));
+    Kokkos::deep_copy(X, V);
+    with.apply(exec, X, V);
+  });
+  expect_same([&](auto& with, Block const& V) {
+    auto const report = with.solve(exec, V, V);
+    EXPECT_TRUE(report.converged);
+  });
+  if (c.n < 2) return;
+  auto const mine = factor.log_determinant(exec, dense::LogDeterminantOptions{});
+  auto const theirs = whole.log_determinant(exec, dense::LogDeterminantOptions{});
+  EXPECT_EQ(mine.value, theirs.value);
+}
 TYPED_TEST(OocRanks, SolveToTheBitsOfOneRank) {
-  using Block = typename TileFactor<TypeParam>::Block;
-  TypeParam const exec;
-  for (auto const& c : cases()) {
-    SCOPED_TRACE(c.n);
-    auto whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
-    int const devices = test_ranks().size() == 1 ? 1 : 2;  // whose sums have an order of their own
-    auto factor = cholesky(devices_of<TypeParam>(devices), make<TypeParam>(c, all_ranks()));
-    HostMatrix const B("strata::test::B", static_cast<std::size_t>(c.n), 3);
-    for (std::size_t j = 0; j < 3; ++j)
-      for (std::size_t i = 0; i < B.extent(0); ++i)
-        B(i, j) = std::sin(static_cast<double>(1 + i * 3 + j));
-    auto const on_host = [](auto const& V) {
-      return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), V);
-    };
-    auto const run = [&](TileFactor<TypeParam>& with, auto const& step) {
-      Block const V("strata::test::V", B.extent(0), 3);
-      Kokkos::deep_copy(V, B);
-      step(with, V);
-      auto const copy = on_host(V);
-      return std::vector<double>(copy.data(), copy.data() + copy.size());
-    };
-    auto const expect_same = [&](auto const& step) {
-      EXPECT_EQ(run(factor, step), run(whole, step));
-    };
-    expect_same([&](auto& with, Block const& V) { with.half_solve(exec, Op::NoTrans, V); });
-    expect_same([&](auto& with, Block const& V) { with.half_solve(exec, Op::Trans, V); });
-    expect_same([&](auto& with, Block const& V) {
-      std::pair const above(std::int64_t{0}, c.n / 2);
-      Kokkos::deep_copy(Kokkos::subview(V, above, Kokkos::ALL), 0.0);
-      with.half_solve(exec, Op::NoTrans, V, c.n / 2);
-      with.half_solve(exec, Op::Trans, V, c.n / 2);
-      Kokkos::deep_copy(Kokkos::subview(V, above, Kokkos::ALL), 0.0);
-    });
-    expect_same([&](auto& with, Block const& V) {
-      Block const X("strata::test::X", V.extent(0), V.extent(1));
-      Kokkos::deep_copy(X, V);
-      with.apply(exec, X, V);
-    });
-    expect_same([&](auto& with, Block const& V) {
-      auto const report = with.solve(exec, V, V);
-      EXPECT_TRUE(report.converged);
-    });
-    if (c.n < 2) continue;
-    auto const mine = factor.log_determinant(exec, dense::LogDeterminantOptions{});
-    auto const theirs = whole.log_determinant(exec, dense::LogDeterminantOptions{});
-    EXPECT_EQ(mine.value, theirs.value);
-  }
+  for (auto const& c : cases())
+    for (Layout const& layout : layouts()) {
+      SCOPED_TRACE(std::to_string(c.n) + " on " + name_of(layout));
+      solves_to_the_same_bits<TypeParam>(c, layout);
+    }
 }
 
 // A smooth field in coarse tiles, which break down until they are in fp64.
 TYPED_TEST(OocRanks, ClimbTheLadderTogether) {
   Case const c{192, 16, 0.3, PrecisionRule{1e-2}, 3.5};
   auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
-  auto const factor = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, all_ranks()));
-  ASSERT_EQ(factor.info().ok(), whole.info().ok());
-  ASSERT_EQ(factor.report().attempts.size(), whole.report().attempts.size());
-  EXPECT_GT(factor.report().attempts.size(), 1u);
-  for (std::size_t a = 0; a < factor.report().attempts.size(); ++a)
-    EXPECT_EQ(factor.report().attempts[a].info, whole.report().attempts[a].info);
-  if (factor.info().ok()) expect_same_matrix(factor.matrix(), whole.matrix());
+  for (Layout const& layout : layouts()) {
+    SCOPED_TRACE(name_of(layout));
+    auto const factor = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, all_ranks(), layout));
+    ASSERT_EQ(factor.info().ok(), whole.info().ok());
+    ASSERT_EQ(factor.report().attempts.size(), whole.report().attempts.size());
+    EXPECT_GT(factor.report().attempts.size(), 1u);
+    for (std::size_t a = 0; a < factor.report().attempts.size(); ++a)
+      EXPECT_EQ(factor.report().attempts[a].info, whole.report().attempts[a].info);
+    if (factor.info().ok()) expect_same_matrix(factor.matrix(), whole.matrix());
+  }
 }
 
 // --- what goes wrong ---
 
 template <class Exec>
 TileMatrix<Exec> of_view(HostMatrix const& A, std::int64_t tile,
-                         std::shared_ptr<Communicator const> comm) {
+                         std::shared_ptr<Communicator const> comm, Layout const& layout = {}) {
   TileMatrixOptions options;
   options.comm = std::move(comm);
+  options.grid = layout.grid;
+  options.super_panel = layout.super_panel;
   return TileMatrix<Exec>::from_view(Exec(), on_space<Exec>(A), tile, options);
 }
 
@@ -226,18 +315,25 @@ TYPED_TEST(OocRanks, ReportTheSameMinorWhereverItIs) {
     auto const A = matern_matrix(50, 0.1);
     A(static_cast<std::size_t>(bad), static_cast<std::size_t>(bad)) = -0.5;
     auto const whole = cholesky(devices_of<TypeParam>(1), of_view<TypeParam>(A, 8, nullptr));
-    auto const factor = cholesky(devices_of<TypeParam>(1), of_view<TypeParam>(A, 8, all_ranks()));
-    EXPECT_FALSE(factor.info().ok());
-    EXPECT_EQ(factor.info().order(), whole.info().order());
+    for (Layout const& layout : layouts()) {
+      SCOPED_TRACE(name_of(layout));
+      auto const factor =
+          cholesky(devices_of<TypeParam>(1), of_view<TypeParam>(A, 8, all_ranks(), layout));
+      EXPECT_FALSE(factor.info().ok());
+      EXPECT_EQ(factor.info().order(), whole.info().order());
+    }
   }
 }
 
 // Rows that are scaled, so that D is not 1.
 TYPED_TEST(OocRanks, FillTilesOfAViewThatIsScaled) {
   auto const A = matern_matrix(61, 0.1, 4);
-  auto const mine = of_view<TypeParam>(A, 8, all_ranks());
-  EXPECT_GT(mine.device_scaling().extent(0), 0u);
-  expect_same_matrix(mine, of_view<TypeParam>(A, 8, nullptr));
+  for (Layout const& layout : layouts()) {
+    SCOPED_TRACE(name_of(layout));
+    auto const mine = of_view<TypeParam>(A, 8, all_ranks(), layout);
+    EXPECT_GT(mine.device_scaling().extent(0), 0u);
+    expect_same_matrix(mine, of_view<TypeParam>(A, 8, nullptr));
+  }
 }
 
 // How the text of what one rank has thrown begins.
@@ -285,23 +381,25 @@ TYPED_TEST(OocRanks, RefuseANumberThatIsNotFinite) {
 }
 
 template <class Exec, class Thrown>
-void throws_together(Thrown const& thrown, std::string const& text) {
+void throws_together(Thrown const& thrown, std::string const& text, Layout const& layout) {
+  SCOPED_TRACE(name_of(layout));
   auto const comm = all_ranks();
+  RankGrid const grid = layout.grid.ranks() > 0 ? layout.grid : automatic_grid(comm->size());
   for (int rank = 0; rank < comm->size(); ++rank) {
     for (std::int64_t const col : {0, 2, 6}) {
       SCOPED_TRACE(std::to_string(rank) + " in column " + std::to_string(col));
       CholeskyOptions options;
       options.streams = 2;
-      bool const has_tile = col <= 6 && rank <= 6;
-      std::int64_t const row =
-          std::max<std::int64_t>(col, rank) +
-          (rank - std::max<std::int64_t>(col, rank) % comm->size() + comm->size()) % comm->size();
+      bool has_tile = false;
+      for (std::int64_t row = col; row < 7; ++row) has_tile |= grid.owner(row, col) == rank;
       options.on_task = [&, rank](Task const& task) {
         if (comm->rank() == rank && task.col == col) thrown();
       };
       Case const c{56, 8, 0.1, {}};
-      auto const run = [&] { (void)cholesky(devices_of<Exec>(1), make<Exec>(c, comm), options); };
-      if (has_tile && row < 7) {
+      auto const run = [&] {
+        (void)cholesky(devices_of<Exec>(1), make<Exec>(c, comm, layout), options);
+      };
+      if (has_tile) {
         EXPECT_TRUE(throws_with<Error>(from(*comm, rank) + text, run));
       } else {
         run();
@@ -309,11 +407,13 @@ void throws_together(Thrown const& thrown, std::string const& text) {
     }
   }
   // and nothing is left behind
-  auto const factor = cholesky(devices_of<Exec>(1), make<Exec>({56, 8, 0.1, {}}, comm));
+  auto const factor = cholesky(devices_of<Exec>(1), make<Exec>({56, 8, 0.1, {}}, comm, layout));
   EXPECT_TRUE(factor.info().ok());
 }
 TYPED_TEST(OocRanks, ThrowWhatAStreamThrowsOnOne) {
-  throws_together<TypeParam>([] { throw IoError("a cable was pulled"); }, "a cable was pulled");
+  for (Layout const& layout : layouts())
+    throws_together<TypeParam>([] { throw IoError("a cable was pulled"); }, "a cable was pulled",
+                               layout);
 }
 
 TYPED_TEST(OocRanks, ThrowWhereOneHasNoMemory) {
@@ -327,8 +427,8 @@ TYPED_TEST(OocRanks, ThrowWhereOneHasNoMemory) {
         (void)cholesky(devices_of<TypeParam>(1, comm->rank() == last ? least - 1 : least),
                        make<TypeParam>({50, 8, 0.1, {}}, comm), options);
       }));
-  options.on_task = [&](Task const& task) {
-    if (comm->rank() == last && task.col == 0) throw std::bad_alloc();
+  options.on_task = [&](Task const& /*task*/) {
+    if (comm->rank() == last) throw std::bad_alloc();
   };
   EXPECT_ANY_THROW(
       (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>({50, 8, 0.1, {}}, comm), options));
@@ -378,16 +478,18 @@ std::vector<Case> cases_of_checkpoints() {
   return {{100, 8, 0.1, {}}, {200, 16, 0.02627, PrecisionRule{1e-5}}};
 }
 
-// The first `ranks` factor, until the last of them comes to a column and those before it are there; from which column
-// they went on, -1: they ended there.
+// The first `ranks` factor, until the one that has the tile below the diagonal of a column comes to it and the columns
+// before it are there; from which column they went on, -1: they ended there.
 template <class Exec>
 std::int64_t run_on(int ranks, std::int64_t end, Case const& c, std::string const& folder,
-                    TileMatrix<Exec> const& expected) {
+                    TileMatrix<Exec> const& expected, Layout const& layout = {}) {
   double first = 0;
+  RankGrid const grid = layout.grid.ranks() > 0 ? layout.grid : automatic_grid(ranks);
   if (auto const part = test_ranks().first(ranks)) {
     auto options = kept_in(folder);
     options.on_task = [&](Task const& task) {
-      if (part->rank() != ranks - 1 || task.col != end || task.row == end) return;
+      if (task.col != end || task.row != end + 1 || part->rank() != grid.owner(end + 1, end))
+        return;
       for (int k = 0; k < 10000; ++k) {
         auto const there = ooc::detail::parts_of_columns(folder, expected.tiles()).size();
         if (static_cast<std::int64_t>(there) >= end) break;
@@ -396,8 +498,9 @@ std::int64_t run_on(int ranks, std::int64_t end, Case const& c, std::string cons
       throw IoError("killed");
     };
     try {
-      auto const factor = cholesky(
-          devices_of<Exec>(1), make<Exec>(c, std::make_shared<Communicator const>(*part)), options);
+      auto const factor =
+          cholesky(devices_of<Exec>(1),
+                   make<Exec>(c, std::make_shared<Communicator const>(*part), layout), options);
       first = static_cast<double>(factor.report().first_column);
       expect_same_matrix(factor.matrix(), expected);
     } catch (IoError const& error) {
@@ -428,6 +531,25 @@ TYPED_TEST(OocRanks, GoOnFromTheColumnsOfOtherRanks) {
   }
 }
 
+TYPED_TEST(OocRanks, GoOnFromTheColumnsOfOtherGrids) {
+  SharedFolder const folder;
+  int const most = test_ranks().size();
+  auto const all = layouts();
+  for (Case const& c : cases_of_checkpoints()) {
+    auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
+    for (std::size_t l = 0; l < all.size(); ++l) {
+      Layout const &before = all[l], &after = all[(l + 3) % all.size()];
+      SCOPED_TRACE(std::to_string(c.n) + " on " + name_of(before) + " then " + name_of(after));
+      folder.clear();
+      EXPECT_EQ(run_on(most, 5, c, folder.path(), whole.matrix(), before), -1);
+      EXPECT_EQ(run_on(most, 8, c, folder.path(), whole.matrix(), after), -1);
+      EXPECT_EQ(run_on(1, -1, c, folder.path(), whole.matrix()), 8);
+      EXPECT_EQ(run_on(most, -1, c, folder.path(), whole.matrix(), before), whole.report().tiles);
+      EXPECT_TRUE(folder.files(".tmp").empty());
+    }
+  }
+}
+
 // Columns of one, of several and of all ranks, one behind the other.
 TYPED_TEST(OocRanks, GoOnFromColumnsOfManyNumbersOfRanks) {
   SharedFolder const folder;
@@ -450,9 +572,10 @@ TYPED_TEST(OocRanks, EndTogetherWhereOneCannotWriteItsColumn) {
   SharedFolder const folder;
   auto const comm = all_ranks();
   Case const c{100, 8, 0.1, {}};
-  int const last = comm->size() - 1;
+  RankGrid const grid = automatic_grid(comm->size());
+  int const last = grid.rank_at(grid.rows - 1, 4);
   std::filesystem::path const full =
-      ooc::detail::column_path(folder.path(), {4, last, comm->size()});
+      ooc::detail::column_path(folder.path(), {4, grid.rows - 1, grid.rows});
   if (comm->rank() == 0) {
     std::filesystem::create_directories(folder.path());
     std::filesystem::create_symlink("/dev/full", full);
@@ -472,7 +595,8 @@ TYPED_TEST(OocRanks, EndTogetherWhereOneCannotWriteItsColumn) {
 TYPED_TEST(OocRanks, RefuseColumnsTogether) {
   SharedFolder const folder;
   auto const comm = all_ranks();
-  int const last = comm->size() - 1;
+  RankGrid const grid = automatic_grid(comm->size());
+  int const part = grid.rows - 1, last = grid.rank_at(part, 3);
   Case const c{100, 8, 0.1, {}};
   auto const factor = [&](Case const& now) {
     (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>(now, comm), kept_in(folder.path()));
@@ -481,7 +605,7 @@ TYPED_TEST(OocRanks, RefuseColumnsTogether) {
   EXPECT_TRUE(throws_with<IoError>("the checkpoint is of another matrix",
                                    [&] { factor({100, 8, 0.11, {}}); }));
   comm->barrier();
-  std::string const path = ooc::detail::column_path(folder.path(), {3, last, comm->size()});
+  std::string const path = ooc::detail::column_path(folder.path(), {3, part, grid.rows});
   if (comm->rank() == 0) {
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(300);
@@ -492,8 +616,8 @@ TYPED_TEST(OocRanks, RefuseColumnsTogether) {
                                    [&] { factor(c); }));
   comm->barrier();
   if (comm->rank() == 0)
-    std::filesystem::copy_file(ooc::detail::column_path(folder.path(), {4, last, comm->size()}),
-                               path, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(ooc::detail::column_path(folder.path(), {4, part, grid.rows}), path,
+                               std::filesystem::copy_options::overwrite_existing);
   comm->barrier();
   EXPECT_TRUE(throws_with<IoError>("of another run: the column is 4, not 3", [&] { factor(c); }));
 }

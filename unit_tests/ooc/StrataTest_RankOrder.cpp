@@ -9,6 +9,7 @@
 
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -18,19 +19,19 @@ using namespace strata;
 using namespace strata::ooc;
 using strata::test::throws_with;
 
-RankOrder order_of(std::int64_t tiles, ProcessGrid grid, std::int64_t super_panel, int devices = 1,
+RankOrder order_of(std::int64_t tiles, RankGrid grid, std::int64_t super_panel, int devices = 1,
                    int streams = 2) {
   RankOrder order{tiles, grid, devices, streams};
   order.super_panel = super_panel;
   return order;
 }
 
-std::vector<ProcessGrid> const grids = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
-                                        {3, 2}, {2, 3}, {5, 4}, {1, 7}};
+std::vector<RankGrid> const grids = {{1, 1}, {2, 1}, {1, 2}, {2, 2},
+                                     {3, 2}, {2, 3}, {5, 4}, {1, 7}};
 
 TEST(RankOrder, PassesItsCheckOnAnyGrid) {
   for (std::int64_t const tiles : {0, 1, 2, 3, 7, 16, 33}) {
-    for (ProcessGrid const grid : grids) {
+    for (RankGrid const grid : grids) {
       for (std::int64_t const super_panel : {1, 2, 5, 40}) {
         for (int const devices : {1, 2}) {
           for (int const streams : {1, 2, 4}) {
@@ -49,7 +50,7 @@ TEST(RankOrder, PassesItsCheckOnAnyGrid) {
 }
 
 TEST(RankOrder, PassesItsCheckFor200TileRowsOn64Ranks) {
-  for (ProcessGrid const grid : {ProcessGrid{8, 8}, ProcessGrid{16, 4}, ProcessGrid{64, 1}}) {
+  for (RankGrid const grid : {RankGrid{8, 8}, RankGrid{16, 4}, RankGrid{64, 1}}) {
     for (std::int64_t const super_panel : {1, 4, 10}) {
       auto const order = order_of(200, grid, super_panel);
       auto const found = check_order(order);
@@ -64,7 +65,7 @@ TEST(RankOrder, PassesItsCheckFor200TileRowsOn64Ranks) {
 // A rank gets what its tiles need, once: the row operands, the column operands and the diagonal tiles.
 TEST(RankOrder, BringsEachRankWhatItsTilesNeedOnce) {
   for (std::int64_t const tiles : {1, 5, 12}) {
-    for (ProcessGrid const grid : grids) {
+    for (RankGrid const grid : grids) {
       auto const order = order_of(tiles, grid, 3);
       std::set<std::tuple<int, std::int64_t, std::int64_t>> needed;
       for (std::int64_t j = 0; j < tiles; ++j)
@@ -94,8 +95,29 @@ TEST(RankOrder, BringsEachRankWhatItsTilesNeedOnce) {
   }
 }
 
-// Without super-panels it is what the engine plays.
-TEST(RankOrder, OfWholeTasksIsTheScheduleAndItsMessages) {
+// What is factored already is not made again, and rows before it go nowhere.
+TEST(RankOrder, GoesOnFromAnyColumn) {
+  for (std::int64_t const tiles : {1, 2, 7, 16}) {
+    for (RankGrid const grid : grids) {
+      for (std::int64_t const super_panel : {0, 1, 3, 40}) {
+        if (super_panel == 0 && grid.cols > 1) continue;
+        for (std::int64_t first = 0; first <= tiles; ++first) {
+          auto order = order_of(tiles, grid, super_panel, 2, 2);
+          order.first_column = first;
+          auto const found = check_order(order);
+          ASSERT_TRUE(found.ok()) << tiles << ' ' << grid.rows << 'x' << grid.cols << ' '
+                                  << super_panel << ' ' << first << ": " << found.fault;
+          ASSERT_EQ(found.tasks, static_cast<std::int64_t>(tile_count(tiles - first)));
+          for (int rank = 0; rank < grid.ranks(); ++rank)
+            for (Message const& m : messages_of(order, rank).receives) ASSERT_GE(m.row, first);
+        }
+      }
+    }
+  }
+}
+
+// Without super-panels.
+TEST(RankOrder, OfWholeTasksIsTheSchedule) {
   for (int const ranks : {1, 2, 3, 6}) {
     for (std::int64_t const block : {1, 3}) {
       RankOrder order{13, {ranks, 1}, 2, 2};
@@ -103,14 +125,45 @@ TEST(RankOrder, OfWholeTasksIsTheScheduleAndItsMessages) {
       auto const schedule = cholesky_schedule(13, 2 * ranks, 2, block);
       EXPECT_EQ(visits_of(order), ooc::detail::visits_of(schedule));
       EXPECT_TRUE(check_order(order).ok());
-      EXPECT_EQ(room_of(order), room_for_messages(13, RankGrid{ranks}, block));
-      for (int rank = 0; rank < ranks; ++rank) {
-        auto const mine = messages_of(order, rank), theirs = messages_of(13, RankGrid{ranks}, rank);
-        EXPECT_EQ(mine.sends, theirs.sends);
-        EXPECT_EQ(mine.receives, theirs.receives);
-      }
+      EXPECT_EQ(room_of(order), ranks == 1 ? 0 : 2 * block * 13);
     }
   }
+}
+
+// Stream s of device d of a rank is the one that all have there.
+TEST(RankOrder, OfOneRankIsItsPart) {
+  for (std::int64_t const super_panel : {0, 2}) {
+    auto const order = order_of(13, {3, super_panel > 0 ? 2 : 1}, super_panel, 2, 3);
+    auto const all = visits_of(order);
+    for (int rank = 0; rank < order.grid.ranks(); ++rank) {
+      auto const part = visits_of(order, rank);
+      ASSERT_EQ(part.size(), 6u);
+      for (int device = 0; device < 2; ++device)
+        for (int stream = 0; stream < 3; ++stream)
+          EXPECT_EQ(part[static_cast<std::size_t>(device * 3 + stream)],
+                    all[order.lane(rank, device, stream)]);
+    }
+  }
+}
+
+TEST(RankOrder, ChoosesAGridByItself) {
+  std::map<int, RankGrid> const expected = {{1, {1, 1}}, {2, {2, 1}}, {3, {3, 1}},  {4, {4, 1}},
+                                            {5, {5, 1}}, {6, {3, 2}}, {12, {4, 3}}, {64, {8, 8}}};
+  for (auto const& [ranks, grid] : expected) {
+    EXPECT_EQ(automatic_grid(ranks), grid) << ranks;
+    EXPECT_EQ(automatic_super_panel(grid), ranks > 4 ? 4 : 0) << ranks;
+  }
+  EXPECT_EQ(automatic_super_panel({2, 2}), 4);
+}
+
+TEST(RankOrder, ReadsAGrid) {
+  EXPECT_EQ(grid_from("4x8"), (RankGrid{4, 8}));
+  EXPECT_EQ(grid_from("12x1"), (RankGrid{12, 1}));
+  for (char const* const text :
+       {"", "4", "x8", "4x", "4x8x", "4 x 8", "0x2", "2x-1", "2X2", "99999999999x1", "2x2 "})
+    EXPECT_TRUE(throws_with<ValueError>(std::string(text) + " is no grid of ranks, as 4x8", [=] {
+      (void)grid_from(text);
+    })) << text;
 }
 
 // What is wrong with an order that was changed.
@@ -155,6 +208,9 @@ TEST(RankOrder, CheckNamesWhatIsWrong) {
 TEST(RankOrder, RefusesWhatCannotBe) {
   auto const check = [](RankOrder const& order) { return [order] { order.check(); }; };
   EXPECT_TRUE(throws_with<ShapeError>("-1 tile rows", check(order_of(-1, {1, 1}, 1))));
+  auto late = order_of(4, {1, 1}, 1);
+  late.first_column = 5;
+  EXPECT_TRUE(throws_with<ShapeError>("4 tile rows from column 5", check(late)));
   EXPECT_TRUE(throws_with<ValueError>("a grid of 0 x 2, 1 devices, 2 streams",
                                       check(order_of(4, {0, 2}, 1))));
   EXPECT_TRUE(

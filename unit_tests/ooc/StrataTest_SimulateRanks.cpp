@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Matchers.hpp"
 #include <core/blas/Strata_FlopCount.hpp>
-#include <ooc/Strata_Messages.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
@@ -17,7 +17,7 @@ using namespace strata;
 using namespace strata::ooc;
 using strata::test::throws_with;
 
-RankOrder order_of(std::int64_t tiles, ProcessGrid grid, std::int64_t super_panel, int devices = 1,
+RankOrder order_of(std::int64_t tiles, RankGrid grid, std::int64_t super_panel, int devices = 1,
                    int streams = 2) {
   RankOrder order{tiles, grid, devices, streams};
   order.super_panel = super_panel;
@@ -36,9 +36,8 @@ PrecisionMap mixed_map(std::int64_t tiles) {
 TEST(SimulateRanks, SendsTheBytesOfTheSchedule) {
   std::int64_t const nb = 10, tiles = 14, n = tiles * nb - 3;
   for (PrecisionMap const& map : {PrecisionMap(tiles), mixed_map(tiles)}) {
-    for (ProcessGrid const grid :
-         {ProcessGrid{1, 1}, ProcessGrid{2, 1}, ProcessGrid{3, 1}, ProcessGrid{4, 1},
-          ProcessGrid{6, 1}, ProcessGrid{2, 2}, ProcessGrid{2, 3}, ProcessGrid{20, 2}}) {
+    for (RankGrid const grid : {RankGrid{1, 1}, RankGrid{2, 1}, RankGrid{3, 1}, RankGrid{4, 1},
+                                RankGrid{6, 1}, RankGrid{2, 2}, RankGrid{2, 3}, RankGrid{20, 2}}) {
       for (std::int64_t const super_panel : {0, 1, 4}) {
         if (super_panel == 0 && grid.cols > 1) continue;
         for (int const devices : {1, 2}) {
@@ -187,6 +186,9 @@ TEST(SimulateRanks, RefusesWhatCannotBe) {
                                        run(order_of(4, {2, 1}, 0), 100)));
   EXPECT_TRUE(throws_with<MemoryError>("are needed for two super-panels",
                                        run(order_of(4, {2, 1}, 1), 100)));
+  auto late = order_of(4, {2, 1}, 1);
+  late.first_column = 2;
+  EXPECT_TRUE(throws_with<ValueError>("an order from column 2, must be of the whole", run(late)));
   rates.network_bytes_per_s = 0;
   EXPECT_TRUE(throws_with<ValueError>("the rate of messages is 0", run(order_of(4, {2, 1}, 1))));
   rates = {};

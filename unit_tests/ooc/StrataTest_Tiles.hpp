@@ -87,7 +87,7 @@ void expect_same_matrix(ooc::TileMatrix<Exec> const& mine, ooc::TileMatrix<Exec>
   EXPECT_EQ(mine.scaling(), whole.scaling());
   for (std::int64_t j = 0; j < mine.tiles(); ++j)
     for (std::int64_t i = j; i < mine.tiles(); ++i) {
-      if (!mine.has_row(i)) {
+      if (!mine.has_tile(i, j)) {
         ASSERT_EQ(mine.data(i, j), nullptr);
         continue;
       }

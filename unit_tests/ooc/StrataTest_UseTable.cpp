@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <ooc/Strata_Schedule.hpp>
+#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
 
@@ -31,49 +31,63 @@ PrecisionMap any_map(std::int64_t tiles, unsigned seed) {
   return map;
 }
 
+using Lanes = std::vector<std::vector<Visit>>;
+
 struct Uses {
-  std::vector<double> own;    // at most one: the tile's own task
+  std::vector<double> own;    // visits to the tile, in the order of their updates
   std::vector<double> later;  // as an operand
 };
 
 // Every use, one after another, as the executor makes them.
-std::map<std::int64_t, Uses> all_uses(TilePlan const& plan, Schedule const& schedule, int device) {
+std::map<std::int64_t, Uses> all_uses(TilePlan const& plan, Lanes const& lanes) {
   std::map<std::int64_t, Uses> uses;
-  for (int stream = 0; stream < schedule.streams; ++stream) {
+  std::map<std::int64_t, std::map<std::int64_t, double>> own;  // by key and first update
+  for (auto const& lane : lanes) {
     double time = 0;
-    for (Task const& task :
-         schedule.tasks[static_cast<std::size_t>(device * schedule.streams + stream)]) {
-      auto const [i, j] = task;
-      uses[plan.key(i, j, plan.map().at(i, j))].own.push_back(time);
-      for (std::int64_t k = 0; k < j; ++k, ++time) {
+    for (auto const& [i, j, first, last, is_last] : lane) {
+      own[plan.key(i, j, plan.map().at(i, j))][first] = time;
+      for (std::int64_t k = first; k < last; ++k, ++time) {
         Precision const form = plan.product(i, j, k);
         uses[plan.key(i, k, form)].later.push_back(time);
         if (i != j) uses[plan.key(j, k, form)].later.push_back(time);
       }
+      if (!is_last) continue;
       if (i != j) uses[plan.key(j, j, plan.working(i, j))].later.push_back(time);
       ++time;
     }
   }
+  for (auto const& [key, times] : own)
+    for (auto const& [first, time] : times) uses[key].own.push_back(time);
   for (auto& [key, times] : uses) std::ranges::sort(times.later);
   return uses;
 }
 
-void tells_all_uses(PrecisionMap const& map, Schedule const& schedule) {
+void tells_all_uses(PrecisionMap const& map, Lanes const& lanes) {
   TilePlan const plan(map.tiles() * 8 - 3, 8, map);
-  for (int device = 0; device < schedule.devices; ++device) {
-    UseTable table(plan, schedule, device);
-    auto expected = all_uses(plan, schedule, device);
-    for (std::int64_t key = 0; key < static_cast<std::int64_t>(plan.keys()); ++key) {
-      auto const& uses = expected[key];
-      ASSERT_LE(uses.own.size(), 1u);
-      for (auto const* times : {&uses.own, &uses.later})
-        for (double const time : *times) {
-          ASSERT_EQ(table.next(key), time) << "key " << key;
-          table.consume(key);
-        }
-      ASSERT_EQ(table.next(key), never);
-      table.consume(key);  // one more than the schedule has
-      ASSERT_EQ(table.next(key), never);
+  UseTable table(plan, lanes);
+  auto expected = all_uses(plan, lanes);
+  for (std::int64_t key = 0; key < static_cast<std::int64_t>(plan.keys()); ++key) {
+    auto const& uses = expected[key];
+    for (auto const* times : {&uses.own, &uses.later})
+      for (double const time : *times) {
+        ASSERT_EQ(table.next(key), time) << "key " << key;
+        table.consume(key);
+      }
+    ASSERT_EQ(table.next(key), never);
+    table.consume(key);  // one more than the schedule has
+    ASSERT_EQ(table.next(key), never);
+  }
+}
+
+// Of each rank and device, those of its streams.
+void tells_all_uses(RankOrder const& order) {
+  for (int rank = 0; rank < order.grid.ranks(); ++rank) {
+    auto const lanes = visits_of(order, rank);
+    for (int device = 0; device < order.devices; ++device) {
+      auto const first = lanes.begin() + std::ptrdiff_t{device} * order.streams;
+      Lanes const part(first, first + order.streams);
+      tells_all_uses(PrecisionMap(order.tiles), part);
+      tells_all_uses(any_map(order.tiles, 3), part);
     }
   }
 }
@@ -84,9 +98,23 @@ TEST(UseTable, TellsTheNextUseOfEachTile) {
       for (int const streams : {1, 3})
         for (std::int64_t const block : {1, 2, 5})
           for (std::int64_t const first : {std::int64_t{0}, tiles / 2, tiles}) {
-            auto const schedule = cholesky_schedule(tiles, devices, streams, block, first);
-            tells_all_uses(PrecisionMap(tiles), schedule);
-            tells_all_uses(any_map(tiles, 3), schedule);
+            RankOrder order{tiles, {1, 1}, devices, streams};
+            order.column_block = block;
+            order.first_column = first;
+            tells_all_uses(order);
+          }
+}
+
+// Tiles that are visited several times.
+TEST(UseTable, TellsTheNextUseInSuperPanels) {
+  for (std::int64_t const tiles : {1, 2, 7, 12})
+    for (RankGrid const grid : {RankGrid{1, 1}, RankGrid{2, 2}, RankGrid{1, 3}})
+      for (int const streams : {1, 3})
+        for (std::int64_t const super_panel : {1, 2, 5})
+          for (std::int64_t const first : {std::int64_t{0}, tiles / 2}) {
+            RankOrder order{tiles, grid, 2, streams, super_panel};
+            order.first_column = first;
+            tells_all_uses(order);
           }
 }
 
@@ -94,9 +122,10 @@ TEST(UseTable, TellsTheNextUseOfEachTile) {
 TEST(UseTable, CountsUsesThatNobodyAskedFor) {
   PrecisionMap const map(4);
   TilePlan const plan(32, 8, map);
-  UseTable table(plan, cholesky_schedule(4, 1, 1), 0);
+  auto const lanes = visits_of(RankOrder{4, {1, 1}}, 0);
+  UseTable table(plan, lanes);
   auto const key = plan.key(2, 0, Precision::fp64);
-  auto const times = all_uses(plan, cholesky_schedule(4, 1, 1), 0)[key];
+  auto const times = all_uses(plan, lanes)[key];
   table.consume(key);
   table.consume(key);
   EXPECT_EQ(table.next(key), times.later[1]);

@@ -41,18 +41,21 @@ class OocStudyRanks(unittest.TestCase):
             self.assertIn(f"| {row['grid'][0]} x {row['grid'][1]} | 2 | 1 | 2 | 400 | {row['factor_seconds']:.3f} |", line)
         self.assertLess(rows[1]["factor_seconds"], 0.5 * rows[0]["factor_seconds"])
 
-    def test_whole_tasks_send_what_the_engine_sends(self):
-        (row,), _ = self.rows("--n", 1000, "--tile", 100, "--simulate", NUMBERS, "--ranks", 3)
-        self.assertEqual((row["grid"], row["super_panel"]), ([3, 1], 0))
-        if not MPIEXEC:
-            return
-        (real,), text = self.rows("--over-ranks", "--n", 1000, "--tile", 100, "--streams", 1, "--column-block", 1, "--measure",
-                                  "--gemm-n", 64, "--gemm-seconds", 0.01, ranks=3)
-        self.assertEqual(real["bytes_sent"], row["bytes_sent"])
-        self.assertEqual(real["ranks"], 3)
-        self.assertGreater(real["simulated_seconds"], 0)
-        self.assertEqual(real["rates"]["schema"], "strata.machine_rates/1")
-        self.assertEqual(text.count("on paper, by the rates of this run"), 1)
+    def test_the_engine_sends_what_is_simulated(self):
+        for ranks, grid, super_panel in ((3, [3, 1], 0), (4, [2, 2], 2)):
+            words = "--grid", f"{grid[0]}x{grid[1]}", "--super-panel", super_panel
+            (row,), _ = self.rows("--n", 1000, "--tile", 100, "--simulate", NUMBERS, *words)
+            self.assertEqual((row["grid"], row["super_panel"]), (grid, super_panel))
+            if not MPIEXEC:
+                continue
+            (real,), text = self.rows("--over-ranks", "--n", 1000, "--tile", 100, "--streams", 1, "--column-block", 1, "--measure",
+                                      "--gemm-n", 64, "--gemm-seconds", 0.01, *words, ranks=ranks)
+            self.assertEqual(real["bytes_sent"], row["bytes_sent"])
+            self.assertEqual((real["grid"], real["super_panel"]), (grid, super_panel))
+            self.assertEqual(real["ranks"], ranks)
+            self.assertGreater(real["simulated_seconds"], 0)
+            self.assertEqual(real["rates"]["schema"], "strata.machine_rates/1")
+            self.assertEqual(text.count("on paper, by the rates of this run"), 1)
 
     def test_refusals(self):
         simulated = ["--n", 4096, "--tile", 1024, "--simulate"]
@@ -68,10 +71,12 @@ class OocStudyRanks(unittest.TestCase):
                 ([*simulated, empty], "rates: none of fp64"),
                 ([*simulated, broken], 'rates: fp64 at order "x" is 1'),
                 ([*simulated, NUMBERS, "--ranks", "0"], "--ranks 0 must be at least 1"),
-                ([*simulated, NUMBERS, "--grid", "4y4"], "--grid 4y4 is no grid as 4x8"),
+                ([*simulated, NUMBERS, "--grid", "4y4"], "4y4 is no grid of ranks, as 4x8"),
                 ([*simulated, NUMBERS, "--grid", "2x2"], "a grid of 2 x 2 without super-panels"),
                 ([*simulated, NUMBERS, "--ranks", "2", "--network", "1"], "--network: 1 numbers, must be GB/s and microseconds"),
-                (["--ranks", "2"], "--ranks and --grid are of a simulation"),
+                (["--ranks", "2"], "--ranks are of a simulation"),
+                (["--grid", "2x1"], "--grid is of a simulation"),
+                (["--over-ranks", "--grid", "2x1,1x2"], "--grid is of a simulation"),
                 (["--over-ranks", *simulated, NUMBERS], "--over-ranks runs, --simulate does not"),
                 (["--measure"], "--measure adds up the times of one thread of a host: --streams 1"),
             ]:
