@@ -115,6 +115,7 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   phase("setting up the preconditioner");
   auto choices = outcome.asked;
   auto const tell = progress ? falls_to(choices.tolerance, *progress) : [](double) {};
+  if (progress) choices.amg.on_progress = progress->listener();
   choices.monitor = [&](std::int64_t iteration, double residual) {
     outcome.history.emplace_back(iteration, residual);
     tell(residual);

@@ -6,6 +6,7 @@
 #include <sparse/matrix/Strata_MatrixOptions.hpp>
 
 #include <cstdint>
+#include <functional>
 
 namespace strata::sparse {
 
@@ -19,6 +20,9 @@ struct AmgOptions {
   int block_size =
       1;  ///< unknowns of a node, one after the other, each aggregated by itself; divides n
   MatrixOptions matrix;  ///< of the coarse levels
+  /// Called on each rank after each step with the part of the levels' making that is done, 0 to 1, as if the steps took
+  /// what they take for a seven-point stencil.
+  std::function<void(double)> on_progress = {};
 };
 
 }  // namespace strata::sparse

@@ -9,6 +9,7 @@
 #include <sparse/multigrid/detail/Strata_Aggregation.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace strata::sparse {
@@ -135,10 +136,15 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMa
   TransferHierarchy<Exec> hierarchy = single_level(A);
   HostLevel level = finest(exec, A, options.block_size);
   double strength = options.strength;
+  auto const tell = [&](double of_level) {
+    double const left = std::pow(0.25, static_cast<double>(hierarchy.levels.size()) - 1);
+    if (options.on_progress) options.on_progress(1 - left * (1 - 0.75 * of_level));
+  };
   while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&
          level.first_row.back() > options.coarse_rows) {
     auto [P, T, first_coarse, component] = prolongation(exec, comm, level, strength);
     double const rows = static_cast<double>(level.first_row.back());
+    tell(0.3);
     if (first_coarse.back() == 0 || static_cast<double>(first_coarse.back()) > least_gain * rows)
       break;
     auto product = coarsened(exec, comm, level, first_coarse, P);
@@ -146,6 +152,7 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMa
       P = std::move(T);  // graphs without geometry: smoothing would fill the coarse levels
       product = coarsened(exec, comm, level, first_coarse, P);
     }
+    tell(0.8);
     level = {std::move(product.A), first_coarse, component};
     auto const coarse = make_matrix(exec, comm, level.rows, options.matrix);
     auto& fine = hierarchy.levels.back();
@@ -153,6 +160,7 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMa
     fine.R = Transfer<Exec>(exec, coarse, fine.A, product.R);
     hierarchy.levels.push_back({coarse, {}, {}});
     strength *= 0.5;
+    tell(0);
   }
   if (level.first_row.back() <= std::max(options.coarse_rows, largest_direct))
     hierarchy.coarse = CoarseSolve::Direct;

@@ -203,6 +203,13 @@ class PhaseLine(ProgramTest):
                 break
         self.assertRegex(written, r"validation, fp64  \d+\.\d s of \d+\.\d s, \d+ s left")
 
+    def test_has_the_time_left_of_a_sparse_set_up(self):
+        for n in (64, 96, 128):
+            written = on_a_terminal(["solve", "--generate", "poisson7", "--n", str(n)])
+            if re.search("setting up the preconditioner[^\r]* left", written):
+                break
+        self.assertRegex(written, r"setting up the preconditioner  \d+\.\d s of \d+\.\d s, \d+ s left")
+
     def test_has_the_time_left_of_intervals(self):
         """From the second on, as if all took as long as those before."""
         if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:

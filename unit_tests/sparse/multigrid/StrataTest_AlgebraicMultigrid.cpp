@@ -15,7 +15,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <vector>
 
 // The coarse matrices are R A P, and the cycle is symmetric, positive definite and a contraction.
 
@@ -163,6 +166,20 @@ bool worth_running(ModelProblem problem) {
 TYPED_TEST(AlgebraicMultigridTest, CoarseMatricesAreGalerkinProducts) {
   for (auto const problem : all)
     if (worth_running(problem)) expect_galerkin<TypeParam>(problem, size_of(problem));
+}
+
+TYPED_TEST(AlgebraicMultigridTest, TellsHowFarTheLevelsAre) {
+  Model<TypeParam> const model(ModelProblem::Poisson7, {9, 8, 10});
+  AmgOptions options;
+  options.coarse_rows = 10;
+  std::vector<double> parts;
+  options.on_progress = [&](double part) { parts.push_back(part); };
+  auto const hierarchy = make_algebraic_hierarchy(model.exec, model.A, options);
+  ASSERT_GT(hierarchy.levels.size(), 1u);
+  EXPECT_GE(parts.size(), 3 * (hierarchy.levels.size() - 1));  // three steps make a level
+  EXPECT_EQ(std::ranges::adjacent_find(parts, std::ranges::greater_equal()), parts.end());
+  EXPECT_GT(parts.front(), 0);
+  EXPECT_LT(parts.back(), 1);
 }
 
 TYPED_TEST(AlgebraicMultigridTest, IsSymmetricAndContracts) {
