@@ -164,8 +164,9 @@ std::vector<std::vector<Visit>> visits_of(RankOrder const& order) {
     auto part = visits_of(order, rank);
     for (int device = 0; device < order.devices; ++device)
       for (int stream = 0; stream < order.streams; ++stream)
-        lanes[order.lane(rank, device, stream)] =
-            std::move(part[static_cast<std::size_t>(device * order.streams + stream)]);
+        lanes[order.lane(rank, device, stream)] = std::move(
+            part[static_cast<std::size_t>(device) * static_cast<std::size_t>(order.streams) +
+                 static_cast<std::size_t>(stream)]);
   }
   return lanes;
 }

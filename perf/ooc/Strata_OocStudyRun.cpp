@@ -170,7 +170,7 @@ Json Runner::simulate(Case const& one, ooc::Rates const& rates) const {
 // Seconds of a run on paper, by the rates that were measured beside it.
 double Runner::on_paper(Case const& one, ooc::CholeskyReport const& report,
                         Json const& rates) const {
-  ooc::RankOrder const order{report.tiles, matrix_->grid(),        one.devices,
+  ooc::RankOrder const order{report.tiles,   matrix_->grid(),    one.devices,
                              report.streams, report.super_panel, report.column_block};
   return ooc::simulate(order, one.n, one.tile, matrix_->map(), rates_at(rates, one.tile)).seconds;
 }

@@ -189,7 +189,7 @@ void factors_to_the_same_bits(CholeskyOptions options, int devices, bool is_tigh
       RankGrid const grid{report.grid_rows, report.grid_cols};
       EXPECT_EQ(grid.ranks(), test_ranks().size());
       if (c.n == 0) continue;
-      RankOrder const order{report.tiles,   grid, devices,
+      RankOrder const order{report.tiles,   grid,        devices,
                             report.streams, super_panel, report.column_block};
       bool const comes_home_once = super_panel == 0 || !is_tight;
       expect_messages_of(order, c, whole.matrix().map(), report,
