@@ -135,6 +135,7 @@ class DiagonalTiles {
       Followers<T>::run(pivots, inverse + h * corner, memory + now_ + (h == 0 ? half : right),
                         h == 0 ? memory + now_ + half : inverse + half, h == 1, columns(h));
     }
+    __syncwarp();
     if (h == 0) return;
     int const all = 2 * lanes + (is_last_ ? helpers : others);
     asm volatile("bar.arrive 11, %0;" ::"r"(all) : "memory");

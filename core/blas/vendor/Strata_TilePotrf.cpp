@@ -37,6 +37,20 @@ __global__ void __launch_bounds__(threads, 1) factor(Matrices<T> m) {
 #endif
 }
 
+/// Whether the device can run the kernel, and code for it was compiled that is not empty.
+template <class T>
+bool runs(Kokkos::Cuda const& exec) {
+  auto const& device = exec.cuda_device_prop();
+  constexpr std::size_t own_bytes = 16;  // of `turn`
+  if (device.sharedMemPerBlockOptin < DiagonalTiles<T>::numbers * sizeof(T) + own_bytes)
+    return false;
+  if (device.multiProcessorCount < 2) return false;
+  runtime::select(exec);
+  cudaFuncAttributes code;
+  STRATA_RUNTIME_CALL(FuncGetAttributes, &code, factor<T>);
+  return code.ptxVersion >= 90;
+}
+
 template <class T>
 void launch(Kokkos::Cuda const& exec, Matrices<T> const& m, void* workspace, std::size_t bytes,
             int most_blocks) {
@@ -72,6 +86,7 @@ bool tile_potrf(
     if (A.rows == 0 || A.rows > most_rows || !is_arithmetic(A.precision) || A.scale) return false;
     if (exec.cuda_device_prop().major < 9) return false;
     return with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
+      if (!tiles::runs<T>(exec)) return false;
       tiles::Matrices<T> m{A.template as<T>(),
                            inverse ? inverse->template as<T>() : nullptr,
                            A.ld,

@@ -23,7 +23,8 @@ namespace strata::vendor {
 ///
 /// Shape    A, inverse: n x n of one arithmetic type, without scale. Cost n^3/3 flops and as many for the inverse.
 /// Result   *info as for `LeafBlas::potrf`. False, with nothing done, if the operands are others, there is no room for
-///          the workspace, or on other devices than NVIDIA's from compute capability 9.0 on.
+///          the workspace, or on other devices than NVIDIA's from compute capability 9.0 on with 221 KiB of shared memory a
+///          block (fp32: 117), or if the program was compiled for older ones.
 /// Sync     enqueued; fences where the workspace grows.
 /// Blocks   `most_blocks` at most; their number changes no bit.
 /// Memory   workspace: n^2/2 numbers and 12288 for each tile on the diagonal; n^2 with the inverse.

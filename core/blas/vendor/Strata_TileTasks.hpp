@@ -77,6 +77,7 @@ class Arrival {
 #pragma unroll
     for (int m = 0; m < each; ++m)
       if (is_inside(m)) S[at + m * next] = Kokkos::bit_cast<T>(bits_[m]);
+    __syncwarp();  // barriers and products want all lanes
   }
   /// Of one thread a row: to its registers.
   __device__ __forceinline__ void put(T (&a)[cols])
@@ -85,6 +86,7 @@ class Arrival {
     while (!is_there()) load();
 #pragma unroll
     for (int m = 0; m < cols; ++m) a[m] = Kokkos::bit_cast<T>(bits_[m]);
+    __syncwarp();
   }
 
  private:
