@@ -146,7 +146,8 @@ class SpdSolve {
 
   // Takes B, of which a column is 0 from now on if D B holds nothing of it.
   RefinementReport first_refinement() {
-    detail::GivenSystem given{B_, X_};
+    // B that X lies on is there until nothing can end the solve before its time any more
+    detail::GivenSystem given{B_, share_memory(B_, X_) ? StridedMatrix<double>{} : X_};
     RefinementReport report = refined(&given);
     STRATA_REQUIRE(ValueError, given.found < detail::NotFinite, "solve: column ",
                    given.found - detail::NotFinite, " of B holds a non-finite number");

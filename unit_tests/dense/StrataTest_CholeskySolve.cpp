@@ -12,6 +12,7 @@
 #include <cmath>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -310,6 +311,24 @@ TYPED_TEST(CholeskySolveOn, SurvivesOneFailingAllocation) {
 }
 TYPED_TEST(CholeskySolveOn, SurvivesWithoutMemoryFromOneAllocationOn) {
   survives_failing_allocations<TypeParam>(FailingAllocations::Then::Fail, {P::fp16, P::fp32});
+}
+
+// The first solution is not good enough, and what is called next ends the solve.
+TYPED_TEST(CholeskySolveOn, LeavesBWhereAnExceptionEndsASolveInPlace) {
+  std::int64_t const n = 60;
+  TypeParam const exec;
+  HostMatrix const A = geometric(n, 1e7), b = random_matrix(n, 2, 7);
+  auto const matrix = on_device<TypeParam>(A), B = on_device<TypeParam>(b);
+  auto factor = cholesky(exec, matrix, {P::fp16, P::fp32}, {.leaf_size = 16});
+  ASSERT_TRUE(factor.info().ok());
+  RefinementOptions options;
+  options.on_step = [](double) { throw std::runtime_error("no more"); };
+  EXPECT_THROW((void)factor.solve(exec, B, B, options), std::runtime_error);
+  HostMatrix const now = on_host(B);
+  for (std::int64_t j = 0; j < 2; ++j)
+    for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(now(i, j), b(i, j)) << i << ' ' << j;
+  EXPECT_TRUE(factor.solve(exec, B, B).converged);
+  EXPECT_LE(backward_error(A, on_host(B), b), 1e-14);
 }
 
 // There is memory for the rung that was asked for and for none above: the report says so, X is the best one that this

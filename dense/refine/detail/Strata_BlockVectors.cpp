@@ -17,6 +17,7 @@ void BlockVectors<Exec>::reserve(std::int64_t cols, std::int64_t steps) {
   std::string const label = "strata::dense::refine::";
   auto const moments = static_cast<std::size_t>(chunks_ * cols);
   if (moments > moments_.extent(0)) {  // all of it or, where there is no memory, nothing
+    exec_.fence("strata::dense::refine::reserve: kernels write what is replaced");
     auto const more = allocate<decltype(moments_)>(exec_, label + "moments", moments);
     auto const starts = allocate<Coefficients>(exec_, label + "starts", 3 * cols);
     auto const found_in =

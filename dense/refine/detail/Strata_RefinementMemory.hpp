@@ -97,7 +97,7 @@ struct GivenSystem {
 
 /// `dense::refine` in memory that lives longer.
 ///
-/// With a `given` system B, which is written, is D times its B. Its X may be written, after the first solve; where it
+/// With a `given` system B, which is written, is D times its B. Its X, if it has data, may be written, after the first solve; where it
 /// then holds the solution, and is good enough (`outer_iterations` is 0), the X here may be without values.
 template <class Exec>
 RefinementReport refine(Exec const& exec, RefinementMemory<Exec>& memory,

@@ -164,7 +164,7 @@ class Refiner {
     bool const all = std::ranges::find(accept, 0) == accept.end();
     if (given_) {
       given_->holds =
-          all && given_->found == Nothing &&
+          all && given_->X.data != nullptr && given_->found == Nothing &&
           std::ranges::all_of(active_, [&](Column const* column) {
             return std::isfinite(std::ldexp(column->now.given_x_max, column->exponent) * unit_);
           });
