@@ -24,8 +24,8 @@ class TileFactor;
 /// Result   the bits of the same matrix from anywhere else. The ranks are those of A, whatever the options say.
 /// Memory   as `TileMatrix::generate`; on the host the tiles of a column that this rank needs, of one rank in turn all
 ///          of them, 8 n tile_size bytes, and two messages with parts of these. Never A or its triangle.
-/// I/O      each tile is sent once or twice whenever norms, tiles or residuals are made: to the rank that has it, and
-///          to the one whose rows of A need its transpose.
+/// I/O      each tile is sent up to three times whenever norms, tiles or residuals are made: to the rank that has it, and
+///          to those that make its row's and its column's sums, which on a column of ranks are two in all.
 /// Throws   ShapeError if A is not square; as `TileMatrix::generate`, on all ranks.
 template <class ExecutionSpace>
 TileMatrix<ExecutionSpace> from_block_cyclic(ExecutionSpace const& exec, BlockCyclic const& A,

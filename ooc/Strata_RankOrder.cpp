@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -56,11 +57,14 @@ std::vector<std::vector<Visit>> part_of(RankOrder const& order, int rank,
   return part;
 }
 
-}  // namespace
-
-namespace {
 constexpr int most_in_a_column = 4;  // ranks that go by whole tasks
+
+// Whether an int holds their number.
+bool has_countable_ranks(RankGrid const& grid) {
+  return std::int64_t{grid.rows} * grid.cols <= std::numeric_limits<int>::max();
 }
+
+}  // namespace
 
 RankGrid automatic_grid(int ranks) {
   int cols = 1;
@@ -79,10 +83,10 @@ RankGrid grid_from(std::string const& text) {
   auto const rows = std::from_chars(text.data(), end, grid.rows);
   bool const has_rows = rows.ec == std::errc() && rows.ptr != end && *rows.ptr == 'x';
   auto const cols = std::from_chars(has_rows ? rows.ptr + 1 : end, end, grid.cols);
-  STRATA_REQUIRE(
-      ValueError,
-      has_rows && cols.ec == std::errc() && cols.ptr == end && grid.rows >= 1 && grid.cols >= 1,
-      text, " is no grid of ranks, as 4x8");
+  STRATA_REQUIRE(ValueError,
+                 has_rows && cols.ec == std::errc() && cols.ptr == end && grid.rows >= 1 &&
+                     grid.cols >= 1 && has_countable_ranks(grid),
+                 text, " is no grid of ranks, as 4x8");
   return grid;
 }
 
@@ -96,6 +100,8 @@ void RankOrder::check() const {
       grid.rows >= 1 && grid.cols >= 1 && devices >= 1 && streams >= 1 && column_block >= 1,
       "order of ranks: a grid of ", grid.rows, " x ", grid.cols, ", ", devices, " devices, ",
       streams, " streams and blocks of ", column_block, " columns, must all be at least 1");
+  STRATA_REQUIRE(ValueError, has_countable_ranks(grid), "order of ranks: a grid of ", grid.rows,
+                 " x ", grid.cols, " is of too many ranks");
   STRATA_REQUIRE(ValueError, super_panel >= 0, "order of ranks: super-panels of ", super_panel,
                  " columns, must not be negative");
   STRATA_REQUIRE(ValueError, super_panel > 0 || grid.cols == 1, "order of ranks: a grid of ",

@@ -152,6 +152,7 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
     geostat::CovarianceFactorOptions fp64;
     fp64.tile_size = options.tiles.tile;
     fp64.comm = options.comm;
+    fp64.grid = options.tiles.grid;
     auto const tiles = factor.factor().matrix().tiles();
     fp64.on_task = count_tasks(tiles, options.comm ? options.comm->size() : 1, progress);
     Factor const exact(exec, factor.team(), result.theta, data.locations, fp64);

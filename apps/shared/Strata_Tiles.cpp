@@ -6,7 +6,7 @@
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
-#include <ooc/Strata_RankOrder.hpp>
+#include <ooc/Strata_Schedule.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -108,10 +108,16 @@ RankBytes tile_bytes_of_rank(double all, std::int64_t n, std::int64_t tile,
   if (!comm) return {all, 0};
   auto const grid = options.grid.rows > 0 ? options.grid : ooc::automatic_grid(comm->size());
   double const bytes = 8 * static_cast<double>(tile) * static_cast<double>(tile);
-  ooc::RankOrder const order{(n + tile - 1) / tile, grid, 1, 1, ooc::automatic_super_panel(grid)};
-  double const uneven = grid.cols == 1 ? 1 : 1.0 / grid.rows + 1.0 / grid.cols;  // rows of tiles
-  return {all / comm->size() + uneven * static_cast<double>(order.tiles + 1) * bytes,
-          static_cast<double>(ooc::room_of(order)) * bytes};
+  auto const tiles = static_cast<double>((n + tile - 1) / tile);
+  auto const width = static_cast<double>(ooc::automatic_super_panel(grid));
+  double const around = 1.0 / grid.rows + 1.0 / grid.cols;
+  double const uneven = grid.cols == 1 ? 1 : around;  // rows of tiles
+  // No less than `ooc::room_of`, which looks at each tile.
+  double const room = grid.ranks() == 1 ? 0
+                      : width == 0      ? 2 * tiles
+                                        : 2 * width * (tiles * around + 2);
+  return {all / comm->size() + uneven * (tiles + 1) * bytes,
+          std::min(room, tiles * (tiles + 1) / 2) * bytes};
 }
 
 // A tile of column j takes j updates, and a solve that counts as one.
