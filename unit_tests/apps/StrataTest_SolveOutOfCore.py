@@ -239,6 +239,13 @@ class Ranks(OutOfCore):
                 factored = [span for span in spans if span["pid"] == rank and span["name"].startswith("potrf")]
                 self.assertEqual(len(factored), len(range(rank, 10, ranks)))
 
+    def test_a_matrix_beyond_all_memory_is_refused_at_once(self):
+        start = time.monotonic()
+        run = strata_on(4, "solve", "--out-of-core", "--generate", "matern", "--n", 100000000, "--grid", "2x2")
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertRegex(run.stderr, r"a system of order 100000000 .* needs \d+ PB")
+        self.assertLess(time.monotonic() - start, 30)  # where each of its tiles is looked at it takes an hour
+
     def test_what_several_ranks_cannot_do_is_said_once(self):
         for arguments, text in (
             (("--trace", self.path("none") / "trace"), "--trace: "),

@@ -166,6 +166,12 @@ TEST(RankOrder, ReadsAGrid) {
     })) << text;
 }
 
+TEST(RankOrder, RefusesMoreRanksThanAnIntCounts) {
+  RankOrder order{10, {65536, 65536}, 1, 1, 4};
+  EXPECT_TRUE(throws_with<ValueError>("a grid of 65536 x 65536 is of too many ranks",
+                                      [&] { order.check(); }));
+}
+
 // What is wrong with an order that was changed.
 TEST(RankOrder, CheckNamesWhatIsWrong) {
   auto const order = order_of(6, {2, 2}, 2);
