@@ -125,7 +125,10 @@ class LeafBlas {
   /// Sync     enqueued; *info stays in device memory.
   void potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
 
-  /// Solve L L^T X = B for the lower triangle L of A; X overwrites B. Cost 2 n^2 m flops.
+  /// Solve L L^T X = B for the lower triangle L of A, as two `trsm` do; X overwrites B.
+  ///
+  /// Shape    A: n x n, B: n x m. Cost 2 n^2 m flops; on CUDA one kernel for few columns.
+  /// Sync     enqueued.
   void potrs(ConstMatrix const& A, Matrix const& B);
 
   /// A = L L^T in place (Lower), and inverse = L^-T, the part below its diagonal 0.

@@ -41,6 +41,7 @@ struct Matrices {
   __device__ T* diagonal(int row) const { return tile(tile_count() + across + row); }
   /// L of a tile on the diagonal.
   __device__ T* triangle(int row) const { return tile(tile_count() + 2 * across + row); }
+  /// Of the workspace, but for the counter.
   __host__ __device__ std::int64_t numbers() const {
     return std::int64_t{tile_count() + 3 * across} * order * order;
   }
@@ -197,11 +198,11 @@ class TileTask {
     constexpr bool goes_on = R == 2;
     T done[R][4], done_of_next[R][4];  // their sums of products less what A has
     load<R>(done, first, col_);
-    if (goes_on) load<R>(done_of_next, first, col_ + 1);
+    if constexpr (goes_on) load<R>(done_of_next, first, col_ + 1);
     multiply_finished<R, goes_on>(done, done_of_next, first, col_);
     put<R>(done);
     solve<R>(first);
-    if (goes_on) {
+    if constexpr (goes_on) {
       Arrival<T, threads> y(m_.finished(col_ + 1, col_), thread_);
       y.load();
       y.put(at(Y));

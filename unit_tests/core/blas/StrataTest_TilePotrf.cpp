@@ -81,6 +81,20 @@ void expect_same_triangle(HostMatrix const& a, HostMatrix const& b) {
     for (std::int64_t i = j; i < a.extent_int(0); ++i) ASSERT_EQ(a(i, j), b(i, j)) << i << ' ' << j;
 }
 
+// |V L^T x - x| <= bound |V| |L^T| |x|
+void expect_right_inverse(HostMatrix const& l, HostMatrix const& v, Precision precision) {
+  std::int64_t const n = l.extent_int(0);
+  HostMatrix const lt = reference::apply(Op::Trans,
+                                         reference::triangle(Uplo::Lower, Diag::NonUnit, l)),
+                   x = reference::random(n, 1, 2);
+  auto const times = [](HostMatrix const& M, HostMatrix const& y) {
+    return reference::gemm(1, M, y, 0, y);
+  };
+  EXPECT_TRUE(is_close(times(v, times(lt, x)), x,
+                       times(reference::abs(v), times(reference::abs(lt), reference::abs(x))),
+                       {n, precision, precision}));
+}
+
 template <class Space>
 class TilePotrf : public testing::Test {
  protected:
@@ -142,6 +156,7 @@ TYPED_TEST(TilePotrf, LeavesTheResidualOfAnEliminationWhateverTheCondition) {
           }
         EXPECT_LE(worst, (static_cast<double>(n) + 1) * eps * (1 + nugget))
             << precision << ' ' << n;
+        if (inverts) expect_right_inverse(l, V.read(), precision);
       }
 }
 
