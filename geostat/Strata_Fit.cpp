@@ -125,7 +125,7 @@ namespace {
 
 // What the log-likelihood may be off by; where that is not known, no noise is seen in it.
 double noise_of(Likelihood const& likelihood) {
-  return std::isnan(likelihood.log_det_error) ? 0 : likelihood.log_det_error / 2;
+  return std::isnan(likelihood.error()) ? 0 : likelihood.error();
 }
 
 bool has_low_tiles(CovarianceFactorReport const& report) {
@@ -365,7 +365,7 @@ void search(Objective<Exec>& objective, FreeParameters const& free, FitOptions c
       result.reason = strata::detail::message(
           "the log-likelihood changed by no more than its error, ", objective.recent_noise());
     else if (objective.had_low_tiles())
-      result.reason += in_low_precision(result.likelihood.log_det_error / 2);
+      result.reason += in_low_precision(result.likelihood.error());
   }
   say_if_nowhere_defined(objective, result);
 }
@@ -377,7 +377,7 @@ void finish_in_fp64(Objective<Exec>& objective, FreeParameters const& free,
   FitStep const low{result.evaluations, result.theta, result.likelihood,
                     result.likelihood.log_likelihood};
   std::string const reason = result.reason;
-  double const error = low.likelihood.log_det_error;
+  double const error = low.likelihood.error();
   bool const is_lost = objective.nowhere_defined();  // low tiles say nothing of where to go on
   bool const is_close = std::isfinite(error) && objective.recent_noise() <= noise_to_accept;
   auto factor = options.factor;
@@ -425,7 +425,7 @@ FactoredFit<Exec> fit(Exec const& exec, ooc::DeviceTeam<Exec> const& team,
       (result.converged || objective.nowhere_defined()))
     finish_in_fp64(objective, free, options, result);
   result.factor = objective.take_factor();
-  result.noise = result.likelihood.log_det_error / 2;
+  result.noise = result.likelihood.error();
   result.evaluation_seconds = objective.median_seconds();
   mark_bounds(free, options.tolerance, result);
   result.seconds = seconds_since(begin);

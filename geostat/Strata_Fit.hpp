@@ -57,7 +57,7 @@ struct Fit {
   Likelihood likelihood;   ///< there
   bool converged = false;  ///< else the evaluations were used up
   std::string reason;      ///< why the search ended
-  /// The log-likelihood there is off by no more, but for the solve's rounding: half of log_det_error.
+  /// The log-likelihood there is off by no more: `likelihood.error()`.
   /// What is less apart than twice that, the search does not tell apart.
   double noise = 0;
   std::int64_t evaluations = 0;             ///< of the likelihood

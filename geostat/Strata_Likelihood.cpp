@@ -7,6 +7,7 @@
 
 #include <comm/Strata_Together.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -29,11 +30,24 @@ double sum_of_products(HostMatrix const& A, std::size_t i, HostMatrix const& B, 
   return sum;
 }
 
+double sum_of_magnitudes(HostMatrix const& A, std::size_t j) {
+  double sum = 0;
+  for (std::size_t i = 0; i < A.extent(0); ++i) sum += std::abs(A(i, j));
+  return sum;
+}
+
+double largest_magnitude(HostMatrix const& A, std::size_t j) {
+  double largest = 0;
+  for (std::size_t i = 0; i < A.extent(0); ++i) largest = std::max(largest, std::abs(A(i, j)));
+  return largest;
+}
+
 Likelihood not_positive_definite(Likelihood result, std::int64_t order) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   result.info = order;
   result.log_likelihood = result.log_det = result.quadratic_form = nan;
-  result.log_det_error = result.mean = result.backward_error = nan;
+  result.log_det_error = result.quadratic_form_error = nan;
+  result.mean = result.backward_error = nan;
   result.solve_converged = false;
   return result;
 }
@@ -74,9 +88,16 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
   result.solve = factor.solve(exec, device_B, device_X);
   Kokkos::deep_copy(exec, X, device_X);
   exec.fence("strata::geostat::weights::solved");
+  // ||S||_inf ||x||_inf + ||b||_inf of a column: its residual is the backward error times that.
+  double const norm = factor.factor().matrix().given_norm_inf();
+  auto const size_of = [&](std::size_t j) {
+    return norm * largest_magnitude(X, j) + largest_magnitude(B, j);
+  };
+  double size = size_of(0);
   if (mean == Mean::Constant) {
     result.ones_form = sum_of_products(B, 1, X, 1);
     result.mean = sum_of_products(B, 1, X, 0) / result.ones_form;
+    size += std::abs(result.mean) * size_of(1);
     // r = y - mean 1 and S^-1 r, by which the quadratic form is r' S^-1 r.
     for (std::int64_t i = 0; i < n; ++i) {
       B(i, 0) -= result.mean;
@@ -85,6 +106,10 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
     result.ones = Kokkos::subview(device_X, Kokkos::ALL, std::pair(1, 2));
   }
   result.quadratic_form = sum_of_products(B, 0, X, 0);
+  constexpr double rounding =
+      0x1p-50;  // of the entries of S, and of a residual's products with them
+  result.quadratic_form_error =
+      (result.solve.backward_error + rounding) * size * sum_of_magnitudes(X, 0);
   result.values = Kokkos::subview(device_X, Kokkos::ALL, std::pair(0, 1));
   Kokkos::deep_copy(exec, result.values, Kokkos::subview(X, Kokkos::ALL, std::pair(0, 1)));
   exec.fence("strata::geostat::weights::done");
@@ -110,6 +135,7 @@ Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
   result.log_det = log_det.value;
   result.log_det_error = log_det.error();
   result.quadratic_form = weights.quadratic_form;
+  result.quadratic_form_error = weights.quadratic_form_error;
   result.mean = weights.mean;
   result.backward_error = weights.solve.backward_error;
   result.solve_converged = weights.solve.converged;

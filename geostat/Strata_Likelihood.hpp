@@ -33,13 +33,18 @@ struct Likelihood {
   /// about one case in a thousand. Infinite: nothing can be said with these tiles. NaN: not known
   /// (LogDet::Factor).
   double log_det_error = 0;
-  double quadratic_form = 0;          ///< (y - mean)' S^-1 (y - mean), by a solve refined to fp64
+  double quadratic_form = 0;  ///< (y - mean)' S^-1 (y - mean), by a solve refined to fp64
+  /// quadratic_form is off by no more: by rounding, of the solve and of the entries of S. Large where S is nearly singular.
+  double quadratic_form_error = 0;
   double mean = 0;                    ///< that was subtracted
   double backward_error = 0;          ///< normwise, of the solve
   bool solve_converged = true;        ///< the solve met its tolerance
   std::int64_t solve_iterations = 0;  ///< applications of the factor
   CovarianceFactorReport factor;      ///< what the factor took
   double seconds = 0;                 ///< of all
+
+  /// log_likelihood is off by no more: half of the errors of its parts. Infinite or NaN as log_det_error.
+  double error() const { return (log_det_error + quadratic_form_error) / 2; }
 };
 
 /// The log-likelihood of a zero or constant mean and a Matern covariance,
@@ -51,8 +56,9 @@ struct Likelihood {
 /// Memory   `CovarianceFactor::bytes_needed`, and 6 n numbers.
 /// Throws   ShapeError if the values are not as many as the locations, or none; ValueError naming the first value
 ///          that is not finite; what CovarianceFactor throws.
-/// Error    the quadratic form has the error of a backward stable fp64 solve, whatever the tiles' precision; log_det
-///          no more than `log_det_error`.
+/// Error    of log_det no more than `log_det_error`. Of the quadratic form no more than `quadratic_form_error`, whatever
+///          the tiles' precision: for x = S^-1 r, r = y - mean, it is x' (r - S x), at most
+///          (w + 2^-50) (||S||_inf ||x||_inf + ||r||_inf) ||x||_1 for a solve of the backward error w.
 /// Source   equation 1 of Ren et al. (paper B).
 template <class ExecutionSpace>
 [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,
@@ -81,7 +87,7 @@ struct Weights {
   Block ones;    ///< n x 1: S^-1 1; empty without a mean
   double mean = 0;
   double ones_form = 0;  ///< 1' S^-1 1
-  double quadratic_form = 0;
+  double quadratic_form = 0, quadratic_form_error = 0;
   dense::SolveReport solve;
 };
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace strata::geostat {
@@ -43,12 +44,14 @@ template <class Exec>
 class Profile {
  public:
   Profile(Exec const& exec, ooc::DeviceTeam<Exec> const& team, Locations const& locations,
-          std::span<double const> values, FitOptions const& options, ProfileInterval& result)
+          std::span<double const> values, FitOptions const& options, double most_error,
+          ProfileInterval& result)
       : exec_(exec),
         team_(team),
         locations_(locations),
         values_(values),
         options_(options),
+        most_error_(most_error),
         result_(result) {
     options_.fixed[result.parameter] = true;
     options_.factor.rule = ooc::PrecisionRule{};
@@ -58,7 +61,7 @@ class Profile {
   // The next value's fit begins at these parameters.
   void begin_at(MaternCovariance const& theta) { options_.start = theta; }
 
-  // NaN where no covariance matrix was positive definite.
+  // NaN where no covariance matrix was positive definite, or rounding leaves more than the error that is allowed.
   double operator()(double logarithm) {
     auto theta = parameters_of(options_.start);
     auto const k = result_.parameter;
@@ -69,15 +72,18 @@ class Profile {
     double const value = found.likelihood.log_likelihood;
     ++result_.fits;
     result_.evaluations += found.evaluations;
-    if (std::isnan(value)) return value;
+    is_rounding_ = found.likelihood.error() > most_error_;
+    if (std::isnan(value) || is_rounding_) return std::numeric_limits<double>::quiet_NaN();
     result_.converged = result_.converged && found.converged;
     options_.start = found.theta;
-    if (result_.fits == 1 || value > result_.log_likelihood) {
+    if (std::isnan(result_.log_likelihood) || value > result_.log_likelihood) {
       result_.log_likelihood = value;
       result_.best = found.theta;
     }
     return value;
   }
+  // Whether the last NaN was of the second kind.
+  bool is_rounding() const { return is_rounding_; }
 
  private:
   Exec const& exec_;
@@ -85,6 +91,8 @@ class Profile {
   Locations const& locations_;
   std::span<double const> values_;
   FitOptions options_;
+  double most_error_;
+  bool is_rounding_ = false;
   ProfileInterval& result_;
 };
 
@@ -135,16 +143,29 @@ ProfileInterval profile_interval(Exec const& exec, ooc::DeviceTeam<Exec> const& 
   Region const region(exec, "strata::geostat::profile_interval");
   auto const start = std::chrono::steady_clock::now();
   check(options, estimate, parameter, how);
-  ProfileInterval result{.parameter = parameter, .level = how.level};
-  Profile<Exec> profile(exec, team, locations, values, options, result);
-  double const center = std::log(parameters_of(estimate)[parameter]);
+  ProfileInterval result{.parameter = parameter,
+                         .level = how.level,
+                         .log_likelihood = std::numeric_limits<double>::quiet_NaN()};
+  // The quantile of chi-square with one degree of freedom is that of |normal| squared.
+  double const reach = std::sqrt(2.0) * boost::math::erf_inv(how.level);
+  double const fall_at_ends = reach * reach / 2;
+  Profile<Exec> profile(exec, team, locations, values, options, fall_at_ends / 10, result);
+  double const value = parameters_of(estimate)[parameter], center = std::log(value);
   profile.begin_at(estimate);
   double const top = profile(center);
+  auto const done = [&] {
+    result.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+  };
+  if (profile.is_rounding()) {
+    result.best = estimate;
+    result.lower = result.upper = {value, EndOf::Undefined};
+    return done();
+  }
   STRATA_REQUIRE(ValueError, !std::isnan(top), "profile_interval: at the estimate, ",
                  to_string(estimate), ", the covariance matrix is not positive definite");
   MaternCovariance const middle = result.best;
-  // The quantile of chi-square with one degree of freedom is that of |normal| squared.
-  double const reach = std::sqrt(2.0) * boost::math::erf_inv(how.level);
   auto const fall = [&](double logarithm) {
     double const fallen = 2 * (top - profile(logarithm));
     return std::copysign(std::sqrt(std::abs(fallen)), fallen) - reach;
@@ -160,8 +181,7 @@ ProfileInterval profile_interval(Exec const& exec, ooc::DeviceTeam<Exec> const& 
   result.lower = end(options.lower);
   result.upper = end(options.upper);
   result.above_estimate = result.log_likelihood - top;
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
+  return done();
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                            \

@@ -22,9 +22,11 @@ struct ProfileOptions {
 
 /// What an end of a profile interval is.
 enum class EndOf : std::uint8_t {
-  Level,     ///< the log-likelihood has fallen there by as much as the level says
-  Bound,     ///< the bound of the fit, where it has not fallen so far: the interval may go on
-  Undefined  ///< the last value, to the tolerance, at which a covariance matrix was positive definite
+  Level,  ///< the log-likelihood has fallen there by as much as the level says
+  Bound,  ///< the bound of the fit, where it has not fallen so far: the interval may go on
+  /// The last value, to the tolerance, at which the log-likelihood was known: a covariance matrix was positive definite,
+  /// and rounding (`Likelihood::error`) less than a tenth of the fall that ends an interval.
+  Undefined
 };
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(EndOf) {
@@ -65,7 +67,8 @@ struct ProfileInterval {
 /// errors the interval is as skewed as the likelihood, and the same for a parameter and its logarithm.
 ///
 /// Shape    as for `fit`; `options` those of the fit and `estimate` its theta, inside the bounds.
-/// Result   see ProfileInterval. Ends at a bound say so.
+/// Result   see ProfileInterval. Ends at a bound say so. Where the log-likelihood is not known at the estimate itself,
+///          both ends are the estimate, and Undefined.
 /// Sync     fences `exec`.
 /// Memory   as `fit`. Cost: about 6 to 10 fits for each end, of one parameter less.
 /// Throws   ValueError for a parameter that is no number of one or is fixed, a level outside (0, 1), a tolerance or step out

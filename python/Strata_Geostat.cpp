@@ -158,6 +158,9 @@ void bind_reports(nb::module_& m) {
       .def_ro("log_det_error", &L::log_det_error,
               "log_det is off by no more, but for about one case in a thousand.")
       .def_ro("quadratic_form", &L::quadratic_form, "(y - mean)' S^-1 (y - mean).")
+      .def_ro("quadratic_form_error", &L::quadratic_form_error,
+              "quadratic_form is off by no more, by rounding.")
+      .def_prop_ro("error", &L::error, "log_likelihood is off by no more.")
       .def_ro("mean", &L::mean, "That was subtracted.")
       .def_ro("backward_error", &L::backward_error, "Normwise, of the solve.")
       .def_ro("solve_converged", &L::solve_converged)

@@ -211,7 +211,7 @@ void add_fit(Report& report, MleResult const& result) {
   report.add_unless_zero("not_known", "  tiles too low to know", fit.not_known);
   if (fit.in_low_precision) {
     auto const& [count, theta, likelihood, best] = *fit.in_low_precision;
-    double const noise = likelihood.log_det_error / 2;
+    double const noise = likelihood.error();
     report.tell("in_low_precision", "  with low-precision tiles",
                 {{"evaluations", count},
                  {"theta", by_name(theta)},
@@ -233,8 +233,8 @@ void add_likelihood(Report& report, MleResult const& result) {
   report.section("Likelihood");
   report.only_json("iterations", result.fit ? result.fit->evaluations : result.likelihood ? 1 : 0);
   if (!result.likelihood || result.likelihood->info != 0)
-    report.nulls({"log_likelihood", "log_det", "log_det_error", "quadratic_form", "mean/value",
-                  "backward_error"});
+    report.nulls({"log_likelihood", "log_det", "log_det_error", "quadratic_form",
+                  "quadratic_form_error", "mean/value", "backward_error"});
   if (!result.fit || result.likelihood->info != 0) report.nulls({"aic", "bic"});
   if (!result.likelihood) return;
   auto const& likelihood = *result.likelihood;
@@ -256,7 +256,9 @@ void add_likelihood(Report& report, MleResult const& result) {
   if (!result.log_det_known())
     report.only_screen("NOT KNOWN",
                        "the tiles' rounding is too large beside the covariance matrix");
-  report.add("quadratic_form", "quadratic form", likelihood.quadratic_form, "%.10g");
+  report.tell("quadratic_form", "quadratic form", likelihood.quadratic_form,
+              text("%.10g +- %.1e", likelihood.quadratic_form, likelihood.quadratic_form_error));
+  report.only_json("quadratic_form_error", likelihood.quadratic_form_error);
   report.tell("mean/value", "mean", likelihood.mean,
               result.mean == geostat::Mean::Constant ? text("%.8g", likelihood.mean) : "");
   report.add("backward_error", "backward error", likelihood.backward_error, unit::error,

@@ -72,6 +72,12 @@ void warn(MleResult& result, geostat::Locations const& locations) {
         text("nu = %.4g on the sphere: with great-circle distances Matern covariances are positive "
              "definite at all places for nu <= 0.5 only",
              result.theta.nu));
+  constexpr double enough = 0.1;  // of a log-likelihood, to compare it
+  if (result.likelihood && result.likelihood->quadratic_form_error / 2 > enough)
+    result.warnings.push_back(text(
+        "the covariance matrix is nearly singular: rounding leaves the log-likelihood known to "
+        "+- %.1e; a nugget, or a smaller nu or range, would mend that",
+        result.likelihood->error()));
   if (!result.fit) return;
   auto const free = result.free_parameters();
   if (result.n < 10 * free)

@@ -79,7 +79,7 @@ def run_strata(problem):
     covariance = geostat.Matern(SIGMA2, RANGE, 0.5, NUGGET)
     factor = factored(problem, lambda: geostat.Factor(problem.places, covariance), covariance)
     found = factor.loglikelihood(problem.values)
-    result = {"value": found.log_likelihood, "stated_error": found.log_det_error / 2}
+    result = {"value": found.log_likelihood, "stated_error": found.error}
     if problem.case == "gradient":
         result["gradient"] = factor.gradient(problem.values, wanted=["sigma2", "range", "nugget"]).by[[0, 1, 3]].tolist()
     return result

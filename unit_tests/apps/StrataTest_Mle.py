@@ -198,9 +198,20 @@ class Fit(MleTest):
         report = self.mle(*options, "--epsilon", "1e-2", "--finish", "tiles")
         fit = report["fit"]
         self.assertEqual((fit["in_low_precision"], fit["evaluations_in_fp64"]), (None, 0))
-        self.assertEqual(fit["noise"], report["log_det_error"] / 2)
+        self.assertEqual(fit["noise"], (report["log_det_error"] + report["quadratic_form_error"]) / 2)
         self.assertRegex(fit["reason"], r"the log-likelihood (changed by no more than its error, |is known to )")
         self.assertLess(abs(report["log_likelihood"] - exact["log_likelihood"]), 2 * fit["noise"])
+
+    def test_warns_where_rounding_hides_the_likelihood(self):
+        path, _, _ = self.field(60)
+        arguments = ("--locations", path, "--evaluate", "--theta")
+        report = self.mle(*arguments, "2,0.4,4,0")
+        self.assertGreater(report["quadratic_form_error"], 0.2)
+        self.assertRegex(report["warnings"][0], r"^the covariance matrix is nearly singular: rounding leaves the log-likelihood known to \+- \d")
+        self.assertRegex(self.out, r"(?m)^  quadratic form +[\d.]+ \+- \d")
+        report = self.mle(*arguments, "1,0.1,0.5,0")
+        self.assertLess(report["quadratic_form_error"], 1e-9)
+        self.assertEqual(report["warnings"], [])
 
     def test_says_what_the_data_do_not_tell(self):
         self.path("two.csv").write_text("x,y,value\n0,0,1\n1,0,2\n")
@@ -536,7 +547,7 @@ class Ranks(MleTest):
                 self.assertEqual(report[key], reports[0][key], (report["ranks"], key))
         return reports
 
-    EVALUATED = ("log_likelihood", "log_det", "log_det_error", "quadratic_form", "mean", "backward_error")
+    EVALUATED = ("log_likelihood", "log_det", "log_det_error", "quadratic_form", "quadratic_form_error", "mean", "backward_error")
 
     def test_evaluate(self):
         path, places, values = self.field(400)

@@ -119,12 +119,12 @@ TYPED_TEST(FitTest, FindsTheMaximumOfFp64WithLowTiles) {
     EXPECT_LT(mixed.noise, 1e-6);
     auto const& low = *mixed.in_low_precision;
     double const there = log_likelihood(exec, low.theta, at, y).log_likelihood;
-    EXPECT_LE(std::abs(low.likelihood.log_likelihood - there), low.likelihood.log_det_error / 2);
-    bias += (low.likelihood.log_likelihood - there) / (low.likelihood.log_det_error / 2) / 10;
+    EXPECT_LE(std::abs(low.likelihood.log_likelihood - there), low.likelihood.error());
+    bias += (low.likelihood.log_likelihood - there) / (low.likelihood.error()) / 10;
     std::printf("%d: fp64 %.6f in %ld; mixed %.6f in %ld + %ld; low %.4f +- %.2g (%.4f)\n", seed,
                 exact.likelihood.log_likelihood, exact.evaluations, mixed.likelihood.log_likelihood,
                 low.evaluation, mixed.evaluations_in_fp64, low.likelihood.log_likelihood,
-                low.likelihood.log_det_error / 2, there);
+                low.likelihood.error(), there);
   }
   EXPECT_LT(std::abs(bias), 1. / 3);
 }
@@ -138,7 +138,7 @@ TYPED_TEST(FitTest, ClaimsNoMoreThanLowTilesTell) {
   options.finish_in_fp64 = false;
   auto const result = fit(exec, at, y, options);
   EXPECT_TRUE(result.converged);
-  EXPECT_EQ(result.noise, result.likelihood.log_det_error / 2);
+  EXPECT_EQ(result.noise, result.likelihood.error());
   EXPECT_EQ(result.reason.rfind("the log-likelihood changed by no more than its error, ", 0), 0u)
       << result.reason;
   EXPECT_FALSE(result.in_low_precision);

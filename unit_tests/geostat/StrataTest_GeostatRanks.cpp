@@ -65,6 +65,7 @@ void expect_same(Likelihood const& mine, Likelihood const& whole) {
   EXPECT_EQ(mine.log_likelihood, whole.log_likelihood);
   EXPECT_EQ(mine.log_det, whole.log_det);
   EXPECT_EQ(mine.log_det_error, whole.log_det_error);
+  EXPECT_EQ(mine.quadratic_form_error, whole.quadratic_form_error);
   EXPECT_EQ(mine.quadratic_form, whole.quadratic_form);
   EXPECT_EQ(mine.mean, whole.mean);
   EXPECT_EQ(mine.factor.tiles, whole.factor.tiles);

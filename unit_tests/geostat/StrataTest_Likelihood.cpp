@@ -36,6 +36,46 @@ Locations on_globe(Locations at) {
   return at;
 }
 
+// Fields smoother than the locations are apart, up to where rounding leaves no factor: the parts of the log-likelihood are
+// those of the matrix in long double, within the errors that are stated, and these say when nothing is known.
+TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfIt) {
+  TypeParam const exec;
+  int const n = 80;
+  Locations const at = synthetic_locations(n);
+  std::vector<double> smooth(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < smooth.size(); ++i) smooth[i] = at.x[i] * at.x[i] + at.y[i];
+  auto const rough = some_values(n);
+  int known = 0, lost = 0;
+  for (double const nu : {0.5, 1.5, 2.5, 4.0, 6.0})
+    for (double const range : {0.02, 0.1, 0.3, 0.5, 0.65})
+      for (bool const is_smooth : {false, true}) {
+        MaternCovariance const c{.sigma2 = 2, .range = range, .nu = nu, .nugget = 0};
+        auto const& y = is_smooth ? smooth : rough;
+        auto const found = log_likelihood(exec, c, at, y, Mean::Constant);
+        if (found.info != 0) continue;
+        SCOPED_TRACE(std::to_string(nu) + " " + std::to_string(range) +
+                     (is_smooth ? " smooth" : ""));
+        HostMatrix const S = covariance_matrix(c, at);
+        SlowField const slow(n, [&](std::int64_t i, std::int64_t j) -> long double {
+          return S(static_cast<std::size_t>(i), static_cast<std::size_t>(j));
+        });
+        Numbers const wide(y.begin(), y.end()), ones(y.size(), 1);
+        auto residual = wide;
+        long double const mean = slow.form(ones, wide) / slow.form(ones, ones);
+        for (auto& value : residual) value -= mean;
+        auto const form = static_cast<double>(slow.form(residual, residual));
+        EXPECT_LE(std::abs(found.quadratic_form - form), found.quadratic_form_error);
+        EXPECT_LE(
+            std::abs(found.log_likelihood - static_cast<double>(slow.log_likelihood(wide, true))),
+            found.error());
+        EXPECT_EQ(found.error(), (found.log_det_error + found.quadratic_form_error) / 2);
+        known += found.error() < 1e-6;
+        lost += found.error() > 1;
+      }
+  EXPECT_GE(known, 20);
+  EXPECT_GE(lost, 2);
+}
+
 TYPED_TEST(LikelihoodTest, IsThatOfASlowReference) {
   TypeParam const exec;
   for (int const n : {1, 2, 63, 130})

@@ -117,21 +117,52 @@ TYPED_TEST(ProfileIntervalTest, SaysWhereABoundEndsIt) {
   EXPECT_EQ(problem.interval(theta, 1).upper.value, theta.range);
 }
 
-// Of a smooth function the likelihood rises with the range, until rounding leaves no factor.
-TYPED_TEST(ProfileIntervalTest, SaysBeyondWhatNothingIsKnown) {
-  Problem<TypeParam> problem;
+// Of a smooth function the likelihood rises with the range, until rounding leaves nothing of it, and then no factor.
+template <class Space>
+Problem<Space> smooth_problem() {
+  Problem<Space> problem;
   for (std::size_t i = 0; i < problem.y.size(); ++i)
     problem.y[i] = problem.at.x[i] * problem.at.x[i] + problem.at.y[i];
-  problem.options.start = {1, 0.1, 6, 0};
+  problem.options.start = {1000, 0.3, 6, 0};
   problem.options.upper = {1e30, 1e6, 3, 10};
   problem.options.fixed = {false, false, true, true};
+  return problem;
+}
+
+TYPED_TEST(ProfileIntervalTest, SaysBeyondWhatNothingIsKnown) {
+  auto problem = smooth_problem<TypeParam>();
+  problem.options.fixed[1] = true;  // no maximum: the largest at this range
   auto const theta = problem.estimate();
+  problem.options.fixed[1] = false;
   auto const interval = problem.interval(theta, 1);
   EXPECT_EQ(interval.lower.what, EndOf::Level);
   EXPECT_EQ(interval.upper.what, EndOf::Undefined);
-  EXPECT_GE(interval.upper.value, theta.range);
-  MaternCovariance const beyond{1, 10 * interval.upper.value, 6, 0};
-  EXPECT_GT(log_likelihood(problem.exec, beyond, problem.at, problem.y).info, 0);
+  EXPECT_GT(interval.upper.value, theta.range);
+  EXPECT_GT(interval.above_estimate, 1);
+  auto const at_range = [&](double range) {
+    problem.options.start = {theta.sigma2, range, 6, 0};
+    problem.options.fixed = {false, true, true, true};
+    return fit(problem.exec, problem.team, problem.at, problem.y, problem.options).likelihood;
+  };
+  double const most = 1.920729 / 10;  // of chi-square's 95 %, halved
+  EXPECT_LE(at_range(interval.upper.value).error(), most);
+  auto const beyond = at_range(1.1 * interval.upper.value);
+  EXPECT_TRUE(beyond.info > 0 || beyond.error() > most) << beyond.error();
+}
+
+TYPED_TEST(ProfileIntervalTest, SaysThatTheEstimateIsNotKnown) {
+  auto problem = smooth_problem<TypeParam>();
+  auto const theta = problem.estimate();
+  EXPECT_GT(
+      fit(problem.exec, problem.team, problem.at, problem.y, problem.options).likelihood.error(),
+      1);
+  auto const interval = problem.interval(theta, 1);
+  for (ProfileEnd const& end : {interval.lower, interval.upper}) {
+    EXPECT_EQ(end.what, EndOf::Undefined);
+    EXPECT_EQ(end.value, theta.range);
+  }
+  EXPECT_TRUE(std::isnan(interval.log_likelihood));
+  EXPECT_EQ(interval.fits, 1);
 }
 
 TYPED_TEST(ProfileIntervalTest, FindsWhatWasNoMaximum) {
