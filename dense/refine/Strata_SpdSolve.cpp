@@ -149,11 +149,17 @@ class SpdSolve {
     // B that X lies on is there until nothing can end the solve before its time any more
     detail::GivenSystem given{B_, share_memory(B_, X_) ? StridedMatrix<double>{} : X_};
     RefinementReport report = refined(&given);
-    STRATA_REQUIRE(ValueError, given.found < detail::NotFinite, "solve: column ",
-                   given.found - detail::NotFinite, " of B holds a non-finite number");
+    if (given.found == detail::NotFinite) refuse_non_finite();
     holds_ = given.holds;
     if (given.found == detail::Lost) lost_ = detail::drop_lost_columns(exec_, B_, right_);
     return lost_ > 0 ? refined() : report;
+  }
+
+  [[noreturn]] void refuse_non_finite() const {
+    std::int64_t const first = detail::first_non_finite(exec_, B_);
+    throw ValueError(strata::detail::message("solve: column ", first / B_.rows,
+                                             " of B holds a non-finite number, in row ",
+                                             first % B_.rows, " (indices from 0)"));
   }
 
   // X = D Y if Y is the first or better, and what became of columns beyond the range.

@@ -94,8 +94,8 @@ template <class ExecutionSpace>
 /// Sync     fences `exec`: once where n <= 8192 and the first solution is good enough, and as often as `refine` beyond.
 /// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes; the factor keeps them for the next solve
 ///          if m <= 16.
-/// Throws   ShapeError if B or X do not fit; ValueError if B holds a non-finite number or elements of X share memory;
-///          MemoryError where there is no memory for a first X.
+/// Throws   ShapeError if B or X do not fit; ValueError naming the first non-finite number of B, before anything is refined, or
+///          if elements of X share memory; MemoryError where there is no memory for a first X.
 template <class ExecutionSpace>
 [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,
                                 StridedMatrix<double const> const& B,

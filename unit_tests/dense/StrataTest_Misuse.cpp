@@ -86,6 +86,27 @@ TYPED_TEST(MisuseOn, WritesNothingWhereBHoldsANonFiniteNumber) {
   }
 }
 
+// The first one is named, and no column is refined in vain.
+TYPED_TEST(MisuseOn, RefinesNothingWhereBHoldsANonFiniteNumber) {
+  std::int64_t const n = 100;
+  TypeParam const exec;
+  auto factor = cholesky(exec, on_device<TypeParam>(geometric(n, 1e4)), {P::fp32});
+  HostMatrix B = random_matrix(n, 4, 6);
+  B(70, 1) = std::numeric_limits<double>::quiet_NaN();
+  B(80, 1) = B(3, 3) = -std::numeric_limits<double>::infinity();
+  auto const right = on_device<TypeParam>(B), X = on_device<TypeParam>(random_matrix(n, 4, 7));
+  int steps = 0;
+  RefinementOptions options;
+  options.on_step = [&](double) { ++steps; };
+  EXPECT_TRUE(throws_with<ValueError>(
+      "solve: column 1 of B holds a non-finite number, in row 70 (indices from 0)",
+      [&] { (void)factor.solve(exec, right, X, options); }));
+  EXPECT_EQ(steps, 0);
+  HostMatrix const found = on_host(X), before = random_matrix(n, 4, 7);
+  for (std::int64_t j = 0; j < 4; ++j)
+    for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(found(i, j), before(i, j));
+}
+
 // A climb would load what X has overwritten.
 TYPED_TEST(MisuseOn, XMustNotOverlapTheMatrixOfTheFactor) {
   TypeParam const exec;

@@ -11,6 +11,21 @@
 
 namespace strata::dense::detail {
 
+/// The first number of B that is not finite, column by column, as i + j rows; -1 if there is none. Fences.
+template <class ExecutionSpace, class InBlock>
+std::int64_t first_non_finite(ExecutionSpace const& exec, InBlock const& B) {
+  std::int64_t first = -1;
+  auto const rows = B.rows;
+  Kokkos::parallel_reduce(
+      "strata::dense::solve::first_non_finite",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, rows * B.cols),
+      KOKKOS_LAMBDA(std::int64_t k, std::int64_t& found) {
+        if (!Kokkos::isfinite(B(k % rows, k / rows)) && k < found) found = k;
+      },
+      Kokkos::Min<std::int64_t>(first));
+  return first;
+}
+
 /// Y's columns of which a number d_i y_ij is not finite become 0; `dropped` is how many. Enqueued.
 template <class ExecutionSpace, class ScalingView, class Block, class Number>
 void drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Block const& Y,

@@ -88,7 +88,7 @@ class RefinementMemory {
 struct GivenSystem {
   StridedMatrix<double const> B;
   StridedMatrix<double> X;
-  /// The largest Finding in B; with NotFinite the number of the last column that has it is added.
+  /// The largest Finding in B. With NotFinite the refinement ends there: after the first solve at most, and X is not written.
   std::int64_t found = Nothing;
   /// X is what the first solve led to, and no number of it is beyond the range. Nothing of B is read after X is written,
   /// nor is X where something was found in B.

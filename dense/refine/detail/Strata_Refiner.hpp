@@ -3,7 +3,9 @@
 #ifndef STRATA_DETAIL_REFINER_HPP
 #define STRATA_DETAIL_REFINER_HPP
 
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/detail/Strata_ActiveColumns.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_Convergence.hpp>
 #include <dense/refine/detail/Strata_CorrectionSolvers.hpp>
@@ -44,6 +46,7 @@ class Refiner {
         W_(memory.vector(Memory::Iterate, B.extent(1))),
         R_(memory.vector(Memory::Residual, B.extent(1))),
         D_(memory.vector(Memory::Correction, B.extent(1))),
+        active_(memory, kernels_, W_, R_),
         unit_(operators.scaling.extent(0) > 0 ? unit_of(operators.given_norm_inf) : 1),
         convergence_(static_cast<std::int64_t>(B.extent(0)), operators.norm_inf,
                      operators.scaling.extent(0) > 0 ? operators.given_norm_inf * unit_ * unit_
@@ -56,16 +59,19 @@ class Refiner {
 
   RefinementReport run() {
     first_solve();
+    if (holds_non_finite()) return std::move(report_);
     if (options_.refine == Refine::Automatic) {
       for (Refine const method : {Refine::Classical, Refine::Cg, Refine::Gmres}) phase(method);
     } else if (options_.refine != Refine::None) {
       phase(options_.refine);
     }
-    conclude(columns_, convergence_, report_);
+    conclude(active_.all(), convergence_, report_);
     return std::move(report_);
   }
 
  private:
+  bool holds_non_finite() const { return given_ != nullptr && given_->found == NotFinite; }
+
   /// The power of two that A as given is measured in: u^2 ||A|| is about 1.
   static double unit_of(double norm) {
     return norm > 0 && std::isfinite(norm) ? std::ldexp(1.0, -std::ilogb(norm) / 2) : 1;
@@ -73,24 +79,25 @@ class Refiner {
 
   /// X = M^-1 B and its residual, with the columns of B scaled to about ||A||; those that are finite and not 0 become active.
   ///
-  /// The device sees for itself how it scales B. Where it takes longer than to wait for that, the host looks first whether
-  /// there is anything to solve.
+  /// A device sees for itself how it scales B. Where the solve takes longer than to wait for that, and on hosts, where it
+  /// costs nothing, there is a look first at whether there is anything to solve.
   void first_solve() {
     auto const cols = static_cast<std::int64_t>(B_.extent(1));
     kernels_.measure(given_ ? given_->B : StridedMatrix<double const>{}, operators_.scaling, unit_,
                      B_);
-    bool const at_once = B_.extent(0) <= 8192 && std::isfinite(operators_.norm_inf);
+    bool const at_once =
+        !strata::runs_on_host<Exec> && B_.extent(0) <= 8192 && std::isfinite(operators_.norm_inf);
     if (!at_once && !take_columns(kernels_.magnitudes(cols))) return;
-    index_ = memory_.first_columns(cols);
+    auto const index = memory_.first_columns(cols);
     kernels_.start(B_, operators_.norm_inf, D_);
     operators_.precondition(D_);
     kernels_.correct_first(D_, operators_.scaling, W_, multiplies_);
     multiply(W_, D_, R_);
     auto moments =
-        kernels_.residual_first(B_, index_, W_, R_, operators_.scaling, unit_, multiplies_,
+        kernels_.residual_first(B_, index, W_, R_, operators_.scaling, unit_, multiplies_,
                                 given_ ? given_->X : StridedMatrix<double>{});
     if (at_once && !take_columns(kernels_.magnitudes(cols))) return;
-    drop_idle_columns(moments);
+    active_.drop_others(moments);
     for (Column* column : active_) {
       column->before = column->now.excess;
       ++column->iterations;
@@ -100,7 +107,8 @@ class Refiner {
     note_step();
   }
 
-  /// The columns of B and the quality of X = 0, whose residual is B; false, and X = 0, if none is left to be solved.
+  /// The columns of B and the quality of X = 0, whose residual is B; false, and X = 0, if none is left to be solved; false if
+  /// the given B holds a number that is not finite.
   bool take_columns(std::vector<MomentsOfBoth> const& size) {
     for (std::size_t j = 0; j < size.size(); ++j) {
       Column column;
@@ -123,9 +131,11 @@ class Refiner {
                 : std::ldexp(given.max[0], -column.exponent);
         begin_at_zero(column, std::ldexp(given.sum[0], -column.exponent));
       }
-      if (given_) note_finding(column.index, size[j].refined.max[1]);
-      columns_.push_back(column);
+      if (given_)
+        given_->found = std::max(given_->found, static_cast<std::int64_t>(size[j].refined.max[1]));
+      active_.all().push_back(column);
     }
+    if (holds_non_finite()) return false;
     take_up(Refine::Classical);
     if (active_.empty()) kernels_.fill(X_, 0);
     return !active_.empty();
@@ -142,23 +152,6 @@ class Refiner {
     column.begin_phase();
   }
 
-  void note_finding(std::int64_t column, double worst) {
-    auto const finding = static_cast<std::int64_t>(worst);
-    std::int64_t const now = finding + (finding == NotFinite ? column : 0);
-    given_->found = std::max(given_->found, now);
-  }
-
-  /// W, R and `moments` of the active columns alone, which they were of all.
-  void drop_idle_columns(std::vector<MomentsOfBoth>& moments) {
-    if (active_.size() == columns_.size()) return;
-    std::vector<std::int64_t> from;
-    for (Column const* column : active_) {
-      moments[from.size()] = moments[static_cast<std::size_t>(column->index)];
-      from.push_back(column->index);
-    }
-    compact(from);
-  }
-
   /// X = the first solution, 0 where it is worse than that. Where it is in the caller's X, and good enough, there is no need.
   void keep_first(Scalars const& accept) {
     bool const all = std::ranges::find(accept, 0) == accept.end();
@@ -172,26 +165,24 @@ class Refiner {
           options_.refine == Refine::None || std::ranges::all_of(active_, &Column::perfect);
       if (given_->holds && is_enough) return;
     }
-    if (!all || active_.size() < columns_.size()) kernels_.fill(X_, 0);
-    kernels_.scatter(accept, active(W_), X_, index_);
+    if (!all || active_.size() < active_.all().size()) kernels_.fill(X_, 0);
+    kernels_.scatter(accept, active_.of(W_), X_, active_.index());
   }
 
   /// Every unfinished column is active.
   void take_up(Refine method) {
-    active_.clear();
-    for (Column& column : columns_)
-      if (!column.converged() && !column.failed && column.iterations < limit(method))
-        active_.push_back(&column);
-    if (!active_.empty()) list_active();
+    active_.take_up([&](Column const& column) {
+      return !column.converged() && !column.failed && column.iterations < limit(method);
+    });
   }
 
   /// Take up every unfinished column at its best iterate.
   void resume(Refine method) {
     take_up(method);
     if (active_.empty()) return;
-    kernels_.gather(scales(-1), X_, index_, active(W_));
+    kernels_.gather(active_.scales(-1), X_, active_.index(), active_.of(W_));
     if (multiplies_)
-      scale_rows(memory_.exec(), operators_.scaling, active(W_), active(D_), B_.extent(0),
+      scale_rows(memory_.exec(), operators_.scaling, active_.of(W_), active_.of(D_), B_.extent(0),
                  active_.size());
     measure(
         std::ranges::all_of(active_, [](Column const* column) { return column->best.x_max == 0; }));
@@ -201,7 +192,7 @@ class Refiner {
   /// Refine by `method` until every column has converged or left.
   void phase(Refine method) {
     bool const first = report_.method == Refine::None;
-    retire([&](Column const& column) {
+    active_.retire([&](Column const& column) {
       return column.perfect() || column.iterations >= limit(method);
     });
     if (!first || !std::ranges::all_of(active_, &Column::at_its_best)) resume(method);
@@ -214,7 +205,7 @@ class Refiner {
       bool const slow = std::ranges::any_of(
           active_, [](Column const* column) { return column->now.excess > column->before / 2; });
       if (slow) restart_ = std::min<std::int64_t>(2 * restart_, std::int64_t{8} * options_.restart);
-      retire([&](Column const& column) { return leaves(column, method); });
+      active_.retire([&](Column const& column) { return leaves(column, method); });
     }
   }
 
@@ -244,7 +235,7 @@ class Refiner {
       column->before = column->now.excess;
       to_unit.push_back(normaliser(column->now.r_max));
     }
-    Block const R = active(R_), D = active(D_);
+    Block const R = active_.of(R_), D = active_.of(D_);
     if (method == Refine::Classical) {
       kernels_.scale(to_unit, R, D);
       operators_.precondition(D);
@@ -255,14 +246,14 @@ class Refiner {
     }
     Scalars back(to_unit);
     for (double& factor : back) factor = 1 / factor;
-    kernels_.correct(back, D, scales(+1), operators_.scaling, active(W_), multiplies_);
+    kernels_.correct(back, D, active_.scales(+1), operators_.scaling, active_.of(W_), multiplies_);
     measure();
     note_step();
   }
 
   void note_step() {
     double error = 0;
-    for (Column const& column : columns_) error = worst(error, column.best.backward_error);
+    for (Column const& column : active_.all()) error = worst(error, column.best.backward_error);
     for (Column const* column : active_) error = worst(error, column->now.backward_error);
     report_.history.push_back(error);
     if (options_.on_step) options_.on_step(error);
@@ -282,8 +273,8 @@ class Refiner {
       gmres().solve(R, D, corrections);
     }
     for (std::size_t c = 0; c < active_.size(); ++c) {
-      active_[c]->iterations += corrections[c].iterations;
-      active_[c]->broken = corrections[c].broken;
+      active_[c].iterations += corrections[c].iterations;
+      active_[c].broken = corrections[c].broken;
       report_.indefinite |= corrections[c].indefinite;
     }
   }
@@ -315,20 +306,21 @@ class Refiner {
   /// R = 2^-exponent B - A W in fp64; every column that is better than ever before goes into X.
   void measure(bool at_zero = false) {
     if (at_zero)
-      kernels_.fill(active(R_), 0);
+      kernels_.fill(active_.of(R_), 0);
     else
-      multiply(active(W_), active(D_), active(R_));
-    auto const accept = judge(kernels_.residual(scales(-1), B_, index_, active(W_), active(R_),
-                                                operators_.scaling, unit_, multiplies_));
+      multiply(active_.of(W_), active_.of(D_), active_.of(R_));
+    auto const accept =
+        judge(kernels_.residual(active_.scales(-1), B_, active_.index(), active_.of(W_),
+                                active_.of(R_), operators_.scaling, unit_, multiplies_));
     if (std::ranges::any_of(accept, [](double factor) { return factor != 0; }))
-      kernels_.scatter(accept, active(W_), X_, index_);
+      kernels_.scatter(accept, active_.of(W_), X_, active_.index());
   }
 
   /// The active columns' quality; what brings those into X that are better than ever before, 0 for the others.
   Scalars judge(std::vector<MomentsOfBoth> const& moments) {
-    Scalars accept = scales(+1);
+    Scalars accept = active_.scales(+1);
     for (std::size_t c = 0; c < active_.size(); ++c) {
-      Column& column = *active_[c];
+      Column& column = active_[c];
       column.now = convergence_.judge(moments[c], column.b_max, column.given_b_max);
       bool const finite = std::isfinite(column.now.backward_error) &&
                           std::isfinite(std::ldexp(column.now.x_max, column.exponent));
@@ -340,54 +332,6 @@ class Refiner {
     return accept;
   }
 
-  // --- the list of active columns ---------------------------------------------------------------
-
-  Block active(Block const& A) const {
-    return Kokkos::subview(A, Kokkos::ALL, std::pair<std::size_t, std::size_t>(0, active_.size()));
-  }
-
-  /// 2^(sign * exponent) of the active columns.
-  Scalars scales(int sign) const {
-    Scalars result;
-    for (Column const* column : active_) result.push_back(std::ldexp(1.0, sign * column->exponent));
-    return result;
-  }
-
-  void list_active() {
-    std::vector<std::int64_t> list;
-    list.reserve(active_.size());
-    bool in_front = true;
-    for (Column const* column : active_) {
-      in_front = in_front && column->index == static_cast<std::int64_t>(list.size());
-      list.push_back(column->index);
-    }
-    index_ = in_front ? memory_.first_columns(static_cast<std::int64_t>(list.size()))
-                      : kernels_.indices(list);
-  }
-
-  /// Drop the active columns of which `done` is true and close the gaps in W and R.
-  template <class Predicate>
-  void retire(Predicate const& done) {
-    std::vector<std::int64_t> from;
-    std::vector<Column*> rest;
-    for (std::size_t c = 0; c < active_.size(); ++c) {
-      if (done(*active_[c])) continue;
-      from.push_back(static_cast<std::int64_t>(c));
-      rest.push_back(active_[c]);
-    }
-    if (rest.size() == active_.size()) return;
-    active_ = rest;
-    if (active_.empty()) return;
-    compact(from);
-  }
-
-  void compact(std::vector<std::int64_t> const& from) {
-    auto const positions = kernels_.indices(from);
-    kernels_.compact(positions, W_);
-    kernels_.compact(positions, R_);
-    list_active();
-  }
-
   RefinementOperators<Exec> const& operators_;
   RefinementOptions const& options_;
   GivenSystem* given_;
@@ -396,15 +340,13 @@ class Refiner {
   Kernels& kernels_;
   Block B_, X_;
   Block W_, R_, D_;  // of the active columns: scaled iterate, residual, correction
-  typename Kernels::Indices index_;
+  ActiveColumns<Exec> active_;
   double unit_;  // of A as given
   Convergence convergence_;
   double n_;
   std::int64_t restart_;
   std::optional<ConjugateGradients<Exec>> cg_;
   std::optional<FlexibleGmres<Exec>> gmres_;
-  std::vector<Column> columns_;
-  std::vector<Column*> active_;
   RefinementReport report_;
 };
 
