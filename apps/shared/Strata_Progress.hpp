@@ -23,8 +23,6 @@ class Progress {
   Progress(Progress const&) = delete;
   Progress& operator=(Progress const&) = delete;
 
-  /// Whether there is a terminal that shows it.
-  bool is_shown() const { return line_ != nullptr; }
   /// `done`, for what is told of its progress by a function; empty if nothing is shown.
   std::function<void(double)> listener();
 

@@ -43,17 +43,6 @@ constexpr std::int64_t refinement_flops(std::int64_t n, std::int64_t nrhs) {
   return symm_flops(n, nrhs) + potrs_flops(n, nrhs) + n * nrhs;
 }
 
-/// One preconditioned CG step: A p, L L^T z = r, two inner products, three updates of vectors.
-constexpr std::int64_t cg_flops(std::int64_t n, std::int64_t nrhs) {
-  return symm_flops(n, nrhs) + potrs_flops(n, nrhs) + 10 * n * nrhs;
-}
-
-/// Step j = 1, 2, ... of preconditioned GMRES with Gram-Schmidt twice: A v, L L^T w = A v, 2 x 2
-/// products with the j vectors of the basis, a norm and a scaling.
-constexpr std::int64_t gmres_flops(std::int64_t n, std::int64_t j) {
-  return symm_flops(n, 1) + potrs_flops(n, 1) + 8 * n * j + 3 * n;
-}
-
 /// Traffic of `gemm_flops`'s operation; C is read and written.
 constexpr std::int64_t gemm_bytes(std::int64_t m, std::int64_t n, std::int64_t k, int size_a,
                                   int size_b, int size_c) {
@@ -65,12 +54,6 @@ constexpr std::int64_t syrk_bytes(std::int64_t n, std::int64_t k, int size_a, in
   return n * k * size_a + n * (n + 1) * size_c;
 }
 
-/// Traffic of `symm_flops`'s operation; one triangle of A is read, C is read and written.
-constexpr std::int64_t symm_bytes(std::int64_t n, std::int64_t nrhs, int size_a, int size_b,
-                                  int size_c) {
-  return n * (n + 1) / 2 * size_a + n * nrhs * (size_b + 2 * size_c);
-}
-
 /// Traffic of `trsm_flops`'s operation; B is read and written.
 constexpr std::int64_t trsm_bytes(std::int64_t n, std::int64_t nrhs, int size_l, int size_b) {
   return n * (n + 1) / 2 * size_l + 2 * n * nrhs * size_b;
@@ -78,19 +61,6 @@ constexpr std::int64_t trsm_bytes(std::int64_t n, std::int64_t nrhs, int size_l,
 
 /// Traffic of `potrf_flops`'s operation; one triangle is read and written.
 constexpr std::int64_t potrf_bytes(std::int64_t n, int size) { return n * (n + 1) * size; }
-
-/// Traffic of `potrs_flops`'s operation: the factor is read twice.
-constexpr std::int64_t potrs_bytes(std::int64_t n, std::int64_t nrhs, int size_l, int size_b) {
-  return 2 * trsm_bytes(n, nrhs, size_l, size_b);
-}
-
-/// Traffic of one step of classical refinement: A, X, B and R for the residual (`size_a`), the
-/// factor twice with R (`size_l`, `size_r`), then X again with the correction.
-constexpr std::int64_t refinement_bytes(std::int64_t n, std::int64_t nrhs, int size_a, int size_l,
-                                        int size_r) {
-  return symm_bytes(n, nrhs, size_a, size_a, size_a) + potrs_bytes(n, nrhs, size_l, size_r) +
-         2 * n * nrhs * size_a + n * nrhs * size_r;
-}
 
 }  // namespace strata
 

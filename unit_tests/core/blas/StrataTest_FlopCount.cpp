@@ -72,16 +72,6 @@ void potrf(Matrix A) {
   }
 }
 
-// v^T w, and y = y + a x, as the loops of an iterative method do them.
-Counted dot(Matrix& v, std::int64_t i, Matrix& w, std::int64_t j) {
-  Counted sum;
-  for (std::int64_t k = 0; k < v.rows; ++k) sum = sum + v(k, i) * w(k, j);
-  return sum;
-}
-void axpy(Counted a, Matrix& x, std::int64_t i, Matrix& y, std::int64_t j) {
-  for (std::int64_t k = 0; k < x.rows; ++k) y(k, j) = y(k, j) + a * x(k, i);
-}
-
 std::vector<std::int64_t> const sizes = {0, 1, 2, 3, 7, 20};
 
 TEST(FlopCount, MatchesTheOperationsOfTheLoops) {
@@ -103,37 +93,16 @@ TEST(FlopCount, MatchesTheOperationsOfTheLoops) {
     EXPECT_EQ(potrf_flops(n), operations([&] { potrf({n, n}); })) << n;
 }
 
-TEST(FlopCount, OfTheRefinementsMatchesTheirSteps) {
+TEST(FlopCount, OfARefinementMatchesItsStep) {
   for (std::int64_t const n : {1, 5, 12}) {
-    Matrix L{n, n}, X{n, 2}, R{n, 2}, V{n, 4};
-    auto const apply_and_precondition = [&](std::int64_t columns) {
-      gemm({n, n}, {n, columns}, {n, columns});
-      Matrix Z{n, columns};
-      solve_lower(L, Z, false);
-      solve_lower(L, Z, true);
-    };
+    Matrix L{n, n}, X{n, 2}, R{n, 2};
     EXPECT_EQ(refinement_flops(n, 2), operations([&] {
-                apply_and_precondition(2);
+                gemm({n, n}, X, R);
+                solve_lower(L, R, false);
+                solve_lower(L, R, true);
                 for (std::size_t k = 0; k < X.numbers.size(); ++k)
                   X.numbers[k] = X.numbers[k] + R.numbers[k];
               }));
-    EXPECT_EQ(cg_flops(n, 2), operations([&] {
-                apply_and_precondition(2);
-                for (int j = 0; j < 2; ++j) {
-                  for (int k = 0; k < 2; ++k) (void)dot(R, j, X, j);
-                  for (int k = 0; k < 3; ++k) axpy({1}, R, j, X, j);
-                }
-              }));
-    for (int step = 1; step <= 3; ++step)
-      EXPECT_EQ(gmres_flops(n, step), operations([&] {
-                  apply_and_precondition(1);
-                  for (int pass = 0; pass < 2; ++pass) {
-                    for (int j = 0; j < step; ++j) (void)dot(V, j, V, step);
-                    for (int j = 0; j < step; ++j) axpy({1}, V, j, V, step);
-                  }
-                  (void)dot(V, step, V, step);
-                  for (std::int64_t i = 0; i < n; ++i) V(i, step) = V(i, step) / Counted{2};
-                }));
   }
 }
 
@@ -150,12 +119,8 @@ TEST(FlopCount, BytesAreThoseOfEachOperandOnce) {
     std::int64_t const t = triangle(n);
     EXPECT_EQ(gemm_bytes(n, 3, 5, 1, 2, 4), n * 5 * 1 + 5 * 3 * 2 + 2 * n * 3 * 4);
     EXPECT_EQ(syrk_bytes(n, 3, 2, 4), n * 3 * 2 + 2 * t * 4);
-    EXPECT_EQ(symm_bytes(n, 3, 8, 4, 2), t * 8 + n * 3 * 4 + 2 * n * 3 * 2);
     EXPECT_EQ(trsm_bytes(n, 3, 2, 4), t * 2 + 2 * n * 3 * 4);
     EXPECT_EQ(potrf_bytes(n, 8), 2 * t * 8);
-    EXPECT_EQ(potrs_bytes(n, 3, 2, 4), 2 * t * 2 + 4 * n * 3 * 4);
-    EXPECT_EQ(refinement_bytes(n, 3, 8, 2, 4),
-              t * 8 + 3 * n * 3 * 8 + 2 * t * 2 + 4 * n * 3 * 4 + 2 * n * 3 * 8 + n * 3 * 4);
   }
 }
 
