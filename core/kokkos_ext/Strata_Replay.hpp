@@ -23,10 +23,21 @@ template <class Exec>
 std::shared_ptr<void> end_capture(Exec const& exec);
 template <class Exec>
 void replay(Exec const& exec, void* captured);
+template <class Exec>
+bool is_captured(Exec const& exec);
 
 }  // namespace strata::vendor
 
 namespace strata {
+
+/// Whether what `exec` is given now is captured for a replay: it must neither allocate nor fence.
+template <class Exec>
+bool is_captured([[maybe_unused]] Exec const& exec) {
+  if constexpr (runs_on_host<Exec>)
+    return false;
+  else
+    return vendor::is_captured(exec);
+}
 
 /// Work that is enqueued again and again, the same kernels with the same arguments: a device gets it
 /// as one graph from the third time on, which spares the host the launches and the device the gaps.
@@ -40,7 +51,7 @@ class Replay {
 
   /// Enqueue `work`. The first time it just runs, and loads its kernels; the second time it is captured.
   ///
-  /// What `work` enqueues must be the same each time, without a fence, on `exec` or on instances that
+  /// What `work` enqueues must be the same from the second time on, without a fence, on `exec` or on instances that
   /// wait for it first and that it waits for in the end (`enqueue_wait`). Whatever the kernels refer to must
   /// live as long as this object is run, and what sends messages as long as this object.
   /// Throws   VendorError; what `work` throws.
@@ -53,7 +64,7 @@ class Replay {
       if (!captured_) {
         if (!has_run_) {
           work();
-          has_run_ = true;  // memory that it could not have is not asked for in a capture, either
+          has_run_ = true;  // what it failed for, as memory, is not asked for in a capture, either
           return;
         }
         CaptureRight const right;

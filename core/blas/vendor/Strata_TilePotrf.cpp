@@ -9,6 +9,9 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <optional>
 #include <type_traits>
 
@@ -37,9 +40,10 @@ __global__ void __launch_bounds__(threads, 1) factor(Matrices<T> m) {
 #endif
 }
 
-/// Whether the device can run the kernel, and code for it was compiled that is not empty.
+/// Whether the device can run the kernel, and code for it was compiled that is not empty; if so, it may take the shared memory
+/// that it needs.
 template <class T>
-bool runs(Kokkos::Cuda const& exec) {
+bool prepare(Kokkos::Cuda const& exec) {
   auto const& device = exec.cuda_device_prop();
   constexpr std::size_t own_bytes = 16;  // of `turn`
   if (device.sharedMemPerBlockOptin < DiagonalTiles<T>::numbers * sizeof(T) + own_bytes)
@@ -48,7 +52,21 @@ bool runs(Kokkos::Cuda const& exec) {
   runtime::select(exec);
   cudaFuncAttributes code;
   STRATA_RUNTIME_CALL(FuncGetAttributes, &code, factor<T>);
-  return code.ptxVersion >= 90;
+  if (code.ptxVersion < 90) return false;
+  STRATA_RUNTIME_CALL(FuncSetAttribute, factor<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                      static_cast<int>(DiagonalTiles<T>::numbers * sizeof(T)));
+  return true;
+}
+
+/// The same, which a device is asked once in a process.
+template <class T>
+bool is_ready(Kokkos::Cuda const& exec) {
+  enum Answer : signed char { Unknown, No, Yes };
+  static std::array<std::atomic<Answer>, 64> answers{};
+  auto const device = static_cast<std::size_t>(exec.cuda_device());
+  if (device >= answers.size()) return prepare<T>(exec);
+  if (answers[device] == Unknown) answers[device] = prepare<T>(exec) ? Yes : No;
+  return answers[device] == Yes;
 }
 
 template <class T>
@@ -61,8 +79,6 @@ void launch(Kokkos::Cuda const& exec, Matrices<T> const& m, void* workspace, std
                                m.tile_count() + 1, std::max(most_blocks, 2)});
   constexpr std::size_t shared_bytes = DiagonalTiles<T>::numbers * sizeof(T);
   runtime::select(exec);
-  STRATA_RUNTIME_CALL(FuncSetAttribute, factor<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                      static_cast<int>(shared_bytes));
   STRATA_RUNTIME_CALL(MemsetAsync, workspace, 0xff, bytes, runtime::stream_of(exec));
   factor<T><<<static_cast<unsigned>(blocks), threads, shared_bytes, runtime::stream_of(exec)>>>(m);
   STRATA_RUNTIME_CALL(GetLastError);
@@ -86,7 +102,7 @@ bool tile_potrf(
     if (A.rows == 0 || A.rows > most_rows || !is_arithmetic(A.precision) || A.scale) return false;
     if (exec.cuda_device_prop().major < 9) return false;
     return with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
-      if (!tiles::runs<T>(exec)) return false;
+      if (!tiles::is_ready<T>(exec)) return false;
       tiles::Matrices<T> m{A.template as<T>(),
                            inverse ? inverse->template as<T>() : nullptr,
                            A.ld,

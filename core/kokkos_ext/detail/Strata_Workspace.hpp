@@ -5,6 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -38,11 +39,14 @@ class Workspace {
 
   /// Room for `more` bytes on top of what is taken; only a stack that is empty can grow.
   ///
-  /// Throws   MemoryError with the bytes asked for.
+  /// Throws   MemoryError with the bytes asked for, also while the instance's work is captured for a replay, as where the
+  ///          same room was refused before and who asked did without.
   void ensure(std::size_t more) {
     if (used_ + more <= buffer_.size()) return;
     STRATA_REQUIRE(MemoryError, used_ == 0, "workspace: ", used_ + more, " bytes needed, ",
                    buffer_.size(), " bytes were asked for at first");
+    STRATA_REQUIRE(MemoryError, !is_captured(exec_), "workspace: ", more,
+                   " bytes needed, and none can be had while work is captured");
     if (buffer_.size() > 0) exec_.fence("strata::core::workspace::grow");
     buffer_ = {};
     try {

@@ -33,4 +33,11 @@ void replay(runtime::Exec const& exec, void* captured) {
                       runtime::stream_of(exec));
 }
 
+template <>
+bool is_captured(runtime::Exec const& exec) {
+  STRATA_RUNTIME(StreamCaptureStatus) status = STRATA_RUNTIME(StreamCaptureStatusNone);
+  STRATA_RUNTIME_CALL(StreamIsCapturing, runtime::stream_of(exec), &status);
+  return status != STRATA_RUNTIME(StreamCaptureStatusNone);
+}
+
 }  // namespace strata::vendor

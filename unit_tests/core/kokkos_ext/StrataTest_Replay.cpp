@@ -3,11 +3,14 @@
 #include "StrataTest_Spaces.hpp"
 #include <core/kokkos_ext/Strata_Replay.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
+#include <core/kokkos_ext/detail/Strata_Workspace.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <limits>
 #include <stdexcept>
 
 namespace {
@@ -103,6 +106,33 @@ TYPED_TEST(ReplayOn, CapturesNothingBeforeTheWorkHasSucceededOnce) {
   });
   for (int k = 0; k < 3; ++k) replay.run(exec, [&] { count_and_add<TypeParam>(exec, x); });
   EXPECT_EQ((last_of<TypeParam>(exec, x)), 3 * 4);
+}
+
+// Who was refused a workspace and did without finds it refused in the capture, too, though there may be memory by then.
+TYPED_TEST(ReplayOn, AWorkspaceDoesNotGrowInACapture) {
+  TypeParam const exec;
+  Numbers<TypeParam> const x("strata::test::numbers", 3);
+  strata::detail::Workspace<TypeParam> workspace(exec);
+  strata::Replay<TypeParam> replay;
+  std::size_t bytes = std::numeric_limits<std::size_t>::max() / 2;
+  int grants = 0, refusals = 0;
+  for (int times = 1; times <= 4; ++times) {
+    replay.run(exec, [&] {
+      EXPECT_EQ(strata::is_captured(exec), times == 2 && !strata::runs_on_host<TypeParam>);
+      try {
+        workspace.ensure(bytes);
+        ++grants;
+      } catch (strata::MemoryError const&) {
+        ++refusals;
+      }
+      count_and_add<TypeParam>(exec, x);
+    });
+    bytes = 100;
+    EXPECT_EQ((last_of<TypeParam>(exec, x)), 3 * times);
+  }
+  bool const host = strata::runs_on_host<TypeParam>;
+  EXPECT_EQ(refusals, host ? 1 : 2);
+  EXPECT_EQ(grants, host ? 3 : 0);
 }
 
 }  // namespace
