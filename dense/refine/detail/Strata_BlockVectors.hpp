@@ -161,6 +161,13 @@ class BlockVectors {
       : exec_(exec), rows_(rows), chunks_(Chunk::count(rows)) {
     reserve(cols, steps);
   }
+  /// Fences where its host memory may be in use: Kokkos waits before it frees a device's memory, not always a host's.
+  ~BlockVectors() {
+    if (used_ > 0 || is_under_way_[OfMeasure] || is_under_way_[OfOthers])
+      exec_.fence("strata::dense::refine::release");
+  }
+  BlockVectors(BlockVectors const&) = delete;
+  BlockVectors& operator=(BlockVectors const&) = delete;
 
   /// Room for reductions of `cols` columns and `steps` basis vectors.
   void reserve(std::int64_t cols, std::int64_t steps);

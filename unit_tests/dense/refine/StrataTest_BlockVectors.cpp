@@ -378,6 +378,32 @@ TYPED_TEST(BlockVectorKernels, ManyUploadsKeepTheirOrder) {
   many_uploads_keep_their_order<TypeParam>();
 }
 
+// What a kernel or a copy still uses is not given back.
+template <class Exec>
+void waits_before_its_end() {
+  static int waits;
+  auto const saved = Kokkos::Tools::Experimental::get_callbacks();
+  Kokkos::Tools::Experimental::set_begin_fence_callback(
+      [](char const* name, std::uint32_t, std::uint64_t*) {
+        waits += std::string(name) == "strata::dense::refine::release";
+      });
+  auto const waits_after = [](auto const& work) {
+    waits = 0;
+    {
+      Fixture<Exec> f{100};
+      work(f.kernels, OnDevice<Exec>::copy(f.X));
+    }
+    return waits;
+  };
+  std::vector<double> const s{1, 2, 3};
+  EXPECT_EQ(waits_after([&](auto&, auto const&) {}), 0);
+  EXPECT_EQ(waits_after([&](auto& kernels, auto const& X) { (void)kernels.norms(s, X); }), 0);
+  EXPECT_EQ(waits_after([&](auto& kernels, auto const& X) { kernels.scale(s, X, X); }), 1);
+  EXPECT_EQ(waits_after([&](auto& kernels, auto const& X) { kernels.measure({}, {}, 1, X); }), 1);
+  Kokkos::Tools::Experimental::set_callbacks(saved);
+}
+TYPED_TEST(BlockVectorKernels, WaitBeforeTheirEnd) { waits_before_its_end<TypeParam>(); }
+
 template <class Exec>
 void nan_stays_in_its_column() {
   std::size_t const n = Chunk::least + 3;
