@@ -11,16 +11,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace strata::dense {
 
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 /// What one probe v says of C: v' log(C) v, v' log(C)^2 v, and the ends of the Ritz values.
 struct Quadrature {
   double logarithm = 0, square = 0;
-  double lowest = INFINITY, highest = -INFINITY;
+  double lowest = infinity, highest = -infinity;
 };
 
 /// The Jacobi matrix that Lanczos builds from one probe.
@@ -35,10 +38,10 @@ struct Jacobi {
   /// -infinity where a Ritz value is not above a.
   double radau(double a) const {
     if (complete) return gauss().logarithm;
-    double pivot = INFINITY, square = 0;
+    double pivot = infinity, square = 0;
     for (std::size_t i = 0; i < diagonal.size(); ++i) {
       pivot = diagonal[i] - a - square / pivot;
-      if (!(pivot > 0)) return -INFINITY;
+      if (!(pivot > 0)) return -infinity;
       square = below[i] * below[i];
     }
     auto longer = diagonal;
@@ -142,7 +145,7 @@ double below_spectrum(std::vector<Jacobi> const& matrices, double n, Quadrature 
   double const root = std::log(1.648 * std::sqrt(n) / std::pow(1e-4, 1 / probes)) / (2 * steps - 1);
   double const eps = root * root;
   double const by_ritz =
-      eps < 0.25 ? all.lowest - eps / (1 - 2 * eps) * (all.highest - all.lowest) : -INFINITY;
+      eps < 0.25 ? all.lowest - eps / (1 - 2 * eps) * (all.highest - all.lowest) : -infinity;
   double squares = 0;  // ||E||_F^2, which a mean of 16 chi-squares underestimates tenfold in 3e-6
   for (Jacobi const& T : matrices) squares += n / probes * T.deviation();
   return std::max(by_ritz, 1 - std::sqrt(10 * squares));
@@ -162,7 +165,7 @@ Sample sample(std::vector<Jacobi> const& matrices, double n, bool exact) {
   if (exact) return result;  // the steps go on until nothing is left out
   result.standard_error = std::sqrt(2 * all.square / static_cast<double>(matrices.size()));
   double const a = below_spectrum(matrices, n, all);
-  double below = a > 0 ? 0 : -INFINITY;
+  double below = a > 0 ? 0 : -infinity;
   if (a > 0)
     for (Jacobi const& T : matrices) below += weight * T.radau(a);
   result.quadrature_error = std::max(0.0, all.logarithm - below);
@@ -251,7 +254,7 @@ double log_determinant_rounding(ExecutionSpace const& exec, std::int64_t n, doub
   double const root = std::sqrt(static_cast<double>(n));  // of terms in a sum of random signs
   // Twice that, as rows that are alike, of a stationary process on a grid, have roundings that are alike.
   double const error = 0x1p-52 * (2 * (root + 8) * std::sqrt(squares) + root * std::abs(log_det_M));
-  return std::isnan(error) ? INFINITY : error;
+  return std::isnan(error) ? infinity : error;
 }
 
 template <class ExecutionSpace>
@@ -283,8 +286,8 @@ LogDeterminantEstimate log_determinant(ExecutionSpace const& exec, std::int64_t 
   result.lowest = now.lowest;
   result.value = log_det_M + now.mean;
   bool const known = !std::isnan(now.mean);
-  result.standard_error = known ? now.standard_error : INFINITY;
-  result.quadrature_error = known ? now.quadrature_error : INFINITY;
+  result.standard_error = known ? now.standard_error : infinity;
+  result.quadrature_error = known ? now.quadrature_error : infinity;
   return result;
 }
 

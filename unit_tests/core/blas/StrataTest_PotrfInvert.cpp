@@ -65,7 +65,9 @@ void factors_and_inverts(BlasPath path, Precision precision, Index n) {
       }
       ASSERT_LE(std::abs(product - A(i, j)), bound * magnitude) << n << ": " << i << " " << j;
       ASSERT_LE(std::abs(identity - (i == j)), bound * terms) << n << ": " << i << " " << j;
-      if (i > j) ASSERT_EQ(inverse[X.position(i, j)], 0) << i << " " << j;
+      if (i > j) {
+        ASSERT_EQ(inverse[X.position(i, j)], 0) << i << " " << j;
+      }
     }
 }
 

@@ -168,8 +168,12 @@ TYPED_TEST(ConditionOn, TellsWhatASolutionIsWorth) {
     }
     EXPECT_LE(error / size, 10 * expected) << n;
     EXPECT_LE(digits(10 * expected), digits(error / size)) << n;
-    if (n == 12) EXPECT_LE(digits(expected), 1);
-    if (n == 6) EXPECT_GE(digits(expected), 6);
+    if (n == 12) {
+      EXPECT_LE(digits(expected), 1);
+    }
+    if (n == 6) {
+      EXPECT_GE(digits(expected), 6);
+    }
   }
   EXPECT_EQ(digits(1), 0);
   EXPECT_NEAR(digits(1e-7), 7, 1e-12);
