@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/detail/Strata_ClosedColumns.hpp>
 
+#include <core/kokkos_ext/Strata_HostVectors.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <cstdint>
 
 // Its loops are what compilers make vectors of, if they may take it that roots set no errno (CMakeLists.txt).
-#define STRATA_INLINE inline __attribute__((always_inline))
 
 namespace strata::geostat::detail {
 
@@ -79,30 +79,19 @@ void run_16(ClosedCovariance const& c, Location const& from, double const* x, do
             std::int64_t n, double* C) {
   run(c, from, x, y, n, C);
 }
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) void run_32(ClosedCovariance const& c, Location const& from,
-                                                double const* x, double const* y, std::int64_t n,
-                                                double* C) {
+STRATA_VECTORS_OF_32 void run_32(ClosedCovariance const& c, Location const& from, double const* x,
+                                 double const* y, std::int64_t n, double* C) {
   run(c, from, x, y, n, C);
 }
-__attribute__((target("avx512f,avx512dq,fma"))) void run_64(ClosedCovariance const& c,
-                                                            Location const& from, double const* x,
-                                                            double const* y, std::int64_t n,
-                                                            double* C) {
+STRATA_VECTORS_OF_64 void run_64(ClosedCovariance const& c, Location const& from, double const* x,
+                                 double const* y, std::int64_t n, double* C) {
   run(c, from, x, y, n, C);
 }
-#endif
 
 }  // namespace
 
-ClosedColumn* closed_column([[maybe_unused]] int most_bytes) {
-#if defined(__x86_64__)
-  if (!__builtin_cpu_supports("fma")) return run_16;
-  bool const avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-  if (most_bytes >= 64 && avx512) return run_64;
-  if (most_bytes >= 32 && __builtin_cpu_supports("avx2")) return run_32;
-#endif
-  return run_16;
+ClosedColumn* closed_column(int most_bytes) {
+  return of_vectors(host_vector_bytes(most_bytes), run_16, run_32, run_64);
 }
 
 }  // namespace strata::geostat::detail

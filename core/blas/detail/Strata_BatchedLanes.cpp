@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/detail/Strata_BatchedLanes.hpp>
 
+#include <core/kokkos_ext/Strata_HostVectors.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
-
-// Inlined into one function for each instruction set, which alone has the attribute of its set.
-#define STRATA_INLINE inline __attribute__((always_inline))
-#define STRATA_LAMBDA __attribute__((always_inline))
 
 namespace strata::detail {
 namespace {
@@ -216,10 +214,12 @@ struct Lanes {
       for (std::int64_t k0 = 0; k0 < j0; k0 += panel)
         for (std::int64_t i = j0; i < n; i += block)
           for_tiles(i, j0, std::min(i, j1),
-                    [&](auto const& x, std::int64_t j) STRATA_LAMBDA { update_tile(x, j, k0); });
+                    [&](auto const& x, std::int64_t j)
+                        STRATA_INLINE_LAMBDA { update_tile(x, j, k0); });
       for (std::int64_t i = j0; i < n; i += block) {
-        for_tiles(i, j0, std::min(i, j1),
-                  [&](auto const& x, std::int64_t j) STRATA_LAMBDA { solve_tile(x, j, j0); });
+        for_tiles(i, j0, std::min(i, j1), [&](auto const& x, std::int64_t j) STRATA_INLINE_LAMBDA {
+          solve_tile(x, j, j0);
+        });
         if (i < j1) factor_tile(i);
       }
     }
@@ -304,35 +304,24 @@ void run_16(BatchedSystems<T> const& systems, std::int64_t turn, std::int64_t tu
   run_lanes<T, 16>(systems, turn, turns, room);
 }
 
-#if defined(__x86_64__)
 template <class T>
-__attribute__((target("avx2,fma"))) void run_32(BatchedSystems<T> const& systems, std::int64_t turn,
-                                                std::int64_t turns, T* room) {
+STRATA_VECTORS_OF_32 void run_32(BatchedSystems<T> const& systems, std::int64_t turn,
+                                 std::int64_t turns, T* room) {
   run_lanes<T, 32>(systems, turn, turns, room);
 }
 template <class T>
-__attribute__((target("avx512f,fma"))) void run_64(BatchedSystems<T> const& systems,
-                                                   std::int64_t turn, std::int64_t turns, T* room) {
+STRATA_VECTORS_OF_64 void run_64(BatchedSystems<T> const& systems, std::int64_t turn,
+                                 std::int64_t turns, T* room) {
   run_lanes<T, 64>(systems, turn, turns, room);
 }
-#endif
 
 }  // namespace
 
 template <class T>
-BatchedLanes<T>::BatchedLanes([[maybe_unused]] int most_bytes)
-    : lanes_(Lanes<T, 16>::count), kernel_(run_16<T>) {
-#if defined(__x86_64__)
-  bool const fma = __builtin_cpu_supports("fma");
-  if (most_bytes >= 32 && fma && __builtin_cpu_supports("avx2")) {
-    lanes_ = Lanes<T, 32>::count;
-    kernel_ = run_32<T>;
-  }
-  if (most_bytes >= 64 && fma && __builtin_cpu_supports("avx512f")) {
-    lanes_ = Lanes<T, 64>::count;
-    kernel_ = run_64<T>;
-  }
-#endif
+BatchedLanes<T>::BatchedLanes(int most_bytes) {
+  int const bytes = host_vector_bytes(most_bytes);
+  lanes_ = bytes / static_cast<int>(sizeof(T));
+  kernel_ = of_vectors(bytes, run_16<T>, run_32<T>, run_64<T>);
 }
 
 template <class T>

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/refine/detail/Strata_HostRowSums.hpp>
 
+#include <core/kokkos_ext/Strata_HostVectors.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-
-#define STRATA_INLINE inline __attribute__((always_inline))
 
 namespace strata::dense::detail {
 
@@ -90,26 +90,19 @@ STRATA_INLINE void add(ColumnPart const& part, double* of_rows, double* scaled_o
 void add_16(ColumnPart const& part, double* of_rows, double* scaled_of_rows, double* sums) {
   add<16>(part, of_rows, scaled_of_rows, sums);
 }
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) void add_32(ColumnPart const& part, double* of_rows,
-                                                double* scaled_of_rows, double* sums) {
+STRATA_VECTORS_OF_32 void add_32(ColumnPart const& part, double* of_rows, double* scaled_of_rows,
+                                 double* sums) {
   add<32>(part, of_rows, scaled_of_rows, sums);
 }
-__attribute__((target("avx512f,fma"))) void add_64(ColumnPart const& part, double* of_rows,
-                                                   double* scaled_of_rows, double* sums) {
+STRATA_VECTORS_OF_64 void add_64(ColumnPart const& part, double* of_rows, double* scaled_of_rows,
+                                 double* sums) {
   add<64>(part, of_rows, scaled_of_rows, sums);
 }
-#endif
 
 }  // namespace
 
-AddColumnPart* add_column_part([[maybe_unused]] int most_bytes) {
-#if defined(__x86_64__)
-  bool const fma = __builtin_cpu_supports("fma");
-  if (most_bytes >= 64 && fma && __builtin_cpu_supports("avx512f")) return add_64;
-  if (most_bytes >= 32 && fma && __builtin_cpu_supports("avx2")) return add_32;
-#endif
-  return add_16;
+AddColumnPart* add_column_part(int most_bytes) {
+  return of_vectors(host_vector_bytes(most_bytes), add_16, add_32, add_64);
 }
 
 }  // namespace strata::dense::detail
