@@ -114,7 +114,8 @@ std::vector<Buffer> allocate(ExecutionSpace const& exec, PerPrecision const& byt
   for (std::size_t i = 0; i < precision_count; ++i) {
     if (bytes[i] == 0) continue;
     try {
-      buffers[i] = Buffer(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), bytes[i]);
+      buffers[i] = prefer_large_pages(
+          Buffer(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), bytes[i]));
     } catch (std::exception const& error) {
       throw MemoryError(strata::detail::message(
           label, ": ", sum(bytes), " bytes are needed in all, ", bytes[i], " for the blocks in ",

@@ -5,6 +5,7 @@
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 
 #include <algorithm>
@@ -20,8 +21,7 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = DeviceMatrix;
 
 Matrix shaped_like(Exec const& exec, Matrix const& A, std::string const& label) {
-  return Matrix(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), A.extent(0),
-                A.extent(1));
+  return allocate<Matrix>(exec, label, A.extent(0), A.extent(1));
 }
 
 // X = L^-T L^-1 X

@@ -3,6 +3,7 @@
 #include <core/io/Strata_HostMatrix.hpp>
 
 #include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 
 #include <unistd.h>
 
@@ -51,8 +52,9 @@ HostMatrix allocate_host_matrix(std::string const& label, std::int64_t rows, std
                  ": Kokkos is not initialized");
   auto const bytes = dense_bytes(label, rows, cols, max_bytes);
   try {
-    return HostMatrix(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
-                      static_cast<std::size_t>(rows), static_cast<std::size_t>(cols));
+    return prefer_large_pages(HostMatrix(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
+                                         static_cast<std::size_t>(rows),
+                                         static_cast<std::size_t>(cols)));
   } catch (std::exception const&) {
     throw MemoryError(detail::message(label, ": no memory for ", rows, " x ", cols, " in fp64, ",
                                       bytes, " bytes"));

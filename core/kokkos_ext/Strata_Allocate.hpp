@@ -7,12 +7,33 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <sys/mman.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <string>
+#include <type_traits>
 
 namespace strata {
+
+/// A View whose elements nobody has written yet; on a host the system is asked for large pages, where it has such: the first touch
+/// of a page takes microseconds on some machines, and prefetchers stop at its end, of which a matrix in small pages has many.
+template <class View>
+View const& prefer_large_pages(View const& view) {
+#ifdef MADV_HUGEPAGE
+  if constexpr (std::is_same_v<typename View::memory_space, Kokkos::HostSpace>) {
+    constexpr std::uintptr_t page = std::uintptr_t{1} << 21;
+    auto const address = reinterpret_cast<std::uintptr_t>(view.data());
+    std::size_t const bytes = view.span() * sizeof(typename View::value_type);
+    std::uintptr_t const begin = (address + page - 1) / page * page,
+                         end = (address + bytes) / page * page;
+    if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  }
+#endif
+  return view;
+}
 
 namespace detail {
 
@@ -30,14 +51,14 @@ View allocate_with(Properties const& properties, std::string const& label, Exten
 
 }  // namespace detail
 
-/// A View without values, in the memory of an instance.
+/// A View without values, in the memory of an instance; on a host in large pages, if it has such.
 ///
 /// Sync     enqueued on `exec`.
 /// Throws   MemoryError with the label and the bytes.
 template <class View, class ExecutionSpace, class... Extent>
 View allocate(ExecutionSpace const& exec, std::string const& label, Extent... extents) {
-  return detail::allocate_with<View>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label),
-                                     label, extents...);
+  return prefer_large_pages(detail::allocate_with<View>(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), label, extents...));
 }
 
 /// The same with zeros, which `exec` writes.
@@ -46,13 +67,13 @@ View allocate_zeros(ExecutionSpace const& exec, std::string const& label, Extent
   return detail::allocate_with<View>(Kokkos::view_alloc(exec, label), label, extents...);
 }
 
-/// A View without values in host memory, pinned or not, which no instance has to have ready.
+/// A View without values in host memory, pinned, or in large pages; no instance has to have it ready.
 ///
 /// Throws   MemoryError with the label and the bytes.
 template <class HostView, class... Extent>
 HostView allocate_on_host(std::string const& label, Extent... extents) {
-  return detail::allocate_with<HostView>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
-                                         label, extents...);
+  return prefer_large_pages(detail::allocate_with<HostView>(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, label), label, extents...));
 }
 
 /// What `work` returns; a std::bad_alloc of a container becomes a MemoryError that says whose.

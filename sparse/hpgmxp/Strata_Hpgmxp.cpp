@@ -216,8 +216,8 @@ double copy_rate(Exec const& exec, Communicator const& comm) {
   std::int64_t const n = strata::runs_on_host<Exec> ? 1 << 24 : 1 << 26;
   Array from, to;
   comm.agree([&] {
-    from = detail::allocate<Array>(exec, "strata::sparse::hpgmxp::copy", n);
-    to = detail::allocate<Array>(exec, "strata::sparse::hpgmxp::copy", n);
+    from = strata::allocate<Array>(exec, "strata::sparse::hpgmxp::copy", n);
+    to = strata::allocate<Array>(exec, "strata::sparse::hpgmxp::copy", n);
   });
   Kokkos::deep_copy(exec, from, 1.0);
   double best = 0;

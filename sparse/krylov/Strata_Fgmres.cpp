@@ -82,9 +82,9 @@ Fgmres<Exec, Scalar>::Impl::Impl(Exec const& exec, DistributedMatrix<Exec> const
         return KrylovBasis<Exec, double>(exec, A.comm(), A.rows(), options.restart + 1, A.link());
       })) {
   A.comm().agree([&] {
-    images_ = detail::allocate<Vector<Scalar, MemorySpace>>(exec, "strata::sparse::Fgmres::images",
+    images_ = strata::allocate<Vector<Scalar, MemorySpace>>(exec, "strata::sparse::Fgmres::images",
                                                             A_.rows() * options_.restart);
-    coefficients_ = detail::allocate<Vector<double, MemorySpace>>(
+    coefficients_ = strata::allocate<Vector<double, MemorySpace>>(
         exec, "strata::sparse::Fgmres::coefficients", options_.restart);
     outer_.r = A_.template allocate<double>(exec, "strata::sparse::Fgmres::r");
     outer_.best = A_.template allocate<double>(exec, "strata::sparse::Fgmres::best");

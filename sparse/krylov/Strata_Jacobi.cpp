@@ -30,7 +30,7 @@ Jacobi<Exec, Scalar>::Jacobi(Exec const& exec, DistributedMatrix<Exec> const& A)
     STRATA_REQUIRE(ValueError, kind.zero == 0, "Jacobi: ", kind.zero,
                    " diagonal entries are 0 or missing; the first row that is not positive is ",
                    kind.first + 1, " of ", A.global_rows());
-    inverse_ = detail::allocate<Vector<Scalar, MemorySpace>>(
+    inverse_ = strata::allocate<Vector<Scalar, MemorySpace>>(
         exec, "strata::sparse::Jacobi::inverse", A.rows());
     invert(exec, d, inverse_);
   });

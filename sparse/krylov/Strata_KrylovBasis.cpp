@@ -8,7 +8,6 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 #include <sparse/krylov/detail/Strata_KrylovPass.hpp>
-#include <sparse/matrix/detail/Strata_Allocate.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -217,7 +217,7 @@ EllMatrix<fp8_e4m3, std::int32_t, typename Exec::memory_space> symmetric_pattern
   T.end = strata::allocate_zeros<Vector<std::int64_t, Space>>(
       exec, "strata::sparse::symmetric_pattern::end", A.rows());
   count_columns(exec, A, T.end);
-  T.columns = detail::allocate<Vector<std::int32_t, Space>>(
+  T.columns = strata::allocate<Vector<std::int32_t, Space>>(
       exec, "strata::sparse::symmetric_pattern::columns", scan_counts(exec, T.end));
   scatter_rows(exec, A, T);
   return make_ell_matrix<fp8_e4m3, std::int32_t>(exec, A.rows(), A.cols(),
@@ -232,9 +232,9 @@ Colouring<typename Exec::memory_space> colour_rows(
   using Matrix = EllMatrix<Value, std::int32_t, typename Exec::memory_space>;
   Region const region(exec, "strata::sparse::colour_rows");
   auto const colour =
-      detail::allocate<Rows>(exec, "strata::sparse::colour_rows::colour", graph.rows());
-  auto waiting = detail::allocate<Rows>(exec, "strata::sparse::colour_rows::waiting", graph.rows());
-  auto next = detail::allocate<Rows>(exec, "strata::sparse::colour_rows::next", graph.rows());
+      strata::allocate<Rows>(exec, "strata::sparse::colour_rows::colour", graph.rows());
+  auto waiting = strata::allocate<Rows>(exec, "strata::sparse::colour_rows::waiting", graph.rows());
+  auto next = strata::allocate<Rows>(exec, "strata::sparse::colour_rows::next", graph.rows());
   number_rows(exec, waiting, colour);
   Priority const priority{method == ColouringMethod::JonesPlassmannLuby, seed};
   for (std::int64_t left = graph.rows(); left > 0;) {

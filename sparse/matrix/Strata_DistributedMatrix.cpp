@@ -134,7 +134,7 @@ template <class Exec>
 template <class Scalar>
 auto DistributedMatrix<Exec>::allocate(Exec const& exec, std::string const& label) const
     -> Vector<Scalar, MemorySpace> {
-  auto const x = detail::allocate<Vector<Scalar, MemorySpace>>(exec, label, room());
+  auto const x = strata::allocate<Vector<Scalar, MemorySpace>>(exec, label, room());
   Kokkos::deep_copy(exec, x, Scalar(0));
   return x;
 }

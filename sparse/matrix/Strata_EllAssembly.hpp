@@ -7,7 +7,6 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
-#include <sparse/matrix/detail/Strata_Allocate.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -187,9 +186,9 @@ EllMatrix<Value, Index, typename Exec::memory_space> make_ell_matrix(
   } else {
     offsets = {};
   }
-  auto const columns = detail::allocate<Kokkos::View<Index*, Space>>(
+  auto const columns = strata::allocate<Kokkos::View<Index*, Space>>(
       exec, "strata::sparse::EllMatrix::columns", stored);
-  auto const values = detail::allocate<Kokkos::View<Value*, Space>>(
+  auto const values = strata::allocate<Kokkos::View<Value*, Space>>(
       exec, "strata::sparse::EllMatrix::values", stored);
   Matrix const matrix(rows, cols, found.entries, static_cast<int>(found.widest), offsets, columns,
                       values);
@@ -220,7 +219,7 @@ struct ConvertValues {
 /// Throws   MemoryError with the bytes.
 template <class Value, class Exec, class Matrix>
 auto converted(Exec const& exec, Matrix const& A) {
-  auto const values = detail::allocate<Kokkos::View<Value*, typename Exec::memory_space>>(
+  auto const values = strata::allocate<Kokkos::View<Value*, typename Exec::memory_space>>(
       exec, "strata::sparse::EllMatrix::values", A.stored());
   Kokkos::parallel_for(
       "strata::sparse::converted", detail::RowPolicy<Exec>(exec, 0, A.stored()),

@@ -3,12 +3,12 @@
 #include <sparse/matrix/Strata_Halo.hpp>
 
 #include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
-#include <sparse/matrix/detail/Strata_Allocate.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
 
 #include <comm/Strata_Mpi.hpp>
@@ -216,16 +216,16 @@ Halo<Exec>::Halo(Exec const& exec, Communicator const& comm, HaloPattern const& 
   exchange_ = std::make_shared<Exchange>(
       Exchange{comm, pattern, link, strata::urgent_instance(exec), {}, {}, {}, {}, {}, {}});
   auto& own = *exchange_;
-  own.rows = detail::allocate<Vector<std::int32_t, MemorySpace>>(exec, "strata::sparse::halo::rows",
+  own.rows = strata::allocate<Vector<std::int32_t, MemorySpace>>(exec, "strata::sparse::halo::rows",
                                                                  count);
   if (own.staged()) {
     own.pinned_send =
-        detail::allocate<typename Exchange::Pinned>(exec, "strata::sparse::halo::send", count);
-    own.pinned_receive = detail::allocate<typename Exchange::Pinned>(
+        strata::allocate<typename Exchange::Pinned>(exec, "strata::sparse::halo::send", count);
+    own.pinned_receive = strata::allocate<typename Exchange::Pinned>(
         exec, "strata::sparse::halo::receive", pattern.halo);
   } else {
     own.device_send =
-        detail::allocate<typename Exchange::Device>(exec, "strata::sparse::halo::send", count);
+        strata::allocate<typename Exchange::Device>(exec, "strata::sparse::halo::send", count);
   }
   auto const host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, new_row);
   Kokkos::deep_copy(exec, host, new_row);

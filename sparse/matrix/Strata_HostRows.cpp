@@ -139,9 +139,9 @@ HostRows rows_of(Exec const& exec, DistributedMatrix<Exec> const& A) {
           rows.begin.resize(length.size());
           std::partial_sum(length.begin(), length.end(), rows.begin.begin());
           device.begin = detail::to_device(exec, "strata::sparse::rows_of::begin", rows.begin);
-          device.column = detail::allocate<Vector<std::int64_t, typename Exec::memory_space>>(
+          device.column = strata::allocate<Vector<std::int64_t, typename Exec::memory_space>>(
               exec, "strata::sparse::rows_of::column", rows.begin.back());
-          device.value = detail::allocate<Vector<double, typename Exec::memory_space>>(
+          device.value = strata::allocate<Vector<double, typename Exec::memory_space>>(
               exec, "strata::sparse::rows_of::value", rows.begin.back());
           fill_entries(exec, stored, old_row, global, device);
           rows.column = detail::to_host(exec, device.column);

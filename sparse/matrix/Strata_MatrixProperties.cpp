@@ -267,7 +267,7 @@ DistributedMatrix<Exec> DistributedMatrix<Exec>::modified(
     STRATA_REQUIRE(ShapeError, fits(d, rows() + halo()) && fits(e, rows()), "modified: d has ",
                    d.extent(0), " entries and e ", e.extent(0), ", must have ", rows() + halo(),
                    " and ", rows());
-    auto const values = detail::allocate<Kokkos::View<double*, MemorySpace>>(
+    auto const values = strata::allocate<Kokkos::View<double*, MemorySpace>>(
         exec, "strata::sparse::EllMatrix::values", A->stored());
     Kokkos::deep_copy(exec, values, 0.0);  // also below the last row
     modify(exec, *A, d, e, values.data());

@@ -249,7 +249,7 @@ SlicedEllMatrix<double, typename Exec::memory_space> make_sliced_ell_matrix(
   detail::check_ell_shape<std::int32_t>(rows, cols);
   std::int64_t const count = (rows + Matrix::slice_rows - 1) / Matrix::slice_rows;
   typename Matrix::Arrays arrays;
-  arrays.slices = detail::allocate<Kokkos::View<EllSlice*, Space>>(
+  arrays.slices = strata::allocate<Kokkos::View<EllSlice*, Space>>(
       exec, "strata::sparse::SlicedEllMatrix::slices", count);
   detail::RowStatistics found;
   Kokkos::parallel_reduce(
@@ -269,11 +269,11 @@ SlicedEllMatrix<double, typename Exec::memory_space> make_sliced_ell_matrix(
       &positions);
   Kokkos::deep_copy(exec, host, ends);
   exec.fence("strata::sparse::make_sliced_ell_matrix::placed");
-  arrays.numbers = detail::allocate<Kokkos::View<std::int32_t*, Space>>(
+  arrays.numbers = strata::allocate<Kokkos::View<std::int32_t*, Space>>(
       exec, "strata::sparse::SlicedEllMatrix::numbers", positions.numbers);
-  arrays.narrow = detail::allocate<Kokkos::View<std::uint16_t*, Space>>(
+  arrays.narrow = strata::allocate<Kokkos::View<std::uint16_t*, Space>>(
       exec, "strata::sparse::SlicedEllMatrix::narrow", positions.narrow);
-  auto const values = detail::allocate<Kokkos::View<double*, Space>>(
+  auto const values = strata::allocate<Kokkos::View<double*, Space>>(
       exec, "strata::sparse::SlicedEllMatrix::values", positions.values);
   Kokkos::parallel_for("strata::sparse::make_sliced_ell_matrix::distances",
                        detail::RowPolicy<Exec>(exec, 0, count),

@@ -6,7 +6,6 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <sparse/matrix/detail/Strata_Allocate.hpp>
 
 #include <Kokkos_Sort.hpp>
 
@@ -48,7 +47,7 @@ std::vector<std::int64_t> sort_rows(Exec const& exec, Rows<Exec> const& position
                                     Rows<Exec> const& old_row) {
   using Space = typename Exec::memory_space;
   auto const n = static_cast<std::int64_t>(position.extent(0));
-  auto const keys = detail::allocate<Vector<std::int64_t, Space>>(
+  auto const keys = strata::allocate<Vector<std::int64_t, Space>>(
       exec, "strata::sparse::make_sweep_order::keys", n);
   auto const sizes = strata::allocate_zeros<Vector<std::int64_t, Space>>(
       exec, "strata::sparse::make_sweep_order::sizes", positions);
@@ -146,7 +145,7 @@ Rows<Exec> position_of_colour(Exec const& exec, std::vector<int> const& colour_o
   std::vector<std::int32_t> position(all.size());
   for (std::size_t p = 0; p < position.size(); ++p)
     position[static_cast<std::size_t>(colour_order[p])] = static_cast<std::int32_t>(p);
-  auto const device = detail::allocate<Rows<Exec>>(
+  auto const device = strata::allocate<Rows<Exec>>(
       exec, "strata::sparse::make_sweep_order::position_of_colour", colours);
   Kokkos::View<std::int32_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
       position.data(), position.size());
@@ -165,7 +164,7 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
   Region const region(exec, "strata::sparse::make_sweep_order");
   std::int64_t const n = graph.rows();
   auto const rows = [&](char const* name) {
-    return detail::allocate<Rows<Exec>>(exec, std::string("strata::sparse::SweepOrder::") + name,
+    return strata::allocate<Rows<Exec>>(exec, std::string("strata::sparse::SweepOrder::") + name,
                                         n);
   };
   SweepOrder<typename Exec::memory_space> order;

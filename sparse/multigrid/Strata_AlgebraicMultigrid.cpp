@@ -55,7 +55,7 @@ void add_scaled(Exec const& exec, Vec const& a, Vec const& x, Vec const& b, Vec 
 
 template <class View, class Exec>
 View zeros(Exec const& exec, std::string const& name, std::int64_t n) {
-  auto const x = detail::allocate<View>(exec, "strata::sparse::AlgebraicMultigrid::" + name, n);
+  auto const x = strata::allocate<View>(exec, "strata::sparse::AlgebraicMultigrid::" + name, n);
   Kokkos::deep_copy(exec, x, typename View::value_type(0));
   return x;
 }

@@ -72,7 +72,7 @@ Injection<typename Exec::memory_space> make_injection(Exec const& exec, StencilP
                                                       bool beside_exchange) {
   Injection<typename Exec::memory_space> injection;
   auto const allocate = [&](char const* label) {
-    return detail::allocate<Rows<Exec>>(exec, std::string("strata::sparse::Injection::") + label,
+    return strata::allocate<Rows<Exec>>(exec, std::string("strata::sparse::Injection::") + label,
                                         coarse.rows());
   };
   injection.fine_row = allocate("fine_row");

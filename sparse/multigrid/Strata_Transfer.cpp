@@ -111,7 +111,7 @@ Transfer<Exec> Transfer<Exec>::scaled(Exec const& exec, Vector<double, MemorySpa
                    ", only fp64 to 16 bits or more is done");
     with_type(precision, [&]<class To>(std::type_identity<To>) {
       if constexpr (sizeof(To) > 1) {
-        auto const values = detail::allocate<Kokkos::View<To*, MemorySpace>>(
+        auto const values = strata::allocate<Kokkos::View<To*, MemorySpace>>(
             exec, "strata::sparse::EllMatrix::values", A->stored());
         Kokkos::deep_copy(exec, values, static_cast<To>(0.0));  // also below the last row
         scale_rows(exec, *A, rows_, e, d, values.data());

@@ -5,6 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Replay.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -50,8 +51,8 @@ class Workspace {
     if (buffer_.size() > 0) exec_.fence("strata::core::workspace::grow");
     buffer_ = {};
     try {
-      buffer_ = Buffer(
-          Kokkos::view_alloc(exec_, Kokkos::WithoutInitializing, "strata::core::workspace"), more);
+      buffer_ = prefer_large_pages(Buffer(
+          Kokkos::view_alloc(exec_, Kokkos::WithoutInitializing, "strata::core::workspace"), more));
     } catch (std::exception const& failure) {
       throw MemoryError(message("workspace: can't allocate ", more, " bytes: ", failure.what()));
     }

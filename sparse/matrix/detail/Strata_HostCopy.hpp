@@ -3,8 +3,8 @@
 #ifndef STRATA_SPARSE_DETAIL_HOST_COPY_HPP
 #define STRATA_SPARSE_DETAIL_HOST_COPY_HPP
 
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
-#include <sparse/matrix/detail/Strata_Allocate.hpp>
 
 #include <cstdint>
 #include <string>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
 
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
-#include <sparse/matrix/detail/Strata_Allocate.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 
 #include <cmath>

@@ -7,8 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <new>
+#include <string>
 
 namespace {
 
@@ -47,6 +51,38 @@ TYPED_TEST(AllocateOn, SaysWhatCouldNotBeHad) {
     (void)allocate_on_host<Kokkos::View<double**, Kokkos::HostSpace>>(label, 3, 5);
   }));
 }
+
+#ifdef MADV_HUGEPAGE
+// The kernel's flags of the mapping that an address lies in: "hg" is what was asked for.
+std::string mapping_flags(void const* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool within = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+      auto const at = reinterpret_cast<std::uintptr_t>(address);
+      within = begin <= at && at < end;
+    } else if (within && line.rfind("VmFlags:", 0) == 0) {
+      return line + ' ';
+    }
+  }
+  return "";
+}
+
+TEST(Allocate, AsksForLargePagesWhereAViewHasSome) {
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  using Bytes = Kokkos::View<std::byte*, Kokkos::HostSpace>;
+  Kokkos::DefaultHostExecutionSpace const exec;
+  auto const enqueued = allocate<Bytes>(exec, "strata::test::large", 64 * mib);
+  auto const at_once = allocate_on_host<Bytes>("strata::test::large", 64 * mib);
+  for (Bytes const& view : {enqueued, at_once}) {
+    std::string const flags = mapping_flags(view.data() + 32 * mib);
+    if (flags.empty() || !std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"))
+      GTEST_SKIP() << "this kernel does not tell";
+    EXPECT_NE(flags.find(" hg "), std::string::npos) << flags;
+  }
+}
+#endif
 
 TEST(Allocate, NamesABadAllocAndNothingElse) {
   EXPECT_EQ(name_bad_alloc("strata::test", [] { return 7; }), 7);

@@ -41,7 +41,7 @@ struct Model {
     A = make_matrix(exec, comm, make_model(problem, size, first[rank], first[rank + 1]));
   }
   Wide random(std::uint64_t seed, std::int64_t room) const {
-    auto const x = sparse::detail::allocate<Wide>(exec, "strata::test::x", room);
+    auto const x = allocate<Wide>(exec, "strata::test::x", room);
     Kokkos::deep_copy(exec, x, 0.0);
     auto const numbers = random_vector(A.global_rows(), seed);
     auto const begin = numbers.begin() + A.first_row();
@@ -82,8 +82,7 @@ void expect_galerkin(ModelProblem problem, ModelSize const& size) {
   // u' A_c v = (P u)' A (P v) for random u and v; w' P u = u' R w
   auto const room = coarse.rows() + std::max(coarse.halo(), fine.P.halo());
   auto const vector = [&](std::uint64_t seed) {
-    auto const x =
-        sparse::detail::allocate<typename Model<Exec>::Wide>(exec, "strata::test::u", room);
+    auto const x = allocate<typename Model<Exec>::Wide>(exec, "strata::test::u", room);
     Kokkos::deep_copy(exec, x, 0.0);
     auto const numbers = random_vector(coarse.global_rows(), seed);
     auto const begin = numbers.begin() + coarse.first_row();

@@ -33,8 +33,8 @@ void expect_galerkin(StencilGrid const& grid) {
     auto const& coarse = hierarchy.levels[l + 1].A;
     auto const vector = [&](DistributedMatrix<Exec> const& A, std::int64_t room,
                             std::uint64_t seed) {
-      auto const x = sparse::detail::allocate<Vector<double, typename Exec::memory_space>>(
-          exec, "strata::test::x", A.rows() + room);
+      auto const x = allocate<Vector<double, typename Exec::memory_space>>(exec, "strata::test::x",
+                                                                           A.rows() + room);
       Kokkos::deep_copy(exec, x, 0.0);
       auto const numbers = random_vector(A.global_rows(), seed);
       auto const begin = numbers.begin() + A.first_row();
