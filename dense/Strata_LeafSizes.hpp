@@ -12,13 +12,23 @@
 
 namespace strata::dense {
 
+/// Orders whose leaves have a size of their own.
+struct LeafSizeBand {
+  std::int64_t from = 0, below = 0,
+               size = 0;  ///< the first order, the first above, the leaves' columns
+  /// The same numbers.
+  friend bool operator==(LeafSizeBand const&, LeafSizeBand const&) = default;
+};
+
 /// Leaves of an n x n matrix: n / divisor columns, in whole units, between least and most; up to order `whole` the matrix
-/// is one leaf, which the vendor's POTRF factors faster than the recursion does.
+/// is one leaf, which the vendor's POTRF factors faster than the recursion does, but for the orders of a band.
 struct LeafSizeRule {
   std::int64_t divisor, unit, least, most, whole = 0;  ///< of the formula above
+  LeafSizeBand band = {};                              ///< none by default
 
   /// The leaf size of an n x n matrix.
   std::int64_t operator()(std::int64_t n) const {
+    if (band.from <= n && n < band.below) return band.size;
     if (0 < n && n <= whole) return n;
     std::int64_t const step = divisor * unit;
     return std::clamp((n + step - 1) / step * unit, least, most);

@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_Tridiagonal.hpp>
 
@@ -190,6 +191,19 @@ void set_probes(detail::BlockVectors<Exec>& kernels, LogDeterminantOptions const
     kernels.random_signs(options.seed, 1 / std::sqrt(static_cast<double>(n)), V);
 }
 
+// x' y in partial sums, which fill a host's vectors.
+KOKKOS_INLINE_FUNCTION double dot(std::int64_t n, double const* x, double const* y) {
+  constexpr int lanes = 16;
+  double parts[lanes] = {};
+  std::int64_t k = 0;
+  for (; k + lanes <= n; k += lanes)
+    for (int lane = 0; lane < lanes; ++lane) parts[lane] += x[k + lane] * y[k + lane];
+  for (int lane = 0; k < n; ++k, ++lane) parts[lane] += x[k] * y[k];
+  double sum = 0;
+  for (double const part : parts) sum += part;
+  return sum;
+}
+
 /// products(i, d) = w_i' w_(i-d) of columns of W, 0 where there is no column i - d.
 template <class Exec, class Block>
 void multiply_columns(Exec const& exec, Block const& W, Block const& products) {
@@ -202,9 +216,12 @@ void multiply_columns(Exec const& exec, Block const& W, Block const& products) {
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
         std::int64_t const i = team.league_rank() % cols, d = team.league_rank() / cols;
         double product = 0;
-        Kokkos::parallel_reduce(
-            Kokkos::TeamVectorRange(team, d <= i ? rows : 0),
-            [&](std::int64_t k, double& sum) { sum += W(k, i) * W(k, i - d); }, product);
+        if constexpr (strata::runs_on_host<Exec>)
+          product = d <= i ? dot(rows, &W(0, i), &W(0, i - d)) : 0;
+        else
+          Kokkos::parallel_reduce(
+              Kokkos::TeamVectorRange(team, d <= i ? rows : 0),
+              [&](std::int64_t k, double& sum) { sum += W(k, i) * W(k, i - d); }, product);
         Kokkos::single(Kokkos::PerTeam(team), [&] { products(i, d) = product; });
       });
 }

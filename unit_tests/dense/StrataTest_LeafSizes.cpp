@@ -21,6 +21,17 @@ TEST(LeafSizes, RuleIsAShareOfTheOrderInWholeUnitsWithinBounds) {
   EXPECT_EQ(rule(std::int64_t{1} << 40), 1024);
 }
 
+TEST(LeafSizes, UpToWholeThereIsOneLeafButInTheBand) {
+  LeafSizeRule const rule{8, 1, 64, 256, 4096, {160, 2560, 48}};
+  EXPECT_EQ(rule(0), 64);
+  EXPECT_EQ(rule(159), 159);
+  EXPECT_EQ(rule(160), 48);
+  EXPECT_EQ(rule(2559), 48);
+  EXPECT_EQ(rule(2560), 2560);
+  EXPECT_EQ(rule(4096), 4096);
+  EXPECT_EQ(rule(4097), 256);
+}
+
 TEST(LeafSizes, KindIsWhatTheLayersAreStoredIn) {
   EXPECT_EQ(leaf_kind(LayerList::parse("fp64,fp64")), "fp64");
   EXPECT_EQ(leaf_kind(LayerList::parse("fp32,fp64")), "fp32");
