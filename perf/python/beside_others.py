@@ -87,15 +87,15 @@ class PeakMemory:
 class Served:
     """A problem in the process of a side, and what a run of it answers."""
 
-    def __init__(self, case, who, n, device):
-        self.problem, self.who, self.first = Problem(n, device, case, who), who, True
+    def __init__(self, case, who, n, device, clock):
+        self.problem, self.who, self.first, self.clock = Problem(n, device, case, who), who, True, clock
 
     def timed(self):
         self.problem.wait()
-        begin = time.perf_counter()
+        begin = self.clock()
         result = RUNS[self.who](self.problem)
         self.problem.wait()
-        return time.perf_counter() - begin, result
+        return self.clock() - begin, result
 
     def run(self):
         if not self.first:
@@ -110,7 +110,7 @@ class Served:
         return {**found, **result}
 
 
-def serve(who, device):
+def serve(who, device, clock):
     """In a process of its own, by lines that come: "CASE N" is the problem from now on, "run" a run, answered by a line of JSON,
     and "done" frees what the problem has."""
     if device == "cuda":
@@ -129,7 +129,7 @@ def serve(who, device):
         if device == "cuda":
             torch.cuda.empty_cache()
         if words != ["done"]:
-            served = Served(words[0], who, int(words[1]), device)
+            served = Served(words[0], who, int(words[1]), device, clock)
 
 
 def about(device):
@@ -154,9 +154,10 @@ def about(device):
 class Side:
     """One side of a comparison: its process, what is known of it, why it has failed."""
 
-    def __init__(self, who, device):
+    def __init__(self, who, arguments):
         self.found, self.seconds, self.lines, self.errors = {}, [], queue.Queue(), tempfile.TemporaryFile("w+")
-        command = [sys.executable, __file__, "--one", who, "--device", device]
+        command = [sys.executable, __file__, "--one", who, "--device", arguments.device]
+        command += ["--processor-time"] if arguments.processor_time else []
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         threading.Thread(target=self.listen, daemon=True).start()
 
@@ -249,7 +250,7 @@ def measure(case, n, theirs, arguments, deadline, device_bytes, sides):
     for group in ([begun] if device == "cpu" else [[who] for who in begun]):
         for who in group:
             if who not in sides or not sides[who].lives():
-                sides[who] = Side(who, device)
+                sides[who] = Side(who, arguments)
             sides[who].begin(case, n)
         for _ in range(1 + arguments.repeat):
             for who in group:
@@ -304,7 +305,7 @@ def compare_all(arguments, theirs):
     """All rows, printed and written as they come; `theirs` has the package of each case."""
     deadline = time.monotonic() + arguments.seconds
     known = subprocess.run([sys.executable, __file__, "--about", "--device", arguments.device], capture_output=True, text=True, check=False)
-    document = {"schema": "strata.beside_others.2", **(json.loads(known.stdout) if known.returncode == 0 else {}), "results": []}
+    document = {"schema": "strata.beside_others.2", "processor_time": arguments.processor_time, **(json.loads(known.stdout) if known.returncode == 0 else {}), "results": []}
     if known.returncode != 0:  # without a GPU
         print(f"nothing is compared: {(known.stderr.strip().splitlines() or ['no word'])[-1]}")
         sys.exit(77)
@@ -347,6 +348,7 @@ def main():
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--n", type=int, nargs="+", help="orders; by default 1000 to 8000, on a GPU 1024 to 65536")
     parser.add_argument("--repeat", type=int, default=3, help=f"runs after the first, as long as they take {LONG} s together")
+    parser.add_argument("--processor-time", action="store_true", help="seconds of the processor, of all threads, on hosts that others use, too")
     parser.add_argument("--seconds", type=float, default=math.inf, help="what has not run by then is left out")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--least", type=float, metavar="RATIO", help="exit status 1 if a ratio is below, or a run failed")
@@ -355,8 +357,10 @@ def main():
     parser.add_argument("--one", metavar="WHO", help=argparse.SUPPRESS)
     parser.add_argument("--about", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.processor_time and arguments.device == "cuda":
+        parser.error("--processor-time: a device's work is not the processor's")
     if arguments.one:
-        return serve(arguments.one, arguments.device)
+        return serve(arguments.one, arguments.device, time.process_time if arguments.processor_time else time.perf_counter)
     if arguments.about:
         return print(json.dumps(about(arguments.device)))
     theirs = packages(arguments)
