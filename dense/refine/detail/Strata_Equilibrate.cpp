@@ -27,12 +27,13 @@ struct Triangle {
   }
 };
 
-// The power of two nearest to 1 / sqrt(a) in the exponent; 1 where a is no positive number.
+// The power of two nearest to 1 / sqrt(a) in the exponent, 2^-k where 2^(2k-1) <= a < 2^(2k+1); 1 where a is no positive number.
 KOKKOS_INLINE_FUNCTION double scaling_of(double a) {
   if (!(a > 0) || !Kokkos::isfinite(a)) return 1;
-  int const exponent = static_cast<int>(Kokkos::floor(0.5 * Kokkos::log2(a) + 0.5));
-  std::uint64_t const bits = static_cast<std::uint64_t>(1023 - exponent) << 52;
-  return Kokkos::bit_cast<double>(bits);
+  int const lift = a < 0x1p-1022 ? 64 : 0;  // of a subnormal number
+  auto const bits = Kokkos::bit_cast<std::uint64_t>(lift > 0 ? a * 0x1p64 : a);
+  int const exponent = static_cast<int>(bits >> 52) - 1023 - lift, k = (exponent + 1) >> 1;
+  return Kokkos::bit_cast<double>(static_cast<std::uint64_t>(1023 - k) << 52);
 }
 
 // D, and sums of no rows yet.

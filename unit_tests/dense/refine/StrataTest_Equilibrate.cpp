@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 namespace strata::test {
 namespace {
@@ -124,6 +125,27 @@ void scales_as_a_whole(double size, double expected) {
   auto const d = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found.d);
   for (std::size_t i = 0; i < d.extent(0); ++i) EXPECT_EQ(d(i), expected);
 }
+// D A D has its diagonal in [1/2, 2): also just below an odd power of two, where a logarithm rounds to it.
+TYPED_TEST(Equilibrate, ScalesTheDiagonalToBetweenOneHalfAndTwo) {
+  TypeParam const exec;
+  std::vector<double> diagonal{0x1p-1074, 0x1.8p-1073, 0x1p-1023, 1, 3, 1e300};
+  for (double const power : {0x1p-1021, 0x1p-1, 0x1p1, 0x1p2, 0x1p301, 0x1p1023})
+    diagonal.insert(diagonal.end(),
+                    {std::nextafter(power, 0), power, std::nextafter(power, 2 * power)});
+  auto const n = static_cast<std::int64_t>(diagonal.size());
+  StoredMatrix<TypeParam> const stored(
+      reference::generate(
+          n, n, [&](auto i, auto j) { return i == j ? diagonal[static_cast<std::size_t>(i)] : 0; }),
+      fp64, 3);
+  auto const found = dense::detail::analyse(exec, Uplo::Lower, stored.ref(), true);
+  auto const d = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found.d);
+  for (std::size_t i = 0; i < diagonal.size(); ++i) {
+    double const unit = d(i) * diagonal[i] * d(i);
+    EXPECT_TRUE(0.5 <= unit && unit < 2 && std::exp2(std::round(std::log2(d(i)))) == d(i))
+        << diagonal[i] << ' ' << d(i);
+  }
+}
+
 TYPED_TEST(Equilibrate, ScalesAMatrixAsAWholeOnlyNearTheEndsOfTheRange) {
   scales_as_a_whole<TypeParam>(0x1p-1074, 0x1p536);
   scales_as_a_whole<TypeParam>(0x1p-602, 0x1p300);
