@@ -20,10 +20,38 @@ namespace {
 
 constexpr int tag = 19;
 
-int count_of(std::size_t bytes) {
-  STRATA_REQUIRE(ValueError, bytes <= INT_MAX, "a message of ", bytes,
-                 " bytes: MPI counts to 2^31; take smaller tiles");
-  return static_cast<int>(bytes);
+// A type of MPI that was made here.
+class Type {
+ public:
+  ~Type() {
+    if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);  // what began with it ends with it
+  }
+  Type() = default;
+  Type(Type const&) = delete;
+  Type& operator=(Type const&) = delete;
+  MPI_Datatype* made() { return &type_; }
+  MPI_Datatype get() const { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+// begin(count, type) of so many bytes.
+template <class Begin>
+void in_pieces(std::size_t bytes, int piece, Begin const& begin) {
+  auto const size = static_cast<std::size_t>(piece);
+  if (bytes <= size) return begin(static_cast<int>(bytes), MPI_BYTE);
+  std::size_t const count = bytes / size;
+  STRATA_REQUIRE(ValueError, count <= INT_MAX, "a message of ", bytes, " bytes");
+  Type pieces, all;
+  check_mpi(MPI_Type_contiguous(piece, MPI_BYTE, pieces.made()), "MPI_Type_contiguous");
+  int const lengths[] = {static_cast<int>(count), static_cast<int>(bytes % size)};
+  MPI_Aint const begins[] = {0, static_cast<MPI_Aint>(count * size)};
+  MPI_Datatype const types[] = {pieces.get(), MPI_BYTE};
+  check_mpi(MPI_Type_create_struct(2, lengths, begins, types, all.made()),
+            "MPI_Type_create_struct");
+  check_mpi(MPI_Type_commit(all.made()), "MPI_Type_commit");
+  begin(1, all.get());
 }
 
 }  // namespace
@@ -34,32 +62,36 @@ struct Mailbox::State {
     bool is_receive;
   };
   Communicator comm;
-  std::vector<MPI_Request> requests;
-  std::vector<Message> messages;  // of the requests
+  int piece = 0;
+  std::vector<MPI_Request> requests{};
+  std::vector<Message> messages{};  // of the requests
 };
 
-Mailbox::Mailbox(Communicator const& comm) : state_(std::make_unique<State>(State{comm, {}, {}})) {}
+Mailbox::Mailbox(Communicator const& comm, int piece)
+    : state_(std::make_unique<State>(State{comm, piece})) {}
 Mailbox::~Mailbox() = default;
 
 void Mailbox::send(std::int64_t number, void const* data, std::size_t bytes, int to) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Issend(data, count_of(bytes), MPI_BYTE, to, tag, state_->comm.mpi(), &request),
-            "MPI_Issend");
+  in_pieces(bytes, state_->piece, [&](int count, MPI_Datatype type) {
+    check_mpi(MPI_Issend(data, count, type, to, tag, state_->comm.mpi(), &request), "MPI_Issend");
+  });
   state_->requests.push_back(request);
   state_->messages.push_back({number, false});
 }
 
 void Mailbox::receive(std::int64_t number, void* data, std::size_t bytes, int from) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Irecv(data, count_of(bytes), MPI_BYTE, from, tag, state_->comm.mpi(), &request),
-            "MPI_Irecv");
+  in_pieces(bytes, state_->piece, [&](int count, MPI_Datatype type) {
+    check_mpi(MPI_Irecv(data, count, type, from, tag, state_->comm.mpi(), &request), "MPI_Irecv");
+  });
   state_->requests.push_back(request);
   state_->messages.push_back({number, true});
 }
 
 bool Mailbox::poll(std::function<void(std::int64_t)> const& sent,
                    std::function<void(std::int64_t, std::size_t)> const& received) {
-  auto& [comm, requests, messages] = *state_;
+  auto& [comm, piece, requests, messages] = *state_;
   if (requests.empty()) return false;
   std::vector<int> ended(requests.size());
   std::vector<MPI_Status> statuses(requests.size());
@@ -82,9 +114,9 @@ bool Mailbox::poll(std::function<void(std::int64_t)> const& sent,
       sent(message.number);
       continue;
     }
-    int bytes = 0;
-    check_mpi(MPI_Get_count(&statuses[static_cast<std::size_t>(c)], MPI_BYTE, &bytes),
-              "MPI_Get_count");
+    MPI_Count bytes = 0;
+    check_mpi(MPI_Get_elements_x(&statuses[static_cast<std::size_t>(c)], MPI_BYTE, &bytes),
+              "MPI_Get_elements_x");
     received(message.number, static_cast<std::size_t>(bytes));
   }
   return true;
@@ -95,7 +127,7 @@ std::size_t Mailbox::open() const { return state_->requests.size(); }
 #else
 
 struct Mailbox::State {};
-Mailbox::Mailbox(Communicator const& /*comm*/) {}
+Mailbox::Mailbox(Communicator const& /*comm*/, int /*piece*/) {}
 Mailbox::~Mailbox() = default;
 void Mailbox::send(std::int64_t /*number*/, void const* /*data*/, std::size_t /*bytes*/, int to) {
   throw ValueError(detail::message("a message to rank ", to, " in a build without MPI"));

@@ -19,14 +19,15 @@ namespace strata {
 /// All members throw VendorError.
 class Mailbox {
  public:
-  /// `comm` must outlive it.
-  explicit Mailbox(Communicator const& comm);
+  /// `comm` must outlive it. `piece`: messages of more bytes are one element of MPI, which counts to 2^31, made of such
+  /// pieces.
+  explicit Mailbox(Communicator const& comm, int piece = 1 << 30);
   /// Every message has ended: MPI may still write to its memory.
   ~Mailbox();
   Mailbox(Mailbox const&) = delete;
   Mailbox& operator=(Mailbox const&) = delete;
 
-  /// Begin to send, or to receive at most, so many bytes, below 2^31. `number`: what `poll` calls it by.
+  /// Begin to send, or to receive at most, so many bytes. `number`: what `poll` calls it by.
   void send(std::int64_t number, void const* data, std::size_t bytes, int to);
   /// The other half of `send`.
   void receive(std::int64_t number, void* data, std::size_t bytes, int from);
