@@ -16,6 +16,7 @@
 #include <mpi.h>
 #endif
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -34,6 +35,15 @@ std::string shown(Json const& row, char const* key) {
   return text;
 }
 
+// Their grid, and the columns of its super-panels.
+std::string ranks_of(Json const& row) {
+  if (row.value("ranks", 1) == 1 && row.value("super_panel", 0) == 0) return "1";
+  auto const grid = row["grid"].get<std::vector<int>>();
+  auto const text = std::to_string(grid[0]) + " x " + std::to_string(grid[1]);
+  long const columns = row["super_panel"].get<long>();
+  return columns > 0 ? text + " by " + std::to_string(columns) : text;
+}
+
 void print(Json const& row, double gemm) {
   if (row.contains("error")) {
     std::printf("| %ld | %ld | %s | %.3g | refused: %s |\n", row["n"].get<long>(),
@@ -43,16 +53,17 @@ void print(Json const& row, double gemm) {
   }
   auto const histogram = row["histogram"].get<std::vector<long>>();
   std::printf(
-      "| %ld | %ld | %s | %d | %d | %.3g | %.3g | %.0e | %ld/%ld/%ld/%ld | %.3f | %.3f | %.3f | "
+      "| %ld | %ld | %s | %s | %d | %d | %.3g | %.3g | %.0e | %ld/%ld/%ld/%ld | %.3f | %.3f | %.3f "
+      "| "
       "%.3f | %.3f | %.3f | %s | %s |\n",
       row["n"].get<long>(), row["tile_size"].get<long>(), row["variant"].get<std::string>().c_str(),
-      row["devices"].get<int>(), row["streams"].get<int>(), row["budget_bytes"].get<double>() / 1e9,
-      row["range"].get<double>(), row["accuracy"].get<double>(), histogram[0], histogram[1],
-      histogram[2], histogram[3], row["factor_seconds"].get<double>(),
-      row["flop_per_s"].get<double>() * 1e-12, row["flop_per_s"].get<double>() / gemm,
-      row["bytes_in"].get<double>() / 1e9, row["bytes_out"].get<double>() / 1e9,
-      row["bytes_peer"].get<double>() / 1e9, shown(row, "backward_error").c_str(),
-      shown(row, "kl").c_str());
+      ranks_of(row).c_str(), row["devices"].get<int>(), row["streams"].get<int>(),
+      row["budget_bytes"].get<double>() / 1e9, row["range"].get<double>(),
+      row["accuracy"].get<double>(), histogram[0], histogram[1], histogram[2], histogram[3],
+      row["factor_seconds"].get<double>(), row["flop_per_s"].get<double>() * 1e-12,
+      row["flop_per_s"].get<double>() / gemm, row["bytes_in"].get<double>() / 1e9,
+      row["bytes_out"].get<double>() / 1e9, row["bytes_peer"].get<double>() / 1e9,
+      shown(row, "backward_error").c_str(), shown(row, "kl").c_str());
   if (row.contains("simulated_seconds"))
     std::printf("on paper, by the rates of this run: %.3f s, %.3f of it\n",
                 row["simulated_seconds"].get<double>(),
@@ -158,19 +169,24 @@ int run(Request const& request, std::shared_ptr<Communicator const> const& comm)
   GemmRates const gemm = measured(request.gemm_n), gemm_tile = measured(request.tile.front());
   if (is_first)
     std::printf(
-        "\n| n | tile | variant | devices | streams | budget GB | range | accuracy | fp64/32/16/8 "
+        "\n| n | tile | variant | ranks | devices | streams | budget GB | range | accuracy | "
+        "fp64/32/16/8 "
         "tiles | seconds | Tflop/s | of dgemm | GB in | GB out | GB peer | backward error | KL |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   Runner runner(request, comm);
   Json rows = Json::array();
   bool failed = false;
+  auto const many = simulated ? std::vector<RankCase>(1) : rank_cases(request);
   for_each_case(request, [&](Case const& one) {
-    rows.push_back(simulated ? runner.simulate(one, rates_of(request, one.tile)) : runner.run(one));
-    Json const& row = rows.back();
-    failed |= row.value("refined", true) == false && row["info"] == 0;
-    if (!is_first) return;
-    print(row, gemm.best);
-    write_json(request, gemm, gemm_tile, rows);  // what is there survives an end by force
+    for (RankCase const& ranks : many) {
+      rows.push_back(simulated ? runner.simulate(one, rates_of(request, one.tile))
+                               : runner.run(one, ranks));
+      Json const& row = rows.back();
+      failed |= row.value("refined", true) == false && row["info"] == 0;
+      if (!is_first) continue;
+      print(row, gemm.best);
+      write_json(request, gemm, gemm_tile, rows);  // what is there survives an end by force
+    }
   });
   if (failed && is_first) std::fprintf(stderr, "a solution was not refined to fp64 accuracy\n");
   return failed ? 1 : 0;
@@ -206,9 +222,8 @@ void check(Request const& request) {
                  "--simulate");
   STRATA_REQUIRE(ValueError, request.ranks.empty() || !request.rates.empty(),
                  "--ranks are of a simulation: --simulate; real ones are mpirun's: --over-ranks");
-  bool const one_grid = request.over_ranks && request.grid.size() == 1;
-  STRATA_REQUIRE(ValueError, request.grid.empty() || one_grid || !request.rates.empty(),
-                 "--grid is of a simulation, --simulate, or one for the ranks of --over-ranks");
+  STRATA_REQUIRE(ValueError, request.grid.empty() || request.over_ranks || !request.rates.empty(),
+                 "--grid is of a simulation, --simulate, or of the ranks of --over-ranks");
   STRATA_REQUIRE(ValueError, !request.over_ranks || request.rates.empty(),
                  "--over-ranks runs, --simulate does not");
   STRATA_REQUIRE(ValueError, request.network.empty() || request.network.size() == 2,
@@ -223,7 +238,6 @@ void check(Request const& request) {
 int main(int argc, char** argv) {
   CLI::App app("Out-of-core Cholesky: variants, budgets, devices and precisions");
   Request request;
-  request.super_panel = {0};
   std::vector<std::string> variants = {"v4"};
   app.add_option("--n", request.n, "orders")->delimiter(',')->capture_default_str();
   app.add_option("--tile", request.tile, "tile sizes")->delimiter(',')->capture_default_str();
@@ -271,14 +285,13 @@ int main(int argc, char** argv) {
                  "with --simulate: numbers of ranks, on a grid that is nearly square")
       ->delimiter(',');
   app.add_option("--grid", request.grid,
-                 "with --simulate: grids of ranks, 4x8,...; with --over-ranks one, or automatic")
+                 "grids of ranks, 4x8,..., of --simulate or --over-ranks, there automatic")
       ->delimiter(',');
-  app.add_option(
-         "--super-panel", request.super_panel,
-         "columns of tiles of a super-panel; 0: whole tasks, on P x 1 ranks; with --over-ranks "
-         "automatic")
-      ->delimiter(',')
-      ->capture_default_str();
+  app.add_option("--super-panel", request.super_panel,
+                 "columns of tiles of a super-panel; 0: whole tasks, on P x 1 ranks, as --simulate "
+                 "has them; "
+                 "else automatic")
+      ->delimiter(',');
   app.add_option("--network", request.network,
                  "of ranks that are simulated: GB/s of messages into each rank, and out of it, and "
                  "microseconds of one without bytes")
@@ -305,7 +318,9 @@ int main(int argc, char** argv) {
     bool const one = request.n.size() * request.tile.size() * request.range.size() *
                          request.accuracy.size() * request.column_block.size() *
                          request.devices.size() * request.budget_bytes.size() *
-                         request.variants.size() * static_cast<std::size_t>(request.repetitions) ==
+                         request.variants.size() * static_cast<std::size_t>(request.repetitions) *
+                         std::max<std::size_t>(1, request.grid.size()) *
+                         std::max<std::size_t>(1, request.super_panel.size()) ==
                      1;
     check(request);
     STRATA_REQUIRE(ValueError, request.checkpoint.empty() || one,

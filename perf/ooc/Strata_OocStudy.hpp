@@ -44,8 +44,8 @@ struct Request {
   std::vector<std::string> rates;
   std::vector<double> network;            ///< GB/s of messages, and microseconds of one
   std::vector<int> ranks;                 ///< to be simulated, on a grid that is chosen
-  std::vector<std::string> grid;          ///< the same on this grid, "4x8"
-  std::vector<std::int64_t> super_panel;  ///< columns of tiles; 0: whole tasks
+  std::vector<std::string> grid;          ///< the same on these grids, "4x8", or real ones
+  std::vector<std::int64_t> super_panel;  ///< columns of tiles; 0: whole tasks; empty: automatic
   bool over_ranks = false, measure = false;
   std::string json, trace, map, checkpoint;
 
@@ -86,12 +86,13 @@ struct Case {
 /// Its row of the table without results.
 nlohmann::json row_of(Case const& one);
 
-/// Ranks that are simulated.
+/// How ranks lie, and what they play; by default as the library chooses.
 struct RankCase {
-  ooc::RankGrid grid;
-  std::int64_t super_panel;
+  ooc::RankGrid grid{0, 0};
+  std::int64_t super_panel = -1;
 };
-/// As the command line asks. Throws ValueError for a grid or a number of ranks that is none.
+/// As the command line asks, of ranks that are simulated whole tasks where it is silent. Throws ValueError for a grid or
+/// a number of ranks that is none.
 std::vector<RankCase> rank_cases(Request const& request);
 
 /// Their table.
@@ -107,7 +108,7 @@ class Runner {
       : request_(request), comm_(std::move(comm)) {}
 
   /// The row of the table. A case that is refused has an "error".
-  nlohmann::json run(Case const& one);
+  nlohmann::json run(Case const& one, RankCase const& many);
   /// The same on paper, all tiles in fp64, on a machine with these rates.
   nlohmann::json simulate(Case const& one, ooc::Rates const& rates) const;
   /// The same by many ranks.
@@ -115,7 +116,7 @@ class Runner {
 
  private:
   ooc::Devices devices_of(Case const& one) const;
-  void fill(Case const& one);
+  void fill(Case const& one, RankCase const& many);
   void refine(ooc::TileFactor<Exec>& factor, nlohmann::json& row) const;
   void diverge(Case const& one, ooc::TileFactor<Exec> const& factor, nlohmann::json& row);
   double on_paper(Case const& one, ooc::CholeskyReport const& report,

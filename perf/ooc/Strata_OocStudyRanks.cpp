@@ -38,8 +38,12 @@ double most(std::vector<Value> const& values) {
 
 std::vector<RankCase> rank_cases(Request const& r) {
   std::vector<RankCase> cases;
-  for (auto const super_panel : r.super_panel) {
+  bool const is_simulated = !r.rates.empty();
+  auto const super_panels =
+      r.super_panel.empty() ? std::vector<std::int64_t>{is_simulated ? 0 : -1} : r.super_panel;
+  for (auto const super_panel : super_panels) {
     std::vector<ooc::RankGrid> grids;
+    if (!is_simulated && r.grid.empty()) grids.push_back({0, 0});
     for (int const ranks : r.ranks) {
       STRATA_REQUIRE(ValueError, ranks >= 1, "--ranks ", ranks, " must be at least 1");
       grids.push_back(grid_of(ranks, super_panel));

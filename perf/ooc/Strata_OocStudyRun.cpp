@@ -64,15 +64,15 @@ ooc::Devices Runner::devices_of(Case const& one) const {
   return devices;
 }
 
-void Runner::fill(Case const& one) {
+void Runner::fill(Case const& one, RankCase const& many) {
   Exec const exec;
   ooc::TileMatrixOptions options;
   options.rule.accuracy = one.accuracy;
   options.anywhere = true;
   options.nodes = ooc::numa_nodes(devices_of(one));
   options.comm = comm_;
-  if (!request_.grid.empty()) options.grid = ooc::grid_from(request_.grid.front());
-  if (request_.super_panel.front() > 0) options.super_panel = request_.super_panel.front();
+  options.grid = many.grid;
+  options.super_panel = many.super_panel;
   options.rule.precisions.clear();
   for (std::string const& name : request_.precisions)
     options.rule.precisions.push_back(from_name<Precision>(name));
@@ -175,11 +175,11 @@ double Runner::on_paper(Case const& one, ooc::CholeskyReport const& report,
   return ooc::simulate(order, one.n, one.tile, matrix_->map(), rates_at(rates, one.tile)).seconds;
 }
 
-Json Runner::run(Case const& one) {
+Json Runner::run(Case const& one, RankCase const& many) {
   Json row = row_of(one);
   Communicator const alone, &comm = comm_ ? *comm_ : alone;
   try {
-    fill(one);
+    fill(one, many);
     row["pin_seconds"] = matrix_->report().pin_seconds;
     row["generate_seconds"] = matrix_->report().generate_seconds;
     row["host_bytes"] = matrix_->report().bytes;

@@ -57,6 +57,19 @@ class OocStudyRanks(unittest.TestCase):
             self.assertEqual(real["rates"]["schema"], "strata.machine_rates/1")
             self.assertEqual(text.count("on paper, by the rates of this run"), 1)
 
+    @unittest.skipUnless(MPIEXEC, "this build has no MPI")
+    def test_the_engine_runs_all_that_is_asked_for(self):
+        rows, text = self.rows("--over-ranks", "--n", 400, "--tile", 50, "--gemm-n", 64, "--gemm-seconds", 0.01, "--grid", "2x1,1x2",
+                               "--super-panel", "2,4", ranks=2)
+        layouts = [([2, 1], 2), ([1, 2], 2), ([2, 1], 4), ([1, 2], 4)]
+        self.assertEqual([(row["grid"], row["super_panel"]) for row in rows], layouts)
+        for (rows_, cols), super_panel in layouts:
+            self.assertIn(f"| {rows_} x {cols} by {super_panel} |", text)
+        rows, text = self.rows("--over-ranks", "--n", 400, "--tile", 50, "--gemm-n", 64, "--gemm-seconds", 0.01, "--super-panel", "0,4",
+                               ranks=2)
+        self.assertEqual([row["super_panel"] for row in rows], [0, 4])
+        self.assertEqual(rows[0]["log_determinant"], rows[1]["log_determinant"])
+
     def test_refusals(self):
         simulated = ["--n", 4096, "--tile", 1024, "--simulate"]
         with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +89,6 @@ class OocStudyRanks(unittest.TestCase):
                 ([*simulated, NUMBERS, "--ranks", "2", "--network", "1"], "--network: 1 numbers, must be GB/s and microseconds"),
                 (["--ranks", "2"], "--ranks are of a simulation"),
                 (["--grid", "2x1"], "--grid is of a simulation"),
-                (["--over-ranks", "--grid", "2x1,1x2"], "--grid is of a simulation"),
                 (["--over-ranks", *simulated, NUMBERS], "--over-ranks runs, --simulate does not"),
                 (["--measure"], "--measure adds up the times of one thread of a host: --streams 1"),
             ]:
