@@ -2,24 +2,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/Strata_Cholesky.hpp>
 
-#include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_Schedule.hpp>
-#include <ooc/Strata_Simulate.hpp>
+#include <ooc/detail/Strata_Budgets.hpp>
 #include <ooc/detail/Strata_Executor.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
+#include <ooc/detail/Strata_TileCheckpoint.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
-#include <ooc/detail/Strata_TileKernels.hpp>
 
 #include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -54,131 +52,6 @@ std::size_t smallest_budget_bytes(std::int64_t n, std::int64_t tile_size, Precis
 }
 
 namespace {
-
-template <class Exec>
-int streams_of(CholeskyOptions const& options) {
-  STRATA_REQUIRE(ValueError, options.streams >= 0 && options.streams <= 64,
-                 "cholesky: ", options.streams, " streams, must be at most 64, or 0 for automatic");
-  if (options.variant == Variant::Sync) return 1;
-  if (options.streams > 0) return options.streams;
-  return strata::runs_on_host<Exec> ? 1 : 4;
-}
-
-// On hosts, where it was left open, how many streams of each device keep all cores busy and have their budgets.
-template <class Exec>
-int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t least) {
-  std::int64_t const workers = static_cast<std::int64_t>(devices.size()) * Exec().concurrency();
-  std::int64_t streams = std::min({std::int64_t{64}, tiles, available_cores() / workers});
-  for (Device const& device : devices)
-    streams = std::min(streams, static_cast<std::int64_t>(device.budget_bytes / least));
-  return static_cast<int>(std::max<std::int64_t>(1, streams));
-}
-
-// Ranks that have devices in one host memory, this one included. Collective.
-template <class Exec>
-int ranks_that_share(Communicator const* comm) {
-  if (!comm || !strata::runs_on_host<Exec>) return 1;
-  auto const hosts = comm->hosts();
-  return static_cast<int>(
-      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm->rank())]));
-}
-
-// The devices with the bytes that they may take, each at least the smallest budget: where the user
-// left it open, 9/10 of what is free, the machine's pools too, in equal parts for those that share a
-// memory, of `sharing` ranks too.
-template <class Exec>
-Devices with_budgets(detail::Machine<Exec>& machine, CholeskyReport const& report,
-                     std::size_t least, int sharing) {
-  using Lane = detail::Lane<Exec>;
-  Devices devices = machine.devices();
-  std::map<int, std::size_t> open;  // devices of each memory
-  std::map<int, std::size_t> free;
-  for (std::size_t d = 0; d < devices.size(); ++d) {
-    if (devices[d].budget_bytes > 0) continue;
-    int const memory = Lane::memory_of(devices[d].id);
-    if (++open[memory] == 1) free[memory] = Lane::free_bytes(devices[d].id);
-    free[memory] += machine.pool(d).bytes();
-  }
-  for (Device& device : devices) {
-    int const memory = Lane::memory_of(device.id);
-    bool const asked = device.budget_bytes > 0;
-    if (!asked)
-      device.budget_bytes =
-          free[memory] / 10 * 9 / open[memory] / static_cast<std::size_t>(sharing);
-    std::string const source = asked ? ""
-                                     : strata::detail::message(" (its part of the ", free[memory],
-                                                               " bytes that are free)");
-    STRATA_REQUIRE(MemoryError, device.budget_bytes >= least, "cholesky: device ", device.id,
-                   " has a budget of ", device.budget_bytes, " bytes", source, "; ", report.streams,
-                   " streams with tiles of ", report.tile_size, " need at least ", least);
-  }
-  return devices;
-}
-
-// The block of columns for which V4 moves least, the smaller of two that move nearly the same.
-template <class Exec>
-std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& matrix,
-                             CholeskyOptions const& options, int streams) {
-  STRATA_REQUIRE(ValueError, options.column_block >= 0, "cholesky: blocks of ",
-                 options.column_block, " columns, must be at least 1, or 0 for automatic");
-  if (options.column_block > 0 || options.variant != Variant::V4 || matrix.comm() ||
-      matrix.super_panel() > 0)
-    return std::max<std::int64_t>(1, options.column_block);
-  SimulationOptions asked;
-  asked.budget_bytes = ~std::size_t(0);
-  for (Device const& device : devices)
-    asked.budget_bytes = std::min(asked.budget_bytes, device.budget_bytes);
-  if (asked.budget_bytes >= matrix.report().bytes) return 1;  // each tile is read once anyway
-  asked.lookahead = options.lookahead;
-  std::int64_t best = 1;
-  std::uint64_t least = ~std::uint64_t(0);
-  for (std::int64_t const block : {1, 2, 4, 8}) {
-    auto const schedule =
-        cholesky_schedule(matrix.tiles(), static_cast<int>(devices.size()), streams, block);
-    auto const found = simulate(schedule, matrix.order(), matrix.tile_size(), matrix.map(), asked);
-    std::uint64_t const bytes = found.bytes_in + found.bytes_peer;
-    if (bytes >= least - least / 50) continue;
-    best = block;
-    least = bytes;
-  }
-  return best;
-}
-
-// Columns that a checkpoint holds, read into the matrix; of several ranks each reads its tiles, from whatever parts
-// they are in. What is refused leaves the matrix as it was.
-template <class Exec>
-std::int64_t resume(TileMatrix<Exec>& matrix, std::string const& folder) {
-  if (folder.empty()) return 0;
-  Communicator const* const comm = matrix.comm();
-  std::vector<double> parts(static_cast<std::size_t>(matrix.tiles()), 0);  // of each column
-  together(comm, [&] {
-    if (!comm || comm->rank() == 0)
-      std::ranges::copy(detail::parts_of_columns(folder, matrix.tiles()), parts.begin());
-  });
-  if (comm) comm->broadcast(parts, 0);
-  auto const columns = std::ranges::find(parts, 0.0) - parts.begin();
-  auto const each_file = [&](auto const& f) {
-    auto header = detail::header_of(matrix, {});
-    for (std::int64_t column = 0; column < columns; ++column) {
-      auto const count = static_cast<std::int64_t>(parts[static_cast<std::size_t>(column)]);
-      for (std::int64_t part = 0; part < count; ++part) {
-        header.part = {column, part, count};
-        auto const tiles = detail::tiles_of(matrix, header.part);
-        if (std::ranges::any_of(tiles, [](auto const& tile) { return tile.data != nullptr; }))
-          f(header, tiles);
-      }
-    }
-  };
-  together(comm, [&] {
-    each_file([&](auto const& header, auto const&) { detail::check_column(folder, header); });
-  });
-  if (columns > 0) matrix.overwrite();
-  together(comm, [&] {
-    each_file(
-        [&](auto const& header, auto const& tiles) { detail::read_column(folder, header, tiles); });
-  });
-  return columns;
-}
 
 // The operand rule with the norms of L that were measured.
 template <class Exec>
@@ -231,7 +104,7 @@ CholeskyReport report_of(TileMatrix<Exec> const& matrix, CholeskyOptions const& 
   report.grid_rows = matrix.grid().rows;
   report.grid_cols = matrix.grid().cols;
   report.super_panel = matrix.super_panel();
-  report.streams = streams_of<Exec>(options);
+  report.streams = detail::streams_of<Exec>(options);
   return report;
 }
 
@@ -299,15 +172,15 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   bool const is_first = report.attempts.empty();
   PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
   std::size_t least = 0;
-  int const sharing = ranks_that_share<Exec>(comm);
+  int const sharing = detail::ranks_that_share<Exec>(comm);
   Devices const ready = together(comm, [&] {
-    report.streams = streams_of<Exec>(options);
+    report.streams = detail::streams_of<Exec>(options);
     least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
     matrix.require_memory(map);
-    return with_budgets(loan.machine(), report, least, sharing);
+    return detail::with_budgets(loan.machine(), report, least, sharing);
   });
   if (strata::runs_on_host<Exec> && options.streams == 0 && options.variant != Variant::Sync) {
-    report.streams = streams_on_cores<Exec>(ready, report.tiles, least);
+    report.streams = detail::streams_on_cores<Exec>(ready, report.tiles, least);
     least *= static_cast<std::size_t>(report.streams);
   }
   factored = false;
@@ -319,10 +192,10 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   report.rung = step.rung;
   report.histogram = map.histogram();
   report.smallest_budget_bytes = least;
-  report.column_block = column_block_of(ready, matrix, options, report.streams);
+  report.column_block = detail::column_block_of(ready, matrix, options, report.streams);
   std::string const folder = folder_of(options.checkpoint.folder, number);
   detail::CheckpointFolder const checkpoint(folder, nullptr, comm);
-  report.first_column = resume(matrix, folder);
+  report.first_column = detail::resume(matrix, folder);
   report.devices.clear();
   RankOrder const order{report.tiles,       matrix.grid(),        static_cast<int>(ready.size()),
                         report.streams,     matrix.super_panel(), report.column_block,

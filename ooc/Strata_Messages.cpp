@@ -20,7 +20,8 @@ std::uint64_t bytes_of(std::vector<Message> const& messages, std::int64_t n, std
 
 RankCheck check_messages(Schedule const& all, std::vector<RankMessages> const& messages,
                          std::int64_t room) {
-  return detail::play(detail::played(all, static_cast<int>(messages.size())), messages, room);
+  return detail::play(detail::played(all, static_cast<int>(messages.size())), messages,
+                      std::vector<std::int64_t>(messages.size(), room));
 }
 
 }  // namespace strata::ooc

@@ -57,6 +57,13 @@ std::vector<std::vector<Visit>> part_of(RankOrder const& order, int rank,
   return part;
 }
 
+// Of each rank.
+std::vector<std::int64_t> rooms_of(RankOrder const& order) {
+  std::vector<std::int64_t> rooms;
+  for (int rank = 0; rank < order.grid.ranks(); ++rank) rooms.push_back(room_of(order, rank));
+  return rooms;
+}
+
 constexpr int most_in_a_column = 4;  // ranks that go by whole tasks
 
 // Whether an int holds their number.
@@ -250,30 +257,35 @@ RankMessages messages_of(RankOrder const& order, int rank) {
   return messages;
 }
 
-std::int64_t room_of(RankOrder const& order) {
-  if (order.super_panel == 0)
-    return order.grid.ranks() == 1 ? 0
-                                   : std::min(2 * order.column_block, order.tiles) * order.tiles;
-  std::int64_t room = 0;
-  for (int rank = 0; rank < order.grid.ranks(); ++rank) {
-    std::int64_t before = 0;
-    for (std::int64_t step = 0; step < order.steps(); ++step) {
-      std::int64_t count = 0;
-      std::int64_t const end = std::min((step + 1) * order.super_panel, order.tiles);
-      for (std::int64_t k = step * order.super_panel; k < end; ++k)
-        for_each_copy(order, rank, k, [&](std::int64_t) { ++count; });
-      room = std::max(room, before + count);
-      before = count;
+std::int64_t room_of(RankOrder const& order, int rank) {
+  std::int64_t room = 0, before = 0;
+  if (order.super_panel == 0) {
+    std::int64_t rows = 2 * order.column_block;
+    for (std::int64_t i = order.tiles; i-- > 0 && rows > 0;) {
+      if (!needs_row(order, rank, i)) continue;
+      room += i + 1;
+      --rows;
     }
+    return room;
+  }
+  for (std::int64_t step = 0; step < order.steps(); ++step) {
+    std::int64_t count = 0;
+    std::int64_t const end = std::min((step + 1) * order.super_panel, order.tiles);
+    for (std::int64_t k = step * order.super_panel; k < end; ++k)
+      for_each_copy(order, rank, k, [&](std::int64_t) { ++count; });
+    room = std::max(room, before + count);
+    before = count;
   }
   return room;
 }
+
+std::int64_t room_of(RankOrder const& order) { return std::ranges::max(rooms_of(order)); }
 
 RankCheck check_order(RankOrder const& order) {
   std::vector<RankMessages> messages;
   for (int rank = 0; rank < order.grid.ranks(); ++rank)
     messages.push_back(messages_of(order, rank));
-  return detail::play(detail::played(order), messages, room_of(order));
+  return detail::play(detail::played(order), messages, rooms_of(order));
 }
 
 }  // namespace strata::ooc

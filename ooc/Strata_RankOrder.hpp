@@ -95,11 +95,13 @@ void targets_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k
 /// Throws   ValueError if the rank is none of the grid.
 RankMessages messages_of(RankOrder const& order, int rank);
 
-/// Tiles of others that each rank has room for: with super-panels those of two of them, so that the next one's
-/// arrive while one is used; else two blocks of columns' rows, for the same.
+/// Tiles of others that a rank has room for: with super-panels those that it gets of two of them, so that the next one's
+/// arrive while one is used; else the longest rows that it gets, as many as two blocks have columns, for the same.
+std::int64_t room_of(RankOrder const& order, int rank);
+/// Of the rank that has the most.
 std::int64_t room_of(RankOrder const& order);
 
-/// Play all ranks together, as `check_messages` does, with the room of `room_of`: each tile has each of its
+/// Play all ranks together, as `check_messages` does, each with the room of `room_of`: each tile has each of its
 /// updates once and in the order of the columns.
 RankCheck check_order(RankOrder const& order);
 

@@ -40,7 +40,7 @@ Schedule cholesky_schedule(std::int64_t tiles, int devices, int streams, std::in
 }
 
 ScheduleCheck check_schedule(Schedule const& schedule) {
-  return detail::play(detail::played(schedule, 1), {RankMessages{}}, 0);
+  return detail::play(detail::played(schedule, 1), {RankMessages{}}, {0});
 }
 
 std::string to_string(Schedule const& schedule) {

@@ -4,6 +4,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
+#include <ooc/detail/Strata_NeededTiles.hpp>
 #include <ooc/detail/Strata_SchedulePlayer.hpp>
 #include <ooc/detail/Strata_TileCache.hpp>
 #include <ooc/detail/Strata_TilePlan.hpp>
@@ -108,7 +109,9 @@ class Machine {
   }
 
   void add_device(int d) {
-    std::int64_t const useful = plan_.useful_blocks(schedule_.streams);
+    auto const needed = detail::needed_tiles(schedule_.tiles, lanes_of(d));
+    std::int64_t const useful =
+        plan_.useful_blocks(std::ranges::count(needed, true), schedule_.streams);
     std::int64_t const blocks =
         options_.budget_bytes == 0
             ? useful

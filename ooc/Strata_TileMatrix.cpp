@@ -214,6 +214,16 @@ auto TileMatrix<Exec>::tile(std::int64_t i, std::int64_t j) const -> HostTile {
 }
 
 template <class Exec>
+std::byte* TileMatrix<Exec>::memory_for_others(std::size_t bytes) {
+  HostChunk& others = tiles_->others;
+  if (others.size() < bytes) {
+    others = {};
+    others = allocate_on_host<HostChunk>("strata::ooc::tile_matrix::others", bytes);
+  }
+  return others.data();
+}
+
+template <class Exec>
 double TileMatrix<Exec>::square(std::int64_t i, std::int64_t j) const {
   std::size_t const numbers = detail::number_bytes(tiles_->map.at(i, j), rows(i), rows(j));
   return reinterpret_cast<double const*>(data(i, j) + numbers)[detail::SquareField];

@@ -216,6 +216,10 @@ class TileMatrix {
   /// How many bytes of `data` a copy takes.
   std::size_t copy_bytes(std::int64_t i, std::int64_t j) const;
 
+  /// Host memory for tiles of other ranks while it is factored, at least so many bytes, which is kept as its tiles are, for
+  /// the next factorisation of what it holds then. Throws MemoryError.
+  std::byte* memory_for_others(std::size_t bytes);
+
   /// Squared Frobenius norm of the tile as it was before it was rounded; of the diagonal tiles of a
   /// factor it means nothing.
   double square(std::int64_t i, std::int64_t j) const;
@@ -271,6 +275,7 @@ class TileMatrix {
     std::vector<HostChunk> chunks;
     std::vector<int> chunk_nodes;
     std::vector<std::byte*> data;  // of each tile
+    HostChunk others;              // tiles of other ranks
   };
 
   TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);

@@ -3,6 +3,8 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_ExecutorStream.hpp>
+#include <ooc/detail/Strata_NeededTiles.hpp>
+#include <ooc/detail/Strata_TileCheckpoint.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
 
 #include <comm/Strata_Together.hpp>
@@ -51,14 +53,34 @@ void Executor<Exec>::count_uses() {
       if (matrix_.has_tile(i, j)) progress_.set(tile_number(i, j, order_.tiles), {});
 }
 
+template <class Exec>
+auto Executor<Exec>::needs_of(std::size_t device) const -> Needs {
+  auto const streams = static_cast<std::size_t>(order_.streams);
+  auto const needed =
+      needed_tiles(order_.tiles, std::span(lanes_).subspan(device * streams, streams));
+  Needs needs;
+  for (std::int64_t j = 0; j < order_.tiles; ++j)
+    for (std::int64_t i = j; i < order_.tiles; ++i) {
+      std::size_t const tile = tile_number(i, j, order_.tiles);
+      if (!needed[tile]) continue;
+      bool const is_own = makers_[tile] == static_cast<int>(device);
+      ++(is_own ? needs.own : matrix_.has_tile(i, j) ? needs.near : needs.others);
+    }
+  if (matrix_.comm())
+    needs.others = std::min(needs.others, room_of(order_, matrix_.comm()->rank()));
+  return needs;
+}
+
 // The pools, and which devices can read one another's.
 template <class Exec>
 void Executor<Exec>::make_memories() {
   std::size_t const count = devices_.size();
-  std::int64_t const useful = plan_.useful_blocks(order_.streams);
   auto const streams = static_cast<std::size_t>(order_.streams);
   for (std::size_t d = 0; d < count; ++d) {
     auto const& device = devices_[d];
+    Needs const needs = needs_of(d);
+    std::int64_t const useful =
+        plan_.useful_blocks(needs.own + needs.near + needs.others, order_.streams);
     auto const blocks = static_cast<std::int64_t>(std::min<std::size_t>(
         device.budget_bytes / plan_.block_bytes(), static_cast<std::size_t>(useful)));
     bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
@@ -67,7 +89,7 @@ void Executor<Exec>::make_memories() {
         plan_.units_per_block(), plan_.unit_bytes(), plan_.keys(), rules_.eviction,
         looks_ahead ? UseTable(plan_, std::span(lanes_).subspan(d * streams, streams))
                     : UseTable()));
-    is_resident_.push_back(stays(d, blocks));
+    is_resident_.push_back(stays(needs, blocks));
   }
   for (std::size_t d = 0; d < count; ++d) {
     linked_.emplace_back(count, false);
@@ -80,11 +102,9 @@ void Executor<Exec>::make_memories() {
 // Whether so many blocks hold all tiles that the device makes, and their sums, in the worst case each in a block of its
 // own, beside what others send and what its streams take.
 template <class Exec>
-bool Executor<Exec>::stays(std::size_t device, std::int64_t blocks) const {
+bool Executor<Exec>::stays(Needs const& needs, std::int64_t blocks) const {
   if (order_.super_panel == 0 || rules_.eviction == Eviction::AtOnce) return false;
-  auto const own = std::ranges::count(makers_, static_cast<int>(device));
-  auto const others = static_cast<std::int64_t>(tile_count(order_.tiles)) - own;
-  return blocks >= own * (plan_.map().is_mixed() ? 2 : 1) + std::min(others, room_of(order_)) +
+  return blocks >= needs.own * plan_.blocks_per_tile() + needs.others +
                        std::int64_t{order_.streams} * plan_.items();
 }
 
@@ -186,43 +206,6 @@ void Executor<Exec>::report_on(CholeskyReport& report) {
     report.flop_per_s = static_cast<double>(potrf_flops(matrix_.order())) / report.factor_seconds;
 }
 
-template <class Exec>
-std::vector<TileBytes> tiles_of(TileMatrix<Exec> const& matrix, ColumnPart const& part) {
-  std::vector<TileBytes> tiles;
-  for (std::int64_t i = part.column; i < matrix.tiles(); ++i)
-    if (part.has_row(i))
-      tiles.push_back({matrix.data(i, part.column), matrix.copy_bytes(i, part.column)});
-  return tiles;
-}
-
-namespace {
-
-// Which precisions a rule may choose: without an accuracy the first alone.
-std::string precisions_of(PrecisionRule const& rule) {
-  std::string text;
-  for (Precision const precision : rule.precisions) {
-    text.append(text.empty() ? "" : ",").append(traits(precision).name);
-    if (rule.accuracy == 0) return text;
-  }
-  return text + (rule.operand_rule ? "" : " without the operand rule");
-}
-
-}  // namespace
-
-template <class Exec>
-CheckpointHeader header_of(TileMatrix<Exec> const& matrix, ColumnPart const& part) {
-  CheckpointHeader header;
-  header.n = matrix.order();
-  header.tile_size = matrix.tile_size();
-  header.part = part;
-  header.accuracy = matrix.rule().accuracy;
-  precisions_of(matrix.rule()).copy(header.precisions.data(), header.precisions.size() - 1);
-  header.map = matrix.map().hash();
-  header.digest = matrix.digest();
-  std::string(Exec::name()).copy(header.backend.data(), header.backend.size() - 1);
-  return header;
-}
-
 // Of a column whose tiles on this rank are all final; also where the run has come to an end meanwhile.
 template <class Exec>
 void Executor<Exec>::write_checkpoint(std::int64_t j) {
@@ -233,10 +216,7 @@ void Executor<Exec>::write_checkpoint(std::int64_t j) {
   write_column(folder_, header_of(matrix_, part), tiles_of(matrix_, part));
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                              \
-  template class Executor<Exec>;                                                              \
-  template std::vector<TileBytes> tiles_of<Exec>(TileMatrix<Exec> const&, ColumnPart const&); \
-  template CheckpointHeader header_of<Exec>(TileMatrix<Exec> const&, ColumnPart const&);
+#define STRATA_INSTANTIATE(Exec) template class Executor<Exec>;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

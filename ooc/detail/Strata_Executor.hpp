@@ -52,7 +52,14 @@ class Executor {
   int device_of(std::size_t lane) const { return static_cast<int>(lane) / order_.streams; }
   void make_memories();
   typename Memory::Pool pool_of(std::size_t device, std::size_t bytes);
-  bool stays(std::size_t device, std::int64_t blocks) const;
+  // Tiles that a device needs.
+  struct Needs {
+    std::int64_t own = 0;     // that it makes
+    std::int64_t near = 0;    // others of this rank
+    std::int64_t others = 0;  // of other ranks, at a time
+  };
+  Needs needs_of(std::size_t device) const;
+  bool stays(Needs const& needs, std::int64_t blocks) const;
   void count_uses();
   void write_checkpoint(std::int64_t j);
   void report_on(CholeskyReport& report);
@@ -80,12 +87,6 @@ class Executor {
   std::unique_ptr<RankExchange<ExecutionSpace>> exchange_;  // nullptr: one rank
   std::vector<std::unique_ptr<Stream>> streams_;
 };
-
-/// The tiles in a part of a column of a factor, nullptr for those on other ranks, and whose they are, for its checkpoint.
-template <class ExecutionSpace>
-std::vector<TileBytes> tiles_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
-template <class ExecutionSpace>
-CheckpointHeader header_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
 
 }  // namespace strata::ooc::detail
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_RankExchange.hpp>
 
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
@@ -31,7 +30,7 @@ constexpr std::chrono::microseconds between_looks(100);  // at messages
 }  // namespace
 
 template <class Exec>
-RankExchange<Exec>::RankExchange(TileMatrix<Exec> const& matrix, RankOrder const& order,
+RankExchange<Exec>::RankExchange(TileMatrix<Exec>& matrix, RankOrder const& order,
                                  std::vector<std::vector<Visit>> const& lanes,
                                  Progress<Mark>& progress)
     : matrix_(matrix),
@@ -49,11 +48,12 @@ RankExchange<Exec>::RankExchange(TileMatrix<Exec> const& matrix, RankOrder const
     if (is_relay(sends_[m])) ++step_of(sends_[m]).relays;
   }
   for (Message const& got : receives_)
-    slot_bytes_ = std::max(slot_bytes_, tile_bytes(matrix.map().at(got.row, got.col),
-                                                   matrix.rows(got.row), matrix.rows(got.col)));
+    slot_bytes_ = std::max(slot_bytes_,
+                           tile_bytes(Precision::fp64, matrix.rows(got.row), matrix.rows(got.col)));
   auto const room = static_cast<std::size_t>(
-      std::min(room_of(order), static_cast<std::int64_t>(receives_.size())));
-  slots_ = allocate_on_host<decltype(slots_)>("strata::ooc::ranks::HostSlots", room * slot_bytes_);
+      std::min(room_of(order, matrix.comm()->rank()), static_cast<std::int64_t>(receives_.size())));
+  room_bytes_ = room * slot_bytes_;
+  slots_ = matrix.memory_for_others(room_bytes_);
   free_.resize(room);
   std::iota(free_.rbegin(), free_.rend(), std::size_t(0));
   for (auto const& lane : lanes)
@@ -99,23 +99,25 @@ void RankExchange<Exec>::run(int streams) {
   }
 }
 
-// Steps whose visits are made; once the streams have ended, there are none to come.
+// Steps whose visits are made, once what they enqueued has run; other messages go on until then. Once the streams have
+// ended there are none to come.
 template <class Exec>
 bool RankExchange<Exec>::end_visits(int streams) {
-  std::deque<std::int64_t> finished;
   bool ended = false;
   {
     std::lock_guard const lock(mutex_);
-    finished.swap(finished_);
+    running_.insert(running_.end(), finished_.begin(), finished_.end());
+    finished_.clear();
     ended = ended_streams_ == streams && !emptied_;
   }
-  for (std::int64_t const number : finished) {
+  auto const have_run = std::erase_if(running_, [&](std::int64_t number) {
     Step& step = steps_[static_cast<std::size_t>(number)];
-    for (Mark const& mark : step.marks) Lane<Exec>::sync(mark);
+    if (!std::ranges::all_of(step.marks, Lane<Exec>::is_reached)) return false;
     step.marks.clear();
     step.is_made = true;
     free_slots(step);
-  }
+    return true;
+  });
   if (ended) {
     emptied_ = true;
     for (Step& step : steps_) {
@@ -123,7 +125,7 @@ bool RankExchange<Exec>::end_visits(int streams) {
       free_slots(step);
     }
   }
-  return !finished.empty();
+  return have_run > 0;
 }
 
 // Nobody reads them once the step's visits are made and what is passed on has left.
@@ -161,7 +163,7 @@ bool RankExchange<Exec>::send() {
       std::size_t bytes = 0;
       if (!progress_.stopped()) {
         if (!progress_.is_final(tile)) break;
-        Lane<Exec>::sync(progress_.mark(tile));
+        if (!Lane<Exec>::is_reached(progress_.mark(tile))) break;
         data = data_of(sent);
         bytes = matrix_.copy_bytes(sent.row, sent.col);
       }

@@ -15,7 +15,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -33,14 +32,15 @@ class RankExchange {
 
   /// For the visits that this rank's streams make in an order.
   ///
-  /// Memory   `room_of` tiles on the host, pinned where there is a device.
+  /// Memory   on the host, of the matrix: of this rank's `room_of` as many tiles as it gets, in fp64, which the ladder may
+  ///          end in.
   /// Throws   MemoryError.
-  RankExchange(TileMatrix<ExecutionSpace> const& matrix, RankOrder const& order,
+  RankExchange(TileMatrix<ExecutionSpace>& matrix, RankOrder const& order,
                std::vector<std::vector<Visit>> const& lanes, Progress<Mark>& progress);
 
   /// Where a tile of another rank is, which is final.
   std::byte* data(std::int64_t i, std::int64_t j) const {
-    return slots_.data() + slot_of_[tile_number(i, j, matrix_.tiles())] * slot_bytes_;
+    return slots_ + slot_of_[tile_number(i, j, matrix_.tiles())] * slot_bytes_;
   }
 
   /// From a stream: a visit of the step is done with others' tiles once the marks are reached.
@@ -58,7 +58,7 @@ class RankExchange {
   /// Send and receive until all messages and so many streams have ended. The thread that calls MPI.
   void run(int streams);
 
-  std::size_t room_bytes() const { return slots_.size(); }
+  std::size_t room_bytes() const { return room_bytes_; }
   std::uint64_t bytes_sent = 0, bytes_received = 0;
 
  private:
@@ -93,14 +93,15 @@ class RankExchange {
   std::vector<Queue> queues_;              // of sends, by rank
   std::size_t posted_ = 0;                 // receives
   std::vector<Step> steps_;
-  Kokkos::View<std::byte*, CopySpace<ExecutionSpace>> slots_;
-  std::size_t slot_bytes_ = 0;
+  std::byte* slots_ = nullptr;
+  std::size_t slot_bytes_ = 0, room_bytes_ = 0;
   std::vector<std::size_t> free_, slot_of_;
   std::mutex mutex_;  // of what streams tell
   std::condition_variable changed_;
-  std::deque<std::int64_t> finished_;  // steps, whose visits are made
+  std::vector<std::int64_t> finished_;  // steps, whose visits are made
   int ended_streams_ = 0;
-  bool emptied_ = false;  // no stream reads slots any more
+  std::vector<std::int64_t> running_;  // of these, as far as this thread knows: on a device
+  bool emptied_ = false;               // no stream reads slots any more
 };
 
 }  // namespace strata::ooc::detail

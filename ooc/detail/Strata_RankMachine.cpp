@@ -14,7 +14,6 @@ RankMachine::RankMachine(RankOrder const& order, TilePlan const& plan, Rates con
       rates_(rates),
       costs_(plan, rates),
       is_resident_(is_resident),
-      room_(room_of(order)),
       batch_(std::max<std::int64_t>(order.super_panel, 1)),
       tiles_(tile_count(order.tiles)),
       devices_(static_cast<std::size_t>(order.grid.ranks() * order.devices)),
@@ -28,6 +27,7 @@ RankMachine::RankMachine(RankOrder const& order, TilePlan const& plan, Rates con
     rank.relays.assign(steps, 0);
     rank.held.assign(steps, 0);
     rank.held_bytes.assign(steps, 0);
+    rank.room = room_of(order, static_cast<int>(&rank - ranks_.data()));
   }
   for (std::int64_t i = 0; i < order.tiles; ++i) {
     std::int64_t const width = std::max<std::int64_t>(order.super_panel, 1);
@@ -238,7 +238,7 @@ void RankMachine::end_part(int rank, std::int64_t step, double now) {
 // Receives that there is room for.
 void RankMachine::post(int rank, double now) {
   Rank& self = at(rank);
-  while (self.used < room_) {
+  while (self.used < self.room) {
     while (self.position == self.receives.size()) {
       if (self.step + 1 >= order_.steps()) return;
       self.receives = receives_of(order_, rank, ++self.step);

@@ -77,7 +77,7 @@ class RankMachine {
     std::vector<Message> receives;  // of the step that is posted
     std::size_t position = 0;
     std::int64_t step = -1;
-    std::int64_t used = 0;
+    std::int64_t room = 0, used = 0;
     double used_bytes = 0;
     double network_in = 0;         // when it is free again
     std::deque<Message> outgoing;  // the first is on its way
@@ -143,7 +143,6 @@ class RankMachine {
   Rates const& rates_;
   TileCosts costs_;
   bool is_resident_;
-  std::int64_t room_;
   std::int64_t batch_;           // products of a lane between two events, at most
   std::vector<int> rows_;        // the other part of the owners' numbers
   std::vector<Column> columns_;  // what divisions would tell

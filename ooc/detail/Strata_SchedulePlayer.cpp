@@ -51,12 +51,13 @@ std::string name_of(Message const& m) {
 // rank has it. A message goes when its sender has the tile, and its receiver the room.
 class Player {
  public:
-  Player(Played const& all, std::vector<RankMessages> const& messages, std::int64_t room)
+  Player(Played const& all, std::vector<RankMessages> const& messages,
+         std::vector<std::int64_t> const& rooms)
       : all_(all),
         order_(all.order),
         messages_(messages),
         ranks_(messages.size()),
-        room_(room),
+        rooms_(rooms),
         tiles_(tile_count(order_.tiles)),
         has_(ranks_, std::vector<bool>(tiles_, false)),
         waiting_(ranks_ * tiles_),
@@ -216,7 +217,7 @@ class Player {
   // Receives that there is room for.
   void post(std::size_t rank) {
     auto const& receives = messages_[rank].receives;
-    while (posted_[rank] < receives.size() && used_[rank] < room_) {
+    while (posted_[rank] < receives.size() && used_[rank] < rooms_[rank]) {
       Message const& next = receives[posted_[rank]++];
       result_.most_tiles = std::max(result_.most_tiles, ++used_[rank]);
       deliver(static_cast<std::size_t>(next.from), rank);
@@ -279,7 +280,7 @@ class Player {
   RankOrder const& order_;
   std::vector<RankMessages> const& messages_;
   std::size_t ranks_;
-  std::int64_t room_;
+  std::vector<std::int64_t> const& rooms_;
   std::size_t tiles_;
   std::vector<std::vector<bool>> has_;             // [rank][tile]
   std::vector<std::vector<std::size_t>> waiting_;  // lanes, by rank and tile
@@ -317,10 +318,11 @@ Played played(RankOrder const& order) {
   return {order, order.grid.ranks() * order.devices, ooc::visits_of(order)};
 }
 
-RankCheck play(Played const& all, std::vector<RankMessages> const& messages, std::int64_t room) {
+RankCheck play(Played const& all, std::vector<RankMessages> const& messages,
+               std::vector<std::int64_t> const& rooms) {
   RankCheck check;
   check.fault = fault_in_tiles(all);
-  return check.ok() ? Player(all, messages, room).play() : check;
+  return check.ok() ? Player(all, messages, rooms).play() : check;
 }
 
 }  // namespace strata::ooc::detail

@@ -26,7 +26,8 @@ Played played(Schedule const& schedule, int ranks);
 Played played(RankOrder const& order);
 
 /// What `check_schedule` finds of one rank, without messages, and `check_messages` and `check_order` of several.
-RankCheck play(Played const& all, std::vector<RankMessages> const& messages, std::int64_t room);
+RankCheck play(Played const& all, std::vector<RankMessages> const& messages,
+               std::vector<std::int64_t> const& rooms);
 
 }  // namespace strata::ooc::detail
 

@@ -37,10 +37,11 @@ class TilePlan {
   std::size_t block_bytes() const { return unit_bytes_ * static_cast<std::size_t>(units_); }
   /// Tiles that a stream holds at once, at most.
   int items() const { return items_; }
-  /// Blocks that a pool can use.
-  std::int64_t useful_blocks(int streams) const {
-    return static_cast<std::int64_t>(tile_count(map_.tiles())) * (map_.is_mixed() ? 2 : 1) +
-           std::int64_t{streams} * items_;
+  /// Blocks that a tile takes at most in all its forms.
+  std::int64_t blocks_per_tile() const { return map_.is_mixed() ? 2 : 1; }
+  /// Blocks that a pool can use whose device needs so many tiles at a time.
+  std::int64_t useful_blocks(std::int64_t tiles, int streams) const {
+    return tiles * blocks_per_tile() + std::int64_t{streams} * items_;
   }
 
   int units(Precision precision) const {

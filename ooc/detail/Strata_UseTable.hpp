@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace strata::ooc::detail {
@@ -21,8 +23,9 @@ enum class Eviction : std::uint8_t { AtOnce, LeastRecentlyUsed, FurthestUse };
 /// the steps of each stream, as if all streams went at the same pace.
 ///
 /// A tile is used first by the visits to it, and then by those to tiles of its row, as whose operand it is
-/// named by the step. The visits to a row are kept, and how far each key has come in them; uses are as
-/// many as products, and are not.
+/// named by the step. The visits to a row are kept, super-panel by super-panel, and how far each key has come in those
+/// of its own; uses are as many as products, and are not. So all calls for a key together look once at each of the visits
+/// that may use it.
 ///
 /// Memory   100 bytes for each visit, 4 for each tile and 12 for each key.
 class UseTable {
@@ -48,7 +51,9 @@ class UseTable {
         time += visit.last - visit.first + (visit.is_last ? 1 : 0);
       }
     }
-    for (auto& visits : visits_of_row_) std::ranges::stable_sort(visits, {}, &Timed::start);
+    for (auto& visits : visits_of_row_)
+      std::ranges::sort(visits, {},
+                        [](Timed const& t) { return std::pair(t.visit.first, t.start); });
     link_own_visits();
   }
 
@@ -60,7 +65,7 @@ class UseTable {
     if (times_[k] == never) return;
     if (positions_[k] >= 0) return find(key, positions_[k]);
     std::int32_t const later = own_visits_[static_cast<std::size_t>(-1 - positions_[k])].later;
-    later == none ? find(key, 0) : visit_own(key, later);
+    later == none ? find(key) : visit_own(key, later);
   }
   /// The time of the next use; far away if there is none.
   double next(std::int64_t key) {
@@ -97,24 +102,40 @@ class UseTable {
     if (own != none && precision_rank(plan_->map().at(i, k)) == form)
       visit_own(key, own);
     else
-      find(key, 0);
+      find(key);
   }
 
   void visit_own(std::int64_t key, std::int32_t number) {
-    times_[static_cast<std::size_t>(key)] = own_visits_[static_cast<std::size_t>(number)].start;
-    positions_[static_cast<std::size_t>(key)] = -1 - number;
+    set(key, own_visits_[static_cast<std::size_t>(number)].start, -1 - number);
   }
 
-  // The first use by a visit from that position in its row on.
+  // The first use as an operand: by a visit whose updates begin in column k or, of these, the latest before it.
+  void find(std::int64_t key) {
+    auto const [i, k, form] = plan_->tile_of(key);
+    auto const& visits = visits_of_row_[static_cast<std::size_t>(i)];
+    auto const first = [](Timed const& t) { return t.visit.first; };
+    auto const after = std::ranges::upper_bound(visits, k, {}, first);
+    if (after == visits.begin()) return set(key, never, 0);
+    auto const begin = std::ranges::lower_bound(visits, first(*std::prev(after)), {}, first);
+    find(key, static_cast<std::int32_t>(begin - visits.begin()));
+  }
+
+  // The same from that position in the visits to its row on.
   void find(std::int64_t key, std::int32_t from) {
     auto const [i, k, form] = plan_->tile_of(key);
     auto const& visits = visits_of_row_[static_cast<std::size_t>(i)];
     auto position = static_cast<std::size_t>(from);
-    while (position < visits.size() && !is_used(i, k, form, visits[position].visit)) ++position;
-    bool const found = position < visits.size();
-    times_[static_cast<std::size_t>(key)] =
-        found ? visits[position].start + k - visits[position].visit.first : never;
-    positions_[static_cast<std::size_t>(key)] = static_cast<std::int32_t>(position + 1);
+    while (position < visits.size() && visits[position].visit.first <= k &&
+           !is_used(i, k, form, visits[position].visit))
+      ++position;
+    bool const found = position < visits.size() && visits[position].visit.first <= k;
+    set(key, found ? visits[position].start + k - visits[position].visit.first : never,
+        static_cast<std::int32_t>(position + 1));
+  }
+
+  void set(std::int64_t key, std::int64_t time, std::int32_t position) {
+    times_[static_cast<std::size_t>(key)] = time;
+    positions_[static_cast<std::size_t>(key)] = position;
   }
 
   // Whether a visit whose row or column is i takes L_ik in that form: as an operand of a product, or
@@ -128,10 +149,11 @@ class UseTable {
 
   TilePlan const* plan_ = nullptr;
   std::int64_t tiles_ = 0;
-  std::vector<std::int32_t> own_;                  // the first visit to each tile, or none
-  std::vector<Timed> own_visits_;                  // to all tiles
-  std::vector<std::vector<Timed>> visits_of_row_;  // whose row or column it is, as they begin
-  std::vector<std::int64_t> times_;                // of the next use, by key
+  std::vector<std::int32_t> own_;  // the first visit to each tile, or none
+  std::vector<Timed> own_visits_;  // to all tiles
+  std::vector<std::vector<Timed>>
+      visits_of_row_;                // whose row or column it is, by super-panel, as they begin
+  std::vector<std::int64_t> times_;  // of the next use, by key
   // behind it in the visits of the key's row; negative: -1 less the number of a visit to the tile
   std::vector<std::int32_t> positions_;
 };

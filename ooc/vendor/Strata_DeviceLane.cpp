@@ -99,6 +99,18 @@ void DeviceLane<Exec>::sync(Mark const& mark) {
 }
 
 template <>
+bool DeviceLane<Exec>::is_reached(Mark const& mark) {
+  if (!mark.lane || mark.lane->impl_->is_reached(mark.number)) return true;
+  runtime::Status const status = STRATA_RUNTIME(EventQuery)(mark.lane->impl_->event(mark.number));
+  if (status == STRATA_RUNTIME(ErrorNotReady)) {
+    (void)STRATA_RUNTIME(GetLastError)();  // no error of ours
+    return false;
+  }
+  runtime::check(status, STRATA_RUNTIME_TEXT(EventQuery));
+  return true;
+}
+
+template <>
 void DeviceLane<Exec>::fence() {
   impl_->exec.fence("strata::ooc::lane::fence");
 }

@@ -34,6 +34,8 @@ class DeviceLane {
   void wait(Mark const& mark);
   /// The caller waits for the mark.
   static void sync(Mark const& mark);
+  /// Whether it would not have to wait.
+  static bool is_reached(Mark const& mark);
   void fence();
 
   static std::size_t free_bytes(int device);

@@ -7,7 +7,7 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
-#include <ooc/detail/Strata_Executor.hpp>
+#include <ooc/detail/Strata_TileCheckpoint.hpp>
 
 #include <gtest/gtest.h>
 

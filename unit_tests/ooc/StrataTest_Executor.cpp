@@ -178,9 +178,10 @@ TYPED_TEST(ExecutorOn, TakesOfABudgetWhatTheMatrixCanUse) {
   auto const factor =
       cholesky(devices_of<TypeParam>(2, std::size_t(1) << 60), field<TypeParam>(64, 8));
   EXPECT_TRUE(factor.info().ok());
-  for (auto const& device : factor.report().devices)
-    EXPECT_EQ(device.budget_bytes,
-              (36 + 3 * static_cast<std::size_t>(factor.report().streams)) * (8 * 8 * 8 + 256));
+  std::size_t const held = 3 * static_cast<std::size_t>(factor.report().streams);
+  std::size_t const tiles[] = {28, 36};  // the first one has no use for the last row
+  for (std::size_t d = 0; d < 2; ++d)
+    EXPECT_EQ(factor.report().devices[d].budget_bytes, (tiles[d] + held) * (8 * 8 * 8 + 256));
 }
 
 // The pool of one of three devices can't be had: an error before any stream starts.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // A matrix in tiles that several ranks hold, beside the same one that each rank holds by itself.
+#include "StrataTest_Allocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_Tiles.hpp"
@@ -161,7 +162,7 @@ void expect_messages_of(RankOrder const& order, Case const& c, PrecisionMap cons
   if (counts_out) {
     EXPECT_EQ(report.bytes_out(), mine.bytes_out);
   }
-  EXPECT_LE(report.room_bytes, static_cast<std::size_t>(room_of(order)) *
+  EXPECT_LE(report.room_bytes, static_cast<std::size_t>(room_of(order, rank)) *
                                    ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
 }
 
@@ -279,6 +280,56 @@ TYPED_TEST(OocRanks, SolveToTheBitsOfOneRank) {
       SCOPED_TRACE(std::to_string(c.n) + " on " + name_of(layout));
       solves_to_the_same_bits<TypeParam>(c, layout);
     }
+}
+
+// Where no budget is given a device has memory for the tiles of its rank and what others send at a time, not for all.
+TYPED_TEST(OocRanks, TakeNoMemoryForTilesThatTheyDoNotNeed) {
+  Case const c{400, 8, 0.1, {}};
+  int const rank = test_ranks().rank();
+  for (Layout const& layout : layouts()) {
+    SCOPED_TRACE(name_of(layout));
+    auto matrix = make<TypeParam>(c, all_ranks(), layout);
+    CholeskyOptions options;
+    options.streams = 2;
+    auto const factor = cholesky(devices_of<TypeParam>(1), std::move(matrix), options);
+    auto const& report = factor.report();
+    RankGrid const grid{report.grid_rows, report.grid_cols};
+    RankOrder const order{report.tiles, grid, 1, 2, report.super_panel, report.column_block};
+    std::int64_t own = 0;
+    for (std::int64_t j = 0; j < report.tiles; ++j)
+      for (std::int64_t i = j; i < report.tiles; ++i) own += grid.owner(i, j) == rank;
+    auto const tiles = static_cast<std::size_t>(own + room_of(order, rank)) + 2 * 3;
+    EXPECT_LE(report.devices.front().budget_bytes,
+              tiles * ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
+  }
+}
+
+// The memory that others' tiles arrive in stays with the matrix, over the rungs of a ladder and over matrices.
+TYPED_TEST(OocRanks, KeepTheMemoryForTilesOfOthers) {
+  Case const c{192, 16, 0.3, PrecisionRule{1e-2}, 3.5};
+  DeviceTeam<TypeParam> const team(devices_of<TypeParam>(1));
+  for (Layout const& layout : layouts()) {
+    SCOPED_TRACE(name_of(layout));
+    auto const of_others = [](Allocations const& allocations) {
+      return allocations.labels().count("strata::ooc::tile_matrix::others");
+    };
+    auto matrix = make<TypeParam>(c, all_ranks(), layout);
+    Allocations const first;
+    auto factor = cholesky(team, std::move(matrix));
+    EXPECT_GT(factor.report().attempts.size(), 1u);
+    EXPECT_EQ(of_others(first), factor.report().room_bytes > 0 ? 1U : 0U);
+    matrix = std::move(factor).take();
+    TileMatrixOptions options(c.rule);
+    options.comm = all_ranks();
+    options.grid = layout.grid;
+    options.super_panel = layout.super_panel;
+    auto const field =
+        matern_tiles(TypeParam(), MaternCovariance{1, c.range, c.nu, 0}, synthetic_locations(c.n));
+    matrix.refill(TypeParam(), field, options);
+    Allocations const second;
+    factor = cholesky(team, std::move(matrix));
+    EXPECT_EQ(of_others(second), 0U);
+  }
 }
 
 // A smooth field in coarse tiles, which break down until they are in fp64.

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -125,7 +127,38 @@ TEST(RankOrder, OfWholeTasksIsTheSchedule) {
       auto const schedule = cholesky_schedule(13, 2 * ranks, 2, block);
       EXPECT_EQ(visits_of(order), ooc::detail::visits_of(schedule));
       EXPECT_TRUE(check_order(order).ok());
-      EXPECT_EQ(room_of(order), ranks == 1 ? 0 : 2 * block * 13);
+    }
+  }
+}
+
+// Two super-panels of what a rank gets, or as many of its longest rows as two blocks have columns; no rank's depends on
+// what another one needs.
+TEST(RankOrder, HasRoomForWhatARankGetsOfTwoSteps) {
+  for (auto const& [grid, super_panel, block] :
+       {std::tuple(RankGrid{3, 1}, 0, 1), std::tuple(RankGrid{2, 1}, 0, 3),
+        std::tuple(RankGrid{1, 1}, 0, 2), std::tuple(RankGrid{3, 2}, 2, 1),
+        std::tuple(RankGrid{1, 4}, 3, 1), std::tuple(RankGrid{1, 1}, 3, 1)}) {
+    auto order = order_of(13, grid, super_panel);
+    order.column_block = block;
+    for (std::int64_t const first : {0, 5, 13}) {
+      order.first_column = first;
+      std::int64_t most = 0;
+      for (int rank = 0; rank < grid.ranks(); ++rank) {
+        std::vector<std::int64_t> steps(static_cast<std::size_t>(order.steps()) + 1, 0);
+        for (Message const& m : messages_of(order, rank).receives)
+          ++steps[static_cast<std::size_t>(order.step_of_tile(m.row, m.col))];
+        std::int64_t room = 0;
+        if (super_panel > 0) {
+          for (std::size_t s = 0; s + 1 < steps.size(); ++s)
+            room = std::max(room, steps[s] + steps[s + 1]);
+        } else {
+          std::ranges::sort(steps, std::greater());
+          for (std::int64_t s = 0; s < 2 * block; ++s) room += steps[static_cast<std::size_t>(s)];
+        }
+        EXPECT_EQ(room_of(order, rank), room) << grid.rows << 'x' << grid.cols << ' ' << rank;
+        most = std::max(most, room);
+      }
+      EXPECT_EQ(room_of(order), most);
     }
   }
 }
@@ -181,7 +214,7 @@ TEST(RankOrder, CheckNamesWhatIsWrong) {
     auto played = ooc::detail::played(order);
     auto messages = good;
     change(played.lanes, messages);
-    return ooc::detail::play(played, messages, room).fault;
+    return ooc::detail::play(played, messages, std::vector<std::int64_t>(4, room)).fault;
   };
   EXPECT_EQ(fault([](auto&, auto&) {}), "");
   // rank 0's streams are lanes 0 and 1: (0,0), (2,0), (4,0); (2,2), (4,2), (4,4)

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ooc/detail/Strata_Budgets.hpp>
+
+#include <core/info/Strata_Version.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
+#include <ooc/Strata_Simulate.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace strata::ooc::detail {
+
+template <class Exec>
+int streams_of(CholeskyOptions const& options) {
+  STRATA_REQUIRE(ValueError, options.streams >= 0 && options.streams <= 64,
+                 "cholesky: ", options.streams, " streams, must be at most 64, or 0 for automatic");
+  if (options.variant == Variant::Sync) return 1;
+  if (options.streams > 0) return options.streams;
+  return strata::runs_on_host<Exec> ? 1 : 4;
+}
+
+template <class Exec>
+int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t least) {
+  std::int64_t const workers = static_cast<std::int64_t>(devices.size()) * Exec().concurrency();
+  std::int64_t streams = std::min({std::int64_t{64}, tiles, available_cores() / workers});
+  for (Device const& device : devices)
+    streams = std::min(streams, static_cast<std::int64_t>(device.budget_bytes / least));
+  return static_cast<int>(std::max<std::int64_t>(1, streams));
+}
+
+template <class Exec>
+int ranks_that_share(Communicator const* comm) {
+  if (!comm || !strata::runs_on_host<Exec>) return 1;
+  auto const hosts = comm->hosts();
+  return static_cast<int>(
+      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm->rank())]));
+}
+
+template <class Exec>
+Devices with_budgets(Machine<Exec>& machine, CholeskyReport const& report, std::size_t least,
+                     int sharing) {
+  using Lane = Lane<Exec>;
+  Devices devices = machine.devices();
+  std::map<int, std::size_t> open;  // devices of each memory
+  std::map<int, std::size_t> free;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    if (devices[d].budget_bytes > 0) continue;
+    int const memory = Lane::memory_of(devices[d].id);
+    if (++open[memory] == 1) free[memory] = Lane::free_bytes(devices[d].id);
+    free[memory] += machine.pool(d).bytes();
+  }
+  for (Device& device : devices) {
+    int const memory = Lane::memory_of(device.id);
+    bool const asked = device.budget_bytes > 0;
+    if (!asked)
+      device.budget_bytes =
+          free[memory] / 10 * 9 / open[memory] / static_cast<std::size_t>(sharing);
+    std::string const source = asked ? ""
+                                     : strata::detail::message(" (its part of the ", free[memory],
+                                                               " bytes that are free)");
+    STRATA_REQUIRE(MemoryError, device.budget_bytes >= least, "cholesky: device ", device.id,
+                   " has a budget of ", device.budget_bytes, " bytes", source, "; ", report.streams,
+                   " streams with tiles of ", report.tile_size, " need at least ", least);
+  }
+  return devices;
+}
+
+template <class Exec>
+std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& matrix,
+                             CholeskyOptions const& options, int streams) {
+  STRATA_REQUIRE(ValueError, options.column_block >= 0, "cholesky: blocks of ",
+                 options.column_block, " columns, must be at least 1, or 0 for automatic");
+  if (options.column_block > 0 || options.variant != Variant::V4 || matrix.comm() ||
+      matrix.super_panel() > 0)
+    return std::max<std::int64_t>(1, options.column_block);
+  SimulationOptions asked;
+  asked.budget_bytes = ~std::size_t(0);
+  for (Device const& device : devices)
+    asked.budget_bytes = std::min(asked.budget_bytes, device.budget_bytes);
+  if (asked.budget_bytes >= matrix.report().bytes) return 1;  // each tile is read once anyway
+  asked.lookahead = options.lookahead;
+  std::int64_t best = 1;
+  std::uint64_t least = ~std::uint64_t(0);
+  for (std::int64_t const block : {1, 2, 4, 8}) {
+    auto const schedule =
+        cholesky_schedule(matrix.tiles(), static_cast<int>(devices.size()), streams, block);
+    auto const found = simulate(schedule, matrix.order(), matrix.tile_size(), matrix.map(), asked);
+    std::uint64_t const bytes = found.bytes_in + found.bytes_peer;
+    if (bytes >= least - least / 50) continue;
+    best = block;
+    least = bytes;
+  }
+  return best;
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                                \
+  template int streams_of<Exec>(CholeskyOptions const&);                                        \
+  template int streams_on_cores<Exec>(Devices const&, std::int64_t, std::size_t);               \
+  template int ranks_that_share<Exec>(Communicator const*);                                     \
+  template Devices with_budgets<Exec>(Machine<Exec>&, CholeskyReport const&, std::size_t, int); \
+  template std::int64_t column_block_of<Exec>(Devices const&, TileMatrix<Exec> const&,          \
+                                              CholeskyOptions const&, int);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::ooc::detail

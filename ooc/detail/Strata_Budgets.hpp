@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_BUDGETS_HPP
+#define STRATA_BUDGETS_HPP
+
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_DeviceTeam.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/detail/Strata_Machine.hpp>
+
+#include <comm/Strata_Communicator.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+// What a factorisation takes of its devices, where that was left open.
+namespace strata::ooc::detail {
+
+/// Of each device. Throws ValueError for options out of range.
+template <class ExecutionSpace>
+int streams_of(CholeskyOptions const& options);
+
+/// On hosts, where it was left open, how many streams of each device keep all cores busy and have their budgets, each
+/// of `least` bytes.
+template <class ExecutionSpace>
+int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t least);
+
+/// Ranks that have devices in one host memory, this one included. Collective.
+template <class ExecutionSpace>
+int ranks_that_share(Communicator const* comm);
+
+/// The devices with the bytes that they may take, each at least the smallest budget: where the user
+/// left it open, 9/10 of what is free, the machine's pools too, in equal parts for those that share a
+/// memory, of `sharing` ranks too.
+///
+/// Throws   MemoryError for less than `least`.
+template <class ExecutionSpace>
+Devices with_budgets(Machine<ExecutionSpace>& machine, CholeskyReport const& report,
+                     std::size_t least, int sharing);
+
+/// The block of columns for which V4 moves least, the smaller of two that move nearly the same.
+///
+/// Throws   ValueError if what was asked for is out of range.
+template <class ExecutionSpace>
+std::int64_t column_block_of(Devices const& devices, TileMatrix<ExecutionSpace> const& matrix,
+                             CholeskyOptions const& options, int streams);
+
+}  // namespace strata::ooc::detail
+
+#endif

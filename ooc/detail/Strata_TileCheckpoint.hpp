@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_TILE_CHECKPOINT_HPP
+#define STRATA_TILE_CHECKPOINT_HPP
+
+#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/detail/Strata_Checkpoint.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// What a checkpoint holds of a matrix in tiles.
+namespace strata::ooc::detail {
+
+/// The tiles in a part of a column of a factor, nullptr for those on other ranks.
+template <class ExecutionSpace>
+std::vector<TileBytes> tiles_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
+
+/// Whose they are.
+template <class ExecutionSpace>
+CheckpointHeader header_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
+
+/// Columns that a checkpoint holds, read into the matrix; of several ranks each reads its tiles, from whatever parts
+/// they are in. How many there are; of the folder "" none. Collective.
+///
+/// Throws   what `check_column` and `read_column` throw; what is refused leaves the matrix as it was.
+template <class ExecutionSpace>
+std::int64_t resume(TileMatrix<ExecutionSpace>& matrix, std::string const& folder);
+
+}  // namespace strata::ooc::detail
+
+#endif
