@@ -12,6 +12,7 @@
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -86,7 +87,8 @@ std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::Impl::cycle(
     Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x,
     bool replays) {
   auto& report = outer.report;
-  double const rho = outer.norm(), target = outer.target();
+  double const rho = outer.norm();
+  double const target = std::max(outer.target(), options_.cycle_floor * rho);
   detail::Givens givens(rho);
   basis_.start(exec, 1 / rho, outer_.r);  // q_1 = r / rho
   for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {

@@ -17,6 +17,8 @@ KrylovOptions checked(KrylovOptions const& options, char const* method) {
   STRATA_REQUIRE(ValueError, options.tolerance >= 0, method, ": tolerance ", options.tolerance);
   STRATA_REQUIRE(ValueError, options.stall_factor >= 0 && options.stall_factor < 1, method,
                  ": stall factor ", options.stall_factor, " must be in [0, 1)");
+  STRATA_REQUIRE(ValueError, options.cycle_floor >= 0 && options.cycle_floor < 1, method,
+                 ": cycle floor ", options.cycle_floor, " must be in [0, 1)");
   STRATA_REQUIRE(ValueError, options.norm_A >= 0, method, ": the norm of A is ", options.norm_A);
   return options;
 }

@@ -25,6 +25,9 @@ struct KrylovOptions {
   /// may stay where x improves, a window of `restart` iterations, at least 50, that has less than a tenth of the
   /// gain in the error's A-norm, too.
   double stall_factor = 0;
+  /// GMRES-IR: a cycle ends once it estimates no more than this of the residual that it began with, since vectors in
+  /// few bits have no more digits to gain; 0: it goes on to the tolerance. 0 to below 1.
+  double cycle_floor = 0;
   /// ||A||_oo, for a solve that also ends where rounding leaves no better residual (`RoundingLimit`); 0: none does.
   double norm_A = 0;
   /// Called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle estimates, on each

@@ -10,9 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
+#include <vector>
 
 // The counts and residuals that two public codes of HPG-MxP and an independent simulation give.
 
@@ -177,6 +180,28 @@ TYPED_TEST(GmresIrTest, ConvergesOnAnyRanksWithAnyColours) {
   }
 }
 
+// In fp64, where what a cycle estimates is so.
+TYPED_TEST(GmresIrTest, EndsACycleAtItsFloor) {
+  Communicator const comm = test_ranks();
+  KrylovOptions gmres;
+  gmres.tolerance = 1e-8;
+  std::vector<double> residuals;
+  gmres.monitor = [&](std::int64_t, double residual) { residuals.push_back(residual); };
+  for (double const floor : {1e-2, 0.0}) {
+    gmres.cycle_floor = floor;
+    residuals.clear();
+    auto const report = solved<TypeParam, double>(comm, problem_on(comm, 16), eight_colours(),
+                                                  Precision::fp64, gmres);
+    EXPECT_EQ(report.status, KrylovStatus::Converged);
+    std::int64_t cycles = 0;
+    double begun = 1;
+    for (double const residual : residuals)
+      if (residual <= std::max(floor * begun, gmres.tolerance)) begun = residual, ++cycles;
+    EXPECT_EQ(report.cycles, cycles);
+    EXPECT_EQ(report.cycles > 1, floor > 0);
+  }
+}
+
 TYPED_TEST(GmresIrTest, StopsAtTheLimit) {
   Communicator const comm = test_ranks();
   KrylovOptions gmres;
@@ -236,6 +261,13 @@ void expect_refusals() {
   EXPECT_TRUE(throws_with<ValueError>("restart 0", make));
   options.restart = std::numeric_limits<int>::max();
   EXPECT_TRUE(throws_with<ValueError>("restart 2147483647 must be at most 1000000", make));
+  options.restart = 30;
+  for (auto const& [floor, text] : {std::pair{1.0, "cycle floor 1 must be in [0, 1)"},
+                                    std::pair{-0.5, "cycle floor -0.5 must be"},
+                                    std::pair{std::nan(""), "cycle floor nan must be"}}) {
+    options.cycle_floor = floor;
+    EXPECT_TRUE(throws_with<ValueError>(text, make));
+  }
   auto const& fine = hierarchy.levels[0].A;
   auto const& coarse = hierarchy.levels[1].A;
   EXPECT_TRUE(throws_with<ShapeError>("GMRES: the inner matrix has 512 rows", [&] {
