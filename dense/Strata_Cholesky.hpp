@@ -147,9 +147,11 @@ class CholeskyFactor {
   /// Estimate the condition number; `forward_error` tells from it what a solution is worth.
   ///
   /// Sync     fences `exec` a few times. Cost: about 5 solves of one column, with the factor alone; where it is too coarse
-  ///          to tell, as many refined ones. Memory: 2 n numbers, and those of `refine`.
-  /// Throws   ValueError if there is no factor; MemoryError.
-  ConditionEstimate condition(ExecutionSpace const& exec);
+  ///          to tell, as many refined ones. Memory: 2 n numbers, and those of `refine`. `on_progress` hears after each
+  ///          solve what part of at most 7 is done, 0 to 1, and of refined ones anew.
+  /// Throws   ValueError if there is no factor; MemoryError; what `on_progress` throws.
+  ConditionEstimate condition(ExecutionSpace const& exec,
+                              std::function<void(double)> const& on_progress = {});
 
   /// Estimate log det A with an error bar; exact to rounding where all layers are fp64.
   ///

@@ -7,6 +7,7 @@
 #include <dense/refine/detail/Strata_NormEstimate.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 namespace strata::dense {
@@ -27,7 +28,8 @@ void CholeskyFactor<ExecutionSpace>::State::apply_to_host(
 // The factor is that of M = H + E with ||E|| of some units of roundoff and the shift: ||M^-1|| is near ||H^-1|| while
 // their product with it is below one.
 template <class ExecutionSpace>
-ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition() {
+ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition(
+    std::function<void(double)> const& on_progress) {
   constexpr double units = 4;
   ConditionEstimate result;
   auto const solve_with_factor = [this](Block const& V) {
@@ -35,7 +37,7 @@ ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition() {
     half_solve(Op::Trans, V);
   };
   auto found = detail::estimate_norm(
-      n, [&](std::vector<double>& V) { apply_to_host(V, solve_with_factor); });
+      n, [&](std::vector<double>& V) { apply_to_host(V, solve_with_factor); }, on_progress);
   result.value = analysis.scaled_norm * found.value;
   result.solves = found.applications;
   double const distance = units * report.layers.unit_roundoff() + report.shift;
@@ -48,7 +50,8 @@ ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition() {
     result.converged &= refine(exec, *this, V, Y, {}).converged;
     Kokkos::deep_copy(exec, V, Y);
   };
-  found = detail::estimate_norm(n, [&](std::vector<double>& V) { apply_to_host(V, solve); });
+  found = detail::estimate_norm(
+      n, [&](std::vector<double>& V) { apply_to_host(V, solve); }, on_progress);
   double const refined_value = analysis.scaled_norm * found.value;
   result.value = result.converged ? refined_value : std::max(result.value, refined_value);
   result.solves += found.applications;
@@ -56,21 +59,23 @@ ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition() {
 }
 
 template <class ExecutionSpace>
-ConditionEstimate CholeskyFactor<ExecutionSpace>::condition(ExecutionSpace const& exec) {
+ConditionEstimate CholeskyFactor<ExecutionSpace>::condition(
+    ExecutionSpace const& exec, std::function<void(double)> const& on_progress) {
   Region const region(exec, "strata::dense::condition");
   State& s = *state_;
   s.use(exec);
   s.need_factor("condition");
   Kokkos::Timer const timer;
   ConditionEstimate result;
-  if (s.n > 0) result = s.condition();
+  if (s.n > 0) result = s.condition(on_progress);
   result.seconds = timer.seconds();
   s.report.condition = result;
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec) \
-  template ConditionEstimate CholeskyFactor<Exec>::condition(Exec const&);
+#define STRATA_INSTANTIATE(Exec)                                          \
+  template ConditionEstimate CholeskyFactor<Exec>::condition(Exec const&, \
+                                                             std::function<void(double)> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

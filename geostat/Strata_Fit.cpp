@@ -223,7 +223,7 @@ class Objective {
   }
 
  private:
-  static constexpr dense::LogDeterminantOptions probes_of_the_search{.seed = 2};
+  static inline dense::LogDeterminantOptions const probes_of_the_search{.seed = 2};
   struct Recent {
     double value, noise, best;
   };

@@ -176,7 +176,8 @@ Factor evaluate(Exec const& exec, Observations const& data, geostat::CovarianceF
       count_tasks((result.n + tile - 1) / tile, how.comm ? how.comm->size() : 1, progress);
   Factor factor(exec, result.theta, data.locations, how);
   progress.phase("the log-likelihood");
-  result.likelihood = geostat::log_likelihood(exec, factor, data.values, result.mean);
+  result.likelihood = geostat::log_likelihood(exec, factor, data.values, result.mean,
+                                              {.on_progress = progress.listener()});
   return factor;
 }
 

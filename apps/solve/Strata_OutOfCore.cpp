@@ -102,7 +102,7 @@ void solve(Exec const& exec, Problem const& problem, SolveOptions const& options
   progress.phase("estimating the log-determinant");
   watch.lap();
   if (factor.matrix().map().is_mixed())
-    result.log_determinant = factor.log_determinant(exec, dense::LogDeterminantOptions{});
+    result.log_determinant = factor.log_determinant(exec, {.on_progress = progress.listener()});
   else
     result.log_determinant = {.value = factor.log_determinant(),
                               .rounding_error = factor.rounding_error()};

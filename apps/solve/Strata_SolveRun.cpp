@@ -69,7 +69,7 @@ void judge(Exec const& exec, SolveOptions const& options, Factor& factor, Progre
   {
     Span const span("condition");
     try {
-      result.factor.condition = factor.condition(exec);
+      result.factor.condition = factor.condition(exec, progress.listener());
     } catch (MemoryError const&) {  // what is solved is solved: the report says it is not known
       result.factor.condition.converged = false;
     }
@@ -78,7 +78,7 @@ void judge(Exec const& exec, SolveOptions const& options, Factor& factor, Progre
   if (!options.log_determinant) return;
   progress.phase("estimating the log-determinant");
   Span const span("log-determinant");
-  result.log_determinant = factor.log_determinant(exec);
+  result.log_determinant = factor.log_determinant(exec, {.on_progress = progress.listener()});
   result.seconds.log_determinant = watch.lap();
 }
 

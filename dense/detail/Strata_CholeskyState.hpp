@@ -76,7 +76,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
 
   // --- the condition (Strata_CholeskyCondition.cpp) ---
 
-  ConditionEstimate condition();
+  ConditionEstimate condition(std::function<void(double)> const& on_progress);
   /// Work on a block that comes from the host and goes back to it.
   void apply_to_host(std::vector<double>& V, std::function<void(Block const&)> const& work);
 

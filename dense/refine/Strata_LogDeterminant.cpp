@@ -137,6 +137,23 @@ struct Sample {
   double lowest = 1;            ///< of the Ritz values
 };
 
+constexpr double small_error = 1e-3;  // of the quadrature, beside the standard error
+
+/// What part of the steps is done: by their number, or by the digits that they took off the quadrature error.
+class Way {
+ public:
+  double part(Sample const& now, double taken) {
+    double const above =
+        std::log(now.quadrature_error / (small_error * now.standard_error));  // of the goal
+    if (std::isfinite(above)) first_ = std::max(first_, above);
+    double const gone = std::isfinite(above) && first_ > 0 ? 1 - above / first_ : 0;
+    return done_ = std::min(1.0, std::max({done_, taken, gone}));
+  }
+
+ private:
+  double first_ = 0, done_ = 0;
+};
+
 /// A number that the eigenvalues of C exceed, by the Ritz values of `steps` steps from each random probe.
 double below_spectrum(std::vector<Jacobi> const& matrices, double n, Quadrature const& all) {
   double const probes = static_cast<double>(matrices.size()),
@@ -290,14 +307,18 @@ LogDeterminantEstimate log_determinant(ExecutionSpace const& exec, std::int64_t 
   set_probes(lanczos.kernels(), options, n, lanczos.probes());
   LogDeterminantEstimate result;
   Sample now;
+  Way way;
   bool settled = false;
   while (result.steps < steps && !settled) {
     lanczos.step(result.steps++);
     now = sample(lanczos.matrices(), static_cast<double>(n), exact);
     // Further steps can't be seen beside the scatter of the probes, which one step does not see.
-    settled = !exact && result.steps > 1 && now.quadrature_error <= 1e-3 * now.standard_error;
+    settled =
+        !exact && result.steps > 1 && now.quadrature_error <= small_error * now.standard_error;
     settled = settled || std::ranges::all_of(lanczos.matrices(), &Jacobi::complete) ||
               std::isnan(now.mean);
+    double const taken = static_cast<double>(result.steps) / static_cast<double>(steps);
+    if (options.on_progress) options.on_progress(settled ? 1 : way.part(now, taken));
   }
   result.correction = now.mean;
   result.lowest = now.lowest;

@@ -15,6 +15,9 @@ struct LogDeterminantOptions {
   int probes = 16;  ///< random vectors, >= 2; the standard error falls with their square root
   int steps = 30;   ///< of Lanczos at most, >= 1
   std::uint64_t seed = 1;  ///< of the probes; the same on every backend
+  /// Called after each step of Lanczos with the part of the work that is done, 0 to 1, as if each step took as many
+  /// digits off the quadrature error; what it throws ends the call.
+  std::function<void(double)> on_progress = {};
 };
 
 /// log det A = log det M + trace log(L^-1 A L^-T), the second term estimated.

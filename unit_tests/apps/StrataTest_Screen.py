@@ -196,6 +196,18 @@ class PhaseLine(ProgramTest):
                     break
             self.assertRegex(written, phase + r"[^\r]*  \d+\.\d s of \d+\.\d s, \d+ s left")
 
+    def test_has_the_time_left_of_what_is_told_of_a_solution(self):
+        """The condition by refined solves, and the log-determinant by steps of Lanczos."""
+        for phase, options in (
+            ("estimating the condition", ["--cond", "1e6", "--layers", "fp32"]),
+            ("estimating the log-determinant", ["--cond", "1e4", "--layers", "fp16,fp32", "--log-determinant"]),
+        ):
+            for n in (2000, 4000, 8000, 12000):  # on a fast machine a larger one is long enough
+                written = on_a_terminal(["solve", "--generate", "geometric", "--n", str(n), *options])
+                if re.search(phase + "[^\r]* left", written):
+                    break
+            self.assertRegex(written, phase + r"  \d+\.\d s of \d+\.\d s, \d+ s left")
+
     def test_has_the_time_left_of_the_benchmarks_validation(self):
         for n in (32, 64, 96):  # on a fast machine a larger one is long enough
             written = on_a_terminal(["hpgmxp", "--nx", str(n), "--run_type", "validation"])

@@ -24,16 +24,24 @@ using Symmetric = std::function<void(std::vector<double>& V)>;
 
 /// Estimate ||M||_1 of a symmetric M that can only be applied.
 ///
-/// Result   infinity where M gives what is not finite. n >= 1. At most 7 applications, the first to two vectors.
+/// Result   infinity where M gives what is not finite. n >= 1. At most 7 applications, the first to two vectors;
+///          `on_progress` hears after each what part of them is done.
 /// Source   Higham, ACM Trans. Math. Softw. 14 (1988), doi:10.1145/50063.214386, algorithm 4.1; deviation: the vector
 ///          of alternating signs, which catches what the iteration misses, goes first, along with the start.
-inline NormEstimate estimate_norm(std::int64_t n, Symmetric const& apply) {
-  constexpr int most_steps = 3;
+inline NormEstimate estimate_norm(std::int64_t n, Symmetric const& apply_once,
+                                  std::function<void(double)> const& on_progress = {}) {
+  constexpr int most_steps = 3, most = 1 + 2 * most_steps;
   auto const size = static_cast<std::size_t>(n);
   auto const norm = [](auto begin, auto end) {
     double sum = 0;
     for (auto y = begin; y != end; ++y) sum += std::abs(*y);
     return std::isfinite(sum) ? sum : std::numeric_limits<double>::infinity();
+  };
+  NormEstimate result;
+  auto const apply = [&](std::vector<double>& vectors) {
+    apply_once(vectors);
+    ++result.applications;
+    if (on_progress) on_progress(static_cast<double>(result.applications) / most);
   };
   std::vector<double> V(2 * size);
   double alternating = 0;
@@ -45,7 +53,7 @@ inline NormEstimate estimate_norm(std::int64_t n, Symmetric const& apply) {
   }
   apply(V);
   auto const half = V.begin() + static_cast<std::ptrdiff_t>(size);
-  NormEstimate result{std::max(norm(V.begin(), half), norm(half, V.end()) / alternating), 1};
+  result.value = std::max(norm(V.begin(), half), norm(half, V.end()) / alternating);
   double reached = norm(V.begin(), half);
   V.resize(size);
   std::vector<double> signs(size, 0.0);
@@ -58,14 +66,12 @@ inline NormEstimate estimate_norm(std::int64_t n, Symmetric const& apply) {
     }
     if (same) break;
     apply(V);  // the gradient: its largest entry tells the column to look at
-    ++result.applications;
     auto const larger = [](double a, double b) { return std::abs(a) < std::abs(b); };
     auto const column = std::max_element(V.begin(), V.end(), larger) - V.begin();
     if (!std::isfinite(V[static_cast<std::size_t>(column)])) break;
     std::fill(V.begin(), V.end(), 0.0);
     V[static_cast<std::size_t>(column)] = 1;
     apply(V);
-    ++result.applications;
     double const found = norm(V.begin(), V.end());
     result.value = std::max(result.value, found);
     if (!(found > reached)) break;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -70,7 +71,9 @@ TEST(NormEstimate, IsNearTheNormOfAnySymmetricMatrix) {
     HostMatrix const A = random_matrix(n, n, seed);
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < j; ++i) A(i, j) = A(j, i);
-    auto const estimate = strata::dense::detail::estimate_norm(n, [&](std::vector<double>& V) {
+    std::vector<double> parts;
+    auto const hear = [&](double part) { parts.push_back(part); };
+    auto const multiply = [&](std::vector<double>& V) {
       auto const columns = static_cast<std::int64_t>(V.size()) / n;
       std::vector<double> const x = V;
       for (std::int64_t c = 0; c < columns; ++c)
@@ -80,10 +83,14 @@ TEST(NormEstimate, IsNearTheNormOfAnySymmetricMatrix) {
             sum += A(i, k) * x[static_cast<std::size_t>(k + c * n)];
           V[static_cast<std::size_t>(i + c * n)] = sum;
         }
-    });
+    };
+    auto const estimate = strata::dense::detail::estimate_norm(n, multiply, hear);
     EXPECT_LE(estimate.value, norm_of(A) * (1 + 1e-14)) << seed;
     EXPECT_GE(estimate.value, norm_of(A) / 3) << seed;
     EXPECT_LE(estimate.applications, 7);
+    ASSERT_EQ(parts.size(), static_cast<std::size_t>(estimate.applications));
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      EXPECT_DOUBLE_EQ(parts[k], static_cast<double>(k + 1) / 7);
   }
   auto const nowhere = strata::dense::detail::estimate_norm(
       3, [](std::vector<double>& V) { V.front() = nan_value; });
@@ -123,6 +130,23 @@ void is_near_the_condition_number(double kappa) {
 }
 TYPED_TEST(ConditionOn, IsNearTheConditionNumberInEveryLayerSet) {
   for (double const kappa : {1e1, 1e4, 1e8, 1e11}) is_near_the_condition_number<TypeParam>(kappa);
+}
+
+// Of solves with the factor, then of refined ones; what is thrown ends the call, and the factor is there as before.
+TYPED_TEST(ConditionOn, TellsWhatPartIsDone) {
+  TypeParam const exec;
+  auto factor = cholesky(exec, on_device<TypeParam>(geometric(60, 1e4)), {P::fp16, P::fp32});
+  std::vector<double> parts;
+  auto const found = factor.condition(exec, [&](double part) { parts.push_back(part); });
+  EXPECT_TRUE(found.refined);
+  EXPECT_EQ(parts.size(), static_cast<std::size_t>(found.solves));
+  EXPECT_EQ(std::ranges::count(parts, 1.0 / 7), 2);
+  EXPECT_LE(*std::ranges::max_element(parts), 1);
+  auto const enough = [](double part) {
+    if (part > 0.2) throw std::runtime_error("enough");
+  };
+  EXPECT_THROW((void)factor.condition(exec, enough), std::runtime_error);
+  EXPECT_EQ(factor.condition(exec).value, found.value);
 }
 
 TYPED_TEST(ConditionOn, IsThatOfTheEquilibratedMatrix) {

@@ -8,10 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -158,6 +160,24 @@ void is_reproducible_and_depends_on_the_seed() {
   EXPECT_EQ(estimate<Exec>(A, L).correction, first);
   EXPECT_NE(estimate<Exec>(A, L, {.seed = 2}).correction, first);
 }
+TYPED_TEST(LogDeterminant, TellsWhatPartIsDone) {
+  HostMatrix const A = with_spectrum(geometric_spectrum(200, 1e4));
+  auto const L = reference_cholesky<float>(A);
+  std::vector<double> parts;
+  LogDeterminantOptions options;
+  options.on_progress = [&](double part) { parts.push_back(part); };
+  auto const found = estimate<TypeParam>(A, L, options);
+  EXPECT_LT(found.steps, options.steps);  // it ends before its time
+  ASSERT_EQ(parts.size(), static_cast<std::size_t>(found.steps));
+  EXPECT_TRUE(std::ranges::is_sorted(parts));
+  EXPECT_GT(parts.front(), 0);
+  EXPECT_EQ(parts.back(), 1);
+  options.on_progress = {};
+  EXPECT_EQ(estimate<TypeParam>(A, L, options).value, found.value);
+  options.on_progress = [](double) { throw std::runtime_error("enough"); };
+  EXPECT_THROW((void)estimate<TypeParam>(A, L, options), std::runtime_error);
+}
+
 TYPED_TEST(LogDeterminant, IsReproducibleAndDependsOnTheSeed) {
   is_reproducible_and_depends_on_the_seed<TypeParam>();
 }
