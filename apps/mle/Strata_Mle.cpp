@@ -51,8 +51,13 @@ geostat::Metric metric_of(Stations const& stations) {
   return stations.geographic ? geostat::Metric::GreatCircle : geostat::Metric::Euclidean;
 }
 
-Observations read(MleOptions const& options, Progress& progress) {
-  auto const stations = read_stations(options.locations, {.on_progress = progress.listener()});
+Observations read(MleOptions const& options, Progress& progress, MleResult& result) {
+  auto const stations =
+      read_stations(options.locations, {.on_progress = progress.listener()},
+                    options.skip_missing ? MissingNumbers::Skipped : MissingNumbers::Refused);
+  if (stations.skipped > 0)
+    result.warnings.push_back(
+        words(options.locations, ": ", stations.skipped, " lines without a number were left out"));
   geostat::Locations const locations{stations.x, stations.y, metric_of(stations)};
   auto const order = geostat::order_of(options.ordering, locations);
   Observations observations{locations.permuted(order), {}};
@@ -121,18 +126,21 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
     new_variance.push_back(variance + result.theta.nugget);
     new_sd.push_back(std::sqrt(new_variance.back()));
   }
+  std::vector<Column> const columns{{places.geographic ? "lon" : "x", places.x},
+                                    {places.geographic ? "lat" : "y", places.y},
+                                    {"mean", prediction.mean},
+                                    {"variance", prediction.variance},
+                                    {"sd", sd},
+                                    {"observation_variance", new_variance},
+                                    {"observation_sd", new_sd}};
+  auto others = places.others;
+  for (auto& other : others)
+    if (std::ranges::find(columns, other.name, &Column::name) != columns.end())
+      other.name = "given " + other.name;
   together(factor.comm(), [&] {
     if (!reports(options)) return;
     progress.phase("writing " + options.output);
-    write_columns(options.output,
-                  {{places.geographic ? "lon" : "x", places.x},
-                   {places.geographic ? "lat" : "y", places.y},
-                   {"mean", prediction.mean},
-                   {"variance", prediction.variance},
-                   {"sd", sd},
-                   {"observation_variance", new_variance},
-                   {"observation_sd", new_sd}},
-                  progress.listener());
+    write_columns(options.output, columns, progress.listener(), others);
   });
   auto const count = static_cast<double>(places.x.size());
   auto const average = [count](std::vector<double> const& v) {
@@ -300,7 +308,7 @@ double bytes_of_errors(MleOptions const& options, Observations const& data) {
 void estimate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
   Stopwatch watch;
   progress.phase("reading " + options.locations);
-  auto const data = together(options.comm.get(), [&] { return read(options, progress); });
+  auto const data = together(options.comm.get(), [&] { return read(options, progress, result); });
   result.n = data.locations.size();
   result.metric = data.locations.metric;
   result.mean = options.mean;

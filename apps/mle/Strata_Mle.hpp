@@ -50,6 +50,7 @@ struct MleOptions {
 
   std::optional<geostat::MaternCovariance> theta;  ///< none: fit
   bool evaluate = false;
+  bool skip_missing = false;
   bool kl = false;
   std::optional<geostat::MaternCovariance> start, lower, upper;
   std::vector<std::string> fix;  ///< "nu" or "nu=0.5"

@@ -43,7 +43,11 @@ void add_data_options(CLI::App& command, MleOptions& options) {
       ->excludes(locations);
   group.add("--seed", options.seed, "S", "of the synthetic field [1]");
   group.named("--ordering", options.ordering, "of the places in the matrix [hilbert]");
-  group.named("--mean", options.mean, "a constant one is estimated [constant]");
+  group.flag("--skip-missing", options.skip_missing,
+             "leave out lines of the observations in which a number is empty, NA or NaN");
+  group.named("--mean", options.mean,
+              "a constant one is estimated; a trend is removed before (docs/tutorials/trend.md) "
+              "[constant]");
 }
 
 void add_task_options(CLI::App& command, MleOptions& options) {

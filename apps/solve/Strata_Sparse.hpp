@@ -50,6 +50,7 @@ struct SparseOutcome {
   sparse::SparseOptions asked;
   int likely_block_size = 1;   ///< by the pattern
   bool has_tolerance = false;  ///< of the user's; the default one gives way to fp64's limit
+  bool told_of_blocks = false;
   sparse::SparseReport report;
   std::vector<std::pair<std::int64_t, double>>
       history;                          ///< iterations, and the relative residuals after them
@@ -72,12 +73,18 @@ Report report(SparseOutcome const& outcome);
 int likely_block_size(sparse::Communicator const& comm, std::int64_t n,
                       sparse::HostRows const& rows);
 
+/// Iterations after which a solve is slow.
+constexpr std::int64_t many_iterations = 60;
+
+/// Once, where the matrix looks like one of several unknowns a node and the solve, of `outcome.report`, was not told so.
+void suggest_blocks(std::ostream& out, SparseOutcome& outcome);
+
 /// What is odd about the matrix, before it is solved for.
 void warn(std::ostream& out, sparse::SparseReport const& set_up);
 
 /// A line for each thing that a user should know of the result: why it is none, or less than was asked for, what the
 /// cause may be, and what --output holds.
-void explain(std::ostream& out, SolveOptions const& options, SparseOutcome const& outcome);
+void explain(std::ostream& out, SolveOptions const& options, SparseOutcome& outcome);
 
 }  // namespace strata::apps
 

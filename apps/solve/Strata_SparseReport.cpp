@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 namespace strata::apps {
 
@@ -174,21 +175,18 @@ double in_full_blocks(sparse::HostRows const& rows, int size) {
   return count;
 }
 
+}  // namespace
+
 // AMG that takes the unknowns of a node for points of one grid works, slowly.
-void suggest_blocks(std::ostream& out, SparseOutcome const& outcome) {
-  constexpr std::int64_t many = 60;
-  auto const& report = outcome.report;
-  bool const is_slow =
-      outcome.exit() != Exit::Solved || report.iterations > many || report.attempts.size() > 1;
-  if (!is_slow || outcome.likely_block_size == 1 || outcome.asked.amg.block_size > 1 ||
-      report.preconditioner != sparse::PreconditionerKind::Amg)
+void suggest_blocks(std::ostream& out, SparseOutcome& outcome) {
+  if (outcome.likely_block_size == 1 || outcome.asked.amg.block_size > 1 ||
+      outcome.report.preconditioner != sparse::PreconditionerKind::Amg ||
+      std::exchange(outcome.told_of_blocks, true))
     return;
   out << "strata: the matrix looks like one of " << outcome.likely_block_size
       << " unknowns a node; --block-size " << outcome.likely_block_size
       << " may need fewer iterations\n";
 }
-
-}  // namespace
 
 Report report(SparseOutcome const& outcome) {
   Report report;
@@ -226,7 +224,7 @@ void warn(std::ostream& out, sparse::SparseReport const& set_up) {
                             ": the matrix is singular; x is set to 0 there"));
 }
 
-void explain(std::ostream& out, SolveOptions const& options, SparseOutcome const& outcome) {
+void explain(std::ostream& out, SolveOptions const& options, SparseOutcome& outcome) {
   auto const& report = outcome.report;
   bool const is_solved = outcome.exit() == Exit::Solved;
   if (report.status == sparse::KrylovStatus::RoundingLimit)
@@ -234,7 +232,7 @@ void explain(std::ostream& out, SolveOptions const& options, SparseOutcome const
   else if (!is_solved)
     explain_failure(out, outcome);
   if (!is_solved) suggest_cause(out, outcome);
-  suggest_blocks(out, outcome);
+  if (!is_solved || report.attempts.size() > 1) suggest_blocks(out, outcome);
   if (options.output.empty()) return;
   if (!is_solved)
     out << text(

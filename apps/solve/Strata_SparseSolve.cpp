@@ -119,12 +119,17 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   choices.monitor = [&](std::int64_t iteration, double residual) {
     outcome.history.emplace_back(iteration, residual);
     tell(residual);
+    if (!progress || iteration != many_iterations) return;
+    progress->clear();
+    suggest_blocks(std::cerr, outcome);
+    phase("solving");
   };
   sparse::SparseSolver<Exec> solver(exec, A, choices);
   if (progress) {
     progress->clear();
     warn(std::cerr, solver.set_up());
   }
+  outcome.report = solver.set_up();
   phase("solving");
   outcome.report = solver.solve(exec, b, solution);
   auto mine = on_host(exec, solution);

@@ -61,6 +61,25 @@ void split(LineReader const& lines, std::string_view line, char delimiter,
   }
 }
 
+// The text that quotes hold: of two quotes inside one.
+std::string unquoted(Field const& field) {
+  std::string text(field.text);
+  if (field.quoted)
+    for (auto at = text.find('"'); at != std::string::npos; at = text.find('"', at + 1))
+      text.erase(at, 1);
+  return text;
+}
+
+// A field that reads back as this text.
+std::string quoted(std::string const& text) {
+  bool const is_plain = text.find_first_of(",;\"\r\n") == std::string::npos &&
+                        trimmed(text).size() == text.size() && !text.starts_with('#');
+  if (is_plain) return text;
+  std::string field = "\"";
+  for (char const c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return field + '"';
+}
+
 // The next line that is neither blank nor a comment.
 bool next_content(LineReader& lines, std::string_view& line) {
   while (lines.next(line)) {
@@ -106,6 +125,7 @@ struct Columns {
       used;  // name and column: coordinates, then the value
   std::size_t count;
   char delimiter;
+  std::vector<std::string> names;
 };
 
 enum class Wanted { Stations, Locations };
@@ -143,7 +163,9 @@ Columns read_columns(LineReader& lines, std::vector<Field>& fields, Wanted wante
   Columns columns{geographic,
                   {{geographic ? "lon" : "x", *first}, {geographic ? "lat" : "y", *second}},
                   fields.size(),
-                  delimiter};
+                  delimiter,
+                  {}};
+  for (auto const& field : fields) columns.names.emplace_back(unquoted(field));
   if (values) columns.used.emplace_back("value", *value);
   return columns;
 }
@@ -158,17 +180,62 @@ double number(LineReader const& lines, Field const& field, char const* name) {
   return value;
 }
 
-Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted) {
+bool is_missing(Field const& field) {
+  auto const text = in_lower_case(field.text);
+  return text.empty() || text == "na" || text == "n/a" || text == "nan" || text == "null";
+}
+
+bool lacks_a_number(Columns const& columns, std::vector<Field> const& fields) {
+  return std::ranges::any_of(columns.used,
+                             [&](auto const& used) { return is_missing(fields[used.second]); });
+}
+
+// The columns that are passed on as text.
+class Others {
+ public:
+  Others(Columns const& columns, Wanted wanted) {
+    auto const is_used = [&](std::size_t k) {
+      return std::ranges::any_of(columns.used, [&](auto const& used) { return used.second == k; });
+    };
+    for (std::size_t k = 0; k < columns.count && wanted == Wanted::Locations; ++k) {
+      if (is_used(k)) continue;
+      places_.push_back(k);
+      texts_.push_back({columns.names[k], {}});
+    }
+  }
+  void add(std::vector<Field> const& fields) {
+    for (std::size_t k = 0; k < places_.size(); ++k) {
+      texts_[k].texts.push_back(unquoted(fields[places_[k]]));
+      bytes_ += sizeof(std::string) + texts_[k].texts.back().size();
+    }
+  }
+  std::size_t bytes() const { return bytes_; }
+  std::vector<TextColumn> take() { return std::move(texts_); }
+
+ private:
+  std::vector<std::size_t> places_;
+  std::vector<TextColumn> texts_;
+  std::size_t bytes_ = 0;
+};
+
+Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted,
+              MissingNumbers missing) {
   LineReader lines(source);
   std::vector<Field> fields;
   auto const columns = read_columns(lines, fields, wanted);
   Stations stations;
   stations.geographic = columns.geographic;
+  Others others(columns, wanted);
   std::string_view line;
   while (next_content(lines, line)) {
     split(lines, line, columns.delimiter, fields);
     if (fields.size() != columns.count)
       lines.fail("expected ", columns.count, " fields, found ", fields.size());
+    if (missing == MissingNumbers::Skipped && lacks_a_number(columns, fields)) {
+      ++stations.skipped;
+      continue;
+    }
+    others.add(fields);
     std::array<double, 3> v{};
     for (std::size_t k = 0; k < columns.used.size(); ++k)
       v[k] = number(lines, fields[columns.used[k].second], columns.used[k].first);
@@ -176,7 +243,8 @@ Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted) {
       lines.fail("lon ", v[0], " is outside -180 to 360");
     if (stations.geographic && !(std::abs(v[1]) <= lat_max))
       lines.fail("lat ", v[1], " is outside -90 to 90");
-    STRATA_REQUIRE(MemoryError, (stations.x.size() + 1) * sizeof v <= options.max_bytes,
+    STRATA_REQUIRE(MemoryError,
+                   (stations.x.size() + 1) * sizeof v + others.bytes() <= options.max_bytes,
                    source.name(), ": more than ", stations.x.size(), " stations of ", sizeof v,
                    " bytes; the limit is ", options.max_bytes, " bytes");
     stations.x.push_back(v[0]);
@@ -184,6 +252,7 @@ Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted) {
     if (wanted == Wanted::Stations) stations.value.push_back(v[2]);
   }
   if (stations.x.empty()) lines.fail_at_end("expected at least one station");
+  stations.others = others.take();
   return stations;
 }
 
@@ -212,12 +281,12 @@ void write_lines(ByteSink& sink, Stations const& stations) {
 
 }  // namespace
 
-Stations read_stations(ByteSource& source, ReadOptions const& options) {
-  return read(source, options, Wanted::Stations);
+Stations read_stations(ByteSource& source, ReadOptions const& options, MissingNumbers missing) {
+  return read(source, options, Wanted::Stations, missing);
 }
 
 Stations read_locations(ByteSource& source, ReadOptions const& options) {
-  return read(source, options, Wanted::Locations);
+  return read(source, options, Wanted::Locations, MissingNumbers::Refused);
 }
 
 void write_stations(ByteSink& sink, Stations const& stations) {
@@ -227,9 +296,10 @@ void write_stations(ByteSink& sink, Stations const& stations) {
 
 }  // namespace detail
 
-Stations read_stations(std::string const& path, ReadOptions const& options) {
+Stations read_stations(std::string const& path, ReadOptions const& options,
+                       MissingNumbers missing) {
   auto const source = open_source(path, options);
-  return detail::read_stations(*source, options);
+  return detail::read_stations(*source, options, missing);
 }
 
 Stations read_locations(std::string const& path, ReadOptions const& options) {
@@ -238,20 +308,27 @@ Stations read_locations(std::string const& path, ReadOptions const& options) {
 }
 
 void write_columns(std::string const& path, std::vector<Column> const& columns,
-                   std::function<void(double)> const& on_progress) {
+                   std::function<void(double)> const& on_progress,
+                   std::vector<TextColumn> const& others) {
   STRATA_REQUIRE(ShapeError, !columns.empty(), "write_columns: there is no column");
   std::size_t const rows = columns.front().values.size();
   for (auto const& column : columns)
     STRATA_REQUIRE(ShapeError, column.values.size() == rows, "write_columns: column '", column.name,
                    "' has ", column.values.size(), " numbers, '", columns.front().name, "' ", rows);
+  for (auto const& column : others)
+    STRATA_REQUIRE(ShapeError, column.texts.size() == rows, "write_columns: column '", column.name,
+                   "' has ", column.texts.size(), " texts, '", columns.front().name, "' ", rows,
+                   " numbers");
   AtomicFile file(path);
   TextWriter text(file);
   for (std::size_t k = 0; k < columns.size(); ++k) text << (k > 0 ? "," : "") << columns[k].name;
+  for (auto const& column : others) text << ',' << detail::quoted(column.name);
   text << '\n';
   WrittenPart part(rows * columns.size(), on_progress);
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t k = 0; k < columns.size(); ++k)
       text << (k > 0 ? "," : "") << columns[k].values[i];
+    for (auto const& column : others) text << ',' << detail::quoted(column.texts[i]);
     text << '\n';
     part.add(columns.size());
   }

@@ -5,17 +5,29 @@
 
 #include <core/io/Strata_HostMatrix.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace strata {
 
+/// One column of a table that is passed on as it was read.
+struct TextColumn {
+  std::string name;                ///< in the file's first line
+  std::vector<std::string> texts;  ///< row by row, without quotes
+};
+
 /// Measured values at locations in the plane or on the globe.
 struct Stations {
-  bool geographic = false;          ///< x, y are longitude and latitude in degrees
-  std::vector<double> x, y, value;  ///< of each station, in the file's order
+  bool geographic = false;              ///< x, y are longitude and latitude in degrees
+  std::vector<double> x, y, value;      ///< of each station, in the file's order
+  std::vector<TextColumn> others = {};  ///< of locations: the columns beside the coordinates
+  std::int64_t skipped = 0;             ///< lines that were left out for a missing number
 };
+
+/// What becomes of a line in which a coordinate or the value is missing: empty, NA, N/A, NaN or null, in capitals or not.
+enum class MissingNumbers { Refused, Skipped };
 
 /// Read a station file: separated by commas, or by semicolons, with a line of column names.
 ///
@@ -29,9 +41,10 @@ struct Stations {
 ///          fields, an open quote, a value that is no finite number, lon outside [-180, 360] or lat
 ///          outside [-90, 90], and a file without a station; MemoryError beyond
 ///          `options.max_bytes`.
-Stations read_stations(std::string const& path, ReadOptions const& options = {});
+Stations read_stations(std::string const& path, ReadOptions const& options = {},
+                       MissingNumbers missing = MissingNumbers::Refused);
 
-/// Read locations without values: as `read_stations`, but of the columns `x,y` or `lon,lat` alone.
+/// Read locations without values: as `read_stations`, but of the columns `x,y` or `lon,lat`; the others are kept as text.
 Stations read_locations(std::string const& path, ReadOptions const& options = {});
 
 /// One column of a table.
@@ -40,12 +53,14 @@ struct Column {
   std::vector<double> values;  ///< row by row
 };
 
-/// Write columns of numbers under a line of their names; numbers read back to the same bits. Whole or not at all.
-/// `on_progress` hears now and then what part of the numbers was written, 0 to 1.
+/// Write columns of numbers, then those of text, under a line of their names; numbers read back to the same bits, texts are
+/// quoted where they need it. Whole or not at all. `on_progress` hears now and then what part of the numbers was written,
+/// 0 to 1.
 ///
-/// Throws   ShapeError if there is no column or they differ in length; IoError with errno's text.
+/// Throws   ShapeError if there is no column of numbers or they differ in length; IoError with errno's text.
 void write_columns(std::string const& path, std::vector<Column> const& columns,
-                   std::function<void(double)> const& on_progress = {});
+                   std::function<void(double)> const& on_progress = {},
+                   std::vector<TextColumn> const& others = {});
 
 /// Write a station file; numbers read back to the same bits. Whole or not at all (temporary file,
 /// fsync, rename).

@@ -375,8 +375,10 @@ class Prediction(MleTest):
         for mean in ("none", "constant"):
             report = self.mle("--locations", path, "--theta", "1.2,0.11,0.83,0.05", "--predict", self.path("new.csv"),
                               "--output", self.path("out.csv"), "--mean", mean)
+            text = self.path("out.csv").read_text()
+            self.assertEqual(text.splitlines()[0], "x,y,mean,variance,sd,observation_variance,observation_sd,name")
+            self.path("out.csv").write_text(text.replace(",p\n", ",0\n"))
             table = read_csv(self.path("out.csv"))
-            self.assertEqual(list(table), ["x", "y", "mean", "variance", "sd", "observation_variance", "observation_sd"])
             np.testing.assert_array_equal(np.column_stack([table["x"], table["y"]]), new)
             expected = Dense(places, values, (1.2, 0.11, 0.83, 0.05), globe=False).predict(new, mean == "constant")
             np.testing.assert_allclose(table["mean"], expected[0], rtol=0, atol=1e-10)
@@ -398,6 +400,28 @@ class Prediction(MleTest):
         table = read_csv(self.path("out.csv"))
         np.testing.assert_allclose(table["mean"], values, rtol=0, atol=1e-9)
         np.testing.assert_allclose(table["variance"], 0, rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(table["value"], values)  # what else the file has comes back
+
+    def test_renames_a_given_column_of_its_own_names(self):
+        path, _, _ = self.field(50)
+        self.path("new.csv").write_text('x,mean,y,place\n0.5,7,0.25,"a, b"\n')
+        self.mle("--locations", path, "--theta", "1,0.1,0.5", "--predict", self.path("new.csv"), "--output", self.path("out.csv"))
+        first, second = self.path("out.csv").read_text().splitlines()
+        self.assertTrue(first.endswith(",observation_sd,given mean,place"), first)
+        self.assertTrue(second.endswith(',7,"a, b"'), second)
+
+    def test_skips_missing_values_if_asked(self):
+        path, _, values = self.field(60)
+        lines = path.read_text().splitlines()
+        self.path("gaps.csv").write_text("\n".join([*lines, "0.123,0.456,NA", "0.654,0.321,", ""]))
+        at = ("--theta", "1,0.1,0.5", "--evaluate")
+        whole = self.mle("--locations", path, *at)
+        refused = strata("mle", "--locations", self.path("gaps.csv"), *at)
+        self.assertEqual(refused.code, 2)
+        self.assertIn("gaps.csv:62: column 'value': 'NA' is not a number", refused.err)
+        report = self.mle("--locations", self.path("gaps.csv"), *at, "--skip-missing")
+        self.assertEqual(report["log_likelihood"], whole["log_likelihood"])
+        self.assertRegex(report["warnings"][0], "gaps.csv: 2 lines without a number were left out")
 
     @fitting
     def test_follows_a_fit(self):

@@ -298,6 +298,9 @@ class Outcomes(SparseTest):
         run = strata("solve", *arguments, "--max-iterations", 2)
         self.assertEqual(run.code, 4, run.err)
         self.assertIn("--block-size 3", run.err)
+        run = strata("solve", *arguments, "--max-iterations", 70)  # a long run is told while it goes on, once
+        self.assertRegex(run.err, r"^strata: [^\n]*--block-size 3[^\n]*\nstrata: not converged")
+        self.assertEqual(run.err.count("--block-size 3"), 1)
         run = strata("solve", *arguments, "--max-iterations", 2, "--block-size", 3)
         self.assertNotIn("--block-size", run.err)
 

@@ -10,7 +10,8 @@
 namespace strata::detail {
 
 /// The reader and writer of Strata_Csv.hpp over any bytes (fuzz targets use memory).
-Stations read_stations(ByteSource& source, ReadOptions const& options);
+Stations read_stations(ByteSource& source, ReadOptions const& options,
+                       MissingNumbers missing = MissingNumbers::Refused);
 Stations read_locations(ByteSource& source, ReadOptions const& options);
 void write_stations(ByteSink& sink, Stations const& stations);
 

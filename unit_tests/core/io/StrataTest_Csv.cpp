@@ -154,6 +154,53 @@ TEST(Csv, ReadsLocationsWithoutValues) {
             std::string::npos);
 }
 
+TEST(Csv, SkipsLinesWithoutANumberIfAsked) {
+  TemporaryFolder const folder;
+  auto const path =
+      put(folder / "s.csv",
+          "x,y,value,note\n1,2,3,NA\n1,2,NA,\n,2,3,a\n1,nan,3,b\n1,2,n/a,c\n4,5,\"\",d\n"
+          "7,8,null,e\n4,5,6,\n");
+  EXPECT_EQ(message_of<IoError>([&] { read_stations(path); }),
+            std::string(path) + ":3: column 'value': 'NA' is not a number");
+  auto const s = read_stations(path, {}, MissingNumbers::Skipped);
+  EXPECT_EQ(s.x, (Values{1, 4}));
+  EXPECT_EQ(s.value, (Values{3, 6}));
+  EXPECT_EQ(s.skipped, 6);
+  put(path, "x,y,value\n1,2,three\n");
+  EXPECT_EQ(message_of<IoError>([&] { read_stations(path, {}, MissingNumbers::Skipped); }),
+            std::string(path) + ":2: column 'value': 'three' is not a number");
+  put(path, "x,y,value\n1,2,NA\n");
+  EXPECT_NE(message_of<IoError>([&] {
+              read_stations(path, {}, MissingNumbers::Skipped);
+            }).find("expected at least one station"),
+            std::string::npos);
+}
+
+TEST(Csv, PassesOnTheOtherColumnsOfLocations) {
+  using Texts = std::vector<std::string>;
+  TemporaryFolder const folder;
+  auto const path =
+      put(folder / "s.csv", "\"the \"\"name\"\"\";y;x;n\na, b;1;2;3\n\"c;\"\"d\"\"\";4;5;\n");
+  auto const read = read_locations(path);
+  ASSERT_EQ(read.others.size(), 2U);
+  EXPECT_EQ(read.others[0].name, "the \"name\"");
+  EXPECT_EQ(read.others[0].texts, (Texts{"a, b", "c;\"d\""}));
+  EXPECT_EQ(read.others[1].texts, (Texts{"3", ""}));
+  write_columns(path, {{"x", read.x}, {"y", read.y}}, {}, read.others);
+  auto const again = read_locations(path);
+  EXPECT_EQ(again.x, read.x);
+  ASSERT_EQ(again.others.size(), 2U);
+  EXPECT_EQ(again.others[0].name, read.others[0].name);
+  EXPECT_EQ(again.others[0].texts, read.others[0].texts);
+  EXPECT_EQ(again.others[1].texts, read.others[1].texts);
+  EXPECT_EQ(
+      message_of<ShapeError>([&] { write_columns(path, {{"x", {1, 2}}}, {}, {{"name", {"a"}}}); }),
+      "write_columns: column 'name' has 1 texts, 'x' 2 numbers");
+  auto const refused = [&] { read_locations(path, {.max_bytes = 100}); };
+  EXPECT_NE(message_of<MemoryError>(refused).find("more than 1 stations of 24 bytes"),
+            std::string::npos);
+}
+
 TEST(CsvWriter, WritesColumnsUnderTheirNames) {
   TemporaryFolder const folder;
   std::string const path = folder / "t.csv";
