@@ -27,7 +27,10 @@ struct Stations {
 };
 
 /// What becomes of a line in which a coordinate or the value is missing: empty, NA, N/A, NaN or null, in capitals or not.
-enum class MissingNumbers { Refused, Skipped };
+enum class MissingNumbers {
+  Refused,  ///< an error with its number
+  Skipped,  ///< it is left out, and counted
+};
 
 /// Read a station file: separated by commas, or by semicolons, with a line of column names.
 ///
