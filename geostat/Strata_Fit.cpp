@@ -232,7 +232,7 @@ class Objective {
   std::size_t remembered() const { return 2 * model_points() + 1; }
 
   static bool is_defined(Likelihood const& now) {
-    return now.info == 0 && std::isfinite(now.log_likelihood) && !std::isinf(now.log_det_error);
+    return now.info == 0 && std::isfinite(now.log_likelihood) && !std::isinf(now.error());
   }
 
   Communicator const* comm() const { return factor_options_.comm.get(); }

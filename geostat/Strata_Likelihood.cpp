@@ -30,12 +30,6 @@ double sum_of_products(HostMatrix const& A, std::size_t i, HostMatrix const& B, 
   return sum;
 }
 
-double sum_of_magnitudes(HostMatrix const& A, std::size_t j) {
-  double sum = 0;
-  for (std::size_t i = 0; i < A.extent(0); ++i) sum += std::abs(A(i, j));
-  return sum;
-}
-
 double largest_magnitude(HostMatrix const& A, std::size_t j) {
   double largest = 0;
   for (std::size_t i = 0; i < A.extent(0); ++i) largest = std::max(largest, std::abs(A(i, j)));
@@ -88,16 +82,19 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
   result.solve = factor.solve(exec, device_B, device_X);
   Kokkos::deep_copy(exec, X, device_X);
   exec.fence("strata::geostat::weights::solved");
-  // ||S||_inf ||x||_inf + ||b||_inf of a column: its residual is the backward error times that.
-  double const norm = factor.factor().matrix().given_norm_inf();
-  auto const size_of = [&](std::size_t j) {
-    return norm * largest_magnitude(X, j) + largest_magnitude(B, j);
+  // What a number of a column's residual may be, by the backward error and by rounding.
+  double const norm = factor.factor().matrix().given_norm_inf(), w = result.solve.backward_error,
+               diagonal = factor.covariance().sigma2 + factor.covariance().nugget,
+               row = std::sqrt(norm * diagonal);  // at least the 2-norm of each row
+  auto const residual = [&](std::size_t j) {
+    double const x = largest_magnitude(X, j);
+    return w * (norm * x + largest_magnitude(B, j)) + 0x1p-53 * row * x;
   };
-  double size = size_of(0);
+  double rest = residual(0);
   if (mean == Mean::Constant) {
     result.ones_form = sum_of_products(B, 1, X, 1);
     result.mean = sum_of_products(B, 1, X, 0) / result.ones_form;
-    size += std::abs(result.mean) * size_of(1);
+    rest += std::abs(result.mean) * residual(1);
     // r = y - mean 1 and S^-1 r, by which the quadratic form is r' S^-1 r.
     for (std::int64_t i = 0; i < n; ++i) {
       B(i, 0) -= result.mean;
@@ -106,10 +103,9 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
     result.ones = Kokkos::subview(device_X, Kokkos::ALL, std::pair(1, 2));
   }
   result.quadratic_form = sum_of_products(B, 0, X, 0);
-  constexpr double rounding =
-      0x1p-50;  // of the entries of S, and of a residual's products with them
+  // Of a solve that failed X is 0 and w is 1.
   result.quadratic_form_error =
-      (result.solve.backward_error + rounding) * size * sum_of_magnitudes(X, 0);
+      w < 1 ? 4 * rest * std::sqrt(sum_of_products(X, 0, X, 0)) : HUGE_VAL;
   result.values = Kokkos::subview(device_X, Kokkos::ALL, std::pair(0, 1));
   Kokkos::deep_copy(exec, result.values, Kokkos::subview(X, Kokkos::ALL, std::pair(0, 1)));
   exec.fence("strata::geostat::weights::done");

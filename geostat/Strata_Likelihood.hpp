@@ -34,7 +34,8 @@ struct Likelihood {
   /// (LogDet::Factor).
   double log_det_error = 0;
   double quadratic_form = 0;  ///< (y - mean)' S^-1 (y - mean), by a solve refined to fp64
-  /// quadratic_form is off by no more: by rounding, of the solve and of the entries of S. Large where S is nearly singular.
+  /// quadratic_form is off by no more, for the entries that S has in fp64 and but for about one case in a thousand: by
+  /// rounding of the solve. Large where S is nearly singular; infinite: the solve failed.
   double quadratic_form_error = 0;
   double mean = 0;                    ///< that was subtracted
   double backward_error = 0;          ///< normwise, of the solve
@@ -57,8 +58,9 @@ struct Likelihood {
 /// Throws   ShapeError if the values are not as many as the locations, or none; ValueError naming the first value
 ///          that is not finite; what CovarianceFactor throws.
 /// Error    of log_det no more than `log_det_error`. Of the quadratic form no more than `quadratic_form_error`, whatever
-///          the tiles' precision: for x = S^-1 r, r = y - mean, it is x' (r - S x), at most
-///          (w + 2^-50) (||S||_inf ||x||_inf + ||r||_inf) ||x||_1 for a solve of the backward error w.
+///          the tiles' precision: with x = S^-1 r, r = y - mean, it is x' (r - S x) to first order, and the residual's
+///          numbers have random signs. So it is 4 ||x||_2 times what one of them may be: w (||S||_inf ||x||_inf + ||r||_inf)
+///          by the backward error w, and 2^-53 ||s||_2 ||x||_inf by rounding of the residual, s being a row of S.
 /// Source   equation 1 of Ren et al. (paper B).
 template <class ExecutionSpace>
 [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,

@@ -77,7 +77,7 @@ void warn(MleResult& result, geostat::Locations const& locations) {
     result.warnings.push_back(text(
         "the covariance matrix is nearly singular: rounding leaves the log-likelihood known to "
         "+- %.1e; a nugget, or a smaller nu or range, would mend that",
-        result.likelihood->error()));
+        result.likelihood->quadratic_form_error / 2));
   if (!result.fit) return;
   auto const free = result.free_parameters();
   if (result.n < 10 * free)

@@ -36,6 +36,21 @@ Locations on_globe(Locations at) {
   return at;
 }
 
+/// The covariance matrix as this device has it.
+template <class Exec>
+HostMatrix entries_of(Exec const& exec, MaternCovariance const& c, Locations const& at) {
+  using Block = typename CovarianceFactor<Exec>::Block;
+  auto const n = static_cast<std::size_t>(at.size());
+  HostMatrix const S("StrataTest::S", n, n), ones("StrataTest::ones", n, n);
+  for (std::size_t i = 0; i < n; ++i) ones(i, i) = 1;
+  Block const I("StrataTest::I", n, n), Y("StrataTest::Y", n, n);
+  Kokkos::deep_copy(exec, I, ones);
+  CovarianceFactor<Exec>(exec, c, at).apply(exec, I, Y);
+  Kokkos::deep_copy(exec, S, Y);
+  exec.fence("StrataTest::entries");
+  return S;
+}
+
 // Fields smoother than the locations are apart, up to where rounding leaves no factor: the parts of the log-likelihood are
 // those of the matrix in long double, within the errors that are stated, and these say when nothing is known.
 TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfIt) {
@@ -46,6 +61,7 @@ TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfIt) {
   for (std::size_t i = 0; i < smooth.size(); ++i) smooth[i] = at.x[i] * at.x[i] + at.y[i];
   auto const rough = some_values(n);
   int known = 0, lost = 0;
+  double worst = 0;
   for (double const nu : {0.5, 1.5, 2.5, 4.0, 6.0})
     for (double const range : {0.02, 0.1, 0.3, 0.5, 0.65})
       for (bool const is_smooth : {false, true}) {
@@ -55,9 +71,9 @@ TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfIt) {
         if (found.info != 0) continue;
         SCOPED_TRACE(std::to_string(nu) + " " + std::to_string(range) +
                      (is_smooth ? " smooth" : ""));
-        HostMatrix const S = covariance_matrix(c, at);
-        SlowField const slow(n, [&](std::int64_t i, std::int64_t j) -> long double {
-          return S(static_cast<std::size_t>(i), static_cast<std::size_t>(j));
+        SlowField const slow(n, [S = entries_of(exec, c, at)](std::int64_t i, std::int64_t j) {
+          return static_cast<long double>(
+              S(static_cast<std::size_t>(i), static_cast<std::size_t>(j)));
         });
         Numbers const wide(y.begin(), y.end()), ones(y.size(), 1);
         auto residual = wide;
@@ -69,11 +85,14 @@ TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfIt) {
             std::abs(found.log_likelihood - static_cast<double>(slow.log_likelihood(wide, true))),
             found.error());
         EXPECT_EQ(found.error(), (found.log_det_error + found.quadratic_form_error) / 2);
+        double const off = std::abs(found.quadratic_form - form);
+        worst = std::max(worst, off / found.quadratic_form_error);
         known += found.error() < 1e-6;
         lost += found.error() > 1;
       }
   EXPECT_GE(known, 20);
   EXPECT_GE(lost, 2);
+  EXPECT_GT(worst, 1e-3);  // a bar that is far too long would end searches early
 }
 
 TYPED_TEST(LikelihoodTest, IsThatOfASlowReference) {

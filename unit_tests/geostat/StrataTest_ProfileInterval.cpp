@@ -157,10 +157,10 @@ TYPED_TEST(ProfileIntervalTest, SaysThatTheEstimateIsNotKnown) {
       fit(problem.exec, problem.team, problem.at, problem.y, problem.options).likelihood.error(),
       1);
   auto const interval = problem.interval(theta, 1);
-  for (ProfileEnd const& end : {interval.lower, interval.upper}) {
-    EXPECT_EQ(end.what, EndOf::Undefined);
-    EXPECT_EQ(end.value, theta.range);
-  }
+  EXPECT_EQ(interval.lower.what, EndOf::Undefined);
+  EXPECT_EQ(interval.lower.value, theta.range);
+  EXPECT_EQ(interval.upper.what, EndOf::Undefined);
+  EXPECT_EQ(interval.upper.value, theta.range);
   EXPECT_TRUE(std::isnan(interval.log_likelihood));
   EXPECT_EQ(interval.fits, 1);
 }
