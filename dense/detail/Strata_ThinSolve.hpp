@@ -4,6 +4,7 @@
 #define STRATA_DETAIL_THIN_SOLVE_HPP
 
 #include <dense/Strata_BlockTree.hpp>
+#include <dense/detail/Strata_ThinTasks.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -12,20 +13,12 @@
 
 namespace strata::dense::detail {
 
-/// Part of a leaf's block row or block column in one stored block: what it is multiplied with are
-/// elements [begin, begin + count) of the vector.
-struct FactorStrip {
-  void const* data;
-  double const* scale;
-  std::int64_t ld, begin, count, first_item;
-  Precision precision;
-};
-
-/// x = L^-T L^-1 b for one vector, leaf by leaf: the leaf's block row of L, or block column of L^T,
+/// x = L^-T L^-1 b for one vector, in one kernel: leaf by leaf, the leaf's block row of L, or block column of L^T,
 /// over all that is solved already in one product, and then the leaf by its inverse.
 ///
-/// A leaf takes three kernels down and two up, whatever the depth of the tree. Products accumulate in the precision of the vector, in an
-/// order that depends on the shape alone.
+/// Teams take tasks in an order in which each waits for the numbers of earlier ones alone, so that any number of them
+/// that run at a time will do: a task loads its part of L before it waits, and products of later leaves go on
+/// while a leaf is solved. Products accumulate in the precision of the vector, in an order that depends on the shape alone.
 template <class ExecutionSpace>
 class ThinSolve {
  public:
@@ -38,41 +31,30 @@ class ThinSolve {
   /// are not wider and start where a whole load can.
   static bool takes(Tree const& tree);
 
-  /// Lists the strips. Fences. The tree must outlive this object and keep its factor.
+  /// Lists the tasks. Fences. The tree must outlive this object and keep its factor.
+  /// Memory   ten numbers a row, and 16 bytes for each of the tasks, 256 a leaf of 1024 in fp32.
   ThinSolve(ExecutionSpace const& exec, Tree const& tree);
 
   /// b = L^-T L^-1 b. Enqueued.
   ///
-  /// b: n x 1 in the precision of the leaves' inverses, aligned to 16 bytes.
+  /// b: n x 1 in the precision of the leaves' inverses.
   void operator()(Matrix const& b);
 
  private:
-  using Strips = Kokkos::View<FactorStrip*, memory_space>;
-
-  /// A leaf's strips in the table, and the items that they are cut into.
-  struct Side {
-    std::int64_t first = 0, count = 0, items = 0, width = 0;
-  };
-  struct Leaf {
-    Node const* node;
-    Side before, after;
-  };
-
-  Side list(std::vector<FactorStrip>& all, std::vector<FactorStrip> strips, std::int64_t least,
-            std::int64_t most_items);
-  std::int64_t padded() const { return (n_ + 15) / 16 * 16; }
   template <class T>
-  void forward(T const* b, T* x) const;
+  using Table = Kokkos::View<T*, memory_space>;
   template <class T>
-  void backward(T const* b, T* x) const;
+  Table<T> copy(char const* label, std::vector<T> const& items) const;
+  template <class S>
+  void solve(S* b) const;
 
   ExecutionSpace exec_;
   Precision precision_;
-  std::vector<Leaf> leaves_;
-  Strips strips_;
-  Kokkos::View<std::byte*, memory_space>
-      memory_;  // the vector between, a leaf's part, partial sums
-  std::int64_t n_, leaf_size_, items_ = 1;
+  std::int64_t n_;
+  Table<FactorStrip> strips_;
+  Table<ThinLeaf> leaves_;
+  Table<ThinTask> tasks_;
+  Table<std::byte> numbers_;  // that tasks hand on, and the count of teams
 };
 
 }  // namespace strata::dense::detail

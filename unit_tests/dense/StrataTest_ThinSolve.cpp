@@ -10,6 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace strata::test {
@@ -98,21 +104,71 @@ TYPED_TEST(ThinSolveOn, EqualsSubstitutionWithTheStoredFactor) {
   }
 }
 
-// Columns in strips with scales of their own, and strips of more rows than one item takes.
-TYPED_TEST(ThinSolveOn, HandlesStripsOfScalesAndSeveralItems) {
+/// What a thin solve makes of a vector of numbers in fp32.
+template <class Space>
+std::vector<float> solve_low(dense::detail::ThinSolve<Space>& solve, std::vector<float> b) {
+  using Vector = Kokkos::View<float**, Kokkos::LayoutLeft, typename Space::memory_space>;
+  Kokkos::View<float**, Kokkos::LayoutLeft, Kokkos::HostSpace> const host(b.data(), b.size(), 1);
+  Vector const x("strata::test::x", b.size(), 1);
+  Kokkos::deep_copy(x, host);
+  solve(matrix_ref(x));
+  Kokkos::fence("strata::test::solved");
+  Kokkos::deep_copy(host, x);
+  return b;
+}
+
+std::vector<float> random_vector(std::int64_t n, unsigned seed) {
+  HostMatrix const B = random_matrix(n, 1, seed);
+  return {B.data(), B.data() + n};
+}
+
+// Columns in strips with scales of their own, strips of more rows than one chunk has, and more leaves than teams run.
+TYPED_TEST(ThinSolveOn, HandlesStripsOfScalesAndManyChunks) {
   if constexpr (!strata::runs_on_host<TypeParam>) {
     for (auto const& [n, leaf, panel] : std::vector<std::array<std::int64_t, 3>>{
-             {700, 32, 64}, {4500, 64, 256}, {4500, 2048, 0}}) {
+             {700, 32, 64}, {4500, 64, 256}, {4500, 2048, 0}, {4505, 16, 0}, {5001, 1024, 1024}}) {
       LoadedTree<TypeParam> const loaded(n, {fp8_e4m3, fp8_e4m3, fp32}, leaf, panel);
       dense::detail::ThinSolve<TypeParam> solve(TypeParam(), loaded.tree);
-      HostMatrix const B = random_matrix(n, 1, 4);
-      Kokkos::View<float**, Kokkos::LayoutLeft, typename TypeParam::memory_space> const x(
-          "strata::test::x", n, 1);
-      Kokkos::deep_copy(x, on_device<TypeParam>(B));
-      solve(matrix_ref(x));
-      Kokkos::fence("strata::test::solved");
-      EXPECT_LE(solve_error(loaded.L, B, on_host(x)), c * static_cast<double>(n) * 0x1p-24) << n;
+      HostMatrix const B = random_matrix(n, 1, 4), X("strata::test::X", n, 1);
+      std::vector<float> const x = solve_low(solve, random_vector(n, 4));
+      std::copy(x.begin(), x.end(), X.data());
+      EXPECT_LE(solve_error(loaded.L, B, X), c * static_cast<double>(n) * 0x1p-24) << n;
     }
+  }
+}
+
+// Teams hand on numbers in whatever order they run: it must not show.
+TYPED_TEST(ThinSolveOn, GivesTheSameBitsEachTime) {
+  if constexpr (!strata::runs_on_host<TypeParam>) {
+    for (auto const& [n, leaf] :
+         std::vector<std::array<std::int64_t, 2>>{{700, 16}, {3001, 128}, {4500, 1024}}) {
+      LoadedTree<TypeParam> const loaded(n, {fp16, fp16, fp32}, leaf);
+      dense::detail::ThinSolve<TypeParam> solve(TypeParam(), loaded.tree), another = solve;
+      std::vector<float> const b = random_vector(n, 4), x = solve_low(solve, b);
+      for (unsigned again = 0; again < 20; ++again) {
+        (void)solve_low(
+            solve, random_vector(n, 5 + again));  // what it leaves must not be taken for this one's
+        ASSERT_EQ(solve_low(again % 2 == 0 ? solve : another, b), x) << n << ", " << again;
+      }
+    }
+  }
+}
+
+// A number whose bits say that it is not there yet would be waited for without end.
+TYPED_TEST(ThinSolveOn, HandsOnInfinitiesAndAnyNaN) {
+  if constexpr (!strata::runs_on_host<TypeParam>) {
+    std::int64_t const n = 1100;
+    LoadedTree<TypeParam> const loaded(n, {fp16, fp16, fp32}, 128);
+    dense::detail::ThinSolve<TypeParam> solve(TypeParam(), loaded.tree);
+    for (float const value :
+         {std::bit_cast<float>(~std::uint32_t(0)), std::bit_cast<float>(~std::uint32_t(0) >> 1),
+          std::numeric_limits<float>::infinity()})
+      for (std::int64_t const place : {std::int64_t{0}, n / 2, n - 1}) {
+        std::vector<float> b = random_vector(n, 4);
+        b[static_cast<std::size_t>(place)] = value;
+        for (float const x : solve_low(solve, b)) ASSERT_FALSE(std::isfinite(x)) << place;
+      }
+    for (float const x : solve_low(solve, random_vector(n, 4))) ASSERT_TRUE(std::isfinite(x));
   }
 }
 
@@ -144,6 +200,25 @@ TYPED_TEST(ThinSolveOn, LowSolveIsTheSameForAnyNumberOfColumnsInAnyOrder) {
     Kokkos::fence("strata::test::solved");
     double const layered = cols >= 16 && !strata::runs_on_host<TypeParam> ? 0x1p-9 : 0;
     EXPECT_LE(solve_error(loaded.L, B, on_host(x)), c * n * 0x1p-24 + layered) << cols;
+  }
+}
+
+// The first solve is run, the second one captured, and from then on it is replayed.
+TYPED_TEST(ThinSolveOn, LowSolveGivesTheSameBitsWhenItIsReplayed) {
+  std::int64_t const n = 1500;
+  LoadedTree<TypeParam> const loaded(n, {fp16, fp16, fp32}, 128);
+  dense::detail::LowSolve<TypeParam> solve(TypeParam(), loaded.tree);
+  HostMatrix const B = random_matrix(n, 1, 4);
+  auto const x = on_device<TypeParam>(B);
+  solve(matrix_ref(x));
+  Kokkos::fence("strata::test::solved");
+  HostMatrix const first = on_host(x);
+  for (int again = 0; again < 8; ++again) {
+    Kokkos::deep_copy(x, on_device<TypeParam>(B));
+    solve(matrix_ref(x));
+    Kokkos::fence("strata::test::solved");
+    HostMatrix const now = on_host(x);
+    for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(now(i, 0), first(i, 0)) << i << ", " << again;
   }
 }
 

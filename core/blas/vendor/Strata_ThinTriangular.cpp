@@ -3,8 +3,9 @@
 #include <core/blas/vendor/Strata_ThinTriangular.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Published.hpp>
 
-#include <Kokkos_BitManipulation.hpp>
+#include <Kokkos_Core.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -18,38 +19,6 @@ namespace {
 constexpr int order = 64;  // of a diagonal block
 constexpr int threads = 256, lanes = 32, warps = threads / lanes;
 constexpr int batch = order * order / threads;  // numbers of a block that a thread has
-
-/// Numbers that one team writes and others wait for: each is its own flag, as all bits are 1 until it is there.
-template <class T>
-struct Published {
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  static constexpr Bits unset = ~Bits(0);
-
-  Bits* bits;
-
-  KOKKOS_FORCEINLINE_FUNCTION void write(std::int64_t i, T value) const {
-    auto const given = Kokkos::bit_cast<Bits>(value);
-    Bits const written = given == unset ? unset >> 1 : given;  // a NaN, too
-    *static_cast<Bits volatile*>(bits + i) = written;
-  }
-
-  /// Numbers i, i + step, ...: those from `end` on are 0.
-  template <int count>
-  KOKKOS_FORCEINLINE_FUNCTION void read(std::int64_t i, int step, std::int64_t end,
-                                        T (&values)[count]) const {
-    bool is_there;
-    do {
-      is_there = true;
-#pragma unroll
-      for (int k = 0; k < count; ++k) {
-        Bits const now =
-            i + k * step < end ? *static_cast<Bits const volatile*>(bits + i + k * step) : Bits(0);
-        is_there = is_there && now != unset;
-        values[k] = Kokkos::bit_cast<T>(now);
-      }
-    } while (!is_there);
-  }
-};
 
 template <class T>
 struct Scratch {
@@ -309,13 +278,6 @@ struct SubstituteBoth {
   }
 };
 
-template <class Bits, class Exec>
-void unset(Exec const& exec, Bits* bits, std::int64_t numbers) {
-  Kokkos::parallel_for(
-      "strata::core::thin_triangular::unset", Kokkos::RangePolicy<Exec>(exec, 0, numbers),
-      KOKKOS_LAMBDA(std::int64_t i) { bits[i] = ~Bits(0); });
-}
-
 /// `of_processor`: teams that a multiprocessor must hold, which bounds a thread's registers.
 template <class T, int of_processor, class Exec, class Kernel>
 void launch(Exec const& exec, int teams, Kernel const& kernel) {
@@ -345,7 +307,7 @@ bool with_room(Exec const& exec, detail::Workspace<Exec>& workspace, Diag diag, 
   with_arithmetic_type(x.precision, [&]<class T>(std::type_identity<T>) {
     using Bits = typename Published<T>::Bits;
     auto* const bits = reinterpret_cast<Bits*>(room->take(x.precision, numbers, 1).data);
-    unset(exec, bits, numbers);
+    strata::unset("strata::core::thin_triangular::unset", exec, bits, numbers);
     System<T> const system{l.template as<T>(),
                            x.rows,
                            l.ld,

@@ -5,6 +5,7 @@
 
 #include <core/blas/vendor/Strata_TileElimination.hpp>
 #include <core/blas/vendor/Strata_TileProduct.hpp>
+#include <core/kokkos_ext/Strata_Published.hpp>
 
 #include <Kokkos_BitManipulation.hpp>
 
@@ -52,7 +53,7 @@ struct Matrices {
 };
 
 template <class T>
-using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+using Bits = typename Published<T>::Bits;
 
 /// A tile of the workspace, or `rows` x `cols` of it that begin at `from`, on its way to the shared memory, by `count`
 /// threads.
@@ -92,7 +93,7 @@ class Arrival {
 
  private:
   static constexpr int step = count / rows, each = (cols + step - 1) / step;
-  static constexpr Bits<T> unset = ~Bits<T>(0);
+  static constexpr Bits<T> unset = Published<T>::unset;
 
   __device__ __forceinline__ bool is_inside(int m) const {
     return cols % step == 0 || col_ + m * step < cols;
@@ -109,11 +110,9 @@ class Arrival {
   Bits<T> bits_[each];
 };
 
-/// Numbers as others take them: not with the bits of one that is not there.
 template <class T>
 __device__ __forceinline__ void hand_on(T value, T* to) {
-  auto const bits = Kokkos::bit_cast<Bits<T>>(value);
-  *reinterpret_cast<Bits<T> volatile*>(to) = bits == ~Bits<T>(0) ? bits >> 1 : bits;  // a NaN, too
+  Published<T>{reinterpret_cast<Bits<T>*>(to)}.write(0, value);
 }
 
 /// `rows` of a tile to the workspace, by all threads.
