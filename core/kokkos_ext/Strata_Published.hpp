@@ -62,7 +62,12 @@ struct Published {
   template <int count>
   KOKKOS_FORCEINLINE_FUNCTION void read(std::int64_t i, int step, std::int64_t end,
                                         T (&values)[count]) const {
-    gather([=](int k) { return i + k * step < end ? i + k * step : std::int64_t{-1}; }, values);
+    gather(
+        [=](int k) {
+          std::int64_t const place = i + std::int64_t{k} * step;
+          return place < end ? place : std::int64_t{-1};
+        },
+        values);
   }
 };
 

@@ -87,9 +87,9 @@ struct Kernel {
     auto const load = [&](std::int64_t begin, Words(&pack)[batch]) {
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
+        std::int64_t const j = begin + std::int64_t{k} * columns;
         pack[k] = {};
-        if (has_row && begin + column + k * columns < strip.count)
-          pack[k].load(a + (begin + k * columns) * strip.ld);
+        if (has_row && j + column < strip.count) pack[k].load(a + j * strip.ld);
       }
     };
     S sum[size] = {};
@@ -184,10 +184,10 @@ struct Kernel {
     auto const step = [&](Chunk const& now, Chunk& coming) {
       if (ahead && next + parts < chunks) load(next + parts, coming);
       S* const x = scratch.x[turn++ % 2];
-      std::int64_t const begin = strip.begin + begin_of(next) + t;
+      std::int64_t const begin = strip.begin + begin_of(next);
 #pragma unroll
       for (int k = 0; k < each; ++k)
-        if (t + k * threads < width) x[t + k * threads] = from.wait(begin + k * threads, now.x[k]);
+        if (int const i = t + k * threads; i < width) x[i] = from.wait(begin + i, now.x[k]);
       team.team_barrier();
       use(now.pack, x);
       next += parts;
@@ -288,8 +288,10 @@ struct Kernel {
     subtract(team, scratch, leaf, 0, end, row_products, leaf.before.parts,
              [&](int i, S(&right)[rows]) {
 #pragma unroll
-               for (int r = 0; r < rows; ++r)
-                 right[r] = i + r * threads < end ? b[leaf.begin + i + r * threads] : S(0);
+               for (int r = 0; r < rows; ++r) {
+                 int const row = i + r * threads;
+                 right[r] = row < end ? b[leaf.begin + row] : S(0);
+               }
              });
     S sum[columns] = {};
     for (int begin = 0;;) {

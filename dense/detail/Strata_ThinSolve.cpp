@@ -115,7 +115,7 @@ ThinSolve<ExecutionSpace>::ThinSolve(ExecutionSpace const& exec, Tree const& tre
   strips_ = copy("strata::dense::ThinSolve::strips", strips);
   leaves_ = copy("strata::dense::ThinSolve::leaves", leaves);
   tasks_ = copy("strata::dense::ThinSolve::tasks", tasks);
-  auto const numbers = static_cast<std::size_t>(2 * (most_parts + 1) * n_ + 1);
+  auto const numbers = static_cast<std::size_t>(2 * (std::int64_t{most_parts} + 1) * n_ + 1);
   numbers_ = strata::allocate<Table<std::byte>>(exec, "strata::dense::ThinSolve::numbers",
                                                 numbers * traits(precision_).bytes);
   exec.fence("strata::dense::ThinSolve: tasks");
@@ -144,7 +144,7 @@ template <class S>
 void ThinSolve<ExecutionSpace>::solve(S* b) const {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<thin::threads, 2>>;
   auto* const bits = reinterpret_cast<typename Published<S>::Bits*>(numbers_.data());
-  std::int64_t const counter = 2 * (most_parts + 1) * n_;
+  std::int64_t const counter = 2 * (std::int64_t{most_parts} + 1) * n_;
   strata::unset("strata::dense::ThinSolve::unset", exec_, bits, counter + 1);
   thin::Kernel<S> const kernel{strips_.data(),
                                leaves_.data(),
