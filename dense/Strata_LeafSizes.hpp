@@ -14,8 +14,9 @@ namespace strata::dense {
 
 /// Orders whose leaves have a size of their own.
 struct LeafSizeBand {
-  std::int64_t from = 0, below = 0,
-               size = 0;  ///< the first order, the first above, the leaves' columns
+  std::int64_t from = 0;   ///< the first order
+  std::int64_t below = 0;  ///< the first order above
+  std::int64_t size = 0;   ///< columns of a leaf
   /// The same numbers.
   friend bool operator==(LeafSizeBand const&, LeafSizeBand const&) = default;
 };

@@ -3,15 +3,20 @@
 #ifndef STRATA_HOST_VECTORS_HPP
 #define STRATA_HOST_VECTORS_HPP
 
-// One function for each length of a host's vectors, by the attribute of its instructions, into which its work is inlined: what is called
-// from it, and lambdas. Elsewhere than on x86-64 the functions are the same, and the first is taken.
+// One function for each length of a host's vectors has the attribute of its instructions, and its work inlined. Elsewhere than on x86-64
+// the functions are the same, and the first is taken.
+
+/// Of what such a function calls.
 #define STRATA_INLINE inline __attribute__((always_inline))
+/// Of lambdas in it.
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
 #if defined(__x86_64__)
 #define STRATA_VECTORS_OF_32 __attribute__((target("avx2,fma")))
 #define STRATA_VECTORS_OF_64 __attribute__((target("avx512f,avx512dq,fma")))
 #else
+/// Of the function for vectors of 32 bytes.
 #define STRATA_VECTORS_OF_32
+/// Of the function for vectors of 64 bytes.
 #define STRATA_VECTORS_OF_64
 #endif
 
