@@ -154,7 +154,8 @@ bool TileFactor<Exec>::State::climb() {
     report.attempts.push_back(
         {{report.rung, outcome, found.order(), fill_seconds, report.factor_seconds},
          matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
-         report.histogram});
+         report.histogram,
+         matrix.rule().layers});
     if (!found.ok()) continue;
     held = number;
     return true;

@@ -93,10 +93,11 @@ struct DeviceReport {
 };
 
 /// One factorisation that was tried: as the matrix came, then with the accuracy of its rule divided by 100, and once
-/// more, where that changes a tile, then in fp64.
+/// more, or with its layers promoted, as often as that goes, where that changes a tile, then in fp64.
 struct CholeskyAttempt : Attempt {
-  double accuracy = 0;                      ///< of the precision rule; 0: fp64
+  double accuracy = 0;                      ///< of the precision rule; 0: fp64, or layers
   std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
+  std::vector<Precision> layers{};          ///< of the rule, or none
 };
 
 /// What was done. Columns, bytes and rates are those of the last attempt.
@@ -119,7 +120,7 @@ struct CholeskyReport {
   Rung rung = Rung::AsAsked;              ///< that held, or was the last
   std::vector<CholeskyAttempt> attempts;  ///< each rung that was tried, and why it was left
   /// The worst ||L_ik||_F ||L_mk||_F u Nt / (eps ||A||_F) of the rule that the map was made by, with
-  /// the norms as they came out; 0 for maps of one precision. Above 1 the map was too coarse.
+  /// the norms as they came out; 0 for maps of one precision, and of layers. Above 1 the map was too coarse.
   double operand_excess = 0;
 
   /// Of all devices, from the host.

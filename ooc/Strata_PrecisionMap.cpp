@@ -3,6 +3,7 @@
 #include <ooc/Strata_PrecisionMap.hpp>
 
 #include <core/Strata_Errors.hpp>
+#include <dense/Strata_BlockTree.hpp>
 
 #include <zlib.h>
 
@@ -33,6 +34,18 @@ struct TwoLargest {
   double without(std::int64_t i) const { return i == row ? second : first; }
 };
 
+// Of the diagonal block of tile rows [begin, begin + count): the block below its first half, then both halves.
+void set_layers(PrecisionMap& map, dense::LayerList const& layers, std::int64_t begin,
+                std::int64_t count, std::size_t depth) {
+  if (count < 2) return;
+  std::int64_t const half = dense::half_of_leaves(count, 1);
+  for (std::int64_t j = begin; j < begin + half; ++j)
+    for (std::int64_t i = begin + half; i < begin + count; ++i)
+      map.set(i, j, layers.at_depth(depth));
+  set_layers(map, layers, begin, half, depth + 1);
+  set_layers(map, layers, begin + half, count - half, depth + 1);
+}
+
 }  // namespace
 
 int precision_rank(Precision precision) {
@@ -48,6 +61,9 @@ void PrecisionRule::check() const {
                  accuracy, ", must be in [0, 1)");
   STRATA_REQUIRE(ValueError, !precisions.empty() && precisions.front() == Precision::fp64,
                  "precision rule: the first precision must be fp64");
+  STRATA_REQUIRE(ValueError, accuracy == 0 || layers.empty(), "precision rule: an accuracy of ",
+                 accuracy, " and layers, must be one of them");
+  for (Precision const layer : layers) (void)precision_rank(layer);
   for (std::size_t k = 1; k < precisions.size(); ++k)
     STRATA_REQUIRE(ValueError, precision_rank(precisions[k]) > precision_rank(precisions[k - 1]),
                    "precision rule: ", traits(precisions[k]).name, " does not follow ",
@@ -138,6 +154,7 @@ PrecisionMap precision_map(TileNorms const& norms, PrecisionRule const& rule) {
                  "precision map: ", norms.squares.size(), " norms and ", norms.traces.size(),
                  " traces of ", tiles, " tile rows");
   PrecisionMap map(tiles);
+  if (!rule.layers.empty()) set_layers(map, dense::LayerList(rule.layers), 0, tiles, 0);
   if (rule.accuracy == 0) return map;
   double const allowed = rule.accuracy * norms.frobenius() / static_cast<double>(tiles);
   auto const norm = [&](std::int64_t i, std::int64_t k) {

@@ -32,8 +32,15 @@ struct PrecisionRule {
                                        Precision::fp8_e4m3};
   /// Bound the products that a tile is an operand of as well, not only the tile.
   bool operand_rule = true;
+  /// In place of an accuracy and the precisions: layers, as `dense::LayerList` has them. Tile rows are halved, and the halves again,
+  /// until they are single rows; a tile below the diagonal has the layer of the depth at which its row and its column come
+  /// to be in different halves. Any of fp64, fp32, fp16_split, fp16 and fp8_e4m3.
+  std::vector<Precision> layers{};
 
-  /// Throws   ValueError if accuracy is not in [0, 1) or the precisions are not as said.
+  /// Whether tiles may have other precisions than fp64.
+  bool may_mix() const { return accuracy > 0 || !layers.empty(); }
+  /// Throws   ValueError if accuracy is not in [0, 1), the precisions are not as said, a layer is of another precision, or
+  ///          there are layers and an accuracy.
   void check() const;
 };
 
@@ -88,7 +95,7 @@ class PrecisionMap {
 /// Throws   ValueError for another precision.
 int precision_rank(Precision precision);
 
-/// The lowest precision of each tile that perturbs the matrix by no more than the rule allows.
+/// The lowest precision of each tile that perturbs the matrix by no more than the rule allows, or the rule's layers.
 ///
 /// Tile (i, k) may be rounded to unit roundoff u if Nt ||A_ik||_F <= (eps / u) ||A||_F, and, by the
 /// operand rule, if Nt b_ik max_m b_mk u <= eps ||A||_F over the other rows m > k, b_ik being an
@@ -98,7 +105,8 @@ int precision_rank(Precision precision);
 /// Shape    norms of the matrix that is factored (equilibrated: `TileMatrix`).
 /// Throws   ShapeError if the norms are not of a triangle; what `PrecisionRule::check` throws.
 /// Source   Ren et al. (paper B), section IV-C; Higham and Mary, Acta Numerica 31 (2022),
-///          section 14; deviation: the operand rule, and the fixed diagonal.
+///          section 14; deviation: the operand rule, and the fixed diagonal. Layers: Carrica et al. (paper A), section
+///          III-C; deviation: leaves, the diagonal tiles, are in fp64.
 PrecisionMap precision_map(TileNorms const& norms, PrecisionRule const& rule);
 
 }  // namespace strata::ooc

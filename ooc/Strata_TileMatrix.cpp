@@ -138,7 +138,7 @@ template <class Exec>
 void TileMatrix<Exec>::evaluate() {
   scaling_.assign(static_cast<std::size_t>(n_), 1.0);
   device_scaling_ = {};
-  bool const mixed = options_.rule.accuracy > 0;
+  bool const mixed = options_.rule.may_mix();
   tiles_->map = PrecisionMap(tiles());
   if (!mixed) together(comm(), [&] { allocate_tiles(); });  // refuses before any work
   Kokkos::Timer const timer;

@@ -128,7 +128,7 @@ class TileMatrix {
 
   /// A matrix from what fills one tile at a time.
   ///
-  /// Result   with rule.accuracy > 0 the generator is called twice for each tile below the
+  /// Result   where the rule may mix precisions the generator is called twice for each tile below the
   ///          diagonal: for the norms, then for the numbers.
   /// Sync     runs on `exec` and fences it.
   /// Memory   on the device two tiles.

@@ -34,7 +34,7 @@ TileGenerator<ExecutionSpace> host_tiles(
 ///
 /// Sync     as of `host_tiles`, and Memory.
 /// Throws   ValueError if there is no file; when a tile is filled, what `MatrixBlocks::read` throws.
-/// I/O      TileMatrix asks for every tile once, or twice with an accuracy, and once more for each
+/// I/O      TileMatrix asks for every tile once, or twice where precisions may be mixed, and once more for each
 ///          residual; for the diagonal ones once more where it equilibrates.
 template <class ExecutionSpace>
 TileGenerator<ExecutionSpace> file_tiles(std::shared_ptr<MatrixBlocks const> file);

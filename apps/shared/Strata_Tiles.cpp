@@ -53,6 +53,15 @@ std::string in_words(std::array<std::int64_t, 4> const& count) {
   return joined(list);
 }
 
+std::string layers_name(std::vector<Precision> const& layers) {
+  return dense::LayerList(layers).name();
+}
+
+std::string rule_of(ooc::CholeskyAttempt const& attempt) {
+  if (!attempt.layers.empty()) return words("layers ", layers_name(attempt.layers), ": ");
+  return text("epsilon %.1e: ", attempt.accuracy);
+}
+
 }  // namespace
 
 void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* needed) {
@@ -82,12 +91,18 @@ void check(TileOptions const& options, Communicator const* comm) {
           " must be in [0, 1)");
   require(options.precisions.size() < 2 || options.epsilon > 0,
           "--precisions with more than fp64 needs --epsilon");
+  if (!options.layers) return;
+  require(options.epsilon == 0 && options.precisions.empty(),
+          "--layers and --epsilon, with its --precisions, are two ways to choose the tiles' "
+          "precisions; leave one of them out");
+  as_usage([&] { precision_rule(options).check(); });
 }
 
 ooc::PrecisionRule precision_rule(TileOptions const& options) {
   ooc::PrecisionRule rule;
   rule.accuracy = options.epsilon;
   if (!options.precisions.empty()) rule.precisions = options.precisions;
+  if (options.layers) rule.layers.assign(options.layers->begin(), options.layers->end());
   return rule;
 }
 
@@ -143,23 +158,31 @@ void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {
               tries < 2 ? "" : words(name_of(tiles.rung), ", after ", tries, " attempts"));
   report.only_json(prefix + "attempts", Report::Value::array());
   for (auto const& attempt : tiles.attempts)
-    report.tell(
-        prefix + "attempts/-", words("  ", name_of(attempt.rung)),
-        {{"rung", name_of(attempt.rung)},
-         {"epsilon", attempt.accuracy},
-         {"tiles", by_name(attempt.histogram)},
-         {"info", attempt.info},
-         {"fill_seconds", attempt.fill_seconds},
-         {"factor_seconds", attempt.factor_seconds},
-         {"seconds", attempt.factor_seconds}},
-        tries < 2 ? "" : text("epsilon %.1e: ", attempt.accuracy) + outcome_of(attempt.info));
+    report.tell(prefix + "attempts/-", words("  ", name_of(attempt.rung)),
+                {{"rung", name_of(attempt.rung)},
+                 {"epsilon", attempt.accuracy},
+                 {"layers", attempt.layers.empty() ? Report::Value()
+                                                   : Report::Value(layers_name(attempt.layers))},
+                 {"tiles", by_name(attempt.histogram)},
+                 {"info", attempt.info},
+                 {"fill_seconds", attempt.fill_seconds},
+                 {"factor_seconds", attempt.factor_seconds},
+                 {"seconds", attempt.factor_seconds}},
+                tries < 2 ? "" : rule_of(attempt) + outcome_of(attempt.info));
 }
 
 std::vector<std::string> allowed_precisions(ooc::PrecisionRule const& rule) {
   std::vector<std::string> names;
-  for (auto const precision : rule.precisions)
-    if (rule.accuracy > 0 || precision == Precision::fp64)
-      names.emplace_back(traits(precision).name);
+  auto const is_layer = [&](Precision precision) {
+    return std::ranges::find(rule.layers, precision) != rule.layers.end();
+  };
+  for (auto const precision : {Precision::fp64, Precision::fp32, Precision::fp16_split,
+                               Precision::fp16, Precision::fp8_e4m3}) {
+    bool const may_be = rule.accuracy > 0
+                            ? std::ranges::find(rule.precisions, precision) != rule.precisions.end()
+                            : is_layer(precision);
+    if (may_be || precision == Precision::fp64) names.emplace_back(traits(precision).name);
+  }
   return names;
 }
 

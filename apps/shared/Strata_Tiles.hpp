@@ -4,6 +4,7 @@
 #define STRATA_APPS_TILES_HPP
 
 #include <core/Strata_Precision.hpp>
+#include <dense/Strata_Layers.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <ooc/Strata_RankGrid.hpp>
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +35,8 @@ class Report;
 struct TileOptions {
   std::vector<Precision> precisions;  ///< empty: fp64, or all four with an epsilon
   double epsilon = 0;
-  std::int64_t tile = 0;  ///< 0: the library's choice
+  std::optional<dense::LayerList> layers;  ///< of `strata solve`: in place of both
+  std::int64_t tile = 0;                   ///< 0: the library's choice
   int devices = 1;
   std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
   ooc::RankGrid grid{0, 0};       ///< of the ranks; 0 x 0: the library's choice

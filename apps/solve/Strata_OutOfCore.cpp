@@ -25,7 +25,7 @@ ooc::TileGenerator<Space> counted(ooc::TileGenerator<Space> const& generator, st
                                   std::int64_t tile, ooc::TileMatrixOptions const& choices,
                                   Progress& progress) {
   auto const rows = (n + tile - 1) / tile;
-  double const looks = choices.rule.accuracy > 0 ? 2 : 1;  // the first one for the norms
+  double const looks = choices.rule.may_mix() ? 2 : 1;  // the first one for the norms
   double const ranks = choices.comm ? choices.comm->size() : 1;
   double const all = looks * static_cast<double>(rows * (rows + 1) / 2) / ranks;
   auto const calls = std::make_shared<std::atomic<std::int64_t>>(0);

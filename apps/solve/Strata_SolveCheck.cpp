@@ -18,8 +18,7 @@ constexpr std::string_view of_dense[] = {
     "--locations", "--covariance", "--cond",       "--scaling",         "--layers",
     "--leaf",      "--refine",     "--nrhs",       "--log-determinant", "--compare",
     "--repeat",    "--trace",      "--out-of-core"};
-constexpr std::string_view of_core[] = {"--layers",  "--leaf",    "--cond",
-                                        "--scaling", "--compare", "--repeat"};
+constexpr std::string_view of_core[] = {"--leaf", "--cond", "--scaling", "--compare", "--repeat"};
 constexpr std::string_view of_sparse[] = {
     "--solver",     "--preconditioner", "--precision", "--restart",
     "--block-size", "--strength",       "--nx",        "--ny",
@@ -38,6 +37,10 @@ void check_out_of_core(SolveOptions const& options) {
   require(!options.kind || options.kind == MatrixKind::Dominant, "--out-of-core: the kind ",
           name_of(options.kind.value_or(MatrixKind::Dominant)),
           " of --generate can't be made tile by tile; matern and dominant can");
+  bool const asked = std::ranges::find(options.given, "--layers") != options.given.end();
+  require(
+      options.layers || !asked,
+      "--layers auto does not apply to --out-of-core; give a list as fp16x6,fp32, or --epsilon");
   check(options.tiles, options.comm.get());
 }
 

@@ -118,9 +118,11 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
 void add_out_of_core_options(CLI::App& command, SolveOptions& options) {
   OptionGroup group(command,
                     "Out of core (a dense matrix that the host holds, or its file, but no device)");
-  auto* const out_of_core = group.flag("--out-of-core", options.out_of_core,
-                                       "factor in tiles in host memory, with mpirun of all ranks; "
-                                       "of --generate matern and dominant");
+  auto* const out_of_core =
+      group.flag("--out-of-core", options.out_of_core,
+                 "factor in tiles in host memory, with mpirun of all ranks, in "
+                 "fp64, by --epsilon or by --layers; of --generate matern "
+                 "and dominant");
   add_tile_options(group, options.tiles, out_of_core);
   group
       .add(
@@ -166,6 +168,7 @@ void add_solve_options(CLI::App& command, SolveOptions& options) {
   add_out_of_core_options(command, options);
   add_sparse_options(command, options);
   command.parse_complete_callback([&command, &options] {
+    options.tiles.layers = options.layers;
     for (auto const* const option : command.get_options())
       if (option->count() > 0) options.given.push_back(option->get_name());
   });

@@ -47,7 +47,7 @@ double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& 
   auto const tile = static_cast<double>(tile_size);
   auto const [tiles, room] = tile_bytes_of_rank(4 * (order + tile) * (order + tile), n, tile_size,
                                                 options.tiles, options.comm.get());
-  double const most = tiles * (options.tiles.epsilon > 0 ? 2 : 1) + 64 * 8 * tile;
+  double const most = tiles * (precision_rule(options.tiles).may_mix() ? 2 : 1) + 64 * 8 * tile;
   double const pool = budget > 0 ? std::min(most, static_cast<double>(budget)) : most;
   double const pools = copies_to_device ? 0 : options.tiles.devices * pool;
   return tiles + room + pools + 12 * 8 * order * static_cast<double>(nrhs);

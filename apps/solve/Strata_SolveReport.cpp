@@ -271,6 +271,10 @@ void add_tile_factor(Report& report, OutOfCoreResult const& result) {
   report.section("Factorisation A = L L^T in tiles");
   report.only_json("epsilon", result.rule.accuracy);
   report.only_json("precisions", allowed_precisions(result.rule));
+  if (result.rule.layers.empty())
+    report.only_json("layers", Value());
+  else
+    report.add("layers", "layers asked for", dense::LayerList(result.rule.layers).name());
   add_tiles(report, "",
             {factor.histogram, factor.tile_size, factor.rung, factor.attempts, result.map});
   report.add("bytes/tiles", "in host memory", result.tile_bytes, unit::bytes);

@@ -3,6 +3,7 @@
 #include <ooc/detail/Strata_TileCheckpoint.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <dense/Strata_Layers.hpp>
 
 #include <comm/Strata_Together.hpp>
 
@@ -21,8 +22,9 @@ std::vector<TileBytes> tiles_of(TileMatrix<Exec> const& matrix, ColumnPart const
 
 namespace {
 
-// Which precisions a rule may choose: without an accuracy the first alone.
+// Which precisions a rule may choose: without an accuracy the first alone, or its layers.
 std::string precisions_of(PrecisionRule const& rule) {
+  if (!rule.layers.empty()) return "layers " + dense::LayerList(rule.layers).name();
   std::string text;
   for (Precision const precision : rule.precisions) {
     text.append(text.empty() ? "" : ",").append(traits(precision).name);

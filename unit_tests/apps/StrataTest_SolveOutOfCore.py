@@ -135,6 +135,19 @@ class Method(OutOfCore):
         self.assertEqual(report["rung"], "stricter accuracy")
         self.assertEqual([attempt["info"] > 0 for attempt in report["attempts"]], [True, False])
 
+    def test_layers_are_refined(self):
+        report = self.solve("--generate", "matern", "--covariance", "matern:1,0.1,0.5", "--n", 500, "--tile", 64, "--layers",
+                            "fp16x2,fp32")
+        self.assert_solved(report, 500)
+        self.assertEqual((report["layers"], report["epsilon"], report["precisions"]), ("fp16,fp16,fp32", 0, ["fp64", "fp32", "fp16"]))
+        self.assertEqual(report["map"], ["D", "SD", "HHD", "HHSD", "HHHHD", "HHHHSD", "HHHHHHD", "HHHHHHSD"])
+        self.assertEqual([(attempt["rung"], attempt["layers"]) for attempt in report["attempts"]], [("as asked", "fp16,fp16,fp32")])
+        self.assertEqual(report["tiles"], {"fp64": 8, "fp32": 4, "fp16": 24, "fp8_e4m3": 0})
+        smooth = self.solve("--generate", "matern", "--covariance", "matern:1,0.3,3.5", "--n", 192, "--tile", 16, "--layers", "fp16")
+        self.assert_solved(smooth, 192)
+        self.assertEqual([attempt["layers"] for attempt in smooth["attempts"]], ["fp16", "fp32", None])
+        self.assertIsNone(self.solve("--generate", "matern", "--n", 50)["layers"])
+
     def test_what_is_not_positive_definite(self):
         n, A = 50, field(50)
         A[33 * n + 33] = 0.0
@@ -217,6 +230,19 @@ class Ranks(OutOfCore):
         self.assertEqual(run.returncode, 2, run.stderr)
         self.assertEqual(run.stderr.count("rows 33 to 48 and columns 33 to 48 holds a number that is not finite"), 1)
         self.assertNotIn("MPI_ABORT", run.stderr)
+
+    def test_layers_over_ranks_give_the_same_bits(self):
+        solutions = []
+        for ranks, asked in ((1, []), (2, []), (3, []), (4, ["--grid", "2x2"]), (6, [])):
+            paths = self.path("r.json"), self.path("x.npy")
+            run = self.run_on(ranks, "--generate", "matern", "--n", 500, "--tile", 64, "--layers", "fp16x2,fp32", "--json", paths[0],
+                              "--output", paths[1], *asked)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            report = load_valid(paths[0], "solve_out_of_core")
+            self.assert_solved(report, 500)
+            self.assertEqual((report["ranks"], report["tiles"]["fp16"], report["layers"]), (ranks, 24, "fp16,fp16,fp32"))
+            solutions.append(read_npy(paths[1])[1])
+        self.assertEqual(len({solution for solution in solutions}), 1)
 
     def test_a_trace_has_a_process_for_each_rank(self):
         path = self.path("trace.json")
@@ -382,9 +408,12 @@ class Refusals(OutOfCore):
         for option in (["--tile", 8], ["--epsilon", "1e-3"], ["--devices", 2], ["--device-memory", "1MB"],
                        ["--checkpoint", "x"], ["--precisions", "fp64"], ["--scratch", "x"]):
             self.assert_refused(self.refused(*generate, *option), option[0], "--out-of-core")
-        for option in (["--layers", "fp32"], ["--compare"], ["--repeat", 2], ["--leaf", 32]):
+        for option in (["--layers", "auto"], ["--compare"], ["--repeat", 2], ["--leaf", 32]):
             self.assert_refused(self.refused("--out-of-core", *generate, *option), option[0],
                                 "does not apply to --out-of-core")
+        self.assert_refused(self.refused("--out-of-core", *generate, "--layers", "fp16,fp32", "--epsilon", "1e-4"),
+                            "--layers and --epsilon")
+        self.assert_refused(self.refused("--out-of-core", *generate, "--layers", "bf16,fp32"), "fp8_e4m3, not in bf16")
         self.assert_refused(self.refused("--out-of-core", "--generate", "geometric", "--n", 50), "tile by tile")
         self.assert_refused(self.refused("--out-of-core", "--sparse", "--matrix", STATIONS), "--out-of-core")
         self.assert_refused(self.refused("--out-of-core", *generate, "--epsilon", "1.5"), "must be in [0, 1)")

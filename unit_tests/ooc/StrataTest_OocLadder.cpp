@@ -4,6 +4,7 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
+#include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Schedule.hpp>
@@ -192,6 +193,61 @@ TEST(MapLadder, HasARungForEachMapThatDiffers) {
   EXPECT_EQ(rungs(1e-30, 1e-2), (List{1e-2, 0}));            // fp8 at all accuracies
   EXPECT_EQ(rungs(0.1, 1e-1), (List{1e-1, 1e-3, 1e-5, 0}));  // fp8, fp16, fp32
   EXPECT_EQ(rungs(0.1, 1e-7), (List{1e-7, 0}));              // fp32, which goes to fp64
+}
+
+std::vector<std::string> layers_of(std::vector<CholeskyAttempt> const& attempts) {
+  std::vector<std::string> names;
+  for (auto const& attempt : attempts)
+    names.push_back(attempt.layers.empty() ? "fp64" : dense::LayerList(attempt.layers).name());
+  return names;
+}
+
+PrecisionRule layered(char const* layers) {
+  PrecisionRule rule;
+  auto const list = dense::LayerList::parse(layers);
+  rule.layers.assign(list.begin(), list.end());
+  return rule;
+}
+
+TEST(MapLadder, PromotesLayers) {
+  TileNorms const norms{4, std::vector<double>(10, 1.0), {1, 1, 1, 1}};
+  auto const rungs = [&](char const* layers) {
+    std::vector<std::string> names;
+    for (auto const& [rung, rule] : ooc::detail::map_ladder(norms, layered(layers)))
+      names.push_back(std::string(name_of(rung)) + ": " +
+                      (rule.layers.empty() ? "fp64" : dense::LayerList(rule.layers).name()));
+    return names;
+  };
+  using List = std::vector<std::string>;
+  EXPECT_EQ(rungs("fp64"), List{"as asked: fp64"});
+  EXPECT_EQ(rungs("fp64,fp64,fp16"),
+            List{"as asked: fp64,fp64,fp16"});  // 4 tile rows have two layers
+  EXPECT_EQ(rungs("fp8_e4m3,fp32"), (List{"as asked: fp8_e4m3,fp32", "higher layers: fp16,fp64",
+                                          "higher layers: fp32,fp64", "fp64: fp64"}));
+}
+
+// A field that is too smooth for its layers has the factor of those that hold, and a solution to fp64's backward error.
+TYPED_TEST(OocLadder, GoesOnWithHigherLayers) {
+  TypeParam const exec;
+  for (auto const& [nu, layers] :
+       {std::pair(0.5, "fp16x3,fp32"), std::pair(1.5, "fp8_e4m3,fp16"), std::pair(3.5, "fp16")}) {
+    SCOPED_TRACE(layers);
+    auto factor = cholesky(make_devices(1), matrix_by<TypeParam>(layered(layers), nu));
+    ASSERT_TRUE(factor.info().ok());
+    using Block = typename TileFactor<TypeParam>::Block;
+    Block const B("strata::test::B", order, 2), X("strata::test::X", order, 2);
+    Kokkos::deep_copy(B, 1.0);
+    auto const solved = factor.solve(exec, B, X);
+    EXPECT_TRUE(solved.converged);
+    EXPECT_LE(solved.backward_error, std::sqrt(double(order)) * 0x1p-52);
+    auto const& attempts = factor.report().attempts;
+    EXPECT_EQ(layers_of({attempts.front()}).front(), dense::LayerList::parse(layers).name());
+    EXPECT_EQ(attempts.front().accuracy, 0);
+    EXPECT_EQ(attempts.size() == 1, nu == 0.5);
+    if (nu == 3.5) {
+      EXPECT_EQ(layers_of(attempts), (std::vector<std::string>{"fp16", "fp32", "fp64"}));
+    }
+  }
 }
 
 TYPED_TEST(OocLadder, IsInTheReportOfACovarianceFactor) {

@@ -6,6 +6,7 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_Tiles.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
+#include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_RankOrder.hpp>
@@ -56,6 +57,13 @@ PrecisionRule rule_of(double accuracy, std::vector<Precision> precisions) {
   return rule;
 }
 
+PrecisionRule layered(char const* layers) {
+  PrecisionRule rule;
+  auto const list = dense::LayerList::parse(layers);
+  rule.layers.assign(list.begin(), list.end());
+  return rule;
+}
+
 std::vector<Case> cases() {
   return {{0, 8, 0.1, {}},
           {1, 8, 0.1, {}},
@@ -63,7 +71,9 @@ std::vector<Case> cases() {
           {61, 8, 0.1, {}},
           {200, 16, 0.02627, PrecisionRule{1e-5}},
           {100, 8, 0.05, rule_of(1e-6, {Precision::fp64, Precision::fp16_split, Precision::fp16})},
-          {61, 8, 0.1, rule_of(1e-6, {Precision::fp64, Precision::fp32})}};
+          {61, 8, 0.1, rule_of(1e-6, {Precision::fp64, Precision::fp32})},
+          {100, 8, 0.05, layered("fp8_e4m3,fp16x2,fp32")},
+          {200, 16, 0.1, layered("fp16x2,fp32")}};
 }
 
 // How the ranks lie, and what they play.
@@ -526,7 +536,9 @@ CholeskyOptions kept_in(std::string const& folder) {
 }
 
 std::vector<Case> cases_of_checkpoints() {
-  return {{100, 8, 0.1, {}}, {200, 16, 0.02627, PrecisionRule{1e-5}}};
+  return {{100, 8, 0.1, {}},
+          {200, 16, 0.02627, PrecisionRule{1e-5}},
+          {200, 16, 0.1, layered("fp16x2,fp32")}};
 }
 
 // The first `ranks` factor, until the one that has the tile below the diagonal of a column comes to it and the columns

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
+#include <dense/Strata_BlockTree.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 
 #include <gtest/gtest.h>
@@ -99,6 +100,32 @@ TEST(PrecisionMap, TakesSplitTilesInThePlaceOfFp32) {
   EXPECT_NE(map.hash(), fp32s.hash());
 }
 
+// As `dense` has them, whose tree has a leaf for each tile row.
+TEST(PrecisionMap, FollowsTheLayersOfATree) {
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  dense::LayerList const layers = dense::LayerList::parse("fp8_e4m3,fp16x2,fp32,fp64");
+  PrecisionRule rule;
+  rule.layers.assign(layers.begin(), layers.end());
+  for (std::int64_t const tiles : {1, 2, 3, 5, 8, 13, 40}) {
+    auto const map = precision_map(decaying(tiles, 1), rule);
+    dense::BlockTree<dense::LayerList, Exec> const tree(Exec(), 8 * tiles, layers, 8);
+    std::size_t below = 0;
+    for (auto const& node : tree.nodes()) {
+      std::int64_t const begin = node.begin / 8, cut = begin + node.first_size / 8;
+      if (node.is_leaf()) {
+        EXPECT_EQ(map.at(begin, begin), Precision::fp64);
+        continue;
+      }
+      for (std::int64_t j = begin; j < cut; ++j)
+        for (std::int64_t i = cut; i < begin + node.size / 8; ++i, ++below)
+          EXPECT_EQ(map.at(i, j), layers.at_depth(static_cast<std::size_t>(node.depth)))
+              << i << ", " << j << " of " << tiles;
+    }
+    EXPECT_EQ(below + static_cast<std::size_t>(tiles), tile_count(tiles));
+  }
+  EXPECT_EQ(precision_map(decaying(5, 1), rule).to_text(), "D\nHD\nHHD\nQQQD\nQQQHD\n");
+}
+
 TEST(PrecisionMap, IsPrintedAsAPicture) {
   PrecisionMap map(3);
   map.set(1, 0, Precision::fp32);
@@ -136,6 +163,15 @@ TEST(PrecisionMap, RefusesWhatIsNoRule) {
                                       check({1e-5, {Precision::fp64, Precision::tf32}, true})));
   EXPECT_TRUE(throws_with<ValueError>("not in bf16",
                                       check({1e-5, {Precision::fp64, Precision::bf16}, true})));
+  PrecisionRule layered;
+  layered.layers = {Precision::fp16, Precision::fp32};
+  layered.check();
+  EXPECT_TRUE(layered.may_mix());
+  layered.accuracy = 1e-3;
+  EXPECT_TRUE(throws_with<ValueError>("an accuracy of 0.001 and layers", check(layered)));
+  layered.accuracy = 0;
+  layered.layers = {Precision::bf16, Precision::fp32};
+  EXPECT_TRUE(throws_with<ValueError>("fp8_e4m3, not in bf16", check(layered)));
   PrecisionMap map(2);
   EXPECT_TRUE(throws_with<ValueError>("tile 1, 1 is on the diagonal",
                                       [&] { map.set(1, 1, Precision::fp32); }));
