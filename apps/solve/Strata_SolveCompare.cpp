@@ -18,26 +18,26 @@ namespace strata::apps {
 namespace {
 
 using Exec = Kokkos::DefaultExecutionSpace;
-using Matrix = DeviceMatrix;
 
-Matrix shaped_like(Exec const& exec, Matrix const& A, std::string const& label) {
-  return allocate<Matrix>(exec, label, A.extent(0), A.extent(1));
+DeviceMatrix shaped_like(Exec const& exec, DeviceMatrix const& A, std::string const& label) {
+  return allocate<DeviceMatrix>(exec, label, A.extent(0), A.extent(1));
 }
 
 // X = L^-T L^-1 X
-void potrs(LeafBlas<Exec>& blas, Matrix const& L, Matrix const& X) {
+void potrs(LeafBlas<Exec>& blas, DeviceMatrix const& L, DeviceMatrix const& X) {
   blas.trsm(Side::Left, Uplo::Lower, Op::NoTrans, Diag::NonUnit, 1, matrix_ref(L), matrix_ref(X));
   blas.trsm(Side::Left, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, matrix_ref(L), matrix_ref(X));
 }
 
 // The error of the unrefined solution, computed as Strata's own is.
-double backward_error(Exec const& exec, LeafBlas<Exec>& blas, Matrix const& A, Matrix const& L,
-                      Matrix const& B, Matrix const& X, double norm_inf) {
+double backward_error(Exec const& exec, LeafBlas<Exec>& blas, DeviceMatrix const& A,
+                      DeviceMatrix const& L, DeviceMatrix const& B, DeviceMatrix const& X,
+                      double norm_inf) {
   dense::RefinementOperators<Exec> operators;
-  operators.apply = [&](Matrix const& V, Matrix const& AV) {
+  operators.apply = [&](DeviceMatrix const& V, DeviceMatrix const& AV) {
     blas.symm(Uplo::Lower, 1, matrix_ref(A), matrix_ref(V), 0, matrix_ref(AV));
   };
-  operators.precondition = [&](Matrix const& R) { potrs(blas, L, R); };
+  operators.precondition = [&](DeviceMatrix const& R) { potrs(blas, L, R); };
   operators.norm_inf = norm_inf;
   return dense::refine(exec, operators, B, X, {.refine = dense::Refine::None}).backward_error;
 }
@@ -46,11 +46,11 @@ double backward_error(Exec const& exec, LeafBlas<Exec>& blas, Matrix const& A, M
 
 std::string_view vendor_cholesky() { return vendor_libraries<Exec>.cholesky; }
 
-Comparison compare(Exec const& exec, Matrix const& A, Matrix const& B, double norm_inf,
+Comparison compare(Exec const& exec, DeviceMatrix const& A, DeviceMatrix const& B, double norm_inf,
                    int repeat) {
   LeafBlas<Exec> blas(exec, BlasPath::Vendor);
-  Matrix const L = shaped_like(exec, A, "strata::compare::L"),
-               X = shaped_like(exec, B, "strata::compare::X");
+  DeviceMatrix const L = shaped_like(exec, A, "strata::compare::L"),
+                     X = shaped_like(exec, B, "strata::compare::X");
   LeafBlas<Exec>::InfoView const info("strata::compare::info");
   std::vector<Comparison> samples;
   for (int r = 0; r < repeat; ++r) {

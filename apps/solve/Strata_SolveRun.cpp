@@ -19,14 +19,14 @@ namespace strata::apps {
 namespace {
 
 using Exec = Kokkos::DefaultExecutionSpace;
-using Matrix = DeviceMatrix;
 
 using Factor = dense::CholeskyFactor<Exec>;
 
 // Once, in the memory of the factor that there is.
-SolveResult factor_and_solve(Exec const& exec, Problem const& problem, Matrix const& A,
-                             Matrix const& B, Matrix const& X, SolveOptions const& options,
-                             Progress& progress, std::unique_ptr<Factor>& factor) {
+SolveResult factor_and_solve(Exec const& exec, Problem const& problem, DeviceMatrix const& A,
+                             DeviceMatrix const& B, DeviceMatrix const& X,
+                             SolveOptions const& options, Progress& progress,
+                             std::unique_ptr<Factor>& factor) {
   auto const n = problem.summary.n, columns = problem.summary.nrhs;
   auto const automatic = dense::automatic_choice<Exec>(n, columns);
   auto const& layers = options.layers ? *options.layers : automatic.layers;
@@ -88,16 +88,16 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
   Exec const exec;
   Stopwatch watch;
   progress.phase("making the right-hand sides");
-  Matrix A, B;
+  DeviceMatrix A, B;
   {
     Span const span("transfer");
     A = on_device(exec, problem.A);
-    B = right_hand_side(exec, problem, [&](Matrix const& known, Matrix const& product) {
+    B = right_hand_side(exec, problem, [&](DeviceMatrix const& known, DeviceMatrix const& product) {
       LeafBlas<Exec>(exec).symm(Uplo::Lower, 1, matrix_ref(A), matrix_ref(known), 0,
                                 matrix_ref(product));
     });
   }
-  Matrix const X("strata::solve::X", B.extent(0), B.extent(1));
+  DeviceMatrix const X("strata::solve::X", B.extent(0), B.extent(1));
   double const transfer_seconds = watch.lap();
 
   std::unique_ptr<Factor> factor;

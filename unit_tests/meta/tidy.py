@@ -7,6 +7,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -15,10 +16,17 @@ SKIPPED = 77
 FOLDERS = ("core", "comm", "dense", "ooc", "geostat", "sparse", "c", "lapack", "python", "apps")
 
 
+def compiled(file):
+    """The sources that are compiled as this one: itself, or those that it includes where CMake compiles several at a time."""
+    if file.parent.name != "Unity":
+        return [file]
+    return [pathlib.Path(name) for name in re.findall(r'^#include "(.*)"', file.read_text(), re.MULTILINE)]
+
+
 def sources(top, build, everything):
     """The sources that the build compiles: the two largest of each folder, or all of them."""
     with open(build / "compile_commands.json") as commands:
-        files = {pathlib.Path(entry["file"]).resolve() for entry in json.load(commands)}
+        files = {file.resolve() for entry in json.load(commands) for file in compiled(pathlib.Path(entry["file"]))}
     chosen = []
     for folder in FOLDERS:
         inside = sorted(f for f in files if f.is_relative_to(top / folder))
