@@ -67,6 +67,11 @@ class Progress::Line {
     text_.clear();
     erase();
   }
+  void aside(std::function<void()> const& print) {
+    std::lock_guard const lock(mutex_);
+    erase();
+    print();
+  }
 
  private:
   void run(std::stop_token const& stop) {
@@ -129,6 +134,13 @@ void Progress::left(double seconds, bool at_most) {
 
 void Progress::clear() {
   if (line_) line_->clear();
+}
+
+void Progress::aside(std::function<void()> const& print) {
+  if (line_)
+    line_->aside(print);
+  else
+    print();
 }
 
 std::function<void(double)> falls_to(double target, Progress& progress) {

@@ -35,6 +35,8 @@ class Progress {
   void left(double seconds, bool at_most = false);
   /// Take the line away, before something else is printed.
   void clear();
+  /// `print` writes to stderr in the place of the line, which comes back below it: the phase goes on.
+  void aside(std::function<void()> const& print);
 
  private:
   class Line;

@@ -119,10 +119,8 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   choices.monitor = [&](std::int64_t iteration, double residual) {
     outcome.history.emplace_back(iteration, residual);
     tell(residual);
-    if (!progress || iteration != many_iterations) return;
-    progress->clear();
-    suggest_blocks(std::cerr, outcome);
-    phase("solving");
+    if (progress && iteration == many_iterations)
+      progress->aside([&] { suggest_blocks(std::cerr, outcome); });
   };
   sparse::SparseSolver<Exec> solver(exec, A, choices);
   if (progress) {

@@ -48,8 +48,8 @@ RankExchange<Exec>::RankExchange(TileMatrix<Exec>& matrix, RankOrder const& orde
     if (is_relay(sends_[m])) ++step_of(sends_[m]).relays;
   }
   for (Message const& got : receives_)
-    slot_bytes_ = std::max(slot_bytes_,
-                           tile_bytes(Precision::fp64, matrix.rows(got.row), matrix.rows(got.col)));
+    slot_bytes_ = std::max(slot_bytes_, tile_bytes(matrix.map().at(got.row, got.col),
+                                                   matrix.rows(got.row), matrix.rows(got.col)));
   auto const room = static_cast<std::size_t>(
       std::min(room_of(order, matrix.comm()->rank()), static_cast<std::int64_t>(receives_.size())));
   room_bytes_ = room * slot_bytes_;

@@ -327,7 +327,13 @@ TYPED_TEST(OocRanks, KeepTheMemoryForTilesOfOthers) {
     Allocations const first;
     auto factor = cholesky(team, std::move(matrix));
     EXPECT_GT(factor.report().attempts.size(), 1u);
-    EXPECT_EQ(of_others(first), factor.report().room_bytes > 0 ? 1U : 0U);
+    // It grows where the ladder makes tiles wider.
+    if (factor.report().room_bytes > 0) {
+      EXPECT_GE(of_others(first), 1U);
+      EXPECT_LE(of_others(first), factor.report().attempts.size());
+    } else {
+      EXPECT_EQ(of_others(first), 0U);
+    }
     matrix = std::move(factor).take();
     TileMatrixOptions options(c.rule);
     options.comm = all_ranks();
