@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -21,15 +21,14 @@ namespace strata {
 /// A View whose elements nobody has written yet; on a host the system is asked for large pages, where it has such: the first touch
 /// of a page takes microseconds on some machines, and prefetchers stop at its end, of which a matrix in small pages has many.
 template <class View>
-View const& prefer_large_pages(View const& view) {
+View prefer_large_pages(View view) {
 #ifdef MADV_HUGEPAGE
   if constexpr (std::is_same_v<typename View::memory_space, Kokkos::HostSpace>) {
-    constexpr std::uintptr_t page = std::uintptr_t{1} << 21;
-    auto const address = reinterpret_cast<std::uintptr_t>(view.data());
-    std::size_t const bytes = view.span() * sizeof(typename View::value_type);
-    std::uintptr_t const begin = (address + page - 1) / page * page,
-                         end = (address + bytes) / page * page;
-    if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+    constexpr std::size_t page = std::size_t{1} << 21;
+    std::size_t space = view.span() * sizeof(typename View::value_type);
+    void* begin = const_cast<std::remove_const_t<typename View::value_type>*>(view.data());
+    if (std::align(page, page, begin, space) != nullptr)
+      (void)madvise(begin, space / page * page, MADV_HUGEPAGE);
   }
 #endif
   return view;

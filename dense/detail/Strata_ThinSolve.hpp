@@ -32,7 +32,7 @@ class ThinSolve {
   static bool takes(Tree const& tree);
 
   /// Lists the tasks. Fences. The tree must outlive this object and keep its factor.
-  /// Memory   ten numbers a row, and 16 bytes for each of the tasks, 256 a leaf of 1024 in fp32.
+  /// Memory   ten numbers a row, and 16 bytes for each of the tasks, 160 a leaf of 1024 in fp32.
   ThinSolve(ExecutionSpace const& exec, Tree const& tree);
 
   /// b = L^-T L^-1 b. Enqueued.

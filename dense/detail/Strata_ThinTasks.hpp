@@ -116,7 +116,7 @@ struct Words {
 template <class S>
 struct alignas(16) Scratch {
   static constexpr int widest = chunk_width<fp8_e4m3>;
-  static constexpr int most_sums = threads * Pack<fp8_e4m3>::size;
+  static constexpr int most_sums = threads * Pack<fp8_e4m3>::size + outputs;
   S x[2][widest];            ///< numbers of two chunks in turn
   S parts[slices][outputs];  ///< of the sums over lanes
   S sums[most_sums];         ///< over chunks, by the lanes
@@ -125,7 +125,8 @@ struct alignas(16) Scratch {
   /// A leaf's numbers, behind the sums over them.
   KOKKOS_FORCEINLINE_FUNCTION S* z() { return sums + most_sums - most_rows; }
 
-  static_assert(most_sums - most_rows >= threads * Pack<float>::size + outputs);
+  // `solve_down` has 8 sums a thread, and its columns lie apart by one more.
+  static_assert(most_sums - most_rows >= threads * 8 + outputs);
 };
 
 }  // namespace thin

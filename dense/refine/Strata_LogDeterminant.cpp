@@ -233,12 +233,14 @@ void multiply_columns(Exec const& exec, Block const& W, Block const& products) {
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
         std::int64_t const i = team.league_rank() % cols, d = team.league_rank() / cols;
         double product = 0;
+        std::int64_t const count = d <= i ? rows : 0;
+        double const *const x = &W(0, i), *const y = &W(0, d <= i ? i - d : i);
         if constexpr (strata::runs_on_host<Exec>)
-          product = d <= i ? dot(rows, &W(0, i), &W(0, i - d)) : 0;
+          product = dot(count, x, y);
         else
           Kokkos::parallel_reduce(
-              Kokkos::TeamVectorRange(team, d <= i ? rows : 0),
-              [&](std::int64_t k, double& sum) { sum += W(k, i) * W(k, i - d); }, product);
+              Kokkos::TeamVectorRange(team, count),
+              [&](std::int64_t k, double& sum) { sum += x[k] * y[k]; }, product);
         Kokkos::single(Kokkos::PerTeam(team), [&] { products(i, d) = product; });
       });
 }

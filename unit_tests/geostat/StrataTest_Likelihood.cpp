@@ -41,13 +41,14 @@ template <class Exec>
 HostMatrix entries_of(Exec const& exec, MaternCovariance const& c, Locations const& at) {
   using Block = typename CovarianceFactor<Exec>::Block;
   auto const n = static_cast<std::size_t>(at.size());
-  HostMatrix const S("StrataTest::S", n, n), ones("StrataTest::ones", n, n);
+  HostMatrix const S("strata::test::likelihood::S", n, n),
+      ones("strata::test::likelihood::ones", n, n);
   for (std::size_t i = 0; i < n; ++i) ones(i, i) = 1;
-  Block const I("StrataTest::I", n, n), Y("StrataTest::Y", n, n);
+  Block const I("strata::test::likelihood::I", n, n), Y("strata::test::likelihood::Y", n, n);
   Kokkos::deep_copy(exec, I, ones);
   CovarianceFactor<Exec>(exec, c, at).apply(exec, I, Y);
   Kokkos::deep_copy(exec, S, Y);
-  exec.fence("StrataTest::entries");
+  exec.fence("strata::test::likelihood::entries");
   return S;
 }
 

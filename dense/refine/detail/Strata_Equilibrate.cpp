@@ -56,7 +56,7 @@ void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& 
   using Kernel = RowSums<ScalingView, SumsView>;
   bool const is_lower = A.row_stride == 1;  // in memory
   Kernel const kernel{A.a, A.n, is_lower ? A.col_stride : A.row_stride, is_lower, d, sums};
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<Kernel::threads, 4>>;
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<Kernel::threads, 2>>;
   Policy policy(exec, static_cast<int>(kernel.league()), Kernel::threads);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes)));
   Kokkos::parallel_for("strata::dense::analyse::row_sums", policy, kernel);
