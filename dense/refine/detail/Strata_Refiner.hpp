@@ -79,14 +79,13 @@ class Refiner {
 
   /// X = M^-1 B and its residual, with the columns of B scaled to about ||A||; those that are finite and not 0 become active.
   ///
-  /// A device sees for itself how it scales B. Where the solve takes longer than to wait for that, and on hosts, where it
-  /// costs nothing, there is a look first at whether there is anything to solve.
+  /// A device sees for itself how it scales B. Where the solve takes longer than to wait for that, there is a look first at
+  /// whether there is anything to solve.
   void first_solve() {
     auto const cols = static_cast<std::int64_t>(B_.extent(1));
     kernels_.measure(given_ ? given_->B : StridedMatrix<double const>{}, operators_.scaling, unit_,
                      B_);
-    bool const at_once =
-        !strata::runs_on_host<Exec> && B_.extent(0) <= 8192 && std::isfinite(operators_.norm_inf);
+    bool const at_once = B_.extent(0) <= 8192 && std::isfinite(operators_.norm_inf);
     if (!at_once && !take_columns(kernels_.magnitudes(cols))) return;
     auto const index = memory_.first_columns(cols);
     kernels_.start(B_, operators_.norm_inf, D_);
