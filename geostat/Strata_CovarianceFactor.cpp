@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_CovarianceFactor.hpp>
 
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
+#include <geostat/detail/Strata_WholeFactor.hpp>
 
 #include <comm/Strata_Together.hpp>
 
@@ -33,6 +36,47 @@ ooc::TileMatrixOptions matrix_options(ooc::Devices const& devices,
   return result;
 }
 
+void check_whole(CovarianceFactorOptions const& options) {
+  STRATA_REQUIRE(ValueError, !options.rule.may_mix(),
+                 "covariance factor: one that is whole is in fp64, the rule asks for others");
+  STRATA_REQUIRE(ValueError, !options.comm || options.comm->size() == 1,
+                 "covariance factor: one that is whole is on one rank, there are ",
+                 options.comm->size());
+}
+
+// Whether nothing speaks for tiles but memory.
+template <class Exec>
+bool may_be_whole(Exec const& exec, std::int64_t n, ooc::Devices const& devices,
+                  CovarianceFactorOptions const& options) {
+  if (strata::runs_on_host<Exec> || options.storage == FactorStorage::Tiles) return false;
+  if (n == 0 || options.tile_size != 0 || options.rule.may_mix()) return false;
+  if (options.comm && options.comm->size() > 1) return false;
+  if (devices.size() != 1 || devices.front().id != ooc::device_of(exec)) return false;
+  std::size_t const budget = devices.front().budget_bytes;
+  return budget == 0 || detail::WholeFactor<Exec>::bytes_needed(n) <= budget;
+}
+
+// One that is asked for, or that leaves room beside it; else none.
+template <class Exec>
+std::unique_ptr<detail::WholeFactor<Exec>> whole_factor(Exec const& exec, std::int64_t n,
+                                                        ooc::Devices const& devices,
+                                                        CovarianceFactorOptions const& options) {
+  using Whole = detail::WholeFactor<Exec>;
+  using Room = Kokkos::View<std::byte*, typename Exec::memory_space>;
+  if (options.storage == FactorStorage::Whole) {
+    check_whole(options);
+    return std::make_unique<Whole>(exec, n);
+  }
+  if (!may_be_whole(exec, n, devices, options)) return nullptr;
+  try {
+    auto result = std::make_unique<Whole>(exec, n);
+    (void)allocate<Room>(exec, "covariance factor: room beside it", Whole::bytes_needed(n) / 3);
+    return result;
+  } catch (MemoryError const&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 template <class Exec>
@@ -46,13 +90,31 @@ CovarianceFactor<Exec>::CovarianceFactor(Exec const& exec, Team const& team,
                                          MaternCovariance const& covariance,
                                          Locations const& locations,
                                          CovarianceFactorOptions const& options)
-    : team_(team), locations_(locations), options_(options) {
+    : team_(team),
+      locations_(locations),
+      options_(options),
+      whole_(whole_factor(exec, locations.size(), team.devices(), options)) {
   refactor(exec, covariance);
 }
+template <class Exec>
+CovarianceFactor<Exec>::~CovarianceFactor() = default;
+template <class Exec>
+CovarianceFactor<Exec>::CovarianceFactor(CovarianceFactor&&) noexcept = default;
+template <class Exec>
+CovarianceFactor<Exec>& CovarianceFactor<Exec>::operator=(CovarianceFactor&&) noexcept = default;
 
 template <class Exec>
 void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& covariance) {
   Region const region(exec, "strata::geostat::CovarianceFactor");
+  if (!whole_) return refactor_tiles(exec, covariance);
+  exec.fence("strata::geostat::CovarianceFactor::begin");
+  whole_->refactor(covariance, locations_);
+  covariance_ = covariance;
+  describe();
+}
+
+template <class Exec>
+void CovarianceFactor<Exec>::refactor_tiles(Exec const& exec, MaternCovariance const& covariance) {
   auto const tiles = together(comm(), [&] { return matern_tiles(exec, covariance, locations_); });
   covariance_ = covariance;
   std::int64_t const n = order(), tile = chosen_tile_size<Exec>(n, team_.devices(), options_);
@@ -73,13 +135,24 @@ void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& 
 
 template <class Exec>
 void CovarianceFactor<Exec>::describe() {
+  if (whole_) {
+    report_ = {.storage = FactorStorage::Whole,
+               .n = order(),
+               .tile_size = order(),
+               .tiles = {1, 0, 0, 0},
+               .bytes = WholeFactor::bytes_needed(order()),
+               .fill_seconds = whole_->fill_seconds(),
+               .factor_seconds = whole_->factor_seconds()};
+    return;
+  }
   auto const& report = factor_->report();
   double fill = first_fill_seconds_, seconds = report.setup_seconds;
   for (auto const& attempt : report.attempts) {
     fill += attempt.fill_seconds;
     seconds += attempt.factor_seconds;
   }
-  report_ = {.n = report.n,
+  report_ = {.storage = FactorStorage::Tiles,
+             .n = report.n,
              .tile_size = report.tile_size,
              .tiles = report.histogram,
              .bytes = factor_->matrix().report().bytes,
@@ -93,26 +166,77 @@ void CovarianceFactor<Exec>::describe() {
 
 template <class Exec>
 ooc::TileFactor<Exec> const& CovarianceFactor<Exec>::factor() const {
+  STRATA_REQUIRE(
+      ValueError, !whole_,
+      "covariance factor: it is whole, not in tiles, which FactorStorage::Tiles asks for");
   STRATA_REQUIRE(ValueError, factor_,
                  "covariance factor: there is none, since an exception left none");
   return *factor_;
 }
 
 template <class Exec>
+auto CovarianceFactor<Exec>::whole() const -> WholeFactor& {
+  STRATA_REQUIRE(ValueError, whole_->is_filled(),
+                 "covariance factor: there is none, since an exception left none");
+  return *whole_;
+}
+
+template <class Exec>
+void CovarianceFactor<Exec>::require_factor(char const* function) const {
+  Info const found = whole().info();
+  STRATA_REQUIRE(ValueError, found.ok(), function, ": there is no factor; the minor of order ",
+                 found.order(), " is not positive");
+}
+
+template <class Exec>
+Info CovarianceFactor<Exec>::info() const {
+  return whole_ ? whole().info() : factor().info();
+}
+
+template <class Exec>
+ooc::PrecisionMap const& CovarianceFactor<Exec>::map() const {
+  static ooc::PrecisionMap const of_one_tile(1);
+  return whole_ ? of_one_tile : factor().matrix().map();
+}
+
+template <class Exec>
+double CovarianceFactor<Exec>::norm_inf() const {
+  return whole_ ? whole().norm_inf() : factor().matrix().given_norm_inf();
+}
+
+template <class Exec>
+double CovarianceFactor<Exec>::factor_log_determinant() const {
+  if (!whole_) return factor().log_determinant();
+  require_factor("log_determinant");
+  return whole().log_determinant();
+}
+
+template <class Exec>
 dense::LogDeterminantEstimate CovarianceFactor<Exec>::log_determinant(
     Exec const& exec, dense::LogDeterminantOptions const& probes) const {
-  auto const& M = factor();
-  bool const mixed = M.matrix().map().is_mixed();
-  if (mixed && options_.log_det == LogDet::Corrected) return M.log_determinant(exec, probes);
+  bool const mixed = map().is_mixed();
+  if (mixed && options_.log_det == LogDet::Corrected) return factor().log_determinant(exec, probes);
   dense::LogDeterminantEstimate result;
-  result.value = M.log_determinant();
-  result.rounding_error = M.rounding_error();
+  result.value = factor_log_determinant();
+  result.rounding_error = whole_ ? whole_->rounding_error() : factor().rounding_error();
   if (mixed) result.standard_error = std::numeric_limits<double>::quiet_NaN();
   return result;
 }
 
+// The instance's work is done before the whole factor's own begins.
+template <class Exec>
+auto CovarianceFactor<Exec>::whole_after(Exec const& exec, char const* function,
+                                         Block const& X) const -> WholeFactor& {
+  require_factor(function);
+  STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(X.extent(0)) == order(), function, ": ",
+                 X.extent(0), " rows, the matrix has ", order());
+  exec.fence("strata::geostat::CovarianceFactor::begin");
+  return *whole_;
+}
+
 template <class Exec>
 dense::SolveReport CovarianceFactor<Exec>::solve(Exec const& exec, Block const& B, Block const& X) {
+  if (whole_) return whole_after(exec, "solve", B).solve(B, X);
   (void)factor();  // or throws
   auto report = factor_->solve(exec, B, X);
   if (report.climbs > 0 || !info().ok()) describe();
@@ -122,12 +246,19 @@ dense::SolveReport CovarianceFactor<Exec>::solve(Exec const& exec, Block const& 
 template <class Exec>
 void CovarianceFactor<Exec>::half_solve(Exec const& exec, Op op, Block const& V,
                                         std::int64_t first_row) const {
-  factor().half_solve(exec, op, V, first_row);
+  if (!whole_) return factor().half_solve(exec, op, V, first_row);
+  STRATA_REQUIRE(ValueError, first_row >= 0 && first_row <= order(), "half_solve: first_row is ",
+                 first_row, ", must be 0 to ", order());
+  whole_after(exec, "half_solve", V).half_solve(op, V, first_row);
 }
 
 template <class Exec>
 void CovarianceFactor<Exec>::apply(Exec const& exec, Block const& X, Block const& Y) const {
-  factor().apply(exec, X, Y);
+  if (!whole_) return factor().apply(exec, X, Y);
+  STRATA_REQUIRE(ShapeError, X.extent(0) == Y.extent(0) && X.extent(1) == Y.extent(1),
+                 "apply: X is ", X.extent(0), " x ", X.extent(1), ", Y is ", Y.extent(0), " x ",
+                 Y.extent(1));
+  whole_after(exec, "apply", X).apply(X, Y);
 }
 
 #define STRATA_INSTANTIATE(Exec) template class CovarianceFactor<Exec>;

@@ -27,6 +27,24 @@
 
 namespace strata::geostat {
 
+namespace detail {
+template <class ExecutionSpace>
+class WholeFactor;
+}
+
+/// Where a factor lies.
+enum class FactorStorage : std::uint8_t {
+  Automatic,  ///< whole if it is in fp64 and one device alone, of whose memory a quarter is left, has it; else in tiles
+  Tiles,  ///< in host memory, tile by tile; of any size, in any precision, for any devices and ranks
+  Whole,  ///< in the memory of the instance's device, in fp64
+};
+/// The names of its values, for `name_of` and `from_name`.
+constexpr auto names_of(FactorStorage) {
+  return enum_names<FactorStorage>("storage", {{FactorStorage::Automatic, "automatic"},
+                                               {FactorStorage::Tiles, "tiles"},
+                                               {FactorStorage::Whole, "whole"}});
+}
+
 /// What a log-determinant is taken from where tiles are in low precision.
 enum class LogDet : std::uint8_t {
   Corrected,  ///< the factor's and an estimate of its error; as many passes over S as Lanczos steps
@@ -48,7 +66,10 @@ struct CovarianceFactorOptions {
   ooc::Devices devices = ooc::make_devices(1);      ///< of a team of its own, with their budgets
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
   LogDet log_det = LogDet::Corrected;               ///< how `log_determinant` corrects the factor's
-  std::function<void(ooc::Task const&)> on_task = {};  ///< as of `ooc::CholeskyOptions`
+  /// Where it lies. Automatic: in tiles on hosts, for several ranks, where a tile size is given, and where a device's
+  /// budget does not suffice for a whole one.
+  FactorStorage storage = FactorStorage::Automatic;
+  std::function<void(ooc::Task const&)> on_task = {};  ///< as of `ooc::CholeskyOptions`, in tiles
   /// The ranks that hold the matrix together, as in `TileMatrixOptions`: all make the same calls with the factor, and
   /// with what is given it, with the same numbers, and have the same results; max_bytes is of each. Empty: one.
   std::shared_ptr<Communicator const> comm;
@@ -57,19 +78,20 @@ struct CovarianceFactorOptions {
 
 /// What it took.
 struct CovarianceFactorReport {
-  std::int64_t n = 0, tile_size = 0;            ///< of the matrix, and of a tile
-  std::array<std::int64_t, 4> tiles{};          ///< in fp64, fp32, fp16 and fp8_e4m3
-  std::size_t bytes = 0;                        ///< of the tiles, of several ranks this one's
-  std::uint64_t bytes_in = 0, bytes_out = 0;    ///< between host and devices, of the factorisation
-  Rung rung = Rung::AsAsked;                    ///< of the ladder that held, or was the last
-  std::vector<ooc::CholeskyAttempt> attempts;   ///< each rung that was tried
-  double fill_seconds = 0, factor_seconds = 0;  ///< of all of them
+  FactorStorage storage = FactorStorage::Tiles;  ///< Tiles or Whole, which counts as one tile
+  std::int64_t n = 0, tile_size = 0;             ///< of the matrix, and of a tile
+  std::array<std::int64_t, 4> tiles{};           ///< in fp64, fp32, fp16 and fp8_e4m3
+  std::size_t bytes = 0;                         ///< of the tiles, of several ranks this one's
+  std::uint64_t bytes_in = 0, bytes_out = 0;     ///< between host and devices, of the factorisation
+  Rung rung = Rung::AsAsked;                     ///< of the ladder that held, or was the last
+  std::vector<ooc::CholeskyAttempt> attempts;    ///< each rung that was tried
+  double fill_seconds = 0, factor_seconds = 0;   ///< of all of them
 };
 
 /// The Cholesky factor M = L L^T of a covariance matrix S, and all that a Gaussian likelihood asks
 /// of it.
 ///
-/// The matrix is made tile by tile and may be larger than the devices. M is S but for the rounding
+/// In tiles the matrix may be larger than the devices; whole it is as fast as they are. M is S but for the rounding
 /// of its tiles; solves are refined to fp64 accuracy with S, whose entries are evaluated anew for
 /// that. Not to be used by two threads at once.
 template <class ExecutionSpace>
@@ -84,14 +106,19 @@ class CovarianceFactor {
   /// Fill the covariance matrix of observations at `locations`, and factor it.
   ///
   /// Sync     runs on `exec` and the devices, and returns when all is done.
-  /// Memory   `bytes_needed` on the host, the devices' budgets.
-  /// Throws   what `check_covariance`, `TileMatrix::generate` and `cholesky` throw.
+  /// Memory   in tiles `bytes_needed` on the host, the devices' budgets; whole 8 n^2 bytes and at most 64 MiB, or a few
+  ///          columns, on the device. A whole one is used on the instance that made it, by calls that fence the one they get.
+  /// Throws   what `check_covariance`, `TileMatrix::generate` and `cholesky` throw; ValueError where Whole is asked for
+  ///          with tiles below fp64 or several ranks, MemoryError where it can't be had.
   CovarianceFactor(ExecutionSpace const& exec, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {})
       : CovarianceFactor(exec, Team(options.devices), covariance, locations, options) {}
   /// The same on a team that is there; its devices count, not those of the options.
   CovarianceFactor(ExecutionSpace const& exec, Team const& team, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {});
+  ~CovarianceFactor();
+  CovarianceFactor(CovarianceFactor&&) noexcept;
+  CovarianceFactor& operator=(CovarianceFactor&&) noexcept;
 
   /// Another covariance at the same locations, by the team and in the memory that is there. Contract as above; after
   /// an exception there is no factor.
@@ -113,14 +140,22 @@ class CovarianceFactor {
 
   /// Whether there is a factor, else the leading minor that is not positive. Without one the calls
   /// below throw ValueError.
-  Info info() const { return factor().info(); }
+  Info info() const;
+  /// Whether it is whole, else in tiles.
+  bool is_whole() const { return whole_ != nullptr; }
   /// The factor in tiles, which lives until the next `refactor`.
+  ///
+  /// Throws   ValueError if it is whole.
   ooc::TileFactor<ExecutionSpace> const& factor() const;
+  /// The precision of each tile.
+  ooc::PrecisionMap const& map() const;
+  /// ||S||_inf.
+  double norm_inf() const;
   /// What it took.
   CovarianceFactorReport const& report() const { return report_; }
 
   /// log det M = 2 sum_i log l_ii.
-  double factor_log_determinant() const { return factor().log_determinant(); }
+  double factor_log_determinant() const;
   /// log det S as the options say, and what its error may be: of the estimate, for tiles in low
   /// precision, and of rounding. Infinite: the tiles' rounding is too large beside S for a statement.
   /// NaN: LogDet::Factor with such tiles, not known. The same probes serve every covariance.
@@ -137,7 +172,12 @@ class CovarianceFactor {
   void apply(ExecutionSpace const& exec, Block const& X, Block const& Y) const;
 
  private:
+  using WholeFactor = detail::WholeFactor<ExecutionSpace>;
+  void refactor_tiles(ExecutionSpace const& exec, MaternCovariance const& covariance);
   void describe();
+  WholeFactor& whole() const;                       // refuses where an exception left none
+  void require_factor(char const* function) const;  // of a whole one
+  WholeFactor& whole_after(ExecutionSpace const& exec, char const* function, Block const& X) const;
 
   Team team_;
   MaternCovariance covariance_;
@@ -146,6 +186,7 @@ class CovarianceFactor {
   CovarianceFactorReport report_;
   double first_fill_seconds_ = 0;
   std::optional<ooc::TileFactor<ExecutionSpace>> factor_;
+  std::unique_ptr<WholeFactor> whole_;
 };
 
 }  // namespace strata::geostat

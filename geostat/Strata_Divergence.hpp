@@ -49,7 +49,7 @@ template <class ExecutionSpace>
 [[nodiscard]] Divergence divergence(ExecutionSpace const& exec,
                                     ooc::TileFactor<ExecutionSpace> const& approximate,
                                     double log_det_exact, DivergenceOptions const& options = {});
-/// The same of the factor of a covariance matrix.
+/// The same of the factor of a covariance matrix. Throws   ValueError if it is whole.
 template <class ExecutionSpace>
 [[nodiscard]] Divergence divergence(ExecutionSpace const& exec,
                                     CovarianceFactor<ExecutionSpace> const& approximate,

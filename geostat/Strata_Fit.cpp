@@ -253,10 +253,12 @@ class Objective {
       make_factor(theta);
   }
 
-  // Where there is no memory for a second one, the best's is taken.
+  // Where there is no memory for a second one of the same storage, the best's is taken.
   void make_factor(MaternCovariance const& theta) {
+    CovarianceFactorOptions options = factor_options_;
+    if (best_ && best_->is_whole()) options.storage = FactorStorage::Whole;
     try {
-      now_.emplace(exec_, team_, theta, locations_, factor_options_);
+      now_.emplace(exec_, team_, theta, locations_, options);
     } catch (MemoryError const& error) {
       if (!best_ || !all_have(comm(), error)) throw;
       keeps_best_ = false;

@@ -83,7 +83,7 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
   Kokkos::deep_copy(exec, X, device_X);
   exec.fence("strata::geostat::weights::solved");
   // What a number of a column's residual may be, by the backward error and by rounding.
-  double const norm = factor.factor().matrix().given_norm_inf(), w = result.solve.backward_error,
+  double const norm = factor.norm_inf(), w = result.solve.backward_error,
                diagonal = factor.covariance().sigma2 + factor.covariance().nugget,
                row = std::sqrt(norm * diagonal);  // at least the 2-norm of each row
   auto const residual = [&](std::size_t j) {

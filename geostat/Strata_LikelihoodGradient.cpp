@@ -50,10 +50,10 @@ void contract(Exec const& exec,
 // About a row of tiles where those before the columns are passed over, else as many as pay for a pass over all.
 template <class Exec>
 std::int64_t columns_at_a_time(CovarianceFactor<Exec> const& factor) {
-  auto const& tiles = factor.factor().matrix();
-  std::int64_t const most = std::min(factor.order(), detail::column_block);
-  return tiles.map().is_mixed() ? most
-                                : std::min(most, std::max<std::int64_t>(tiles.tile_size(), 128));
+  std::int64_t const n = factor.order(), most = std::min(n, detail::column_block);
+  if (factor.map().is_mixed()) return most;
+  std::int64_t const pass = factor.is_whole() ? n / 8 : factor.report().tile_size;
+  return std::min(factor.is_whole() ? n : most, std::clamp<std::int64_t>(pass, 128, 2048));
 }
 
 LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t order) {

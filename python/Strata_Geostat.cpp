@@ -142,6 +142,9 @@ void bind_reports(nb::module_& m) {
   using FactorReport = CovarianceFactorReport;
   detail::bind_report<FactorReport>(m, "CovarianceFactorReport", "What a factorisation took.")
       .def_ro("n", &FactorReport::n)
+      .def_prop_ro(
+          "storage", [](FactorReport const& r) { return detail::name(r.storage); },
+          "'tiles', or 'whole' in a device's memory, which counts as one tile.")
       .def_ro("tile_size", &FactorReport::tile_size)
       .def_ro("tiles", &FactorReport::tiles, "In fp64, fp32, fp16 and fp8_e4m3.")
       .def_ro("bytes", &FactorReport::bytes, "Of the tiles.")

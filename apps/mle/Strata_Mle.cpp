@@ -321,7 +321,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   how.max_bytes = memory_limit(options.max_memory).bytes;
   auto factor = options.fits() ? search(exec, options, data, how, progress, result)
                                : evaluate(exec, data, how, progress, result);
-  result.map = factor->factor().matrix().map().to_text();
+  result.map = factor->map().to_text();
   if (result.fit) judge(exec, options, data, *factor, progress, result);
   if (options.kl && result.fit && result.fit->evaluations_in_fp64 > 0) {
     auto const team = factor->team();  // the divergence is that of the tiles that were asked for

@@ -202,6 +202,7 @@ geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
   factor.rule = precision_rule(options.tiles);
   factor.tile_size = options.tiles.tile;
   factor.log_det = options.log_det;
+  if (options.kl) factor.storage = geostat::FactorStorage::Tiles;  // whose divergence it is
   factor.devices = tile_devices(options.tiles, options.comm.get());
   factor.comm = options.comm;
   factor.grid = options.tiles.grid;

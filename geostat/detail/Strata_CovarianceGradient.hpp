@@ -82,7 +82,7 @@ template <class ExecutionSpace>
 void solve_in_place(ExecutionSpace const& exec, CovarianceFactor<ExecutionSpace>& factor,
                     typename CovarianceFactor<ExecutionSpace>::Block const& X, ManySolves& solves,
                     std::int64_t first_row = 0) {
-  if (!factor.factor().matrix().map().is_mixed()) {
+  if (!factor.map().is_mixed()) {
     factor.half_solve(exec, Op::NoTrans, X, first_row);
     factor.half_solve(exec, Op::Trans, X, first_row);
     return;

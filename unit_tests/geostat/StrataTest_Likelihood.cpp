@@ -178,6 +178,7 @@ TYPED_TEST(LikelihoodTest, RefusesWhatItCannotUse) {
   EXPECT_GE(needed, 100u * 100 * 4);
   CovarianceFactorOptions small;
   small.max_bytes = needed / 2;
+  small.storage = FactorStorage::Tiles;
   auto const refusal = message_of<MemoryError>(
       [&] { CovarianceFactor<TypeParam>(exec, {}, synthetic_locations(100), small); });
   EXPECT_NE(refusal.find(std::to_string(needed)), std::string::npos) << refusal;
@@ -274,7 +275,9 @@ TYPED_TEST(LikelihoodTest, IsTheSameOnADeviceSmallerThanTheMatrix) {
 
 TYPED_TEST(LikelihoodTest, DivergenceOfTheExactFactorIsZero) {
   TypeParam const exec;
-  CovarianceFactor<TypeParam> factor(exec, {}, synthetic_locations(300));
+  CovarianceFactorOptions in_tiles;
+  in_tiles.storage = FactorStorage::Tiles;
+  CovarianceFactor<TypeParam> factor(exec, {}, synthetic_locations(300), in_tiles);
   double const log_det = factor.log_determinant(exec).value;
   auto const exact = divergence(exec, factor, log_det);
   EXPECT_NEAR(exact.log_det_half, 0, 1e-10);
