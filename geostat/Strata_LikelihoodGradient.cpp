@@ -47,13 +47,14 @@ void contract(Exec const& exec,
       });
 }
 
-// About a row of tiles where those before the columns are passed over, else as many as pay for a pass over all.
+// About a row of tiles where those before the columns are passed over, else as many as pay for a pass over all. A
+// device with the whole factor wants many, and passes over rows before them, too.
 template <class Exec>
 std::int64_t columns_at_a_time(CovarianceFactor<Exec> const& factor) {
   std::int64_t const n = factor.order(), most = std::min(n, detail::column_block);
   if (factor.map().is_mixed()) return most;
-  std::int64_t const pass = factor.is_whole() ? n / 8 : factor.report().tile_size;
-  return std::min(factor.is_whole() ? n : most, std::clamp<std::int64_t>(pass, 128, 2048));
+  if (factor.is_whole()) return std::min(n, std::clamp<std::int64_t>(n / 8, 1024, 2048));
+  return std::min(most, std::max<std::int64_t>(factor.report().tile_size, 128));
 }
 
 LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t order) {
