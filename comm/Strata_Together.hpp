@@ -8,6 +8,7 @@
 #include <comm/Strata_Communicator.hpp>
 
 #include <exception>
+#include <functional>
 
 namespace strata {
 
@@ -16,6 +17,15 @@ template <class Local>
 auto together(Communicator const* comm, Local const& local) {
   if (!comm) return local();
   return comm->agree([&] { return name_bad_alloc("its part", local); });
+}
+
+/// What `hears` of how far a call is, of ranks that each may have such a function or none: what it throws on one rank all
+/// throw. Collective. nullptr: one rank.
+inline void tell_together(Communicator const* comm, std::function<void(double)> const& hears,
+                          double value) {
+  together(comm, [&] {
+    if (hears) hears(value);
+  });
 }
 
 /// Steps of a pass that do not communicate, between messages that all ranks send and receive: what goes wrong in a

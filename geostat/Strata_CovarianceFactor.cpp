@@ -86,6 +86,18 @@ std::size_t CovarianceFactor<Exec>::bytes_needed(std::int64_t n, std::int64_t ti
 }
 
 template <class Exec>
+std::size_t CovarianceFactor<Exec>::bytes_needed(std::int64_t n,
+                                                 CovarianceFactorOptions const& options) {
+  Communicator const* const comm = options.comm.get();
+  std::int64_t const tile =
+      options.tile_size != 0 ? options.tile_size : ooc::TileMatrix<Exec>::automatic_tile_size(n);
+  auto const grid = options.grid == ooc::RankGrid{0, 0}
+                        ? ooc::automatic_grid(comm ? comm->size() : 1)
+                        : options.grid;
+  return ooc::TileMatrix<Exec>::bytes_needed(n, tile, grid, comm ? comm->rank() : 0);
+}
+
+template <class Exec>
 CovarianceFactor<Exec>::CovarianceFactor(Exec const& exec, Team const& team,
                                          MaternCovariance const& covariance,
                                          Locations const& locations,

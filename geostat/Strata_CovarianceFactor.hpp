@@ -126,6 +126,8 @@ class CovarianceFactor {
 
   /// Bytes of tiles of this order, all in fp64; tile_size 0: the one chosen.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size = 0);
+  /// The same with the options' ranks: of this one's tiles, and of the room for tiles of others while they factor.
+  static std::size_t bytes_needed(std::int64_t n, CovarianceFactorOptions const& options);
 
   /// The one of the matrix.
   MaternCovariance const& covariance() const { return covariance_; }

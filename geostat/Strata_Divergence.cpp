@@ -7,6 +7,8 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Random.hpp>
 
+#include <comm/Strata_Together.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -109,8 +111,8 @@ std::vector<Moments> moments(Exec const& exec, ooc::TileFactor<Exec> const& fact
     exec.fence("strata::geostat::divergence::chunk");
     for (std::int64_t j = 0; j < now.second; ++j)
       result.push_back({host(j, 0), host(j, 1), host(j, 2)});
-    if (options.on_progress)
-      options.on_progress(static_cast<double>(first + now.second) / static_cast<double>(count));
+    tell_together(factor.matrix().comm(), options.on_progress,
+                  static_cast<double>(first + now.second) / static_cast<double>(count));
   }
   return result;
 }

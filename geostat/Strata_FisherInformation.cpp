@@ -7,6 +7,8 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
 
+#include <comm/Strata_Together.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -138,7 +140,8 @@ class Traces {
         for (std::size_t j = 0; j < A[nugget].extent(1); ++j)
           traces[pairs_[p].j][pairs_[p].k] += host(j, p);
       auto const done = std::min(n_, first + width_);
-      if (on_progress_) on_progress_(static_cast<double>(done) / static_cast<double>(n_));
+      tell_together(factor_.comm(), on_progress_,
+                    static_cast<double>(done) / static_cast<double>(n_));
     }
     for (Pair const pair : {Pair{range, range}, Pair{range, nu}, Pair{nu, nu}})
       if (wanted_[pair.j] && wanted_[pair.k])

@@ -237,11 +237,11 @@ class Objective {
 
   Communicator const* comm() const { return factor_options_.comm.get(); }
 
-  // Of what is allowed, with the tiles of as many workers beside them; on all ranks or on none.
+  // Of what is allowed, each with its room for tiles of others, and with the tiles of as many workers beside them; on all
+  // ranks or on none.
   bool has_room_for_two(CovarianceFactorOptions const& factor) const {
-    auto const ranks = static_cast<std::size_t>(comm() ? comm()->size() : 1);
-    auto const bytes =
-        CovarianceFactor<Exec>::bytes_needed(locations_.size(), factor.tile_size) / ranks;
+    auto const bytes = together(
+        comm(), [&] { return CovarianceFactor<Exec>::bytes_needed(locations_.size(), factor); });
     bool const lacks = bytes > factor.max_bytes / 4;
     return comm() ? comm()->max(lacks ? 1 : 0) == 0 : !lacks;
   }

@@ -99,7 +99,8 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
     exec.fence("strata::geostat::log_likelihood_gradient::block");
     for (std::int64_t j = 0; j < columns; ++j)
       for (std::size_t k = 0; k < 4; ++k) result.by[k] += host(j, k) / 2;
-    if (on_progress) on_progress(static_cast<double>(first + columns) / static_cast<double>(n));
+    tell_together(factor.comm(), on_progress,
+                  static_cast<double>(first + columns) / static_cast<double>(n));
   }
   result.backward_error = solves.backward_error;
   result.solve_converged = solves.converged;

@@ -90,7 +90,8 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
       result.mean[k] = weights.mean + host(j, 0);
       result.variance[k] = variance > 0 ? variance : 0;
     }
-    if (on_progress) on_progress(static_cast<double>(first + columns) / static_cast<double>(m));
+    tell_together(factor.comm(), on_progress,
+                  static_cast<double>(first + columns) / static_cast<double>(m));
   }
   return result;
 }

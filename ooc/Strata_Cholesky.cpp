@@ -177,7 +177,7 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   Devices const ready = together(comm, [&] {
     report.streams = detail::streams_of<Exec>(options);
     least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
-    matrix.require_memory(map);
+    matrix.require_memory(map, std::max<std::int64_t>(1, options.column_block));
     return detail::with_budgets(loan.machine(), report, least, sharing);
   });
   if (strata::runs_on_host<Exec> && options.streams == 0 && options.variant != Variant::Sync) {

@@ -12,6 +12,7 @@
 #include <comm/Strata_Together.hpp>
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -58,6 +59,13 @@ using BlockOf = typename TileFactor<Exec>::Block;
 template <class Exec>
 BlockOf<Exec> allocate_like(Exec const& exec, char const* label, BlockOf<Exec> const& V) {
   return allocate<BlockOf<Exec>>(exec, label, V.extent(0), V.extent(1));
+}
+
+// What a caller's function throws on one rank, all throw; some ranks may have none.
+std::function<void(double)> heard_together(Communicator const* comm,
+                                           std::function<void(double)> const& hears) {
+  if (!comm) return hears;
+  return [comm, hears](double value) { tell_together(comm, hears, value); };
 }
 
 // The devices that substitute, and those that make residuals: one team where they are the same.
@@ -143,7 +151,9 @@ dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
     operators.apply = [&](Block const& X, Block const& Y) { team.residual->apply(X, Y); };
     operators.forward = [&](Block const& V) { team.factor->forward(V); };
     operators.backward = [&](Block const& V) { team.factor->backward(V); };
-    auto estimate = dense::log_determinant(exec, matrix.order(), of_factor, operators, options);
+    auto told = options;
+    told.on_progress = heard_together(matrix.comm(), options.on_progress);
+    auto estimate = dense::log_determinant(exec, matrix.order(), of_factor, operators, told);
     estimate.rounding_error = rounding_error();
     return estimate;
   });
@@ -219,7 +229,9 @@ dense::SolveReport TileFactor<Exec>::solve_strided(Exec const& exec,
   state_->need_factor("solve");
   STRATA_REQUIRE(ValueError, !dense::share_memory(state_->matrix.source(), X),
                  "solve: X overlaps A, which the matrix in tiles reads");
-  return name_bad_alloc("solve", [&] { return dense::solve(exec, *state_, B, X, options); });
+  auto told = options;
+  told.on_step = heard_together(state_->matrix.comm(), options.on_step);
+  return name_bad_alloc("solve", [&] { return dense::solve(exec, *state_, B, X, told); });
 }
 
 #define STRATA_INSTANTIATE(Exec) template class TileFactor<Exec>;

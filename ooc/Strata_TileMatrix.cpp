@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
+#include <ooc/detail/Strata_RankRoom.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
 
@@ -55,6 +56,25 @@ template <class Exec>
 std::size_t TileMatrix<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_size) {
   return name_bad_alloc("tile matrix", [&] {
     return bytes_needed(n, tile_size, PrecisionMap(tiles_of(n, tile_size)));
+  });
+}
+
+template <class Exec>
+std::size_t TileMatrix<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_size,
+                                           RankGrid const& grid, int rank) {
+  return name_bad_alloc("tile matrix", [&] {
+    std::int64_t const tiles = tiles_of(n, tile_size);
+    RankOrder const order{tiles, grid, 1, 1, automatic_super_panel(grid)};
+    order.check();
+    STRATA_REQUIRE(ValueError, rank >= 0 && rank < grid.ranks(), "tile matrix: rank ", rank, " of ",
+                   grid.ranks());
+    std::size_t bytes = detail::rank_room(order, rank, n, tile_size, PrecisionMap(tiles)).bytes();
+    for (std::int64_t j = 0; j < tiles; ++j)
+      for (std::int64_t i = j; i < tiles; ++i)
+        if (grid.owner(i, j) == rank)
+          bytes += detail::tile_bytes(Precision::fp64, rows_of(n, tile_size, i),
+                                      rows_of(n, tile_size, j));
+    return bytes;
   });
 }
 
@@ -175,13 +195,23 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
 }
 
 template <class Exec>
-void TileMatrix<Exec>::require_memory(PrecisionMap const& map) const {
-  std::size_t const needed = own_bytes(map);
-  std::string const whose =
-      comm() ? strata::detail::message(" for its part of ", grid_.ranks()) : "";
+void TileMatrix<Exec>::require_memory(PrecisionMap const& map, std::int64_t column_block) const {
+  std::size_t const room = room_bytes(map, column_block), needed = own_bytes(map) + room;
+  std::string const whose = comm()
+                                ? strata::detail::message(" for its part of ", grid_.ranks(), ", ",
+                                                          room, " of them for tiles of others")
+                                : "";
   STRATA_REQUIRE(MemoryError, needed <= options_.max_bytes, "tile matrix: n = ", n_,
                  " in tiles of ", tile_size_, " needs ", needed, " bytes of host memory", whose,
                  ", ", options_.max_bytes, " are allowed");
+}
+
+// For tiles of others while they are factored.
+template <class Exec>
+std::size_t TileMatrix<Exec>::room_bytes(PrecisionMap const& map, std::int64_t column_block) const {
+  if (!comm()) return 0;
+  RankOrder const order{map.tiles(), grid_, 1, 1, super_panel_, column_block};
+  return detail::rank_room(order, rank_, n_, tile_size_, map).bytes();
 }
 
 // Of a tile, and of its sums in fp64 or fp32 where they come home.

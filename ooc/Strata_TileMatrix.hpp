@@ -71,7 +71,8 @@ struct TileMatrixOptions {
   /// NUMA nodes of host memory that rows of tiles go round, as they go round the devices: what
   /// `numa_nodes` of the devices says. Empty, or a node that the host has not: left to the system.
   std::vector<int> nodes;
-  std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
+  /// Refuse more host memory than this, of several ranks with the room for tiles of others while they factor.
+  std::size_t max_bytes = physical_memory_bytes();
   /// The ranks that hold the matrix together, all of which make the same calls with it and its factor
   /// (`comm/Strata_Communicator.hpp`); empty: one, without MPI. Each has the tiles that `grid` gives it. For norms and
   /// products rows of A go round the R ranks: rank r has rows of tiles r, r + R, r + 2 R, ... there. The generator is
@@ -120,6 +121,12 @@ class TileMatrix {
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map);
   /// Host bytes with every tile in fp64: no map needs more.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size);
+  /// Host bytes of one rank of a grid with `automatic_super_panel`: of its tiles, all in fp64, and of the room for tiles of
+  /// others while they factor, by single columns where they go by whole tasks.
+  ///
+  /// Throws   ShapeError also as `RankOrder` does; ValueError if the rank is none of the grid.
+  static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size, RankGrid const& grid,
+                                  int rank);
 
   /// A tile size that is fast for a matrix of order n and devices with this budget (0: enough): large
   /// enough for products at full rate, small enough for eight rows of tiles, and for 16 tiles on a
@@ -162,8 +169,9 @@ class TileMatrix {
   ///          generator throws, and MemoryError for what can't be had: the tiles are then undefined.
   void round_anew(PrecisionRule const& rule);
 
-  /// Throws   MemoryError if tiles of this map need more than max_bytes.
-  void require_memory(PrecisionMap const& map) const;
+  /// Throws   MemoryError if tiles of this map need more than max_bytes, of several ranks with the room for tiles of
+  ///          others in blocks of so many columns (`CholeskyOptions::column_block`).
+  void require_memory(PrecisionMap const& map, std::int64_t column_block = 1) const;
 
   /// Whether the tiles hold H: no more once they are overwritten, by a factorisation, or undefined by
   /// an exception, until `refill` or `round_anew` has filled them.
@@ -283,6 +291,7 @@ class TileMatrix {
   void take_grid(TileMatrixOptions const& options);
   std::size_t host_bytes(PrecisionMap const& map, std::int64_t i, std::int64_t j) const;
   std::size_t own_bytes(PrecisionMap const& map) const;
+  std::size_t room_bytes(PrecisionMap const& map, std::int64_t column_block) const;
   void gather(std::vector<detail::TileMeasure>& measures) const;
   void equilibrate(ExecutionSpace const& exec);
   void measure(ExecutionSpace const& exec, bool keep);

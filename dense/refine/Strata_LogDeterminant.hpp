@@ -16,7 +16,7 @@ struct LogDeterminantOptions {
   int steps = 30;   ///< of Lanczos at most, >= 1
   std::uint64_t seed = 1;  ///< of the probes; the same on every backend
   /// Called after each step of Lanczos with the part of the work that is done, 0 to 1, as if each step took as many
-  /// digits off the quadrature error; what it throws ends the call, over ranks on this one alone.
+  /// digits off the quadrature error; what it throws ends the call, over ranks on all.
   std::function<void(double)> on_progress = {};
 };
 

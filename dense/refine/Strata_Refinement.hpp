@@ -45,7 +45,8 @@ struct RefinementOptions {
   double inner_tolerance = 1e-8;  ///< least ||A d - r||_2 / ||r||_2 that CG and GMRES go for
   int stagnation_steps = 5;       ///< outer steps that may pass without halving the error
   std::size_t max_basis_bytes = std::size_t(1) << 30;  ///< of GMRES: columns are taken in chunks
-  /// Called after each outer step with the worst column's backward error; what it throws ends the call.
+  /// Called after each outer step with the worst column's backward error; what it throws ends the call,
+  /// over ranks on all.
   std::function<void(double)> on_step = {};
 };
 

@@ -145,8 +145,12 @@ Info Executor<Exec>::run(CholeskyReport& report) {
   report.setup_seconds = setup.seconds();
   play(report);
   if (checkpoint_) checkpoint_->finish();
-  Lane<Exec>::enter(devices_.front().id);
-  report_on(report);
+  try {
+    Lane<Exec>::enter(devices_.front().id);
+    report_on(report);
+  } catch (...) {
+    progress_.stop(std::current_exception());
+  }
   together(comm, [&] { progress_.rethrow(); });
   std::int64_t minor = breakdown_;
   if (comm) minor = static_cast<std::int64_t>(comm->max(static_cast<double>(minor)));

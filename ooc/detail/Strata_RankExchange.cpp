@@ -4,9 +4,11 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <ooc/detail/Strata_RankRoom.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <numeric>
 
 namespace strata::ooc::detail {
@@ -47,14 +49,12 @@ RankExchange<Exec>::RankExchange(TileMatrix<Exec>& matrix, RankOrder const& orde
     queues_[static_cast<std::size_t>(sends_[m].to)].messages.push_back(m);
     if (is_relay(sends_[m])) ++step_of(sends_[m]).relays;
   }
-  for (Message const& got : receives_)
-    slot_bytes_ = std::max(slot_bytes_, tile_bytes(matrix.map().at(got.row, got.col),
-                                                   matrix.rows(got.row), matrix.rows(got.col)));
-  auto const room = static_cast<std::size_t>(
-      std::min(room_of(order, matrix.comm()->rank()), static_cast<std::int64_t>(receives_.size())));
-  room_bytes_ = room * slot_bytes_;
+  RankRoom const room =
+      rank_room(order, matrix.comm()->rank(), matrix.order(), matrix.tile_size(), matrix.map());
+  slot_bytes_ = room.slot_bytes;
+  room_bytes_ = room.bytes();
   slots_ = matrix.memory_for_others(room_bytes_);
-  free_.resize(room);
+  free_.resize(room.slots);
   std::iota(free_.rbegin(), free_.rend(), std::size_t(0));
   for (auto const& lane : lanes)
     for (Visit const& visit : lane) ++steps_[static_cast<std::size_t>(order.step_of(visit))].visits;
@@ -69,6 +69,17 @@ auto RankExchange<Exec>::step_of(Message const& message) -> Step& {
 template <class Exec>
 std::byte* RankExchange<Exec>::data_of(Message const& sent) const {
   return is_relay(sent) ? data(sent.row, sent.col) : matrix_.data(sent.row, sent.col);
+}
+
+// A device that fails stops the rank like a stream that does: its messages come to their end without bytes.
+template <class Exec>
+bool RankExchange<Exec>::is_reached(Mark const& mark) {
+  try {
+    return Lane<Exec>::is_reached(mark);
+  } catch (...) {
+    progress_.stop(std::current_exception());
+    return false;
+  }
 }
 
 template <class Exec>
@@ -112,7 +123,8 @@ bool RankExchange<Exec>::end_visits(int streams) {
   }
   auto const have_run = std::erase_if(running_, [&](std::int64_t number) {
     Step& step = steps_[static_cast<std::size_t>(number)];
-    if (!std::ranges::all_of(step.marks, Lane<Exec>::is_reached)) return false;
+    if (!std::ranges::all_of(step.marks, [&](Mark const& mark) { return is_reached(mark); }))
+      return false;
     step.marks.clear();
     step.is_made = true;
     free_slots(step);
@@ -163,7 +175,7 @@ bool RankExchange<Exec>::send() {
       std::size_t bytes = 0;
       if (!progress_.stopped()) {
         if (!progress_.is_final(tile)) break;
-        if (!Lane<Exec>::is_reached(progress_.mark(tile))) break;
+        if (!is_reached(progress_.mark(tile))) break;
         data = data_of(sent);
         bytes = matrix_.copy_bytes(sent.row, sent.col);
       }

@@ -23,8 +23,8 @@ namespace strata::ooc::detail {
 /// One rank's messages of a factorisation: final tiles go from the host memory that they are in, and those of
 /// others come to slots of host memory, from where devices copy them in. What a rank passes on goes on from its slot.
 ///
-/// A rank that stops, for an error or a breakdown, sends the rest of its messages without bytes, by which
-/// their receivers stop too; each rank's messages all come to their end, so that none is left waiting.
+/// A rank that stops, for an error of its streams or of a device, or a breakdown, sends the rest of its messages without
+/// bytes, by which their receivers stop too; each rank's messages all come to their end, so that none is left waiting.
 template <class ExecutionSpace>
 class RankExchange {
  public:
@@ -55,7 +55,8 @@ class RankExchange {
     wake();
   }
 
-  /// Send and receive until all messages and so many streams have ended. The thread that calls MPI.
+  /// Send and receive until all messages and so many streams have ended. The thread that calls MPI. What it throws is this
+  /// rank's alone.
   void run(int streams);
 
   std::size_t room_bytes() const { return room_bytes_; }
@@ -76,6 +77,7 @@ class RankExchange {
     std::vector<std::size_t> slots;
   };
 
+  bool is_reached(Mark const& mark);
   bool send();
   bool receive();
   bool end_visits(int streams);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What several ranks find together, beside the same that each rank finds by itself.
+#include "StrataTest_Allocations.hpp"
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -152,12 +153,18 @@ TYPED_TEST(GeostatRanks, FitToTheBitsOfOneRank) {
 // One host's memory has no room for a second factor: no rank keeps one.
 TYPED_TEST(GeostatRanks, KeepTheBestFactorOnAllOrOnNone) {
   if (!can_fit()) GTEST_SKIP() << "without NLopt";
-  FitOptions mine = options_of_fit(0, true);
-  int const ranks = test_ranks().size();
-  std::size_t const own =
-      CovarianceFactor<TypeParam>::bytes_needed(150, 16) / static_cast<std::size_t>(ranks);
-  if (test_ranks().rank() == ranks - 1) mine.factor.max_bytes = 3 * own;
-  expect_same_fit<TypeParam>(mine, options_of_fit(0, false));
+  for (bool const keeps_two : {true, false}) {
+    FitOptions mine = options_of_fit(0, true);
+    // with the room for tiles of others
+    std::size_t const own = CovarianceFactor<TypeParam>::bytes_needed(150, mine.factor);
+    if (test_ranks().rank() == test_ranks().size() - 1)
+      mine.factor.max_bytes = keeps_two ? 4 * own : 4 * own - 1;
+    Field<TypeParam> const field;
+    Allocations const allocations;
+    (void)fit(TypeParam(), field.at, field.values, mine);
+    EXPECT_EQ(allocations.labels().count("strata::ooc::tile_matrix::chunk"), keeps_two ? 2U : 1U);
+    expect_same_fit<TypeParam>(mine, options_of_fit(0, false));
+  }
 }
 
 TYPED_TEST(GeostatRanks, FindTheIntervalsOfOneRank) {
@@ -217,6 +224,17 @@ TYPED_TEST(GeostatRanks, EndAFitTogether) {
   };
   EXPECT_TRUE(throws_with<IoError>(from(last) + "the log is full",
                                    [&] { (void)fit(exec, field.at, field.values, options); }));
+  auto const full = [&](double) {
+    if (test_ranks().rank() == last) throw IoError("the log is full");
+  };
+  CovarianceFactor<TypeParam> factor(exec, truth, field.at, tiles(0, true));
+  EXPECT_TRUE(throws_with<IoError>(from(last) + "the log is full", [&] {
+    (void)log_likelihood_gradient(exec, factor, field.values, Mean::None, {true, true, false, true},
+                                  full);
+  }));
+  EXPECT_TRUE(throws_with<IoError>(from(last) + "the log is full", [&] {
+    (void)predict(exec, factor, field.values, synthetic_locations(4), Mean::None, full);
+  }));
   if (test_ranks().rank() == last) options.start.range = 7;
   EXPECT_TRUE(throws_with<ValueError>(from(last) + "fit: range starts at 7",
                                       [&] { (void)fit(exec, field.at, field.values, options); }));
