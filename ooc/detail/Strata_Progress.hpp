@@ -50,8 +50,11 @@ class Progress {
   Mark const& wait(std::size_t tile, std::int32_t updates = all) {
     auto const is_there = [&] { return this->updates(tile) >= updates; };
     if (!is_there() && !stopped()) {
+      ++waiting_;
+      if (on_wait_) on_wait_();
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return is_there() || stopped(); });
+      --waiting_;
     }
     if (stopped()) throw Stopped();
     return marks_[tile];
@@ -59,6 +62,10 @@ class Progress {
 
   /// The mark of a tile as far as it is; nothing if nothing was done to it.
   Mark const& mark(std::size_t tile) const { return marks_[tile]; }
+
+  /// Whether a caller of `wait` waits, and what is called when one begins to.
+  bool is_awaited() const { return waiting_.load() > 0; }
+  void on_wait(std::function<void()> tell) { on_wait_ = std::move(tell); }
 
   /// What else waits, to be woken by `stop`.
   void on_stop(std::function<void()> wake) { wake_.push_back(std::move(wake)); }
@@ -87,6 +94,8 @@ class Progress {
   std::atomic<bool> stopped_{false};
   std::exception_ptr error_;
   std::vector<std::function<void()>> wake_;
+  std::atomic<int> waiting_{0};
+  std::function<void()> on_wait_;
 };
 
 }  // namespace strata::ooc::detail

@@ -26,8 +26,10 @@ void tell(char const* what, Message const& message, char const* whom, int rank) 
                 now, now);
 }
 
-constexpr int most_open = 16;                            // sends to one rank
-constexpr std::chrono::microseconds between_looks(100);  // at messages
+constexpr int most_open = 16;  // sends to one rank
+// Between looks at messages. On a host they take time from the streams' products, so that looks become rare while nothing
+// moves and no stream waits for a tile.
+constexpr std::chrono::microseconds shortest_pause(100), longest_pause_on_host(1600);
 
 }  // namespace
 
@@ -59,6 +61,7 @@ RankExchange<Exec>::RankExchange(TileMatrix<Exec>& matrix, RankOrder const& orde
   for (auto const& lane : lanes)
     for (Visit const& visit : lane) ++steps_[static_cast<std::size_t>(order.step_of(visit))].visits;
   for (Step& step : steps_) step.is_made = step.visits == 0;
+  progress_.on_wait([this] { wake(); });
 }
 
 template <class Exec>
@@ -96,6 +99,8 @@ void RankExchange<Exec>::finish_visit(std::int64_t step, Mark const& end, Mark c
 
 template <class Exec>
 void RankExchange<Exec>::run(int streams) {
+  auto const longest_pause = strata::runs_on_host<Exec> ? longest_pause_on_host : shortest_pause;
+  auto pause = shortest_pause;
   while (true) {
     bool moved = end_visits(streams);
     moved = receive() || moved;
@@ -106,7 +111,9 @@ void RankExchange<Exec>::run(int streams) {
         queues_, [](Queue const& queue) { return queue.next == queue.messages.size(); });
     if (ended_streams_ == streams && sent && posted_ == receives_.size() && mailbox_.open() == 0)
       return;
-    if (!moved) changed_.wait_for(lock, between_looks);
+    if (!moved) changed_.wait_for(lock, pause);
+    bool const is_urgent = moved || progress_.is_awaited();
+    pause = is_urgent ? shortest_pause : std::min(4 * pause, longest_pause);
   }
 }
 
