@@ -29,5 +29,7 @@ def write_pdf(page, file):
     import weasyprint
 
     text = page.read_text(encoding="utf-8")
-    text = re.sub(r"<(script|link)\\b[^>]*>(?:</script>)?", "", text)
+    text = re.sub(r"<script\b.*?</script>|<link\b[^>]*>", "", text, flags=re.DOTALL)
+    for _ in range(3):  # nested ones: spans are for colours, except those that are linked to, and half of what WeasyPrint lays out
+        text = re.sub(r'<span(?: class="[^"]*")?>([^<]*)</span>', r"\1", text)
     weasyprint.HTML(string=text, base_url=str(page.parent)).write_pdf(file, stylesheets=[weasyprint.CSS(string=STYLE)])

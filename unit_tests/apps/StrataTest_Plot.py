@@ -8,6 +8,7 @@ import json
 import math
 import random
 import sys
+import tempfile
 import unittest
 
 from strata_program import APPS, COVARIANCE, STATIONS, ProgramTest, strata
@@ -16,6 +17,7 @@ sys.path.insert(0, str(APPS / "plot"))
 import strata_plot
 import strata_plot_data
 
+FONTS = tempfile.TemporaryDirectory()  # of which Matplotlib makes a list, once for all tests
 PICTURES = importlib.util.find_spec("matplotlib") is not None
 STATIONS_AT = ("mle", "--locations", STATIONS, "--theta", COVARIANCE.removeprefix("matern:"))
 KRIGED = ("mle", "--theta", "1,0.2,0.5,0.01", "--locations")
@@ -23,7 +25,7 @@ KRIGED = ("mle", "--theta", "1,0.2,0.5,0.01", "--locations")
 
 class PlotTest(ProgramTest):
     def plot(self, *arguments, code=0, **environment):
-        run = strata("plot", *arguments, env={"STRATA_PYTHON": sys.executable, "MPLCONFIGDIR": str(self.folder), **environment})
+        run = strata("plot", *arguments, env={"STRATA_PYTHON": sys.executable, "MPLCONFIGDIR": FONTS.name, **environment})
         self.assertEqual(run.code, code, run.err)
         return run
 

@@ -12,7 +12,7 @@ import unittest
 from strata_program import PROGRAM, ProgramTest, strata, tridiagonal, write_mtx
 
 # Long enough for the phase line, which waits for half a second.
-LONG = ["solve", "--generate", "geometric", "--n", "600", "--layers", "fp32", "--repeat", "600"]
+LONG = ["solve", "--generate", "geometric", "--n", "600", "--layers", "fp32", "--repeat", "300"]
 ROWS = ("matrix", "format", "order", "condition number", "right-hand sides", "memory needed", "layers", "leaf size",
         "equilibration", "block scales", "shift", "rung of the ladder", "attempt 1", "bytes of the factor", "refinement",
         "backward error", "forward error", "SLATE error", "generate", "factor", "layered Cholesky", "solve, refined",
@@ -21,8 +21,8 @@ HPL = re.compile(r"^\|\|Ax-b\|\|_oo/\(eps\*\(\|\|A\|\|_oo\*\|\|x\|\|_oo\+\|\|b\|
                  re.M)
 
 
-def on_a_terminal(arguments, code=0, **environment):
-    """What the program writes to a terminal."""
+def on_a_terminal(arguments, code=0, until=None, **environment):
+    """What the program writes to a terminal, at most until it has written this: then it has shown what is asked, and is ended."""
     parent, child = pty.openpty()
     env = {**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, "TERM": "xterm", **environment}
     process = subprocess.Popen([PROGRAM, *arguments], stdin=child, stdout=child, stderr=child, env=env)
@@ -36,9 +36,17 @@ def on_a_terminal(arguments, code=0, **environment):
         if not data:
             break
         written += data
+        if until and re.search(until, written.decode(errors="replace")):
+            process.kill()
+            code = None
+            break
     os.close(parent)
-    assert process.wait() == code, written
+    status = process.wait()
+    assert code is None or status == code, written
     return written.decode()
+
+
+LEFT = r"  \d+\.\d s of \d+\.\d s, \d+ s left"  # what the line ends in
 
 
 class Table(ProgramTest):
@@ -162,39 +170,41 @@ class PhaseLine(ProgramTest):
         self.assertLess(max(map(len, lines)), 90)  # escapes included
         self.assertRegex(written.replace("\r\n", "\n"), r"\r\x1b\[KProblem\n")
 
+    def assert_shows(self, shown, runs):
+        """One of the runs shows it: on a fast machine a larger one is long enough."""
+        for arguments in runs:
+            written = on_a_terminal([str(word) for word in arguments], code=None, until=shown)
+            if re.search(shown, written):
+                return written
+        self.fail(f"{shown}: not in {written}")
+
     def test_has_the_time_left(self):
         """Where the work is known: of filling tiles, of iterations, at most of a fit."""
         tiles = ["solve", "--out-of-core", "--generate", "matern", "--covariance", "matern:1,0.1,0.7,0.01", "--tile", "64", "--epsilon", "1e-6"]
         slow = ["solve", "--generate", "poisson7", "--preconditioner", "none", "--solver", "gmres", "--restart", "1"]
-        for arguments, phase, orders in ((tiles, "filling tiles, n = \\d+", (3000, 6000, 12000)), (slow, "solving", (32, 64, 128))):
-            with_left = phase + r"  \d+\.\d s of \d+\.\d s, \d+ s left"
-            for n in orders:  # on a fast machine a larger one is long enough
-                written = on_a_terminal([*arguments, "--n", str(n)])
-                if re.search(with_left, written):
-                    break
-            self.assertRegex(written, with_left)
+        self.assert_shows(rf"filling tiles, n = \d+{LEFT}", ([*tiles, "--n", n] for n in (3000, 6000, 12000)))
+        self.assert_shows(f"solving{LEFT}", ([*slow, "--n", n] for n in (32, 64, 128)))
+
+    def test_has_the_time_left_of_a_fit(self):
+        field = self.path("f.csv")
         if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
-            return
-        strata("mle", "--generate", 1500, "--theta", "medium", "--output", self.path("f.csv"))
-        written = on_a_terminal(["mle", "--locations", str(self.path("f.csv")), "--max-evaluations", "20"], code=4)
-        self.assertRegex(written, r"evaluation \d+: [^\r]* s of \d+\.\d s, < \d+ (s|min) left")
+            self.skipTest("the build has no NLopt")
+        strata("mle", "--generate", 1500, "--theta", "medium", "--output", field)
+        self.assert_shows(r"evaluation \d+: [^\r]* s of \d+\.\d s, < \d+ (s|min) left", [["mle", "--locations", field, "--max-evaluations", 20]])
 
     def test_has_the_time_left_of_dense_work(self):
         """A factorisation, and what is done by columns of the inverse: prediction and standard errors."""
         field, places = self.path("f.csv"), self.path("p.csv")
         places.write_text("x,y\n" + "".join(f"{i % 100 / 100},{i // 100 / 100}\n" for i in range(10000)))
-        predict = ["mle", "--locations", str(field), "--theta", "1,0.1,0.5,0.01", "--predict", str(places), "--output", str(self.path("k.csv"))]
-        for arguments, phase, orders in (
-            (["solve", "--generate", "kms", "--layers", "fp64", "--n"], "factoring", (4000, 8000, 12000)),
-            (predict, "predicting at 10000 places", (1500, 3000, 6000)),
-        ):
-            for n in orders:
-                if arguments is predict:
-                    self.assertEqual(strata("mle", "--generate", n, "--theta", "1,0.1,0.5,0.01", "--output", field).code, 0)
-                written = on_a_terminal([*arguments, str(n)] if arguments is not predict else arguments)
-                if re.search(phase + "[^\r]* left", written):
-                    break
-            self.assertRegex(written, phase + r"[^\r]*  \d+\.\d s of \d+\.\d s, \d+ s left")
+        self.assert_shows(rf"factoring[^\r]*{LEFT}", (["solve", "--generate", "kms", "--layers", "fp64", "--n", n] for n in (4000, 8000, 12000)))
+
+        def predictions():
+            theta = ("--theta", "1,0.1,0.5,0.01")
+            for n in (1500, 3000, 6000):
+                self.assertEqual(strata("mle", "--generate", n, *theta, "--output", field).code, 0)
+                yield ["mle", "--locations", field, *theta, "--predict", places, "--output", self.path("k.csv")]
+
+        self.assert_shows(rf"predicting at 10000 places[^\r]*{LEFT}", predictions())
 
     def test_has_the_time_left_of_what_is_told_of_a_solution(self):
         """The condition by refined solves, and the log-determinant by steps of Lanczos."""
@@ -202,48 +212,37 @@ class PhaseLine(ProgramTest):
             ("estimating the condition", ["--cond", "1e6", "--layers", "fp32"]),
             ("estimating the log-determinant", ["--cond", "1e4", "--layers", "fp16,fp32", "--log-determinant"]),
         ):
-            for n in (2000, 4000, 8000, 12000):  # on a fast machine a larger one is long enough
-                written = on_a_terminal(["solve", "--generate", "geometric", "--n", str(n), *options])
-                if re.search(phase + "[^\r]* left", written):
-                    break
-            self.assertRegex(written, phase + r"  \d+\.\d s of \d+\.\d s, \d+ s left")
+            self.assert_shows(phase + LEFT, (["solve", "--generate", "geometric", "--n", n, *options] for n in (2000, 4000, 8000, 12000)))
 
     def test_has_the_time_left_of_the_benchmarks_validation(self):
-        for n in (32, 64, 96):  # on a fast machine a larger one is long enough
-            written = on_a_terminal(["hpgmxp", "--nx", str(n), "--run_type", "validation"])
-            if re.search("validation, fp64[^\r]* left", written):
-                break
-        self.assertRegex(written, r"validation, fp64  \d+\.\d s of \d+\.\d s, \d+ s left")
+        self.assert_shows(f"validation, fp64{LEFT}", (["hpgmxp", "--nx", n, "--run_type", "validation"] for n in (32, 64, 96)))
 
     def test_has_the_time_left_of_a_sparse_set_up(self):
-        for n in (64, 96, 128):
-            written = on_a_terminal(["solve", "--generate", "poisson7", "--n", str(n)])
-            if re.search("setting up the preconditioner[^\r]* left", written):
-                break
-        self.assertRegex(written, r"setting up the preconditioner  \d+\.\d s of \d+\.\d s, \d+ s left")
+        self.assert_shows(f"setting up the preconditioner{LEFT}", (["solve", "--generate", "poisson7", "--n", n] for n in (64, 96, 128)))
 
     def test_has_the_time_left_of_intervals(self):
         """From the second on, as if all took as long as those before."""
         if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
             self.skipTest("the build has no NLopt")
-        for n in (150, 400, 900):
-            self.assertEqual(strata("mle", "--generate", n, "--theta", "1,0.1,0.5,0.05", "--output", self.path("f.csv")).code, 0)
-            written = on_a_terminal(["mle", "--locations", str(self.path("f.csv")), "--fix", "nu=0.5,nugget=0.05", "--profile-intervals",
-                                     "--tolerance", "1e-3"])
-            if re.search("interval of range[^\r]* left", written):
-                break
+
+        def fits():
+            for n in (150, 400, 900):
+                self.assertEqual(strata("mle", "--generate", n, "--theta", "1,0.1,0.5,0.05", "--output", self.path("f.csv")).code, 0)
+                yield ["mle", "--locations", self.path("f.csv"), "--fix", "nu=0.5,nugget=0.05", "--profile-intervals", "--tolerance", "1e-3"]
+
+        written = self.assert_shows(rf"interval of range, at [^\r]*{LEFT}", fits())
         self.assertNotRegex(written, r"interval of sigma2[^\r]* left")
-        self.assertRegex(written, r"interval of range, at [^\r]*  \d+\.\d s of \d+\.\d s, \d+ s left")
 
     def test_has_the_time_left_of_reading(self):
         path = self.path("A.mtx")
-        for n in (1500, 3000, 6000):
-            column = "\n".join(str(1 / (3 + k)) for k in range(n))
-            path.write_text(f"%%MatrixMarket matrix array real general\n{n} {n}\n" + f"{column}\n" * n)
-            written = on_a_terminal(["solve", "--matrix", str(path)], code=2)  # it is not symmetric
-            if " left" in written:
-                break
-        self.assertRegex(written, r"reading [^\r]*A.mtx  \d+\.\d s of \d+\.\d s, \d+ s left")
+
+        def readings():
+            for n in (1500, 3000, 6000):
+                column = "\n".join(str(1 / (3 + k)) for k in range(n))
+                path.write_text(f"%%MatrixMarket matrix array real general\n{n} {n}\n" + f"{column}\n" * n)
+                yield ["solve", "--matrix", path]
+
+        self.assert_shows(rf"reading [^\r]*A.mtx{LEFT}", readings())
 
     def test_goes_to_standard_error(self):
         parent, child = pty.openpty()
