@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/Strata_TreePotrf.hpp>
 
+#include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Replay.hpp>
@@ -29,7 +30,9 @@ struct RepeatedPotrf<ExecutionSpace>::State {
   using Addresses = std::vector<void const*>;
 
   State(ExecutionSpace const& exec, Tree const& factored) : tree(factored), blas(exec) {}
-  ~State() { blas.exec().fence("strata::dense::RepeatedPotrf: free the scratch"); }
+  ~State() {
+    strata::detail::fence_at_end(blas.exec(), "strata::dense::RepeatedPotrf: free the scratch");
+  }
 
   Addresses now(InfoView const& info) const {
     Addresses found{info.data()};

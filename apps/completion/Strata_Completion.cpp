@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <ostream>
 #include <regex>
+#include <vector>
 
 namespace strata::apps {
 

@@ -11,6 +11,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <exception>
 #include <iostream>
 #include <optional>
 #include <string>

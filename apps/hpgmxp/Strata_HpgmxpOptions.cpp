@@ -3,6 +3,7 @@
 #include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 #include <apps/shared/Strata_Options.hpp>
 
+#include <array>
 #include <fstream>
 #include <string>
 #include <utility>

@@ -4,6 +4,7 @@
 #include <apps/shared/Strata_Text.hpp>
 #include <core/Strata_Config.hpp>
 
+#include <cstddef>
 #include <sstream>
 #include <string>
 #include <vector>

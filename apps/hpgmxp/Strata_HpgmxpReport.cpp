@@ -4,6 +4,9 @@
 #include <apps/shared/Strata_Report.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace strata::apps {
 

@@ -20,6 +20,7 @@
 #include <cmath>
 #include <iostream>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace strata::apps {

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace strata::apps {
 
@@ -171,6 +174,8 @@ void check(MleOptions const& options) {
           "--generate needs --theta and --output");
   require(!generates || (!options.evaluate && options.predict.empty()),
           "--generate writes a field; give its file to --locations for the rest");
+  require(!generates || !options.skip_missing,
+          "--skip-missing is of observations that are read, and --generate makes them");
   require(!options.evaluate || options.theta, "--evaluate needs --theta");
   require(!options.theta || generates || options.evaluate || !options.predict.empty(),
           "--theta goes with --evaluate or --predict; --start is where a fit begins");

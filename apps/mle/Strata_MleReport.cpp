@@ -4,8 +4,12 @@
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Tiles.hpp>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 namespace strata::apps {
 

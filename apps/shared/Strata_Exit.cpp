@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <system_error>
 
 namespace strata::apps {
 

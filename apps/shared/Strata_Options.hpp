@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <string>

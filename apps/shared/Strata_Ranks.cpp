@@ -9,9 +9,12 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <string>
 
 namespace strata::apps {
 

@@ -8,6 +8,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <utility>
 

@@ -12,6 +12,8 @@
 
 #include <comm/Strata_GatherSpans.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <optional>

@@ -4,6 +4,8 @@
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_Solve.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 

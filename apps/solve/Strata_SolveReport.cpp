@@ -6,6 +6,8 @@
 #include <core/blas/Strata_FlopCount.hpp>
 
 #include <cmath>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 namespace strata::apps {

@@ -5,7 +5,11 @@
 #include <apps/solve/Strata_Sparse.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace strata::apps {
 

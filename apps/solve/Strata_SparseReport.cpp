@@ -6,8 +6,12 @@
 #include <apps/solve/Strata_Sparse.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <ostream>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace strata::apps {
 

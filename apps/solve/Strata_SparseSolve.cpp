@@ -8,10 +8,14 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <iostream>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace strata::apps {
 

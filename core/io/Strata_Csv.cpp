@@ -243,10 +243,10 @@ Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted,
       lines.fail("lon ", v[0], " is outside -180 to 360");
     if (stations.geographic && !(std::abs(v[1]) <= lat_max))
       lines.fail("lat ", v[1], " is outside -90 to 90");
-    STRATA_REQUIRE(MemoryError,
-                   (stations.x.size() + 1) * sizeof v + others.bytes() <= options.max_bytes,
-                   source.name(), ": more than ", stations.x.size(), " stations of ", sizeof v,
-                   " bytes; the limit is ", options.max_bytes, " bytes");
+    auto const count = stations.x.size() + 1;
+    auto const needed = count * columns.used.size() * sizeof(double) + others.bytes();
+    STRATA_REQUIRE(MemoryError, needed <= options.max_bytes, source.name(), ": the first ", count,
+                   " stations take ", needed, " bytes; the limit is ", options.max_bytes, " bytes");
     stations.x.push_back(v[0]);
     stations.y.push_back(v[1]);
     if (wanted == Wanted::Stations) stations.value.push_back(v[2]);

@@ -3,6 +3,7 @@
 #include <ooc/vendor/Strata_DeviceLane.hpp>
 
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
+#include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -22,7 +23,7 @@ using Exec = runtime::Exec;
 template <>
 struct DeviceLane<Exec>::Impl {
   explicit Impl(int which) : device(which), stream(which, false), exec(stream) {}
-  ~Impl() { exec.fence("strata::ooc::lane::release"); }
+  ~Impl() { strata::detail::fence_at_end(exec, "strata::ooc::lane::release"); }
 
   // Marks are many and their events are used in turn, each made at its first use. The host waits before
   // it takes one again, so that a mark whose event is another's by now has been reached.

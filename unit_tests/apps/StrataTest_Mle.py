@@ -423,6 +423,12 @@ class Prediction(MleTest):
         self.assertEqual(report["log_likelihood"], whole["log_likelihood"])
         self.assertRegex(report["warnings"][0], "gaps.csv: 2 lines without a number were left out")
 
+    def test_skips_nothing_of_a_field_that_it_makes(self):
+        run = strata("mle", "--generate", 50, "--theta", "medium", "--output", self.path("f.csv"), "--skip-missing")
+        self.assertEqual(run.code, 2)
+        self.assertIn("--skip-missing is of observations that are read, and --generate makes them", run.err)
+        self.assertFalse(self.path("f.csv").exists())
+
     @fitting
     def test_follows_a_fit(self):
         self.path("new.csv").write_text("lon,lat\n-100,40\n")

@@ -4,6 +4,7 @@
 #define STRATA_DEVICE_BUFFER_HPP
 
 #include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -26,7 +27,7 @@ class DeviceBuffer {
 
   explicit DeviceBuffer(ExecutionSpace const& exec) : exec_(exec) {}
   ~DeviceBuffer() {
-    if (bytes_ > 0) exec_.fence("strata::vendor::DeviceBuffer::release");
+    if (bytes_ > 0) strata::detail::fence_at_end(exec_, "strata::vendor::DeviceBuffer::release");
   }
   DeviceBuffer(DeviceBuffer const&) = delete;
   DeviceBuffer& operator=(DeviceBuffer const&) = delete;

@@ -6,6 +6,7 @@
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <core/kokkos_ext/Strata_Replay.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -27,7 +28,7 @@ class Workspace {
 
   explicit Workspace(Exec const& exec) : exec_(exec) {}
   ~Workspace() {
-    if (buffer_.size() > 0) exec_.fence("strata::core::workspace::release");
+    if (buffer_.size() > 0) fence_at_end(exec_, "strata::core::workspace::release");
   }
   Workspace(Workspace const&) = delete;
   Workspace& operator=(Workspace const&) = delete;

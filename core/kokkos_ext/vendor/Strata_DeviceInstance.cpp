@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
+#include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
 
 namespace strata::vendor {
@@ -10,7 +11,9 @@ namespace {
 struct OwnedInstance {
   explicit OwnedInstance(runtime::Exec const& exec)
       : stream(runtime::device_of(exec), true), instance(stream) {}
-  ~OwnedInstance() { instance.fence("strata::vendor::urgent_instance::release"); }
+  ~OwnedInstance() {
+    strata::detail::fence_at_end(instance, "strata::vendor::urgent_instance::release");
+  }
   runtime::Stream stream;
   runtime::Exec instance;
 };

@@ -4,6 +4,7 @@
 #define STRATA_DENSE_DETAIL_BLOCK_VECTORS_HPP
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <dense/refine/Strata_StridedMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -164,7 +165,7 @@ class BlockVectors {
   /// Fences where its host memory may be in use: Kokkos waits before it frees a device's memory, not always a host's.
   ~BlockVectors() {
     if (used_ > 0 || is_under_way_[OfMeasure] || is_under_way_[OfOthers])
-      exec_.fence("strata::dense::refine::release");
+      strata::detail::fence_at_end(exec_, "strata::dense::refine::release");
   }
   BlockVectors(BlockVectors const&) = delete;
   BlockVectors& operator=(BlockVectors const&) = delete;

@@ -11,7 +11,8 @@
 
 namespace strata::dense::detail {
 
-/// The first number of B that is not finite, column by column, as i + j rows; -1 if there is none. Fences.
+/// The first number of B that is not finite, column by column, as i + j rows; where there is none, more than
+/// all of B's (the identity of Kokkos::Min). Fences.
 template <class ExecutionSpace, class InBlock>
 std::int64_t first_non_finite(ExecutionSpace const& exec, InBlock const& B) {
   std::int64_t first = -1;
