@@ -57,7 +57,7 @@ void require_python(std::string const& python) {
 void add_plot_options(CLI::App& command, PlotOptions& options) {
   OptionGroup group(command, "The picture");
   group
-      .add("files", options.files, "FILE...",
+      .add("files", options.files, "FILE",
            "reports (--json) and traces (--trace) of strata's commands, CSV files of predictions, "
            "of observations or of a variogram, results of Google Benchmark")
       ->required()

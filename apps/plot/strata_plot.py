@@ -300,6 +300,7 @@ def draw_kriging(plt, found):
             painted = axes.scatter(x, y, c=values, cmap=colours, s=size, ec="black", lw=0.2, rasterized=len(x) > 2000)
         figure.colorbar(painted, cax=axes.inset_axes([1.03, 0, 0.04, 1]), label=unit)
         axes.set_aspect(aspect, adjustable="box")
+        axes.locator_params(axis="x", nbins=5)  # degrees have many digits
         style(axes, title, *labels)
     if data["sites"] and len(data["sites"][0]) <= MOST_PAIRED:
         window = (all_axes[1].get_xlim(), all_axes[1].get_ylim())

@@ -244,6 +244,27 @@ class PhaseLine(ProgramTest):
 
         self.assert_shows(rf"reading [^\r]*A.mtx{LEFT}", readings())
 
+    def test_gives_its_place_to_a_hint(self):
+        """The line is gone before the hint and comes back below it, and the phase goes on: its seconds do not begin anew."""
+        path = self.path("A.mtx")
+        for nodes in (40000, 160000):  # on a fast machine the longer chain takes half a second
+            block = [[(2.0 + 1e-6, -1.0)[other] * (1.0, 0.3)[a != b] for b in range(3) for a in range(3)] for other in (0, 1)]
+            with open(path, "w") as file:
+                file.write(f"%%MatrixMarket matrix coordinate real general\n{3 * nodes} {3 * nodes} {9 * (3 * nodes - 2)}\n")
+                for node in range(nodes):
+                    for other in (node - 1, node, node + 1):
+                        if 0 <= other < nodes:
+                            values = block[other != node]
+                            file.writelines(f"{3 * node + k % 3 + 1} {3 * other + k // 3 + 1} {values[k]}\n" for k in range(9))
+            written = on_a_terminal(["solve", "--matrix", str(path), "--max-iterations", "90", "--precision", "fp64"], code=4)
+            if re.search(r"solving  \d[^\r]*\r\x1b\[Kstrata: the matrix looks like", written):
+                break
+        hint = r"\r\x1b\[Kstrata: the matrix looks like one of 3 unknowns a node; --block-size 3 [^\r\n]*\r\n"
+        self.assertRegex(written, r"solving  \d+\.\d s of [^\r]*" + hint + r"\r\x1b\[Ksolving  \d")
+        before, after = re.split(hint, written)
+        seconds = [re.findall(r"solving  (\d+\.\d) s", part) for part in (before, after)]
+        self.assertGreaterEqual(float(seconds[1][0]), float(seconds[0][-1]))
+
     def test_goes_to_standard_error(self):
         parent, child = pty.openpty()
         with subprocess.Popen([PROGRAM, *LONG], stdin=child, stdout=subprocess.PIPE, stderr=child, env={**os.environ, "TERM": "xterm"}) as process:
