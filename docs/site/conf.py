@@ -5,13 +5,15 @@
 import re
 
 project = "Strata"
-author = "The Strata authors"
+author = copyright = "The Strata authors"
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "formulas"]
 myst_heading_anchors = 4  # as GitHub makes them
 myst_enable_extensions = ["dollarmath", "html_image"]
 html_math_renderer = "matplotlib"
 html_theme = "furo"
 html_title = "Strata"
+html_css_files = ["site.css"]
+pygments_style = "friendly"
 breathe_default_project = "strata"
 breathe_domain_by_extension = {"h": "c"}
 default_role = "code"

@@ -131,6 +131,7 @@ def main(top, program, folder):
     (source / "conf.py").write_text(f"""import sys
 
 sys.path[:0] = [{str(top / "docs/site")!r}, {str(package)!r}]
+html_static_path = [{str(top / "docs/site/static")!r}]
 {(top / "docs/site/conf.py").read_text()}
 man_pages = {manual!r}
 breathe_projects = {{"strata": {str((folder / "doxygen").resolve())!r}}}

@@ -15,7 +15,8 @@ h3, h4 { font-size: 10.5pt; bookmark-level: 3 }
 h1, h2, h3, h4, dt { break-after: avoid }
 table { border-collapse: collapse; width: 100%; font-size: 8pt }
 td, th { border: 0.4pt solid #999; padding: 1.5pt 3pt; text-align: left; vertical-align: top }
-td code { overflow-wrap: anywhere; font-size: 7pt }
+td code { font-size: 7pt }
+td, th, td code, .pre, .sig { overflow-wrap: anywhere }
 td p, th p, dd p { margin: 0 }
 dd { margin-left: 6mm }
 img { max-width: 100% }
@@ -24,12 +25,20 @@ a { color: #14539a; text-decoration: none }
 """
 
 
+def share_width(table):
+    """A table whose first cells are long has columns of one width: WeasyPrint would give the first one more than the page has."""
+    first = re.findall(r"<tr\b[^>]*>\s*<td\b[^>]*>(.*?)</td>", table[0], re.DOTALL)
+    is_long = any(len(re.sub(r"<[^>]*>", "", cell)) > 120 for cell in first)
+    return table[0].replace("<table", '<table style="table-layout: fixed"', 1) if is_long else table[0]
+
+
 def write_pdf(page, file):
-    """The single page as a PDF. What of it is for a screen is left out."""
+    """The single page as a PDF, without what is for a screen: scripts, and Sphinx' style, which would go before the one above."""
     import weasyprint
 
     text = page.read_text(encoding="utf-8")
     text = re.sub(r"<script\b.*?</script>|<link\b[^>]*>", "", text, flags=re.DOTALL)
     for _ in range(3):  # nested ones: spans are for colours, except those that are linked to, and half of what WeasyPrint lays out
         text = re.sub(r'<span(?: class="[^"]*")?>([^<]*)</span>', r"\1", text)
+    text = re.sub(r"<table\b.*?</table>", share_width, text, flags=re.DOTALL)
     weasyprint.HTML(string=text, base_url=str(page.parent)).write_pdf(file, stylesheets=[weasyprint.CSS(string=STYLE)])
