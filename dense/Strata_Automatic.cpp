@@ -14,39 +14,52 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace strata::dense {
 
 namespace {
 
-// Layers pay from order `least` on, for up to n / `divisor` right-hand sides: each step of a refinement is a product in
-// fp64 and a solve with all columns, and fp16 layers of an ill-conditioned matrix need some 28 of them, fp32 three.
+// From order `from` on, to that of the next row, layers `far` pay over fp32 leaves, for up to n / `divisor` right-hand sides:
+// each step of a refinement is a product in fp64 and a solve with all columns, and fp16 layers of an ill-conditioned matrix
+// need some 11 to 28 of them, fp16_split and fp32 three or four. Rows of an architecture stand in the order of `from`.
 struct Layering {
   std::string_view architecture;
-  std::int64_t least, divisor;
+  std::int64_t from, divisor;
+  Precision far;
 };
 
 constexpr Layering layerings[] = {
-    {"host", 768, 64},
-    {"sm_90", 10240, 256},
-    {"device", 10240, 256},
+    {"host", 768, 64, Precision::fp32},
+    {"sm_90", 10240, 256, Precision::fp16},
+    {"device", 10240, 256, Precision::fp16},
 };
 
-Layering const& layering(std::string_view architecture) {
-  auto const row = std::ranges::find(layerings, architecture, &Layering::architecture);
-  return row == std::end(layerings) ? std::end(layerings)[-1] : *row;
+// The first row of the architecture, and the one for order n, if there is one.
+std::pair<Layering const*, Layering const*> layering(std::string_view architecture,
+                                                     std::int64_t n) {
+  if (std::ranges::find(layerings, architecture, &Layering::architecture) == std::end(layerings))
+    architecture = "device";
+  Layering const *first = nullptr, *found = nullptr;
+  for (Layering const& row : layerings) {
+    if (row.architecture != architecture) continue;
+    if (first == nullptr) first = &row;
+    if (row.from <= n) found = &row;
+  }
+  return {first, found};
 }
 
-// All but the leaves in fp16: where a layer is fp16 at all, deeper ones add nothing to the error.
+// All but the leaves in one format: where a layer is coarse at all, finer ones inside add nothing to the solution.
 template <class ExecutionSpace>
-LayerList layers_below_fp64(std::int64_t n) {
+LayerList layers_of(Precision far, std::int64_t n) {
   using enum Precision;
-  if constexpr (strata::runs_on_host<ExecutionSpace>) return {fp32};
   std::vector<Precision> layers;
-  std::int64_t const leaf = automatic_leaf_size<ExecutionSpace>(n, {fp16, fp32});
-  for (std::int64_t size = n; size > leaf; size = half_of_leaves(size, leaf))
-    layers.push_back(fp16);
+  if (far != fp32) {
+    std::int64_t const leaf = automatic_leaf_size<ExecutionSpace>(n, {far, fp32});
+    for (std::int64_t size = n; size > leaf; size = half_of_leaves(size, leaf))
+      layers.push_back(far);
+  }
   layers.push_back(fp32);
   return LayerList(layers);
 }
@@ -55,16 +68,17 @@ LayerList layers_below_fp64(std::int64_t n) {
 
 template <class ExecutionSpace>
 AutomaticChoice automatic_choice(std::int64_t n, std::int64_t columns) {
-  auto const [architecture, least, divisor] = layering(leaf_architecture<ExecutionSpace>());
+  auto const [first, row] = layering(leaf_architecture<ExecutionSpace>(), n);
   LayerList const fp64{Precision::fp64};
   using strata::detail::message;
-  if (n < least)
-    return {fp64, message("fp64: below n = ", least, " refinement costs more than layers save")};
-  if (columns > n / divisor)
-    return {fp64, message("fp64: with more than n / ", divisor,
+  if (row == nullptr)
+    return {fp64,
+            message("fp64: below n = ", first->from, " refinement costs more than layers save")};
+  if (columns > n / row->divisor)
+    return {fp64, message("fp64: with more than n / ", row->divisor,
                           " right-hand sides refinement costs more than layers save")};
-  return {layers_below_fp64<ExecutionSpace>(n),
-          message("layers: from n = ", least, " on they save more than refinement costs")};
+  return {layers_of<ExecutionSpace>(row->far, n),
+          message("layers: from n = ", row->from, " on they save more than refinement costs")};
 }
 
 template <class ExecutionSpace>

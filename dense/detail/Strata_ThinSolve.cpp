@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Published.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <core/kokkos_ext/Strata_TeamsThatFit.hpp>
 #include <dense/detail/Strata_ThinKernel.hpp>
 
 #include <algorithm>
@@ -142,7 +143,9 @@ void ThinSolve<ExecutionSpace>::operator()(Matrix const& b) {
 template <class ExecutionSpace>
 template <class S>
 void ThinSolve<ExecutionSpace>::solve(S* b) const {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<thin::threads, 2>>;
+  constexpr std::size_t scratch_bytes = sizeof(thin::Scratch<S>) + alignof(thin::Scratch<S>);
+  constexpr unsigned teams = strata::teams_that_fit(2, scratch_bytes);
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<thin::threads, teams>>;
   auto* const bits = reinterpret_cast<typename Published<S>::Bits*>(numbers_.data());
   std::int64_t const counter = 2 * (std::int64_t{most_parts} + 1) * n_;
   strata::unset("strata::dense::ThinSolve::unset", exec_, bits, counter + 1);
@@ -157,8 +160,7 @@ void ThinSolve<ExecutionSpace>::solve(S* b) const {
                                {bits + (2 * most_parts + 1) * n_},
                                reinterpret_cast<unsigned*>(bits + counter)};
   Policy policy(exec_, static_cast<int>(tasks_.extent(0)), thin::threads);
-  policy.set_scratch_size(
-      0, Kokkos::PerTeam(static_cast<int>(sizeof(thin::Scratch<S>) + alignof(thin::Scratch<S>))));
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch_bytes)));
   Kokkos::parallel_for("strata::dense::ThinSolve", policy, kernel);
 }
 

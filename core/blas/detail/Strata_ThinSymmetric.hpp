@@ -15,9 +15,9 @@ namespace strata::detail {
 ///
 /// A, B and C are all fp64 or all fp32, without scales; sums have that type, in an order that
 /// depends on the shape alone.
-/// A tile has 1024 rows and `tile_cols` columns: a multiple of 8 up to 128, or 0 for a choice.
+/// A tile has 512 rows and `tile_cols` columns: a multiple of 8 up to 128, or 0 for a choice.
 /// Sync     enqueued; fences where the workspace grows.
-/// Memory   workspace for partial sums: n numbers for each 1024 rows and for each `tile_cols` columns.
+/// Memory   workspace for partial sums: n numbers for each 512 rows and for each `tile_cols` columns.
 /// Result   false, with nothing done, if the operands are others, there is no room for the workspace,
 ///          or on a host.
 template <class Exec>

@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <core/kokkos_ext/Strata_TeamsThatFit.hpp>
 #include <dense/refine/detail/Strata_HostRowSums.hpp>
 #include <dense/refine/detail/Strata_RowSums.hpp>
 
@@ -55,8 +56,10 @@ void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& 
               SumsView const& sums) {
   using Kernel = RowSums<ScalingView, SumsView>;
   bool const is_lower = A.row_stride == 1;  // in memory
-  Kernel const kernel{A.a, A.n, is_lower ? A.col_stride : A.row_stride, is_lower, d, sums};
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<Kernel::threads, 2>>;
+  Kernel const kernel{
+      A.a, A.n, is_lower ? A.col_stride : A.row_stride, is_lower, d, sums, Kernel::best_run(A.n)};
+  constexpr unsigned teams = strata::teams_that_fit(3, Kernel::scratch_bytes);
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<Kernel::threads, teams>>;
   Policy policy(exec, static_cast<int>(kernel.league()), Kernel::threads);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes)));
   Kokkos::parallel_for("strata::dense::analyse::row_sums", policy, kernel);

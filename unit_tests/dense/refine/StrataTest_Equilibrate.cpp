@@ -78,7 +78,7 @@ TYPED_TEST(Equilibrate, RowSumsOfADeviceFollowTheFormulas) {
     GTEST_SKIP() << "runs there in the other tests";
   } else {
     for (bool const is_lower : {true, false})
-      for (std::int64_t const n : {1, 63, 64, 65, 200})
+      for (std::int64_t const n : {1, 63, 64, 65, 200, 201, 323})
         for (bool const scaled : {false, true}) {
           StoredMatrix<Space> const stored(badly_scaled(is_lower ? Uplo::Lower : Uplo::Upper, n),
                                            fp64, 3);
@@ -90,8 +90,9 @@ TYPED_TEST(Equilibrate, RowSumsOfADeviceFollowTheFormulas) {
           };
           for (std::size_t i = 0; i < d.extent(0); ++i) d(i) = weight(i);
           using Kernel = dense::detail::RowSums<decltype(d), decltype(sums)>;
+          std::int64_t const run = 1 + n % 4;  // several squares, of which the last may be fewer
           Kernel const kernel{
-              stored.ref().template as<double>(), n, stored.ref().ld, is_lower, d, sums};
+              stored.ref().template as<double>(), n, stored.ref().ld, is_lower, d, sums, run};
           FiberTeam team(Kernel::threads, Kernel::scratch_bytes, static_cast<unsigned>(n));
           for (int league = 0; league < kernel.league(); ++league)
             ASSERT_TRUE(team.run(league, kernel));
