@@ -22,7 +22,7 @@ struct LeafSizeBand {
 };
 
 /// Leaves of an n x n matrix: n / divisor columns, in whole units, between least and most; up to order `whole` the matrix
-/// is one leaf, which the vendor's POTRF factors faster than the recursion does, but for the orders of a band.
+/// is one leaf, which one POTRF factors faster than the recursion does, but for the orders of a band.
 struct LeafSizeRule {
   std::int64_t divisor, unit, least, most, whole = 0;  ///< of the formula above
   LeafSizeBand band = {};                              ///< none by default

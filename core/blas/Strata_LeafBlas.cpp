@@ -8,6 +8,7 @@
 #include <core/blas/detail/Strata_KernelsBlas.hpp>
 #include <core/blas/detail/Strata_PortableBlas.hpp>
 #include <core/blas/detail/Strata_PotrfInvert.hpp>
+#include <core/blas/detail/Strata_SmallPotrf.hpp>
 #include <core/blas/detail/Strata_SymmetricBlocks.hpp>
 #include <core/blas/detail/Strata_ThinProduct.hpp>
 #include <core/blas/detail/Strata_ThinSymmetric.hpp>
@@ -303,7 +304,8 @@ void LeafBlas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, Info
   if (A.rows == 0) return;
   Matrix const stored = A.as_stored();
   if (impl_->path == BlasPath::Automatic && uplo == Uplo::Lower &&
-      vendor::tile_potrf(impl_->exec, impl_->workspace, stored, nullptr, offset, info))
+      (vendor::tile_potrf(impl_->exec, impl_->workspace, stored, nullptr, offset, info) ||
+       detail::small_potrf(impl_->exec, impl_->workspace, stored, offset, info)))
     return;
   impl_->run("potrf", [&](auto& blas) -> decltype(blas.potrf(uplo, stored, offset, info)) {
     return blas.potrf(uplo, stored, offset, info);

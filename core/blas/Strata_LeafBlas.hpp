@@ -17,7 +17,7 @@ namespace strata {
 /// Which code runs a leaf operation.
 enum class BlasPath {
   Automatic,      ///< the vendor library where it has the operation and types, else Kokkos Kernels,
-                  ///< else portable
+                  ///< else portable; and Strata's own where that is faster, as for a small potrf
   Vendor,         ///< BLAS/LAPACK and oneDNN, cuBLAS/cuSOLVER, or rocBLAS/rocSOLVER
   KokkosKernels,  ///< KokkosBlas::gemm and ::trsm, one type for all operands
   Portable,       ///< Strata's own Kokkos kernel: every operation, every type, every backend
@@ -45,7 +45,7 @@ constexpr auto names_of(BlasPath) {
 /// Sync     every call is enqueued on the instance; none fences, except to let the workspace grow.
 /// Memory   the workspace grows to the largest request and is kept; `reserve` makes later calls
 ///          free of allocation. It holds blocks that are widened for a library: at most 64 MiB for
-///          each operand, but all of a potrf in low precision; of a product with one or two columns
+///          each operand, but all of a potrf in low precision; a copy of a small potrf's matrix; of a product with one or two columns
 ///          partial sums, at most a 16th of the matrix' numbers; and of products in tf32 and
 ///          fp16_split copies, 64 MiB for each operand, which `reserve_product` makes room for.
 /// Throws   ShapeError with all extents if they do not fit or a result has a scale, before

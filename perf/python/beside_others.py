@@ -190,6 +190,7 @@ class Side:
         except queue.Empty:
             self.found = self.found if self.seconds else {"failed": "no time left"}  # else what is known stays
             self.process.kill()
+            self.process.wait()  # so that it does not seem to live
             return
         if line is None:
             self.found = {"failed": self.last_words()}
@@ -252,9 +253,10 @@ def measure(case, n, theirs, arguments, deadline, device_bytes, sides):
             if who not in sides or not sides[who].lives():
                 sides[who] = Side(who, arguments)
             sides[who].begin(case, n)
+        until = min(deadline, time.monotonic() + arguments.limit)
         for _ in range(1 + arguments.repeat):
             for who in group:
-                sides[who].run(deadline)
+                sides[who].run(until)
         for who in group:
             found[who] = sides[who].done()
             if device == "cpu" or not sides[who].lives():
@@ -350,6 +352,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=3, help=f"runs after the first, as long as they take {LONG} s together")
     parser.add_argument("--processor-time", action="store_true", help="seconds of the processor, of all threads, on hosts that others use, too")
     parser.add_argument("--seconds", type=float, default=math.inf, help="what has not run by then is left out")
+    parser.add_argument("--limit", type=float, default=math.inf, metavar="SECONDS", help="of each comparison; on a GPU, of a side of it")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--least", type=float, metavar="RATIO", help="exit status 1 if a ratio is below, or a run failed")
     parser.add_argument("--apart", type=float, metavar="BOUND", help="exit status 1 if values differ by more, relatively, or a run failed")

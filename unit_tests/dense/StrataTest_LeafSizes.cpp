@@ -22,10 +22,10 @@ TEST(LeafSizes, RuleIsAShareOfTheOrderInWholeUnitsWithinBounds) {
 }
 
 TEST(LeafSizes, UpToWholeThereIsOneLeafButInTheBand) {
-  LeafSizeRule const rule{8, 1, 64, 256, 4096, {160, 2560, 48}};
+  LeafSizeRule const rule{8, 1, 64, 256, 4096, {513, 2560, 48}};
   EXPECT_EQ(rule(0), 64);
-  EXPECT_EQ(rule(159), 159);
-  EXPECT_EQ(rule(160), 48);
+  EXPECT_EQ(rule(512), 512);
+  EXPECT_EQ(rule(513), 48);
   EXPECT_EQ(rule(2559), 48);
   EXPECT_EQ(rule(2560), 2560);
   EXPECT_EQ(rule(4096), 4096);

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pathlib
@@ -46,6 +47,12 @@ def test_ends_in_time_and_says_what_is_left_out(tmp_path: pathlib.Path) -> None:
     assert all(row[who] == {"failed": "no time left"} for row in rows for who in ("strata", "kept", "theirs"))
 
 
+def test_a_comparison_has_a_limit_of_its_own(tmp_path: pathlib.Path) -> None:
+    status, rows, _ = run(tmp_path / "found.json", "--n", "60", "--cases", "solve", "system", "--limit", "0")
+    assert status == 0 and len(rows) == 2
+    assert all(row[who] == {"failed": "no time left"} for row in rows for who in ("strata", "kept", "theirs"))
+
+
 def test_begins_nothing_for_which_there_is_no_memory(tmp_path: pathlib.Path) -> None:
     _, rows, said = run(tmp_path / "found.json", "--n", "10000000", "--cases", "solve", "likelihood")
     assert all(row[who]["failed"].startswith("left out: at least ") for row in rows for who in ("strata", "kept", "theirs"))
@@ -58,6 +65,19 @@ def test_pytorch_finds_the_same_likelihood_gradient_and_solution(tmp_path: pathl
     assert status == 0 and [row["theirs_is"] for row in rows] == ["torch"] * 4
     assert all(row["theirs"]["backward_error"] < 1e-15 for row in rows[:2])
     assert all(row["gradient_difference"] < 1e-9 for row in rows[3:])
+
+
+def test_pytorch_solves_where_there_is_no_memory_for_a_copy_of_its_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(PROGRAM.parent))
+    contenders = importlib.import_module("contenders")
+
+    def no_memory(*_: Any) -> None:
+        raise torch.OutOfMemoryError("for a copy")
+
+    monkeypatch.setattr(torch, "cholesky_solve", no_memory)
+    problem = contenders.Problem(70, "cpu", "solve", "torch")
+    assert problem.backward_error(contenders.run_torch(problem)["x"]) < 1e-15
 
 
 def test_a_package_is_asked_for_what_it_can_do_alone(tmp_path: pathlib.Path) -> None:

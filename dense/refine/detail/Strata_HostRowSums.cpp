@@ -13,6 +13,9 @@ namespace strata::dense::detail {
 namespace {
 
 constexpr std::int64_t lanes = 8;
+// From element k on, a mask of the last k numbers of eight.
+constexpr std::int64_t last_of_eight[2 * lanes] = {0,  0,  0,  0,  0,  0,  0,  0,
+                                                   -1, -1, -1, -1, -1, -1, -1, -1};
 
 /// Eight numbers, in vectors of so many bytes.
 template <int bytes>
@@ -24,11 +27,20 @@ struct Eight {
 
   STRATA_INLINE void load(double const* x) { std::memcpy(part, x, sizeof(part)); }
   STRATA_INLINE void store(double* x) const { std::memcpy(x, part, sizeof(part)); }
-  STRATA_INLINE void load_magnitudes(double const* x) {
-    Bits bits[count];
+  /// |x|, or 0 where the mask is 0.
+  STRATA_INLINE void load_magnitudes(double const* x, std::int64_t const* mask) {
+    Bits bits[count], kept[count];
     std::memcpy(bits, x, sizeof(bits));
-    for (auto& vector : bits) vector &= 0x7fffffffffffffff;  // the sign is 0
+    std::memcpy(kept, mask, sizeof(kept));
+    for (int v = 0; v < count; ++v) bits[v] &= kept[v] & 0x7fffffffffffffff;  // the sign is 0
     std::memcpy(part, bits, sizeof(bits));
+  }
+  STRATA_INLINE double sum() const {
+    double x[lanes];
+    store(x);
+    for (std::int64_t half = lanes / 2; half > 0; half /= 2)
+      for (std::int64_t lane = 0; lane < half; ++lane) x[lane] += x[lane + half];
+    return x[0];
   }
   STRATA_INLINE void add(Eight const& other) {
     for (int v = 0; v < count; ++v) part[v] += other.part[v];
@@ -44,10 +56,10 @@ struct Eight {
 template <int bytes, bool is_scaled>
 STRATA_INLINE void add_part(ColumnPart const& c, double* of_rows, double* scaled_of_rows,
                             double* sums) {
-  Eight<bytes> sum, scaled_sum, value, row, d;
-  std::int64_t i = 0;
-  for (; i + lanes <= c.rows; i += lanes) {
-    value.load_magnitudes(c.a + i);
+  Eight<bytes> sum, scaled_sum;
+  auto const add_eight = [&](std::int64_t i, std::int64_t const* mask) STRATA_INLINE_LAMBDA {
+    Eight<bytes> value, row, d;
+    value.load_magnitudes(c.a + i, mask);
     sum.add(value);
     row.load(of_rows + i);
     row.add(value);
@@ -59,22 +71,23 @@ STRATA_INLINE void add_part(ColumnPart const& c, double* of_rows, double* scaled
       row.add_multiple(value, c.d_j);
       row.store(scaled_of_rows + i);
     }
+  };
+  std::int64_t i = 0;
+  for (; i + lanes <= c.rows; i += lanes) add_eight(i, last_of_eight + lanes);
+  if (i > 0 && i < c.rows) {
+    add_eight(c.rows - lanes, last_of_eight + (c.rows - i));
+    i = c.rows;
   }
-  double parts[lanes], scaled_parts[lanes];
-  sum.store(parts);
-  scaled_sum.store(scaled_parts);
+  sums[0] += sum.sum();
+  if constexpr (is_scaled) sums[1] += scaled_sum.sum();
   for (; i < c.rows; ++i) {
     double const x = std::abs(c.a[i]);
-    parts[0] += x;
+    sums[0] += x;
     of_rows[i] += x;
     if constexpr (is_scaled) {
-      scaled_parts[0] += x * c.d[i];
+      sums[1] += x * c.d[i];
       scaled_of_rows[i] += x * c.d_j;
     }
-  }
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    sums[0] += parts[lane];
-    if constexpr (is_scaled) sums[1] += scaled_parts[lane];
   }
 }
 

@@ -17,8 +17,8 @@ struct ColumnPart {
 /// The part's sums of magnitudes: of_rows[i] += |a_i| and scaled_of_rows[i] += |a_i| d_j, row by row; and of the column,
 /// sums[0] += sum |a_i| and sums[1] += sum |a_i| d_i. Without D nothing scaled is touched.
 ///
-/// Order    eight partial sums of a column, whatever the width of vectors: where the elements of D are powers of two, so that
-///          products are exact, the bits are the same on all processors.
+/// Order    eight partial sums of a column, added by halves, but of fewer than eight rows one after the other, whatever the width of
+///          vectors: where the elements of D are powers of two, so that products are exact, the bits are the same on all processors.
 using AddColumnPart = void(ColumnPart const& part, double* of_rows, double* scaled_of_rows,
                            double* sums);
 
