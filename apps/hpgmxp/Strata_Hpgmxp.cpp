@@ -59,6 +59,8 @@ Exit hpgmxp(HpgmxpRequest const& request) {
     progress.emplace();
     outcome.options.progress = [&](std::string const& phase) { progress->phase(phase); };
     outcome.options.on_validation_residual = falls_to(outcome.options.tolerance, *progress);
+    if (progress->listener())
+      outcome.options.on_time_left = [&](double seconds) { progress->left(seconds); };
   }
   try {
     Kokkos::DefaultExecutionSpace const exec;

@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/hpgmxp/detail/Strata_TimeLeft.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
@@ -149,12 +150,12 @@ void run_solves(Exec const& exec, Systems<Exec> const& systems,
                 GmresIr<Exec, Scalar, Stored>& solver, HpgmxpOptions const& options,
                 std::int64_t most_solves, std::string const& name, HpgmxpPhase& phase) {
   auto const& comm = systems.A().comm();
-  options.progress(name + ", warm-up");
   auto report = solve_from_zero(exec, systems, solver);
   do {
     options.progress(strata::detail::message(name, ", solve ", phase.solves + 1, ", ",
                                              std::llround(phase.least_seconds), " of ",
                                              options.seconds, " s done"));
+    detail::tell_time_left(options, phase, most_solves, report.seconds);
     report = solve_from_zero(exec, systems, solver);
     ++phase.solves;
     phase.seconds += report.seconds;
@@ -175,6 +176,8 @@ HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
   auto gmres =
       gmres_options(options.restart, 0, (timed_iterations / options.restart + 1) * options.restart);
   GeometricMultigrid<Exec, Scalar> const preconditioner(exec, inner);
+  options.progress(name + ", warm-up");
+  gmres.monitor = detail::warm_up_monitor(options, gmres.max_iterations);
   GmresIr<Exec, Scalar, Stored> solver(exec, systems.A(), preconditioner, gmres);
   HpgmxpPhase phase{
       inner.levels.front().A.precision(), precision_of<Scalar>, precision_of<Stored>, {}};
@@ -187,6 +190,7 @@ HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
   run_solves(exec, systems, solver, options, most_solves, name, phase);
   options.progress(name + ", breakdown");
   gmres.max_iterations = phase.cycle_iterations = options.restart;
+  gmres.monitor = {};
   GmresIr<Exec, Scalar, Stored> one_cycle(exec, systems.A(), preconditioner, gmres);
   Recorder recorder;
   solve_from_zero(exec, systems, one_cycle);

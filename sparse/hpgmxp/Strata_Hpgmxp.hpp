@@ -68,9 +68,12 @@ struct HpgmxpOptions {
   int traced_iterations = 0;            ///< of the first phase, once more, without replay of graphs
   /// Called with a sentence at each step.
   std::function<void(std::string const&)> progress = [](std::string const&) {};
-  /// Called after each iteration of the validation's solves with the ||b - A x|| / ||b|| that they estimate, on each
-  /// rank the same.
+  /// Called after each iteration of the validation's solves, and of the one without rules, with the
+  /// ||b - A x|| / ||b|| that they estimate, on each rank the same.
   std::function<void(double)> on_validation_residual = {};
+  /// Called in the warm-up of a timed phase and before each of its solves with the seconds that are left of the warm-up,
+  /// or of all solves, if they take what they took so far; never within a timed solve.
+  std::function<void(double)> on_time_left = {};
 };
 
 /// What the validation found.

@@ -45,7 +45,11 @@ HpgmxpFree solve_free(Exec const& exec, Communicator const& comm, HpgmxpOptions 
   result.set_up_seconds =
       comm.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   options.progress("free mode, solve");
-  KrylovOptions const krylov{options.restart, options.tolerance, options.max_iterations};
+  KrylovOptions krylov{options.restart, options.tolerance, options.max_iterations};
+  if (options.on_validation_residual)
+    krylov.monitor = [&](std::int64_t, double residual) {
+      options.on_validation_residual(residual);
+    };
   result.krylov = result.conjugate_gradients
                       ? ConjugateGradients<Exec, float>(exec, A, cycle, krylov).solve(exec, b, x)
                       : Fgmres<Exec, float>(exec, A, cycle, krylov).solve(exec, b, x);

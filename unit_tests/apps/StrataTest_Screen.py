@@ -217,6 +217,16 @@ class PhaseLine(ProgramTest):
     def test_has_the_time_left_of_the_benchmarks_validation(self):
         self.assert_shows(f"validation, fp64{LEFT}", (["hpgmxp", "--nx", n, "--run_type", "validation"] for n in (32, 64, 96)))
 
+    def test_has_the_time_left_of_the_benchmarks_timed_phases(self):
+        """Of a warm-up by its iterations, of the solves by what those before took."""
+        for n in (16, 32, 64):  # on a fast machine a larger one is long enough
+            written = on_a_terminal(["hpgmxp", "--nx", str(n), "--rt", "2"])
+            warm_up, solves = (re.findall(rf"{name}  \d+\.\d s of \d+\.\d s, (\d+) s left", written)
+                               for name in ("(?:mixed|fp64), warm-up", r"mixed, solve \d+, \d of 2 s done"))
+            if warm_up and solves:
+                break
+        self.assertTrue(warm_up and solves, written)
+
     def test_has_the_time_left_of_a_sparse_set_up(self):
         self.assert_shows(f"setting up the preconditioner{LEFT}", (["solve", "--generate", "poisson7", "--n", n] for n in (64, 96, 128)))
 

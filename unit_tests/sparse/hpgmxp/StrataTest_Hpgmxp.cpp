@@ -8,6 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
+#include <cstddef>
+#include <vector>
 
 namespace {
 
@@ -101,6 +104,8 @@ void expect_run(std::optional<Precision> basis) {
   options.progress = [&](std::string const&) { ++phases; };
   std::vector<double> residuals;
   options.on_validation_residual = [&](double residual) { residuals.push_back(residual); };
+  std::vector<double> left;
+  options.on_time_left = [&](double seconds) { left.push_back(seconds); };
   auto const result = run_hpgmxp(Exec(), comm, options);
   EXPECT_GE(phases, 5);
   EXPECT_EQ(result.colours, 8);
@@ -116,6 +121,11 @@ void expect_run(std::optional<Precision> basis) {
     EXPECT_LE(residuals.back(), result.validation->tolerance);
   }
   ASSERT_TRUE(result.mixed && result.fp64);
+  // Told of each iteration of the two warm-ups, which are as the solves, and before each of these.
+  auto const warm_up = static_cast<std::size_t>(result.mixed->iterations);
+  ASSERT_EQ(left.size(), warm_up + static_cast<std::size_t>(result.fp64->iterations) + 2);
+  for (double const seconds : left) EXPECT_TRUE(std::isfinite(seconds) && seconds >= 0);
+  EXPECT_GT(left[warm_up], 0);
   EXPECT_EQ(result.fp64->values, Precision::fp64);
   EXPECT_EQ(result.mixed->scalars, Precision::fp32);
   EXPECT_EQ(result.mixed->basis, basis.value_or(Precision::fp32));

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_TIME_LEFT_HPP
+#define STRATA_DETAIL_TIME_LEFT_HPP
+
+#include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+
+namespace strata::sparse::detail {
+
+/// For a solver's `monitor`: of each of its first `iterations` tells `options.on_time_left` what is left of them, from now
+/// on. Empty if that is.
+inline std::function<void(std::int64_t, double)> warm_up_monitor(HpgmxpOptions const& options,
+                                                                 std::int64_t iterations) {
+  if (!options.on_time_left) return {};
+  using Clock = std::chrono::steady_clock;
+  return [&options, iterations, start = Clock::now(), done = std::int64_t{0}](std::int64_t,
+                                                                              double) mutable {
+    if (++done > iterations) return;
+    double const part = static_cast<double>(done) / static_cast<double>(iterations);
+    double const seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    options.on_time_left(seconds * (1 - part) / part);
+  };
+}
+
+/// Before a solve of `phase`, which has `most` at most: what all to come take, if each takes as long as the `last` one.
+inline void tell_time_left(HpgmxpOptions const& options, HpgmxpPhase const& phase,
+                           std::int64_t most, double last) {
+  if (!options.on_time_left || last <= 0) return;
+  double const solves = std::ceil((options.seconds - phase.least_seconds) / last);
+  options.on_time_left(last * std::clamp(solves, 1.0, static_cast<double>(most - phase.solves)));
+}
+
+}  // namespace strata::sparse::detail
+
+#endif
