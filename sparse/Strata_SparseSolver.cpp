@@ -180,14 +180,13 @@ template <class Exec>
 KrylovReport SparseSolver<Exec>::Impl::run(Exec const& exec, SolverKind solver, Precision precision,
                                            std::int64_t used, Wide const& b, Wide const& x) {
   constexpr double low_precision_factor = 0.5, restart_factor = 0.999;
-  constexpr double digits_of_fp32 = 0x1p-17;  // 128 unit roundoffs: what a cycle in fp32 can gain
   prepare(exec, precision);
   KrylovOptions krylov{options.restart, options.tolerance, options.max_iterations - used};
   bool const is_cg = solver == SolverKind::ConjugateGradients;
   krylov.stall_factor = is_cg && !is_16_bit(precision) ? 0
                         : precision == Precision::fp64 ? restart_factor
                                                        : low_precision_factor;
-  if (precision != Precision::fp64) krylov.cycle_floor = digits_of_fp32;
+  if (precision != Precision::fp64) krylov.cycle_floor = cycle_floor_of_fp32;
   krylov.norm_A = std::isfinite(work.norm()) ? work.norm() : 0;
   if (options.monitor)
     krylov.monitor = [&](std::int64_t iteration, double residual) {

@@ -161,6 +161,7 @@ RefinedReport RefinedGmres<Exec>::solve(Exec const& exec, Vector const& b, Vecto
     set_up += since(set_up_start);
     krylov.max_iterations = limit - report.iterations;
     krylov.stall_factor = stall_factor(report.precision);
+    krylov.cycle_floor = report.precision == Precision::fp64 ? 0 : sparse::cycle_floor_of_fp32;
     krylov.monitor = [&](std::int64_t iteration, double residual) {
       estimate = residual;
       auto const count = report.iterations + iteration;

@@ -3,13 +3,14 @@
 #include "Strata_TrilinosMatrices.hpp"
 
 #include <core/Strata_Errors.hpp>
-#include <sparse/matrix/Strata_ModelProblems.hpp>
 
 #include <MatrixMarket_Tpetra.hpp>
 #include <Tpetra_CrsMatrix.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <system_error>
 
 namespace strata::apps {
 
@@ -17,16 +18,46 @@ using Matrix = Tpetra::CrsMatrix<double>;
 using Map = Tpetra::Map<>;
 using Communicator = Teuchos::RCP<Teuchos::Comm<int> const>;
 
-TrilinosCase stencil_case(Communicator const& comm, std::int64_t points) {
+namespace {
+
+using sparse::ModelProblem;
+
+std::string muelu_type(ModelProblem model) {
+  switch (model) {
+    case ModelProblem::Poisson7:
+    case ModelProblem::Poisson27:
+    case ModelProblem::Anisotropic:
+      return "Poisson-3D";
+    case ModelProblem::Convection:
+      return "ConvectionDiffusion";
+    case ModelProblem::Elasticity:
+      return "Elasticity-3D";
+    case ModelProblem::Graph:
+      break;
+  }
+  return {};
+}
+
+// The rows, of which those of one point are on one rank.
+Teuchos::RCP<Map const> map_of(Communicator const& comm, std::int64_t rows, int unknowns) {
+  auto const count = static_cast<std::size_t>(unknowns);
+  Map const points(static_cast<Tpetra::global_size_t>(rows) / count, 0, comm);
+  return Teuchos::rcp(new Map(static_cast<Tpetra::global_size_t>(rows),
+                              points.getLocalNumElements() * count, 0, comm));
+}
+
+}  // namespace
+
+TrilinosCase model_case(Communicator const& comm, ModelProblem model, std::int64_t points) {
   using Global = Matrix::global_ordinal_type;
-  sparse::ModelSize const size{points, points, points};
-  auto const rows = sparse::model_rows(sparse::ModelProblem::Poisson27, size);
-  auto const map = Teuchos::rcp(new Map(static_cast<Tpetra::global_size_t>(rows), 0, comm));
+  sparse::ModelSize size{points, points, points};
+  if (model == ModelProblem::Graph) size = {points * points * points, 1, 1};
+  int const unknowns = sparse::unknowns_per_point(model);
+  auto const map = map_of(comm, sparse::model_rows(model, size), unknowns);
   auto const first = static_cast<std::int64_t>(map->getMinGlobalIndex());
-  auto const mine =
-      sparse::make_model(sparse::ModelProblem::Poisson27, size, first,
-                         first + static_cast<std::int64_t>(map->getLocalNumElements()));
-  auto const A = Teuchos::rcp(new Matrix(map, 27));
+  auto const mine = sparse::make_model(
+      model, size, first, first + static_cast<std::int64_t>(map->getLocalNumElements()));
+  auto const A = Teuchos::rcp(new Matrix(map, 27 * static_cast<std::size_t>(unknowns)));
   for (std::int64_t i = 0; i < mine.rows(); ++i) {
     auto const begin = static_cast<std::size_t>(mine.begin[static_cast<std::size_t>(i)]),
                end = static_cast<std::size_t>(mine.begin[static_cast<std::size_t>(i) + 1]);
@@ -38,7 +69,8 @@ TrilinosCase stencil_case(Communicator const& comm, std::int64_t points) {
                                          static_cast<Teuchos::Ordinal>(end - begin)));
   }
   A->fillComplete();
-  return {"27-point, " + std::to_string(points) + "^3", A};
+  std::string const name(sparse::name_of(model));
+  return {name + ", " + std::to_string(points) + "^3", A, unknowns, muelu_type(model)};
 }
 
 std::vector<TrilinosCase> cases_in(Communicator const& comm, std::string const& folder) {
@@ -51,8 +83,9 @@ std::vector<TrilinosCase> cases_in(Communicator const& comm, std::string const& 
   std::sort(files.begin(), files.end());
   std::vector<TrilinosCase> cases;
   for (auto const& file : files)
-    cases.push_back({file.stem().string(),
-                     Tpetra::MatrixMarket::Reader<Matrix>::readSparseFile(file.string(), comm)});
+    cases.push_back(
+        {.name = file.stem().string(),
+         .A = Tpetra::MatrixMarket::Reader<Matrix>::readSparseFile(file.string(), comm)});
   return cases;
 }
 

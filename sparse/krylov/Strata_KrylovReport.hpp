@@ -16,6 +16,9 @@ enum class BasisNorm {
   Summed,  ///< by a third sum, of what came out: as HPG-MxP's rules write it
 };
 
+/// The `cycle_floor` for vectors in fp32: 128 unit roundoffs, what a cycle in fp32 can gain.
+constexpr double cycle_floor_of_fp32 = 0x1p-17;
+
 /// What to stop at, and the size of the basis.
 struct KrylovOptions {
   int restart = 30;         ///< basis vectors per cycle; 1 to 10^6

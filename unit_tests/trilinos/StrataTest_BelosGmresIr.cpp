@@ -237,6 +237,23 @@ TEST(BelosGmresIr, GoesOnInHigherPrecisionWhereALowerOneStalls) {
   }
 }
 
+// What a cycle in fp32 estimates beyond 128 unit roundoffs of fp32 is not so: it would only add iterations.
+TEST(BelosGmresIr, EndsACycleInFp32WhereItsVectorsHaveNoMoreDigits) {
+  Problem const problem(1, 0.01);
+  int iterations[2] = {};
+  for (int const wide : {0, 1}) {
+    problem.X->putScalar(0);
+    auto const list = list_of(1e-10, "jacobi");
+    list->sublist("Preconditioner").set("Precision", wide == 1 ? "fp64" : "fp32");
+    auto const solver = make(list);
+    solver->setProblem(problem.linear);
+    EXPECT_EQ(solver->solve(), Belos::Converged);
+    iterations[wide] = solver->getNumIters();
+  }
+  EXPECT_GE(iterations[1], 50);
+  EXPECT_LE(2 * iterations[0], 3 * iterations[1]) << iterations[0] << " and " << iterations[1];
+}
+
 TEST(BelosGmresIr, SeesNewValuesAfterAReset) {
   Problem const problem;
   auto const solver = make(list_of(1e-10));
