@@ -16,7 +16,11 @@ h1, h2, h3, h4, dt { break-after: avoid }
 table { border-collapse: collapse; width: 100%; font-size: 8pt }
 td, th { border: 0.4pt solid #999; padding: 1.5pt 3pt; text-align: left; vertical-align: top }
 td code { font-size: 7pt }
-td, th, td code, .pre, .sig { overflow-wrap: anywhere }
+td code, .pre, .sig { overflow-wrap: anywhere }
+table.keys { table-layout: fixed }
+table.keys th:nth-child(1) { width: 32% }
+table.keys th:nth-child(2) { width: 18% }
+table.keys th:nth-child(3) { width: 9% }
 td p, th p, dd p { margin: 0 }
 dd { margin-left: 6mm }
 img { max-width: 100% }

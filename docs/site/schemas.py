@@ -78,7 +78,7 @@ def lay_out_schemas(top, source):
             meaning = re.sub(r"[\\*_<>$|\[\]]", r"\\\g<0>", node["description"])
             unit = unit_of(names) if is_number(node) else ""
             rows.append(f"| `{'/'.join(names).replace('/[]', '[]')}` | {type_of(node)} | {unit} | {meaning} |")
-        text += [f"## {schema['title']}", schema["description"], "\n".join(rows)]
+        text += [f"## {schema['title']}", schema["description"], "\n".join(["```{table}", ":class: keys", "", *rows, "```"])]
     (source / "json.md").write_text("\n\n".join(text) + "\n")
 
 
