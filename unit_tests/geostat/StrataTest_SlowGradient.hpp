@@ -46,7 +46,7 @@ auto difference(Wide const& theta, std::size_t parameter, Function const& f,
   return sum;
 }
 
-/// S^-1 and the four S_k in long double, by rows.
+/// S^-1 and the four S_k in long double, by columns. S is linear in sigma2 and nugget, and symmetric.
 struct SlowMatrices {
   std::int64_t n;
   Numbers inverse;
@@ -56,15 +56,20 @@ struct SlowMatrices {
     Wide const theta = wide(c);
     SlowField const S(n,
                       [&](std::int64_t i, std::int64_t j) { return wide_entry(theta, at, i, j); });
+    derivative.fill(Numbers(static_cast<std::size_t>(n * n)));
     for (std::int64_t j = 0; j < n; ++j) {
       Numbers unit(static_cast<std::size_t>(n));
       unit[static_cast<std::size_t>(j)] = 1;
       Numbers const column = S.solve(unit);
       inverse.insert(inverse.end(), column.begin(), column.end());
-      for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t i = j; i < n; ++i) {
+        auto const entry = [&](Wide const& moved) { return wide_entry(moved, at, i, j); };
+        Wide const by = {entry({1, theta[1], theta[2], 0}), difference(theta, 1, entry),
+                         difference(theta, 2, entry), i == j ? 1.0L : 0.0L};
         for (std::size_t k = 0; k < 4; ++k)
-          derivative[k].push_back(
-              difference(theta, k, [&](Wide const& moved) { return wide_entry(moved, at, i, j); }));
+          derivative[k][static_cast<std::size_t>(i + n * j)] =
+              derivative[k][static_cast<std::size_t>(j + n * i)] = by[k];
+      }
     }
   }
 };
