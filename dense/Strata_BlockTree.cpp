@@ -108,8 +108,8 @@ std::size_t sum(PerPrecision const& bytes) {
 }
 
 template <class ExecutionSpace, class Buffer>
-std::vector<Buffer> allocate(ExecutionSpace const& exec, PerPrecision const& bytes,
-                             std::string const& label) {
+std::vector<Buffer> allocate_each(ExecutionSpace const& exec, PerPrecision const& bytes,
+                                  std::string const& label) {
   std::vector<Buffer> buffers(precision_count);
   for (std::size_t i = 0; i < precision_count; ++i) {
     if (bytes[i] == 0) continue;
@@ -225,7 +225,7 @@ std::vector<Node*> by_size(std::vector<Node>& nodes) {
 template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::allocate_stored(ExecutionSpace const& exec) {
   auto const bytes = count_bytes(n_, layers_, leaf_size_).first;
-  storage_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::stored");
+  storage_ = allocate_each<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::stored");
   stored_bytes_ = sum(bytes);
   Blocks<Matrix, Buffer> blocks(storage_);
   for (Node* const node : by_size(nodes_)) {
@@ -279,7 +279,8 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const&
 template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::allocate_inverses(ExecutionSpace const& exec) {
   auto const bytes = inverse_bytes(n_, layers_, leaf_size_);
-  inverses_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::inverses");
+  inverses_ =
+      allocate_each<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::inverses");
   stored_bytes_ += sum(bytes);
   inverse_scales_ = strata::allocate_zeros<Scales>(exec, "strata::dense::BlockTree::inverse_scales",
                                                    nodes_.size());
@@ -299,7 +300,8 @@ template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::allocate_working(ExecutionSpace const& exec) {
   if (!workspace_.empty()) return;
   auto const bytes = count_bytes(n_, layers_, leaf_size_).second;
-  workspace_ = allocate<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::working");
+  workspace_ =
+      allocate_each<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::working");
   working_bytes_ = sum(bytes);
   Blocks<Matrix, Buffer> blocks(workspace_);
   for (Node* const node : by_size(nodes_))

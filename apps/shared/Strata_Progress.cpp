@@ -20,7 +20,7 @@ namespace strata::apps {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
+using WallSeconds = std::chrono::duration<double>;
 constexpr auto period = std::chrono::milliseconds(250);
 constexpr auto silence = std::chrono::milliseconds(500);
 
@@ -54,7 +54,7 @@ class Progress::Line {
     auto const now = Clock::now();
     if (part < part_) work_start_ = now;
     part_ = part;
-    Seconds const worked = now - work_start_;
+    WallSeconds const worked = now - work_start_;
     if (part > 0 && worked.count() >= 1)
       expect(now, worked.count() * (1 - std::min(part, 1.0)) / part, false);
   }
@@ -79,16 +79,16 @@ class Progress::Line {
     while (!wake_.wait_for(lock, stop, period, [&] { return stop.stop_requested(); })) write();
   }
   void expect(Clock::time_point now, double seconds, bool at_most) {
-    end_ = now + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+    end_ = now + std::chrono::duration_cast<Clock::duration>(WallSeconds(seconds));
     at_most_ = at_most;
   }
   void write() {
     auto const now = Clock::now();
     if (text_.empty() || now - start_ < silence) return;
-    Seconds const phase = now - phase_start_, total = now - start_;
+    WallSeconds const phase = now - phase_start_, total = now - start_;
     std::string line = text("%s  %.1f s of %.1f s", text_.c_str(), phase.count(), total.count());
     if (end_)
-      line += ", " + std::string(at_most_ ? "< " : "") + in_time(Seconds(*end_ - now).count()) +
+      line += ", " + std::string(at_most_ ? "< " : "") + in_time(WallSeconds(*end_ - now).count()) +
               " left";
     std::fputs(("\r\033[K" + line).c_str(), stderr);
     shown_ = true;

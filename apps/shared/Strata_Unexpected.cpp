@@ -44,14 +44,14 @@ std::string nearest(std::string const& word, Words const& names) {
   return best;
 }
 
-Words options_of(CLI::App const& command) {
+Words names_of_options(CLI::App const& command) {
   Words names;
   for (auto const* const option : command.get_options())
     for (auto const& name : option->get_lnames()) names.push_back("--" + name);
   return names;
 }
 
-Words commands_of(CLI::App const& program) {
+Words names_of_commands(CLI::App const& program) {
   Words names;
   for (auto const* const command : program.get_subcommands([](CLI::App const*) { return true; }))
     names.push_back(command->get_name());
@@ -89,11 +89,11 @@ std::string unexpected(CLI::App& program, Words const& words) {
   if (called.empty() && word.starts_with("--"))
     return word + " comes before a command; give the command first, as strata solve " + word;
   if (called.empty())
-    return "there is no command " + word + meant(nearest(word, commands_of(program)));
+    return "there is no command " + word + meant(nearest(word, names_of_commands(program)));
   CLI::App const& command = *called.front();
   if (word.starts_with("-"))
     return "strata " + command.get_name() + " has no option " + name +
-           meant(nearest(name, options_of(command)));
+           meant(nearest(name, names_of_options(command)));
   std::string const option = option_of_files(command);
   bool const is_file = std::filesystem::exists(word) && !option.empty();
   return word + " is no option of strata " + command.get_name() +

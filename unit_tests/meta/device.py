@@ -24,13 +24,15 @@ import time
 
 SKIPPED = 77
 MODULES = ("sparse", "core", "comm", "dense", "ooc", "geostat", "c", "apps")
-# Programs and tests: those with device code of their own, by folder.
-OTHERS = ("perf", "unit_tests")
+# Programs and tests: those with device code of their own.
+OTHERS = ("perf", "unit_tests", "examples")
 # Sources with local names that another of their module has, too, are groups of their own, or go before another module's:
 # that saves the search.
 APART = ({"MatrixFile", "MatrixMarket", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
-          "Likelihood", "ExecutorStream", "OutOfCore", "OutOfCoreTable"},
-         {"SolveCompare", "SolveTable", "CholeskyCondition"}, {"SolveRun", "SparseTable"}, {"SparseSolve", "SparseExplain"}, {"CholeskySolve", "HostBlas"})
+          "Likelihood", "ExecutorStream", "TileFactor", "OutOfCore"},
+         {"BlockTreeCopies", "BlockVectorsFirst", "CholeskyCondition", "SolveCompare", "StrataPerf_EllKernels"},
+         {"DeviceBatched", "VendorInfo", "RankExchange", "TileMatrixFill", "TileTeamRanks", "SolveRun", "SparseSolve"},
+         {"BatchedBlas", "BatchedLanes", "HostBlas", "CholeskySolve", "Solve"})
 BEFORE = {"DeviceInstance": "dense", "DeviceMilestones": "dense", "DeviceReplay": "ooc", "DeviceEventClock": "c"}
 DEVICE_CODE = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b|\bKOKKOS_(INLINE_|FORCEINLINE_)?FUNCTION\b|\b__global__\b")
 
@@ -126,36 +128,53 @@ def write_overlay(folder, backend, kokkos, build):
     return libraries
 
 
+def name_of(file):
+    return file.stem.removeprefix("Strata_")
+
+
 def in_groups(top, backend, libraries):
     """The sources, those together that may be one translation unit."""
     absent = {name for library, names in SOURCES_OF.items() if library in backend.libraries and library not in libraries for name in names}
 
     def belongs(file):
-        name = file.stem.removeprefix("Strata_")
+        name = name_of(file)
         return not ("vendor" in file.parts and (name.startswith(backend.other) or name in absent or name in backend.left_out))
 
-    groups, vendors = {}, []  # vendors' sources specialise what others use: not after them
     apart = [[] for _ in APART]
-    for module in MODULES:
-        files = [file for file in sorted((top / module).rglob("*.cpp")) if belongs(file) and "trilinos" not in file.parts]
+
+    def taken(files):
+        """Those that are not in a group of their own, where the others go."""
         for names, group in zip(APART, apart):
-            group += [file for file in files if file.stem.removeprefix("Strata_") in names]
-        files = [file for file in files if not any(file in group for group in apart)]
+            group += [file for file in files if name_of(file) in names]
+        return [file for file in files if not any(file in group for group in apart)]
+
+    groups, vendors = {}, []  # vendors' sources specialise what others use: not after them
+    for module in MODULES:
+        files = taken([file for file in sorted((top / module).rglob("*.cpp")) if belongs(file) and "trilinos" not in file.parts])
         vendors += [file for file in files if "vendor" in file.parts]
         groups[module] = [file for file in files if "vendor" not in file.parts]
     for file in list(vendors):
-        module = BEFORE.get(file.stem.removeprefix("Strata_"))
+        module = BEFORE.get(name_of(file))
         if module:
             vendors.remove(file)
             groups[module].insert(0, file)
-    groups = [*groups.values(), vendors, *apart]
     for folder in OTHERS:
-        files = [file for file in sorted((top / folder).rglob("*.cpp")) if "meta" not in file.parts and DEVICE_CODE.search(file.read_text())]
-        module_of = {file: file.relative_to(top / folder).parts[0] for file in files}
-        groups += [[file for file in files if module_of[file] == module] for module in sorted(set(module_of.values()))]
-    # Each has a main() of its own.
-    groups += [[file] for file in sorted((top / "examples").glob("*.cpp")) if DEVICE_CODE.search(file.read_text())]
+        files = sorted((top / folder).rglob("*.cpp"))
+        groups[folder] = taken([file for file in files if "meta" not in file.parts and DEVICE_CODE.search(file.read_text())])
+    groups = [*groups.values(), vendors, *apart]
     return [group for group in groups if group]
+
+
+def as_one(sources):
+    """The text of a unit of all of them. Examples, programs that are in no namespace, get one each, below what they include."""
+    if sources[0].parent.name != "examples":
+        return "".join(f'#include "{source}"\n' for source in sources)
+    texts = [source.read_text() for source in sources]
+    included = re.compile(r"^#include .*", re.MULTILINE)
+    lines = [line for text in texts for line in included.findall(text)]
+    bodies = [f'namespace example_{number} {{\n#line 1 "{source}"\n{included.sub("", text)}}}\n'
+              for number, (source, text) in enumerate(zip(sources, texts))]
+    return "\n".join([*lines, *bodies])
 
 
 class Judge:
@@ -166,7 +185,7 @@ class Judge:
         """Whether they compile as one, and what the compiler says."""
         name = str(sources[0].relative_to(self.top)).replace("/", ".") + f".{len(sources)}.cpp"
         unit = self.folder / name
-        unit.write_text("".join(f'#include "{source}"\n' for source in sources))
+        unit.write_text(as_one(sources))
         macros = {macro for source in sources for macro in self.macros.get(source, [])}
         result = subprocess.run([*self.command, *sorted(macros), str(unit)], capture_output=True, text=True)
         return result.returncode == 0, result.stdout + result.stderr
