@@ -255,7 +255,7 @@ TYPED_TEST(WholeFactorTest, RefusesWhatItHasNot) {
 // A device has it whole by itself where nothing speaks for tiles; a host has tiles.
 TYPED_TEST(WholeFactorTest, IsChosenWhereNothingSpeaksForTiles) {
   TypeParam const exec;
-  int const n = 300;
+  std::int64_t const n = 1200;
   Locations const at = synthetic_locations(n);
   MaternCovariance const c{.sigma2 = 1, .range = 0.1, .nu = 0.5, .nugget = 0.1};
   bool const on_host = strata::runs_on_host<TypeParam>;
@@ -270,10 +270,11 @@ TYPED_TEST(WholeFactorTest, IsChosenWhereNothingSpeaksForTiles) {
   options.rule.accuracy = 1e-6;
   EXPECT_FALSE(is_whole(options));
   options = {};
-  options.devices.front().budget_bytes = 8 * n * n;  // no room for a product's columns
+  options.devices.front().budget_bytes =
+      10 << 20;  // of tiles, not of 8 n^2 bytes and a product's columns
   options.tile_size = 0;
   EXPECT_FALSE(is_whole(options));
-  options.devices.front().budget_bytes = 32 * n * n;
+  options.devices.front().budget_bytes = 20 << 20;
   EXPECT_EQ(is_whole(options), !on_host);
   EXPECT_FALSE(is_whole(stored(FactorStorage::Tiles)));
 }
