@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/detail/Strata_SmallPotrf.hpp>
 
-#include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_HostVectors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -12,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <type_traits>
 
 namespace strata::detail {
@@ -26,7 +24,7 @@ constexpr std::int64_t room = 24;  // rows and columns that the widest vectors n
 /// The factorisation of a copy of A, whose order is a multiple of `width` and which has so much room below and between
 /// its columns that whole vectors can be read and written anywhere.
 template <class T, int bytes>
-struct Factor {
+struct SmallFactor {
   static constexpr std::int64_t lanes = bytes / static_cast<std::int64_t>(sizeof(T));
   static constexpr int width = bytes / 8;  // of a block of columns
   static constexpr int deep = 3;           // vectors of rows at a time, which the registers hold
@@ -150,7 +148,7 @@ struct Task {
 
 template <class T, int bytes>
 STRATA_INLINE std::int64_t factor(Task<T> const& task) {
-  using Kernel = Factor<T, bytes>;
+  using Kernel = SmallFactor<T, bytes>;
   Kernel const kernel{task.copy, Kernel::padded(task.n), Kernel::stride(task.n)};
   kernel.load(task.a, task.n, task.ld);
   std::int64_t const order = kernel();
@@ -182,13 +180,8 @@ bool small_potrf(Exec const&, Workspace<Exec>& workspace,
     if (!is_plain || A.scale != nullptr || A.rows > most || bytes < 32) return false;
     using Frame = typename Workspace<Exec>::Frame;
     std::int64_t const rows = A.rows + room, cols = A.rows + room;
-    std::optional<Frame> frame;
-    try {
-      frame.emplace(workspace, Workspace<Exec>::bytes(A.precision, rows, cols));
-    } catch (MemoryError const&) {
-      return false;
-    }
-    auto const copy = frame->take(A.precision, rows, cols);
+    Frame frame(workspace, Workspace<Exec>::bytes(A.precision, rows, cols));
+    auto const copy = frame.take(A.precision, rows, cols);
     return with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
       Kokkos::Profiling::ScopedRegion const region("strata::core::potrf[small]");
       Task<T> const task{A.template as<T>(), A.rows, A.ld, copy.template as<T>()};

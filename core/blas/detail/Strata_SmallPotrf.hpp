@@ -16,10 +16,11 @@ namespace strata::detail {
 /// makes each number of L in registers, from all columns before, in the calling thread.
 ///
 /// Shape    A: n x n of fp64 or fp32, without scale; the triangle above the diagonal is not touched. Cost n^3/3 flops.
-/// Result   *info as for `LeafBlas::potrf`. False, with nothing done, if the operand is another, there is no room for the
-///          workspace, or elsewhere than on such a host.
+/// Result   *info as for `LeafBlas::potrf`. False, with nothing done, if the operand is another, or elsewhere than on such a
+///          host.
 /// Vectors  of `most_bytes` at most.
 /// Memory   workspace: (n + 24)^2 numbers.
+/// Throws   MemoryError where they can't be had: another factorisation would have other bits.
 /// Error    |A - L L^T| <= c n eps |L| |L^T|.
 /// Source   Golub and Van Loan, Matrix Computations, 4th edition, section 4.2.6: the gaxpy version, by blocks of columns.
 template <class Exec>

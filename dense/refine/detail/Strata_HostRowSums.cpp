@@ -23,8 +23,11 @@ struct Eight {
   typedef double Vector __attribute__((vector_size(bytes)));
   typedef std::int64_t Bits __attribute__((vector_size(bytes)));
   static constexpr int width = bytes / 8, count = static_cast<int>(lanes) / width;
-  Vector part[count] = {};
+  Vector part[count];
 
+  STRATA_INLINE Eight() {  // no initialiser: nvcc 13.0 ends at one with an internal error
+    for (int v = 0; v < count; ++v) part[v] = Vector{};
+  }
   STRATA_INLINE void load(double const* x) { std::memcpy(part, x, sizeof(part)); }
   STRATA_INLINE void store(double* x) const { std::memcpy(x, part, sizeof(part)); }
   /// |x|, or 0 where the mask is 0.
