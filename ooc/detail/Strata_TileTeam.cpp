@@ -232,18 +232,15 @@ void TileTeam<Exec>::substitute(Member& member, Op op) {
   }
 }
 
-// All of X and Y = 0 on the device of a member, whose D it returns.
+// All of X on the device of a member, whose D it returns.
 template <class Exec>
 auto TileTeam<Exec>::take_all(Member& member) -> Scaling {
   auto const size = static_cast<std::size_t>(matrix_.order() * cols_);
   auto& worker = member.worker;
   Exec const& exec = worker.exec();
-  using Numbers = Kokkos::View<double*, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   double* const values = worker.values.need(exec, "strata::ooc::team::values", size).data();
   worker.in.copy(values, exchange_, size * sizeof(double));
   worker.work.wait(worker.in.record());
-  Kokkos::deep_copy(
-      exec, Numbers(worker.sums.need(exec, "strata::ooc::team::sums", size).data(), size), 0.0);
   if (!is_scaled_) return {};
   auto const& d = matrix_.scaling();
   auto const scaling =
@@ -255,6 +252,16 @@ auto TileTeam<Exec>::take_all(Member& member) -> Scaling {
   return scaling;
 }
 
+// Y = 0 on a worker's device, block by block: a product's bits depend on how its result is stored.
+template <class Exec>
+double* TileTeam<Exec>::zero_sums(Worker<Exec>& worker) {
+  using Numbers = Kokkos::View<double*, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  auto const size = static_cast<std::size_t>(matrix_.order() * cols_);
+  double* const sums = worker.sums.need(worker.exec(), "strata::ooc::team::sums", size).data();
+  Kokkos::deep_copy(worker.exec(), Numbers(sums, size), 0.0);
+  return sums;
+}
+
 // Y = H X, each tile for both triangles, of the rows of tiles that are the member's.
 template <class Exec>
 void TileTeam<Exec>::multiply(Member& member) {
@@ -264,12 +271,8 @@ void TileTeam<Exec>::multiply(Member& member) {
   double* const buffer =
       worker.tile.need(exec, "strata::ooc::apply::tile", static_cast<std::size_t>(edge * edge))
           .data();
-  if (alone_) Kokkos::deep_copy(exec, result_, 0.0);
   Scaling const scaling = alone_ ? matrix_.device_scaling() : take_all(member);
-  auto const Y = [&](std::int64_t i) {
-    if (!alone_) return block(worker.sums.view().data(), i);
-    return matrix_ref(result_).block(i * matrix_.tile_size(), 0, matrix_.rows(i), cols_);
-  };
+  double* const sums = zero_sums(worker);
   for (std::int64_t j = 0; j < matrix_.tiles(); ++j) {
     for (std::int64_t i = j; i < matrix_.tiles(); ++i) {
       if (!owns(member, i)) continue;
@@ -279,18 +282,19 @@ void TileTeam<Exec>::multiply(Member& member) {
       matrix_.generate_tile(exec, i, j, tile, scaling);
       auto const A = matrix_ref(tile);
       if (i == j) {
-        worker.blas().symm(Uplo::Lower, 1, A, block(member, i), 1, Y(i));
+        worker.blas().symm(Uplo::Lower, 1, A, block(member, i), 1, block(sums, i));
         continue;
       }
-      worker.blas().gemm(Op::NoTrans, Op::NoTrans, 1, A, block(member, j), 1, Y(i));
-      worker.blas().gemm(Op::Trans, Op::NoTrans, 1, A, block(member, i), 1, Y(j));
+      worker.blas().gemm(Op::NoTrans, Op::NoTrans, 1, A, block(member, j), 1, block(sums, i));
+      worker.blas().gemm(Op::Trans, Op::NoTrans, 1, A, block(member, i), 1, block(sums, j));
     }
   }
-  if (alone_) return;
-  auto const size = static_cast<std::size_t>(matrix_.order() * cols_);
+  std::size_t const bytes = static_cast<std::size_t>(matrix_.order() * cols_) * sizeof(double);
+  if (alone_) return worker.work.copy(stage_, sums, bytes);
   worker.out.wait(worker.work.record());
-  worker.out.copy(exchange_ + (1 + static_cast<std::size_t>(member.position)) * size,
-                  worker.sums.view().data(), size * sizeof(double));
+  worker.out.copy(
+      exchange_ + static_cast<std::size_t>((1 + member.position) * matrix_.order() * cols_), sums,
+      bytes);
 }
 
 template <class Exec>
@@ -315,14 +319,12 @@ void TileTeam<Exec>::backward(Block const& V, std::int64_t first) {
 
 template <class Exec>
 void TileTeam<Exec>::apply(Block const& X, Block const& Y) {
-  result_ = Y;
   together(matrix_.comm(), [&] { begin(X, alone_ ? 0 : members_.size()); });
-  if (matrix_.comm()) {
-    multiply_on_ranks(Y);
-    return unpack(0, Y, false);
-  }
-  run([&](Member& member) { multiply(member); });
-  if (alone_) return;
+  if (matrix_.comm())
+    multiply_on_ranks();
+  else
+    run([&](Member& member) { multiply(member); });
+  if (alone_) return unpack(0, Y, false);
   for (std::size_t d = 0; d < members_.size(); ++d) unpack(1 + d, Y, d > 0);
 }
 

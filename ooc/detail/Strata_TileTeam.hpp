@@ -21,7 +21,7 @@ namespace strata::ooc::detail {
 ///
 /// Rows of tiles, backwards columns, go round the devices, so that each tile is copied to one of them
 /// only; blocks of vectors pass between them through host memory. Every block gets its updates in
-/// the order of the columns, in blocks of the same shape: a substitution has the same bits on any number of devices.
+/// the order of the columns, in blocks stored alike: a substitution has the same bits on any number of devices.
 ///
 /// Of a matrix that several ranks hold, each has all vectors and works with the device of `exec`, in substitutions with its
 /// own tiles, in products on the rows that it makes; all ranks make the same calls.
@@ -67,6 +67,7 @@ class TileTeam {
   void run(std::function<void(Member&)> const& pass);
   void take_own(Member& member);
   Scaling take_all(Member& member);
+  double* zero_sums(Worker<ExecutionSpace>& worker);
   Matrix arrive(Member& member, std::int64_t k);
   void finish(Member& member, std::int64_t k, Op op);
   void substitute(Member& member, Op op);
@@ -82,7 +83,7 @@ class TileTeam {
   template <class Try>
   void hand_on(BlocksRound const& blocks, int from, int to, Try& attempt);
   void substitute_on_ranks(Op op);
-  void multiply_on_ranks(Block const& Y);
+  void multiply_on_ranks();
 
   Machine<ExecutionSpace>& machine_;
   ExecutionSpace exec_;
@@ -94,7 +95,6 @@ class TileTeam {
   std::unique_ptr<Progress<Mark>> progress_;
   std::int64_t cols_ = 0;
   std::int64_t first_ = 0;      // the block that a substitution begins or ends with
-  Block result_;                // of a product where there is one device
   double* exchange_ = nullptr;  // V, block by block, and the devices' sums, on the host
   double* stage_ = nullptr;     // V, block by block, at home
 };

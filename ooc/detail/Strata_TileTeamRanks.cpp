@@ -112,22 +112,19 @@ void TileTeam<Exec>::substitute_on_ranks(Op op) {
 
 // Y = H X: each rank its own rows, for which it evaluates the tiles above the diagonal too.
 template <class Exec>
-void TileTeam<Exec>::multiply_on_ranks(Block const& Y) {
+void TileTeam<Exec>::multiply_on_ranks() {
   LocalSteps attempt;
   Member& member = members_.front();
   auto& blas = home_.blas();
   std::int64_t const edge = std::min(matrix_.order(), matrix_.tile_size());
   std::int64_t const tiles = matrix_.tiles();
-  auto const target = [&](std::int64_t i) {
-    return matrix_ref(Y).block(i * matrix_.tile_size(), 0, matrix_.rows(i), cols_);
-  };
-  double* buffer = nullptr;
+  double *buffer = nullptr, *sums = nullptr;
   attempt([&] {
     buffer =
         home_.tile
             .need(home_.exec(), "strata::ooc::apply::tile", static_cast<std::size_t>(edge * edge))
             .data();
-    Kokkos::deep_copy(home_.exec(), Y, 0.0);
+    sums = zero_sums(home_);
   });
   for (std::int64_t j = 0; j < tiles; ++j) {
     matrix_.bring(j, TileUsers::BothRows);
@@ -140,16 +137,17 @@ void TileTeam<Exec>::multiply_on_ranks(Block const& Y) {
         matrix_.generate_tile(home_.exec(), i, j, tile, matrix_.device_scaling());
         auto const A = matrix_ref(tile);
         if (i == j) {
-          blas.symm(Uplo::Lower, 1, A, block(member, i), 1, target(i));
+          blas.symm(Uplo::Lower, 1, A, block(member, i), 1, block(sums, i));
           continue;
         }
-        if (lower) blas.gemm(Op::NoTrans, Op::NoTrans, 1, A, block(member, j), 1, target(i));
-        if (upper) blas.gemm(Op::Trans, Op::NoTrans, 1, A, block(member, i), 1, target(j));
+        if (lower) blas.gemm(Op::NoTrans, Op::NoTrans, 1, A, block(member, j), 1, block(sums, i));
+        if (upper) blas.gemm(Op::Trans, Op::NoTrans, 1, A, block(member, i), 1, block(sums, j));
       }
     });
   }
   attempt([&] {
-    pack(Y);
+    home_.work.copy(stage_, sums,
+                    static_cast<std::size_t>(matrix_.order() * cols_) * sizeof(double));
     home_.work.fence();
   });
   for (std::int64_t i = 0; i < tiles; ++i) share(i, i + 1, matrix_.maker_of_row(i), attempt);
@@ -158,7 +156,7 @@ void TileTeam<Exec>::multiply_on_ranks(Block const& Y) {
 
 #define STRATA_INSTANTIATE(Exec)                         \
   template void TileTeam<Exec>::substitute_on_ranks(Op); \
-  template void TileTeam<Exec>::multiply_on_ranks(Block const&);
+  template void TileTeam<Exec>::multiply_on_ranks();
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 
