@@ -147,6 +147,17 @@ bool uses_inverses(LeafSolve leaf_solve, LayerList const& layers, bool one_leaf)
   return !strata::runs_on_host<ExecutionSpace> || (low && host_has_matrix_units(*low));
 }
 
+// Whether fp32 leaves stand between blocks in fp16_split alone.
+template <class Node>
+bool is_split(LayerList const& layers, std::vector<Node> const& nodes) {
+  bool const is_leaf = nodes.front().first_size == 0;
+  return !is_leaf && storage(layers.leaf()) == Precision::fp32 &&
+         std::ranges::all_of(nodes, [&](Node const& node) {
+           return node.first_size == 0 ||
+                  layers.at_depth(static_cast<std::size_t>(node.depth)) == Precision::fp16_split;
+         });
+}
+
 // Bytes of all leaves' inverses.
 PerPrecision inverse_bytes(std::int64_t n, LayerList const& layers, std::int64_t leaf_size) {
   PerPrecision bytes{};
@@ -198,18 +209,21 @@ BlockTree<LayerList, ExecutionSpace>::BlockTree(ExecutionSpace const& exec, std:
                  options.panel_size, ", must be >= 0");
   if (n == 0) return;
   cut(0, n, 0, leaf_size, CollectNodes<Node>{nodes_});
+  bool const has_inverses =
+      uses_inverses<ExecutionSpace>(options.leaf_solve, layers_, n <= leaf_size);
+  splits_panels_ = has_inverses && is_split(layers_, nodes_);
   for (std::int64_t end = 0; Node const& node : nodes_) {  // a node comes before what is in it
-    std::int64_t const most = options.panel_size > 0 ? options.panel_size
-                                                     : detail::automatic_panel_size<ExecutionSpace>(
-                                                           n, leaf_size, node.begin);
+    std::int64_t const most =
+        options.panel_size > 0 ? options.panel_size
+        : splits_panels_       ? leaf_size
+                         : detail::automatic_panel_size<ExecutionSpace>(n, leaf_size, node.begin);
     if (node.begin != end || (node.size > most && !node.is_leaf())) continue;
     panels_.push_back(static_cast<int>(&node - nodes_.data()));
     end += node.size;
   }
   allocate_stored(exec);
   allocate_scales(exec);
-  if (uses_inverses<ExecutionSpace>(options.leaf_solve, layers_, n <= leaf_size))
-    allocate_inverses(exec);
+  if (has_inverses) allocate_inverses(exec);
 }
 
 // The nodes by size: blocks of one shape lie side by side, so that they can be updated in batches.
@@ -236,12 +250,15 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_stored(ExecutionSpace const&
   }
 }
 
-// Each low block's scales, and the list of those that follow from bounds.
+// Each low block's scales, and the list of those that follow from bounds, which blocks that are split have, too.
 template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const& exec) {
-  std::size_t count = 0;
+  std::size_t count = 0, bounded = 0;
   for (Node& node : nodes_) {
-    if (is_arithmetic(node.stored.precision)) continue;
+    if (is_arithmetic(node.stored.precision)) {
+      if (splits_panels_ && !node.is_leaf()) ++bounded;
+      continue;
+    }
     node.scales = 1;
     if (traits(node.stored.precision).bytes == 1 && !node.is_leaf())
       node.scales = static_cast<int>(std::count_if(panels_.begin(), panels_.end(), [&](int p) {
@@ -250,22 +267,25 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const&
       }));
     node.scales = std::max(node.scales, 1);  // a block within a panel has one
     count += static_cast<std::size_t>(node.scales);
+    ++bounded;
   }
-  if (count == 0) return;
+  if (bounded == 0) return;
   using strata::allocate_zeros;
-  scales_ = allocate_zeros<Scales>(exec, "strata::dense::BlockTree::scales", count);
-  bounds_ = allocate_zeros<Scales>(exec, "strata::dense::BlockTree::bounds", 2 * count);
+  if (count > 0) scales_ = allocate_zeros<Scales>(exec, "strata::dense::BlockTree::scales", count);
+  bounds_ = allocate_zeros<Scales>(exec, "strata::dense::BlockTree::bounds", 2 * bounded);
   std::vector<detail::BlockBound> bounds;
   double *scale = scales_.data(), *bound = bounds_.data();
   for (Node& node : nodes_) {
-    if (node.scales == 0) continue;
-    node.stored.scale = node.scale = scale;
+    bool const is_split = splits_panels_ && !node.is_leaf();
+    if (node.scales == 0 && !is_split) continue;
+    if (!is_split) node.stored.scale = node.scale = scale;
     node.operand_scale = bound;
     node.solution_scale = bound + 1;
     scale += node.scales, bound += 2;
-    bool const known = traits(node.stored.precision).bytes > 1;
+    bool const known = !is_split && traits(node.stored.precision).bytes > 1;
     bounds.push_back({node.begin + node.first_size, node.stored.rows, node.begin, node.stored.cols,
-                      solve_precision(node.stored.precision), known ? node.scale : nullptr,
+                      is_split ? Precision::fp16 : solve_precision(node.stored.precision),
+                      is_split ? BlockScaling::TwoWay : scaling_, known ? node.scale : nullptr,
                       node.operand_scale, node.solution_scale});
   }
   block_bounds_ = strata::allocate<decltype(block_bounds_)>(

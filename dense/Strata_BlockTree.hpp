@@ -58,7 +58,8 @@ namespace detail {
 /// The rows and columns of a block whose scales follow from bounds, and where they go.
 struct BlockBound {
   std::int64_t row, rows, col, cols;
-  Precision precision;                             // of the block's solution
+  Precision precision;  // of the block's solution, or of its parts
+  BlockScaling scaling;
   double *scale, *operand_scale, *solution_scale;  // the first may be null
 };
 
@@ -90,7 +91,8 @@ class BlockTree<LayerList, ExecutionSpace> {
     /// each panel of their columns, in order.
     double* scale = nullptr;
     int scales = 0;  ///< how many there are
-    /// Bounds of what goes into and comes out of solving this block, as scales in `solve_precision`.
+    /// Bounds of what goes into and comes out of solving this block, as scales in `solve_precision`, or in fp16 for one
+    /// that is split.
     double *operand_scale = nullptr, *solution_scale = nullptr;
     /// Of a leaf: L^-T, and the same in the precision that the low layers are solved in; without
     /// data where leaves are solved by substitution, or no layer is low.
@@ -114,6 +116,9 @@ class BlockTree<LayerList, ExecutionSpace> {
   LayerList const& layers() const { return layers_; }
   /// How blocks are scaled when they are quantised.
   BlockScaling scaling() const { return scaling_; }
+  /// Whether all blocks off the diagonal are in fp16_split and leaves in fp32 with inverses: then each panel is split into
+  /// fp16 once, for all products that it is in, and panels are leaves, unless a size was asked for.
+  bool splits_panels() const { return splits_panels_; }
   /// All nodes; the root is the first. Empty if n = 0.
   std::vector<Node> const& nodes() const { return nodes_; }
   /// The whole matrix; n > 0.
@@ -189,6 +194,7 @@ class BlockTree<LayerList, ExecutionSpace> {
   std::int64_t n_, leaf_size_;
   LayerList layers_;
   BlockScaling scaling_;
+  bool splits_panels_ = false;
   std::vector<Node> nodes_;
   std::vector<int> panels_;
   std::vector<Buffer> storage_, workspace_, inverses_;  // one per precision

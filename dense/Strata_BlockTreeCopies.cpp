@@ -100,7 +100,7 @@ void load_block_on_host(ExecutionSpace const& exec, MatrixRef<Kokkos::HostSpace>
 // |s_ij| <= sqrt(a_ii a_jj), with room for rounding; a_ii is d_i^2 A(i, i) (1 + shift).
 template <class From, class ExecutionSpace, class Bounds, class Scaling>
 void bound_scales(ExecutionSpace const& exec, Bounds const& bounds, From const* a, std::int64_t ld,
-                  Scaling const& d, double shift, BlockScaling scaling) {
+                  Scaling const& d, double shift) {
   if (bounds.extent(0) == 0) return;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   bool const scaled = d.extent(0) > 0;
@@ -125,10 +125,10 @@ void bound_scales(ExecutionSpace const& exec, Bounds const& bounds, From const* 
         };
         double const row = largest(bound.row, bound.rows), col = largest(bound.col, bound.cols);
         Kokkos::single(Kokkos::PerTeam(team), [&] {
-          double const scale = block_scale(bound.precision, row, scaling);
+          double const scale = block_scale(bound.precision, row, bound.scaling);
           if (bound.scale != nullptr) *bound.scale = scale;
           *bound.solution_scale = scale;
-          *bound.operand_scale = block_scale(bound.precision, row * col, scaling);
+          *bound.operand_scale = block_scale(bound.precision, row * col, bound.scaling);
         });
       });
 }
@@ -186,7 +186,7 @@ void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo
       });
     }
     if (diag == Diag::NonUnit)
-      bound_scales(exec, block_bounds_, A.template as<From>(), A.ld, d, shift, scaling_);
+      bound_scales(exec, block_bounds_, A.template as<From>(), A.ld, d, shift);
   });
 }
 

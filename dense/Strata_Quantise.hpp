@@ -46,6 +46,15 @@ KOKKOS_INLINE_FUNCTION double block_scale(Precision precision, double amax,
   return scaling == BlockScaling::DownOnly && scale < 1 ? 1 : scale;
 }
 
+/// *scale = block_scale(precision, the largest magnitude of the source, scaling).
+///
+/// Shape    source: of any precision, with or without another scale.
+/// Sync     enqueued; the scale stays on the device.
+template <class ExecutionSpace>
+void measure_scale(ExecutionSpace const& exec,
+                   ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
+                   Precision precision, double* scale, BlockScaling scaling = BlockScaling::TwoWay);
+
 /// stored = round(source / s) with s = block_scale(...) of the source, and *scale = s.
 ///
 /// Shape    source and stored: m x n, of any precisions; stored.scale must be `scale`, source.scale another or none.

@@ -32,7 +32,8 @@ namespace strata::dense {
 /// Memory   scratch of `blas` for copies of operands, which it keeps: at most the largest off-diagonal block (n^2/4 numbers, in
 ///          a tree of several panels its columns of one panel) for each of two operands whose
 ///          precision isn't their product's, and one more in fp16 for a block that is kept in fp8;
-///          for layers in tf32 and fp16_split what `LeafBlas::reserve_product` takes, before the start.
+///          for layers in tf32 and fp16_split what `LeafBlas::reserve_product` takes, before the start, or, where the tree
+///          splits its panels, 8 bytes for each number of a panel and 6 for each of a block's columns in it and of a leaf.
 /// Throws   ValueError if the tree is not loaded; VendorError.
 /// Error    ||A - L L^T||_F <= c (u_layer ||off-diagonal L||^2 + n u_leaf ||L||_F^2) (tested).
 /// Source   Paper A, algorithm 1 within each panel of the tree; deviations: products accumulate in

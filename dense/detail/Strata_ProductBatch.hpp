@@ -50,15 +50,22 @@ Batch batch_of(Iterator first, Iterator last) {
           elements_between(first->B, second->B), elements_between(first->C, second->C)};
 }
 
-/// As many products as make a batch, from the first on; large ones are better alone.
+/// Whether matrices differ in nothing but where they and their scales lie.
+template <class Matrix>
+bool are_alike(Matrix const& p, Matrix const& q) {
+  return p.rows == q.rows && p.cols == q.cols && p.ld == q.ld && p.precision == q.precision &&
+         (p.scale == nullptr) == (q.scale == nullptr);
+}
+
+/// As many products as make a batch, from the first on: alike, squares (A = B) or not, and equally far apart. Operands may
+/// be the same and results follow each other, since vendors take no negative stride. Large ones are better alone.
 template <class Iterator>
 Iterator end_of_batch(Iterator first, Iterator last) {
   constexpr std::int64_t largest = 2048;
   auto end = first + 1;
   if (first->C.rows > largest || first->C.cols > largest) return end;
   auto const alike = [&](auto const& p) {
-    return p.C.rows == first->C.rows && p.C.cols == first->C.cols && p.C.ld == first->C.ld &&
-           p.C.precision == first->C.precision &&
+    return are_alike(p.A, first->A) && are_alike(p.B, first->B) && are_alike(p.C, first->C) &&
            (p.A.data == p.B.data) == (first->A.data == first->B.data);
   };
   auto const distance = [&](auto const& p, auto const& q) {
@@ -66,12 +73,14 @@ Iterator end_of_batch(Iterator first, Iterator last) {
                       elements_between(p.C, q.C), scales_between(p.A, q.A),
                       scales_between(p.B, q.B)};
   };
-  while (end != last && alike(*end) && distance(*(end - 1), *end) == distance(*first, *(first + 1)))
-    ++end;
+  if (end == last) return end;
+  auto const step = distance(*first, *end);
+  if (step[0] < 0 || step[1] < 0 || step[2] <= 0) return end;
+  while (end != last && alike(*end) && distance(*(end - 1), *end) == step) ++end;
   return end;
 }
 
-/// Call `run(first, last)` for each batch of the products.
+/// Call `run(first, last)` for each batch of the products, whose results overlap neither each other nor an operand.
 template <class MemorySpace, class Run>
 void for_each_batch(std::vector<Product<MemorySpace>>& products, Run const& run) {
   sort_by_shape(products);

@@ -37,7 +37,10 @@ TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const&
       bulk_(blas),
       diagonal_(tree.panels().size() > 1 ? blas.urgent() : blas, slots_of_bulk) {
   std::int64_t const n = tree.order();
-  for (Precision const layer : tree.layers())
+  bool const splits = tree.splits_panels() && std::ranges::all_of(tree.panels(), [&](int p) {
+                        return tree.nodes()[static_cast<std::size_t>(p)].is_leaf();
+                      });
+  for (Precision const layer : splits ? LayerList{tree.layers().leaf()} : tree.layers())
     for (TreeRecursion<ExecutionSpace> const* part : {&bulk_, &diagonal_})
       part->blas().reserve_product(layer, n, n, n);
   if (!on_progress) return;
@@ -99,8 +102,7 @@ void TreePotrf<ExecutionSpace>::operator()() {
     for (Piece& block : blocks) {  // L21 = A21 L11^-T
       std::int64_t const rows = block.panel.working.rows - block.solved;
       if (rows == 0) continue;
-      bulk_.solve(tree_, panel(p), block.panel.rows(block.solved, rows));
-      bulk_.finish(tree_, block.panel, block.stored);
+      solve(panel(p), block, block.solved, rows);
     }
     update(blocks, &panel(p + 1));  // A22 -= L21 L21^T
     enqueue_wait(bulk, diagonal);
@@ -134,6 +136,10 @@ auto TreePotrf<ExecutionSpace>::pieces(Node const& panel) -> std::vector<Piece> 
   for (Piece& piece : found)
     piece.panel = bulk_.panel(*piece.node, panel.begin - piece.node->begin, panel.size);
   std::reverse(found.begin(), found.end());
+  if (!tree_.splits_panels()) return found;
+  std::vector<Panel<memory_space>*> panels;
+  for (Piece& piece : found) panels.push_back(&piece.panel);
+  bulk_.make_room_for_split(panels);
   return found;
 }
 
@@ -142,9 +148,18 @@ template <class ExecutionSpace>
 void TreePotrf<ExecutionSpace>::reach_next(Node const& panel, Node const& next, Piece& nearest) {
   bool const is_measured = nearest.panel.solution.precision != nearest.stored.precision;
   nearest.solved = is_measured ? nearest.panel.working.rows : next.size;
-  bulk_.solve(tree_, panel, nearest.panel.rows(0, nearest.solved));
-  bulk_.finish(tree_, nearest.panel, nearest.stored);
-  bulk_.syrk(tree_, next, -1, nearest.panel.solution.block(0, 0, next.size, panel.size));
+  solve(panel, nearest, 0, nearest.solved);
+  auto const rows = nearest.panel.rows(0, next.size);
+  bulk_.syrk(tree_, next, -1, rows.left(), rows.right());
+}
+
+// Rows of L21, as products take them.
+template <class ExecutionSpace>
+void TreePotrf<ExecutionSpace>::solve(Node const& panel, Piece& piece, std::int64_t begin,
+                                      std::int64_t count) {
+  auto rows = piece.panel.rows(begin, count);
+  bulk_.solve(tree_, panel, rows);
+  bulk_.finish(tree_, rows.split.data ? rows : piece.panel, piece.stored);
 }
 
 template <class ExecutionSpace>
@@ -152,10 +167,10 @@ void TreePotrf<ExecutionSpace>::update(std::vector<Piece> const& pieces, Node co
   for (auto source = pieces.begin(); source != pieces.end(); ++source) {
     Node const& node = *source->node;
     std::int64_t const rows = node.begin + node.first_size;  // also the columns that it updates
-    bulk_.syrk(tree_, tree_.right(node), -1, source->panel.solution, next);
+    bulk_.syrk(tree_, tree_.right(node), -1, source->panel.left(), source->panel.right(), next);
     for (auto below = source + 1; below != pieces.end(); ++below) {
       Matrix const& C = below->node->working;
-      bulk_.update(tree_, -1, below->panel.solution, source->panel.solution,
+      bulk_.update(tree_, -1, below->panel.left(), source->panel.right(),
                    C.block(0, rows - below->node->begin, C.rows, source->panel.solution.rows));
     }
   }

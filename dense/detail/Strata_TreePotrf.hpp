@@ -45,6 +45,7 @@ class TreePotrf {
 
   Node const& panel(std::size_t p) const;
   std::vector<Piece> pieces(Node const& panel);
+  void solve(Node const& panel, Piece& piece, std::int64_t begin, std::int64_t count);
   void reach_next(Node const& panel, Node const& next, Piece& nearest);
   void update(std::vector<Piece> const& pieces, Node const* next);
   double part_done(Node const& leaf) const;

@@ -52,8 +52,8 @@ void TreeRecursion<ExecutionSpace>::potrf(Tree const& tree, Node const& A, InfoV
   auto A21 = panel(A, 0, A.first_size);
   solve(tree, tree.left(A), A21);  // L21 = A21 L11^-T
   finish(tree, A21, tree.strips(A).front().stored);
-  syrk(tree, tree.right(A), -1, A21.solution);  // A22 -= L21 L21^T
-  potrf(tree, tree.right(A), info);             // A22 = L22 L22^T
+  syrk(tree, tree.right(A), -1, A21.left(), A21.right());  // A22 -= L21 L21^T
+  potrf(tree, tree.right(A), info);                        // A22 = L22 L22^T
 }
 
 template <class ExecutionSpace>
@@ -86,7 +86,8 @@ template <class ExecutionSpace>
 auto TreeRecursion<ExecutionSpace>::panel(Node const& A, std::int64_t begin, std::int64_t cols)
     -> Panel<memory_space> {
   Panel<memory_space> B{A.working.block(0, begin, A.working.rows, cols),
-                        A.stored.block(0, begin, A.stored.rows, cols), A.operand_scale};
+                        A.stored.block(0, begin, A.stored.rows, cols), A.operand_scale,
+                        A.solution_scale};
   if (A.scale != nullptr) B.solution.scale = A.solution_scale;
   Precision const precision = solve_precision(A.stored.precision);
   if (precision != A.stored.precision) {
@@ -102,8 +103,25 @@ void TreeRecursion<ExecutionSpace>::reserve_panel(std::int64_t rows, std::int64_
 }
 
 template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::make_room_for_split(
+    std::vector<Panel<memory_space>*> const& panels) {
+  constexpr SplitParts both = SplitParts::Both;
+  std::size_t bytes = 0;
+  for (auto const* panel : panels)
+    bytes += split_bytes(panel->solution.rows, panel->solution.cols, both);
+  std::byte* memory = blas_.scratch(first_slot_ + block_solution, bytes);
+  for (auto* panel : panels) {
+    Matrix const& X = panel->solution;
+    panel->split = split_matrix<memory_space>(memory, X.rows, X.cols, both, panel->solution_scale);
+    memory += split_bytes(X.rows, X.cols, both);
+  }
+}
+
+template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::finish(Tree const& tree, Panel<memory_space>& X,
                                            Matrix const& stored) {
+  if (X.split.data != nullptr)
+    return split(blas_.exec(), ConstMatrix(X.solution), SplitParts::Both, X.split);
   if (X.solution.precision == stored.precision) return;
   quantise(blas_, X.solution, stored, const_cast<double*>(stored.scale), tree.scaling());
   X.solution = stored;
@@ -122,6 +140,7 @@ void TreeRecursion<ExecutionSpace>::solve(Tree const& tree, Node const& L,
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
                                                Panel<memory_space> const& B) {
+  if (tree.splits_panels()) return solve_leaf_split(L, B);
   if (L.inverse.data == nullptr) {
     ConstMatrix const A = in_precision(B.working.precision, L.stored, left_operand, tree.scaling());
     blas_.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, B.working);
@@ -136,6 +155,29 @@ void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
                                   ? L.low_inverse
                                   : in_precision(precision, L.inverse, right_operand);
   blas_.gemm(Op::NoTrans, Op::NoTrans, 1, right, inverse, 0, B.solution);  // X = B L^-T
+}
+
+// X = B L^-T of a B and an inverse that are split once.
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::solve_leaf_split(Node const& L, Panel<memory_space> const& B) {
+  using enum SplitParts;
+  auto const& exec = blas_.exec();
+  std::int64_t const n = L.size;
+  std::byte* const memory =
+      blas_.scratch(first_slot_ + right_operand, scale_bytes + split_bytes(n, n, Below));
+  auto* const scale = reinterpret_cast<double*>(memory);
+  Matrix const inverse = split_matrix<memory_space>(memory + scale_bytes, n, n, Below, scale);
+  if (split_leaf_ != &L) {
+    measure_scale(exec, ConstMatrix(L.inverse), Precision::fp16, scale);
+    split(exec, ConstMatrix(L.inverse), Below, inverse);
+    split_leaf_ = &L;
+  }
+  std::int64_t const rows = B.working.rows;
+  Matrix const right = split_matrix<memory_space>(
+      blas_.scratch(first_slot_ + left_operand, split_bytes(rows, n, Left)), rows, n, Left,
+      B.operand_scale);
+  split(exec, ConstMatrix(B.working), Left, right);
+  blas_.gemm(Op::NoTrans, Op::NoTrans, 1, right, inverse, 0, B.solution.as_stored());
 }
 
 template <class ExecutionSpace>
@@ -222,9 +264,10 @@ void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, T
 // suits matrix units better than a SYRK.
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double alpha,
-                                         ConstMatrix const& A, Node const* skip) {
+                                         ConstMatrix const& A, ConstMatrix const& B,
+                                         Node const* skip) {
   std::vector<Product<memory_space>> products;
-  collect(tree, C, A, skip, products);
+  collect(tree, C, A, B, skip, products);
   bool const by_syrk = strata::runs_on_host<ExecutionSpace> && is_arithmetic(A.precision);
   for_each_batch(products, [&](auto first, auto last) {
     if (by_syrk && first->A.data == first->B.data)
@@ -238,15 +281,16 @@ void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double
 
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::collect(Tree const& tree, Node const& C, ConstMatrix const& A,
-                                            Node const* skip,
+                                            ConstMatrix const& B, Node const* skip,
                                             std::vector<Product<memory_space>>& products) const {
   if (&C == skip) return;
-  if (C.is_leaf()) return products.push_back({A, A, C.working});
-  ConstMatrix const A1 = A.block(0, 0, C.first_size, A.cols),
-                    A2 = A.block(C.first_size, 0, C.size - C.first_size, A.cols);
-  products.push_back({A2, A1, C.working});
-  collect(tree, tree.left(C), A1, skip, products);
-  collect(tree, tree.right(C), A2, skip, products);
+  if (C.is_leaf()) return products.push_back({A, B, C.working});
+  std::int64_t const n1 = C.first_size, n2 = C.size - n1;
+  ConstMatrix const A1 = A.block(0, 0, n1, A.cols), A2 = A.block(n1, 0, n2, A.cols),
+                    B1 = B.block(0, 0, n1, B.cols), B2 = B.block(n1, 0, n2, B.cols);
+  products.push_back({A2, B1, C.working});
+  collect(tree, tree.left(C), A1, B1, skip, products);
+  collect(tree, tree.right(C), A2, B2, skip, products);
 }
 
 template <class ExecutionSpace>

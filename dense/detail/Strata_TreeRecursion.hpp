@@ -8,6 +8,7 @@
 #include <dense/Strata_TreeTrsm.hpp>
 #include <dense/detail/Strata_BandedCopy.hpp>
 #include <dense/detail/Strata_ProductBatch.hpp>
+#include <dense/detail/Strata_SplitCopy.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -24,15 +25,23 @@ struct Panel {
   MatrixRef<MemorySpace> working;   ///< the right-hand side, which is used up
   MatrixRef<MemorySpace> solution;  ///< X; the same matrix if the precision is
   double const* operand_scale;      ///< bound of the right-hand side, see `BlockTree`
+  double const* solution_scale;     ///< bound of X
+
+  MatrixRef<MemorySpace> split = {};  ///< X split once for products with it, or without data
 
   Panel rows(std::int64_t begin, std::int64_t count) const {
     return {working.block(begin, 0, count, working.cols),
-            solution.block(begin, 0, count, solution.cols), operand_scale};
+            solution.block(begin, 0, count, solution.cols), operand_scale, solution_scale,
+            split.data ? split.block(begin, 0, count, split.cols) : split};
   }
+  /// Without what is split, which is the whole panel's.
   Panel columns(std::int64_t begin, std::int64_t count) const {
     return {working.block(0, begin, working.rows, count),
-            solution.block(0, begin, solution.rows, count), operand_scale};
+            solution.block(0, begin, solution.rows, count), operand_scale, solution_scale};
   }
+  /// What products X Y^T take for X, and for Y.
+  ConstMatrixRef<MemorySpace> left() const { return split.data ? left_of(split) : solution; }
+  ConstMatrixRef<MemorySpace> right() const { return split.data ? right_of(split) : solution; }
 };
 
 /// Paper A's algorithms 1 to 3 on the nodes of a block tree, each compiled once per execution space.
@@ -67,17 +76,19 @@ class TreeRecursion {
   Panel<memory_space> panel(Node const& A, std::int64_t begin, std::int64_t cols);
   /// Room for the solutions in scratch of blocks of up to so many rows and columns.
   void reserve_panel(std::int64_t rows, std::int64_t cols);
-  /// Quantise the solution of such a block into `stored`, its columns of the stored block.
+  /// Each panel's place for its solution when it is split, for `finish`.
+  void make_room_for_split(std::vector<Panel<memory_space>*> const& panels);
+  /// Quantise the solution of such a block into `stored`, its columns of the stored block, or split it.
   void finish(Tree const& tree, Panel<memory_space>& X, Matrix const& stored);
 
   /// Algorithm 2 for all sides and transposes: B = op(L)^-1 B or B op(L)^-1, with the stored blocks
   /// of L, where `Layered` says so on B in their precision.
   void trsm(Tree const& tree, Side side, Op op, Diag diag, Matrix const& B, Products products);
 
-  /// Algorithm 3: working C += alpha A A^T, A: rows of C x k, in the precision it has; without the
-  /// diagonal block `skip`.
+  /// Algorithm 3: working C += alpha A B^T with B = A but for how they are split, rows of C x k, in the precision that they
+  /// have; without the diagonal block `skip`.
   void syrk(Tree const& tree, Node const& C, double alpha, ConstMatrix const& A,
-            Node const* skip = nullptr);
+            ConstMatrix const& B, Node const* skip = nullptr);
 
   /// C += alpha A B^T in the precision of the coarser one.
   void update(Tree const& tree, double alpha, ConstMatrix const& A, ConstMatrix const& B,
@@ -99,10 +110,11 @@ class TreeRecursion {
     Products products;
   };
 
-  void collect(Tree const& tree, Node const& C, ConstMatrix const& A, Node const* skip,
-               std::vector<Product<memory_space>>& products) const;
+  void collect(Tree const& tree, Node const& C, ConstMatrix const& A, ConstMatrix const& B,
+               Node const* skip, std::vector<Product<memory_space>>& products) const;
   void factor_leaf(Tree const& tree, Node const& A, InfoView const& info);
   void solve_leaf(Tree const& tree, Node const& L, Panel<memory_space> const& B);
+  void solve_leaf_split(Node const& L, Panel<memory_space> const& B);
   void trsm(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B,
             std::vector<Copy>& copies);
   void trsm_leaf(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B);
@@ -112,6 +124,7 @@ class TreeRecursion {
 
   LeafBlas<ExecutionSpace>& blas_;
   int first_slot_;
+  Node const* split_leaf_ = nullptr;  // whose inverse the scratch holds, split
 };
 
 }  // namespace strata::dense::detail
