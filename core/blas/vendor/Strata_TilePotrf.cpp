@@ -12,7 +12,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <optional>
 #include <type_traits>
 
 namespace strata::vendor {
@@ -116,14 +115,9 @@ bool tile_potrf(
       std::int64_t const numbers = m.numbers();
       using Frame = typename detail::Workspace<Exec>::Frame;
       std::size_t const bytes = detail::Workspace<Exec>::bytes(A.precision, numbers + 1, 1);
-      std::optional<Frame> room;
-      try {
-        room.emplace(workspace, bytes);
-      } catch (MemoryError const&) {
-        return false;
-      }
+      Frame room(workspace, bytes);
       Kokkos::Profiling::ScopedRegion const region("strata::core::tile_potrf");
-      m.tiles = room->take(A.precision, numbers + 1, 1).template as<T>();
+      m.tiles = room.take(A.precision, numbers + 1, 1).template as<T>();
       m.started = reinterpret_cast<unsigned*>(m.tiles + numbers);
       tiles::launch(exec, m, m.tiles, bytes, most_blocks);
       return true;

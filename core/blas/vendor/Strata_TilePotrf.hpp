@@ -22,12 +22,13 @@ namespace strata::vendor {
 /// for all else waits for them.
 ///
 /// Shape    A, inverse: n x n of one arithmetic type, without scale. Cost n^3/3 flops and as many for the inverse.
-/// Result   *info as for `LeafBlas::potrf`. False, with nothing done, if the operands are others, there is no room for
-///          the workspace, or on other devices than NVIDIA's from compute capability 9.0 on with 221 KiB of shared memory a
-///          block (fp32: 117), or if the program was compiled for older ones.
+/// Result   *info as for `LeafBlas::potrf`. False, with nothing done, if the operands are others, or on other devices
+///          than NVIDIA's from compute capability 9.0 on with 221 KiB of shared memory a block (fp32: 117), or if the program
+///          was compiled for older ones.
 /// Sync     enqueued; fences where the workspace grows.
 /// Blocks   `most_blocks` at most; their number changes no bit.
 /// Memory   workspace: n^2/2 numbers and 12288 for each tile on the diagonal; n^2 with the inverse.
+/// Throws   MemoryError where they can't be had: another factorisation would have other bits.
 /// Error    as for a Cholesky factorisation in the type, |A - L L^T| <= c n eps |L| |L^T|, whatever the condition of A:
 ///          products with the inverse of a tile on the diagonal are corrected once by what they leave. Of the inverse V,
 ///          |V L^T - 1| is as small, |L^T V - 1| need not be. Products of fp32 are made on the matrix units from operands in two

@@ -232,5 +232,19 @@ TYPED_TEST(TilePotrf, RefusesOtherOperands) {
   EXPECT_FALSE(factor(A, &V).has_value());
 }
 
+// Another factorisation would have other bits.
+TYPED_TEST(TilePotrf, ThrowsWhereTheWorkspaceHasNoRoom) {
+  TypeParam const exec;
+  strata::detail::Workspace<TypeParam> workspace(exec);
+  typename strata::detail::Workspace<TypeParam>::Frame frame(workspace, 1000);
+  (void)frame.take(fp64, 10, 10);  // a stack that something lies on can't grow
+  StoredMatrix<TypeParam> const A(lower(100), fp64);
+  Info<TypeParam> const info("strata::test::info");
+  HostMatrix const before = A.read();
+  EXPECT_THROW((void)strata::vendor::tile_potrf(exec, workspace, A.ref(), nullptr, 0, info),
+               MemoryError);
+  expect_same_triangle(A.read(), before);
+}
+
 }  // namespace
 }  // namespace strata::test
