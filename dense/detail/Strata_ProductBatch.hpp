@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,12 +34,15 @@ std::int64_t scales_between(Matrix const& from, Matrix const& to) {
   return from.scale && to.scale ? to.scale - from.scale : 0;
 }
 
-/// Products of one shape follow each other, otherwise in their order.
+/// Products of one shape whose operands are as far from each other, as those of the leaves of a tree, or of the blocks of one
+/// level, follow each other, otherwise in their order.
 template <class MemorySpace>
 void sort_by_shape(std::vector<Product<MemorySpace>>& products) {
-  std::stable_sort(products.begin(), products.end(), [](auto const& p, auto const& q) {
-    return p.C.rows != q.C.rows ? p.C.rows < q.C.rows : p.C.cols < q.C.cols;
-  });
+  auto const key = [](auto const& p) {
+    return std::tuple(p.C.rows, p.C.cols, elements_between(p.B, p.A));
+  };
+  std::stable_sort(products.begin(), products.end(),
+                   [&](auto const& p, auto const& q) { return key(p) < key(q); });
 }
 
 /// The products of [first, last), all of one shape and equally far apart.

@@ -63,15 +63,15 @@ class ProductBatch : public testing::Test {
   }
 };
 
-TEST_F(ProductBatch, LeavesOfATreeAreBatches) {
+TEST_F(ProductBatch, LeavesOfATreeAreOneBatchAndSoAreThePairs) {
   auto const A = panel_.block(0, 0, panel_.rows, depth);
-  EXPECT_EQ(sizes_of_batches(products_of_tree(A, A)), (std::vector<std::ptrdiff_t>{1, 2, 1, 2}));
+  EXPECT_EQ(sizes_of_batches(products_of_tree(A, A)), (std::vector<std::ptrdiff_t>{4, 2}));
 }
 
 // The operands of a panel that is split once never start at one place, and a pair's block comes before its leaves'.
 TEST_F(ProductBatch, NoStrideIsNegativeWhereTheOperandsAreSplit) {
   auto const A = dense::detail::left_of(panel_), B = dense::detail::right_of(panel_);
-  EXPECT_EQ(sizes_of_batches(products_of_tree(A, B)), (std::vector<std::ptrdiff_t>{1, 2, 1, 2}));
+  EXPECT_EQ(sizes_of_batches(products_of_tree(A, B)), (std::vector<std::ptrdiff_t>{4, 2}));
 }
 
 TEST_F(ProductBatch, DownwardsThereIsNone) {
@@ -90,7 +90,7 @@ TEST_F(ProductBatch, OperandsMayBeTheSameAndResultsMayNot) {
   Matrix const A = panel_.block(0, 0, panel_.rows, depth);
   std::vector<Product> of_one_operand, into_one_result;
   for (std::int64_t k = 0; k < leaves; ++k) {
-    of_one_operand.push_back({rows(A, 0), rows(A, k + 0), rows(blocks_, k)});
+    of_one_operand.push_back({rows(A, k), rows(A, 0), rows(blocks_, k)});
     into_one_result.push_back({rows(A, k), rows(A, k), rows(blocks_, 0)});
   }
   of_one_operand.erase(of_one_operand.begin());  // a square
