@@ -11,6 +11,7 @@
 
 #include <comm/Strata_Together.hpp>
 
+#include <algorithm>
 #include <limits>
 
 namespace strata::geostat {
@@ -36,12 +37,30 @@ ooc::TileMatrixOptions matrix_options(ooc::Devices const& devices,
   return result;
 }
 
-void check_whole(CovarianceFactorOptions const& options) {
+// What a whole one may take of the memory of the instance's device.
+template <class Exec>
+std::size_t most_bytes(Exec const& exec, ooc::Devices const& devices,
+                       CovarianceFactorOptions const& options) {
+  std::size_t most = std::numeric_limits<std::size_t>::max();
+  if (strata::runs_on_host<Exec>) most = options.max_bytes;
+  for (auto const& device : devices)
+    if (device.id == ooc::device_of(exec) && device.budget_bytes > 0)
+      most = std::min(most, device.budget_bytes);
+  return most;
+}
+
+template <class Exec>
+void check_whole(Exec const& exec, std::int64_t n, ooc::Devices const& devices,
+                 CovarianceFactorOptions const& options) {
   STRATA_REQUIRE(ValueError, !options.rule.may_mix(),
                  "covariance factor: one that is whole is in fp64, the rule asks for others");
   STRATA_REQUIRE(ValueError, !options.comm || options.comm->size() == 1,
                  "covariance factor: one that is whole is on one rank, there are ",
                  options.comm->size());
+  std::size_t const bytes = detail::WholeFactor<Exec>::bytes_needed(n),
+                    most = most_bytes(exec, devices, options);
+  STRATA_REQUIRE(MemoryError, bytes <= most, "covariance factor: whole it takes ", bytes,
+                 " bytes, the limit is ", most);
 }
 
 // Whether nothing speaks for tiles but memory.
@@ -52,8 +71,7 @@ bool may_be_whole(Exec const& exec, std::int64_t n, ooc::Devices const& devices,
   if (n == 0 || options.tile_size != 0 || options.rule.may_mix()) return false;
   if (options.comm && options.comm->size() > 1) return false;
   if (devices.size() != 1 || devices.front().id != ooc::device_of(exec)) return false;
-  std::size_t const budget = devices.front().budget_bytes;
-  return budget == 0 || detail::WholeFactor<Exec>::bytes_needed(n) <= budget;
+  return detail::WholeFactor<Exec>::bytes_needed(n) <= most_bytes(exec, devices, options);
 }
 
 // One that is asked for, or that leaves room beside it; else none.
@@ -64,7 +82,7 @@ std::unique_ptr<detail::WholeFactor<Exec>> whole_factor(Exec const& exec, std::i
   using Whole = detail::WholeFactor<Exec>;
   using Room = Kokkos::View<std::byte*, typename Exec::memory_space>;
   if (options.storage == FactorStorage::Whole) {
-    check_whole(options);
+    check_whole(exec, n, devices, options);
     return std::make_unique<Whole>(exec, n);
   }
   if (!may_be_whole(exec, n, devices, options)) return nullptr;

@@ -109,7 +109,8 @@ class CovarianceFactor {
   /// Memory   in tiles `bytes_needed` on the host, the devices' budgets; whole 8 n^2 bytes and at most 64 MiB, or a few
   ///          columns, on the device. A whole one is used on the instance that made it, by calls that fence the one they get.
   /// Throws   what `check_covariance`, `TileMatrix::generate` and `cholesky` throw; ValueError where Whole is asked for
-  ///          with tiles below fp64 or several ranks, MemoryError where it can't be had.
+  ///          with tiles below fp64 or several ranks, MemoryError where it can't be had, or is more than the budget of the
+  ///          instance's device or, on a host, than max_bytes.
   CovarianceFactor(ExecutionSpace const& exec, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {})
       : CovarianceFactor(exec, Team(options.devices), covariance, locations, options) {}

@@ -255,16 +255,25 @@ class Objective {
 
   // Where there is no memory for a second one of the same storage, the best's is taken.
   void make_factor(MaternCovariance const& theta) {
-    CovarianceFactorOptions options = factor_options_;
-    if (best_ && best_->is_whole()) options.storage = FactorStorage::Whole;
     try {
-      now_.emplace(exec_, team_, theta, locations_, options);
+      now_.emplace(exec_, team_, theta, locations_, beside_the_best());
     } catch (MemoryError const& error) {
       if (!best_ || !all_have(comm(), error)) throw;
       keeps_best_ = false;
       std::swap(now_, best_);
       now_->refactor(exec_, theta);
     }
+  }
+
+  // Two whole ones keep within the device's budget together.
+  CovarianceFactorOptions beside_the_best() const {
+    CovarianceFactorOptions options = factor_options_;
+    if (!best_ || !best_->is_whole()) return options;
+    std::size_t const bytes = best_->report().bytes, budget = team_.devices().front().budget_bytes;
+    STRATA_REQUIRE(MemoryError, budget == 0 || 2 * bytes <= budget, "fit: two factors of ", bytes,
+                   " bytes, the device's budget is ", budget);
+    options.storage = FactorStorage::Whole;
+    return options;
   }
 
   CovarianceFactor<Exec>& factor_at_best() {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_Likelihood.hpp>
 
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
@@ -12,7 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <string>
+#include <utility>
 
 namespace strata::geostat {
 
@@ -24,16 +25,27 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// In long double: what rounding of a long sum would leave is more than that of the solve where S is well conditioned.
 double sum_of_products(HostMatrix const& A, std::size_t i, HostMatrix const& B, std::size_t j) {
-  double sum = 0;
-  for (std::size_t k = 0; k < A.extent(0); ++k) sum += A(k, i) * B(k, j);
-  return sum;
+  long double sum = 0;
+  for (std::size_t k = 0; k < A.extent(0); ++k)
+    sum += static_cast<long double>(A(k, i)) * static_cast<long double>(B(k, j));
+  return static_cast<double>(sum);
 }
 
 double largest_magnitude(HostMatrix const& A, std::size_t j) {
   double largest = 0;
   for (std::size_t i = 0; i < A.extent(0); ++i) largest = std::max(largest, std::abs(A(i, j)));
   return largest;
+}
+
+// The 2-norm of a column, whose squares may be out of range.
+double norm(HostMatrix const& A, std::size_t j) {
+  double const largest = largest_magnitude(A, j);
+  if (!(largest > 0) || !std::isfinite(largest)) return largest;
+  double sum = 0;
+  for (std::size_t i = 0; i < A.extent(0); ++i) sum += (A(i, j) / largest) * (A(i, j) / largest);
+  return largest * std::sqrt(sum);
 }
 
 Likelihood not_positive_definite(Likelihood result, std::int64_t order) {
@@ -72,23 +84,21 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
     B(i, 0) = values[static_cast<std::size_t>(i)];
     if (columns == 2) B(i, 1) = 1;
   }
-  Block const device_B(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing,
-                                          std::string("strata::geostat::weights::device_B")),
-                       n, columns),
-      device_X(Kokkos::view_alloc(exec, std::string("strata::geostat::weights::device_X")), n,
-               columns);
+  auto const device_B = allocate<Block>(exec, "strata::geostat::weights::device_B", n, columns),
+             device_X =
+                 allocate_zeros<Block>(exec, "strata::geostat::weights::device_X", n, columns);
   Kokkos::deep_copy(exec, device_B, B);
   Weights<Exec> result;
   result.solve = factor.solve(exec, device_B, device_X);
   Kokkos::deep_copy(exec, X, device_X);
   exec.fence("strata::geostat::weights::solved");
   // What a number of a column's residual may be, by the backward error and by rounding.
-  double const norm = factor.norm_inf(), w = result.solve.backward_error,
+  double const norm_inf = factor.norm_inf(), w = result.solve.backward_error,
                diagonal = factor.covariance().sigma2 + factor.covariance().nugget,
-               row = std::sqrt(norm * diagonal);  // at least the 2-norm of each row
+               row = std::sqrt(norm_inf) * std::sqrt(diagonal);  // at least the 2-norm of each row
   auto const residual = [&](std::size_t j) {
     double const x = largest_magnitude(X, j);
-    return w * (norm * x + largest_magnitude(B, j)) + 0x1p-53 * row * x;
+    return w * (norm_inf * x + largest_magnitude(B, j)) + 0x1p-53 * row * x;
   };
   double rest = residual(0);
   if (mean == Mean::Constant) {
@@ -103,9 +113,9 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
     result.ones = Kokkos::subview(device_X, Kokkos::ALL, std::pair(1, 2));
   }
   result.quadratic_form = sum_of_products(B, 0, X, 0);
-  // Of a solve that failed X is 0 and w is 1.
+  // Of a solve that failed X is 0 and w is 1. Rows that are alike have roundings that are alike.
   result.quadratic_form_error =
-      w < 1 ? 4 * rest * std::sqrt(sum_of_products(X, 0, X, 0)) : HUGE_VAL;
+      w < 1 ? 4 * rest * norm(X, 0) + 0x1p-51 * std::abs(result.quadratic_form) : HUGE_VAL;
   result.values = Kokkos::subview(device_X, Kokkos::ALL, std::pair(0, 1));
   Kokkos::deep_copy(exec, result.values, Kokkos::subview(X, Kokkos::ALL, std::pair(0, 1)));
   exec.fence("strata::geostat::weights::done");

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_Prediction.hpp>
 
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <comm/Strata_Together.hpp>
 
 #include <algorithm>
-#include <string>
+#include <utility>
 
 namespace strata::geostat {
 
@@ -53,19 +54,15 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
   using Block = typename CovarianceFactor<Exec>::Block;
   using Memory = typename Exec::memory_space;
   Region const region(exec, "strata::geostat::predict");
-  auto const allocate = [&](std::int64_t rows, std::int64_t cols, char const* label) {
-    return Block(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)), rows,
-                 cols);
-  };
   std::int64_t const n = factor.order(), m = new_locations.size();
   auto const entries = together(factor.comm(), [&] {
     return CovarianceEntries<Memory>(exec, factor.covariance(), factor.locations(), new_locations);
   });
   auto const weights = detail::weights(exec, factor, values, mean);
   std::int64_t const width = std::min(m, chunk);
-  Block const C = allocate(n, width, "strata::geostat::predict::C"),
-              X = allocate(n, width, "strata::geostat::predict::X"),
-              forms = allocate(width, 3, "strata::geostat::predict::forms");
+  auto const C = allocate<Block>(exec, "strata::geostat::predict::C", n, width),
+             X = allocate<Block>(exec, "strata::geostat::predict::X", n, width),
+             forms = allocate<Block>(exec, "strata::geostat::predict::forms", width, 3);
   HostMatrix const host = allocate_host_matrix("strata::geostat::predict::host", width, 3);
   Prediction result{std::vector<double>(static_cast<std::size_t>(m)),
                     std::vector<double>(static_cast<std::size_t>(m)), weights.solve.backward_error,

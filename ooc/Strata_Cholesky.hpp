@@ -180,7 +180,8 @@ class TileFactor {
 
   /// About the most that rounding in fp64 changes in log det A: 16 2^-53 sum_i h_ii / l_ii^2, h_ii <= 2 and
   /// l_ii being of the equilibrated matrix. A pivot l_ii^2 is h_ii less what the columns before explain of
-  /// it, and has the rounding errors of numbers as large as h_ii, those of the generated entries included.
+  /// it, and has the rounding errors of numbers as large as h_ii, those of the generated entries included. And 2^-52
+  /// times the sum of the logarithms' magnitudes, which is more than the pivots' where the entries are far from 1.
   ///
   /// Throws   ValueError if there is no factor.
   double rounding_error() const;

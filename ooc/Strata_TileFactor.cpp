@@ -125,19 +125,23 @@ template <class Exec>
 double TileFactor<Exec>::log_determinant() const {
   state_->need_factor("log_determinant");
   auto const& matrix = state_->matrix;
-  double sum = 0;
+  long double sum = 0;  // of many terms of one size, whose roundings are alike
   for (double const l : diagonal_of(matrix)) sum += 2 * std::log(l);
   for (double const d : matrix.scaling()) sum -= 2 * std::log(d);
-  return sum;
+  return static_cast<double>(sum);
 }
 
 template <class Exec>
 double TileFactor<Exec>::rounding_error() const {
   state_->need_factor("rounding_error");
   auto const& matrix = state_->matrix;
-  double sum = 0;
-  for (double const l : diagonal_of(matrix)) sum += 2 / (l * l);
-  return 16 * 0x1p-53 * sum;
+  double sum = 0, logarithms = 0;
+  for (double const l : diagonal_of(matrix)) {
+    sum += 2 / (l * l);
+    logarithms += std::abs(2 * std::log(l));
+  }
+  for (double const d : matrix.scaling()) logarithms += std::abs(2 * std::log(d));
+  return 16 * 0x1p-53 * sum + 0x1p-52 * logarithms;
 }
 
 template <class Exec>

@@ -103,6 +103,8 @@ void WholeFactor<Exec>::refactor(MaternCovariance const& covariance, Locations c
 // Row sums of H, whose entries are not negative.
 template <class Exec>
 void WholeFactor<Exec>::measure() {
+  norm_inf_ = 0;
+  if (order() == 0) return;
   auto const ones = matrix_ref(vectors_).block(0, 0, order(), 1),
              sums = matrix_ref(vectors_).block(0, 1, order(), 1);
   Kokkos::deep_copy(exec_, vectors_, 1.0);
@@ -124,17 +126,26 @@ void WholeFactor<Exec>::take_diagonal() {
 
 template <class Exec>
 double WholeFactor<Exec>::log_determinant() const {
-  double sum = 0;
+  long double sum = 0;
   for (double const l : diagonal_) sum += 2 * std::log(l);
-  return sum + 2.0 * exponent_ * static_cast<double>(order()) * std::numbers::ln2;
+  return static_cast<double>(sum + log_scaling());
 }
 
 // As that of a factor in tiles.
 template <class Exec>
 double WholeFactor<Exec>::rounding_error() const {
-  double sum = 0;
-  for (double const l : diagonal_) sum += 2 / (l * l);
-  return 16 * 0x1p-53 * sum;
+  double sum = 0, logarithms = std::abs(static_cast<double>(log_scaling()));
+  for (double const l : diagonal_) {
+    sum += 2 / (l * l);
+    logarithms += std::abs(2 * std::log(l));
+  }
+  return 16 * 0x1p-53 * sum + 0x1p-52 * logarithms;
+}
+
+// log det S - log det H
+template <class Exec>
+long double WholeFactor<Exec>::log_scaling() const {
+  return 2.0L * exponent_ * static_cast<long double>(order()) * std::numbers::ln2_v<long double>;
 }
 
 template <class Exec>
@@ -187,6 +198,7 @@ dense::SolveReport WholeFactor<Exec>::solve(Block const& B, Block const& X) {
 template <class Exec>
 void WholeFactor<Exec>::half_solve(Op op, Block const& V, std::int64_t first_row) {
   std::int64_t const rows = order() - first_row;
+  if (rows == 0) return;
   blas_.trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, std::ldexp(1.0, -exponent_),
              matrix_ref(H_).block(first_row, first_row, rows, rows),
              matrix_ref(V).block(first_row, 0, rows, static_cast<std::int64_t>(V.extent(1))));
@@ -195,7 +207,13 @@ void WholeFactor<Exec>::half_solve(Op op, Block const& V, std::int64_t first_row
 
 template <class Exec>
 void WholeFactor<Exec>::apply(Block const& X, Block const& Y) {
-  multiply(X, Y);
+  Block from = X;
+  if (dense::share_memory(dense::strided_matrix<Exec, double const>(X),
+                          dense::strided_matrix<Exec, double>(Y))) {
+    from = allocate<Block>(exec_, "strata::geostat::whole_factor::X", X.extent(0), X.extent(1));
+    Kokkos::deep_copy(exec_, from, X);
+  }
+  multiply(from, Y);
   exec_.fence("strata::geostat::whole_factor::apply");
 }
 

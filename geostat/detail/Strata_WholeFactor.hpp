@@ -56,7 +56,7 @@ class WholeFactor final : public dense::SpdFactor<ExecutionSpace> {
   [[nodiscard]] dense::SolveReport solve(Block const& B, Block const& X);
   /// V = L^-1 V, or V = L^-T V, its rows from `first_row` on, before which V is 0. Shape: n x m. Fences.
   void half_solve(Op op, Block const& V, std::int64_t first_row);
-  /// Y = S X. Shape: n x m. Fences.
+  /// Y = S X; X may be Y. Shape: n x m. Fences.
   void apply(Block const& X, Block const& Y);
 
   // --- for `dense::solve` ---
@@ -72,6 +72,7 @@ class WholeFactor final : public dense::SpdFactor<ExecutionSpace> {
   void multiply(Block const& X, Block const& Y);
   void substitute(Block const& R);
   void measure();
+  long double log_scaling() const;
   void take_diagonal();
 
   ExecutionSpace exec_;

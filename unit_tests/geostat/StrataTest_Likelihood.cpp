@@ -96,6 +96,35 @@ TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfIt) {
   EXPECT_GT(worst, 1e-3);  // a bar that is far too long would end searches early
 }
 
+// With locations that are far apart S is diagonal, and sums of n terms are all that is rounded.
+TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfSums) {
+  TypeParam const exec;
+  int const n = 2000;
+  Locations at;
+  for (int i = 0; i < n; ++i) {
+    at.x.push_back(i);
+    at.y.push_back(0);
+  }
+  auto const y = some_values(n);
+  for (double const sigma2 : {1e-9, 0.3, 1e200})
+    for (auto const storage : {FactorStorage::Tiles, FactorStorage::Whole}) {
+      SCOPED_TRACE(std::to_string(sigma2) + " " + std::string(name_of(storage)));
+      MaternCovariance const c{.sigma2 = sigma2, .range = 1e-3, .nu = 0.5, .nugget = 0};
+      CovarianceFactorOptions options;
+      options.storage = storage;
+      auto const found = log_likelihood(exec, c, at, y, Mean::None, options);
+      long double form = 0;
+      for (double const value : y)
+        form += static_cast<long double>(value) * static_cast<long double>(value);
+      form /= static_cast<long double>(sigma2);
+      long double const log_det = n * std::log(static_cast<long double>(sigma2));
+      EXPECT_LE(std::abs(found.quadratic_form - form), found.quadratic_form_error);
+      EXPECT_LE(std::abs(found.log_det - log_det), found.log_det_error);
+      EXPECT_LE(found.quadratic_form_error, 1e-13 * found.quadratic_form);
+      EXPECT_LE(found.log_det_error, 1e-14 * n * (1 + std::abs(std::log(sigma2))));
+    }
+}
+
 TYPED_TEST(LikelihoodTest, IsThatOfASlowReference) {
   TypeParam const exec;
   for (int const n : {1, 2, 63, 130})

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Allocations.hpp"
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_FisherInformation.hpp>
+#include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_Prediction.hpp>
@@ -14,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -182,9 +185,64 @@ TYPED_TEST(WholeFactorTest, TakesVariancesAtTheEndsOfTheRange) {
     EXPECT_EQ(found.info, 0);
     EXPECT_EQ(factor.norm_inf(), std::ldexp(plain.norm_inf(), 2 * exponent));
     EXPECT_NEAR(found.quadratic_form, expected.quadratic_form, 1e-12 * expected.quadratic_form);
-    EXPECT_NEAR(found.log_det, expected.log_det + 2 * exponent * n * std::log(2.), 1e-9);
-    EXPECT_EQ(found.log_det_error, expected.log_det_error);
+    double const shift = 2 * exponent * n * std::log(2.);
+    EXPECT_NEAR(found.log_det, expected.log_det + shift, found.log_det_error);
+    EXPECT_LE(found.log_det_error, expected.log_det_error + 0x1p-51 * std::abs(shift));
+    EXPECT_DOUBLE_EQ(found.quadratic_form_error, expected.quadratic_form_error);
+    EXPECT_LT(found.error(), 1e-7);
   }
+}
+
+// Of no observations all is 0, and blocks without columns or rows are left alone.
+TYPED_TEST(WholeFactorTest, HasNothingOfNothing) {
+  TypeParam const exec;
+  MaternCovariance const c{.sigma2 = 2, .range = 0.1, .nu = 0.5, .nugget = 0.1};
+  auto none = whole(exec, c, Locations{});
+  EXPECT_TRUE(none.info().ok());
+  EXPECT_EQ(none.norm_inf(), 0);
+  EXPECT_EQ(none.log_determinant(exec).value, 0);
+  EXPECT_EQ(none.log_determinant(exec).error(), 0);
+  auto const empty = block_of(exec, HostMatrix("strata::test::whole::empty", 0, 3));
+  none.apply(exec, empty, empty);
+  EXPECT_TRUE(none.solve(exec, empty, empty).converged);
+  int const n = 20;
+  auto factor = whole(exec, c, synthetic_locations(n));
+  auto const narrow = block_of(exec, HostMatrix("strata::test::whole::narrow", n, 0));
+  factor.half_solve(exec, Op::Trans, narrow);
+  factor.apply(exec, narrow, narrow);
+  EXPECT_TRUE(factor.solve(exec, narrow, narrow).converged);
+  HostMatrix const values = some_columns(n, 2), after("strata::test::whole::after", n, 2);
+  auto const V = block_of(exec, values);
+  factor.half_solve(exec, Op::NoTrans, V, n);
+  Kokkos::deep_copy(exec, after, V);
+  exec.fence("strata::test::whole::after");
+  for (int i = 0; i < n; ++i) EXPECT_EQ(after(i, 1), values(i, 1));
+}
+
+// As that of tiles, and a moved-from factor says that it has none.
+TYPED_TEST(WholeFactorTest, MultipliesInPlaceAndMoves) {
+  TypeParam const exec;
+  int const n = 150;
+  Locations const at = synthetic_locations(n);
+  MaternCovariance const c{.sigma2 = 2, .range = 0.1, .nu = 0.5, .nugget = 0.1};
+  auto factor = whole(exec, c, at);
+  HostMatrix const X = some_columns(n, 2), Y("strata::test::whole::Y", n, 2),
+                   Z("strata::test::whole::Z", n, 2);
+  auto const device_X = block_of(exec, X), device_Y = block_of(exec, Y);
+  factor.apply(exec, device_X, device_Y);
+  factor.apply(exec, device_X, device_X);
+  Kokkos::deep_copy(exec, Y, device_Y);
+  Kokkos::deep_copy(exec, Z, device_X);
+  exec.fence("strata::test::whole::multiplied");
+  for (int j = 0; j < 2; ++j)
+    for (int i = 0; i < n; ++i) EXPECT_EQ(Z(i, j), Y(i, j)) << i;
+  double const log_det = factor.log_determinant(exec).value;
+  auto moved = std::move(factor);
+  EXPECT_EQ(moved.log_determinant(exec).value, log_det);
+  EXPECT_THROW((void)factor.info(), ValueError);       // NOLINT(bugprone-use-after-move)
+  EXPECT_THROW(factor.refactor(exec, c), ValueError);  // NOLINT(bugprone-use-after-move)
+  factor = std::move(moved);
+  EXPECT_EQ(factor.log_determinant(exec).value, log_det);
 }
 
 TYPED_TEST(WholeFactorTest, FindsTheMinorThatIsNotPositive) {
@@ -240,6 +298,16 @@ TYPED_TEST(WholeFactorTest, RefusesWhatItHasNot) {
   low.rule.accuracy = 1e-4;
   EXPECT_EQ(message_of<ValueError>([&] { CovarianceFactor<TypeParam>(exec, c, at, low); }),
             "covariance factor: one that is whole is in fp64, the rule asks for others");
+  auto small = stored(FactorStorage::Whole);
+  small.devices.front().budget_bytes = 9000;
+  EXPECT_EQ(message_of<MemoryError>([&] { CovarianceFactor<TypeParam>(exec, c, at, small); }),
+            "covariance factor: whole it takes 26240 bytes, the limit is 9000");
+  if (strata::runs_on_host<TypeParam>) {
+    small = stored(FactorStorage::Whole);
+    small.max_bytes = 9001;
+    EXPECT_EQ(message_of<MemoryError>([&] { CovarianceFactor<TypeParam>(exec, c, at, small); }),
+              "covariance factor: whole it takes 26240 bytes, the limit is 9001");
+  }
   auto const V = block_of(exec, some_columns(n + 1, 1)), W = block_of(exec, some_columns(n, 2)),
              U = block_of(exec, some_columns(n, 1));
   EXPECT_EQ(message_of<ShapeError>([&] { (void)factor.solve(exec, V, V); }),
@@ -250,6 +318,30 @@ TYPED_TEST(WholeFactorTest, RefusesWhatItHasNot) {
             "half_solve: first_row is 41, must be 0 to 40");
   EXPECT_EQ(message_of<ShapeError>([&] { factor.apply(exec, U, W); }),
             "apply: X is 40 x 1, Y is 40 x 2");
+}
+
+// The best's factor is kept beside the one that is tried where the budget has room for two.
+TYPED_TEST(WholeFactorTest, KeepsWithinABudgetInAFit) {
+  if (!can_fit()) GTEST_SKIP() << "without NLopt";
+  TypeParam const exec;
+  int const n = 60;
+  Locations const at = synthetic_locations(n);
+  auto const y = some_values(n);
+  auto options = default_fit_options(at, y);
+  options.fixed = {false, true, true, true};
+  options.factor = stored(FactorStorage::Whole);
+  std::size_t const bytes = 8 * n * (2 * n + 2);
+  auto const factors = [&] {
+    strata::test::Allocations const allocations;
+    auto const found = fit(exec, at, y, options);
+    EXPECT_TRUE(found.converged) << found.reason;
+    EXPECT_EQ(found.likelihood.factor.bytes, bytes);
+    return allocations.labels().count("strata::geostat::whole_factor::H");
+  };
+  options.factor.devices.front().budget_bytes = 2 * bytes;
+  EXPECT_EQ(factors(), 2);
+  options.factor.devices.front().budget_bytes = 2 * bytes - 1;
+  EXPECT_EQ(factors(), 1);
 }
 
 // A device has it whole by itself where nothing speaks for tiles; a host has tiles.
