@@ -33,8 +33,8 @@ PARTS = {
               "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/hpgmxp-rules"],
     "Data": ["apps/data/README"],
     "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-limits", "docs/results/dense-cpu", "docs/results/batches",
-                "docs/results/accuracy", "docs/results/out-of-core", "docs/results/covariances", "docs/results/hpgmxp", "docs/results/sparse",
-                "docs/results/python", "docs/results/gallery", "docs/benchmarks", "docs/figures/README"],
+                "docs/results/accuracy", "docs/results/out-of-core", "docs/results/several-hosts", "docs/results/covariances",
+                "docs/results/hpgmxp", "docs/results/sparse", "docs/results/python", "docs/results/gallery", "docs/benchmarks", "docs/figures/README"],
     "Develop": ["docs/architecture", "docs/develop/kernel", "docs/develop/format", "docs/develop/solver", "docs/develop/backend",
                 "docs/develop/testing", "docs/develop/measuring", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
 }

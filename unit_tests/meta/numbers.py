@@ -4,10 +4,13 @@
 """What README states of results is what the pages of docs/ state.
 
 numbers.py TOP: exit status 1 and a line for each number of README's table of results that the section to which its row leads has not,
-for each command below that table of which a word is not there, and for each line of a command's output that no page of docs/ has.
+for each command below that table of which a word is not there, for each line of a command's output that no page of docs/ has, and for
+each commit in a page that the history has not.
 """
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -56,6 +59,20 @@ def offences(top):
             yield from (f"README.md shows an output that no page of docs/ has: {line}" for line in lines[1:] if line not in ("", "...") and line not in pages)
 
 
+def unknown_commits(top):
+    """Of a tree without its whole history nothing is said."""
+    if not shutil.which("git"):
+        return
+    git = lambda *words: subprocess.run(["git", "-C", top, *words], capture_output=True, text=True, check=False)
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        return
+    for page in sorted((top / "docs").rglob("*.md")):
+        for commit in sorted(set(re.findall(r"\bcommits? ([0-9a-f]{7,40})\b|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])([0-9a-f]{7})\b", page.read_text(encoding="utf-8")))):
+            name = commit[0] or commit[1]
+            if git("merge-base", "--is-ancestor", name, "HEAD").returncode != 0:
+                yield f"{page.relative_to(top)} names commit {name}, which the history has not"
+
+
 def self_test():
     assert numbers("a 6.6 x, n = 65536, 1e4, 320^3, 1,720 of H200, `1138_bus`, **4.34** [1](x.md#a-1)") == {"6.6", "65536", "1e4", "320^3", "1720", "4.34"}
     with tempfile.TemporaryDirectory() as folder:
@@ -66,11 +83,19 @@ def self_test():
         assert not list(offences(top)), list(offences(top))
         (top / "docs/r.md").write_text("# R\n## A b\n8, 2.4\n`strata solve --m 8`\n## D\n2.5\n")
         assert len(list(offences(top))) == 3, list(offences(top))
+        git = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+        if shutil.which("git"):
+            subprocess.run([*git[:3], "init", "--quiet"], check=True)
+            subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message", "one"], check=True)
+            made = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:7]
+            (top / "docs/r.md").write_text(f"commit {made}, and of 0a1b2c3\n")
+            assert len(list(unknown_commits(top))) == 1, list(unknown_commits(top))
 
 
 def main():
     self_test()
-    found = list(offences(pathlib.Path(sys.argv[1])))
+    top = pathlib.Path(sys.argv[1])
+    found = [*offences(top), *unknown_commits(top)]
     print("\n".join(found))
     return 1 if found else 0
 
