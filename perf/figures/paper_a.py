@@ -106,11 +106,15 @@ def draw_lines(plt, path, title, unit, lines, paper, colour, log=False):
     if not lines:
         raise ValueError(f"no data for {path.name}: {title}")
     figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
-    for layers, points in lines.items():
-        axes.plot(*zip(*points), marker="o", ms=4, color=colour[layers], label=layers)
+    looks = itertools.product(("-", "--", "-.", ":"), "osD^vP")  # lines that lie on each other can be told apart
+    for (layers, points), (style, marker) in zip(sorted(lines.items(), key=lambda line: -line[1][-1][1]), looks):
+        axes.plot(*zip(*points), ls=style, marker=marker, ms=4, color=colour[layers], label=layers)
+    stated = collections.defaultdict(list)  # of several with one value the names stand side by side
     for layers, value in paper.items():
         axes.plot(PAPER_N, value, marker="*", ms=13, mfc="none", color=colour[layers], ls="none")
-        axes.annotate(layers, (PAPER_N, value), textcoords="offset points", xytext=(-8, -2), fontsize=6, ha="right")
+        stated[value].append(layers)
+    for value, names in stated.items():
+        axes.annotate(" and ".join(names), (PAPER_N, value), textcoords="offset points", xytext=(-8, -9), fontsize=6, ha="right")
     if paper:
         axes.plot([], [], marker="*", ms=13, mfc="none", color="black", ls="none", label="paper A, stated\n(n = 65536)")
     scale_by_n(axes, [n for points in lines.values() for n, _ in points] + [PAPER_N] * bool(paper))
@@ -165,12 +169,13 @@ def draw_best(plt, path, points, where):
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     axes.plot([n for n, _, _ in points], [ratio for _, ratio, _ in points], marker="o", label="Strata, best mixed layers")
     for n, ratio, layers in points:
-        axes.annotate(layers, (n, ratio), textcoords="offset points", xytext=(4, 6), fontsize=7)
+        axes.annotate(layers, (n, ratio), textcoords="offset points", xytext=(-6, 4), fontsize=7, ha="right")
     axes.plot(PAPER_N, PAPER_BEST, marker="*", ms=13, mfc="none", ls="none", label="paper A, best mixed layers")
     scale_by_n(axes, [n for n, _, _ in points] + [PAPER_N])
+    axes.margins(x=0.15)  # for the first name
     axes.set(ylabel="speedup over the vendor's fp64")
     figure.suptitle(f"Cholesky, best mixed layers (figure 10)\n{where}", fontsize=9)
-    axes.legend(fontsize=8)
+    figure.legend(fontsize=8, loc="outside lower center", ncols=2)
     save(plt, figure, path)
 
 

@@ -129,7 +129,8 @@ class Drawing:
         panels = {panel: series for panel, series in panels.items() if series}
         if not panels:
             return
-        figure, row = self.plt.subplots(1, len(panels), figsize=(max(6, 3.6 * len(panels)), 4), sharey=True, squeeze=False)
+        size = (max(6, 3.6 * len(panels)) + 1.6, 4)
+        figure, row = self.plt.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False, layout="constrained")
         names = list(dict.fromkeys(name for series in panels.values() for name in series))
         for axes, (panel, series) in zip(row[0], panels.items()):
             for name in names:
@@ -147,7 +148,8 @@ class Drawing:
             if len(panels) > 1:
                 axes.set_title(panel, fontsize=9)
         row[0][0].set(ylabel=ylabel)
-        row[0][0].legend(fontsize=7)
+        handles = {handle.get_label(): handle for axes in row[0] for handle in axes.get_lines() if handle.get_label() in names}
+        figure.legend(handles=list(handles.values()), fontsize=7, loc="outside right upper")
         self.save(figure, stem)
 
     def bars(self, stem, groups, ylabel):
@@ -155,7 +157,7 @@ class Drawing:
         if not groups:
             return
         names = [name for name in VARIANTS if any(name in group for group in groups.values())]
-        figure, axes = self.plt.subplots(figsize=(6, 4))
+        figure, axes = self.plt.subplots(figsize=(6, 4), layout="constrained")
         width = 0.8 / max(1, len(names))
         for k, name in enumerate(names):
             axes.bar([g + k * width for g in range(len(groups))], [group.get(name, 0) for group in groups.values()], width, label=name)
@@ -164,12 +166,12 @@ class Drawing:
         axes.legend(fontsize=8)
         self.save(figure, stem)
 
-    def maps(self, stem, maps):
-        """Side by side, {caption: lower triangle of letters}."""
+    def maps(self, stem, maps, columns):
+        """So many side by side, {caption: lower triangle of letters}."""
         if not maps:
             return
-        columns = min(4, len(maps))
-        figure, grid = self.plt.subplots(-(-len(maps) // columns), columns, figsize=(2.6 * columns, 3.3 * -(-len(maps) // columns)), squeeze=False)
+        high = -(-len(maps) // columns)
+        figure, grid = self.plt.subplots(high, columns, figsize=(2.6 * columns, 3.0 * high + 0.4), squeeze=False, layout="constrained")
         for axes in grid.flat:
             axes.set_axis_off()
         for axes, (caption, text) in zip(grid.flat, maps.items()):
@@ -183,7 +185,7 @@ class Drawing:
             axes.set_title(caption, fontsize=7)
         for name, colour in zip(PRECISIONS, COLOURS):
             grid[0][0].plot([], [], "s", color=colour, label=name)
-        grid[0][0].legend(fontsize=6, loc="upper right")
+        figure.legend(fontsize=7, loc="outside lower center", ncols=len(PRECISIONS))
         self.save(figure, stem)
 
     def traces(self, stem, rows):
@@ -193,7 +195,8 @@ class Drawing:
         lanes = {caption: lanes_of(json.loads(row["trace"].read_text())) for caption, row in rows.items()}
         heights = [0.8 + 0.12 * len(found) for found in lanes.values()]
         figure, grid = self.plt.subplots(
-            len(rows), 2, figsize=(11, 0.8 + sum(heights)), squeeze=False, gridspec_kw={"height_ratios": heights, "width_ratios": [3, 2]}
+            len(rows), 2, figsize=(12, 0.8 + sum(heights)), squeeze=False, layout="constrained",
+            gridspec_kw={"height_ratios": heights, "width_ratios": [3, 2]},
         )
         longest = max(end for found in lanes.values() for spans in found.values() for _, end in spans)
         for (whole, moment), (caption, found) in zip(grid, lanes.items()):
@@ -212,7 +215,8 @@ class Drawing:
                 inside = [(a, b - a) for a, b in spans if b > window[0] and a < window[1]]
                 colour = next(colour for kind, colour in ROWS.items() if name.endswith(kind))
                 moment.broken_barh(inside, (y - 0.4, 0.8), color=colour)
-            moment.set_yticks(range(len(found)), [name.replace("device ", "d").replace(" stream ", "s") for name in found], fontsize=5)
+            alone = all(name.startswith("device 0 ") for name in found)
+            moment.set_yticks(range(len(found)), [name.removeprefix("device 0 ") if alone else name for name in found], fontsize=5)
             moment.set(xlim=window)
             moment.locator_params(axis="x", nbins=4)
             for axes in (whole, moment):
@@ -227,7 +231,6 @@ class Drawing:
         if self.only and not stem.startswith(self.only):
             return self.plt.close(figure)
         figure.suptitle(self.title, fontsize=7)
-        figure.tight_layout()
         path = self.folder / f"{stem}.{self.kind}"
         figure.savefig(path, dpi=120, metadata={"Date": None} if self.kind == "svg" else {"Software": None})
         self.plt.close(figure)
@@ -304,7 +307,8 @@ def draw_pictures(drawing, rows):
         if row.get("map") and row["accuracy"] > 0:
             maps[(row["range"], row["accuracy"], *row["asked"])] = row  # the largest
     caption = lambda row: f"{name_of(row['range'])}, {row['accuracy']:g}\n{', '.join(row['asked'])}\nn = {row['n']}, tiles of {row['tile_size']}"
-    drawing.maps("figure4", {caption(row): row["map"] for row in maps.values()})
+    of_one = max(collections.Counter(row["range"] for row in maps.values()).values(), default=1)  # a row for each correlation
+    drawing.maps("figure4", {caption(row): row["map"] for row in maps.values()}, min(4, of_one))
     traced = list({row["trace"]: row for row in rows if row["trace"]}.values())  # who wrote a file last is in it
     for devices in sorted({row["devices"] for row in traced}):
         some = [row for row in traced if row["devices"] == devices]

@@ -131,7 +131,8 @@ class Drawing:
 
     def save(self, figure, stem):
         figure.suptitle(self.title, fontsize=7)
-        figure.tight_layout()
+        if not figure.get_constrained_layout():
+            figure.tight_layout()
         path = self.folder / f"{stem}.{self.kind}"
         figure.savefig(path, dpi=120, metadata={"Date": None} if self.kind == "svg" else {"Software": None})
         self.plt.close(figure)
@@ -139,7 +140,7 @@ class Drawing:
 
     def scaling(self, runs):
         """Figure 4: GF/s of a rank over ranks, that of the mixed solver penalised, and its share of one rank's."""
-        figure, axes = self.plt.subplots(figsize=(6.5, 4.5))
+        figure, axes = self.plt.subplots(figsize=(8.5, 4.5), layout="constrained")
         ranks = sorted({run.ranks for run in runs})
         for k, local in enumerate(dict.fromkeys(run.local for run in runs)):
             of_size = [run for run in runs if run.local == local]
@@ -147,19 +148,19 @@ class Drawing:
                 "mixed, penalised": [(run.ranks, run.document["rating_gflops"] / run.ranks) for run in of_size],
                 "fp64": [(run.ranks, run.document["fp64"]["gflops"] / run.ranks) for run in of_size],
             }
-            for (name, points), style in zip(rates.items(), ("-", "--")):
-                axes.plot(*zip(*points), style, marker="o", color=f"C{k}", label=f"{local}, {name}")
-                for x, y in points[1:] if points[0][0] == 1 else []:
-                    axes.annotate(f"{100 * y / points[0][1]:.0f} %", (x, y), textcoords="offset points", xytext=(0, 5), fontsize=7)
+            for (name, points), style, fill in zip(rates.items(), ("-", (0, (4, 3))), (None, "white")):
+                share = f"; {100 * points[-1][1] / points[0][1]:.0f} % on {points[-1][0]}" if points[0][0] == 1 < points[-1][0] else ""
+                axes.plot(*zip(*points), ls=style, marker="o", mfc=fill, color=f"C{k}", label=f"{local}, {name}{share}")
         on_gpu = all(run.document["configuration"]["accelerators"] for run in runs)
         for name, rate in PAPER_RATES.items() if on_gpu else []:
             axes.axhline(rate, linestyle=":", linewidth=0.8, color="grey")
-            axes.annotate(f"the paper's, {name}", (0.99, rate), xycoords=("axes fraction", "data"), fontsize=7, ha="right", va="bottom")
+            above = rate == max(PAPER_RATES.values())
+            axes.annotate(f"the paper's, {name}", (0.5, rate), xycoords=("axes fraction", "data"), fontsize=7, ha="center", va="bottom" if above else "top")
         axes.set(xlabel="ranks", ylabel="GF/s of a rank", xscale="log")
         axes.set_xticks(ranks, [str(r) for r in ranks])
         axes.minorticks_off()
         axes.set_ylim(bottom=0)
-        axes.legend(fontsize=7)
+        figure.legend(fontsize=7, loc="outside right upper", handlelength=4, title="share of one rank's rate", title_fontsize=7)
         self.save(figure, "figure4_scaling")
 
     def speedups(self, runs):
