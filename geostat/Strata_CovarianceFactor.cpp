@@ -34,6 +34,7 @@ ooc::TileMatrixOptions matrix_options(ooc::Devices const& devices,
   result.nodes = ooc::numa_nodes<Exec>(devices);
   result.comm = options.comm;
   result.grid = options.grid;
+  result.on_progress = options.on_fill;
   return result;
 }
 
@@ -138,7 +139,7 @@ void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& 
   Region const region(exec, "strata::geostat::CovarianceFactor");
   if (!whole_) return refactor_tiles(exec, covariance);
   exec.fence("strata::geostat::CovarianceFactor::begin");
-  whole_->refactor(covariance, locations_);
+  whole_->refactor(covariance, locations_, options_.on_fill);
   covariance_ = covariance;
   describe();
 }

@@ -78,10 +78,12 @@ void check_covariance(MaternCovariance const& covariance, Locations const& locat
   if (covariance.nugget == 0) check_distinct(locations);
 }
 
-HostMatrix covariance_matrix(MaternCovariance const& covariance, Locations const& locations) {
+HostMatrix covariance_matrix(MaternCovariance const& covariance, Locations const& locations,
+                             std::function<void(double)> const& on_progress) {
   auto const n = locations.size();
   HostMatrix const A = allocate_host_matrix("strata::geostat::covariance_matrix", n, n);
-  fill_covariance(Kokkos::DefaultHostExecutionSpace(), covariance, locations, A);
+  fill_covariance(Kokkos::DefaultHostExecutionSpace(), covariance, locations, A, Triangle::Full,
+                  on_progress);
   return A;
 }
 

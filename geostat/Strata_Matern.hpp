@@ -12,8 +12,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -153,7 +155,7 @@ class CovarianceEntries {
         "CovarianceEntries: a block of ", m, " x ", n, " at (", first_row, ", ", first_col,
         ") is not inside a matrix of ", rows(), " x ", cols());
     using Fill = detail::CovarianceFill<CovarianceEntries, MatrixView>;
-    launch(exec, Fill{*this, first_row, first_col, Fill::Part::Block, A});
+    launch(exec, Fill{*this, first_row, first_col, Fill::Part::Block, A}, 0, n);
   }
 
   /// A = the whole symmetric matrix, the lower triangle or both. Enqueued on `exec`.
@@ -161,6 +163,15 @@ class CovarianceEntries {
   /// Throws   ShapeError if A does not fit.
   template <class ExecutionSpace, class MatrixView>
   void fill(ExecutionSpace const& exec, MatrixView const& A, Triangle triangle) const {
+    fill(exec, A, triangle, 0, cols());
+  }
+  /// Of it what comes from columns `begin` to `end` of the lower triangle: with both triangles their rows, too. Columns
+  /// from 0 to the last, in any parts, make the whole matrix.
+  template <class ExecutionSpace, class MatrixView>
+  void fill(ExecutionSpace const& exec, MatrixView const& A, Triangle triangle, std::int64_t begin,
+            std::int64_t end) const {
+    STRATA_REQUIRE(ShapeError, 0 <= begin && begin <= end && end <= cols(),
+                   "fill_covariance: columns ", begin, " to ", end, " of ", cols());
     STRATA_REQUIRE(ShapeError,
                    static_cast<std::int64_t>(A.extent(0)) == rows() &&
                        static_cast<std::int64_t>(A.extent(1)) == cols(),
@@ -168,7 +179,8 @@ class CovarianceEntries {
                    ", the locations are ", cols());
     using Fill = detail::CovarianceFill<CovarianceEntries, MatrixView>;
     launch(exec,
-           Fill{*this, 0, 0, triangle == Triangle::Full ? Fill::Part::Both : Fill::Part::Lower, A});
+           Fill{*this, 0, 0, triangle == Triangle::Full ? Fill::Part::Both : Fill::Part::Lower, A},
+           begin, end);
   }
 
  private:
@@ -181,22 +193,23 @@ class CovarianceEntries {
   }
 
   template <class ExecutionSpace, class Fill>
-  void launch(ExecutionSpace const& exec, Fill const& fill) const {
+  void launch(ExecutionSpace const& exec, Fill const& fill, std::int64_t begin,
+              std::int64_t end) const {
     using MatrixView = std::remove_cvref_t<decltype(fill.A)>;
     if constexpr (strata::runs_on_host<ExecutionSpace> &&
                   std::is_same_v<typename MatrixView::non_const_value_type, double>)
       if (correlation_.is_closed() && metric_ == Metric::Euclidean && fill.A.stride(0) == 1)
-        return fill_columns(exec, fill);
+        return fill_columns(exec, fill, begin, end);
     using Policy =
         Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
-    auto const m = static_cast<std::int64_t>(fill.A.extent(0)),
-               n = static_cast<std::int64_t>(fill.A.extent(1));
-    Kokkos::parallel_for("strata::fill_covariance", Policy(exec, {0, 0}, {m, n}), fill);
+    auto const m = static_cast<std::int64_t>(fill.A.extent(0));
+    Kokkos::parallel_for("strata::fill_covariance", Policy(exec, {0, begin}, {m, end}), fill);
   }
 
   // The same in vectors; both triangles are evaluated, which is faster than to copy one.
   template <class ExecutionSpace, class Fill>
-  void fill_columns(ExecutionSpace const& exec, Fill const& fill) const {
+  void fill_columns(ExecutionSpace const& exec, Fill const& fill, std::int64_t begin,
+                    std::int64_t end) const {
     using MatrixView = std::remove_cvref_t<decltype(fill.A)>;
     using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
     double const* const x = coordinates_.data() + fill.first_row;
@@ -210,8 +223,7 @@ class CovarianceEntries {
         .nugget = nugget_,
         .lower = fill.part == Fill::Part::Lower,
         .A = fill.A};
-    Kokkos::parallel_for("strata::fill_covariance::columns",
-                         Policy(exec, 0, static_cast<std::int64_t>(fill.A.extent(1))), columns);
+    Kokkos::parallel_for("strata::fill_covariance::columns", Policy(exec, begin, end), columns);
   }
 
   double sigma2_, range_, nugget_ = 0;
@@ -227,18 +239,27 @@ class CovarianceEntries {
 /// for nu <= 1/2 only (Gneiting, Bernoulli 19, 2013).
 ///
 /// Shape    A: n x n for n locations; any layout and stride, accessible to `exec`.
-/// Result   the lower triangle, or both, equal to the last bit.
+/// Result   the lower triangle, or both, equal to the last bit. `on_progress` hears now and then what part of the lower
+///          triangle's entries is there, 0 to 1.
 /// Sync     runs on `exec` and fences it before returning.
 /// Memory   24 n bytes where A lives.
-/// Throws   ShapeError if A does not fit; what `check_covariance` throws.
+/// Throws   ShapeError if A does not fit; what `check_covariance` and `on_progress` throw.
 /// Error    see CovarianceEntries.
 template <class ExecutionSpace, class MatrixView>
 void fill_covariance(ExecutionSpace const& exec, MaternCovariance const& covariance,
                      Locations const& locations, MatrixView const& A,
-                     Triangle triangle = Triangle::Full) {
+                     Triangle triangle = Triangle::Full,
+                     std::function<void(double)> const& on_progress = {}) {
   CovarianceEntries<typename MatrixView::memory_space> const entries(exec, covariance, locations);
-  entries.fill(exec, A, triangle);
-  exec.fence("strata::fill_covariance::done");  // the entries' coordinates die here
+  std::int64_t const n = locations.size(), parts = on_progress ? 64 : 1;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    std::int64_t const end = n * (part + 1) / parts;
+    entries.fill(exec, A, triangle, n * part / parts, end);
+    exec.fence("strata::fill_covariance::done");  // the last time the entries' coordinates die
+    double const left =
+        static_cast<double>(n - end) / static_cast<double>(std::max<std::int64_t>(n, 1));
+    if (on_progress) on_progress(1 - left * left);
+  }
 }
 
 /// The covariance matrix of observations at `locations` in host memory, both triangles.
@@ -246,7 +267,8 @@ void fill_covariance(ExecutionSpace const& exec, MaternCovariance const& covaria
 /// Memory   8 n^2 bytes, the result itself.
 /// Throws   what `fill_covariance` throws; MemoryError if 8 n^2 bytes can't be had.
 [[nodiscard]] HostMatrix covariance_matrix(MaternCovariance const& covariance,
-                                           Locations const& locations);
+                                           Locations const& locations,
+                                           std::function<void(double)> const& on_progress = {});
 
 }  // namespace strata::geostat
 

@@ -48,7 +48,8 @@ Covariance<Exec> allocate_matrix(Exec const& exec, std::int64_t n) {
 
 template <class Exec>
 std::vector<double> synthetic_field(Exec const& exec, MaternCovariance const& covariance,
-                                    Locations const& locations, std::uint64_t seed) {
+                                    Locations const& locations, std::uint64_t seed,
+                                    std::function<void(double)> const& on_progress) {
   using Memory = typename Exec::memory_space;
   using Vector = Kokkos::View<double*, Memory>;
   using HostVector =
@@ -57,7 +58,7 @@ std::vector<double> synthetic_field(Exec const& exec, MaternCovariance const& co
   check_covariance(covariance, locations);
   std::int64_t const n = locations.size();
   auto const L = allocate_matrix(exec, n);
-  fill_covariance(exec, covariance, locations, L, Triangle::Lower);
+  fill_covariance(exec, covariance, locations, L, Triangle::Lower, on_progress);
   LeafBlas<Exec> blas(exec);
   typename LeafBlas<Exec>::InfoView const info(
       Kokkos::view_alloc(exec, std::string("strata::geostat::synthetic_field::info")));
@@ -93,7 +94,8 @@ std::vector<double> synthetic_field(Exec const& exec, MaternCovariance const& co
 
 #define STRATA_INSTANTIATE(Exec)                                                           \
   template std::vector<double> synthetic_field<Exec>(Exec const&, MaternCovariance const&, \
-                                                     Locations const&, std::uint64_t);
+                                                     Locations const&, std::uint64_t,      \
+                                                     std::function<void(double)> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -6,22 +6,23 @@
 #include <geostat/Strata_Matern.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace strata::geostat {
 
 /// Observations of a Gaussian field with zero mean: y = L z for the covariance matrix S = L L^T, the nugget's
-/// errors included, and seeded independent standard normal numbers z.
+/// errors included, and seeded independent standard normal numbers z. `on_progress` hears what part of S is there, at
+/// last 1, before it is factored.
 ///
 /// Sync     fences `exec`.
 /// Memory   8 n^2 bytes where `exec` works.
 /// Throws   what `check_covariance` throws; ValueError with the order of the leading minor of S that is not
 ///          positive; MemoryError with the bytes that can't be had.
 template <class ExecutionSpace>
-[[nodiscard]] std::vector<double> synthetic_field(ExecutionSpace const& exec,
-                                                  MaternCovariance const& covariance,
-                                                  Locations const& locations,
-                                                  std::uint64_t seed = 1);
+[[nodiscard]] std::vector<double> synthetic_field(
+    ExecutionSpace const& exec, MaternCovariance const& covariance, Locations const& locations,
+    std::uint64_t seed = 1, std::function<void(double)> const& on_progress = {});
 
 }  // namespace strata::geostat
 

@@ -171,7 +171,7 @@ void TileMatrix<Exec>::evaluate() {
     together(comm(), [&] { allocate_tiles(); });
   }
   Kokkos::Timer const again;
-  if (mixed) fill(exec_);
+  if (mixed) fill(exec_, 0.5);
   report_.generate_seconds = measured + again.seconds();
 }
 
@@ -188,7 +188,7 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
   name_bad_alloc("tile matrix", [&] {
     together(comm(), [&] { allocate_tiles(); });
     Kokkos::Timer const timer;
-    fill(exec_);
+    fill(exec_, 0);
     report_.generate_seconds = timer.seconds();
   });
   tiles_->state = State::Filled;

@@ -84,6 +84,8 @@ struct TileMatrixOptions {
   /// Columns of tiles in a super-panel of a factorisation (`RankOrder`); 0: whole tasks, on one column of ranks; -1:
   /// `automatic_super_panel`. With super-panels each tile has the host memory of its sums, which may be wider.
   std::int64_t super_panel = -1;
+  /// Hears after each tile what part of the filling is done, 0 to 1; of mixed precisions the norms are half of it.
+  std::function<void(double)> on_progress = {};
   /// The tiles of a matrix whose numbers are on other ranks than its tiles; what `from_block_cyclic` sets.
   std::shared_ptr<detail::ArrivedTiles> arrived;
 };
@@ -300,7 +302,8 @@ class TileMatrix {
   void for_each_tile_in_rows_of(int rank, std::function<void(std::size_t tile)> const& f) const;
   void allocate_tiles();
   void allocate_chunks(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes);
-  void fill(ExecutionSpace const& exec);
+  void fill(ExecutionSpace const& exec, double begin);
+  void tell_filled(std::int64_t i, std::int64_t j, double begin, double end) const;
   void copy_out(ExecutionSpace const& exec, std::byte* from, std::int64_t i, std::int64_t j) const;
   void take_norms(std::vector<detail::TileMeasure> const& measures);
 

@@ -154,8 +154,10 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
   for (std::int64_t j = 0; j < tiles(); ++j) {
     bring(j, keep ? TileUsers::All : TileUsers::BothRows);
     attempt([&] {
-      for (std::int64_t i = j; i < tiles(); ++i)
+      for (std::int64_t i = j; i < tiles(); ++i) {
         if (makes_row(i) || makes_row(j) || (keep && has_tile(i, j))) look_at(i, j);
+        tell_filled(i, j, 0, keep ? 1 : 0.5);
+      }
     });
   }
   attempt([&] {
@@ -234,9 +236,17 @@ void TileMatrix<Exec>::copy_out(Exec const& exec, std::byte* from, std::int64_t 
   Kokkos::deep_copy(exec, host, device);
 }
 
-// All tiles once more, rounded to their precisions.
+// A pass that is from `begin` to `end` of the filling has come to tile (i, j).
 template <class Exec>
-void TileMatrix<Exec>::fill(Exec const& exec) {
+void TileMatrix<Exec>::tell_filled(std::int64_t i, std::int64_t j, double begin, double end) const {
+  if (!options_.on_progress) return;
+  auto const done = static_cast<double>(tile_number(i, j, tiles()) + 1);
+  options_.on_progress(begin + (end - begin) * done / static_cast<double>(tile_count(tiles())));
+}
+
+// All tiles once more, rounded to their precisions: from `begin` on of the filling.
+template <class Exec>
+void TileMatrix<Exec>::fill(Exec const& exec, double begin) {
   if (n_ == 0) return;
   using Space = typename Exec::memory_space;
   std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
@@ -270,8 +280,10 @@ void TileMatrix<Exec>::fill(Exec const& exec) {
   for (std::int64_t j = 0; j < tiles(); ++j) {
     bring(j, TileUsers::Owners);
     attempt([&] {
-      for (std::int64_t i = j; i < tiles(); ++i)
+      for (std::int64_t i = j; i < tiles(); ++i) {
         if (has_tile(i, j)) round(i, j);
+        tell_filled(i, j, begin, 1);
+      }
     });
   }
   attempt([&] { exec.fence("strata::ooc::tile_matrix::fill"); });
@@ -283,7 +295,7 @@ void TileMatrix<Exec>::fill(Exec const& exec) {
   template BlockCyclic const* TileMatrix<Exec>::block_cyclic() const;   \
   template void TileMatrix<Exec>::equilibrate(Exec const&);             \
   template void TileMatrix<Exec>::measure(Exec const&, bool);           \
-  template void TileMatrix<Exec>::fill(Exec const&);
+  template void TileMatrix<Exec>::fill(Exec const&, double);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -93,7 +93,8 @@ ParameterList preconditioner_parameters() {
   PreconditionerOptions const standard;
   ParameterList list("Strata preconditioner");
   list.set("Type", std::string(sparse::name_of(standard.kind)),
-           "auto, none, jacobi, gs or amg; auto: amg, or none where a diagonal entry is 0");
+           "auto, none, jacobi, gs or amg; auto: amg, or none where a diagonal entry is 0; gs on "
+           "several ranks need not be positive definite, as CG wants it");
   list.set("Precision", std::string("fp32"), "of its matrices: fp64, fp32, bf16 or fp16");
   list.set("Sweeps", standard.sweeps, "of Gauss-Seidel");
   list.set("Sweep Direction", std::string("symmetric"),

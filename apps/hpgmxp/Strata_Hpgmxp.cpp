@@ -59,6 +59,7 @@ Exit hpgmxp(HpgmxpRequest const& request) {
     progress.emplace();
     outcome.options.progress = [&](std::string const& phase) { progress->phase(phase); };
     outcome.options.on_validation_residual = falls_to(outcome.options.tolerance, *progress);
+    outcome.options.matrix.on_progress = progress->listener();
     if (progress->listener())
       outcome.options.on_time_left = [&](double seconds) { progress->left(seconds); };
   }

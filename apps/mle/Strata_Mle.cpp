@@ -17,9 +17,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <iostream>
+#include <memory>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -71,10 +74,35 @@ void generate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.n = options.generate;
   auto const order = static_cast<double>(result.n);
   require_memory(options, result, 8 * order * order);
-  progress.phase(words("generating ", result.n, " values"));
+  progress.phase(words("filling the covariance matrix, n = ", result.n));
   geostat::Locations const locations = geostat::synthetic_locations(result.n, options.seed);
-  auto const values = geostat::synthetic_field(exec, result.theta, locations, options.seed);
+  auto const tell = [&](double part) {
+    part < 1 ? progress.done(part) : progress.phase(words("factoring, n = ", result.n));
+  };
+  auto const values = geostat::synthetic_field(exec, result.theta, locations, options.seed, tell);
   write_stations(options.output, {false, locations.x, locations.y, values});
+}
+
+// The factors made with `how` tell how far they are, in two phases, until what is returned is set to false: a factor
+// that is kept keeps these functions.
+std::shared_ptr<std::atomic<bool>> watch_factors(geostat::CovarianceFactorOptions& how,
+                                                 std::int64_t n, std::string const& of,
+                                                 Progress& progress) {
+  auto watched = std::make_shared<std::atomic<bool>>(true);
+  std::int64_t const tile = how.tile_size > 0 ? how.tile_size
+                                              : ooc::TileMatrix<Exec>::automatic_tile_size(
+                                                    n, how.devices.front().budget_bytes);
+  progress.phase("filling tiles" + of);
+  how.on_fill = [=, &progress](double part) {
+    if (!*watched) return;
+    part < 1 ? progress.done(part) : progress.phase("factoring" + of);
+  };
+  how.on_task = [watched,
+                 count = count_tasks((n + tile - 1) / tile, how.comm ? how.comm->size() : 1,
+                                     progress)](ooc::Task const& task) {
+    if (*watched) count(task);
+  };
+  return watched;
 }
 
 std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observations const& data,
@@ -83,9 +111,11 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
   geostat::FitOptions fit = together(
       factor.comm.get(), [&] { return fit_options(options, data.locations, data.values); });
   fit.factor = factor;
+  auto const first = watch_factors(fit.factor, result.n, ", evaluation 1", progress);
   Stopwatch watch;
   double seconds = 0;
-  fit.on_step = [&](geostat::FitStep const& step) {
+  fit.on_step = [&, first](geostat::FitStep const& step) {
+    *first = false;
     result.log_likelihoods.push_back(step.likelihood.info == 0 ? step.likelihood.log_likelihood
                                                                : std::nan(""));
     // With the seconds behind it, it must fit into a narrow terminal's line.
@@ -97,7 +127,6 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
     auto const done = static_cast<double>(step.evaluation);
     progress.left(seconds / done * (static_cast<double>(options.max_evaluations) - done), true);
   };
-  progress.phase("evaluation 1");
   auto fitted = geostat::fit(exec, data.locations, data.values, fit);
   result.fit = static_cast<geostat::Fit const&>(fitted);
   result.asked = fit;
@@ -156,14 +185,13 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
 void diverge(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
              Progress& progress, MleResult& result) {
   DivergenceSummary summary;
-  progress.phase("factoring in fp64, for the divergence");
   {
     geostat::CovarianceFactorOptions fp64;
     fp64.tile_size = options.tiles.tile;
     fp64.comm = options.comm;
     fp64.grid = options.tiles.grid;
-    auto const tiles = factor.factor().matrix().tiles();
-    fp64.on_task = count_tasks(tiles, options.comm ? options.comm->size() : 1, progress);
+    fp64.devices = factor.team().devices();
+    (void)watch_factors(fp64, result.n, " in fp64, for the divergence", progress);
     Factor const exact(exec, factor.team(), result.theta, data.locations, fp64);
     if (!exact.info().ok()) return;  // the report has no divergence
     summary.log_det_fp64 = exact.factor_log_determinant();
@@ -177,13 +205,9 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
 
 Factor evaluate(Exec const& exec, Observations const& data, geostat::CovarianceFactorOptions how,
                 Progress& progress, MleResult& result) {
-  progress.phase(words("factoring, n = ", result.n));
-  std::int64_t const tile = how.tile_size > 0 ? how.tile_size
-                                              : ooc::TileMatrix<Exec>::automatic_tile_size(
-                                                    result.n, how.devices.front().budget_bytes);
-  how.on_task =
-      count_tasks((result.n + tile - 1) / tile, how.comm ? how.comm->size() : 1, progress);
+  auto const watched = watch_factors(how, result.n, words(", n = ", result.n), progress);
   Factor factor(exec, result.theta, data.locations, how);
+  *watched = false;
   progress.phase("the log-likelihood");
   result.likelihood = geostat::log_likelihood(exec, factor, data.values, result.mean,
                                               {.on_progress = progress.listener()});

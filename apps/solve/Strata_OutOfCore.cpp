@@ -7,9 +7,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 namespace strata::apps {
@@ -20,24 +18,6 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = ooc::TileMatrix<Exec>;
 using Factor = ooc::TileFactor<Exec>;
 
-// The generator, which tells how far the first filling of the matrix is.
-template <class Space>
-ooc::TileGenerator<Space> counted(ooc::TileGenerator<Space> const& generator, std::int64_t n,
-                                  std::int64_t tile, ooc::TileMatrixOptions const& choices,
-                                  Progress& progress) {
-  auto const rows = (n + tile - 1) / tile;
-  double const looks = choices.rule.may_mix() ? 2 : 1;  // the first one for the norms
-  double const ranks = choices.comm ? choices.comm->size() : 1;
-  double const all = looks * static_cast<double>(rows * (rows + 1) / 2) / ranks;
-  auto const calls = std::make_shared<std::atomic<std::int64_t>>(0);
-  return [=, &progress](Space const& exec, std::int64_t row, std::int64_t col,
-                        ooc::TileView<Space> const& view) {
-    generator(exec, row, col, view);
-    auto const done = static_cast<double>(++*calls);
-    if (done <= all) progress.done(done / all);
-  };
-}
-
 Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& options,
             Progress& progress) {
   ooc::TileMatrixOptions choices(precision_rule(options.tiles));
@@ -46,14 +26,12 @@ Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& option
   choices.nodes = ooc::numa_nodes(tile_devices(options.tiles, options.comm.get()));
   choices.comm = options.comm;
   choices.grid = options.tiles.grid;
+  choices.on_progress = progress.listener();
   std::int64_t const n = problem.summary.n;
   std::int64_t const tile = options.tiles.tile > 0
                                 ? options.tiles.tile
                                 : Matrix::automatic_tile_size(n, options.tiles.device_memory);
-  return as_usage_of_ranks([&] {
-    return Matrix::generate(exec, n, tile, counted<Exec>(problem.tiles, n, tile, choices, progress),
-                            choices);
-  });
+  return as_usage_of_ranks([&] { return Matrix::generate(exec, n, tile, problem.tiles, choices); });
 }
 
 void describe(Factor const& made, OutOfCoreResult& result) {
@@ -86,12 +64,13 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
 
 void solve(Exec const& exec, Problem const& problem, SolveOptions const& options, Factor& factor,
            Progress& progress, OutOfCoreResult& result) {
-  progress.phase(words("solving, n = ", problem.summary.n));
+  progress.phase("making the right-hand sides");
   Stopwatch watch;
   DeviceMatrix const B = right_hand_side(
       exec, problem,
       [&](auto const& known, auto const& product) { factor.apply(exec, known, product); });
   DeviceMatrix const X("strata::solve::X", B.extent(0), B.extent(1));
+  progress.phase(words("solving, n = ", problem.summary.n));
   result.solve = as_usage_of_ranks(
       [&] { return factor.solve(exec, B, X, watched(options, problem.summary.n, progress)); });
   describe(factor, result);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Progress.hpp>
+#include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_MatrixRef.hpp>
@@ -48,7 +49,8 @@ double backward_error(Exec const& exec, LeafBlas<Exec>& blas, DeviceMatrix const
 std::string_view vendor_cholesky() { return vendor_libraries<Exec>.cholesky; }
 
 Comparison compare(Exec const& exec, DeviceMatrix const& A, DeviceMatrix const& B, double norm_inf,
-                   int repeat) {
+                   int repeat, Progress& progress) {
+  progress.phase(words("comparing with ", vendor_cholesky()));
   LeafBlas<Exec> blas(exec, BlasPath::Vendor);
   DeviceMatrix const L = shaped_like(exec, A, "strata::compare::L"),
                      X = shaped_like(exec, B, "strata::compare::X");
@@ -71,6 +73,7 @@ Comparison compare(Exec const& exec, DeviceMatrix const& A, DeviceMatrix const& 
     exec.fence("strata::compare::solved");
     sample.solve_seconds = watch.lap();
     samples.push_back(sample);
+    progress.done(static_cast<double>(r + 1) / repeat);
   }
   auto const median = samples.begin() + (repeat - 1) / 2;
   std::ranges::nth_element(samples, median, {}, &Comparison::seconds);

@@ -106,12 +106,14 @@ HostMatrix centred(std::vector<double> const& values, std::vector<std::int64_t> 
 }
 
 // The matrix, or its tiles.
-void fill(Problem& problem, SolveOptions const& options,
+void fill(Problem& problem, SolveOptions const& options, Progress& progress,
           geostat::MaternCovariance const& covariance, geostat::Locations const& locations) {
-  if (options.out_of_core)
+  if (options.out_of_core) {
     problem.tiles = geostat::matern_tiles(Exec(), covariance, locations);
-  else
-    problem.A = geostat::covariance_matrix(covariance, locations);
+    return;
+  }
+  progress.phase(words("filling the covariance matrix, n = ", locations.size()));
+  problem.A = geostat::covariance_matrix(covariance, locations, progress.listener());
 }
 
 void read_locations(SolveOptions const& options, Progress& progress, Problem& problem) {
@@ -130,14 +132,15 @@ void read_locations(SolveOptions const& options, Progress& progress, Problem& pr
   geostat::check_covariance(covariance, locations);
   require_memory(summary, options);
   problem.order = geostat::morton_order(locations.x, locations.y);
-  fill(problem, options, covariance, locations.permuted(problem.order));
+  fill(problem, options, progress, covariance, locations.permuted(problem.order));
   if (!options.rhs.empty()) return;
   problem.B = centred(stations.value, problem.order);
   summary.rhs = "the measured values, centred";
 }
 
-void make_matrix(SolveOptions const& options, Problem& problem) {
-  auto const& generator = options.generator;
+void make_matrix(SolveOptions const& options, Progress& progress, Problem& problem) {
+  auto generator = options.generator;
+  generator.on_progress = progress.listener();
   auto const covariance = options.covariance.value_or(geostat::MaternCovariance{});
   double const spread = generator.diagonal_spread;
   auto& summary = problem.summary;
@@ -150,7 +153,8 @@ void make_matrix(SolveOptions const& options, Problem& problem) {
   if (options.kind && has_spectrum(*options.kind)) summary.condition = generator.condition;
   require_memory(summary, options);
   if (options.matern) {
-    fill(problem, options, covariance, geostat::synthetic_locations(options.n, generator.seed));
+    fill(problem, options, progress, covariance,
+         geostat::synthetic_locations(options.n, generator.seed));
     if (!options.out_of_core && spread > 1) spread_diagonal(problem.A, spread, generator.seed);
   } else if (options.out_of_core) {
     problem.tiles = ooc::dominant_tiles<Exec>(options.n, generator.seed);
@@ -232,7 +236,7 @@ Problem set_up(SolveOptions const& options, Progress& progress) {
                            : "reading " + options.matrix + options.locations);
   Problem problem;
   problem.summary.nrhs = right_hand_sides(options);
-  generates                    ? make_matrix(options, problem)
+  generates                    ? make_matrix(options, progress, problem)
   : !options.locations.empty() ? read_locations(options, progress, problem)
   : options.out_of_core        ? open_file(options, progress, problem)
                                : read_file(options, progress, problem);

@@ -139,7 +139,7 @@ std::string_view vendor_cholesky();
 /// Memory   one n x n and two n x m matrices.
 /// Throws   VendorError.
 Comparison compare(Kokkos::DefaultExecutionSpace const& exec, DeviceMatrix const& A,
-                   DeviceMatrix const& B, double norm_inf, int repeat);
+                   DeviceMatrix const& B, double norm_inf, int repeat, Progress& progress);
 
 }  // namespace strata::apps
 

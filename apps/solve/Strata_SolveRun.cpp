@@ -119,9 +119,8 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
   factor.reset();
   if (options.compare) {
     Span const span("comparison");
-    progress.phase(words("comparing with ", vendor_cholesky()));
     watch.lap();
-    result.comparison = compare(exec, A, B, result.factor.norm_inf, options.repeat);
+    result.comparison = compare(exec, A, B, result.factor.norm_inf, options.repeat, progress);
     result.seconds.compare = watch.lap();
   }
   return result;

@@ -89,7 +89,8 @@ sparse::ModelSize resolved(SolveOptions const& options) {
   return size;
 }
 
-void make_rows(SolveOptions const& options, Communicator const& comm, SparseProblem& problem) {
+void make_rows(SolveOptions const& options, Communicator const& comm, Progress* progress,
+               SparseProblem& problem) {
   auto const model = *options.sparse.model;
   auto const size = resolved(options);
   auto const hosts = comm.hosts();
@@ -109,8 +110,9 @@ void make_rows(SolveOptions const& options, Communicator const& comm, SparseProb
     problem.format = "generated";
     problem.first_row = sparse::even_partition(problem.n, comm.size());
     auto const rank = static_cast<std::size_t>(comm.rank());
-    problem.rows = sparse::make_model(model, size, problem.first_row[rank],
-                                      problem.first_row[rank + 1], options.generator.seed);
+    problem.rows =
+        sparse::make_model(model, size, problem.first_row[rank], problem.first_row[rank + 1],
+                           options.generator.seed, progress ? progress->listener() : nullptr);
   });
 }
 
@@ -149,7 +151,7 @@ SparseProblem set_up_sparse(SolveOptions const& options, Communicator const& com
   if (progress)
     progress->phase(options.sparse.model ? "generating the matrix" : "reading " + options.matrix);
   if (options.sparse.model) {
-    make_rows(options, comm, problem);
+    make_rows(options, comm, progress, problem);
   } else {
     auto const whole = comm.agree(
         [&] { return comm.rank() == 0 ? read_file(options, progress, problem) : HostRows(); });

@@ -108,7 +108,9 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   Stopwatch watch;
   phase("assembling the matrix");
   outcome.likely_block_size = likely_block_size(comm, problem.n, problem.rows);
-  Matrix const A = sparse::make_matrix(exec, comm, std::exchange(problem.rows, {}));
+  sparse::MatrixOptions how;
+  if (progress) how.on_progress = progress->listener();
+  Matrix const A = sparse::make_matrix(exec, comm, std::exchange(problem.rows, {}), how);
   auto const b = right_hand_side(exec, A, problem);
   auto const solution =
       natural(exec, comm, std::vector<double>(static_cast<std::size_t>(A.rows()), 0.0));

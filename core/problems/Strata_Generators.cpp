@@ -93,61 +93,87 @@ void mirror_lower(HostMatrix const& A) {
   });
 }
 
-// f(column, work) for each column j of A: column = f's result.
+// Tells of `count` steps of equal cost, which are from `begin` to `end` of the whole.
+std::function<void(std::int64_t)> steps_of(GeneratorOptions const& options, std::int64_t count,
+                                           double begin, double end) {
+  if (!options.on_progress) return {};
+  return [&options, count, begin, end](std::int64_t done) {
+    options.on_progress(begin +
+                        (end - begin) * static_cast<double>(done) / static_cast<double>(count));
+  };
+}
+
+// f(column, work) for each column j of A: column = f's result. From `begin` to `end` of the whole work.
 template <class Function>
-void for_each_column(HostMatrix const& A, Function const& f) {
+void for_each_column(HostMatrix const& A, GeneratorOptions const& options, double begin, double end,
+                     Function const& f) {
   auto const n = static_cast<std::int64_t>(A.extent(0));
-  detail::for_each_on_host(blocks(n), [&](std::int64_t b) {
-    std::vector<double> column(n), work(n);
-    for (std::int64_t j = b * block; j < std::min(n, (b + 1) * block); ++j) {
-      f(j, column, work);
-      std::copy(column.begin(), column.end(), &A(0, j));
-    }
-  });
+  detail::for_each_on_host(
+      blocks(n),
+      [&](std::int64_t b) {
+        std::vector<double> column(n), work(n);
+        for (std::int64_t j = b * block; j < std::min(n, (b + 1) * block); ++j) {
+          f(j, column, work);
+          std::copy(column.begin(), column.end(), &A(0, j));
+        }
+      },
+      steps_of(options, blocks(n), begin, end));
 }
 
 // A = Q diag(values) Q^T, as Q applied to the columns of (Q diag(values))^T.
 void fill_from_spectrum(HostMatrix const& A, std::vector<double> const& values,
-                        std::uint64_t seed) {
-  FastOrthogonal const Q(static_cast<std::int64_t>(values.size()), stream_seed(seed, Signs));
-  for_each_column(A, [&](std::int64_t j, std::vector<double>& column, std::vector<double>& work) {
+                        GeneratorOptions const& options) {
+  using Column = std::vector<double>;
+  FastOrthogonal const Q(static_cast<std::int64_t>(values.size()),
+                         stream_seed(options.seed, Signs));
+  for_each_column(A, options, 0, 0.5, [&](std::int64_t j, Column& column, Column& work) {
     std::fill(column.begin(), column.end(), 0.0);
     column[j] = values[j];
     Q.apply(column, work);
   });
   transpose_in_place(A);
-  for_each_column(A, [&](std::int64_t j, std::vector<double>& column, std::vector<double>& work) {
+  for_each_column(A, options, 0.5, 1, [&](std::int64_t j, Column& column, Column& work) {
     std::copy_n(&A(0, j), values.size(), column.begin());
     Q.apply(column, work);
   });
 }
 
-// The lower triangle from a formula in 0-based i >= j.
+// The lower triangle from a formula in 0-based i >= j. `tell` hears what part of its entries is there.
 template <class Formula>
-void fill_lower(HostMatrix const& A, Formula const& formula) {
+void fill_lower(HostMatrix const& A, Formula const& formula,
+                std::function<void(double)> const& tell = {}) {
   auto const n = static_cast<std::int64_t>(A.extent(0));
-  detail::for_each_on_host(n, [&](std::int64_t j) {
-    for (std::int64_t i = j; i < n; ++i) A(i, j) = formula(i, j);
-  });
+  std::function<void(std::int64_t)> on_done;
+  if (tell)
+    on_done = [&](std::int64_t columns) {
+      double const left = 1 - static_cast<double>(columns) / static_cast<double>(n);
+      tell(1 - left * left);
+    };
+  detail::for_each_on_host(
+      n,
+      [&](std::int64_t j) {
+        for (std::int64_t i = j; i < n; ++i) A(i, j) = formula(i, j);
+      },
+      on_done);
 }
 
 void fill_from_formula(MatrixKind kind, HostMatrix const& A, GeneratorOptions const& options) {
   auto const n = static_cast<double>(A.extent(0));
+  auto const fill = [&](auto const& formula) { fill_lower(A, formula, options.on_progress); };
   switch (kind) {
     case MatrixKind::Dominant:
-      return fill_lower(
-          A, [&](auto i, auto j) { return uniform(options.seed, i, j) + (i == j ? n : 0.0); });
+      return fill([&](auto i, auto j) { return uniform(options.seed, i, j) + (i == j ? n : 0.0); });
     case MatrixKind::MinIJ:
-      return fill_lower(A, [](auto, auto j) { return j + 1.0; });
+      return fill([](auto, auto j) { return j + 1.0; });
     case MatrixKind::Lehmer:
-      return fill_lower(A, [](auto i, auto j) { return (j + 1.0) / (i + 1.0); });
+      return fill([](auto i, auto j) { return (j + 1.0) / (i + 1.0); });
     case MatrixKind::Moler:
-      return fill_lower(A, [](auto i, auto j) { return i == j ? i + 1.0 : j - 1.0; });
+      return fill([](auto i, auto j) { return i == j ? i + 1.0 : j - 1.0; });
     default:
       STRATA_REQUIRE(ValueError, options.correlation > 0 && options.correlation < 1,
                      "generate: correlation is ", options.correlation,
                      ", must lie between 0 and 1");
-      return fill_lower(A, [&](auto i, auto j) { return std::pow(options.correlation, i - j); });
+      return fill([&](auto i, auto j) { return std::pow(options.correlation, i - j); });
   }
 }
 
@@ -195,7 +221,7 @@ HostMatrix generate(MatrixKind kind, std::int64_t n, GeneratorOptions const& opt
   check_spread("generate", options.diagonal_spread);
   HostMatrix const A = allocate_host_matrix("strata::generate", n, n);
   if (has_spectrum(kind)) {
-    fill_from_spectrum(A, spectrum(kind, n, options), options.seed);
+    fill_from_spectrum(A, spectrum(kind, n, options), options);
   } else {
     fill_from_formula(kind, A, options);
   }

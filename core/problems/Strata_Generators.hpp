@@ -11,6 +11,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace strata {
@@ -35,6 +36,8 @@ struct GeneratorOptions {
   std::uint64_t seed = 1;      ///< of everything random
   double diagonal_spread = 1;  ///< see `spread_diagonal`
   double correlation = 0.5;    ///< of Kms, in (0, 1)
+  /// Hears what part of the matrix is made, 0 to 1, from any thread, but from one at a time.
+  std::function<void(double)> on_progress = {};
 };
 
 /// The names of its values, for `name_of` and `from_name`.
@@ -72,7 +75,7 @@ std::vector<double> spectrum(MatrixKind kind, std::int64_t n, GeneratorOptions c
 ///          may differ in the last bit; what is random is the same everywhere.
 /// Memory   8 n^2 bytes, the result itself.
 /// Throws   ValueError for an option outside its range; ShapeError if n < 0; MemoryError if
-///          8 n^2 bytes can't be had.
+///          8 n^2 bytes can't be had; what `on_progress` throws.
 /// Error    eigenvalues right to 8 (1 + log2 n) eps ||A||_2 (tested against dsyev).
 /// Source   kinds: Demmel & McKenney, LAPACK Working Note 9; Higham, Accuracy and Stability,
 ///          ch. 28. Mixing: Yu et al., Orthogonal random features, NIPS 2016, arXiv:1610.09072.

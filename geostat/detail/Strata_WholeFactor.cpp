@@ -79,7 +79,8 @@ WholeFactor<Exec>::WholeFactor(Exec const& exec, std::int64_t n)
       diagonal_(static_cast<std::size_t>(n)) {}
 
 template <class Exec>
-void WholeFactor<Exec>::refactor(MaternCovariance const& covariance, Locations const& locations) {
+void WholeFactor<Exec>::refactor(MaternCovariance const& covariance, Locations const& locations,
+                                 std::function<void(double)> const& on_fill) {
   Region const region(exec_, "strata::geostat::WholeFactor");
   entries_.reset();
   Kokkos::Timer timer;
@@ -92,6 +93,7 @@ void WholeFactor<Exec>::refactor(MaternCovariance const& covariance, Locations c
   entries.fill(exec_, H_, Triangle::Lower);
   measure();
   fill_seconds_ = timer.seconds();
+  if (on_fill) on_fill(1);
   timer.reset();
   Kokkos::deep_copy(exec_, minor_, 0);
   blas_.potrf(Uplo::Lower, matrix_ref(H_), 0, minor_);

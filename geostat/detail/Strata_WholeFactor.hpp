@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -33,10 +34,11 @@ class WholeFactor final : public dense::SpdFactor<ExecutionSpace> {
   /// Memory for order n. Throws MemoryError.
   WholeFactor(ExecutionSpace const& exec, std::int64_t n);
 
-  /// Fill the matrix and factor it. Fences. After an exception there is no factor.
+  /// Fill the matrix and factor it. Fences. After an exception there is no factor. `on_fill` hears 1 once it is filled.
   ///
-  /// Throws   what `check_covariance` throws.
-  void refactor(MaternCovariance const& covariance, Locations const& locations);
+  /// Throws   what `check_covariance` and `on_fill` throw.
+  void refactor(MaternCovariance const& covariance, Locations const& locations,
+                std::function<void(double)> const& on_fill = {});
 
   /// Whether there is a factor, or was: the leading minor that is not positive.
   Info info() const { return info_; }

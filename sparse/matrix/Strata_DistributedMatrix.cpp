@@ -57,20 +57,26 @@ DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const&
                                            MatrixOptions const& options) {
   auto const shared = std::make_shared<Shared>();
   auto const& A = local.rows;
+  auto const tell = [&](double part) {
+    if (options.on_progress) options.on_progress(part);
+  };
   shared->comm = comm;
   shared->link = make_link(exec, comm, options.transport);
   shared->first_row = local.first_row[static_cast<std::size_t>(comm.rank())];
   shared->global_rows = local.first_row.back();
   shared->halo_rows = static_cast<std::int64_t>(local.halo.size());
   comm.agree([&] {
+    tell(0.3);
     shared->order = has_symmetric_pattern(exec, A)
                         ? order_of(exec, A, positions, shared->link.transport, options)
                         : order_of(exec, symmetric_pattern(exec, A), positions,
                                    shared->link.transport, options);
+    tell(0.6);
     using Rows = std::remove_cvref_t<decltype(A)>;
     stored_ = make_sliced_ell_matrix(
         exec, A.rows(), A.cols(),
         PermutedRows<Rows>{A, shared->order.old_row, shared->order.new_row}, options.columns);
+    tell(1);
   });
   for (auto const count : comm.gather(A.entries())) shared->global_entries += count;
   auto const pattern = discover_halo(comm, local.first_row, local.halo);

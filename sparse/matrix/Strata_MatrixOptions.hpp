@@ -7,6 +7,7 @@
 #include <sparse/comm/Strata_Transport.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -52,6 +53,9 @@ struct MatrixOptions {
   std::optional<int> free_colours;
   Columns columns = Columns::Shared;           ///< the most compact form of columns that is tried
   Transport transport = Transport::Automatic;  ///< how the halo travels
+  /// Called on each rank after each step of the assembly with the part that is done, 0 to 1, as if the steps took what they
+  /// take for a 27-point stencil.
+  std::function<void(double)> on_progress = {};
 };
 
 }  // namespace strata::sparse

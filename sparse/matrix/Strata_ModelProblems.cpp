@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -177,7 +178,8 @@ std::int64_t model_rows(ModelProblem problem, ModelSize const& size) {
 }
 
 HostRows make_model(ModelProblem problem, ModelSize const& size, std::int64_t first,
-                    std::int64_t end, std::uint64_t seed) {
+                    std::int64_t end, std::uint64_t seed,
+                    std::function<void(double)> const& on_progress) {
   std::int64_t const all = model_rows(problem, size);
   STRATA_REQUIRE(ShapeError, 0 <= first && first <= end && end <= all, name_of(problem), ": rows ",
                  first, " to ", end, " of ", all);
@@ -192,6 +194,10 @@ HostRows make_model(ModelProblem problem, ModelSize const& size, std::int64_t fi
     if (problem == ModelProblem::Elasticity) add_elasticity(size, row, rows);
     if (problem == ModelProblem::Graph) add_graph(size.nx, row, seed, rows);
     rows.end_row();
+    constexpr std::int64_t step = 1 << 12;
+    std::int64_t const done = row + 1 - first;
+    if (on_progress && done % step == 0)
+      on_progress(static_cast<double>(done) / static_cast<double>(end - first));
   }
   return rows;
 }

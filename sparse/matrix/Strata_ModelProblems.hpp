@@ -7,6 +7,7 @@
 #include <sparse/matrix/Strata_HostRows.hpp>
 
 #include <cstdint>
+#include <functional>
 
 namespace strata::sparse {
 
@@ -46,9 +47,10 @@ int unknowns_per_point(ModelProblem problem);
 std::int64_t model_rows(ModelProblem problem, ModelSize const& size);
 
 /// Rows [first, end), columns ascending but for Graph's. `seed` is Graph's. Throws as `model_rows`; ShapeError if
-/// these are no rows of the matrix.
+/// these are no rows of the matrix. `on_progress` hears now and then what part of them is made.
 HostRows make_model(ModelProblem problem, ModelSize const& size, std::int64_t first,
-                    std::int64_t end, std::uint64_t seed = 1);
+                    std::int64_t end, std::uint64_t seed = 1,
+                    std::function<void(double)> const& on_progress = {});
 
 }  // namespace strata::sparse
 

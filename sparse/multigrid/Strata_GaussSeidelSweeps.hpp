@@ -19,9 +19,9 @@ class DistributedMatrix;
 /// Sweeps of multicolour Gauss-Seidel from zero as a preconditioner: vectors in Scalar, the matrix in any
 /// precision.
 ///
-/// Other ranks' values are those before the sweep, as in Ifpack2's and Kokkos Kernels' relaxation. The matrix is
-/// scaled to a diagonal near 1 by powers of two, which changes no sweep and lets 16 bits hold it. A copy refers to
-/// the same vectors: one `apply` at a time.
+/// Other ranks' values are those before the sweep, as in Ifpack2's and Kokkos Kernels' relaxation: on several ranks M need
+/// not be positive definite, as CG wants it. The matrix is scaled to a diagonal near 1 by powers of two, which changes no
+/// sweep and lets 16 bits hold it. A copy refers to the same vectors: one `apply` at a time.
 template <class Exec, class Scalar>
 class GaussSeidelSweeps {
  public:

@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/multigrid/detail/Strata_LevelOptions.hpp>
 
 #include <string>
 #include <variant>
@@ -129,7 +130,8 @@ GridHierarchy<Exec> make_grid_hierarchy(Exec const& exec, Communicator const& co
   StencilProblem grid = problem;
   for (int l = 0; l < levels; ++l) {
     hierarchy.levels.push_back(
-        {DistributedMatrix<Exec>(exec, comm, grid.rows(), grid, options), {}});
+        {DistributedMatrix<Exec>(exec, comm, grid.rows(), grid, detail::level_options(options, l)),
+         {}});
     if (l + 1 < levels) grid = grid.coarsened();
   }
   grid = problem;

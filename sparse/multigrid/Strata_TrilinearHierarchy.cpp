@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/multigrid/detail/Strata_LevelOptions.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -182,11 +183,14 @@ TransferHierarchy<Exec> make_trilinear_hierarchy(Exec const& exec, Communicator 
   Region const region(exec, "strata::sparse::make_trilinear_hierarchy");
   comm.agree([&] { check(grid, coarse_rows); });
   Grid level{finest_axis(grid.points[0]), finest_axis(grid.points[1]), finest_axis(grid.points[2])};
-  auto hierarchy = single_level(matrix_of(exec, comm, level, grid.beta, options));
+  auto const options_of = [&](std::size_t l) {
+    return detail::level_options(options, static_cast<int>(l));
+  };
+  auto hierarchy = single_level(matrix_of(exec, comm, level, grid.beta, options_of(0)));
   while (rows_of(level) > coarse_rows &&
          std::any_of(level.begin(), level.end(), [](auto const& a) { return a.coarsens(); })) {
     auto next = coarsened(level);
-    auto const coarse = matrix_of(exec, comm, next, grid.beta, options);
+    auto const coarse = matrix_of(exec, comm, next, grid.beta, options_of(hierarchy.levels.size()));
     connect(exec, level, next, hierarchy.levels.back(), coarse);
     hierarchy.levels.push_back({coarse, {}, {}});
     level = std::move(next);

@@ -192,6 +192,19 @@ class PhaseLine(ProgramTest):
         strata("mle", "--generate", 1500, "--theta", "medium", "--output", field)
         self.assert_shows(r"evaluation \d+: [^\r]* s of \d+\.\d s, < \d+ (s|min) left", [["mle", "--locations", field, "--max-evaluations", 20]])
 
+    def test_has_the_time_left_of_the_first_evaluation_of_a_fit(self):
+        """Of the matrix, whose entries are Bessel functions, and of its factorisation."""
+        field = self.path("f.csv")
+        if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
+            self.skipTest("the build has no NLopt")
+
+        def fits():
+            for n in (3000, 6000, 9000):
+                self.assertEqual(strata("mle", "--generate", n, "--theta", "1,0.1,0.5,0.05", "--output", field).code, 0)
+                yield ["mle", "--locations", field, "--start", "1,0.1,0.7,0.05"]
+
+        self.assert_shows(f"filling tiles, evaluation 1{LEFT}", fits())
+
     def test_has_the_time_left_of_dense_work(self):
         """A factorisation, and what is done by columns of the inverse: prediction and standard errors."""
         field, places = self.path("f.csv"), self.path("p.csv")
@@ -213,6 +226,27 @@ class PhaseLine(ProgramTest):
             ("estimating the log-determinant", ["--cond", "1e4", "--layers", "fp16,fp32", "--log-determinant"]),
         ):
             self.assert_shows(phase + LEFT, (["solve", "--generate", "geometric", "--n", n, *options] for n in (2000, 4000, 8000, 12000)))
+
+    def test_has_the_time_left_of_making_a_matrix(self):
+        """Generated, from a covariance, or with few entries in a row; and of the benchmark's set-up."""
+        matern = ["--covariance", "matern:1,0.1,0.7,0.01"]
+        for phase, arguments, sizes in (
+            ("generating the matrix", ["solve", "--generate", "geometric", "--n"], (4000, 8000, 12000)),
+            (r"filling the covariance matrix, n = \d+", ["solve", "--generate", "matern", *matern, "--n"], (2500, 5000, 10000)),
+            ("generating the matrix", ["solve", "--generate", "elasticity", "--nx"], (32, 64, 96)),
+            ("assembling the matrix", ["solve", "--generate", "poisson27", "--nx"], (64, 96, 128)),
+            ("set-up", ["hpgmxp", "--run_type", "validation", "--nx"], (64, 96, 128)),
+        ):
+            with self.subTest(phase=phase, of=arguments[2]):
+                self.assert_shows(phase + LEFT, ([*arguments, size] for size in sizes))
+        theta = ["--theta", "1,0.1,0.7,0.01", "--output", self.path("f.csv")]
+        self.assert_shows(rf"filling the covariance matrix, n = \d+{LEFT}", (["mle", *theta, "--generate", n] for n in (3000, 6000, 12000)))
+
+    def test_has_the_time_left_of_the_vendors_runs(self):
+        if strata("solve", "--generate", "minij", "--n", 10, "--compare").code != 0:
+            self.skipTest("no vendor's Cholesky in this build")
+        many = ["solve", "--generate", "kms", "--layers", "fp32", "--compare", "--repeat", 9]
+        self.assert_shows(rf"comparing with [^\r]*{LEFT}", ([*many, "--n", n] for n in (1500, 3000, 5000)))
 
     def test_has_the_time_left_of_the_benchmarks_validation(self):
         self.assert_shows(f"validation, fp64{LEFT}", (["hpgmxp", "--nx", n, "--run_type", "validation"] for n in (32, 64, 96)))

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -152,6 +153,24 @@ TYPED_TEST(CovarianceFactorTest, StatesAnErrorThatHolds) {
 }
 
 // The field and the search by which corrections below four standard errors were found to be lost.
+TYPED_TEST(CovarianceFactorTest, TellsWhenTheMatrixIsFilled) {
+  TypeParam const exec;
+  for (auto const storage : {FactorStorage::Tiles, FactorStorage::Whole}) {
+    std::vector<double> parts;
+    CovarianceFactorOptions options;
+    options.storage = storage;
+    options.on_fill = [&](double part) { parts.push_back(part); };
+    options.on_task = [&](Task const&) { EXPECT_EQ(parts.back(), 1); };
+    CovarianceFactor<TypeParam> factor(exec, {1, 0.1, 0.5, 0.01}, synthetic_locations(100),
+                                       options);
+    ASSERT_FALSE(parts.empty());
+    EXPECT_EQ(parts.back(), 1);
+    parts.clear();
+    factor.refactor(exec, {1, 0.2, 0.5, 0.01});
+    EXPECT_EQ(parts.back(), 1);
+  }
+}
+
 TYPED_TEST(CovarianceFactorTest, RefusesATileSizeBelowNone) {
   CovarianceFactorOptions options;
   options.tile_size = -1;

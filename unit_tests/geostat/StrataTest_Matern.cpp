@@ -169,6 +169,21 @@ TEST(MaternCovariance, MatrixInHostMemoryHasTheEntriesOfTheCovariance) {
       "Matern covariance: range is 0, must be finite and positive");
 }
 
+TEST(MaternCovariance, MatrixInHostMemoryTellsHowFarItIs) {
+  for (double const nu : {0.5, 0.8})
+    for (std::int64_t const n : {0, 5, 200}) {
+      auto const at = synthetic_locations(n);
+      MaternCovariance const c{.sigma2 = 2, .range = 0.2, .nu = nu, .nugget = 0.25};
+      std::vector<double> parts;
+      HostMatrix const A = covariance_matrix(c, at, [&](double part) { parts.push_back(part); });
+      EXPECT_TRUE(std::ranges::is_sorted(parts));
+      EXPECT_EQ(parts.back(), 1);
+      HostMatrix const B = covariance_matrix(c, at);  // the same bits
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(A(i, j), B(i, j)) << i << " " << j;
+    }
+}
+
 TEST(MaternCovariance, BadCoordinatesAreNamed) {
   MaternCovariance const c{};
   EXPECT_EQ(text_of<ValueError>([&] { check_covariance(c, {{1, NAN}, {2, 3}}); }),

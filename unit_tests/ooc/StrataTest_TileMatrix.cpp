@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <vector>
 
 namespace {
 
@@ -111,6 +113,26 @@ TYPED_TEST(TileMatrixOn, IsFilledAgainInTheSameMemory) {
     HostMatrix const H = stored_matrix(matrix), G = stored_matrix(fresh);
     for (std::size_t j = 0; j < 100; ++j)
       for (std::size_t i = j; i < 100; ++i) ASSERT_EQ(H(i, j), G(i, j));
+  }
+}
+
+TYPED_TEST(TileMatrixOn, TellsHowFarItIsFilled) {
+  TypeParam const exec;
+  auto const tiles =
+      matern_tiles(exec, MaternCovariance{1, 0.03, 0.5, 0}, synthetic_locations(100));
+  for (auto const& rule : {PrecisionRule{}, PrecisionRule{1e-4}}) {
+    std::vector<double> parts;
+    TileMatrixOptions options(rule);
+    options.on_progress = [&](double part) { parts.push_back(part); };
+    auto matrix = TileMatrix<TypeParam>::generate(exec, 100, 16, tiles, options);
+    EXPECT_EQ(parts.size(), rule.may_mix() ? 56u : 28u);  // 7 rows of tiles, mixed ones twice
+    EXPECT_EQ(std::ranges::adjacent_find(parts, std::ranges::greater_equal()), parts.end());
+    EXPECT_EQ(parts.back(), 1);
+    parts.clear();
+    matrix.round_anew(PrecisionRule{1e-6});  // norms are known
+    EXPECT_EQ(parts.size(), 28u);
+    EXPECT_LT(parts.front(), 0.1);
+    EXPECT_EQ(parts.back(), 1);
   }
 }
 

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <future>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -27,13 +29,22 @@ inline int host_threads() {
 
 /// Call f(k) for every k in [0, count) from as many threads as the process may use, for host code
 /// that no Kokkos backend runs in parallel. Results must not depend on the order of the calls.
+/// `on_done` hears after each how many there were, in this order, from one thread at a time.
 ///
-/// Throws   what f throws, once all threads have stopped.
+/// Throws   what f and on_done throw, once all threads have stopped.
 template <class Function>
-void for_each_on_host(std::int64_t count, Function const& f) {
+void for_each_on_host(std::int64_t count, Function const& f,
+                      std::function<void(std::int64_t)> const& on_done = {}) {
   std::atomic<std::int64_t> next{0};
+  std::mutex mutex;
+  std::int64_t done = 0;
   auto const work = [&] {
-    for (std::int64_t k = next++; k < count; k = next++) f(k);
+    for (std::int64_t k = next++; k < count; k = next++) {
+      f(k);
+      if (!on_done) continue;
+      std::lock_guard const lock(mutex);
+      on_done(++done);
+    }
   };
   auto const threads = std::min<std::int64_t>(host_threads(), count);
   std::vector<std::future<void>> helpers;  // their destructors wait

@@ -127,6 +127,20 @@ TEST(Generators, FormulasGiveTheHandWrittenMatrices) {
   EXPECT_EQ(rows(MatrixKind::Kms), (std::vector<double>{1, .5, .25, 1, .5, 1}));
 }
 
+TEST(Generators, TellHowFarTheMatrixIs) {
+  for (MatrixKind const kind : enum_values<MatrixKind>) {
+    SCOPED_TRACE(std::string(name_of(kind)));
+    std::vector<double> parts;  // more threads than one, but one at a time
+    HostMatrix const A =
+        generate(kind, 300, {.on_progress = [&](double part) { parts.push_back(part); }});
+    EXPECT_GT(parts.size(), 8u);
+    EXPECT_EQ(std::ranges::adjacent_find(parts, std::ranges::greater_equal()), parts.end());
+    EXPECT_GT(parts.front(), 0);
+    EXPECT_EQ(parts.back(), 1);
+    EXPECT_TRUE(same_bits(A, generate(kind, 300)));
+  }
+}
+
 TEST(Generators, EveryKindIsSymmetricToTheLastBitAndPositiveDefinite) {
   for (MatrixKind const kind : enum_values<MatrixKind>)
     for (int const n : {0, 1, 2, 3, 64, 65, 130}) {

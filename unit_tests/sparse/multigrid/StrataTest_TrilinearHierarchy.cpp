@@ -6,18 +6,48 @@
 #include "sparse/StrataTest_Sparse.hpp"
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
+#include <sparse/multigrid/Strata_GridHierarchy.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <vector>
 
 namespace {
 
 using namespace strata;
 using namespace strata::sparse;
 using namespace strata::test;
+
+/// What both hierarchies on grids tell of their assembly, three steps a level.
+TEST(GridHierarchies, TellHowFarTheirMatricesAre) {
+  using Exec = Kokkos::DefaultExecutionSpace;
+  Exec const exec;
+  Communicator const comm = test_ranks();
+  std::vector<double> parts;
+  MatrixOptions options;
+  options.on_progress = [&](double part) { parts.push_back(part); };
+  auto const expect_steps = [&](std::size_t levels) {
+    ASSERT_GT(levels, 1u);
+    EXPECT_EQ(parts.size(), 3 * levels);
+    EXPECT_EQ(std::ranges::adjacent_find(parts, std::ranges::greater_equal()), parts.end());
+    EXPECT_GT(parts.front(), 0);
+    EXPECT_GT(parts.back(), 0.95);
+    EXPECT_LT(parts.back(), 1);
+    parts.clear();
+  };
+  auto const grid = process_grid(comm.size());
+  StencilProblem box{8, 8, 8, grid[0], grid[1], grid[2]};
+  box.px = comm.rank() % grid[0];
+  box.py = comm.rank() / grid[0] % grid[1];
+  box.pz = comm.rank() / (grid[0] * grid[1]);
+  expect_steps(make_grid_hierarchy(exec, comm, box, 3, options).levels.size());
+  expect_steps(make_trilinear_hierarchy(exec, comm, {{9, 8, 10}, 0}, options, 10).levels.size());
+}
 
 /// u' C v of the coarse matrix is (P u)' A (P v), for random vectors in natural order.
 template <class Exec>
