@@ -20,7 +20,8 @@ enum class Refine {
   Classical,  ///< d = M^-1 r; contracts while the spectral radius of I - M^-1 A is below one
   Cg,         ///< preconditioned conjugate gradients; A and M symmetric positive definite
   Gmres,      ///< restarted GMRES, which asks nothing of A and M but that they are not singular
-  Automatic,  ///< classical while a step gains a factor of 8, then CG, then GMRES; per column
+  Automatic,  ///< classical while a step gains a factor of 8, then CG, then GMRES; per column. CG at once where the
+              ///< first correction M^-1 r of each column says that no step would
 };
 
 /// The names of its values, for `name_of` and `from_name`.
@@ -59,7 +60,9 @@ struct RefinementReport {
   /// scaled, the system as given must, too: the tolerance where one was asked for, else the thresholds.
   bool converged = true;
   bool indefinite = false;  ///< CG met a direction p with p'A p < 0: A is not positive definite
-  bool stagnated = false;   ///< a column stopped because its error no longer fell
+  bool in_range =
+      true;  ///< no number of X is beyond the range of fp64, nor one of X_G where the system was scaled
+  bool stagnated = false;        ///< a column stopped because its error no longer fell
   Refine method = Refine::None;  ///< the last method that ran; None: M^-1 B was good enough
   /// Applications of M^-1 to the column that took most, the first solve included.
   std::int64_t iterations = 0;

@@ -80,8 +80,7 @@ class SpdSolve {
         asked_(asked),
         d_(factor.scaling()),
         right_(memory_of(factor, exec, B.cols).vector(Memory::Right, B.cols)),
-        solution_(memory_of(factor, exec, B.cols).vector(Memory::Solution, B.cols)),
-        dropped_(memory_of(factor, exec, B.cols).dropped()) {}
+        solution_(memory_of(factor, exec, B.cols).vector(Memory::Solution, B.cols)) {}
   ~SpdSolve() { keep_if_small(factor_); }
   SpdSolve(SpdSolve const&) = delete;
   SpdSolve& operator=(SpdSolve const&) = delete;
@@ -164,10 +163,11 @@ class SpdSolve {
 
   // X = D Y if Y is the first or better, and what became of columns beyond the range.
   void hand_over(bool first, SolveReport& now) {
-    detail::drop_overflow(exec_, d_, solution_, dropped_);
+    std::int64_t const dropped =
+        now.refinement.in_range ? 0 : detail::drop_overflow(exec_, d_, solution_);
     if (first) take_back();
     exec_.fence("strata::dense::solve: X is ready");
-    note_lost_columns(lost_ + dropped_(), X_.rows, now);
+    note_lost_columns(lost_ + dropped, X_.rows, now);
     if (!first && (now.converged || now.backward_error < best_.backward_error)) {
       take_back();
       exec_.fence("strata::dense::solve: a better X is ready");
@@ -184,9 +184,8 @@ class SpdSolve {
   RefinementOptions const& asked_;
   Kokkos::View<double const*, typename Exec::memory_space> d_;
   Block right_, solution_;  // D B and Y
-  typename Memory::Number dropped_;
-  bool holds_ = false;     // X_ does what the first solve led to
-  std::int64_t lost_ = 0;  // columns of D B
+  bool holds_ = false;      // X_ does what the first solve led to
+  std::int64_t lost_ = 0;   // columns of D B
   SolveReport best_;
   std::int64_t iterations_ = 0;
   int solves_ = 0;

@@ -28,6 +28,10 @@ struct Quality {
   double shortfall = std::numeric_limits<double>::infinity();  ///< of the least; <= 1: converged
 
   bool converged() const { return shortfall <= 1; }
+  /// Whether x as given is, for a column and a unit of measurement like these.
+  bool is_in_range(int exponent, double unit) const {
+    return std::isfinite(std::ldexp(given_x_max, exponent) * unit);
+  }
   bool as_good_as(Quality const& other) const {
     return converged() == other.converged() ? excess <= other.excess : converged();
   }
@@ -122,7 +126,7 @@ class Convergence {
 
 /// What the columns came to, into the report.
 inline void conclude(std::vector<Column> const& columns, Convergence const& convergence,
-                     RefinementReport& report) {
+                     double unit, RefinementReport& report) {
   int largest = -2000;
   for (Column const& column : columns)
     if (column.best.x_max > 0 || column.best.r_max > 0)
@@ -133,6 +137,7 @@ inline void conclude(std::vector<Column> const& columns, Convergence const& conv
     report.backward_error = worst(report.backward_error, best.backward_error);
     report.equilibrated_error = worst(report.equilibrated_error, best.refined_error);
     report.iterations = std::max(report.iterations, column.iterations);
+    report.in_range = report.in_range && best.is_in_range(column.exponent, unit);
     if (!column.converged()) {
       ++report.unconverged_columns;
       report.stagnated |= column.stagnated;

@@ -47,8 +47,8 @@ class ConjugateGradients {
         Q_(kernels.allocate("strata::dense::refine::Q", cols)),
         Z_(kernels.allocate("strata::dense::refine::Z", cols)) {}
 
-  /// R: columns of magnitude 1, overwritten by what is left of them. D: the solution.
-  void solve(Block const& R, Block const& D, std::vector<Correction>& columns) {
+  /// R: columns of magnitude 1, overwritten by what is left of them. D: the solution; M^-1 R before, if that `is_there`.
+  void solve(Block const& R, Block const& D, std::vector<Correction>& columns, bool is_there) {
     auto const cols = columns.size();
     auto const first = [&](Block const& A) {
       return Block(Kokkos::subview(A, Kokkos::ALL, std::pair<std::size_t, std::size_t>(0, cols)));
@@ -62,11 +62,14 @@ class ConjugateGradients {
       live[c] = start[c].sum[0] > goal[c] && columns[c].budget > 0;
       scale[c] = live[c] ? normaliser(start[c].max[0]) : 0;
     }
+    if (is_there) kernels_.scale(scale, D, Z);
     kernels_.fill(D, 0);
     kernels_.fill(Q, 0);
     while (std::ranges::find(live, true) != live.end()) {
-      kernels_.scale(scale, R, Z);
-      operators_.precondition(Z);  // z = M^-1 (scale r)
+      if (!std::exchange(is_there, false)) {
+        kernels_.scale(scale, R, Z);
+        operators_.precondition(Z);  // z = M^-1 (scale r)
+      }
       auto const products = kernels_.dot(R, Q, Z);
       for (std::size_t c = 0; c < cols; ++c) {
         if (!live[c]) continue;

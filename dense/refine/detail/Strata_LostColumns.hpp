@@ -27,14 +27,13 @@ std::int64_t first_non_finite(ExecutionSpace const& exec, InBlock const& B) {
   return first;
 }
 
-/// Y's columns of which a number d_i y_ij is not finite become 0; `dropped` is how many. Enqueued.
-template <class ExecutionSpace, class ScalingView, class Block, class Number>
-void drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Block const& Y,
-                   Number const& dropped) {
+/// Y's columns of which a number d_i y_ij is not finite become 0; how many. Fences.
+template <class ExecutionSpace, class ScalingView, class Block>
+std::int64_t drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Block const& Y) {
   auto const rows = static_cast<std::int64_t>(d.extent(0)),
              cols = static_cast<std::int64_t>(Y.extent(1));
-  dropped() = 0;
-  if (rows == 0) return;
+  std::int64_t dropped = 0;
+  if (rows == 0) return dropped;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   Kokkos::parallel_reduce(
       "strata::dense::solve::drop_overflow", Policy(exec, static_cast<int>(cols), Kokkos::AUTO),
@@ -51,6 +50,7 @@ void drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Block const
         Kokkos::single(Kokkos::PerTeam(team), [&] { count += 1; });
       },
       dropped);
+  return dropped;
 }
 
 /// Columns of R = D B of which R holds nothing, as a number overflows or all that are not 0 underflow, become 0; how many.

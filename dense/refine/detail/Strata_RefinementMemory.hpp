@@ -26,14 +26,10 @@ class RefinementMemory {
   using Kernels = BlockVectors<Exec>;
   using Block = typename Kernels::Block;
   using Indices = typename Kernels::Indices;
-  using Number = Kokkos::View<std::int64_t, typename Kernels::HostSpace>;
   enum Vector { Right, Solution, Iterate, Residual, Correction, vectors };
 
   RefinementMemory(Exec const& exec, std::int64_t rows, std::int64_t cols)
-      : exec_(exec),
-        rows_(rows),
-        kernels_(exec, rows, cols),
-        dropped_(strata::allocate_on_host<Number>("strata::dense::solve::dropped")) {}
+      : exec_(exec), rows_(rows), kernels_(exec, rows, cols) {}
 
   Exec const& exec() const { return exec_; }
   bool fits(Exec const& exec, std::int64_t rows) const { return exec == exec_ && rows == rows_; }
@@ -66,9 +62,6 @@ class RefinementMemory {
     return Kokkos::subview(first_columns_, std::pair<std::int64_t, std::int64_t>(0, count));
   }
 
-  /// A number for a kernel to write, which the host reads after a fence.
-  Number const& dropped() const { return dropped_; }
-
   /// Whether all of it is small beside a matrix.
   bool is_worth_keeping() const {
     constexpr std::size_t few = 16;
@@ -81,7 +74,6 @@ class RefinementMemory {
   Kernels kernels_;
   std::array<Block, vectors> blocks_;
   Indices first_columns_;
-  Number dropped_;
 };
 
 /// A system A X = B as given, where a refinement is to scale it and to solve (D A D) (D^-1 X) = D B.

@@ -61,11 +61,12 @@ class Refiner {
     first_solve();
     if (holds_non_finite()) return std::move(report_);
     if (options_.refine == Refine::Automatic) {
-      for (Refine const method : {Refine::Classical, Refine::Cg, Refine::Gmres}) phase(method);
+      if (phase(Refine::Classical) == Refine::Classical) phase(Refine::Cg);
+      phase(Refine::Gmres);
     } else if (options_.refine != Refine::None) {
       phase(options_.refine);
     }
-    conclude(active_.all(), convergence_, report_);
+    conclude(active_.all(), convergence_, unit_, report_);
     return std::move(report_);
   }
 
@@ -155,11 +156,10 @@ class Refiner {
   void keep_first(Scalars const& accept) {
     bool const all = std::ranges::find(accept, 0) == accept.end();
     if (given_) {
-      given_->holds =
-          all && given_->X.data != nullptr && given_->found == Nothing &&
-          std::ranges::all_of(active_, [&](Column const* column) {
-            return std::isfinite(std::ldexp(column->now.given_x_max, column->exponent) * unit_);
-          });
+      given_->holds = all && given_->X.data != nullptr && given_->found == Nothing &&
+                      std::ranges::all_of(active_, [&](Column const* column) {
+                        return column->now.is_in_range(column->exponent, unit_);
+                      });
       bool const is_enough =
           options_.refine == Refine::None || std::ranges::all_of(active_, &Column::perfect);
       if (given_->holds && is_enough) return;
@@ -188,8 +188,8 @@ class Refiner {
     for (Column* column : active_) column->begin_phase();
   }
 
-  /// Refine by `method` until every column has converged or left.
-  void phase(Refine method) {
+  /// Refine by `method`, or by CG where `step` takes that, until every column has converged or left; the method.
+  Refine phase(Refine method) {
     bool const first = report_.method == Refine::None;
     active_.retire([&](Column const& column) {
       return column.perfect() || column.iterations >= limit(method);
@@ -197,15 +197,16 @@ class Refiner {
     if (!first || !std::ranges::all_of(active_, &Column::at_its_best)) resume(method);
     for (Column* column : active_) column->begin_phase();
     while (!active_.empty()) {
+      step(method);
       report_.method = method;
       ++report_.outer_iterations;
-      step(method);
       for (Column* column : active_) column->end_step(options_.stagnation_steps);
       bool const slow = std::ranges::any_of(
           active_, [](Column const* column) { return column->now.excess > column->before / 2; });
       if (slow) restart_ = std::min<std::int64_t>(2 * restart_, std::int64_t{8} * options_.restart);
       active_.retire([&](Column const& column) { return leaves(column, method); });
     }
+    return method;
   }
 
   bool leaves(Column const& column, Refine method) const {
@@ -227,27 +228,50 @@ class Refiner {
     return automatic && method == Refine::Cg ? (total + 1) / 2 : total;
   }
 
-  /// One outer step on the active columns: solve A D = R, W += D, measure.
-  void step(Refine method) {
+  /// One outer step on the active columns: solve A D = R, W += D, measure. The first one, if left to choose, goes on with CG
+  /// where a classical one would gain little.
+  void step(Refine& method) {
     Scalars to_unit;
     for (Column* column : active_) {
       column->before = column->now.excess;
       to_unit.push_back(normaliser(column->now.r_max));
     }
     Block const R = active_.of(R_), D = active_.of(D_);
+    bool is_first_of_cg = false;  // D = M^-1 R
     if (method == Refine::Classical) {
       kernels_.scale(to_unit, R, D);
       operators_.precondition(D);
-      for (Column* column : active_) ++column->iterations;
-    } else {
+      bool const may_choose =
+          options_.refine == Refine::Automatic && report_.method == Refine::None;
+      is_first_of_cg = may_choose && gains_little(D, to_unit);
+      if (is_first_of_cg)
+        method = Refine::Cg;
+      else
+        for (Column* column : active_) ++column->iterations;
+    }
+    if (method != Refine::Classical) {
       kernels_.scale(to_unit, R, R);
-      solve(method, R, D);
+      solve(method, R, D, is_first_of_cg);
     }
     Scalars back(to_unit);
     for (double& factor : back) factor = 1 / factor;
     kernels_.correct(back, D, active_.scales(+1), operators_.scaling, active_.of(W_), multiplies_);
     measure();
     note_step();
+  }
+
+  /// Whether no column of W would gain a factor of 8 by its correction, or come to the goal: the correction is to x about as
+  /// the next residual to this one, for both are what I - M^-1 A leaves of the error. A column that has converged may try.
+  bool gains_little(Block const& D, Scalars const& to_unit) {
+    auto const size = kernels_.norms(Scalars(active_.size(), 1.0), D);
+    for (std::size_t c = 0; c < active_.size(); ++c) {
+      auto const& now = active_[c].now;
+      double const d = size[c].max[0] / to_unit[c];
+      bool const little = std::isfinite(d) && 8 * d > now.x_max && now.excess * d > now.x_max;
+      if (!little || active_[c].converged() || active_[c].iterations >= limit(Refine::Cg))
+        return false;
+    }
+    return true;
   }
 
   void note_step() {
@@ -258,7 +282,7 @@ class Refiner {
     if (options_.on_step) options_.on_step(error);
   }
 
-  void solve(Refine method, Block const& R, Block const& D) {
+  void solve(Refine method, Block const& R, Block const& D, bool is_first_of_cg) {
     std::vector<Correction> corrections;
     for (Column const* column : active_) {
       double const target =
@@ -267,7 +291,7 @@ class Refiner {
     }
     if (method == Refine::Cg) {
       if (!cg_) cg_.emplace(kernels_, operators_, active_.size());
-      cg_->solve(R, D, corrections);
+      cg_->solve(R, D, corrections, is_first_of_cg);
     } else {
       gmres().solve(R, D, corrections);
     }

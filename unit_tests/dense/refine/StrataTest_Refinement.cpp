@@ -403,6 +403,68 @@ void gmres_keeps_to_its_memory() {
 }
 TYPED_TEST(Refinement, GmresKeepsToItsMemory) { gmres_keeps_to_its_memory<TypeParam>(); }
 
+/// What a solve asks of the operators: products with A, and applications of M^-1, of all columns together.
+struct Work {
+  int products = 0, applications = 0;
+};
+template <class Exec>
+Work work_of(Pair const& pair, HostMatrix const& B, Refine refine, HostMatrix& X) {
+  Exec const exec;
+  Work work;
+  auto operators = operators_of(exec, pair.A, cholesky_solve<Exec, double>(pair.M));
+  operators.apply = [&work, apply = operators.apply](Block<Exec> const& V, Block<Exec> const& W) {
+    ++work.products;
+    apply(V, W);
+  };
+  operators.precondition = [&work, solve = operators.precondition](Block<Exec> const& R) {
+    ++work.applications;
+    solve(R);
+  };
+  auto const b = OnDevice<Exec>::copy(B), x = OnDevice<Exec>::copy(HostMatrix(B.rows, B.cols));
+  auto const report = dense::refine(exec, operators, b, x, {.refine = refine});
+  EXPECT_TRUE(report.converged) << name_of(refine);
+  EXPECT_LE(report.iterations, work.applications);
+  X = OnDevice<Exec>::read(x);
+  return work;
+}
+
+// A classical step that would gain little, or make x worse, is seen by its correction: its product with A, and the one that
+// takes it back, are not made, and its M^-1 r is CG's.
+template <class Exec>
+void automatic_leaves_out_steps_that_gain_little() {
+  std::size_t const n = 120;
+  for (double const spread : {4.0, 1.0 / 8}) {  // contracts by 1/4 at most, and not at all
+    auto const pair = perturbed(geometric_spectrum(n, 1e5), spread);
+    for (std::size_t const cols : {1, 3}) {
+      SCOPED_TRACE(testing::Message() << spread << ' ' << cols);
+      HostMatrix const B = random_matrix(n, cols);
+      HostMatrix automatic(n, cols), by_cg(n, cols);
+      Work const found = work_of<Exec>(pair, B, Refine::Automatic, automatic),
+                 expected = work_of<Exec>(pair, B, Refine::Cg, by_cg);
+      EXPECT_EQ(found.products, expected.products);
+      EXPECT_EQ(found.applications, expected.applications);
+      EXPECT_EQ(automatic.data, by_cg.data);
+    }
+  }
+}
+TYPED_TEST(Refinement, AutomaticLeavesOutStepsThatGainLittle) {
+  automatic_leaves_out_steps_that_gain_little<TypeParam>();
+}
+
+// Where they gain much, each takes one product and one M^-1; CG takes another residual.
+template <class Exec>
+void automatic_takes_steps_that_gain_much() {
+  auto const pair = perturbed(geometric_spectrum(120, 1e3), 1.001);
+  HostMatrix const B = random_matrix(120, 2);
+  HostMatrix X(120, 2);
+  Work const found = work_of<Exec>(pair, B, Refine::Automatic, X);
+  EXPECT_EQ(found.products, found.applications);
+  EXPECT_LT(found.products, work_of<Exec>(pair, B, Refine::Cg, X).products);
+}
+TYPED_TEST(Refinement, AutomaticTakesStepsThatGainMuch) {
+  automatic_takes_steps_that_gain_much<TypeParam>();
+}
+
 // --- garbage --------------------------------------------------------------------------------------
 
 template <class Exec>
