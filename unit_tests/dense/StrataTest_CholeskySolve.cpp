@@ -235,6 +235,31 @@ TYPED_TEST(CholeskySolveOn, SolvesAtBothEndsOfTheRangeOfFp64) {
   }
 }
 
+// D^-1 X is in the range, and the first column of X is not.
+TYPED_TEST(CholeskySolveOn, AColumnBeyondTheRangeIsZeroAfterRefinementToo) {
+  std::int64_t const n = 40;
+  TypeParam const exec;
+  HostMatrix const A = geometric(n, 1e3), b = random_matrix(n, 2, 3);
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i) A(i, j) *= 0x1p-1000;
+  for (std::int64_t i = 0; i < n; ++i) b(i, 0) *= 0x1p40, b(i, 1) *= 0x1p-900;
+  auto const matrix = on_device<TypeParam>(A), B = on_device<TypeParam>(b),
+             X = on_device<TypeParam>(b);
+  auto factor = cholesky(exec, matrix, {P::fp16, P::fp32}, {.leaf_size = 16});
+  auto const report = factor.solve(exec, B, X);
+  EXPECT_GT(report.refinement.outer_iterations, 0) << "X is known at once";
+  EXPECT_FALSE(report.converged);
+  EXPECT_FALSE(report.refinement.in_range);
+  EXPECT_EQ(report.refinement.unconverged_columns, 1);
+  EXPECT_EQ(report.backward_error, 1);
+  HostMatrix const x = on_host(X), second("strata::test::x", n, 1), of_b("strata::test::b", n, 1);
+  for (std::int64_t i = 0; i < n; ++i) {
+    EXPECT_EQ(x(i, 0), 0);
+    second(i, 0) = x(i, 1), of_b(i, 0) = b(i, 1);
+  }
+  EXPECT_LE(backward_error(A, second, of_b), std::sqrt(static_cast<double>(n)) * 0x1p-52);
+}
+
 // Of A with subnormal entries, and of X with such entries, which are rounded to few bits.
 TYPED_TEST(CholeskySolveOn, StatesTheTrueErrorAtBothEndsOfTheRangeOfFp64) {
   std::int64_t const n = 40;
