@@ -35,9 +35,9 @@ Uplo uplo_of(Stored<double const> const& A, bool lower) {
 // A factor, and the array that it reads.
 class KeptFactor : public detail::Worked<c::DenseFactor> {
  public:
-  KeptFactor(c::Exec const& exec, Kept A, Stored<double const> const& stored, bool lower,
+  KeptFactor(c::Instance const& instance, Kept A, Stored<double const> const& stored, bool lower,
              std::string const& layers, dense::CholeskyOptions const& options)
-      : Worked(std::in_place, exec, uplo_of(stored, lower), stored.rows, stored.data, stored.ld,
+      : Worked(std::in_place, instance, uplo_of(stored, lower), stored.rows, stored.data, stored.ld,
                layers == "auto" ? std::nullopt : std::optional(dense::LayerList::parse(layers)),
                options),
         A_(std::move(A)),
@@ -88,12 +88,12 @@ Shared cholesky(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool l
   options.shift = shift;
   options.equilibrate = equilibrate;
   options.ladder = ladder;
-  return detail::run(
-      cube(stored.rows) / 3, [queue, kept = Kept(A), stored, lower, layers, options] {
-        c::Caller const caller;
-        return std::make_shared<KeptFactor>(queue != nullptr ? queue->exec() : c::new_instance(),
-                                            kept, stored, lower, layers, options);
-      });
+  return detail::run(cube(stored.rows) / 3, [queue, kept = Kept(A), stored, lower, layers,
+                                             options] {
+    c::Caller const caller;
+    return std::make_shared<KeptFactor>(queue != nullptr ? queue->instance() : c::new_instance(),
+                                        kept, stored, lower, layers, options);
+  });
 }
 
 void update(Shared const& factor, InAnywhere const& A, bool lower) {
@@ -265,7 +265,7 @@ void bind_dense(nb::module_& m) {
              c::Caller const caller;
              new (self) Queue();
            })
-      .def_prop_ro("stream", [](Queue& queue) { return c::vendor::stream_of(queue.exec()); });
+      .def_prop_ro("stream", [](Queue& queue) { return c::vendor::stream_of(*queue.instance()); });
   m.def(
       "device",
       [] {

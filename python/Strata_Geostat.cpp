@@ -85,7 +85,7 @@ std::vector<double> field(MaternCovariance const& covariance, In const& at,
   auto const places = locations("locations", at, metric);
   return detail::run(factor_flops(places.size()), [covariance, places, seed] {
     c::Caller const caller;
-    return synthetic_field(c::new_instance(), covariance, places, seed);
+    return synthetic_field(*c::new_instance(), covariance, places, seed);
   });
 }
 
@@ -124,12 +124,12 @@ Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOpt
   try {
     return detail::run(detail::long_flops, [kept = Kept(values, on_step), places, y, how] {
       c::Caller const caller;
-      Exec const exec = c::new_instance();
-      auto found = fit(exec, places, y, how);
+      auto const instance = c::new_instance();
+      auto found = fit(*instance, places, y, how);
       Fitted result{found, nullptr};
       if (found.factor->info().ok())
-        result.factor =
-            std::make_shared<KeptCovarianceFactor>(exec, std::move(*found.factor), places.size());
+        result.factor = std::make_shared<KeptCovarianceFactor>(instance, std::move(*found.factor),
+                                                               places.size());
       return result;
     });
   } catch (...) {

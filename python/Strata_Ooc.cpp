@@ -73,8 +73,7 @@ struct Choice {
 
 struct Tiling {
   Tiling(std::int64_t n, PyObject* fill, Stop const& stop, Choice const& choice)
-      : exec(c::new_instance()),
-        factor(ooc::cholesky(ooc::DeviceTeam<Exec>(choice.devices),
+      : factor(ooc::cholesky(ooc::DeviceTeam<Exec>(choice.devices),
                              TileMatrix<Exec>::generate(
                                  exec, n,
                                  choice.tile_size != 0 ? choice.tile_size
@@ -83,7 +82,8 @@ struct Tiling {
                                  generator(fill, stop), ooc::TileMatrixOptions(choice.rule)),
                              choice.cholesky)) {}
 
-  Exec exec;
+  c::Instance instance = c::new_instance();  // first: it outlives the rest
+  Exec exec = *instance;
   TileFactor<Exec> factor;
 };
 

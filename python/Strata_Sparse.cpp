@@ -91,7 +91,8 @@ struct Solving {
         solver(exec, matrix, options) {}
 
   SparseOptions options;
-  Exec exec = c::new_instance();
+  c::Instance instance = c::new_instance();  // before what works on it
+  Exec exec = *instance;
   Matrix matrix;
   SparseSolver<Exec> solver;
 };
@@ -100,10 +101,11 @@ struct Solving {
 struct Preconditioning {
   Preconditioning(HostRows const& A, SparseOptions const& options)
       : Preconditioning(c::new_instance(), A, options) {}
-  Preconditioning(Exec const& instance, HostRows const& A, SparseOptions const& options)
-      : Preconditioning(instance, make_matrix(instance, Communicator(), A), options) {}
-  Preconditioning(Exec const& instance, Matrix const& A, SparseOptions const& options)
-      : exec(instance),
+  Preconditioning(c::Instance const& own, HostRows const& A, SparseOptions const& options)
+      : Preconditioning(own, make_matrix(*own, Communicator(), A), options) {}
+  Preconditioning(c::Instance const& own, Matrix const& A, SparseOptions const& options)
+      : instance(own),
+        exec(*own),
         matrix(A),
         r(matrix.allocate<double>(exec, "strata::python::preconditioner::r")),
         z(matrix.allocate<double>(exec, "strata::python::preconditioner::z")) {
@@ -127,6 +129,7 @@ struct Preconditioning {
     matrix.scatter(exec, z, result);
   }
 
+  c::Instance instance;  // first: it outlives the rest
   Exec exec;
   Matrix matrix;
   sparse::Preconditioner<Exec, double> M;
@@ -158,8 +161,8 @@ class Sparse : public detail::Worked<Work> {
  public:
   Sparse(HostRows const& A, SparseOptions const& options)
       : detail::Worked<Work>(std::in_place, A, options), rows_(A.rows()), entries_(A.entries()) {}
-  Sparse(Exec const& exec, Matrix const& A, SparseOptions const& options)
-      : detail::Worked<Work>(std::in_place, exec, A, options),
+  Sparse(c::Instance const& instance, Matrix const& A, SparseOptions const& options)
+      : detail::Worked<Work>(std::in_place, instance, A, options),
         rows_(A.rows()),
         entries_(A.entries()) {}
   std::int64_t rows() const { return rows_; }

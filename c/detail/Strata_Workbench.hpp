@@ -5,16 +5,15 @@
 
 #include <c/runtime/Strata_Runtime.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Lent.hpp>
 #include <dense/Strata_BatchedCholesky.hpp>
 
 #include <memory>
 
 namespace strata::c::detail {
 
-/// An instance and its operations, lent to one call: on a device a stream, a vendor's handles and
+/// An instance and its operations, `Lent` to one call: on a device a stream, a vendor's handles and
 /// their workspace cost more than a small matrix does.
-///
-/// Memory   a few that earlier calls have left are kept until Kokkos ends. One whose call failed is not.
 class Workbench {
  public:
   /// One that was left, or a new one.
@@ -31,9 +30,7 @@ class Workbench {
 
  private:
   struct Parts;
-  struct Left;
-  int exceptions_;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Lent<Parts>> parts_;
 };
 
 }  // namespace strata::c::detail

@@ -5,6 +5,7 @@
 
 #include <c/runtime/Strata_Operand.hpp>
 #include <c/runtime/Strata_Runtime.hpp>
+#include <core/kokkos_ext/Strata_AtKokkosEnd.hpp>
 #include <dense/Strata_Cholesky.hpp>
 
 #include <cstdint>
@@ -54,13 +55,14 @@ class Held {
 struct DenseFactor {
   using Factor = dense::CholeskyFactor<Exec>;
 
-  /// On `instance`, factor A, in automatic layers if none are given, of which the triangle `uplo` is read: n x n,
+  /// On an instance, factor A, in automatic layers if none are given, of which the triangle `uplo` is read: n x n,
   /// column-major, column j at data + j * ld. It is kept, and must not change.
   ///
   /// Throws   what `dense::cholesky` and Operand throw.
-  DenseFactor(Exec const& instance, Uplo uplo, std::int64_t n, double const* data, std::int64_t ld,
+  DenseFactor(Instance own, Uplo uplo, std::int64_t n, double const* data, std::int64_t ld,
               std::optional<dense::LayerList> const& layers, dense::CholeskyOptions const& options)
-      : exec(instance),
+      : instance(std::move(own)),
+        exec(*instance),
         A(exec, data, n, n, ld, part_of(uplo)),
         factor(exec, lower(uplo), layers ? *layers : dense::automatic_layers<Exec>(n), options) {}
 
@@ -76,6 +78,7 @@ struct DenseFactor {
     factor.refactor(exec, lower(uplo));
   }
 
+  Instance instance;  // first: it outlives the rest
   Exec exec;
   Operand<double const> A;
   Factor factor;

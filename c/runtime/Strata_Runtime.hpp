@@ -5,12 +5,13 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_ConcurrentCall.hpp>
+#include <core/kokkos_ext/Strata_SecondInstance.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
 #include <exception>
-#include <functional>
+#include <memory>
 #include <string>
 
 namespace strata::c {
@@ -68,22 +69,10 @@ class Caller {
   ConcurrentCall call_;
 };
 
-/// Calls `release` before Kokkos ends, whoever ends it, if it still lives then: Views have to be gone by that time.
-class AtKokkosEnd {
- public:
-  explicit AtKokkosEnd(std::function<void()> release);
-  ~AtKokkosEnd();
-  AtKokkosEnd(AtKokkosEnd const&) = delete;
-  AtKokkosEnd& operator=(AtKokkosEnd const&) = delete;
-
- private:
-  friend struct AtKokkosEndList;
-  std::function<void()> release_;
-  AtKokkosEnd *before_ = nullptr, *after_ = nullptr;  // in the list of those that live
-};
-
-/// An instance of its own for each call, so that threads do not wait for one another.
-Exec new_instance();
+/// An instance of its own for each call or handle, so that threads do not wait for one another.
+using Instance = std::shared_ptr<Exec const>;
+/// It outlives what works on it.
+Instance new_instance();
 
 }  // namespace strata::c
 

@@ -47,7 +47,8 @@ constexpr auto names_of(BlasPath) {
 ///          free of allocation. It holds blocks that are widened for a library: at most 64 MiB for
 ///          each operand, but all of a potrf in low precision; a copy of a small potrf's matrix; of a product with one or two columns
 ///          partial sums, at most a 16th of the matrix' numbers; and of products in tf32 and
-///          fp16_split copies, 64 MiB for each operand, which `reserve_product` makes room for.
+///          fp16_split copies, 64 MiB for each operand, which `reserve_product` makes room for. A device's library has
+///          32 MiB (CUDA), which with its handle is `Lent`: another object gets what an earlier one has left.
 /// Throws   ShapeError with all extents if they do not fit or a result has a scale, before
 ///          anything is written; ValueError if the path asked for has no such operation and types,
 ///          or an extent is too large for the vendor's integers; MemoryError with the bytes that
@@ -64,7 +65,7 @@ class LeafBlas {
   /// The order of the leading minor that is not positive, or 0.
   using InfoView = Kokkos::View<std::int64_t, memory_space>;
 
-  /// Makes the vendor's handles. Throws VendorError.
+  /// With the vendor's handles, made unless some are left. Throws VendorError.
   explicit LeafBlas(ExecutionSpace const& exec, BlasPath path = BlasPath::Automatic);
   ~LeafBlas();
   LeafBlas(LeafBlas&&) noexcept;

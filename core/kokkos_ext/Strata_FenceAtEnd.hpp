@@ -7,16 +7,17 @@
 
 namespace strata::detail {
 
-/// `exec.fence(label)` for destructors, which must not throw.
+/// `exec.fence(label)` for destructors, which must not throw; whether it went well.
 ///
 /// Error    what the fence throws is dropped: a device that has failed says so again at its next call.
 template <class Exec>
-void fence_at_end(Exec const& exec, char const* label) noexcept {
+bool fence_at_end(Exec const& exec, char const* label) noexcept {
   try {
     exec.fence(std::string(label));
   } catch (...) {
-    return;  // from a destructor it would end the program
+    return false;  // from a destructor it would end the program
   }
+  return true;
 }
 
 }  // namespace strata::detail

@@ -16,6 +16,8 @@ namespace strata::vendor {
 template <class Exec>
 std::shared_ptr<Exec const> urgent_instance(Exec const& exec);
 template <class Exec>
+std::shared_ptr<Exec const> own_instance(Exec const& exec);
+template <class Exec>
 void enqueue_wait(Exec const& waiting, Exec const& awaited);
 
 }  // namespace strata::vendor
@@ -32,6 +34,18 @@ std::shared_ptr<Exec const> urgent_instance(Exec const& exec) {
     return std::make_shared<Exec const>(exec);
   else
     return vendor::urgent_instance(exec);
+}
+
+/// An instance on the same device that is nobody else's; on a device one that is `Lent`, since it costs more to make
+/// than many a call.
+///
+/// Sync     its end waits for the work enqueued on it.
+template <class Exec>
+std::shared_ptr<Exec const> own_instance(Exec const& exec) {
+  if constexpr (runs_on_host<Exec>)
+    return std::make_shared<Exec const>(Kokkos::Experimental::partition_space(exec, 1)[0]);
+  else
+    return vendor::own_instance(exec);
 }
 
 /// What is enqueued on `waiting` from now on starts after what is on `awaited` so far has ended.

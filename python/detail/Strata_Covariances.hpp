@@ -52,11 +52,12 @@ inline geostat::CovarianceFactorOptions factor_options(double accuracy, std::int
 struct Factoring {
   Factoring(geostat::MaternCovariance const& covariance, geostat::Locations const& at,
             geostat::CovarianceFactorOptions const& chosen)
-      : exec(c::new_instance()), factor(exec, covariance, at, chosen) {}
-  Factoring(c::Exec const& instance, geostat::CovarianceFactor<c::Exec>&& made)
-      : exec(instance), factor(std::move(made)) {}
+      : factor(exec, covariance, at, chosen) {}
+  Factoring(c::Instance own, geostat::CovarianceFactor<c::Exec>&& made)
+      : instance(std::move(own)), factor(std::move(made)) {}
 
-  c::Exec exec;
+  c::Instance instance = c::new_instance();  // first: it outlives the rest
+  c::Exec exec = *instance;
   geostat::CovarianceFactor<c::Exec> factor;
 };
 
@@ -69,9 +70,9 @@ class KeptCovarianceFactor : public Worked<Factoring> {
       : Worked(std::in_place, covariance, at, chosen), order_(at.size()) {
     use([](Factoring& work) { return require_definite(work); });
   }
-  KeptCovarianceFactor(c::Exec const& exec, geostat::CovarianceFactor<c::Exec>&& made,
+  KeptCovarianceFactor(c::Instance const& instance, geostat::CovarianceFactor<c::Exec>&& made,
                        std::int64_t order)
-      : Worked(std::in_place, exec, std::move(made)), order_(order) {}
+      : Worked(std::in_place, instance, std::move(made)), order_(order) {}
   std::int64_t order() const { return order_; }
 
   /// Of the same locations, in the memory that there is; after an exception there is no factor.

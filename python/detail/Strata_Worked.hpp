@@ -34,14 +34,14 @@ class Worked {
 
 /// An instance, made before the work on it: whoever has an array on the device asks for the stream, which then waits for
 /// what the array's package has enqueued.
-struct Instance {
-  c::Exec exec = c::new_instance();
+struct Enqueued {
+  c::Instance instance = c::new_instance();
 };
-class Queue : public Worked<Instance> {
+class Queue : public Worked<Enqueued> {
  public:
   Queue() : Worked(std::in_place) {}
-  c::Exec exec() {
-    return use([](Instance& instance) { return instance.exec; });
+  c::Instance instance() {
+    return use([](Enqueued& work) { return work.instance; });
   }
 };
 

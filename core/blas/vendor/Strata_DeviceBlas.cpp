@@ -41,18 +41,35 @@ using Region = Kokkos::Profiling::ScopedRegion;
 }  // namespace
 
 #ifdef KOKKOS_ENABLE_CUDA
-DeviceBlas::DeviceBlas(Exec const& exec)
-    : exec_(runtime::select(exec)), workspace_(exec), scalars_(exec), handle_("cublasCreate") {
-  check(cublasSetStream(handle_, runtime::stream_of(exec_)), "cublasSetStream");
-  check(cublasSetWorkspace(handle_, workspace_.reserve(workspace_bytes), workspace_bytes),
-        "cublasSetWorkspace");  // after the stream, which resets it
+DeviceBlas::Library::Library(Exec const& exec)
+    : handle("cublasCreate"), scalars(DeviceScalars<Exec>::allocate_slot(exec)) {
+  DeviceBuffer<Exec> buffer(exec);
+  (void)buffer.reserve(workspace_bytes);
+  workspace = buffer.memory();
   auto const math = CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
-  check(cublasSetMathMode(handle_, static_cast<cublasMath_t>(math)), "cublasSetMathMode");
+  check(cublasSetMathMode(handle, static_cast<cublasMath_t>(math)), "cublasSetMathMode");
 }
 #else
-DeviceBlas::DeviceBlas(Exec const& exec)
-    : exec_(exec), workspace_(exec), scalars_(exec), handle_(exec) {}
+DeviceBlas::Library::Library(Exec const& exec)
+    : handle(exec), scalars(DeviceScalars<Exec>::allocate_slot(exec)) {}
 #endif
+
+DeviceBlas::DeviceBlas(Exec const& exec)
+    : exec_(runtime::select(exec)),
+      library_(runtime::device_of(exec), exec),
+      handle_(library_->handle),
+      workspace_(exec, library_->workspace),
+      scalars_(exec, library_->scalars) {
+  set_stream(handle_, runtime::stream_of(exec_));
+#ifdef KOKKOS_ENABLE_CUDA
+  check(cublasSetWorkspace(handle_, workspace_.reserve(workspace_bytes), workspace_bytes),
+        "cublasSetWorkspace");  // after the stream, which resets it
+#endif
+}
+
+DeviceBlas::~DeviceBlas() {
+  if (!leave_stream(exec_, handle_)) library_.forsake();
+}
 
 template <class T>
 Scalars<T> DeviceBlas::set_mode(Scalars<T> const& scalars) {

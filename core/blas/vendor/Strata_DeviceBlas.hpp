@@ -6,6 +6,7 @@
 #include <core/blas/vendor/Strata_DeviceBuffer.hpp>
 #include <core/blas/vendor/Strata_DeviceHandles.hpp>
 #include <core/blas/vendor/Strata_DeviceScalars.hpp>
+#include <core/kokkos_ext/Strata_Lent.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -24,7 +25,7 @@ namespace strata::vendor {
 ///
 /// Arithmetic is IEEE fp64 and fp32, TF32 only for operands that say so; products of fp16, bf16 and
 /// FP8 are summed in fp32. cuBLAS's workspace is the object's own, so that results repeat bit by bit
-/// whatever other streams do. C++20 implies CUDA 12, whose interface is of 64 bits.
+/// whatever other streams do. C++20 implies CUDA 12, whose interface is of 64 bits. The handle and the workspace are `Lent`.
 class DeviceBlas {
  public:
   using Exec = runtime::Exec;
@@ -32,6 +33,9 @@ class DeviceBlas {
   using ConstMatrix = ConstMatrixRef<Exec::memory_space>;
 
   explicit DeviceBlas(Exec const& exec);
+  ~DeviceBlas();
+  DeviceBlas(DeviceBlas const&) = delete;
+  DeviceBlas& operator=(DeviceBlas const&) = delete;
 
   bool gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
@@ -44,6 +48,14 @@ class DeviceBlas {
             Matrix const& C);
 
  private:
+  /// Of a device, and for one instance on it at a time.
+  struct Library {
+    explicit Library(Exec const& exec);
+    BlasHandle handle;
+    DeviceBuffer<Exec>::Memory workspace;  ///< cuBLAS'
+    DeviceScalars<Exec>::Slot scalars;
+  };
+
   template <class T>
   Scalars<T> set_mode(Scalars<T> const& scalars);
   template <class T>
@@ -54,9 +66,10 @@ class DeviceBlas {
                Matrix const& C);
 
   Exec exec_;
+  Lent<Library> library_;
+  BlasHandle const& handle_;
   DeviceBuffer<Exec> workspace_;
   DeviceScalars<Exec> scalars_;
-  BlasHandle handle_;
 #ifdef STRATA_HAS_FP8_GEMM
   std::optional<DeviceFp8Gemm> fp8_gemm_;  // made at the first FP8 product
 #endif

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <utility>
 
 namespace strata::vendor {
 
@@ -25,7 +26,13 @@ class DeviceBuffer {
  public:
   static constexpr std::size_t alignment = 256;
 
-  explicit DeviceBuffer(ExecutionSpace const& exec) : exec_(exec) {}
+  using Memory = Kokkos::View<char*, typename ExecutionSpace::memory_space>;
+
+  /// With `memory` to begin with, of the same device and idle.
+  explicit DeviceBuffer(ExecutionSpace const& exec, Memory memory = {})
+      : exec_(exec), memory_(std::move(memory)) {
+    if (memory_.size() > alignment) bytes_ = memory_.size() - alignment;
+  }
   ~DeviceBuffer() {
     if (bytes_ > 0) strata::detail::fence_at_end(exec_, "strata::vendor::DeviceBuffer::release");
   }
@@ -41,10 +48,10 @@ class DeviceBuffer {
     auto const address = reinterpret_cast<std::uintptr_t>(memory_.data());
     return reinterpret_cast<void*>((address + alignment - 1) / alignment * alignment);
   }
+  /// All of it.
+  Memory const& memory() const { return memory_; }
 
  private:
-  using Memory = Kokkos::View<char*, typename ExecutionSpace::memory_space>;
-
   void grow(std::size_t bytes) {
     if (bytes_ > 0) exec_.fence("strata::vendor::DeviceBuffer::grow");
     bytes_ = 0;

@@ -63,6 +63,30 @@ class BlasHandle : public Handle<rocblas_handle, rocblas_create_handle, rocblas_
 };
 #endif
 
+/// What is called with the handle from now on is enqueued on this stream.
+inline void set_stream(BlasHandle const& handle, runtime::StreamHandle stream) {
+  check(STRATA_CUDA_OR_HIP(cublasSetStream, rocblas_set_stream)(handle, stream),
+        STRATA_CUDA_OR_HIP("cublasSetStream", "rocblas_set_stream"));
+}
+#ifdef KOKKOS_ENABLE_CUDA
+using SolverHandle = Handle<cusolverDnHandle_t, cusolverDnCreate, cusolverDnDestroy>;
+inline void set_stream(SolverHandle const& handle, runtime::StreamHandle stream) {
+  check(cusolverDnSetStream(handle, stream), "cusolverDnSetStream");
+}
+#endif
+
+/// Ends the work on an instance, which the handle knows no more, since the stream may go before it. Whether that went well.
+bool leave_stream(runtime::Exec const& exec, auto const& handle) noexcept {
+  try {
+    runtime::select(exec);
+    exec.fence("strata::vendor::handle::release");
+    set_stream(handle, nullptr);
+  } catch (...) {
+    return false;  // from a destructor it would end the program
+  }
+  return true;
+}
+
 constexpr auto native(Op op) {
   return op == Op::NoTrans ? STRATA_CUDA_OR_HIP(CUBLAS_OP_N, rocblas_operation_none)
                            : STRATA_CUDA_OR_HIP(CUBLAS_OP_T, rocblas_operation_transpose);

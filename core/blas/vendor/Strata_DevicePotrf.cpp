@@ -5,6 +5,7 @@
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <type_traits>
+#include <utility>
 
 #ifdef KOKKOS_ENABLE_HIP
 #include <rocsolver/rocsolver.h>
@@ -14,46 +15,67 @@ namespace strata::vendor {
 
 #ifdef KOKKOS_ENABLE_CUDA
 
+DevicePotrf::Library::Library(Exec const& /*exec*/)
+    : handle("cusolverDnCreate"), params("cusolverDnCreateParams") {}
+
 DevicePotrf::DevicePotrf(Exec const& exec)
     : exec_(runtime::select(exec)),
+      library_(runtime::device_of(exec), exec),
       status_(exec),
-      device_workspace_(exec),
-      handle_("cusolverDnCreate"),
-      params_("cusolverDnCreateParams") {
-  check(cusolverDnSetStream(handle_, runtime::stream_of(exec_)), "cusolverDnSetStream");
+      device_workspace_(exec, std::exchange(library_->workspace, {})) {
+  set_stream(library_->handle, runtime::stream_of(exec_));
+}
+
+DevicePotrf::~DevicePotrf() {
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  if (!leave_stream(exec_, library_->handle))
+    library_.forsake();
+  else if (device_workspace_.memory().size() <= most_bytes)
+    library_->workspace = device_workspace_.memory();
 }
 
 template <class T>
 void DevicePotrf::factor(Uplo uplo, Matrix const& A) {
   cudaDataType_t const type = native(A.precision);
   std::size_t device_bytes = 0, host_bytes = 0;
-  check(cusolverDnXpotrf_bufferSize(handle_, params_, native(uplo), A.rows, type, A.data, A.ld,
-                                    type, &device_bytes, &host_bytes),
+  check(cusolverDnXpotrf_bufferSize(library_->handle, library_->params, native(uplo), A.rows, type,
+                                    A.data, A.ld, type, &device_bytes, &host_bytes),
         "cusolverDnXpotrf_bufferSize");
   void* const workspace = device_workspace_.reserve(device_bytes);
   if (host_bytes > host_workspace_.size()) {
     exec_.fence("strata::vendor::CudaPotrf::reserve");  // the old one may be in use
     host_workspace_.resize(host_bytes);
   }
-  check(
-      cusolverDnXpotrf(handle_, params_, native(uplo), A.rows, type, A.data, A.ld, type, workspace,
-                       device_bytes, host_workspace_.data(), host_bytes, status_.data()),
-      "cusolverDnXpotrf");
+  check(cusolverDnXpotrf(library_->handle, library_->params, native(uplo), A.rows, type, A.data,
+                         A.ld, type, workspace, device_bytes, host_workspace_.data(), host_bytes,
+                         status_.data()),
+        "cusolverDnXpotrf");
 }
 
 #else
 
-DevicePotrf::DevicePotrf(Exec const& exec) : exec_(exec), status_(exec), handle_(exec) {}
+DevicePotrf::Library::Library(Exec const& exec) : handle(exec) {}
+
+DevicePotrf::DevicePotrf(Exec const& exec)
+    : exec_(runtime::select(exec)), library_(runtime::device_of(exec), exec), status_(exec) {
+  set_stream(library_->handle, runtime::stream_of(exec_));
+}
+
+DevicePotrf::~DevicePotrf() {
+  if (!leave_stream(exec_, library_->handle)) library_.forsake();
+}
 
 template <>
 void DevicePotrf::factor<double>(Uplo uplo, Matrix const& A) {
-  check(rocsolver_dpotrf_64(handle_, native(uplo), A.rows, A.as<double>(), A.ld, status_.data()),
+  check(rocsolver_dpotrf_64(library_->handle, native(uplo), A.rows, A.as<double>(), A.ld,
+                            status_.data()),
         "rocsolver_dpotrf_64");
 }
 
 template <>
 void DevicePotrf::factor<float>(Uplo uplo, Matrix const& A) {
-  check(rocsolver_spotrf_64(handle_, native(uplo), A.rows, A.as<float>(), A.ld, status_.data()),
+  check(rocsolver_spotrf_64(library_->handle, native(uplo), A.rows, A.as<float>(), A.ld,
+                            status_.data()),
         "rocsolver_spotrf_64");
 }
 

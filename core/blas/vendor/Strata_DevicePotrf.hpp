@@ -6,6 +6,7 @@
 #include <core/blas/vendor/Strata_DeviceBuffer.hpp>
 #include <core/blas/vendor/Strata_DeviceHandles.hpp>
 #include <core/blas/vendor/Strata_DeviceScalars.hpp>
+#include <core/kokkos_ext/Strata_Lent.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -16,7 +17,8 @@ namespace strata::vendor {
 
 /// POTRF of one instance by the 64-bit interface of cuSOLVER or rocSOLVER; fp64 and fp32.
 ///
-/// Memory   its own workspace, or rocSOLVER's in the handle: it grows to the largest request and is kept.
+/// Memory   its own workspace, or rocSOLVER's in the handle: it grows to the largest request and is kept. The handle is
+///          `Lent`, and with it a workspace of 64 MiB or less.
 class DevicePotrf {
  public:
   using Exec = runtime::Exec;
@@ -24,6 +26,9 @@ class DevicePotrf {
   using InfoView = Kokkos::View<std::int64_t, Exec::memory_space>;
 
   explicit DevicePotrf(Exec const& exec);
+  ~DevicePotrf();
+  DevicePotrf(DevicePotrf const&) = delete;
+  DevicePotrf& operator=(DevicePotrf const&) = delete;
 
   /// As `Blas::potrf`; info also becomes negative if cuSOLVER refuses an argument (its number,
   /// negated).
@@ -33,15 +38,24 @@ class DevicePotrf {
   template <class T>
   void factor(Uplo uplo, Matrix const& A);
 
+  /// Of a device, and for one instance on it at a time.
+  struct Library {
+    explicit Library(Exec const& exec);
+#ifdef KOKKOS_ENABLE_CUDA
+    SolverHandle handle;
+    Handle<cusolverDnParams_t, cusolverDnCreateParams, cusolverDnDestroyParams> params;
+    DeviceBuffer<Exec>::Memory workspace;
+#else
+    BlasHandle handle;
+#endif
+  };
+
   Exec exec_;
+  Lent<Library> library_;
   PotrfStatus<STRATA_CUDA_OR_HIP(int, std::int64_t), Exec> status_;
 #ifdef KOKKOS_ENABLE_CUDA
   DeviceBuffer<Exec> device_workspace_;
   std::vector<char> host_workspace_;
-  Handle<cusolverDnHandle_t, cusolverDnCreate, cusolverDnDestroy> handle_;
-  Handle<cusolverDnParams_t, cusolverDnCreateParams, cusolverDnDestroyParams> params_;
-#else
-  BlasHandle handle_;
 #endif
 };
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 // The scalars that vendor calls take from, and leave in, device memory.
 namespace strata::vendor {
@@ -68,8 +69,13 @@ struct Scalars {
 template <class ExecutionSpace>
 class DeviceScalars {
  public:
-  explicit DeviceScalars(ExecutionSpace const& exec)
-      : exec_(exec), slot_(allocate_zeros<decltype(slot_)>(exec, "strata::vendor::scalars", 2)) {}
+  using Slot = Kokkos::View<double*, typename ExecutionSpace::memory_space>;
+
+  static Slot allocate_slot(ExecutionSpace const& exec) {
+    return allocate_zeros<Slot>(exec, "strata::vendor::scalars", 2);
+  }
+  DeviceScalars(ExecutionSpace const& exec, Slot slot) : exec_(exec), slot_(std::move(slot)) {}
+  explicit DeviceScalars(ExecutionSpace const& exec) : DeviceScalars(exec, allocate_slot(exec)) {}
 
   /// (alpha a b, beta); a null scale is 1.
   template <class T>
@@ -99,7 +105,7 @@ class DeviceScalars {
   }
 
   ExecutionSpace exec_;
-  Kokkos::View<double*, typename ExecutionSpace::memory_space> slot_;
+  Slot slot_;
   alignas(double) std::byte host_[2 * sizeof(double)];
 };
 

@@ -2,28 +2,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
+#include <core/kokkos_ext/Strata_Lent.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
 
 namespace strata::vendor {
 
 namespace {
 
-struct OwnedInstance {
-  explicit OwnedInstance(runtime::Exec const& exec)
-      : stream(runtime::device_of(exec), true), instance(stream) {}
-  ~OwnedInstance() {
-    strata::detail::fence_at_end(instance, "strata::vendor::urgent_instance::release");
-  }
+struct UrgentInstance {
+  explicit UrgentInstance(int device) : stream(device, true), exec(stream) {}
   runtime::Stream stream;
-  runtime::Exec instance;
+  runtime::Exec exec;
 };
+
+// On a stream as Kokkos makes it, in order with the default stream.
+struct OwnInstance {
+  explicit OwnInstance(runtime::Exec const& like)
+      : exec(Kokkos::Experimental::partition_space(like, 1)[0]) {}
+  runtime::Exec exec;
+};
+
+// Given back when the work on it has ended.
+template <class Instance>
+struct Loan {
+  template <class Argument>
+  Loan(int device, Argument const& argument) : lent(device, argument) {}
+  ~Loan() {
+    if (!strata::detail::fence_at_end(lent->exec, "strata::vendor::instance::release"))
+      lent.forsake();
+  }
+  Lent<Instance> lent;
+};
+
+template <class Instance>
+std::shared_ptr<runtime::Exec const> lend(int device, auto const& argument) {
+  auto const loan = std::make_shared<Loan<Instance>>(device, argument);
+  return {loan, &loan->lent->exec};
+}
 
 }  // namespace
 
 template <>
 std::shared_ptr<runtime::Exec const> urgent_instance(runtime::Exec const& exec) {
-  auto const owned = std::make_shared<OwnedInstance>(exec);
-  return {owned, &owned->instance};
+  return lend<UrgentInstance>(runtime::device_of(exec), runtime::device_of(exec));
+}
+
+template <>
+std::shared_ptr<runtime::Exec const> own_instance(runtime::Exec const& exec) {
+  return lend<OwnInstance>(runtime::device_of(exec), exec);
 }
 
 template <>
