@@ -160,6 +160,12 @@ Exit saved(CLI::App const& app, Run const& run) {
   return exit;
 }
 
+Exit draw(Arguments const& arguments) {
+  Exit const exit = apps::plot(arguments.plot);
+  finish_output();
+  return exit;
+}
+
 Exit complete(CLI::App& app, Arguments const& arguments) {
   apps::write_completion(std::cout, app, arguments.shell);
   finish_output();
@@ -167,7 +173,7 @@ Exit complete(CLI::App& app, Arguments const& arguments) {
 }
 
 Exit run(CLI::App& app, Arguments& arguments, std::vector<char*>& kokkos) {
-  if (app.got_subcommand("plot")) return saved(app, [&] { return apps::plot(arguments.plot); });
+  if (app.got_subcommand("plot")) return saved(app, [&] { return draw(arguments); });
   if (app.got_subcommand("completion")) return saved(app, [&] { return complete(app, arguments); });
   apps::look_at_file(arguments.solve);
   bool const alone = app.got_subcommand("info") ||

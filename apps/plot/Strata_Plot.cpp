@@ -4,6 +4,7 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Options.hpp>
+#include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Text.hpp>
 
 #include <spawn.h>
@@ -11,9 +12,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,29 +29,61 @@ namespace {
 constexpr char const* remedy =
     ": install it (Debian: apt install python3-matplotlib), or name a Python in STRATA_PYTHON";
 
-// Start a program and wait for its end: its exit code.
-int exit_code_of(std::vector<std::string> command) {
+// What a program writes to one of its streams, kept in a nameless file until it has ended.
+class Kept {
+ public:
+  Kept() : file_(std::tmpfile(), &std::fclose) {
+    STRATA_REQUIRE(IoError, file_, "no temporary file: ", std::strerror(errno));
+  }
+  int descriptor() const { return fileno(file_.get()); }
+  std::string text() const {
+    std::rewind(file_.get());
+    std::string found;
+    for (int c = std::fgetc(file_.get()); c != EOF; c = std::fgetc(file_.get()))
+      found += static_cast<char>(c);
+    return found;
+  }
+
+ private:
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+};
+
+// A program that has ended.
+struct Ended {
+  int code = 0;
+  std::string output, errors;
+};
+
+// Start a program and wait for its end.
+Ended run(std::vector<std::string> command) {
   std::vector<char*> arguments;
   for (auto& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  Kept const output, errors;
+  posix_spawn_file_actions_t streams;
+  posix_spawn_file_actions_init(&streams);
+  posix_spawn_file_actions_adddup2(&streams, output.descriptor(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&streams, errors.descriptor(), STDERR_FILENO);
   pid_t child = 0;
   int const failed =
-      posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);
+      posix_spawnp(&child, arguments[0], &streams, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&streams);
   STRATA_REQUIRE(Error, failed == 0, "pictures need Python 3 with Matplotlib, and ", command[0],
                  " can't be started (", std::strerror(failed), ')', remedy);
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
     STRATA_REQUIRE(Error, errno == EINTR, command[0], ": ", std::strerror(errno));
   STRATA_REQUIRE(Error, WIFEXITED(status), command[0], " was ended by signal ", WTERMSIG(status));
-  return WEXITSTATUS(status);
+  return {WEXITSTATUS(status), output.text(), errors.text()};
 }
 
 // Any program can be named; only a Python can say so.
 void require_python(std::string const& python) {
   constexpr int right = 33;
-  int const code = exit_code_of(
-      {python, "-S", "-c",
-       words("import sys; sys.exit(", right, " if sys.version_info >= (3, 8) else 1)")});
+  int const code =
+      run({python, "-S", "-c",
+           words("import sys; sys.exit(", right, " if sys.version_info >= (3, 8) else 1)")})
+          .code;
   STRATA_REQUIRE(Error, code == right, "pictures need Python 3.8 or later with Matplotlib, and ",
                  python, " is none (it ends with ", code, ')', remedy);
 }
@@ -92,7 +128,13 @@ Exit plot(PlotOptions const& options) {
   words.emplace_back("--");
   words.insert(words.end(), options.files.begin(), options.files.end());
   require_python(python);
-  return static_cast<Exit>(exit_code_of(std::move(words)));
+  Progress progress;
+  progress.phase(output.empty() ? "reading" : "drawing " + output);
+  auto const ended = run(std::move(words));
+  progress.clear();
+  std::cout << ended.output << std::flush;
+  std::cerr << ended.errors;
+  return static_cast<Exit>(ended.code);
 }
 
 }  // namespace strata::apps

@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 using WallSeconds = std::chrono::duration<double>;
 constexpr auto period = std::chrono::milliseconds(250);
 constexpr auto silence = std::chrono::milliseconds(500);
+constexpr auto stale = std::chrono::seconds(1);
 
 std::string in_time(double seconds) {
   seconds = std::max(seconds, 0.0);
@@ -87,7 +88,7 @@ class Progress::Line {
     if (text_.empty() || now - start_ < silence) return;
     WallSeconds const phase = now - phase_start_, total = now - start_;
     std::string line = text("%s  %.1f s of %.1f s", text_.c_str(), phase.count(), total.count());
-    if (end_)
+    if (end_ && now - *end_ < stale)  // what is late was no forecast
       line += ", " + std::string(at_most_ ? "< " : "") + in_time(WallSeconds(*end_ - now).count()) +
               " left";
     std::fputs(("\r\033[K" + line).c_str(), stderr);

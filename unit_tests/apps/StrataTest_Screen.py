@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
 """What the program shows: the table, the phase line on a terminal, and nothing when nobody listens."""
+import importlib.util
 import json
 import os
 import pty
@@ -276,6 +277,16 @@ class PhaseLine(ProgramTest):
 
         written = self.assert_shows(rf"interval of range, at [^\r]*{LEFT}", fits())
         self.assertNotRegex(written, r"interval of sigma2[^\r]* left")
+
+    def test_says_that_a_picture_is_drawn(self):
+        """Its name goes to the standard output, in the line's place, and nobody knows how long Matplotlib will take."""
+        if importlib.util.find_spec("matplotlib") is None:
+            self.skipTest("no Matplotlib")
+        field = self.path("f.csv")
+        theta = ("--theta", "1,0.1,0.5,0.01")
+        self.assertEqual(strata("mle", "--generate", 3000, *theta, "--output", field).code, 0)
+        written = on_a_terminal(["plot", str(field), "--output", str(self.path("v.png"))])
+        self.assertRegex(written, rf"\r\x1b\[Kdrawing [^\r]*v.png  \d\.\d s of [^\r]*\r\x1b\[K{re.escape(str(self.path('v.png')))}: variogram\r\n")
 
     def test_has_the_time_left_of_reading(self):
         path = self.path("A.mtx")
