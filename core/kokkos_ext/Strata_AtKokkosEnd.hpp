@@ -11,6 +11,7 @@ namespace strata {
 /// time. Of several the last one made comes first. `release` makes no other one.
 class AtKokkosEnd {
  public:
+  /// From now on. Throws MemoryError.
   explicit AtKokkosEnd(std::function<void()> release);
   ~AtKokkosEnd();
   AtKokkosEnd(AtKokkosEnd const&) = delete;

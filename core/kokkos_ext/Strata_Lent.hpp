@@ -39,7 +39,9 @@ class Lent {
   Lent(Lent const&) = delete;
   Lent& operator=(Lent const&) = delete;
 
+  /// The thing.
   T& operator*() const { return *thing_; }
+  /// Its members.
   T* operator->() const { return thing_.get(); }
 
   /// Nobody gets it any more: the work on it may not have ended well.
