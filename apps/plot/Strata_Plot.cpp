@@ -37,7 +37,8 @@ class Kept {
   }
   int descriptor() const { return fileno(file_.get()); }
   std::string text() const {
-    std::rewind(file_.get());
+    STRATA_REQUIRE(IoError, std::fseek(file_.get(), 0, SEEK_SET) == 0,
+                   "a temporary file: ", std::strerror(errno));
     std::string found;
     for (int c = std::fgetc(file_.get()); c != EOF; c = std::fgetc(file_.get()))
       found += static_cast<char>(c);
