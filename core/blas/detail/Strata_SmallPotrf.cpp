@@ -16,7 +16,15 @@
 namespace strata::detail {
 namespace {
 
-constexpr std::int64_t most = 512;  // above it libraries, with all their threads, are as fast
+// Above it libraries, with all their threads, are as fast.
+constexpr std::int64_t most_rows(int bytes) { return bytes >= 64 ? 512 : 288; }
+
+// Vectors of rows at a time: with three of 32 bytes clang does not keep all sums in the sixteen registers.
+#ifdef __clang__
+constexpr int deep_of_32 = 2;
+#else
+constexpr int deep_of_32 = 3;
+#endif
 constexpr std::int64_t room = 24;  // rows and columns that the widest vectors need beyond the order
 
 // Unrolled loops are those whose vectors are to stay in registers.
@@ -26,8 +34,8 @@ constexpr std::int64_t room = 24;  // rows and columns that the widest vectors n
 template <class T, int bytes>
 struct SmallFactor {
   static constexpr std::int64_t lanes = bytes / static_cast<std::int64_t>(sizeof(T));
-  static constexpr int width = bytes / 8;  // of a block of columns
-  static constexpr int deep = 3;           // vectors of rows at a time, which the registers hold
+  static constexpr int width = bytes / 8;                    // of a block of columns
+  static constexpr int deep = bytes == 32 ? deep_of_32 : 3;  // vectors of rows at a time
   typedef T Vector __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
 
   T* l;
@@ -177,7 +185,7 @@ bool small_potrf(Exec const&, Workspace<Exec>& workspace,
   } else {
     int const bytes = host_vector_bytes(most_bytes);
     bool const is_plain = A.precision == Precision::fp64 || A.precision == Precision::fp32;
-    if (!is_plain || A.scale != nullptr || A.rows > most || bytes < 32) return false;
+    if (!is_plain || A.scale != nullptr || bytes < 32 || A.rows > most_rows(bytes)) return false;
     using Frame = typename Workspace<Exec>::Frame;
     std::int64_t const rows = A.rows + room, cols = A.rows + room;
     Frame frame(workspace, Workspace<Exec>::bytes(A.precision, rows, cols));

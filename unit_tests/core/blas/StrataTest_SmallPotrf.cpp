@@ -4,6 +4,7 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <core/blas/detail/Strata_SmallPotrf.hpp>
+#include <core/kokkos_ext/Strata_HostVectors.hpp>
 
 #include <gtest/gtest.h>
 
@@ -113,8 +114,11 @@ bool refuses(std::int64_t n, Precision precision, std::optional<int> scale, int 
   return true;
 }
 TYPED_TEST(SmallPotrf, RefusesOtherOperandsAndVectors) {
-  EXPECT_FALSE(refuses<TypeParam>(512, fp64, {}, 64));
-  EXPECT_TRUE(refuses<TypeParam>(513, fp64, {}, 64));
+  for (int const bytes : {32, 64}) {
+    std::int64_t const most = strata::host_vector_bytes(bytes) == 64 ? 512 : 288;
+    EXPECT_FALSE(refuses<TypeParam>(most, fp64, {}, bytes));
+    EXPECT_TRUE(refuses<TypeParam>(most + 1, fp64, {}, bytes));
+  }
   EXPECT_TRUE(refuses<TypeParam>(5, fp64, {}, 16));
   EXPECT_TRUE(refuses<TypeParam>(5, fp16, {}, 64));
   EXPECT_TRUE(refuses<TypeParam>(5, fp32, 2, 64));
