@@ -17,7 +17,7 @@ namespace strata::detail {
 namespace {
 
 // Above it libraries, with all their threads, are as fast.
-constexpr std::int64_t most_rows(int bytes) { return bytes >= 64 ? 512 : 288; }
+constexpr std::int64_t most_rows(int bytes) { return bytes >= 64 ? 512 : 320; }
 
 // Vectors of rows at a time: with three of 32 bytes clang does not keep all sums in the sixteen registers.
 #ifdef __clang__

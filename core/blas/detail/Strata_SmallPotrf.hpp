@@ -12,7 +12,7 @@
 
 namespace strata::detail {
 
-/// A = L L^T in place, on hosts for orders up to 512 with vectors of 64 bytes, and up to 288 with those of 32: a Cholesky
+/// A = L L^T in place, on hosts for orders up to 512 with vectors of 64 bytes, and up to 320 with those of 32: a Cholesky
 /// factorisation that makes each number of L in registers, from all columns before, in the calling thread.
 ///
 /// Shape    A: n x n of fp64 or fp32, without scale; the triangle above the diagonal is not touched. Cost n^3/3 flops.

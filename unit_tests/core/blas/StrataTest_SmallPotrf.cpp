@@ -115,7 +115,7 @@ bool refuses(std::int64_t n, Precision precision, std::optional<int> scale, int 
 }
 TYPED_TEST(SmallPotrf, RefusesOtherOperandsAndVectors) {
   for (int const bytes : {32, 64}) {
-    std::int64_t const most = strata::host_vector_bytes(bytes) == 64 ? 512 : 288;
+    std::int64_t const most = strata::host_vector_bytes(bytes) == 64 ? 512 : 320;
     EXPECT_FALSE(refuses<TypeParam>(most, fp64, {}, bytes));
     EXPECT_TRUE(refuses<TypeParam>(most + 1, fp64, {}, bytes));
   }
