@@ -11,8 +11,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace strata::dense {
 
@@ -77,17 +80,39 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve_strided(ExecutionSpace const& 
   return dense::solve(exec, s, B, X, options);
 }
 
+// A sum for each leaf, in the tree's order, and one for the scaling, all read at once.
 template <class ExecutionSpace>
-double CholeskyFactor<ExecutionSpace>::State::log_determinant_of_factor() const {
-  double total = 0;
+auto CholeskyFactor<ExecutionSpace>::State::logarithms() const -> Logarithms {
+  Logarithms result;
+  if (n == 0) return result;
+  bool const is_scaled = analysis.d.extent(0) > 0;
+  std::size_t count = is_scaled ? 1 : 0;
+  for (auto const& node : tree->nodes()) count += node.is_leaf() ? 1 : 0;
+  auto const sums = strata::allocate<Kokkos::View<double*, memory_space>>(
+      exec, "strata::dense::log_determinant::sums", count);
+  double* next = sums.data();
   for (auto const& node : tree->nodes()) {
     if (!node.is_leaf()) continue;
-    auto const leaf = node.stored;
-    with_type(leaf.precision, [&]<class T>(std::type_identity<T>) {
-      total += detail::log_diagonal<T>(exec, leaf);
+    with_type(node.stored.precision, [&]<class T>(std::type_identity<T>) {
+      detail::log_diagonal<T>(exec, node.stored, detail::DeviceNumber<ExecutionSpace>(next++));
     });
   }
-  return 2 * total;
+  if (is_scaled)
+    detail::sum_of_exponents(exec, analysis.d, detail::DeviceNumber<ExecutionSpace>(next));
+  std::vector<double> found(count);
+  Kokkos::deep_copy(
+      exec,
+      Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+          found.data(), found.size()),
+      sums);
+  exec.fence("strata::dense::log_determinant: read the sums");
+  if (is_scaled) {
+    result.scaling = 2 * (std::numbers::ln2 * found.back());
+    found.pop_back();
+  }
+  for (double const sum : found) result.factor += sum;
+  result.factor *= 2;
+  return result;
 }
 
 template <class ExecutionSpace>
@@ -96,9 +121,7 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   State& s = *state_;
   s.use(exec);
   s.need_factor("log_determinant");
-  double log_scaling = 0;  // log det A = log det H - 2 sum log d_i
-  if (s.analysis.d.extent(0) > 0) log_scaling = detail::sum_of_logs(exec, s.analysis.d);
-  double const of_factor = s.n == 0 ? 0 : s.log_determinant_of_factor();
+  auto const [of_factor, of_scaling] = s.logarithms();  // log det A is their difference
   using Block = typename State::Block;
   LogDeterminantOperators<ExecutionSpace> operators;
   operators.apply = [&s](Block const& X, Block const& Y) { s.apply_scaled(X, Y); };
@@ -112,8 +135,8 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   estimate.rounding_error =
       log_determinant_rounding(exec, s.n, of_factor, operators, options) / estimate.lowest;
   // The logarithm of a power of two and the difference are rounded, too.
-  estimate.rounding_error += 0x1p-52 * std::abs(2 * log_scaling);
-  estimate.value -= 2 * log_scaling;
+  estimate.rounding_error += 0x1p-52 * std::abs(of_scaling);
+  estimate.value -= of_scaling;
   estimate.rounding_error += 0x1p-53 * std::abs(estimate.value);
   return estimate;
 }

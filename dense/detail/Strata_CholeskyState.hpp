@@ -72,7 +72,11 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// On the instance of `use`, which the argument is.
   RefinementOperators<ExecutionSpace> operators(ExecutionSpace const&) override;
   int patience() const override { return detail::patience(n); }
-  double log_determinant_of_factor() const;
+  /// 2 sum_i log l_ii and 2 sum_i log d_i. Fences.
+  struct Logarithms {
+    double factor = 0, scaling = 0;
+  };
+  Logarithms logarithms() const;
 
   // --- the condition (Strata_CholeskyCondition.cpp) ---
 

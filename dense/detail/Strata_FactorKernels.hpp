@@ -12,14 +12,19 @@
 
 namespace strata::dense::detail {
 
-/// sum_i log l_ii of a leaf, its scale applied. Fences.
+/// A number on the device.
+template <class ExecutionSpace>
+using DeviceNumber = Kokkos::View<double, typename ExecutionSpace::memory_space,
+                                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+/// sum = sum_i log l_ii of a leaf, its scale applied. Enqueued.
 template <class T, class ExecutionSpace>
-double log_diagonal(ExecutionSpace const& exec,
-                    ConstMatrixRef<typename ExecutionSpace::memory_space> const& leaf) {
+void log_diagonal(ExecutionSpace const& exec,
+                  ConstMatrixRef<typename ExecutionSpace::memory_space> const& leaf,
+                  DeviceNumber<ExecutionSpace> const& sum) {
   T const* const l = leaf.template as<T>();
   double const* const scale = leaf.scale;
   std::int64_t const stride = leaf.ld + 1;
-  double sum = 0;
   Kokkos::parallel_reduce(
       "strata::dense::log_determinant::leaf",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, leaf.rows),
@@ -27,19 +32,17 @@ double log_diagonal(ExecutionSpace const& exec,
         part += Kokkos::log((scale ? *scale : 1.0) * static_cast<double>(l[i * stride]));
       },
       sum);
-  return sum;
 }
 
-/// sum_i log d_i of powers of two: their exponents are summed exactly. Fences.
+/// sum = sum_i log2 d_i of powers of two, exactly. Enqueued.
 template <class ExecutionSpace, class ScalingView>
-double sum_of_logs(ExecutionSpace const& exec, ScalingView const& d) {
-  double sum = 0;
+void sum_of_exponents(ExecutionSpace const& exec, ScalingView const& d,
+                      DeviceNumber<ExecutionSpace> const& sum) {
   Kokkos::parallel_reduce(
       "strata::dense::log_determinant::scaling",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, d.extent(0)),
       KOKKOS_LAMBDA(std::int64_t i, double& part) { part += Kokkos::round(Kokkos::log2(d(i))); },
       sum);
-  return 0.69314718055994530942 * sum;
 }
 
 template <class ExecutionSpace, class ScalingView, class T>

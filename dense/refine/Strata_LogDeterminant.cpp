@@ -8,6 +8,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
+#include <dense/refine/detail/Strata_Probes.hpp>
 #include <dense/refine/detail/Strata_Tridiagonal.hpp>
 
 #include <algorithm>
@@ -89,7 +90,6 @@ class Lanczos {
 
   /// The probes: unit vectors, or +-n^(-1/2).
   Block probes() const { return vector(0); }
-  Kernels& kernels() { return kernels_; }
   std::vector<Jacobi> const& matrices() const { return matrices_; }
 
   /// v_{k+1} = (C v_k - V V' C v_k) / its length, orthogonalised twice.
@@ -198,14 +198,15 @@ void require(std::int64_t n, LogDeterminantOptions const& options) {
                  ", must be >= 1");
 }
 
-/// Unit vectors if there are no more than probes, else random signs; of length 1.
-template <class Exec>
-void set_probes(detail::BlockVectors<Exec>& kernels, LogDeterminantOptions const& options,
-                std::int64_t n, typename detail::BlockVectors<Exec>::Block const& V) {
+/// Unit vectors if there are no more than probes, else random signs; of this length.
+template <class Exec, class Block>
+void set_probes(Exec const& exec, LogDeterminantOptions const& options, double length,
+                Block const& V) {
+  auto const n = static_cast<double>(V.extent(0));
   if (n <= options.probes)
-    kernels.unit_vectors(V);
+    detail::unit_vectors(exec, length, V);
   else
-    kernels.random_signs(options.seed, 1 / std::sqrt(static_cast<double>(n)), V);
+    detail::random_signs(exec, options.seed, 1 / std::sqrt(n) * length, V);
 }
 
 // x' y in partial sums, which fill a host's vectors.
@@ -280,11 +281,10 @@ double log_determinant_rounding(ExecutionSpace const& exec, std::int64_t n, doub
   require(n, options);
   if (n == 0) return 0;
   auto const probes = std::min<std::int64_t>(n, options.probes);
-  detail::BlockVectors<ExecutionSpace> kernels(exec, n, probes);
-  auto const V = kernels.allocate("strata::dense::log_determinant::V", probes);
-  set_probes(kernels, options, n, V);
+  using Block = typename LogDeterminantOperators<ExecutionSpace>::Block;
+  auto const V = allocate<Block>(exec, "strata::dense::log_determinant::V", n, probes);
   // M^-1 times the diagonal's size is in range where M^-1 need not be.
-  kernels.scale(std::vector<double>(V.extent(1), std::sqrt(operators.diagonal)), V, V);
+  set_probes(exec, options, std::sqrt(operators.diagonal), V);
   operators.forward(V);
   double const squares = squared_norm_of_inverse(exec, V, n <= options.probes);
   double const root = std::sqrt(static_cast<double>(n));  // of terms in a sum of random signs
@@ -306,7 +306,7 @@ LogDeterminantEstimate log_determinant(ExecutionSpace const& exec, std::int64_t 
   auto const probes = exact ? n : options.probes;
   auto const steps = std::min<std::int64_t>(exact ? n : options.steps, n);
   Lanczos<ExecutionSpace> lanczos(exec, n, probes, steps, operators);
-  set_probes(lanczos.kernels(), options, n, lanczos.probes());
+  set_probes(exec, options, 1, lanczos.probes());
   LogDeterminantEstimate result;
   Sample now;
   Way way;

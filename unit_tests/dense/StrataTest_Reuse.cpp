@@ -110,6 +110,28 @@ TYPED_TEST(ReuseOn, ASecondSolveAllocatesNothingAndGivesTheSameBits) {
   }
 }
 
+// However many leaves there are: their sums are read at once, and the error bar takes no more than its vectors.
+TYPED_TEST(ReuseOn, ALogDeterminantWaitsTwice) {
+  TypeParam const exec;
+  auto const A = on_device<TypeParam>(geometric(192, 1));
+  CholeskyOptions options;
+  options.leaf_size = 32;
+  auto factor = cholesky(exec, A, {P::fp64}, options);
+  Counts const counts;
+  double const value = factor.log_determinant(exec).value;
+  Counts::record("log_determinant");
+  EXPECT_EQ(Counts::strata_fences(), 2U);
+  for (auto const& label : Counts::fenced)
+    EXPECT_EQ(label.find("result being value"), std::string::npos) << label;
+  std::multiset<std::string> own;
+  for (auto const& label : Allocations::labels())
+    if (label.starts_with("strata::dense::")) own.insert(label);
+  std::string const prefix = "strata::dense::log_determinant::";
+  EXPECT_EQ(own, (std::multiset<std::string>{prefix + "V", prefix + "host_products",
+                                             prefix + "products", prefix + "sums"}));
+  EXPECT_EQ(factor.log_determinant(exec).value, value);
+}
+
 TYPED_TEST(ReuseOn, ASecondFactorisationAllocatesNothing) {
   TypeParam const exec;
   auto const A = on_device<TypeParam>(geometric(256, 1));

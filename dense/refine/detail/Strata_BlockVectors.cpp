@@ -93,31 +93,6 @@ void BlockVectors<Exec>::fill(Block const& A, double value) {
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) { A(i, c) = value; });
 }
 
-// The bits of (seed, c, i) are mixed by the finaliser of MurmurHash3, one round per word.
-template <class Exec>
-void BlockVectors<Exec>::random_signs(std::uint64_t seed, double value, Block const& A) {
-  for_each(
-      "strata::dense::log_determinant::random_signs", A.extent(1),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
-        std::uint64_t bits = 0;
-        for (auto const word :
-             {seed, static_cast<std::uint64_t>(c), static_cast<std::uint64_t>(i)}) {
-          bits += word + 0x9e3779b97f4a7c15u;
-          bits = (bits ^ (bits >> 33)) * 0xff51afd7ed558ccdu;
-          bits = (bits ^ (bits >> 33)) * 0xc4ceb9fe1a85ec53u;
-          bits ^= bits >> 33;
-        }
-        A(i, c) = bits & 1u ? value : -value;
-      });
-}
-
-template <class Exec>
-void BlockVectors<Exec>::unit_vectors(Block const& A) {
-  for_each(
-      "strata::dense::log_determinant::unit_vectors", A.extent(1),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) { A(i, c) = i == c ? 1 : 0; });
-}
-
 template <class Exec>
 std::vector<Moments> BlockVectors<Exec>::norms(Scalars const& s, Block const& X) {
   auto const factor = upload(s);

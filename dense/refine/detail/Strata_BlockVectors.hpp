@@ -184,10 +184,6 @@ class BlockVectors {
 
   // clang-format off
   void fill(Block const& A, double value);
-  /// a(i, c) = +-value, a fair coin that depends on (seed, i, c) only
-  void random_signs(std::uint64_t seed, double value, Block const& A);
-  /// The first columns of the identity
-  void unit_vectors(Block const& A);
   /// sum[0] = sum (s x)^2, max[0] = max |s x|
   std::vector<Moments> norms(Scalars const& s, Block const& X);
   static constexpr int lift_exponent = 200;

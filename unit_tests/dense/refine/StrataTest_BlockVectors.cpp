@@ -4,6 +4,7 @@
 #include "dense/StrataTest_SpdSystem.hpp"
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_LeastSquares.hpp>
+#include <dense/refine/detail/Strata_Probes.hpp>
 
 #include <gtest/gtest.h>
 
@@ -424,10 +425,10 @@ void probes_are_what_they_say() {
   std::size_t const n = 5000;
   Fixture<Exec> f{n};
   auto const A = OnDevice<Exec>::copy(f.X);
-  f.kernels.unit_vectors(A);
+  strata::dense::detail::unit_vectors(Exec(), 2, A);
   expect_equal(OnDevice<Exec>::read(A),
-               each(n, 3, [](auto i, auto c) { return i == c ? 1.0 : 0.0; }));
-  f.kernels.random_signs(7, 0.5, A);
+               each(n, 3, [](auto i, auto c) { return i == c ? 2.0 : 0.0; }));
+  strata::dense::detail::random_signs(Exec(), 7, 0.5, A);
   HostMatrix const signs = OnDevice<Exec>::read(A);
   for (double const value : signs.data) ASSERT_EQ(std::abs(value), 0.5);
   // A fair coin's mean of n throws is within 5 / sqrt(n); so are products of columns and of neighbours.
@@ -437,7 +438,7 @@ void probes_are_what_they_say() {
     EXPECT_LE(std::abs(sum(n, [&](auto i) { return signs(i, c) * signs(i, (c + 1) % 3); })), bound);
     EXPECT_LE(std::abs(sum(n - 1, [&](auto i) { return signs(i, c) * signs(i + 1, c); })), bound);
   }
-  f.kernels.random_signs(8, 0.5, A);
+  strata::dense::detail::random_signs(Exec(), 8, 0.5, A);
   EXPECT_NE(OnDevice<Exec>::read(A).data, signs.data);
 }
 TYPED_TEST(BlockVectorKernels, ProbesAreWhatTheySay) { probes_are_what_they_say<TypeParam>(); }
