@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_CovarianceFactor.hpp>
 
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -64,7 +63,7 @@ void check_whole(Exec const& exec, std::int64_t n, ooc::Devices const& devices,
                  " bytes, the limit is ", most);
 }
 
-// Whether nothing speaks for tiles but memory.
+// Whether nothing speaks for tiles, and a third more memory than it takes is free.
 template <class Exec>
 bool may_be_whole(Exec const& exec, std::int64_t n, ooc::Devices const& devices,
                   CovarianceFactorOptions const& options) {
@@ -72,25 +71,23 @@ bool may_be_whole(Exec const& exec, std::int64_t n, ooc::Devices const& devices,
   if (n == 0 || options.tile_size != 0 || options.rule.may_mix()) return false;
   if (options.comm && options.comm->size() > 1) return false;
   if (devices.size() != 1 || devices.front().id != ooc::device_of(exec)) return false;
-  return detail::WholeFactor<Exec>::bytes_needed(n) <= most_bytes(exec, devices, options);
+  std::size_t const bytes = detail::WholeFactor<Exec>::bytes_needed(n);
+  return bytes <= most_bytes(exec, devices, options) && bytes / 3 * 4 <= ooc::free_bytes(exec);
 }
 
-// One that is asked for, or that leaves room beside it; else none.
+// One that is asked for, or that may be; else none.
 template <class Exec>
 std::unique_ptr<detail::WholeFactor<Exec>> whole_factor(Exec const& exec, std::int64_t n,
                                                         ooc::Devices const& devices,
                                                         CovarianceFactorOptions const& options) {
   using Whole = detail::WholeFactor<Exec>;
-  using Room = Kokkos::View<std::byte*, typename Exec::memory_space>;
   if (options.storage == FactorStorage::Whole) {
     check_whole(exec, n, devices, options);
     return std::make_unique<Whole>(exec, n);
   }
   if (!may_be_whole(exec, n, devices, options)) return nullptr;
   try {
-    auto result = std::make_unique<Whole>(exec, n);
-    (void)allocate<Room>(exec, "covariance factor: room beside it", Whole::bytes_needed(n) / 3);
-    return result;
+    return std::make_unique<Whole>(exec, n);
   } catch (MemoryError const&) {
     return nullptr;
   }

@@ -363,9 +363,15 @@ int device_of(Exec const& exec) {
   return detail::Lane<Exec>::device_of(exec);
 }
 
-#define STRATA_INSTANTIATE(Exec)   \
-  template class TileMatrix<Exec>; \
-  template int device_of<Exec>(Exec const&);
+template <class Exec>
+std::size_t free_bytes(Exec const& exec) {
+  return detail::Lane<Exec>::free_bytes(device_of(exec));
+}
+
+#define STRATA_INSTANTIATE(Exec)             \
+  template class TileMatrix<Exec>;           \
+  template int device_of<Exec>(Exec const&); \
+  template std::size_t free_bytes<Exec>(Exec const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

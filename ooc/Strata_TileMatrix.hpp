@@ -55,6 +55,11 @@ using TileGenerator = std::function<void(ExecutionSpace const& exec, std::int64_
 /// The number of the device that `exec` works on, which `Device::id` is; 0 on a host.
 template <class ExecutionSpace>
 int device_of(ExecutionSpace const& exec);
+/// Bytes of that device's memory that are free now.
+///
+/// Throws   VendorError.
+template <class ExecutionSpace>
+std::size_t free_bytes(ExecutionSpace const& exec);
 
 /// Choices of a tile matrix.
 struct TileMatrixOptions {
