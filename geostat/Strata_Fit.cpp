@@ -194,10 +194,10 @@ class Objective {
         log_likelihood(exec_, *now_, values_, options_.mean, probes_of_the_search);
     see(theta, now);
     seconds_.push_back(seconds_since(begin));
-    if (options_.on_step)
-      together(comm(), [&] {
+    together(comm(), [&] {
+      if (options_.on_step)
         options_.on_step({result_.evaluations, theta, now, result_.likelihood.log_likelihood});
-      });
+    });
     // Below all that was seen, but not so far that a quadratic model sees nothing else.
     return is_defined(now) ? now.log_likelihood
                            : worst_.value_or(-1e6) - std::max(1.0, std::abs(worst_.value_or(0.0)));

@@ -48,7 +48,8 @@ struct FitOptions {
   CovarianceFactorOptions factor;      ///< how covariance matrices are factored
   /// Where tiles are below fp64: once their noise ends the search, go on in fp64 from there.
   bool finish_in_fp64 = true;
-  std::function<void(FitStep const&)> on_step;  ///< called after each evaluation, on all ranks
+  std::function<void(FitStep const&)>
+      on_step;  ///< called after each evaluation, on the ranks that have one
 };
 
 /// A maximum-likelihood estimate.

@@ -213,6 +213,20 @@ TYPED_TEST(GeostatRanks, ThrowTogetherWhatOneThrows) {
   EXPECT_TRUE(factor.info().ok());
 }
 
+// One rank alone may listen.
+TYPED_TEST(GeostatRanks, FitWhereOneListens) {
+  if (!can_fit()) GTEST_SKIP() << "without NLopt";
+  Field<TypeParam> const field;
+  FitOptions options = options_of_fit(0, true);
+  std::int64_t heard = 0;
+  bool const is_last = test_ranks().rank() == test_ranks().size() - 1;
+  if (is_last) options.on_step = [&](FitStep const&) { ++heard; };
+  auto const found = fit(TypeParam(), field.at, field.values, options);
+  EXPECT_EQ(heard, is_last ? found.evaluations : 0);
+  EXPECT_EQ(found.theta.range,
+            fit(TypeParam(), field.at, field.values, options_of_fit(0, false)).theta.range);
+}
+
 TYPED_TEST(GeostatRanks, EndAFitTogether) {
   if (!can_fit()) GTEST_SKIP() << "without NLopt";
   TypeParam const exec;
