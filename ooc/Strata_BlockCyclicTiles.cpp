@@ -68,7 +68,7 @@ void give_factor(TileMatrix<Exec> const& matrix, BlockCyclic const& L) {
       std::int64_t size = 0;
       for (std::int64_t i = j; i < matrix.tiles(); ++i) {
         blocks.push_back({i * matrix.tile_size(), j * matrix.tile_size(), matrix.rows(i),
-                          matrix.rows(j), i == j, matrix.grid().owner(i, j)});
+                          matrix.rows(j), i == j, matrix.owner(i, j)});
         if (matrix.has_tile(i, j)) size += matrix.rows(i) * matrix.rows(j);
       }
       if (numbers.extent(0) < static_cast<std::size_t>(size))  // in the first column, then never

@@ -193,7 +193,8 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   report.rung = step.rung;
   report.histogram = map.histogram();
   report.smallest_budget_bytes = least;
-  report.column_block = detail::column_block_of(ready, matrix, options, report.streams);
+  report.column_block =
+      detail::column_block_of(loan.machine().devices(), ready, matrix, options, report.streams);
   std::string const folder = folder_of(options.checkpoint.folder, number);
   detail::CheckpointFolder const checkpoint(folder, nullptr, comm);
   report.first_column = detail::resume(matrix, folder);

@@ -53,7 +53,7 @@ using strata::name_of;
 struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
   /// from the first on without a gap, are not factored again: to the same bits on any number of
-  /// ranks, devices, streams and bytes. Of several ranks each has a file for its tiles of a column, in a folder
+  /// ranks, devices, streams and bytes. Of several ranks each has one file or two for its tiles of a column, in a folder
   /// that all see. Rungs of the ladder above the first have folders of their own in it.
   /// One factorisation uses it at a time; on file systems that can't lock a folder the user must see
   /// to that.

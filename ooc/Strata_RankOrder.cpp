@@ -22,10 +22,16 @@ std::int64_t distance(std::int64_t a, std::int64_t b, int around) {
 
 std::int32_t narrow(std::int64_t i) { return static_cast<std::int32_t>(i); }
 
+// Of whole tasks: the first row of a rank from this one on.
+std::int64_t next_row(RankOrder const& order, int rank, std::int64_t row) {
+  while (order.owner(row, 0) != rank) ++row;
+  return row;
+}
+
 // Whether a rank of a column has tiles below this row, and so needs the row's own.
 bool needs_row(RankOrder const& order, int rank, std::int64_t row) {
-  if (row < order.first_column || order.grid.owner(row, 0) == rank) return false;
-  return row + 1 + distance(rank, row + 1, order.grid.rows) < order.tiles;
+  if (row < order.first_column || order.owner(row, 0) == rank) return false;
+  return next_row(order, rank, row) < order.tiles;
 }
 
 // How many of the numbers in [begin, end) are `part`, taken round `parts`.
@@ -116,10 +122,14 @@ void RankOrder::check() const {
 }
 
 std::int64_t RankOrder::visits_in(int rank, std::int64_t step) const {
-  std::int64_t const begin = std::max(super_panel > 0 ? step * super_panel : step, first_column);
-  std::int64_t const end = super_panel > 0 ? tiles : step + 1;
+  if (super_panel == 0) {
+    std::int64_t rows = 0;
+    for (std::int64_t i = step; step >= first_column && i < tiles; ++i) rows += owner(i, 0) == rank;
+    return rows;
+  }
+  std::int64_t const begin = std::max(step * super_panel, first_column);
   std::int64_t visits = 0;
-  for (std::int64_t j = begin + distance(rank % grid.cols, begin, grid.cols); j < end;
+  for (std::int64_t j = begin + distance(rank % grid.cols, begin, grid.cols); j < tiles;
        j += grid.cols)
     visits += count_round(j, tiles, rank / grid.cols, grid.rows);
   return visits;
@@ -171,7 +181,7 @@ std::vector<std::vector<Visit>> visits_of(RankOrder const& order) {
   int const ranks = order.grid.ranks();
   if (order.super_panel == 0)
     return detail::visits_of(cholesky_schedule(order.tiles, ranks * order.devices, order.streams,
-                                               order.column_block, order.first_column));
+                                               order.column_block, order.first_column, ranks));
   std::vector<std::vector<Visit>> lanes(order.lane(0, order.devices, 0));
   for (int rank = 0; rank < ranks; ++rank) {
     auto part = visits_of(order, rank);
@@ -186,7 +196,7 @@ std::vector<std::vector<Visit>> visits_of(RankOrder const& order) {
 
 int source_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k) {
   RankGrid const& grid = order.grid;
-  if (order.super_panel == 0) return needs_row(order, rank, i) ? grid.owner(i, k) : -1;
+  if (order.super_panel == 0) return needs_row(order, rank, i) ? order.owner(i, k) : -1;
   if (i < order.first_column) return -1;
   int const row = rank / grid.cols, col = rank % grid.cols;
   if (i % grid.rows == row) {
@@ -218,7 +228,7 @@ void targets_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k
   RankGrid const& grid = order.grid;
   targets.clear();
   if (order.super_panel == 0) {
-    for (int to = 0; grid.owner(i, k) == rank && to < grid.ranks(); ++to)
+    for (int to = 0; order.owner(i, k) == rank && to < grid.ranks(); ++to)
       if (needs_row(order, to, i)) targets.push_back(to);
     return;
   }
@@ -249,7 +259,7 @@ RankMessages messages_of(RankOrder const& order, int rank) {
     bool const by_rows = order.super_panel == 0;
     for (std::int64_t b = by_rows ? 0 : a; b < (by_rows ? a + 1 : order.tiles); ++b) {
       std::int64_t const i = by_rows ? a : b, k = by_rows ? b : a;
-      if (order.grid.owner(i, k) != rank && source_of(order, rank, i, k) < 0) continue;
+      if (order.owner(i, k) != rank && source_of(order, rank, i, k) < 0) continue;
       targets_of(order, rank, i, k, targets);
       for (int const to : targets) messages.sends.push_back({i, k, rank, to});
     }
@@ -260,7 +270,7 @@ RankMessages messages_of(RankOrder const& order, int rank) {
 std::int64_t room_of(RankOrder const& order, int rank) {
   std::int64_t room = 0, before = 0;
   if (order.super_panel == 0) {
-    std::int64_t rows = 2 * order.column_block;
+    std::int64_t rows = 2 * std::min(order.column_block, order.tiles);
     for (std::int64_t i = order.tiles; i-- > 0 && rows > 0;) {
       if (!needs_row(order, rank, i)) continue;
       room += i + 1;

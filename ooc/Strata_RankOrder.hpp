@@ -24,7 +24,7 @@ struct Visit {
 /// Who does what when, and who sends what to whom, as far as numbers tell: visits and messages follow from them.
 ///
 /// Without super-panels there are whole tasks (`cholesky_schedule`), by columns from left to right, on ranks that are a column
-/// (P x 1), each tile sent by its owner to all that need it. Row i of L depends on rows before it alone, and a rank needs it
+/// (P x 1), rows of tiles dealt there and back, each tile sent by its owner to all that need it. Row i of L depends on rows before it alone, and a rank needs it
 /// whole when it comes to its tiles of column i, not before, and not after. So tiles travel row by row; a rank has room for
 /// some rows ahead, and gives the room of a row to others when its part of the column is done.
 ///
@@ -51,8 +51,14 @@ struct RankOrder {
   ///          or for a grid of several columns without super-panels.
   void check() const;
 
+  /// The rank that has a tile.
+  int owner(std::int64_t i, std::int64_t j) const {
+    return owner_of(grid, super_panel, tiles, i, j);
+  }
   /// The device of a rank that has this row of tiles.
-  int device_of(std::int64_t row) const { return static_cast<int>(row / grid.rows % devices); }
+  int device_of(std::int64_t row) const {
+    return static_cast<int>(dealt_row(grid, super_panel, tiles, row).round % devices);
+  }
   /// Position of a stream in `visits_of`, as `Schedule` has it.
   std::size_t lane(int rank, int device, int stream) const {
     return static_cast<std::size_t>((device * grid.ranks() + rank) * streams + stream);

@@ -34,7 +34,8 @@ struct Schedule {
 };
 
 /// The left-looking factorisation, by columns of tiles; rows of tiles are dealt to the devices in
-/// turn, and the tasks of a device to its streams.
+/// turn, and the tasks of a device to its streams. Of several ranks device g is of rank g % ranks, and a rank's rows
+/// (`owner_of`) go round its devices.
 ///
 /// With column_block > 1 so many columns are factored together, row by row: what a row has to its
 /// left is then read once for all of them. With single columns and several streams the next diagonal
@@ -43,11 +44,12 @@ struct Schedule {
 /// column that needs them begins.
 ///
 /// Throws   ShapeError if tiles < 0 or the first column is not in [0, tiles]; ValueError if devices,
-///          streams or column_block < 1.
+///          streams, column_block or ranks < 1, or the devices are no multiple of the ranks.
 /// Source   Algorithm 1 and figure 5 of Ren et al. (paper B); deviations: the block of columns, and
 ///          the next diagonal ahead of the rest where there is more than one stream.
 Schedule cholesky_schedule(std::int64_t tiles, int devices, int streams,
-                           std::int64_t column_block = 1, std::int64_t first_column = 0);
+                           std::int64_t column_block = 1, std::int64_t first_column = 0,
+                           int ranks = 1);
 
 /// What a check found.
 struct ScheduleCheck {

@@ -20,7 +20,7 @@ std::vector<std::uint64_t> own_bytes(RankOrder const& order, TilePlan const& pla
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(order.grid.ranks()), 0);
   for (std::int64_t j = 0; j < order.tiles; ++j)
     for (std::int64_t i = j; i < order.tiles; ++i)
-      bytes[static_cast<std::size_t>(order.grid.owner(i, j))] +=
+      bytes[static_cast<std::size_t>(order.owner(i, j))] +=
           detail::tile_bytes(plan.map().at(i, j), plan.rows(i), plan.rows(j));
   return bytes;
 }
@@ -49,10 +49,10 @@ double chain(RankOrder const& order, TilePlan const& plan, Rates const& rates) {
   for (std::int64_t k = 0; k < order.tiles; ++k) {
     seconds += costs.finish(k, k);
     if (k + 1 == order.tiles) break;
-    int const from = order.grid.owner(k, k), below = order.grid.owner(k + 1, k);
+    int const from = order.owner(k, k), below = order.owner(k + 1, k);
     seconds += costs.finish(k + 1, k) + costs.product(k + 1, k + 1, k);
     if (from != below) seconds += costs.message(k, k);
-    if (below != order.grid.owner(k + 1, k + 1)) seconds += costs.message(k + 1, k);
+    if (below != order.owner(k + 1, k + 1)) seconds += costs.message(k + 1, k);
   }
   return seconds;
 }

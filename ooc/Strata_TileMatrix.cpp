@@ -71,7 +71,7 @@ std::size_t TileMatrix<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_siz
     std::size_t bytes = detail::rank_room(order, rank, n, tile_size, PrecisionMap(tiles)).bytes();
     for (std::int64_t j = 0; j < tiles; ++j)
       for (std::int64_t i = j; i < tiles; ++i)
-        if (grid.owner(i, j) == rank)
+        if (order.owner(i, j) == rank)
           bytes += detail::tile_bytes(Precision::fp64, rows_of(n, tile_size, i),
                                       rows_of(n, tile_size, j));
     return bytes;
@@ -307,8 +307,8 @@ void TileMatrix<Exec>::allocate_tiles() {
         continue;
       }
       auto const& round = options_.nodes;
-      int const node =
-          round.empty() ? any : round[static_cast<std::size_t>(i / grid_.rows) % round.size()];
+      auto const number = dealt_row(grid_, super_panel_, tiles(), i).round;  // as devices
+      int const node = round.empty() ? any : round[static_cast<std::size_t>(number) % round.size()];
       std::size_t const bytes = host_bytes(tiles_->map, i, j);
       auto const found = open.find(node);
       if (found == open.end() || sizes[found->second] + bytes > options_.chunk_bytes) {

@@ -203,12 +203,16 @@ class TileMatrix {
 
   /// The ranks that hold it; nullptr: this one alone.
   Communicator const* comm() const { return options_.comm.get(); }
-  /// The ranks, and who has which tile.
+  /// The ranks.
   RankGrid const& grid() const { return grid_; }
   /// Columns of tiles in its super-panels; 0: it is factored by whole tasks.
   std::int64_t super_panel() const { return super_panel_; }
-  /// Whether tile (i, j) is on this rank; `tile`, `data` and `square` are of such alone.
-  bool has_tile(std::int64_t i, std::int64_t j) const { return grid_.owner(i, j) == rank_; }
+  /// The rank that has tile (i, j).
+  int owner(std::int64_t i, std::int64_t j) const {
+    return owner_of(grid_, super_panel_, tiles(), i, j);
+  }
+  /// Whether it is this one; `tile`, `data` and `square` are of such tiles alone.
+  bool has_tile(std::int64_t i, std::int64_t j) const { return owner(i, j) == rank_; }
   /// The rank that makes rows i of tiles of A X, and the norms of these rows.
   int maker_of_row(std::int64_t i) const { return static_cast<int>(i % grid_.ranks()); }
   /// Whether this is it.

@@ -61,7 +61,7 @@ void TileMatrix<Exec>::bring(std::int64_t j, TileUsers users) const {
     std::set<int> to;
     if (users != TileUsers::Owners) to.insert(maker_of_row(i));
     if (users == TileUsers::BothRows || users == TileUsers::All) to.insert(maker_of_row(j));
-    if (users == TileUsers::Owners || users == TileUsers::All) to.insert(grid_.owner(i, j));
+    if (users == TileUsers::Owners || users == TileUsers::All) to.insert(owner(i, j));
     for (int const rank : to)
       blocks.push_back({i * tile_size_, j * tile_size_, rows(i), rows(j), i == j, rank});
   }

@@ -70,12 +70,13 @@ Devices with_budgets(Machine<Exec>& machine, CholeskyReport const& report, std::
 }
 
 template <class Exec>
-std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& matrix,
-                             CholeskyOptions const& options, int streams) {
+std::int64_t column_block_of(Devices const& given, Devices const& devices,
+                             TileMatrix<Exec> const& matrix, CholeskyOptions const& options,
+                             int streams) {
   STRATA_REQUIRE(ValueError, options.column_block >= 0, "cholesky: blocks of ",
                  options.column_block, " columns, must be at least 1, or 0 for automatic");
   if (options.column_block > 0 || options.variant != Variant::V4 || matrix.comm() ||
-      matrix.super_panel() > 0)
+      matrix.super_panel() > 0 || std::ranges::all_of(given, works_at_home<Exec>))
     return std::max<std::int64_t>(1, options.column_block);
   SimulationOptions asked;
   asked.budget_bytes = ~std::size_t(0);
@@ -102,8 +103,8 @@ std::int64_t column_block_of(Devices const& devices, TileMatrix<Exec> const& mat
   template int streams_on_cores<Exec>(Devices const&, std::int64_t, std::size_t);               \
   template int ranks_that_share<Exec>(Communicator const*);                                     \
   template Devices with_budgets<Exec>(Machine<Exec>&, CholeskyReport const&, std::size_t, int); \
-  template std::int64_t column_block_of<Exec>(Devices const&, TileMatrix<Exec> const&,          \
-                                              CholeskyOptions const&, int);
+  template std::int64_t column_block_of<Exec>(                                                  \
+      Devices const&, Devices const&, TileMatrix<Exec> const&, CholeskyOptions const&, int);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -3,6 +3,7 @@
 #ifndef STRATA_BUDGETS_HPP
 #define STRATA_BUDGETS_HPP
 
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
@@ -15,6 +16,12 @@
 
 // What a factorisation takes of its devices, where that was left open.
 namespace strata::ooc::detail {
+
+/// Whether a worker of the team works on tiles where they are stored: on a host, where its budget was left open.
+template <class ExecutionSpace>
+bool works_at_home(Device const& given) {
+  return strata::runs_on_host<ExecutionSpace> && given.budget_bytes == 0;
+}
 
 /// Of each device. Throws ValueError for options out of range.
 template <class ExecutionSpace>
@@ -38,11 +45,13 @@ template <class ExecutionSpace>
 Devices with_budgets(Machine<ExecutionSpace>& machine, CholeskyReport const& report,
                      std::size_t least, int sharing);
 
-/// The block of columns for which V4 moves least, the smaller of two that move nearly the same.
+/// The block of columns for which V4 moves least, the smaller of two that move nearly the same. `given`: the team's
+/// devices, `devices`: these with their budgets.
 ///
 /// Throws   ValueError if what was asked for is out of range.
 template <class ExecutionSpace>
-std::int64_t column_block_of(Devices const& devices, TileMatrix<ExecutionSpace> const& matrix,
+std::int64_t column_block_of(Devices const& given, Devices const& devices,
+                             TileMatrix<ExecutionSpace> const& matrix,
                              CholeskyOptions const& options, int streams);
 
 }  // namespace strata::ooc::detail

@@ -23,8 +23,8 @@ class Communicator;
 
 namespace strata::ooc::detail {
 
-/// What one of the ranks that factor together writes of a column: tiles of rows i with i % parts == part. On a grid P x Q
-/// a column has P parts.
+/// Tiles of a column in a file of their own: of rows i with i % parts == part. On a grid P x Q with super-panels a column
+/// has P parts, each of a rank; without them 2 P, two of each rank (`owner_of`).
 struct ColumnPart {
   std::int64_t column = 0, part = 0, parts = 1;
   bool has_row(std::int64_t i) const { return i % parts == part; }

@@ -90,8 +90,9 @@ class DeviceMemory {
     return hold_existing(key);
   }
 
-  /// The tile is there once `ready` is reached; who waits for it goes on.
+  /// The tile is there once `ready` is reached; who waits for it goes on. begin < 0: it is in other memory.
   void publish(std::int64_t begin, Mark const& ready) {
+    if (begin < 0) return;
     {
       std::lock_guard const lock(mutex_);
       unit(begin).loading = false;
@@ -100,8 +101,10 @@ class DeviceMemory {
     changed_.notify_all();
   }
 
-  /// The holder's last use ends at `used`. A tile that is not kept goes when nobody holds it.
+  /// The holder's last use ends at `used`. A tile that is not kept goes when nobody holds it. begin < 0: it is in other
+  /// memory.
   void release(std::int64_t begin, Mark const& used, bool forget = false) {
+    if (begin < 0) return;
     {
       std::lock_guard const lock(mutex_);
       auto& slot = cache_.slot(begin);

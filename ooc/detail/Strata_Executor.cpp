@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <ooc/detail/Strata_Budgets.hpp>
 #include <ooc/detail/Strata_ExecutorStream.hpp>
 #include <ooc/detail/Strata_NeededTiles.hpp>
 #include <ooc/detail/Strata_TileCheckpoint.hpp>
@@ -32,6 +33,8 @@ Executor<Exec>::Executor(Machine<Exec>& machine, Devices const& devices, TileMat
       progress_(tile_count(matrix.tiles())),
       makers_(tile_count(matrix.tiles()), -1),
       unfinished_(static_cast<std::size_t>(matrix.tiles())) {
+  for (Device const& device : machine_.devices())
+    is_at_home_.push_back(works_at_home<Exec>(device));
   for (std::size_t d = 0; d < devices_.size(); ++d)
     diagonal_uses_.emplace_back(static_cast<std::size_t>(matrix.tiles()));
   count_uses();
@@ -71,6 +74,12 @@ auto Executor<Exec>::needs_of(std::size_t device) const -> Needs {
   return needs;
 }
 
+// That a tile and its forms take at most.
+template <class Exec>
+std::int64_t Executor<Exec>::blocks_per_tile(std::size_t device) const {
+  return plan_.blocks_per_tile() - (is_at_home_[device] ? 1 : 0);
+}
+
 // The pools, and which devices can read one another's.
 template <class Exec>
 void Executor<Exec>::make_memories() {
@@ -79,8 +88,8 @@ void Executor<Exec>::make_memories() {
   for (std::size_t d = 0; d < count; ++d) {
     auto const& device = devices_[d];
     Needs const needs = needs_of(d);
-    std::int64_t const useful =
-        plan_.useful_blocks(needs.own + needs.near + needs.others, order_.streams);
+    std::int64_t const useful = (needs.own + needs.near + needs.others) * blocks_per_tile(d) +
+                                std::int64_t{order_.streams} * plan_.items();
     auto const blocks = static_cast<std::int64_t>(std::min<std::size_t>(
         device.budget_bytes / plan_.block_bytes(), static_cast<std::size_t>(useful)));
     bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
@@ -89,7 +98,7 @@ void Executor<Exec>::make_memories() {
         plan_.units_per_block(), plan_.unit_bytes(), plan_.keys(), rules_.eviction,
         looks_ahead ? UseTable(plan_, std::span(lanes_).subspan(d * streams, streams))
                     : UseTable()));
-    is_resident_.push_back(stays(needs, blocks));
+    is_resident_.push_back(stays(d, needs, blocks));
   }
   for (std::size_t d = 0; d < count; ++d) {
     linked_.emplace_back(count, false);
@@ -102,9 +111,10 @@ void Executor<Exec>::make_memories() {
 // Whether so many blocks hold all tiles that the device makes, and their sums, in the worst case each in a block of its
 // own, beside what others send and what its streams take.
 template <class Exec>
-bool Executor<Exec>::stays(Needs const& needs, std::int64_t blocks) const {
+bool Executor<Exec>::stays(std::size_t device, Needs const& needs, std::int64_t blocks) const {
   if (order_.super_panel == 0 || rules_.eviction == Eviction::AtOnce) return false;
-  return blocks >= needs.own * plan_.blocks_per_tile() + needs.others +
+  std::int64_t const others = is_at_home_[device] ? 0 : needs.others;
+  return blocks >= needs.own * blocks_per_tile(device) + others +
                        std::int64_t{order_.streams} * plan_.items();
 }
 
@@ -213,11 +223,11 @@ void Executor<Exec>::report_on(CholeskyReport& report) {
 // Of a column whose tiles on this rank are all final; also where the run has come to an end meanwhile.
 template <class Exec>
 void Executor<Exec>::write_checkpoint(std::int64_t j) {
-  int const rank = matrix_.comm() ? matrix_.comm()->rank() : 0;
-  ColumnPart const part{j, rank / order_.grid.cols, order_.grid.rows};
   for (std::int64_t i = j; i < matrix_.tiles(); ++i)
-    if (part.has_row(i)) Lane<Exec>::sync(progress_.mark(tile_number(i, j, matrix_.tiles())));
-  write_column(folder_, header_of(matrix_, part), tiles_of(matrix_, part));
+    if (matrix_.has_tile(i, j))
+      Lane<Exec>::sync(progress_.mark(tile_number(i, j, matrix_.tiles())));
+  for (ColumnPart const& part : own_parts(matrix_, j))
+    write_column(folder_, header_of(matrix_, part), tiles_of(matrix_, part));
 }
 
 #define STRATA_INSTANTIATE(Exec) template class Executor<Exec>;

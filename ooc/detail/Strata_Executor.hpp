@@ -24,7 +24,8 @@ namespace strata::ooc::detail {
 /// Plays one rank's part of an order on a machine: one worker for each stream.
 ///
 /// Where a tile has several visits, its sums stay on the device between them if there is room for all tiles of
-/// the rank; else they go home after each, to where the tile is stored.
+/// the rank; else they go home after each, to where the tile is stored. A worker on a host whose budget was left open has
+/// all tiles at home: its pool holds what they are rounded to, and sums of low ones.
 template <class ExecutionSpace>
 class Executor {
  public:
@@ -59,7 +60,8 @@ class Executor {
     std::int64_t others = 0;  // of other ranks, at a time
   };
   Needs needs_of(std::size_t device) const;
-  bool stays(Needs const& needs, std::int64_t blocks) const;
+  std::int64_t blocks_per_tile(std::size_t device) const;
+  bool stays(std::size_t device, Needs const& needs, std::int64_t blocks) const;
   void count_uses();
   void write_checkpoint(std::int64_t j);
   void report_on(CholeskyReport& report);
@@ -76,7 +78,8 @@ class Executor {
   TilePlan plan_;
   Progress<Mark> progress_;
   std::vector<std::unique_ptr<Memory>> memories_;
-  std::vector<bool> is_resident_;          // whether sums stay on each device between visits
+  std::vector<bool> is_at_home_;   // whether each device works on tiles where they are stored
+  std::vector<bool> is_resident_;  // whether sums stay on each device between visits
   std::vector<std::vector<bool>> linked_;  // [device][other]
   std::vector<int> makers_;                // the device that makes each tile, -1: none
   /// TRSMs that still need a diagonal tile, for each device and column.

@@ -27,6 +27,7 @@ auto Executor<Exec>::Stream::operand(std::int64_t i, std::int64_t k, Precision f
 // The tile as it is stored; the work lane waits until it is there.
 template <class Exec>
 auto Executor<Exec>::Stream::fetch(std::int64_t i, std::int64_t k, bool planned) -> Hold {
+  if (is_at_home()) return at_home(i, k);
   Precision const precision = map().at(i, k);
   Hold hold = memory().acquire(plan_.key(i, k, precision), plan_.units(precision),
                                executor_.progress_, planned);
@@ -42,6 +43,7 @@ auto Executor<Exec>::Stream::fetch(std::int64_t i, std::int64_t k, bool planned)
 // Room for the tile, to be written.
 template <class Exec>
 auto Executor<Exec>::Stream::place(std::int64_t i, std::int64_t j) -> Hold {
+  if (is_at_home()) return at_home(i, j);
   Precision const precision = map().at(i, j);
   Hold hold =
       memory().acquire(plan_.key(i, j, precision), plan_.units(precision), executor_.progress_);
@@ -110,7 +112,7 @@ void Executor<Exec>::Stream::prefetch(std::int64_t i, std::int64_t k) {
 
 template <class Exec>
 void Executor<Exec>::Stream::look_ahead(Visit const& visit, std::int64_t k, Visit const* next) {
-  if (!rules_.fetches_ahead) return;
+  if (!rules_.fetches_ahead || is_at_home()) return;
   std::int64_t const last = k + executor_.options_.lookahead;
   for (std::int64_t ahead = k + 1; ahead <= last && ahead < visit.last; ++ahead) {
     for (std::int64_t const row : {visit.row, visit.col})

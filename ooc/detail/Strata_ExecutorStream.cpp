@@ -188,14 +188,7 @@ void Executor<Exec>::Stream::leave(Sums const& C, Visit const& visit) {
   Mark end = work_.record();
   memory().publish(sums.begin, end);
   if (!is_resident()) {
-    std::size_t const bytes = C.in_place ? executor_.matrix_.copy_bytes(i, j) : C.bytes;
-    out_.wait(end);
-    {
-      Span const span = copies_out(i, j);
-      out_.copy(executor_.matrix_.data(i, j), sums.data, bytes);
-    }
-    bytes_out += bytes;
-    end = out_.record();
+    end = go_home(sums.data, i, j, C.in_place ? executor_.matrix_.copy_bytes(i, j) : C.bytes, end);
     step();
     memory().release(C.stored.begin, end, !C.in_place);
     if (!C.in_place) memory().release(C.sums.begin, end, true);
@@ -203,6 +196,21 @@ void Executor<Exec>::Stream::leave(Sums const& C, Visit const& visit) {
   executor_.progress_.set(number(i, j), visit.last, end);
   if (executor_.exchange_)
     executor_.exchange_->finish_visit(executor_.order_.step_of(visit), end, in_.record());
+}
+
+// Where the tile is stored, unless it is there; the mark that says when, which is `made` or follows it.
+template <class Exec>
+auto Executor<Exec>::Stream::go_home(std::byte const* data, std::int64_t i, std::int64_t j,
+                                     std::size_t bytes, Mark const& made) -> Mark {
+  std::byte* const home = executor_.matrix_.data(i, j);
+  if (data == home) return made;
+  out_.wait(made);
+  {
+    Span const span = copies_out(i, j);
+    out_.copy(home, data, bytes);
+  }
+  bytes_out += bytes;
+  return out_.record();
 }
 
 template <class Exec>
@@ -277,14 +285,7 @@ void Executor<Exec>::Stream::close(Sums const& C, Visit const& visit) {
   Mark const rounded = work_.record();
   memory().publish(C.stored.begin, rounded);
   if (!C.in_place) memory().release(C.sums.begin, rounded, true);
-  out_.wait(rounded);
-  std::size_t const bytes = executor_.matrix_.copy_bytes(i, j);
-  {
-    Span const span = copies_out(i, j);
-    out_.copy(executor_.matrix_.data(i, j), C.stored.data, bytes);
-  }
-  bytes_out += bytes;
-  Mark const home = out_.record();
+  Mark const home = go_home(C.stored.data, i, j, executor_.matrix_.copy_bytes(i, j), rounded);
   step();
   memory().release(C.stored.begin, home);
   executor_.progress_.set(number(i, j), home);

@@ -60,6 +60,8 @@ class Executor<ExecutionSpace>::Stream {
   Sums open(Visit const& visit);
   Sums reopen(Visit const& visit);
   void leave(Sums const& C, Visit const& visit);
+  Mark go_home(std::byte const* data, std::int64_t i, std::int64_t j, std::size_t bytes,
+               Mark const& made);
   void update(Sums const& C, std::int64_t i, std::int64_t j, std::int64_t k);
   void factor_diagonal(Sums const& C, std::int64_t j);
   void solve(Sums const& C, std::int64_t i, std::int64_t j);
@@ -80,6 +82,12 @@ class Executor<ExecutionSpace>::Stream {
   void look_ahead(Visit const& visit, std::int64_t k, Visit const* next);
   void bounce(Sums const& C);
 
+  bool is_at_home() const { return executor_.is_at_home_[static_cast<std::size_t>(device_)]; }
+  Hold at_home(std::int64_t i, std::int64_t k) const {
+    Hold hold;
+    hold.data = executor_.data(i, k);
+    return hold;
+  }
   bool is_resident() const { return executor_.is_resident_[static_cast<std::size_t>(device_)]; }
   Memory& memory() { return *executor_.memories_[static_cast<std::size_t>(device_)]; }
   PrecisionMap const& map() const { return plan_.map(); }

@@ -32,8 +32,7 @@ class RankExchange {
 
   /// For the visits that this rank's streams make in an order.
   ///
-  /// Memory   on the host, of the matrix: of this rank's `room_of` as many tiles as it gets, in fp64, which the ladder may
-  ///          end in.
+  /// Memory   on the host, of the matrix: this rank's `rank_room`.
   /// Throws   MemoryError.
   RankExchange(TileMatrix<ExecutionSpace>& matrix, RankOrder const& order,
                std::vector<std::vector<Visit>> const& lanes, Progress<Mark>& progress);

@@ -31,7 +31,7 @@ RankMachine::RankMachine(RankOrder const& order, TilePlan const& plan, Rates con
   }
   for (std::int64_t i = 0; i < order.tiles; ++i) {
     std::int64_t const width = std::max<std::int64_t>(order.super_panel, 1);
-    rows_.push_back(order.grid.rank_at(i, 0));
+    rows_.push_back(order.owner(i, 0));
     columns_.push_back(
         {index(i / width), index(i % width * order.tiles), order.grid.rank_at(0, i)});
   }
@@ -293,7 +293,7 @@ void RankMachine::leave(int rank, double now) {
   Message const m = outgoing.front();
   outgoing.pop_front();
   if (!outgoing.empty()) begin_to_send(rank, now);
-  if (order_.grid.owner(m.row, m.col) == rank) return;
+  if (order_.owner(m.row, m.col) == rank) return;
   std::int64_t const step = order_.step_of_tile(m.row, m.col);
   --at(rank).relays[index(step)];
   end_part(rank, step, now);
@@ -315,7 +315,7 @@ void RankMachine::arrive(int rank, std::int64_t i, std::int64_t k, double now) {
 
 // From the host, or from the device that made it, to the devices of the rank that need it.
 void RankMachine::spread(int rank, std::int64_t i, std::int64_t k, double now) {
-  bool const is_own = order_.grid.owner(i, k) == rank;
+  bool const is_own = order_.owner(i, k) == rank;
   std::int64_t const step = order_.step_of_tile(i, k);
   for (int d = 0; d < order_.devices; ++d) {
     if (is_own && order_.device_of(i) == d) continue;

@@ -129,7 +129,7 @@ class RankMachine {
   }
   // Whether the rank has the final tile on its host.
   bool is_at(int rank, std::int64_t i, std::int64_t k) {
-    return order_.grid.owner(i, k) == rank ? tile(i, k).is_home : state(rank, i, k) == State::There;
+    return order_.owner(i, k) == rank ? tile(i, k).is_home : state(rank, i, k) == State::There;
   }
   void pass_on(int rank, std::int64_t i, std::int64_t k, double now);
   void send(Message const& m, double now);

@@ -71,7 +71,7 @@ class Player {
         to_get_(ranks_ * ranks_) {
     for (std::int64_t j = 0; j < all.order.first_column; ++j)
       for (std::int64_t i = j; i < order_.tiles; ++i)
-        has_[static_cast<std::size_t>(order_.grid.owner(i, j))][number(i, j)] = true;
+        has_[static_cast<std::size_t>(order_.owner(i, j))][number(i, j)] = true;
   }
 
   RankCheck play() {
@@ -106,15 +106,13 @@ class Player {
     return part_[rank][static_cast<std::size_t>(step)];
   }
   // Whether a rank passes on what it got itself.
-  bool is_relay(Message const& sent) const {
-    return order_.grid.owner(sent.row, sent.col) != sent.from;
-  }
+  bool is_relay(Message const& sent) const { return order_.owner(sent.row, sent.col) != sent.from; }
 
   // What each rank has to do in a step, and the queues between two ranks.
   std::string fault_in_parts() {
     for (std::size_t lane = 0; lane < all_.lanes.size(); ++lane) {
       for (Visit const& v : all_.lanes[lane]) {
-        if (static_cast<std::size_t>(order_.grid.owner(v.row, v.col)) != rank_of(lane))
+        if (static_cast<std::size_t>(order_.owner(v.row, v.col)) != rank_of(lane))
           return message("rank ", rank_of(lane), " writes tile (", v.row, ",", v.col,
                          "), which is not its own");
         ++part(rank_of(lane), order_.step_of(v));

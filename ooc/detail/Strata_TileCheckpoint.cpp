@@ -20,6 +20,17 @@ std::vector<TileBytes> tiles_of(TileMatrix<Exec> const& matrix, ColumnPart const
   return tiles;
 }
 
+template <class Exec>
+std::vector<ColumnPart> own_parts(TileMatrix<Exec> const& matrix, std::int64_t column) {
+  RankGrid const& grid = matrix.grid();
+  std::int64_t const rounds = grid.rows > 1 && matrix.super_panel() == 0 ? 2 : 1;
+  std::int64_t const parts = rounds * grid.rows;
+  std::vector<ColumnPart> own;
+  for (std::int64_t i = column; i < std::min(column + parts, matrix.tiles()); ++i)
+    if (matrix.has_tile(i, column)) own.push_back({column, i % parts, parts});
+  return own;
+}
+
 namespace {
 
 // Which precisions a rule may choose: without an accuracy the first alone, or its layers.
@@ -84,6 +95,7 @@ std::int64_t resume(TileMatrix<Exec>& matrix, std::string const& folder) {
 
 #define STRATA_INSTANTIATE(Exec)                                                              \
   template std::vector<TileBytes> tiles_of<Exec>(TileMatrix<Exec> const&, ColumnPart const&); \
+  template std::vector<ColumnPart> own_parts<Exec>(TileMatrix<Exec> const&, std::int64_t);    \
   template CheckpointHeader header_of<Exec>(TileMatrix<Exec> const&, ColumnPart const&);      \
   template std::int64_t resume<Exec>(TileMatrix<Exec>&, std::string const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)

@@ -17,7 +17,11 @@ namespace strata::ooc::detail {
 template <class ExecutionSpace>
 std::vector<TileBytes> tiles_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
 
-/// Whose they are.
+/// The parts of a column with tiles that this rank has.
+template <class ExecutionSpace>
+std::vector<ColumnPart> own_parts(TileMatrix<ExecutionSpace> const& matrix, std::int64_t column);
+
+/// Whose tiles they are.
 template <class ExecutionSpace>
 CheckpointHeader header_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
 

@@ -3,6 +3,7 @@
 #ifndef STRATA_TILE_FEED_HPP
 #define STRATA_TILE_FEED_HPP
 
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
 
@@ -13,7 +14,7 @@
 
 namespace strata::ooc::detail {
 
-/// Brings tiles from the host to a worker, ahead of its work on them.
+/// Brings tiles from the host to a worker, ahead of its work on them; one on a host has them where they are.
 template <class ExecutionSpace>
 class TileFeed {
  public:
@@ -26,6 +27,7 @@ class TileFeed {
   /// The worker does nothing yet.
   TileFeed(Worker<ExecutionSpace>& worker, TileMatrix<ExecutionSpace> const& matrix)
       : matrix_(matrix), in_(worker.feed()), work_(worker.work) {
+    if constexpr (strata::runs_on_host<ExecutionSpace>) return;
     std::int64_t const edge = std::min(matrix.order(), matrix.tile_size());
     slot_bytes_ = tile_bytes(Precision::fp64, edge, edge);
     slots_ =
@@ -35,14 +37,18 @@ class TileFeed {
 
   /// The tile, for what is enqueued on the worker's work lane until the next call.
   Tile next(std::int64_t i, std::int64_t j) {
+    auto const tile = [&](std::byte* data) -> Tile {
+      return {stored_tile<Space>(data, matrix_.map().at(i, j), matrix_.rows(i), matrix_.rows(j)),
+              matrix_.op(i, j)};
+    };
+    if constexpr (strata::runs_on_host<ExecutionSpace>) return tile(matrix_.data(i, j));
     if (taken_ > 0) used_[(taken_ - 1) % used_.size()] = work_.record();
     std::size_t const slot = taken_++ % used_.size();
     std::byte* const data = slots_ + slot * slot_bytes_;
     in_.wait(used_[slot]);
     in_.copy(data, matrix_.data(i, j), matrix_.copy_bytes(i, j));
     work_.wait(in_.record());
-    return {stored_tile<Space>(data, matrix_.map().at(i, j), matrix_.rows(i), matrix_.rows(j)),
-            matrix_.op(i, j)};
+    return tile(data);
   }
 
  private:

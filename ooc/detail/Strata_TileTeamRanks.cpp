@@ -95,7 +95,7 @@ void TileTeam<Exec>::substitute_on_ranks(Op op) {
         home_.blas().trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1,
                           member.tiles(matrix_).next(k, k).matrix, block(member, k));
       });
-    share(k, k + 1, grid.owner(k, k), attempt);
+    share(k, k + 1, matrix_.owner(k, k), attempt);
     attempt([&] {
       for (std::int64_t i = k + step; i != end; i += step) update(i, k);
     });
@@ -104,7 +104,8 @@ void TileTeam<Exec>::substitute_on_ranks(Op op) {
       hand_on({k + 1, tiles, row, grid.rows}, grid.rank_at(row, k), grid.rank_at(row, k + 1),
               attempt);
     else
-      hand_on({first_, k, col, grid.cols}, grid.rank_at(k, col), grid.rank_at(k - 1, col), attempt);
+      hand_on({first_, k, col, grid.cols}, matrix_.owner(k, col), matrix_.owner(k - 1, col),
+              attempt);
   }
   attempt([&] { home_.fence(); });
   attempt.end(matrix_.comm());

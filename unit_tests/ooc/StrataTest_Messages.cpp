@@ -34,7 +34,7 @@ std::vector<RankMessages> all_messages(std::int64_t tiles, int ranks, std::int64
 
 RankCheck check(std::int64_t tiles, int ranks, int devices = 1, int streams = 1,
                 std::int64_t block = 1, std::int64_t first = 0) {
-  return check_messages(cholesky_schedule(tiles, ranks * devices, streams, block, first),
+  return check_messages(cholesky_schedule(tiles, ranks * devices, streams, block, first, ranks),
                         all_messages(tiles, ranks, first),
                         room_of(order_of(tiles, ranks, first, block)));
 }
@@ -87,7 +87,9 @@ TEST(Messages, CarryEachTileOnceToEachRankThatNeedsIt) {
       std::set<std::pair<int, std::int64_t>> needed;
       for (std::int64_t row = 0; row < tiles; ++row)
         for (std::int64_t below = row + 1; below < tiles; ++below)
-          if (below % ranks != row % ranks) needed.insert({static_cast<int>(below % ranks), row});
+          if (int const rank = owner_of({ranks, 1}, 0, tiles, below, row);
+              rank != owner_of({ranks, 1}, 0, tiles, row, row))
+            needed.insert({rank, row});
       std::size_t expected = 0;
       for (auto const& [rank, row] : needed) expected += static_cast<std::size_t>(row + 1);
       std::set<std::tuple<int, std::int64_t, std::int64_t>> found;
@@ -106,7 +108,7 @@ TEST(Messages, CarryEachTileOnceToEachRankThatNeedsIt) {
 }
 
 TEST(Messages, NameWhatIsWrong) {
-  auto const schedule = cholesky_schedule(6, 3, 1);
+  auto const schedule = cholesky_schedule(6, 3, 1, 1, 0, 3);
   auto const good = all_messages(6, 3);
   auto const fault = [&](auto const& change, std::int64_t room = 100) {
     auto messages = good;

@@ -23,6 +23,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -86,6 +87,16 @@ struct Layout {
 std::string name_of(Layout const& layout) {
   return std::to_string(layout.grid.rows) + " x " + std::to_string(layout.grid.cols) +
          ", super-panels of " + std::to_string(layout.super_panel);
+}
+
+// The same with all that it leaves open.
+Layout of_ranks(int ranks, Layout layout = {}) {
+  if (layout.grid.ranks() == 0) layout.grid = automatic_grid(ranks);
+  if (layout.super_panel < 0) layout.super_panel = automatic_super_panel(layout.grid);
+  return layout;
+}
+int owner_in(Layout const& layout, std::int64_t tiles, std::int64_t i, std::int64_t j) {
+  return owner_of(layout.grid, layout.super_panel, tiles, i, j);
 }
 
 // All grids of all ranks, with some super-panels, and whole tasks on a column.
@@ -231,8 +242,11 @@ TYPED_TEST(OocRanks, FactorToTheBitsOfOneRankWithAnyVariant) {
 TYPED_TEST(OocRanks, FactorToTheBitsOfOneRankInBlocksOfColumns) {
   CholeskyOptions options;
   options.streams = 3;
+  for (std::int64_t const block : {std::int64_t{3}, std::numeric_limits<std::int64_t>::max()}) {
+    options.column_block = block;
+    factors_to_the_same_bits<TypeParam>(options, 1, false);
+  }
   options.column_block = 3;
-  factors_to_the_same_bits<TypeParam>(options, 1, false);
   options.variant = Variant::Sync;
   options.streams = 1;
   factors_to_the_same_bits<TypeParam>(options, 1, true);
@@ -327,7 +341,7 @@ TYPED_TEST(OocRanks, TakeNoMemoryForTilesThatTheyDoNotNeed) {
     RankOrder const order{report.tiles, grid, 1, 2, report.super_panel, report.column_block};
     std::int64_t own = 0;
     for (std::int64_t j = 0; j < report.tiles; ++j)
-      for (std::int64_t i = j; i < report.tiles; ++i) own += grid.owner(i, j) == rank;
+      for (std::int64_t i = j; i < report.tiles; ++i) own += order.owner(i, j) == rank;
     auto const tiles = static_cast<std::size_t>(own + room_of(order, rank)) + 2 * 3;
     EXPECT_LE(report.devices.front().budget_bytes,
               tiles * ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
@@ -471,14 +485,14 @@ template <class Exec, class Thrown>
 void throws_together(Thrown const& thrown, std::string const& text, Layout const& layout) {
   SCOPED_TRACE(name_of(layout));
   auto const comm = all_ranks();
-  RankGrid const grid = layout.grid.ranks() > 0 ? layout.grid : automatic_grid(comm->size());
+  Layout const where = of_ranks(comm->size(), layout);
   for (int rank = 0; rank < comm->size(); ++rank) {
     for (std::int64_t const col : {0, 2, 6}) {
       SCOPED_TRACE(std::to_string(rank) + " in column " + std::to_string(col));
       CholeskyOptions options;
       options.streams = 2;
       bool has_tile = false;
-      for (std::int64_t row = col; row < 7; ++row) has_tile |= grid.owner(row, col) == rank;
+      for (std::int64_t row = col; row < 7; ++row) has_tile |= owner_in(where, 7, row, col) == rank;
       options.on_task = [&, rank](Task const& task) {
         if (comm->rank() == rank && task.col == col) thrown();
       };
@@ -554,6 +568,13 @@ class SharedFolder {
   std::filesystem::path path_;
 };
 
+// The part of a column that all ranks write with the tile of this row in it, or rows below.
+ooc::detail::ColumnPart part_with(std::int64_t row, std::int64_t column) {
+  auto const [grid, super_panel] = of_ranks(test_ranks().size());
+  int const parts = super_panel == 0 && grid.rows > 1 ? 2 * grid.rows : grid.rows;
+  return {column, row % parts, parts};
+}
+
 CholeskyOptions kept_in(std::string const& folder) {
   CholeskyOptions options;
   options.streams = 2;
@@ -573,12 +594,12 @@ template <class Exec>
 std::int64_t run_on(int ranks, std::int64_t end, Case const& c, std::string const& folder,
                     TileMatrix<Exec> const& expected, Layout const& layout = {}) {
   double first = 0;
-  RankGrid const grid = layout.grid.ranks() > 0 ? layout.grid : automatic_grid(ranks);
+  int const owner =
+      owner_in(of_ranks(ranks, layout), expected.tiles(), end + 1, std::max<std::int64_t>(end, 0));
   if (auto const part = test_ranks().first(ranks)) {
     auto options = kept_in(folder);
     options.on_task = [&](Task const& task) {
-      if (task.col != end || task.row != end + 1 || part->rank() != grid.owner(end + 1, end))
-        return;
+      if (task.col != end || task.row != end + 1 || part->rank() != owner) return;
       for (int k = 0; k < 10000; ++k) {
         auto const there = ooc::detail::parts_of_columns(folder, expected.tiles()).size();
         if (static_cast<std::int64_t>(there) >= end) break;
@@ -661,16 +682,14 @@ TYPED_TEST(OocRanks, EndTogetherWhereOneCannotWriteItsColumn) {
   SharedFolder const folder;
   auto const comm = all_ranks();
   Case const c{100, 8, 0.1, {}};
-  RankGrid const grid = automatic_grid(comm->size());
-  int const last = grid.rank_at(grid.rows - 1, 4);
-  std::filesystem::path const full =
-      ooc::detail::column_path(folder.path(), {4, grid.rows - 1, grid.rows});
+  int const rank = owner_in(of_ranks(comm->size()), 13, 7, 4);
+  std::filesystem::path const full = ooc::detail::column_path(folder.path(), part_with(7, 4));
   if (comm->rank() == 0) {
     std::filesystem::create_directories(folder.path());
     std::filesystem::create_symlink("/dev/full", full);
   }
   comm->barrier();
-  EXPECT_TRUE(throws_with<IoError>(from(*comm, last) + full.string() + ": wrote", [&] {
+  EXPECT_TRUE(throws_with<IoError>(from(*comm, rank) + full.string() + ": wrote", [&] {
     (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, comm), kept_in(folder.path()));
   }));
   EXPECT_TRUE(folder.files(".tmp").empty());
@@ -684,8 +703,7 @@ TYPED_TEST(OocRanks, EndTogetherWhereOneCannotWriteItsColumn) {
 TYPED_TEST(OocRanks, RefuseColumnsTogether) {
   SharedFolder const folder;
   auto const comm = all_ranks();
-  RankGrid const grid = automatic_grid(comm->size());
-  int const part = grid.rows - 1, last = grid.rank_at(part, 3);
+  int const rank = owner_in(of_ranks(comm->size()), 13, 3, 3);
   Case const c{100, 8, 0.1, {}};
   auto const factor = [&](Case const& now) {
     (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>(now, comm), kept_in(folder.path()));
@@ -694,18 +712,18 @@ TYPED_TEST(OocRanks, RefuseColumnsTogether) {
   EXPECT_TRUE(throws_with<IoError>("the checkpoint is of another matrix",
                                    [&] { factor({100, 8, 0.11, {}}); }));
   comm->barrier();
-  std::string const path = ooc::detail::column_path(folder.path(), {3, part, grid.rows});
+  std::string const path = ooc::detail::column_path(folder.path(), part_with(3, 3));
   if (comm->rank() == 0) {
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(300);
     file.put('x');
   }
   comm->barrier();
-  EXPECT_TRUE(throws_with<IoError>(from(*comm, last) + path + ": tile 0 of the column is damaged",
+  EXPECT_TRUE(throws_with<IoError>(from(*comm, rank) + path + ": tile 0 of the column is damaged",
                                    [&] { factor(c); }));
   comm->barrier();
   if (comm->rank() == 0)
-    std::filesystem::copy_file(ooc::detail::column_path(folder.path(), {4, part, grid.rows}), path,
+    std::filesystem::copy_file(ooc::detail::column_path(folder.path(), part_with(3, 4)), path,
                                std::filesystem::copy_options::overwrite_existing);
   comm->barrier();
   EXPECT_TRUE(throws_with<IoError>("of another run: the column is 4, not 3", [&] { factor(c); }));

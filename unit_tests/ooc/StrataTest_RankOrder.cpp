@@ -72,9 +72,9 @@ TEST(RankOrder, BringsEachRankWhatItsTilesNeedOnce) {
       std::set<std::tuple<int, std::int64_t, std::int64_t>> needed;
       for (std::int64_t j = 0; j < tiles; ++j)
         for (std::int64_t i = j; i < tiles; ++i) {
-          int const rank = grid.owner(i, j);
+          int const rank = order.owner(i, j);
           auto const need = [&](std::int64_t row, std::int64_t col) {
-            if (grid.owner(row, col) != rank) needed.insert({rank, row, col});
+            if (order.owner(row, col) != rank) needed.insert({rank, row, col});
           };
           for (std::int64_t k = 0; k < j; ++k) {
             need(i, k);
@@ -118,13 +118,49 @@ TEST(RankOrder, GoesOnFromAnyColumn) {
   }
 }
 
+// A tile is on one rank, whose rows of whole tasks go there and back; no rank has much more than its share of the
+// updates, i (i + 1) / 2 of row i.
+TEST(RankOrder, DealsRowsThereAndBack) {
+  auto const owners = [](std::int64_t tiles, RankGrid grid, std::int64_t super_panel) {
+    auto const order = order_of(tiles, grid, super_panel);
+    std::string text;
+    for (std::int64_t i = 0; i < tiles; ++i) text += std::to_string(order.owner(i, i / 2));
+    return text;
+  };
+  EXPECT_EQ(owners(16, {3, 1}, 0), "2210012210012210");
+  EXPECT_EQ(owners(7, {3, 1}, 1), "0120120");
+  EXPECT_EQ(owners(3, {4, 1}, 0), "210");
+  for (int const ranks : {1, 2, 3, 4, 7}) {
+    for (std::int64_t const tiles : {0, 1, 5, 8 * ranks, 9 * ranks, 8 * ranks + 3}) {
+      auto const order = order_of(tiles, {ranks, 1}, 0);
+      std::vector<double> updates(static_cast<std::size_t>(ranks), 0);
+      double sum = 0;
+      for (std::int64_t i = 0; i < tiles; ++i) {
+        double const of_row = static_cast<double>(i * (i + 1)) / 2;
+        updates[static_cast<std::size_t>(order.owner(i, 0))] += of_row;
+        sum += of_row;
+      }
+      for (int rank = 0; rank < ranks; ++rank)
+        for (std::int64_t step = 0; step < tiles; ++step) {
+          std::int64_t visits = 0;
+          for (std::int64_t i = step; i < tiles; ++i) visits += order.owner(i, 0) == rank;
+          EXPECT_EQ(order.visits_in(rank, step), visits);
+        }
+      if (tiles >=
+          8 * ranks) {  // round the ranks the last one of seven would have 1.17 of its share
+        EXPECT_LE(*std::ranges::max_element(updates) * ranks, 1.03 * sum) << ranks << ' ' << tiles;
+      }
+    }
+  }
+}
+
 // Without super-panels.
 TEST(RankOrder, OfWholeTasksIsTheSchedule) {
   for (int const ranks : {1, 2, 3, 6}) {
     for (std::int64_t const block : {1, 3}) {
       RankOrder order{13, {ranks, 1}, 2, 2};
       order.column_block = block;
-      auto const schedule = cholesky_schedule(13, 2 * ranks, 2, block);
+      auto const schedule = cholesky_schedule(13, 2 * ranks, 2, block, 0, ranks);
       EXPECT_EQ(visits_of(order), ooc::detail::visits_of(schedule));
       EXPECT_TRUE(check_order(order).ok());
     }
