@@ -82,13 +82,18 @@ template <class Exec>
 std::int64_t TileMatrix<Exec>::automatic_tile_size(std::int64_t n, std::size_t budget_bytes) {
   constexpr bool on_host =
       Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
-  constexpr std::int64_t smallest = on_host ? 64 : 256, largest = on_host ? 512 : 2048;
-  constexpr std::int64_t step = 64, rows = 8, tiles = 16;
+  bool const on_one_core = on_host && Exec().concurrency() == 1;
+  constexpr std::int64_t smallest = on_host ? 64 : 256, step = 64, rows = 8, tiles = 16;
+  std::int64_t const largest = on_one_core ? 384 : on_host ? 512 : 2048;
   std::int64_t size = std::clamp((n + rows * step - 1) / (rows * step) * step, smallest, largest);
   while (budget_bytes > 0 && size > smallest &&
          tiles * detail::tile_bytes(Precision::fp64, size, size) > budget_bytes)
     size -= step;
-  return size;
+  if (!on_one_core || size < largest || n <= rows * largest) return size;
+  constexpr std::int64_t lanes = 8;  // of the products' kernels
+  std::int64_t const tile_rows = (n + largest - 1) / largest,
+                     least = (n + tile_rows - 1) / tile_rows;
+  return (least + lanes - 1) / lanes * lanes;  // rows that are alike
 }
 
 template <class Exec>

@@ -137,7 +137,7 @@ class TileMatrix {
 
   /// A tile size that is fast for a matrix of order n and devices with this budget (0: enough): large
   /// enough for products at full rate, small enough for eight rows of tiles, and for 16 tiles on a
-  /// device.
+  /// device. On one core of a host at most 384, and rows of tiles that are alike, which ranks share better.
   static std::int64_t automatic_tile_size(std::int64_t n, std::size_t budget_bytes = 0);
 
   /// A matrix from what fills one tile at a time.

@@ -6,6 +6,7 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
@@ -261,10 +262,33 @@ TYPED_TEST(ExecutorOn, ChoosesTheBlockOfColumns) {
   EXPECT_EQ(bytes_with(0, 0).second, 1);
 }
 
+constexpr std::size_t enough = std::size_t{1} << 26;  // for all tiles
+
+// Where a worker on a host has no budget, nothing is copied, to the same bits.
+TYPED_TEST(ExecutorOn, LeavesTilesOfAHostWhereTheyAre) {
+  if (!runs_on_host<TypeParam>) GTEST_SKIP() << "a GPU has memory of its own";
+  for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}})
+    for (Variant const variant : enum_values<Variant>) {
+      CholeskyOptions options;
+      options.variant = variant;
+      auto const run = [&](std::size_t budget) {
+        return cholesky(devices_of<TypeParam>(2, budget), field<TypeParam>(100, 8, rule), options);
+      };
+      auto const copied = run(enough), there = run(0);
+      EXPECT_TRUE(same_bits(stored_matrix(there.matrix()), stored_matrix(copied.matrix())));
+      EXPECT_LT(there.report().devices[0].budget_bytes, copied.report().devices[0].budget_bytes);
+      EXPECT_GT(copied.report().bytes_in(), 0U);
+      if (variant == Variant::Sync || variant == Variant::Async)
+        continue;  // whose sums come and go
+      EXPECT_EQ(there.report().bytes_in(), 0U);
+      EXPECT_EQ(there.report().bytes_out(), 0U);
+    }
+}
+
 TYPED_TEST(ExecutorOn, ReadsEachTileOnceWhereAllFit) {
   CholeskyOptions options;
-  auto const factor =
-      cholesky(devices_of<TypeParam>(1), field<TypeParam>(100, 8, PrecisionRule{1e-5}), options);
+  auto const factor = cholesky(devices_of<TypeParam>(1, enough),
+                               field<TypeParam>(100, 8, PrecisionRule{1e-5}), options);
   std::uint64_t bytes = 0;
   for (std::int64_t j = 0; j < 13; ++j)
     for (std::int64_t i = j; i < 13; ++i) bytes += factor.matrix().copy_bytes(i, j);
@@ -275,9 +299,9 @@ TYPED_TEST(ExecutorOn, ReadsEachTileOnceWhereAllFit) {
 TYPED_TEST(ExecutorOn, FetchesFinishedTilesFromTheDeviceThatMadeThem) {
   CholeskyOptions options;
   options.streams = 1;
-  auto const linked = cholesky(devices_of<TypeParam>(3), field<TypeParam>(100, 8), options);
+  auto const linked = cholesky(devices_of<TypeParam>(3, enough), field<TypeParam>(100, 8), options);
   options.peer_copies = false;
-  auto const apart = cholesky(devices_of<TypeParam>(3), field<TypeParam>(100, 8), options);
+  auto const apart = cholesky(devices_of<TypeParam>(3, enough), field<TypeParam>(100, 8), options);
   EXPECT_EQ(apart.report().bytes_peer(), 0u);
   EXPECT_GT(linked.report().bytes_peer(), 0u);
   EXPECT_EQ(linked.report().bytes_peer() + linked.report().bytes_in(), apart.report().bytes_in());
@@ -289,7 +313,7 @@ TYPED_TEST(ExecutorOn, TracesEachStreamsCopiesAndWork) {
   CholeskyOptions options;
   options.streams = 2;
   Recorder recorder;
-  auto const factor = cholesky(devices_of<TypeParam>(2), field<TypeParam>(80, 8), options);
+  auto const factor = cholesky(devices_of<TypeParam>(2, enough), field<TypeParam>(80, 8), options);
   auto spans = recorder.spans();
   std::erase_if(spans, [](auto const& span) { return !span.track.starts_with("device "); });
   std::stable_sort(spans.begin(), spans.end(),

@@ -6,6 +6,7 @@
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileSources.hpp>
@@ -170,6 +171,14 @@ TYPED_TEST(TileSources, HaveATileSizeForTheirDevices) {
     EXPECT_EQ(Matrix::automatic_tile_size(n, std::size_t(1) << 40), free);
     EXPECT_GT(Matrix::automatic_tile_size(n, 1), 0);
   }
+  if (!runs_on_host<TypeParam> || TypeParam().concurrency() > 1) return;
+  for (std::int64_t const n : {3073, 4096, 8192, 10000, 100000}) {
+    std::int64_t const tile = Matrix::automatic_tile_size(n), rows = (n + tile - 1) / tile;
+    EXPECT_LE(tile, 384);
+    EXPECT_EQ(rows, (n + 383) / 384);                        // no more than tiles of 384 have
+    EXPECT_GE(n - (rows - 1) * tile, tile - 8 * rows) << n;  // the last one's
+  }
+  EXPECT_EQ(Matrix::automatic_tile_size(4096), 376);
 }
 
 }  // namespace
