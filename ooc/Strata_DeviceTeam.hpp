@@ -24,7 +24,8 @@ class Loan;
 struct Device {
   int id = 0;  ///< of the GPU, or of the worker
   /// For tiles; the libraries' workspaces come on top. 0: what the matrix can use, but at most 9/10 of
-  /// what is free, in equal parts where devices share a memory, as workers on a host do.
+  /// what is free, in equal parts where devices share a memory, as workers on a host do. These then factor tiles
+  /// where they are stored, and need it for what tiles are rounded to alone.
   std::size_t budget_bytes = 0;
 };
 /// Those that take part, in the order in which rows of tiles go round.
