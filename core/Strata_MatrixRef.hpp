@@ -58,6 +58,12 @@ struct MatrixRef {
   Precision precision = Precision::fp64;  ///< that it is stored in
   double const* scale = nullptr;          ///< in device memory; nullptr: 1
 
+  /// Whether the extents are >= 0, ld is large enough, and there are data where there are elements.
+  bool is_valid() const {
+    return rows >= 0 && cols >= 0 && ld >= (rows > 1 ? rows : 1) &&
+           (data != nullptr || rows == 0 || cols == 0);
+  }
+
   /// The same, to be read.
   operator MatrixRef<MemorySpace, void const>() const
     requires(!std::is_const_v<Data>)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_FisherInformation.hpp>
 
+#include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -10,7 +11,6 @@
 #include <comm/Strata_Together.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -224,7 +224,7 @@ template <class Exec>
 FisherInformation fisher_information(Exec const& exec, CovarianceFactor<Exec>& factor,
                                      FisherOptions const& options) {
   Region const region(exec, "strata::geostat::fisher_information");
-  auto const start = std::chrono::steady_clock::now();
+  Stopwatch const watch;
   FisherInformation result;
   for (auto& row : result.of) row = {nan, nan, nan, nan};
   std::size_t const bytes = fisher_bytes_needed(factor.order(), options.wanted);
@@ -247,7 +247,7 @@ FisherInformation fisher_information(Exec const& exec, CovarianceFactor<Exec>& f
     result.backward_error = nan;
     result.solve_converged = false;
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = watch.seconds();
   return result;
 }
 

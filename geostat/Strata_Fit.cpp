@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_Fit.hpp>
 
+#include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <comm/Strata_Together.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <deque>
 #include <functional>
@@ -79,10 +79,6 @@ struct FreeParameters {
     return search;
   }
 };
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 void mark_bounds(FreeParameters const& free, double tolerance, Fit& result) {
   Parameters const theta = parameters_of(result.theta);
@@ -187,13 +183,13 @@ class Objective {
   }
 
   double operator()(std::span<double const> logarithms) {
-    auto const begin = std::chrono::steady_clock::now();
+    Stopwatch const watch;
     MaternCovariance const theta = free_.covariance(logarithms);
     factor(theta);
     Likelihood const now =
         log_likelihood(exec_, *now_, values_, options_.mean, probes_of_the_search);
     see(theta, now);
-    seconds_.push_back(seconds_since(begin));
+    seconds_.push_back(watch.seconds());
     together(comm(), [&] {
       if (options_.on_step)
         options_.on_step({result_.evaluations, theta, now, result_.likelihood.log_likelihood});
@@ -427,7 +423,7 @@ FactoredFit<Exec> fit(Exec const& exec, ooc::DeviceTeam<Exec> const& team,
                       Locations const& locations, std::span<double const> values,
                       FitOptions const& options) {
   Region const region(exec, "strata::geostat::fit");
-  auto const begin = std::chrono::steady_clock::now();
+  Stopwatch const watch;
   auto const free = together(options.factor.comm.get(), [&] { return FreeParameters(options); });
   FactoredFit<Exec> result;
   Objective<Exec> objective(exec, team, locations, values, options, free, result);
@@ -439,7 +435,7 @@ FactoredFit<Exec> fit(Exec const& exec, ooc::DeviceTeam<Exec> const& team,
   result.noise = result.likelihood.error();
   result.evaluation_seconds = objective.median_seconds();
   mark_bounds(free, options.tolerance, result);
-  result.seconds = seconds_since(begin);
+  result.seconds = watch.seconds();
   return result;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_Likelihood.hpp>
 
+#include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -9,7 +10,6 @@
 #include <comm/Strata_Together.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -18,12 +18,6 @@
 namespace strata::geostat {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // In long double: what rounding of a long sum would leave is more than that of the solve where S is well conditioned.
 double sum_of_products(HostMatrix const& A, std::size_t i, HostMatrix const& B, std::size_t j) {
@@ -129,7 +123,7 @@ Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
                           std::span<double const> values, Mean mean,
                           dense::LogDeterminantOptions const& probes) {
   Region const region(exec, "strata::geostat::log_likelihood");
-  auto const start = Clock::now();
+  Stopwatch const watch;
   std::int64_t const n = factor.order();
   together(factor.comm(), [&] { detail::check_values(n, values); });
   Likelihood result{.n = n, .factor = factor.report()};
@@ -148,7 +142,7 @@ Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
   result.solve_iterations = weights.solve.iterations;
   result.log_likelihood = -0.5 * (static_cast<double>(n) * std::log(2 * std::numbers::pi) +
                                   result.log_det + result.quadratic_form);
-  result.seconds = seconds_since(start);
+  result.seconds = watch.seconds();
   return result;
 }
 
@@ -156,11 +150,11 @@ template <class Exec>
 Likelihood log_likelihood(Exec const& exec, MaternCovariance const& covariance,
                           Locations const& locations, std::span<double const> values, Mean mean,
                           CovarianceFactorOptions const& options) {
-  auto const start = Clock::now();
+  Stopwatch const watch;
   together(options.comm.get(), [&] { detail::check_values(locations.size(), values); });
   CovarianceFactor<Exec> factor(exec, covariance, locations, options);
   Likelihood result = log_likelihood(exec, factor, values, mean);
-  result.seconds = seconds_since(start);
+  result.seconds = watch.seconds();
   return result;
 }
 

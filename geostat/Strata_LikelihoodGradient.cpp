@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_LikelihoodGradient.hpp>
 
+#include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -10,7 +11,6 @@
 #include <comm/Strata_Together.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -75,7 +75,7 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
                                            std::function<void(double)> const& on_progress) {
   using Block = typename CovarianceFactor<Exec>::Block;
   Region const region(exec, "strata::geostat::log_likelihood_gradient");
-  auto const start = std::chrono::steady_clock::now();
+  Stopwatch const watch;
   together(factor.comm(), [&] { detail::check_values(factor.order(), values); });
   LikelihoodGradient result;
   if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
@@ -107,7 +107,7 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
   for (std::size_t k = 0; k < 4; ++k)
     if (!wanted[k]) result.by[k] = std::numeric_limits<double>::quiet_NaN();
   if (!factor.info().ok()) result = not_positive_definite(result, factor.info().order());
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = watch.seconds();
   return result;
 }
 

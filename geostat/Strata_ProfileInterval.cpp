@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_ProfileInterval.hpp>
 
+#include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
@@ -9,7 +10,6 @@
 #include <boost/math/tools/toms748_solve.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -141,7 +141,7 @@ ProfileInterval profile_interval(Exec const& exec, ooc::DeviceTeam<Exec> const& 
                                  FitOptions const& options, MaternCovariance const& estimate,
                                  std::size_t parameter, ProfileOptions const& how) {
   Region const region(exec, "strata::geostat::profile_interval");
-  auto const start = std::chrono::steady_clock::now();
+  Stopwatch const watch;
   check(options, estimate, parameter, how);
   ProfileInterval result{.parameter = parameter,
                          .level = how.level,
@@ -154,8 +154,7 @@ ProfileInterval profile_interval(Exec const& exec, ooc::DeviceTeam<Exec> const& 
   profile.begin_at(estimate);
   double const top = profile(center);
   auto const done = [&] {
-    result.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.seconds = watch.seconds();
     return result;
   };
   if (profile.is_rounding()) {

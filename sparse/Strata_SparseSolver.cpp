@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/Strata_SparseSolver.hpp>
 
+#include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
@@ -18,18 +19,12 @@
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <concepts>
 #include <optional>
 
 namespace strata::sparse {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 bool is_16_bit(Precision precision) { return traits(precision).bytes == 2; }
 
@@ -286,7 +281,7 @@ SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const
                                  SparseOptions const& options)
     : impl_("SparseSolver", std::make_shared<Impl>()) {
   Region const region(exec, "strata::sparse::SparseSolver::set_up");
-  auto const start = Clock::now();
+  Stopwatch const watch;
   auto& own = *impl_;
   own.A = A;
   own.options = options;
@@ -304,7 +299,7 @@ SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const
   own.r = A.comm().agree(
       [&] { return A.template allocate<double>(exec, "strata::sparse::SparseSolver::r"); });
   exec.fence("strata::sparse::SparseSolver::set_up");
-  own.base.set_up_seconds = since(start);
+  own.base.set_up_seconds = watch.seconds();
 }
 
 template <class Exec>
@@ -336,7 +331,7 @@ SparseReport SparseSolver<Exec>::solve_in_order(Exec const& exec,
                                                 Vector<double, MemorySpace> const& b,
                                                 Vector<double, MemorySpace> const& x) {
   Region const region(exec, "strata::sparse::SparseSolver::solve");
-  auto const start = Clock::now();
+  Stopwatch const watch;
   auto& own = *impl_;
   own.A.comm().agree([&] {
     own.A.require_in_order("SparseSolver::solve_in_order: b", b.extent(0));
@@ -358,7 +353,7 @@ SparseReport SparseSolver<Exec>::solve_in_order(Exec const& exec,
   report.preconditioner_bytes = own.base.preconditioner_bytes;
   own.measure(exec, b, x, report);
   exec.fence("strata::sparse::SparseSolver::solve");
-  report.solve_seconds = since(start);
+  report.solve_seconds = watch.seconds();
   return report;
 }
 

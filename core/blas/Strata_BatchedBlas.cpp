@@ -24,12 +24,6 @@ std::string shape(char name, Matrix const& A, std::int64_t stride) {
   return detail::message(name, " ", A.rows, " x ", A.cols, " (ld ", A.ld, ", stride ", stride, ")");
 }
 
-template <class Matrix>
-bool is_valid(Matrix const& A) {
-  return A.rows >= 0 && A.cols >= 0 && A.ld >= std::max<std::int64_t>(1, A.rows) &&
-         (A.data != nullptr || A.rows == 0 || A.cols == 0);
-}
-
 // The matrices fit, and those that are written do not overlap.
 template <class Matrix>
 void require(char const* call, char name, Matrix const& A, Batch const& batch, std::int64_t stride,
@@ -37,7 +31,7 @@ void require(char const* call, char name, Matrix const& A, Batch const& batch, s
   bool const written = !std::is_const_v<std::remove_pointer_t<decltype(A.data)>>;
   std::int64_t const least = written && A.rows > 0 && A.cols > 0 ? (A.cols - 1) * A.ld + A.rows : 0;
   STRATA_REQUIRE(ShapeError, batch.count >= 0, call, ": a batch of ", batch.count, " systems");
-  STRATA_REQUIRE(ShapeError, fits && is_valid(A), call,
+  STRATA_REQUIRE(ShapeError, fits && A.is_valid(), call,
                  ": extents don't fit: ", shape(name, A, stride));
   STRATA_REQUIRE(ShapeError, batch.count < 2 || stride >= least, call,
                  ": systems overlap: ", shape(name, A, stride), ", must be ", least, " apart");

@@ -42,18 +42,11 @@ std::string shapes(std::initializer_list<Matrix> operands) {
   return text;
 }
 
-template <class Matrix>
-bool is_valid(Matrix const& A) {
-  return A.rows >= 0 && A.cols >= 0 && A.ld >= std::max<std::int64_t>(1, A.rows) &&
-         (A.data || A.rows == 0 || A.cols == 0);
-}
-
 // The extents fit and each operand is valid.
 template <class Matrix>
 void require_shapes(char const* operation, bool fit, std::initializer_list<Matrix> operands) {
   STRATA_REQUIRE(ShapeError, fit, operation, ": extents don't fit:", shapes(operands));
-  STRATA_REQUIRE(ShapeError, std::all_of(operands.begin(), operands.end(), is_valid<Matrix>),
-                 operation,
+  STRATA_REQUIRE(ShapeError, std::ranges::all_of(operands, &Matrix::is_valid), operation,
                  ": extents must be >= 0, ld >= max(1, rows) and data not null:", shapes(operands));
 }
 

@@ -3,6 +3,8 @@
 #ifndef STRATA_PYTHON_WORK_HPP
 #define STRATA_PYTHON_WORK_HPP
 
+#include <core/Strata_Stopwatch.hpp>
+
 #include <nanobind/nanobind.h>
 
 #include <chrono>
@@ -84,15 +86,13 @@ double& seconds_of_work() noexcept;
 class Clock {
  public:
   explicit Clock(double& seconds) : seconds_(seconds) {}
-  ~Clock() {
-    seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
+  ~Clock() { seconds_ = watch_.seconds(); }
   Clock(Clock const&) = delete;
   Clock& operator=(Clock const&) = delete;
 
  private:
   double& seconds_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  Stopwatch watch_;
 };
 
 /// f() on a thread of its own, and what came of it.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 
+#include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -15,7 +16,6 @@
 #include <comm/Strata_GatherSpans.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -25,11 +25,6 @@ namespace {
 constexpr int grid_levels = 4;
 constexpr std::int64_t size_step = 8, least_size = 16, timed_iterations = 300;
 constexpr std::int64_t any_number = std::numeric_limits<std::int64_t>::max(), fp64_solves = 10;
-
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::array<int, 3> grid_of(HpgmxpOptions const& options, int ranks) {
   return options.grid == std::array<int, 3>{0, 0, 0} ? process_grid(ranks) : options.grid;
@@ -228,10 +223,10 @@ double copy_rate(Exec const& exec, Communicator const& comm) {
   for (int repeat = 0; repeat < 4; ++repeat) {  // the first touches the pages
     exec.fence("strata::sparse::hpgmxp::copy");
     comm.barrier();
-    auto const start = Clock::now();
+    Stopwatch const watch;
     Kokkos::deep_copy(exec, to, from);
     exec.fence("strata::sparse::hpgmxp::copied");
-    best = std::max(best, 16.0 * static_cast<double>(n) / since(start));
+    best = std::max(best, 16.0 * static_cast<double>(n) / watch.seconds());
   }
   return -comm.max(-best);
 }
@@ -348,9 +343,9 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
     });
   }
   options.progress("set-up");
-  auto const start = Clock::now();
+  Stopwatch const watch;
   auto const systems = set_up(exec, comm, result.problem, options);
-  result.set_up_seconds = comm.max(since(start));
+  result.set_up_seconds = comm.max(watch.seconds());
   auto const& A = systems.A();
   result.colours = A.order().colours;
   result.columns = column_forms(exec, A);

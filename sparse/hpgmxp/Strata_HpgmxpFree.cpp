@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
 
+#include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -11,14 +12,12 @@
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>
 
-#include <chrono>
-
 namespace strata::sparse {
 
 template <class Exec>
 HpgmxpFree solve_free(Exec const& exec, Communicator const& comm, HpgmxpOptions const& options) {
   Region const region(exec, "strata::sparse::hpgmxp::free");
-  auto const start = std::chrono::steady_clock::now();
+  Stopwatch const watch;
   auto const ranks =
       options.grid == std::array<int, 3>{0, 0, 0} ? process_grid(comm.size()) : options.grid;
   StencilGrid const grid{{options.nx * ranks[0], options.ny * ranks[1], options.nz * ranks[2]},
@@ -42,8 +41,7 @@ HpgmxpFree solve_free(Exec const& exec, Communicator const& comm, HpgmxpOptions 
   A.multiply(exec, x, b);
   Kokkos::deep_copy(exec, x, 0.0);
   exec.fence("strata::sparse::hpgmxp::free");
-  result.set_up_seconds =
-      comm.max(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  result.set_up_seconds = comm.max(watch.seconds());
   options.progress("free mode, solve");
   KrylovOptions krylov{options.restart, options.tolerance, options.max_iterations};
   if (options.on_validation_residual)

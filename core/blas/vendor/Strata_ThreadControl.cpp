@@ -4,8 +4,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_BlasThreads.hpp>
-
-#include <dlfcn.h>
+#include <core/detail/Strata_Symbol.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -43,12 +42,9 @@ namespace strata::vendor {
 
 namespace {
 
-// Of what is linked, whatever that is: no library is needed for its control.
-template <class Function>
-Function* symbol(char const* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
+using strata::detail::symbol;
 
+// Of what is linked, whatever that is: no library is needed for its control.
 struct Symbols {
   int (*openblas_get)() = symbol<int()>("openblas_get_num_threads");
   void (*openblas_set)(int) = symbol<void(int)>("openblas_set_num_threads");

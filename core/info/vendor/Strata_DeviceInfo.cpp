@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_Config.hpp>
+#include <core/detail/Strata_Symbol.hpp>
 #include <core/info/vendor/Strata_VendorInfo.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
-
-#include <dlfcn.h>
 
 #include <string>
 
@@ -86,7 +85,7 @@ std::string identity(runtime::Properties const& /*device*/, int id) {
 // Of the messages between devices, which the sparse module sends, where it is built in: 2.28.9 is 22809.
 void add_messages(std::vector<Library>& found) {
   int version = 0;
-  auto* const get_version = reinterpret_cast<int (*)(int*)>(dlsym(RTLD_DEFAULT, "ncclGetVersion"));
+  auto* const get_version = strata::detail::symbol<int(int*)>("ncclGetVersion");
   if (get_version && get_version(&version) == 0)
     found.push_back({messages, dotted(version / 10000, version / 100 % 100, version % 100)});
 }

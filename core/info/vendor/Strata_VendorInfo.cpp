@@ -3,6 +3,7 @@
 #include <core/info/vendor/Strata_VendorInfo.hpp>
 
 #include <core/Strata_Config.hpp>
+#include <core/detail/Strata_Symbol.hpp>
 
 #include <dlfcn.h>
 #include <zlib.h>
@@ -18,10 +19,7 @@ namespace strata::vendor {
 
 namespace {
 
-template <class Function>
-Function* symbol(char const* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
+using strata::detail::symbol;
 
 // BLAS has no version of its own: ask the implementations, by a function that each alone has.
 [[maybe_unused]] Library blas() {

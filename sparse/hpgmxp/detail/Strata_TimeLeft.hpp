@@ -3,10 +3,10 @@
 #ifndef STRATA_DETAIL_TIME_LEFT_HPP
 #define STRATA_DETAIL_TIME_LEFT_HPP
 
+#include <core/Strata_Stopwatch.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -18,13 +18,11 @@ namespace strata::sparse::detail {
 inline std::function<void(std::int64_t, double)> warm_up_monitor(HpgmxpOptions const& options,
                                                                  std::int64_t iterations) {
   if (!options.on_time_left) return {};
-  using Clock = std::chrono::steady_clock;
-  return [&options, iterations, start = Clock::now(), done = std::int64_t{0}](std::int64_t,
-                                                                              double) mutable {
+  return [&options, iterations, watch = Stopwatch(), done = std::int64_t{0}](std::int64_t,
+                                                                             double) mutable {
     if (++done > iterations) return;
     double const part = static_cast<double>(done) / static_cast<double>(iterations);
-    double const seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    options.on_time_left(seconds * (1 - part) / part);
+    options.on_time_left(watch.seconds() * (1 - part) / part);
   };
 }
 

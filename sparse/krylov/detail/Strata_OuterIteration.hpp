@@ -3,10 +3,10 @@
 #ifndef STRATA_SPARSE_DETAIL_OUTER_ITERATION_HPP
 #define STRATA_SPARSE_DETAIL_OUTER_ITERATION_HPP
 
+#include <core/Strata_Stopwatch.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -81,7 +81,7 @@ class OuterIteration {
   KrylovOptions const& options_;
   Wide b_, x_;
   Work work_;
-  std::chrono::steady_clock::time_point start_;
+  Stopwatch watch_;
   double norm_b_ = 0, max_b_ = 0, before_ = 0, norm_ = 0;
   int exponent_ = 0;
   Reached here_, best_;
