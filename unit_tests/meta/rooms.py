@@ -18,7 +18,7 @@ import tempfile
 ORDER = ("core", "core/kokkos_ext", "core/blas", "core/io", "core/problems", "core/info",
          "comm", "dense/refine", "dense", "ooc", "geostat",
          "sparse/comm", "sparse/matrix", "sparse/multigrid", "sparse/krylov", "sparse", "sparse/hpgmxp",
-         "c/runtime", "c", "lapack", "python", "trilinos", "apps/shared", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps", "apps/trilinos")
+         "c/runtime", "c", "lapack", "python", "trilinos", "apps/shared", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
 # The modules that a module may include; the program sees all of them.
 MODULES = {"core": (), "dense": ("core",), "comm": ("core",), "ooc": ("core", "comm", "dense"), "geostat": ("core", "comm", "dense", "ooc"), "sparse": ("core", "comm"),
            "c": ("core", "dense"), "lapack": ("c",), "python": ("core", "comm", "dense", "ooc", "geostat", "sparse", "c"), "trilinos": ("core", "comm", "sparse")}

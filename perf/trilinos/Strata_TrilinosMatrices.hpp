@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace strata::apps {
+namespace strata::perf {
 
 struct TrilinosCase {
   std::string name;
@@ -29,6 +29,6 @@ TrilinosCase model_case(Teuchos::RCP<Teuchos::Comm<int> const> const& comm,
 std::vector<TrilinosCase> cases_in(Teuchos::RCP<Teuchos::Comm<int> const> const& comm,
                                    std::string const& folder);
 
-}  // namespace strata::apps
+}  // namespace strata::perf
 
 #endif

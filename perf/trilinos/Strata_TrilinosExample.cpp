@@ -48,7 +48,7 @@ struct Options {
 
 struct Method {
   std::string name;
-  std::function<Teuchos::RCP<OP const>(apps::TrilinosCase const&)> preconditioner;
+  std::function<Teuchos::RCP<OP const>(perf::TrilinosCase const&)> preconditioner;
   bool is_strata_solver = false;
 };
 
@@ -65,7 +65,7 @@ double seconds(Options const& options) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Teuchos::RCP<OP const> ifpack2(Options const& options, apps::TrilinosCase const& problem) {
+Teuchos::RCP<OP const> ifpack2(Options const& options, perf::TrilinosCase const& problem) {
   auto const M = Teuchos::rcp(
       new Ifpack2::Relaxation<Tpetra::RowMatrix<double>>(Teuchos::RCP<Matrix const>(problem.A)));
   Teuchos::ParameterList parameters;
@@ -81,7 +81,7 @@ Teuchos::RCP<OP const> ifpack2(Options const& options, apps::TrilinosCase const&
 
 #ifdef STRATA_WITH_MUELU
 // Smoothed aggregation in fp64 with what MueLu sets for a problem of this kind, and for others its defaults.
-Teuchos::RCP<OP const> muelu(apps::TrilinosCase const& problem) {
+Teuchos::RCP<OP const> muelu(perf::TrilinosCase const& problem) {
   Teuchos::ParameterList parameters;
   parameters.set("verbosity", "none");
   if (!problem.muelu_type.empty()) parameters.set("problem: type", problem.muelu_type);
@@ -90,7 +90,7 @@ Teuchos::RCP<OP const> muelu(apps::TrilinosCase const& problem) {
 #endif
 
 Teuchos::RCP<OP const> strata_of(Options const& options, std::string const& type,
-                                 apps::TrilinosCase const& problem) {
+                                 perf::TrilinosCase const& problem) {
   Teuchos::ParameterList parameters;
   parameters.set("Type", type).set("Precision", options.precision);
   if (type == "gs")
@@ -103,7 +103,7 @@ Teuchos::RCP<OP const> strata_of(Options const& options, std::string const& type
 }
 
 std::vector<Method> methods_of(Options const& options) {
-  using Case = apps::TrilinosCase const&;
+  using Case = perf::TrilinosCase const&;
   std::vector<Method> methods{
       {"none", [](Case) { return Teuchos::null; }},
       {"Ifpack2 MT Gauss-Seidel", [&](Case a) { return ifpack2(options, a); }},
@@ -127,7 +127,7 @@ std::vector<Method> methods_of(Options const& options) {
   return methods;
 }
 
-Outcome solve(Options const& options, Method const& method, apps::TrilinosCase const& problem) {
+Outcome solve(Options const& options, Method const& method, perf::TrilinosCase const& problem) {
   auto const& A = problem.A;
   MV x_known(A->getDomainMap(), 1), r(A->getRangeMap(), 1);
   for (std::size_t i = 0; i < A->getLocalNumRows(); ++i) {
@@ -179,7 +179,7 @@ Outcome solve(Options const& options, Method const& method, apps::TrilinosCase c
 }
 
 // With the least seconds of the repetitions.
-Outcome repeated(Options const& options, Method const& method, apps::TrilinosCase const& problem) {
+Outcome repeated(Options const& options, Method const& method, perf::TrilinosCase const& problem) {
   Outcome least = solve(options, method, problem);
   for (int k = 1; k < options.repeat; ++k) {
     auto const next = solve(options, method, problem);
@@ -247,11 +247,11 @@ int run(Options const& options) {
   auto const comm = Tpetra::getDefaultComm();
   bool const speaks = comm->getRank() == 0;
   trilinos::register_gmres_ir();
-  std::vector<apps::TrilinosCase> cases;
+  std::vector<perf::TrilinosCase> cases;
   auto const model = from_name<sparse::ModelProblem>(options.model);
-  for (auto const points : options.points) cases.push_back(apps::model_case(comm, model, points));
+  for (auto const points : options.points) cases.push_back(perf::model_case(comm, model, points));
   if (!options.matrices.empty())
-    for (auto const& one : apps::cases_in(comm, options.matrices)) cases.push_back(one);
+    for (auto const& one : perf::cases_in(comm, options.matrices)) cases.push_back(one);
   if (speaks) {
     std::printf("%d ranks; %s to %.1e; %d %s sweeps; Strata's preconditioners in %s\n",
                 comm->getSize(), options.solver.c_str(), options.tolerance, options.sweeps,

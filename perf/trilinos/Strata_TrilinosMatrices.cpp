@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace strata::apps {
+namespace strata::perf {
 
 using Matrix = Tpetra::CrsMatrix<double>;
 using Map = Tpetra::Map<>;
@@ -89,4 +89,4 @@ std::vector<TrilinosCase> cases_in(Communicator const& comm, std::string const& 
   return cases;
 }
 
-}  // namespace strata::apps
+}  // namespace strata::perf
