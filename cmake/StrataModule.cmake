@@ -24,6 +24,19 @@ function(strata_precompile target group)
   endif()
 endfunction()
 
+# strata_compile_together(<target> <group> [APART <source>...])
+#
+# The same, and several sources are one at a time, as most of the time of one goes into what all of them instantiate; but for
+# those APART, whose own code takes long.
+function(strata_compile_together target group)
+  cmake_parse_arguments(arg "" "" "APART" ${ARGN})
+  strata_precompile(${target} ${group})
+  if(TARGET ${group})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    set_source_files_properties(${arg_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
 strata_precompiled(strata_precompiled_modules LINK Kokkos::kokkos HEADERS <Kokkos_Core.hpp>)
 if(TARGET strata_precompiled_modules)
   set_target_properties(strata_precompiled_modules PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -98,17 +111,18 @@ function(strata_add_component name)
   endforeach()
 endfunction()
 
-# strata_add_module(<name> [ADAPTER] HEADERS ... [GENERATED ...] SOURCES ...
+# strata_add_module(<name> [ADAPTER] HEADERS ... [GENERATED ...] SOURCES ... [APART ...]
 #                   [DEPENDS module...] [PUBLIC targets...] [PRIVATE targets...] [HEADER_ONLY targets...]
 #                   [PACKAGES "package arguments..."...])
 #
 # Adds the library strata_<name>, alias Strata::<name>, and its component. HEADERS are relative to
 # the module's folder and are installed under include/strata/<name>/; so are the GENERATED ones,
-# which lie below <build tree>/include/. HEADER_ONLY libraries are used by sources alone, so that
-# consumers need not find them. PACKAGES are what the PUBLIC targets come from.
+# which lie below <build tree>/include/. Of the SOURCES those APART are compiled alone. HEADER_ONLY
+# libraries are used by sources alone, so that consumers need not find them. PACKAGES are what the
+# PUBLIC targets come from.
 function(strata_add_module name)
   cmake_parse_arguments(arg "ADAPTER" ""
-    "HEADERS;GENERATED;SOURCES;DEPENDS;PUBLIC;PRIVATE;HEADER_ONLY;PACKAGES" ${ARGN})
+    "HEADERS;GENERATED;SOURCES;APART;DEPENDS;PUBLIC;PRIVATE;HEADER_ONLY;PACKAGES" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "strata_add_module(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
   endif()
@@ -118,7 +132,11 @@ function(strata_add_module name)
     EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
   target_compile_features(strata_${name} PUBLIC cxx_std_20)
-  strata_precompile(strata_${name} strata_precompiled_modules)
+  if(arg_ADAPTER)  # its own headers cost more
+    strata_precompile(strata_${name} strata_precompiled_modules)
+  else()
+    strata_compile_together(strata_${name} strata_precompiled_modules APART ${arg_APART})
+  endif()
   # Two file sets, as a build tree inside the source tree would nest their base directories.
   target_sources(strata_${name} PUBLIC
     FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${arg_HEADERS}

@@ -81,7 +81,7 @@ std::string quoted(std::string const& text) {
 }
 
 // The next line that is neither blank nor a comment.
-bool next_content(LineReader& lines, std::string_view& line) {
+bool next_line(LineReader& lines, std::string_view& line) {
   while (lines.next(line)) {
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     if (lines.number() == 1 && line.substr(0, 3) == byte_order_mark) line.remove_prefix(3);
@@ -139,7 +139,7 @@ std::optional<std::size_t> only_other(std::size_t count, std::size_t first, std:
 
 Columns read_columns(LineReader& lines, std::vector<Field>& fields, Wanted wanted) {
   std::string_view line;
-  if (!next_content(lines, line)) lines.fail_at_end("expected a line of column names");
+  if (!next_line(lines, line)) lines.fail_at_end("expected a line of column names");
   bool const by_commas =
       line.find(';') == std::string_view::npos || line.find(',') != std::string_view::npos;
   char const delimiter = by_commas ? ',' : ';';
@@ -227,7 +227,7 @@ Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted,
   stations.geographic = columns.geographic;
   Others others(columns, wanted);
   std::string_view line;
-  while (next_content(lines, line)) {
+  while (next_line(lines, line)) {
     split(lines, line, columns.delimiter, fields);
     if (fields.size() != columns.count)
       lines.fail("expected ", columns.count, " fields, found ", fields.size());

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/matrix/detail/Strata_RowBlock.hpp>
 
 namespace strata::sparse {
@@ -60,23 +61,24 @@ struct RestrictResidual {
   }
 };
 
-template <class To>
-struct CountInexact {
-  template <class Value>
-  KOKKOS_FUNCTION static std::int64_t count(Value stored) {
-    double const value = static_cast<double>(stored),
-                 rounded = static_cast<double>(static_cast<To>(value));
-    return !(rounded == value && value - value == 0);
-  }
-};
+// Whether `value` is another number in this precision, or not finite.
+KOKKOS_INLINE_FUNCTION bool is_inexact(double value, Precision precision) {
+  double rounded = value;
+  with_stored_type(precision, static_cast<void const*>(nullptr), [&](auto const* number) {
+    using To = std::remove_cvref_t<decltype(*number)>;
+    rounded = static_cast<double>(static_cast<To>(value));
+  });
+  return !(rounded == value && value - value == 0);
+}
 
-template <class To, class Exec, class Value>
-std::int64_t count_inexact(Exec const& exec, std::int64_t positions, Value const* values) {
+template <class Exec, class Value>
+std::int64_t count_inexact(Exec const& exec, Precision precision, std::int64_t positions,
+                           Value const* values) {
   std::int64_t inexact = 0;
   Kokkos::parallel_reduce(
       "strata::sparse::is_exact_in", detail::RowPolicy<Exec>(exec, 0, positions),
       KOKKOS_LAMBDA(std::int64_t k, std::int64_t& sum) {
-        sum += CountInexact<To>::count(values[k]);
+        sum += is_inexact(static_cast<double>(values[k]), precision);
       },
       inexact);
   exec.fence("strata::sparse::is_exact_in::count");
@@ -123,9 +125,7 @@ void restrict_residual(
 
 template <class Exec, class Matrix>
 bool is_exact_in(Exec const& exec, Matrix const& A, Precision precision) {
-  return with_type(precision, [&]<class To>(std::type_identity<To>) {
-    return count_inexact<To>(exec, A.stored(), A.values()) == 0;
-  });
+  return count_inexact(exec, precision, A.stored(), A.values()) == 0;
 }
 
 #define STRATA_INSTANTIATE_KERNELS(Space, Matrix, Scalar)                          \

@@ -9,7 +9,7 @@
 namespace strata::detail {
 namespace {
 
-constexpr int block = 32;
+constexpr int triangle = 32;
 
 /// Forward substitution T x = alpha b with a lower triangular block, for a strip of right-hand sides per team.
 ///
@@ -18,7 +18,8 @@ constexpr int block = 32;
 template <class T, class Memory>
 struct SolveBlock {
   static constexpr int strip = 64, padded = strip + 1;
-  static constexpr std::size_t scratch_bytes = (block * (block + 1) + block * padded) * sizeof(T);
+  static constexpr std::size_t scratch_bytes =
+      (triangle * (triangle + 1) + triangle * padded) * sizeof(T);
 
   ConstMatrixRef<Memory> A;
   MatrixRef<Memory> B;
@@ -30,7 +31,7 @@ struct SolveBlock {
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     auto* const lower =
         static_cast<T*>(member.team_scratch(0).get_shmem(std::size_t{scratch_bytes}));
-    T* const x = lower + block * (block + 1);
+    T* const x = lower + triangle * (triangle + 1);
     load_triangle(member, lower);
     for (std::int64_t s = member.league_rank(); s < strips; s += member.league_size()) {
       std::int64_t const r0 = s * strip;
@@ -55,9 +56,9 @@ struct SolveBlock {
       int const i = t % order, j = t / order;
       if (i < j) return;
       std::int64_t const row = back ? order - 1 - i : i, col = back ? order - 1 - j : j;
-      lower[i * (block + 1) + j] = i == j && ones ? T(1)
-                                   : flip         ? a[col + row * ld]
-                                                  : a[row + col * ld];
+      lower[i * (triangle + 1) + j] = i == j && ones ? T(1)
+                                      : flip         ? a[col + row * ld]
+                                                     : a[row + col * ld];
     });
   }
 
@@ -85,8 +86,8 @@ struct SolveBlock {
     team_for(member, width, [=](int r) {
       for (int i = 0; i < order; ++i) {
         T sum = x[i * padded + r];
-        for (int j = 0; j < i; ++j) sum -= lower[i * (block + 1) + j] * x[j * padded + r];
-        x[i * padded + r] = sum / lower[i * (block + 1) + i];
+        for (int j = 0; j < i; ++j) sum -= lower[i * (triangle + 1) + j] * x[j * padded + r];
+        x[i * padded + r] = sum / lower[i * (triangle + 1) + i];
       }
     });
   }
@@ -119,7 +120,7 @@ bool PortableBlas<Exec>::trsm(Side side, Uplo uplo, Op op, Diag diag, double alp
   };
   auto const update = [&](Op op_a, Op op_b, ConstMatrix const& X, ConstMatrix const& Y, double beta,
                           Matrix const& C) { return gemm(op_a, op_b, -1, X, Y, beta, C); };
-  return trsm_by_halves(side, uplo, op, alpha, A, B, block, solve, update);
+  return trsm_by_halves(side, uplo, op, alpha, A, B, triangle, solve, update);
 }
 
 #define STRATA_INSTANTIATE_TRSM(Space)                                                      \
