@@ -6,7 +6,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
-#include <apps/shared/Strata_Terminal.hpp>
+#include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
@@ -19,7 +19,6 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <iostream>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -356,54 +355,8 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   warn(result, data.locations);
 }
 
-void explain(MleResult const& result) {
-  for (auto const& warning : result.warnings) std::cerr << warning_line(warning);
-  if (result.exit() == Exit::NotPositiveDefinite)
-    std::cerr << error_line(words("not positive definite at ", numbers(result.theta),
-                                  ": the leading minor of order ", result.likelihood->info,
-                                  " is not positive"));
-  if (result.exit() != Exit::NotConverged) return;
-  std::string why;
-  if (result.fit && !result.fit->converged)
-    why = result.fit->reason + "; the last best is " + numbers(result.theta);
-  else if (!result.log_det_known())
-    why =
-        "nothing can be said of the log-determinant, since the tiles' rounding is not small beside "
-        "the covariance "
-        "matrix; take a smaller --epsilon";
-  else
-    why = words("a solve's normwise backward error is ",
-                std::max({result.likelihood->backward_error,
-                          result.prediction ? result.prediction->backward_error : 0,
-                          result.gradient ? result.gradient->backward_error : 0,
-                          result.standard_errors ? result.standard_errors->backward_error : 0}));
-  std::cerr << error_line("not converged: " + why);
-}
-
-}  // namespace
-
-bool MleResult::log_det_known() const {
-  return !likelihood || likelihood->info != 0 ||
-         (std::isfinite(likelihood->log_det) && !std::isinf(likelihood->log_det_error));
-}
-
-std::int64_t MleResult::free_parameters() const {
-  return std::ranges::count(asked->fixed, false) + (mean == geostat::Mean::Constant ? 1 : 0);
-}
-
-Exit MleResult::exit() const {
-  if (likelihood && likelihood->info != 0) return Exit::NotPositiveDefinite;
-  bool const converged = (!fit || fit->converged) && (!likelihood || likelihood->solve_converged) &&
-                         log_det_known() && (!prediction || prediction->converged) &&
-                         (!gradient || gradient->solve_converged) &&
-                         (!standard_errors || standard_errors->converged);
-  return converged ? Exit::Solved : Exit::NotConverged;
-}
-
-namespace {
-
 // What ranks do together.
-Exit run(sparse::Communicator const& comm, MleOptions const& options) {
+Exit run(Communicator const& comm, MleOptions const& options) {
   as_usage_of_ranks([&] { comm.agree([&] { check(options); }); });
   Stopwatch total;
   Progress progress(reports(options));
@@ -424,25 +377,15 @@ Exit run(sparse::Communicator const& comm, MleOptions const& options) {
                          : estimate(exec, options, progress, result);
   });
   result.total_seconds = total.lap();
-  Report told;
-  comm.agree([&] {
-    if (!reports(options)) return;
-    told = report(result);
-    told.write(options.json);
-  });
-  progress.clear();
-  if (reports(options)) {
-    told.print(std::cout, options.json);
-    std::cout.flush();
-    explain(result);
-  }
+  publish(comm, progress, options.json, [&] { return report(result); });
+  if (reports(options)) explain(result);
   return result.exit();
 }
 
 }  // namespace
 
 Exit mle(MleOptions options) {
-  sparse::Communicator const comm = all_ranks();
+  Communicator const comm = all_ranks();
   if (comm.size() > 1) options.comm = std::make_shared<Communicator const>(comm);
   return on_ranks(comm, [&] { return run(comm, options); });
 }

@@ -163,6 +163,9 @@ std::string numbers(geostat::MaternCovariance const& theta);
 /// Add to `warnings` what observations at `locations` and the parameters let suspect.
 void warn(MleResult& result, geostat::Locations const& locations);
 
+/// The warnings, and why there is no result that was asked for, on standard error.
+void explain(MleResult const& result);
+
 /// As schema/mle.schema.json describes it.
 Report report(MleResult const& result);
 

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/mle/Strata_Mle.hpp>
+#include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <string>
 
 namespace strata::apps {
@@ -61,6 +63,47 @@ void warn_of_intervals(MleResult& result) {
 }
 
 }  // namespace
+
+void explain(MleResult const& result) {
+  for (auto const& warning : result.warnings) std::cerr << warning_line(warning);
+  if (result.exit() == Exit::NotPositiveDefinite)
+    std::cerr << error_line(words("not positive definite at ", numbers(result.theta),
+                                  ": the leading minor of order ", result.likelihood->info,
+                                  " is not positive"));
+  if (result.exit() != Exit::NotConverged) return;
+  std::string why;
+  if (result.fit && !result.fit->converged)
+    why = result.fit->reason + "; the last best is " + numbers(result.theta);
+  else if (!result.log_det_known())
+    why =
+        "nothing can be said of the log-determinant, since the tiles' rounding is not small beside "
+        "the covariance matrix; take a smaller --epsilon";
+  else
+    why = words("a solve's normwise backward error is ",
+                std::max({result.likelihood->backward_error,
+                          result.prediction ? result.prediction->backward_error : 0,
+                          result.gradient ? result.gradient->backward_error : 0,
+                          result.standard_errors ? result.standard_errors->backward_error : 0}));
+  std::cerr << error_line("not converged: " + why);
+}
+
+bool MleResult::log_det_known() const {
+  return !likelihood || likelihood->info != 0 ||
+         (std::isfinite(likelihood->log_det) && !std::isinf(likelihood->log_det_error));
+}
+
+std::int64_t MleResult::free_parameters() const {
+  return std::ranges::count(asked->fixed, false) + (mean == geostat::Mean::Constant ? 1 : 0);
+}
+
+Exit MleResult::exit() const {
+  if (likelihood && likelihood->info != 0) return Exit::NotPositiveDefinite;
+  bool const converged = (!fit || fit->converged) && (!likelihood || likelihood->solve_converged) &&
+                         log_det_known() && (!prediction || prediction->converged) &&
+                         (!gradient || gradient->solve_converged) &&
+                         (!standard_errors || standard_errors->converged);
+  return converged ? Exit::Solved : Exit::NotConverged;
+}
 
 void warn(MleResult& result, geostat::Locations const& locations) {
   if (look_like_degrees(locations))

@@ -3,11 +3,9 @@
 #ifndef STRATA_APPS_PROGRESS_HPP
 #define STRATA_APPS_PROGRESS_HPP
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace strata::apps {
 
@@ -39,27 +37,13 @@ class Progress {
   void aside(std::function<void()> const& print);
 
  private:
-  class Line;
-  std::unique_ptr<Line> line_;
+  struct Line;
+  std::unique_ptr<Line> line_;  // none: nothing is shown
 };
 
 /// For what is called after each step with an error that falls from step to step, until it is `target`: tells how far that is,
 /// as if each step took as many digits off.
 std::function<void(double)> falls_to(double target, Progress& progress);
-
-/// Seconds of wall time.
-class Stopwatch {
- public:
-  /// Since the last lap, or since this was made.
-  double lap() {
-    auto const now = Clock::now();
-    return std::chrono::duration<double>(now - std::exchange(start_, now)).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
-};
 
 }  // namespace strata::apps
 

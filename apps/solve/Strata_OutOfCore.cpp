@@ -4,6 +4,7 @@
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <core/Strata_Stopwatch.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -75,8 +76,6 @@ void solve(Exec const& exec, Problem const& problem, SolveOptions const& options
       [&] { return factor.solve(exec, B, X, watched(options, problem.summary.n, progress)); });
   describe(factor, result);
   result.seconds.solve = watch.lap();
-  result.converged = result.solve->converged;
-  result.backward_error = result.solve->backward_error;
   take_solution(exec, problem, X, result);
   if (!options.log_determinant || result.info != 0) return;
   progress.phase("estimating the log-determinant");

@@ -7,6 +7,7 @@
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
@@ -30,7 +31,7 @@ void explain(DenseResult const& result) {
                                   " is not positive"));
   if (result.exit() == Exit::NotConverged)
     std::cerr << error_line(
-        words("not converged: normwise backward error ", result.backward_error));
+        words("not converged: normwise backward error ", result.solve->backward_error));
 }
 
 // In memory or in tiles, as `run` does it, on all ranks; the first one writes and prints.
@@ -54,21 +55,13 @@ Exit solve_dense(Communicator const& comm, SolveOptions const& options, Run cons
     result.seconds.read = read_seconds;
     result.seconds.total = total.lap();
     auto const traced = recorder ? gather_spans(comm, *recorder) : std::vector<TracedProcess>();
-    Report told;
-    comm.agree([&] {
-      if (!reports) return;
-      progress.phase("writing");
-      told = report(result);
+    publish(comm, progress, options.json, [&] {
       if (!options.output.empty() && result.exit() == Exit::Solved)
-        write_matrix(options.output, result.X,
-                     progress.listener());  // X only if the system was solved
+        write_matrix(options.output, result.X, progress.listener());
       if (recorder) write_trace(options.trace, traced);
-      told.write(options.json);
+      return report(result);
     });
-    progress.clear();
     if (!reports) return result.exit();
-    told.print(std::cout, options.json);
-    std::cout.flush();
     explain(result);
     if (result.exit() == Exit::Solved) warn_of_invented_rhs(std::cerr, options);
     return result.exit();

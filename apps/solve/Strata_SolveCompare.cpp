@@ -5,6 +5,7 @@
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_MatrixRef.hpp>
+#include <core/Strata_Stopwatch.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <dense/refine/Strata_Refinement.hpp>

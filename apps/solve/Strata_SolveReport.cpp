@@ -238,7 +238,7 @@ void add_comparison(Report& report, SolveResult const& result) {
   add("ratio/solve", "solve", vendor.solve_seconds, wall.solve);
   add("ratio/whole", "factor + solve", vendor.seconds(), wall.factor + wall.solve);
   report.tell("backward_error", "backward error", vendor.backward_error,
-              text("%10.1e %10.1e", vendor.backward_error, result.backward_error));
+              text("%10.1e %10.1e", vendor.backward_error, result.solve->backward_error));
 }
 
 void add_hpl(Report& report, dense::SolveReport const& solve) {

@@ -36,9 +36,8 @@ struct DenseResult {
   ProblemSummary problem;
   std::string refine_asked;
   std::int64_t info = 0;  ///< 0, or the order of the leading minor that is not positive
-  bool converged = false;
-  double backward_error = 0;
-  std::optional<double> forward_error;  ///< max_j ||x_j - known_j||_inf / ||known_j||_inf
+  std::optional<dense::SolveReport> solve;  ///< none without a factor
+  std::optional<double> forward_error;      ///< max_j ||x_j - known_j||_inf / ||known_j||_inf
   std::optional<dense::LogDeterminantEstimate> log_determinant;
   Seconds seconds;
   HostMatrix X;  ///< the solution, rows as in the user's files
@@ -47,7 +46,7 @@ struct DenseResult {
       : problem(of.summary), refine_asked(name_of(options.refinement.refine)) {}
   Exit exit() const {
     if (info != 0) return Exit::NotPositiveDefinite;
-    return converged ? Exit::Solved : Exit::NotConverged;
+    return solve && solve->converged ? Exit::Solved : Exit::NotConverged;
   }
 };
 
@@ -70,7 +69,6 @@ struct SolveResult : DenseResult {
   std::string layers_reason;  ///< why the first attempt had its layers
   int repeat = 1;
   dense::CholeskyReport factor;
-  std::optional<dense::SolveReport> solve;  ///< none without a factor
   std::optional<Comparison> comparison;
 };
 
@@ -92,7 +90,6 @@ struct OutOfCoreResult : DenseResult {
   int ranks = 1;                          ///< bytes and devices are those of rank 0
   std::map<int, std::size_t> node_bytes;  ///< of tiles, by NUMA node
   std::size_t tile_bytes = 0;             ///< in host memory
-  std::optional<dense::SolveReport> solve;  ///< none without a factor
 };
 
 /// Fill the tiles of `problem`, factor them and solve on the devices asked for. Throws as `run`.

@@ -3,6 +3,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <core/Strata_Stopwatch.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_Automatic.hpp>
@@ -53,8 +54,6 @@ SolveResult factor_and_solve(Exec const& exec, Problem const& problem, DeviceMat
         as_usage([&] { return factor->solve(exec, B, X, watched(options, n, progress)); });
     exec.fence("strata::solve::solved");
     result.seconds.solve = watch.lap();
-    result.converged = result.solve->converged;
-    result.backward_error = result.solve->backward_error;
   }
   result.info = factor->info().order();
   result.factor = factor->report();

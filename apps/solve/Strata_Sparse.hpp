@@ -3,8 +3,7 @@
 #ifndef STRATA_APPS_SPARSE_HPP
 #define STRATA_APPS_SPARSE_HPP
 
-#include <apps/shared/Strata_Progress.hpp>
-#include <apps/solve/Strata_Solve.hpp>
+#include <apps/solve/Strata_SolveProblem.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 
@@ -22,11 +21,7 @@ class Report;
 
 /// A sparse system, spread over the ranks in consecutive blocks of rows; summary on rank 0 only.
 struct SparseProblem {
-  std::string source;            ///< the file, or how the matrix was made
-  std::string format;            ///< of the file, or "generated"
-  std::string rhs;               ///< where b comes from
-  std::size_t bytes_needed = 0;  ///< of all ranks together
-  std::int64_t n = 0;
+  ProblemSummary summary;               ///< bytes of all ranks together
   std::vector<std::int64_t> first_row;  ///< of each rank, and the end
   sparse::HostRows rows;                ///< of this rank
   std::vector<double> b, x;             ///< of this rank: given, or to be made from the known x
@@ -39,14 +34,13 @@ struct SparseProblem {
 ///          matrix or b does not fit; MemoryError, before the matrix is read, if the run needs more bytes than
 ///          --max-memory or than are available.
 SparseProblem set_up_sparse(SolveOptions const& options, sparse::Communicator const& comm,
-                            Progress* progress);
+                            Progress& progress);
 
 /// All that the report of a sparse solve tells, on screen and in JSON.
 struct SparseOutcome {
-  std::string source, format, rhs;
-  std::int64_t n = 0, entries = 0;
+  ProblemSummary problem;
+  std::int64_t entries = 0;
   int ranks = 1, colours = 0;
-  std::size_t bytes_needed = 0;
   sparse::SparseOptions asked;
   int likely_block_size = 1;   ///< by the pattern
   bool has_tolerance = false;  ///< of the user's; the default one gives way to fp64's limit
@@ -67,11 +61,6 @@ struct SparseOutcome {
 
 /// As schema/solve_sparse.schema.json describes it.
 Report report(SparseOutcome const& outcome);
-
-/// The largest of 6, 3 and 2 by which rows and columns fall into whole blocks, all but a tenth of the entries in full
-/// ones: the unknowns of a node, as of elasticity; 1 where none does. Collective.
-int likely_block_size(sparse::Communicator const& comm, std::int64_t n,
-                      sparse::HostRows const& rows);
 
 /// Iterations after which a solve is slow.
 constexpr std::int64_t many_iterations = 60;

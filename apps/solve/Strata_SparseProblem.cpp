@@ -25,40 +25,17 @@ void require_memory(SparseProblem& problem, SolveOptions const& options, double 
                     double listed, double share) {
   double const vectors = 8.0 * (options.sparse.solver.restart + 30);
   double const bytes =
-      24 * listed + share * (120 * entries + vectors * static_cast<double>(problem.n));
+      24 * listed + share * (120 * entries + vectors * static_cast<double>(problem.summary.n));
   require_memory(
       memory_limit(options.max_memory), bytes,
-      words("a sparse system of order ", problem.n, " with ", entries, " entries needs about"),
+      words("a sparse system of order ", problem.summary.n, " with ", entries,
+            " entries needs about"),
       share < 1 ? text(" on this host, which has %.3g %% of the rows", 100 * share) : "");
-  problem.bytes_needed = static_cast<std::size_t>(bytes);
-}
-
-// Both triangles of a symmetric matrix; rows in order, each in the file's.
-HostRows to_rows(CoordinateMatrix const& A) {
-  HostRows rows;
-  rows.begin.assign(static_cast<std::size_t>(A.rows) + 1, 0);
-  auto const for_each_entry = [&](auto const& step) {
-    for (std::size_t k = 0; k < A.value.size(); ++k) {
-      step(A.row[k], A.col[k], A.value[k]);
-      if (A.symmetric && A.row[k] != A.col[k]) step(A.col[k], A.row[k], A.value[k]);
-    }
-  };
-  for_each_entry(
-      [&](std::int64_t i, std::int64_t, double) { ++rows.begin[static_cast<std::size_t>(i) + 1]; });
-  for (std::size_t i = 1; i < rows.begin.size(); ++i) rows.begin[i] += rows.begin[i - 1];
-  rows.column.resize(static_cast<std::size_t>(rows.begin.back()));
-  rows.value.resize(rows.column.size());
-  auto next = rows.begin;
-  for_each_entry([&](std::int64_t i, std::int64_t j, double a) {
-    auto const at = static_cast<std::size_t>(next[static_cast<std::size_t>(i)]++);
-    rows.column[at] = j;
-    rows.value[at] = a;
-  });
-  return rows;
+  problem.summary.bytes_needed = static_cast<std::size_t>(bytes);
 }
 
 // On rank 0.
-HostRows read_file(SolveOptions const& options, Progress* progress, SparseProblem& problem) {
+HostRows read_file(SolveOptions const& options, Progress& progress, SparseProblem& problem) {
   std::string const& path = options.matrix;
   auto const& header = options.file.market;
   require(options.file.format == MatrixFileFormat::MatrixMarket, path,
@@ -71,13 +48,13 @@ HostRows read_file(SolveOptions const& options, Progress* progress, SparseProble
   // A few bytes of file never cost much memory.
   require(header.rows <= (1 << 20) || header.entries >= header.rows / 2, path, ": ", header.entries,
           " entries in a matrix of order ", header.rows, ": it has empty rows and is singular");
-  problem.source = path;
-  problem.format = options.file.words;
-  problem.n = header.rows;
+  problem.summary.source = path;
+  problem.summary.format = options.file.words;
+  problem.summary.n = header.rows;
   double const listed = static_cast<double>(header.entries);
   require_memory(problem, options, header.symmetric ? 2 * listed : listed, listed, 1);
-  return to_rows(
-      std::get<CoordinateMatrix>(read_matrix_market(path, read_options(options, progress))));
+  return sparse::host_rows(
+      std::get<CoordinateMatrix>(read_matrix_market(path, read_options(options, &progress))));
 }
 
 sparse::ModelSize resolved(SolveOptions const& options) {
@@ -89,7 +66,7 @@ sparse::ModelSize resolved(SolveOptions const& options) {
   return size;
 }
 
-void make_rows(SolveOptions const& options, Communicator const& comm, Progress* progress,
+void make_rows(SolveOptions const& options, Communicator const& comm, Progress& progress,
                SparseProblem& problem) {
   auto const model = *options.sparse.model;
   auto const size = resolved(options);
@@ -97,22 +74,22 @@ void make_rows(SolveOptions const& options, Communicator const& comm, Progress* 
   auto const on_this_host =
       std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm.rank())]);
   comm.agree([&] {
-    problem.n = sparse::model_rows(model, size);
+    problem.summary.n = sparse::model_rows(model, size);
     double const width = model == sparse::ModelProblem::Elasticity  ? 81
                          : model == sparse::ModelProblem::Poisson27 ? 27
                                                                     : 7;
-    require_memory(problem, options, width * static_cast<double>(problem.n), 0,
+    require_memory(problem, options, width * static_cast<double>(problem.summary.n), 0,
                    static_cast<double>(on_this_host) / comm.size());
-    problem.source =
+    problem.summary.source =
         model == sparse::ModelProblem::Graph
             ? words("graph, ", size.nx, " vertices, seed ", options.generator.seed)
             : words(name_of(model), ", ", size.nx, " x ", size.ny, " x ", size.nz, " points");
-    problem.format = "generated";
-    problem.first_row = sparse::even_partition(problem.n, comm.size());
+    problem.summary.format = "generated";
+    problem.first_row = sparse::even_partition(problem.summary.n, comm.size());
     auto const rank = static_cast<std::size_t>(comm.rank());
     problem.rows =
         sparse::make_model(model, size, problem.first_row[rank], problem.first_row[rank + 1],
-                           options.generator.seed, progress ? progress->listener() : nullptr);
+                           options.generator.seed, progress.listener());
   });
 }
 
@@ -126,37 +103,36 @@ std::vector<double> scattered(Communicator const& comm, std::vector<std::int64_t
   return comm.exchange(std::move(to)).front();
 }
 
-void read_rhs(SolveOptions const& options, Communicator const& comm, Progress* progress,
+void read_rhs(SolveOptions const& options, Communicator const& comm, Progress& progress,
               SparseProblem& problem) {
   auto const whole = comm.agree([&] {
     std::vector<double> b;
     if (comm.rank() != 0) return b;
-    if (progress) progress->phase("reading " + options.rhs);
-    auto const B = read_matrix(options.rhs, read_options(options, progress));
-    require(static_cast<std::int64_t>(B.extent(0)) == problem.n && B.extent(1) == 1, options.rhs,
-            ": ", B.extent(0), " x ", B.extent(1),
-            " is not one right-hand side for the matrix of order ", problem.n);
+    progress.phase("reading " + options.rhs);
+    auto const B = read_matrix(options.rhs, read_options(options, &progress));
+    require(static_cast<std::int64_t>(B.extent(0)) == problem.summary.n && B.extent(1) == 1,
+            options.rhs, ": ", B.extent(0), " x ", B.extent(1),
+            " is not one right-hand side for the matrix of order ", problem.summary.n);
     b.assign(B.data(), B.data() + B.extent(0));
     return b;
   });
   problem.b = scattered(comm, problem.first_row, whole);
-  problem.rhs = options.rhs;
+  problem.summary.rhs = options.rhs;
 }
 
 }  // namespace
 
 SparseProblem set_up_sparse(SolveOptions const& options, Communicator const& comm,
-                            Progress* progress) {
+                            Progress& progress) {
   SparseProblem problem;
-  if (progress)
-    progress->phase(options.sparse.model ? "generating the matrix" : "reading " + options.matrix);
+  progress.phase(options.sparse.model ? "generating the matrix" : "reading " + options.matrix);
   if (options.sparse.model) {
     make_rows(options, comm, progress, problem);
   } else {
     auto const whole = comm.agree(
         [&] { return comm.rank() == 0 ? read_file(options, progress, problem) : HostRows(); });
-    problem.n = comm.gather(problem.n).front();
-    problem.first_row = sparse::even_partition(problem.n, comm.size());
+    problem.summary.n = comm.gather(problem.summary.n).front();
+    problem.first_row = sparse::even_partition(problem.summary.n, comm.size());
     problem.rows = sparse::scattered(comm, problem.first_row, whole);
   }
   if (!options.rhs.empty()) {
@@ -164,9 +140,9 @@ SparseProblem set_up_sparse(SolveOptions const& options, Communicator const& com
   } else {
     auto const rank = static_cast<std::size_t>(comm.rank());
     problem.knows_solution = true;
-    problem.rhs = "A times a known vector";
+    problem.summary.rhs = "A times a known vector";
     problem.x = comm.agree([&] {
-      auto const X = known_solution(problem.n, 1, options.generator.seed);
+      auto const X = known_solution(problem.summary.n, 1, options.generator.seed);
       return std::vector<double>(X.data() + problem.first_row[rank],
                                  X.data() + problem.first_row[rank + 1]);
     });

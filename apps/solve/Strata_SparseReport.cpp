@@ -27,16 +27,17 @@ void add_problem(Report& report, SparseOutcome const& outcome) {
   report.only_json("schema", "strata.solve_sparse/1");
   report.only_json("status", status_name(outcome.exit()));
   report.only_json("ended", name_of(found.status));
-  report.add("problem/source", "matrix", outcome.source);
-  report.add("problem/format", "format", outcome.format);
-  report.tell("n", "order, entries", outcome.n, words(outcome.n, ", ", outcome.entries));
+  report.add("problem/source", "matrix", outcome.problem.source);
+  report.add("problem/format", "format", outcome.problem.format);
+  report.tell("n", "order, entries", outcome.problem.n,
+              words(outcome.problem.n, ", ", outcome.entries));
   report.only_json("entries", outcome.entries);
   report.add("symmetric", "symmetric", found.symmetric);
-  report.add("problem/rhs", "right-hand side", outcome.rhs);
+  report.add("problem/rhs", "right-hand side", outcome.problem.rhs);
   report.add("ranks", "ranks", outcome.ranks);
-  report.tell(
-      "bytes/needed", "memory needed", outcome.bytes_needed,
-      "about " + in_bytes(static_cast<double>(outcome.bytes_needed)) + " at most, of all ranks");
+  report.tell("bytes/needed", "memory needed", outcome.problem.bytes_needed,
+              "about " + in_bytes(static_cast<double>(outcome.problem.bytes_needed)) +
+                  " at most, of all ranks");
   report.only_json("rows/empty", found.rows.empty);
   report.only_json("rows/first_empty", number(found.rows.first_empty + 1));
   report.only_json("rows/first_zero_diagonal", number(found.zero_diagonal_row));
@@ -164,21 +165,6 @@ void suggest_cause(std::ostream& out, SparseOutcome const& outcome) {
         << report.zero_diagonal_row << " is 0\n";
 }
 
-// Entries of the rows in aligned blocks of columns that a row has all of.
-double in_full_blocks(sparse::HostRows const& rows, int size) {
-  double count = 0;
-  std::vector<std::int64_t> columns;
-  for (std::size_t i = 0; i + 1 < rows.begin.size(); ++i) {
-    columns.assign(rows.column.begin() + rows.begin[i], rows.column.begin() + rows.begin[i + 1]);
-    std::sort(columns.begin(), columns.end());
-    for (std::size_t k = 0; k + static_cast<std::size_t>(size) <= columns.size(); ++k)
-      if (columns[k] % size == 0 &&
-          columns[k + static_cast<std::size_t>(size) - 1] == columns[k] + size - 1)
-        count += size;
-  }
-  return count;
-}
-
 }  // namespace
 
 // AMG that takes the unknowns of a node for points of one grid works, slowly.
@@ -198,26 +184,13 @@ Report report(SparseOutcome const& outcome) {
   add_method(report, outcome);
   add_solution(report, outcome);
   report.section("Seconds", "seconds/");
-  report.add("read", outcome.format == "generated" ? "generate" : "read", outcome.read_seconds,
-             unit::seconds);
+  report.add("read", outcome.problem.read_or_generate(), outcome.read_seconds, unit::seconds);
   report.add("assemble", "assemble, colour", outcome.assemble_seconds, unit::seconds);
   report.add("setup", "set-up", outcome.report.set_up_seconds, unit::seconds);
   report.add("solve", "solve", outcome.report.solve_seconds, unit::seconds);
   report.add("total", "total", outcome.total_seconds, unit::seconds);
   add_configuration(report);
   return report;
-}
-
-int likely_block_size(sparse::Communicator const& comm, std::int64_t n,
-                      sparse::HostRows const& rows) {
-  constexpr double most = 0.9;
-  for (int const size : {6, 3, 2}) {
-    double counts[2] = {n % size == 0 ? in_full_blocks(rows, size) : 0,
-                        static_cast<double>(rows.entries())};
-    comm.sum(counts);
-    if (counts[0] > 0 && counts[0] >= most * counts[1]) return size;
-  }
-  return 1;
 }
 
 void warn(std::ostream& out, sparse::SparseReport const& set_up) {

@@ -4,6 +4,7 @@
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
+#include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -94,22 +95,19 @@ sparse::SparseOptions asked(SolveOptions const& options) {
 
 // All that ranks do together; x is the whole solution on rank 0.
 SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseProblem problem,
-                  Progress* progress, std::vector<double>& x) {
+                  Progress& progress, std::vector<double>& x) {
   Exec const exec;
-  auto const phase = [&](char const* name) {
-    if (progress) progress->phase(name);
-  };
+  bool const reports = comm.rank() == 0;
   SparseOutcome outcome;
-  outcome.source = problem.source, outcome.format = problem.format, outcome.rhs = problem.rhs;
-  outcome.n = problem.n, outcome.ranks = comm.size();
-  outcome.bytes_needed = problem.bytes_needed;
+  outcome.problem = problem.summary;
+  outcome.ranks = comm.size();
   outcome.asked = asked(options);
   outcome.has_tolerance = options.refinement.tolerance > 0;
   Stopwatch watch;
-  phase("assembling the matrix");
-  outcome.likely_block_size = likely_block_size(comm, problem.n, problem.rows);
+  progress.phase("assembling the matrix");
+  outcome.likely_block_size = sparse::likely_block_size(comm, problem.summary.n, problem.rows);
   sparse::MatrixOptions how;
-  if (progress) how.on_progress = progress->listener();
+  how.on_progress = progress.listener();
   Matrix const A = sparse::make_matrix(exec, comm, std::exchange(problem.rows, {}), how);
   auto const b = right_hand_side(exec, A, problem);
   auto const solution =
@@ -118,23 +116,21 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   outcome.entries = A.global_entries();
   outcome.colours = A.order().colours;
   outcome.assemble_seconds = watch.lap();
-  phase("setting up the preconditioner");
+  progress.phase("setting up the preconditioner");
   auto choices = outcome.asked;
-  auto const tell = progress ? falls_to(choices.tolerance, *progress) : [](double) {};
-  if (progress) choices.amg.on_progress = progress->listener();
+  auto const tell = falls_to(choices.tolerance, progress);
+  choices.amg.on_progress = progress.listener();
   choices.monitor = [&](std::int64_t iteration, double residual) {
     outcome.history.emplace_back(iteration, residual);
     tell(residual);
-    if (progress && iteration == many_iterations)
-      progress->aside([&] { suggest_blocks(std::cerr, outcome); });
+    if (reports && iteration == many_iterations)
+      progress.aside([&] { suggest_blocks(std::cerr, outcome); });
   };
   sparse::SparseSolver<Exec> solver(exec, A, choices);
-  if (progress) {
-    progress->clear();
-    warn(std::cerr, solver.set_up());
-  }
+  progress.clear();
+  if (reports) warn(std::cerr, solver.set_up());
   outcome.report = solver.set_up();
-  phase("solving");
+  progress.phase("solving");
   outcome.report = solver.solve(exec, b, solution);
   auto mine = on_host(exec, solution);
   if (problem.knows_solution) outcome.forward_error = forward_error(comm, mine, problem.x);
@@ -148,35 +144,24 @@ Exit solve_sparse(SolveOptions const& options) {
   Communicator const comm = all_ranks();
   bool const reports = comm.rank() == 0;
   return on_ranks(comm, [&] {
-    std::optional<Progress> progress;
-    if (reports) progress.emplace();
-    Progress* const line = reports ? &*progress : nullptr;
+    Progress progress(reports);
     Stopwatch total, watch;
     SparseProblem problem = as_usage_of_ranks([&] {
       comm.agree([&] { check(options); });
-      return set_up_sparse(options, comm, line);
+      return set_up_sparse(options, comm, progress);
     });
     double const read_seconds = watch.lap();
     std::vector<double> x;
     auto outcome =
-        as_usage_of_ranks([&] { return run(options, comm, std::move(problem), line, x); });
+        as_usage_of_ranks([&] { return run(options, comm, std::move(problem), progress, x); });
     outcome.read_seconds = read_seconds;
-    Report told;
-    comm.agree([&] {
-      if (!reports) return;
-      line->phase("writing");
-      outcome.total_seconds = total.lap();
-      told = report(outcome);
+    outcome.total_seconds = total.lap();
+    publish(comm, progress, options.json, [&] {
       if (!options.output.empty())
-        write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1), line->listener());
-      told.write(options.json);
+        write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1), progress.listener());
+      return report(outcome);
     });
-    progress.reset();
-    if (reports) {
-      told.print(std::cout, options.json);
-      std::cout.flush();
-      explain(std::cerr, options, outcome);
-    }
+    if (reports) explain(std::cerr, options, outcome);
     return outcome.exit();
   });
 }

@@ -41,19 +41,8 @@ struct Request {
 };
 
 Case from_file(std::string const& path) {
-  auto const A = std::get<CoordinateMatrix>(read_matrix_market(path));
-  std::vector<std::vector<std::pair<std::int64_t, double>>> lists(static_cast<std::size_t>(A.rows));
-  for (std::size_t k = 0; k < A.value.size(); ++k) {
-    lists[static_cast<std::size_t>(A.row[k])].emplace_back(A.col[k], A.value[k]);
-    if (A.symmetric && A.row[k] != A.col[k])
-      lists[static_cast<std::size_t>(A.col[k])].emplace_back(A.row[k], A.value[k]);
-  }
-  Case result{std::filesystem::path(path).stem().string(), {}};
-  for (auto const& list : lists) {
-    for (auto const& [j, a] : list) result.rows.add(j, a);
-    result.rows.end_row();
-  }
-  return result;
+  return {std::filesystem::path(path).stem().string(),
+          host_rows(std::get<CoordinateMatrix>(read_matrix_market(path)))};
 }
 
 Case from_model(ModelProblem problem, std::int64_t n) {

@@ -3,6 +3,7 @@
 #include <sparse/matrix/Strata_HostRows.hpp>
 
 #include <core/Strata_Errors.hpp>
+#include <core/io/Strata_MatrixMarket.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
@@ -83,7 +84,56 @@ void sort_rows(HostRows& rows) {
   }
 }
 
+// Entries of the rows in aligned blocks of columns that a row has all of.
+double in_full_blocks(HostRows const& rows, int size) {
+  double count = 0;
+  std::vector<std::int64_t> columns;
+  for (std::size_t i = 0; i + 1 < rows.begin.size(); ++i) {
+    columns.assign(rows.column.begin() + rows.begin[i], rows.column.begin() + rows.begin[i + 1]);
+    std::sort(columns.begin(), columns.end());
+    for (std::size_t k = 0; k + static_cast<std::size_t>(size) <= columns.size(); ++k)
+      if (columns[k] % size == 0 &&
+          columns[k + static_cast<std::size_t>(size) - 1] == columns[k] + size - 1)
+        count += size;
+  }
+  return count;
+}
+
 }  // namespace
+
+HostRows host_rows(CoordinateMatrix const& A) {
+  HostRows rows;
+  rows.begin.assign(static_cast<std::size_t>(A.rows) + 1, 0);
+  auto const for_each_entry = [&](auto const& step) {
+    for (std::size_t k = 0; k < A.value.size(); ++k) {
+      step(A.row[k], A.col[k], A.value[k]);
+      if (A.symmetric && A.row[k] != A.col[k]) step(A.col[k], A.row[k], A.value[k]);
+    }
+  };
+  for_each_entry(
+      [&](std::int64_t i, std::int64_t, double) { ++rows.begin[static_cast<std::size_t>(i) + 1]; });
+  for (std::size_t i = 1; i < rows.begin.size(); ++i) rows.begin[i] += rows.begin[i - 1];
+  rows.column.resize(static_cast<std::size_t>(rows.begin.back()));
+  rows.value.resize(rows.column.size());
+  auto next = rows.begin;
+  for_each_entry([&](std::int64_t i, std::int64_t j, double a) {
+    auto const at = static_cast<std::size_t>(next[static_cast<std::size_t>(i)]++);
+    rows.column[at] = j;
+    rows.value[at] = a;
+  });
+  return rows;
+}
+
+int likely_block_size(Communicator const& comm, std::int64_t n, HostRows const& rows) {
+  constexpr double most = 0.9;
+  for (int const size : {6, 3, 2}) {
+    double counts[2] = {n % size == 0 ? in_full_blocks(rows, size) : 0,
+                        static_cast<double>(rows.entries())};
+    comm.sum(counts);
+    if (counts[0] > 0 && counts[0] >= most * counts[1]) return size;
+  }
+  return 1;
+}
 
 std::vector<std::int64_t> even_partition(std::int64_t rows, int ranks) {
   STRATA_REQUIRE(ShapeError, rows >= 0 && ranks >= 1, "partition: ", rows, " rows on ", ranks,

@@ -9,6 +9,10 @@
 #include <string>
 #include <vector>
 
+namespace strata {
+struct CoordinateMatrix;
+}
+
 namespace strata::sparse {
 
 /// Consecutive rows of a matrix in ordinary memory, with global columns: what files give and set-up works on.
@@ -29,6 +33,13 @@ struct HostRows {
   /// The next `add` begins a new row.
   void end_row() { begin.push_back(entries()); }
 };
+
+/// All rows of a matrix that a file listed, both triangles of a symmetric one; in each row the file's order.
+HostRows host_rows(CoordinateMatrix const& A);
+
+/// The largest of 6, 3 and 2 by which the n rows and columns fall into whole blocks, all but a tenth of the entries in full
+/// ones: the unknowns of a node, as of elasticity; 1 where none does. `rows` are this rank's. Collective.
+int likely_block_size(Communicator const& comm, std::int64_t n, HostRows const& rows);
 
 /// The first row of each rank, and the end, where `rows` rows are spread in consecutive blocks that differ by
 /// one row at most; ranks may be empty. Throws ShapeError for rows < 0, ranks < 1.

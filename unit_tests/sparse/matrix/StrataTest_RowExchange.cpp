@@ -4,6 +4,7 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <core/io/Strata_MatrixMarket.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 #include <sparse/matrix/detail/Strata_SpGemm.hpp>
@@ -59,6 +60,35 @@ TEST(RowExchange, SpreadsRowsEvenly) {
   EXPECT_EQ(even_partition(7, 3), (std::vector<std::int64_t>{0, 3, 5, 7}));
   EXPECT_EQ(even_partition(2, 4), (std::vector<std::int64_t>{0, 1, 2, 2, 2}));
   EXPECT_EQ(even_partition(0, 2), (std::vector<std::int64_t>{0, 0, 0}));
+}
+
+TEST(HostRows, AreBothTrianglesInTheFilesOrder) {
+  // 1 . 4     listed as (2,0) 4, (0,0) 1, (2,2) 3
+  // . . .
+  // 4 . 3
+  CoordinateMatrix A{3, 3, true, {2, 0, 2}, {0, 0, 2}, {4, 1, 3}};
+  auto const rows = host_rows(A);
+  EXPECT_EQ(rows.begin, (std::vector<std::int64_t>{0, 2, 2, 4}));
+  EXPECT_EQ(rows.column, (std::vector<std::int64_t>{2, 0, 0, 2}));
+  EXPECT_EQ(rows.value, (std::vector<double>{4, 1, 4, 3}));
+  A.symmetric = false;
+  EXPECT_EQ(host_rows(A).begin, (std::vector<std::int64_t>{0, 1, 1, 3}));
+  EXPECT_EQ(host_rows({}).rows(), 0);
+}
+
+TEST(HostRows, TellHowManyUnknownsANodeHas) {
+  Communicator const comm;
+  HostRows blocks;  // two full blocks of order 2 on the diagonal
+  for (std::int64_t i = 0; i < 4; ++i) {
+    blocks.add(i / 2 * 2, 1);
+    blocks.add(i / 2 * 2 + 1, 1);
+    blocks.end_row();
+  }
+  EXPECT_EQ(likely_block_size(comm, 4, blocks), 2);
+  EXPECT_EQ(likely_block_size(comm, 5, blocks), 1);  // a node would have no second unknown
+  blocks.column.pop_back(), blocks.value.pop_back();
+  --blocks.begin.back();
+  EXPECT_EQ(likely_block_size(comm, 4, blocks), 1);  // one row of four has half of its block
 }
 
 TEST(RowExchange, ScattersFetchesAndTransposes) {
