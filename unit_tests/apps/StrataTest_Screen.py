@@ -286,7 +286,7 @@ class PhaseLine(ProgramTest):
         theta = ("--theta", "1,0.1,0.5,0.01")
         self.assertEqual(strata("mle", "--generate", 3000, *theta, "--output", field).code, 0)
         written = on_a_terminal(["plot", str(field), "--output", str(self.path("v.png"))])
-        self.assertRegex(written, rf"\r\x1b\[Kdrawing [^\r]*v.png  \d\.\d s of [^\r]*\r\x1b\[K{re.escape(str(self.path('v.png')))}: variogram\r\n")
+        self.assertRegex(written, rf"\r\x1b\[Kdrawing [^\r]*v.png  \d+\.\d s of [^\r]*\r\x1b\[K{re.escape(str(self.path('v.png')))}: variogram\r\n")
 
     def test_has_the_time_left_of_reading(self):
         path = self.path("A.mtx")
