@@ -116,21 +116,21 @@ TEST(Messages, NameWhatIsWrong) {
     return check_messages(schedule, messages, room).fault;
   };
   EXPECT_EQ(fault([](auto&) {}), "");
-  EXPECT_EQ(fault([](auto& m) { m[0].sends.pop_back(); }),
-            "deadlock: rank 2 waits in task (5,3) for tile (3,3)");
+  EXPECT_EQ(fault([](auto& m) { m[1].sends.pop_back(); }),
+            "deadlock: rank 0 waits in task (5,4) for tile (4,4)");
   EXPECT_EQ(fault([](auto& m) {
               m[1].receives.pop_back();
               m[2].receives.clear();
             }),
-            "deadlock: rank 0 waits in task (3,2) for tile (2,0)");
+            "deadlock: rank 0 waits in task (5,2) for tile (2,0)");
   EXPECT_EQ(fault([](auto& m) { m[0].sends.push_back({5, 5, 0, 1}); }),
             "a send without a receive: tile (5,5) from rank 0 to rank 1");
   EXPECT_EQ(fault([](auto& m) { m[1].receives.push_back({5, 5, 2, 1}); }),
             "a receive without a send: tile (5,5) from rank 2 to rank 1");
   EXPECT_EQ(
-      fault([](auto& m) { std::swap(m[0].sends[2], m[0].sends[4]); }),
-      "tile (3,1) from rank 0 to rank 1 meets the receive of tile (3,0) from rank 0 to rank 1");
-  EXPECT_EQ(fault([](auto&) {}, 1), "deadlock: rank 0 waits in task (3,1) for tile (1,1)");
+      fault([](auto& m) { std::swap(m[1].sends.at(4), m[1].sends.at(5)); }),
+      "tile (4,1) from rank 1 to rank 0 meets the receive of tile (4,0) from rank 1 to rank 0");
+  EXPECT_EQ(fault([](auto&) {}, 1), "deadlock: rank 0 waits in task (5,1) for tile (1,1)");
   auto strange = schedule;
   std::swap(strange.tasks[0], strange.tasks[1]);
   EXPECT_EQ(check_messages(strange, good, 100).fault,
