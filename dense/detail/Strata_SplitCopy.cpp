@@ -48,7 +48,8 @@ void split_packs(ExecutionSpace const& exec, float const* x, std::int64_t ld, st
         std::int64_t const i = k % packs * at_once, j = k / packs;
         double const to_unit = 1 / *scale;
         Pack<float> in[loads];
-        for (int p = 0; p < loads; ++p) in[p] = load_pack(x + i + j * ld + p * Pack<float>::size);
+        for (int p = 0; p < loads; ++p)
+          in[p] = load_pack(x + i + j * ld + std::int64_t{p} * Pack<float>::size);
         Pack<fp16> high, low;
         for (int p = 0; p < loads; ++p)
           for (int q = 0; q < Pack<float>::size; ++q) {
