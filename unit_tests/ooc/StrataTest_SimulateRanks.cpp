@@ -98,14 +98,14 @@ TEST(SimulateRanks, TwoTileRowsOnTwoRanksByHand) {
   double const bytes = nb * nb * 8 + 24, potrf = static_cast<double>(potrf_flops(nb)) / 2e8;
   double const trsm = static_cast<double>(trsm_flops(nb, nb)) / 5e8;
   double const syrk = static_cast<double>(syrk_flops(nb, nb)) / 1e9;
-  double const first = bytes / 4e8 + potrf + bytes / 2e8;         // home on rank 0
-  double const there = first + 1e-3 + bytes / 1e8 + bytes / 4e8;  // on rank 1's device
+  double const first = bytes / 4e8 + potrf + bytes / 2e8;         // home on rank 1
+  double const there = first + 1e-3 + bytes / 1e8 + bytes / 4e8;  // on rank 0's device
   auto const found = simulate(order_of(2, {2, 1}, 0, 1, 1), n, nb, map, rates);
   EXPECT_NEAR(found.seconds, there + trsm + syrk + potrf + bytes / 2e8, 1e-12);
   EXPECT_NEAR(found.chain_seconds,
               2 * potrf + trsm + syrk + bytes / 2e8 + 1e-3 + bytes / 1e8 + bytes / 4e8, 1e-12);
-  EXPECT_EQ(found.ranks[0].bytes_sent, static_cast<std::uint64_t>(bytes));
-  EXPECT_EQ(found.ranks[1].bytes_sent, 0u);
+  EXPECT_EQ(found.ranks[1].bytes_sent, static_cast<std::uint64_t>(bytes));
+  EXPECT_EQ(found.ranks[0].bytes_sent, 0u);
   EXPECT_NEAR(found.network_seconds, bytes / 1e8, 1e-12);
   EXPECT_NEAR(found.work_seconds, trsm + syrk + potrf, 1e-12);
 }
