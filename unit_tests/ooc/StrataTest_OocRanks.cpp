@@ -713,6 +713,7 @@ TYPED_TEST(OocRanks, RefuseColumnsTogether) {
                                    [&] { factor({100, 8, 0.11, {}}); }));
   comm->barrier();
   std::string const path = ooc::detail::column_path(folder.path(), part_with(3, 3));
+  std::string const next = ooc::detail::column_path(folder.path(), part_with(3, 4));
   if (comm->rank() == 0) {
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(300);
@@ -723,8 +724,7 @@ TYPED_TEST(OocRanks, RefuseColumnsTogether) {
                                    [&] { factor(c); }));
   comm->barrier();
   if (comm->rank() == 0)
-    std::filesystem::copy_file(ooc::detail::column_path(folder.path(), part_with(3, 4)), path,
-                               std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file(next, path, std::filesystem::copy_options::overwrite_existing);
   comm->barrier();
   EXPECT_TRUE(throws_with<IoError>("of another run: the column is 4, not 3", [&] { factor(c); }));
 }
