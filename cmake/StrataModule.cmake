@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 # strata_precompiled(<group> LINK targets... HEADERS <header>...)
 #
 # The headers that cost most of a source's time to compile, precompiled once for targets that are compiled alike, which
-# take them by strata_precompile(<target> <group>). In builds for hosts alone (Strata_PRECOMPILE_HEADERS): each source still
+# take them, and the group's own compile options, by strata_precompile(<target> <group>). In builds for hosts alone (Strata_PRECOMPILE_HEADERS): each source still
 # includes what it uses, as unit_tests/meta/rules.py sees.
 function(strata_precompiled group)
   cmake_parse_arguments(arg "" "" "LINK;HEADERS" ${ARGN})
@@ -21,6 +21,10 @@ endfunction()
 function(strata_precompile target group)
   if(TARGET ${group})
     target_precompile_headers(${target} REUSE_FROM ${group})
+    get_target_property(options ${group} COMPILE_OPTIONS)
+    if(options)
+      target_compile_options(${target} PRIVATE ${options})
+    endif()
   endif()
 endfunction()
 
