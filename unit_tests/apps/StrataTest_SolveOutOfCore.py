@@ -183,7 +183,7 @@ class Method(OutOfCore):
         self.assertRegex(run.out, r"(?m)^  backward error .*PASSED$")
 
     def test_a_trace_of_streams(self):
-        self.solve("--generate", "matern", "--n", 100, "--tile", 32, "--trace", self.path("t.json"))
+        self.solve("--generate", "matern", "--n", 100, "--tile", 32, "--device-memory", "1MB", "--trace", self.path("t.json"))
         names = {event["name"].split()[0] for event in json.loads(self.path("t.json").read_text())["traceEvents"]}
         self.assertLessEqual({"in", "out", "potrf", "trsm"}, names)
 
@@ -312,13 +312,23 @@ class RankCheckpoints(OutOfCore):
     def expected(self):
         return self.finish(1, "solve", "--out-of-core", *self.MATRIX)[:2]
 
-    def part(self, column, rank, ranks):
-        return self.columns / (f"column_{column:06}.strata" if ranks == 1 else f"column_{column:06}.{rank}_of_{ranks}.strata")
+    TILES = 32
+
+    def parts(self, ranks):
+        """The parts of a column, two of each rank: the rank of each."""
+        def owner(i):
+            turn, rank = divmod(i + -self.TILES % (2 * ranks), ranks)
+            return ranks - 1 - rank if turn % 2 else rank
+        return [owner(i) for i in range(2 * ranks)] if ranks > 1 else [0]
+
+    def part(self, column, part, parts):
+        return self.columns / (f"column_{column:06}.strata" if parts == 1 else f"column_{column:06}.{part}_of_{parts}.strata")
 
     def kill_one(self, ranks, column):
-        """Start, hold the last rank where it writes its part of a column, and end it there by force."""
+        """Start, hold the last rank where it writes a part of a column, and end it there by force."""
         self.columns.mkdir(exist_ok=True)
-        hold = self.part(column, ranks - 1, ranks)
+        owners = self.parts(ranks)
+        hold = self.part(column, owners.index(ranks - 1), len(owners))
         os.mkfifo(hold)  # nobody reads it
         pids = self.path("pids")
         shutil.rmtree(pids, ignore_errors=True)
@@ -326,7 +336,7 @@ class RankCheckpoints(OutOfCore):
         process = subprocess.Popen(words_on(ranks, *self.arguments, each=f"echo $$ >{pids}/$RANK"), stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 100
-        while not all(self.part(column - 1, rank, ranks).exists() for rank in range(ranks)) and time.monotonic() < deadline:
+        while not all(self.part(column - 1, part, len(owners)).exists() for part in range(len(owners))) and time.monotonic() < deadline:
             time.sleep(0.001)
         self.assertIsNone(process.poll())
         os.kill(int((pids / str(ranks - 1)).read_text()), signal.SIGKILL)
@@ -367,12 +377,12 @@ class RankCheckpoints(OutOfCore):
     def test_a_full_disk_of_one_rank_ends_all(self):
         expected = self.expected()
         self.columns.mkdir()
-        for column in (0, 7, 31):
+        for column, part in ((0, 1), (7, 2), (31, 3)):
             shutil.rmtree(self.columns)
             self.columns.mkdir()
-            full = self.columns / f"column_{column:06}.1_of_2.strata"
+            full = self.part(column, part, 4)
             full.symlink_to("/dev/full")
-            self.ends_together(2, f"strata: rank 1: {full}: wrote .*No space left", self.arguments)
+            self.ends_together(2, f"strata: rank {self.parts(2)[part]}: {full}: wrote .*No space left", self.arguments)
             full.unlink()
             *found, first = self.finish(3)
             self.assertEqual(tuple(found), expected)
@@ -391,10 +401,10 @@ class RankCheckpoints(OutOfCore):
     def test_columns_of_another_matrix_or_damaged_are_refused_once(self):
         self.finish(2)
         other = ("solve", "--out-of-core", *self.MATRIX, "--covariance", "matern:1,0.2,0.5", "--checkpoint", self.columns)
-        self.ends_together(3, "strata: rank 0: .*/column_000000.0_of_2.strata: the checkpoint is of another matrix", other)
-        damaged = self.columns / "column_000003.1_of_2.strata"
+        self.ends_together(3, "strata: rank 0: .*/column_000000.0_of_4.strata: the checkpoint is of another matrix", other)
+        damaged = self.part(3, 1, 4)
         damaged.write_bytes(damaged.read_bytes()[:-1])
-        self.ends_together(3, "column_000003.1_of_2.strata: the checkpoint has .* bytes", self.arguments)
+        self.ends_together(3, "column_000003.1_of_4.strata: the checkpoint has .* bytes", self.arguments)
         damaged.unlink()
         self.assertEqual(self.finish(3)[2], 3)
 
