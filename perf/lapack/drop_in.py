@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time SciPy's cho_factor, and LAPACK's dpotrf and dsposv, with and without the drop-in, in processes that take turns.
+"""Time SciPy's cho_factor, and LAPACK's dpotrf, dposv and dsposv, with and without the drop-in, in processes that take turns.
 
     python3 perf/lapack/drop_in.py build/release/lapack/libstrata_lapack.so --n 8192 --repeat 5
+    python3 perf/lapack/drop_in.py build/cuda-hopper/lapack/libstrata_lapack.so --n 1024 2048 4096 8192 16384 \\
+      --calls dpotrf dposv dsposv --settings threshold=1 --torch
 
 Each process makes the same covariance matrix (exponential, correlation length 1/10, nugget 0.1 on a line of n
-places, or --matrix kms for one with a condition near 3), warms up at n = 1024 and times one call of each. The
-table has the least and the median time, the ratio of each (without / with: above 1 the drop-in is faster) and
-the largest normwise backward error of the solution.
+places, or --matrix kms for one with a condition near 3), makes each call once to warm up and times the second one.
+With --torch a third process does it by PyTorch on a GPU (cuSOLVER's potrf and potrs in fp64, for dsposv too), with
+the copies of the matrix to the GPU and of the result from it, as the drop-in has them. The table has the least and
+the median time, the ratio of each (without / with: above 1 the drop-in is faster; PyTorch / with) and the largest
+normwise backward error of the solution.
 """
 import argparse
 import ctypes
@@ -58,6 +62,34 @@ def dpotrf(A, b):
     return seconds, x, 0
 
 
+def dposv(A, b):
+    copy, x, order, one, info = A.copy(order="F"), b.copy(), ctypes.c_int(len(b)), ctypes.c_int(1), ctypes.c_int(0)
+    call = ctypes.CDLL(None).dposv_
+    by = ctypes.byref
+    begin = clock()
+    call(b"L", by(order), by(one), ctypes.c_void_p(copy.ctypes.data), by(order), ctypes.c_void_p(x.ctypes.data), by(order), by(info))
+    seconds = clock() - begin
+    if info.value:
+        sys.exit(f"dposv: info = {info.value}")
+    return seconds, x, 0
+
+
+def by_torch(name, A, b):
+    """The same by PyTorch, from host memory to host memory."""
+    import torch
+
+    copy, x = torch.from_numpy(A.T.copy()), torch.from_numpy(b.copy())[:, None]
+    begin = clock()
+    L = torch.linalg.cholesky_ex(copy.cuda())[0]
+    if name in ("dpotrf", "cho_factor"):
+        copy.copy_(L)
+        seconds = clock() - begin
+    x = torch.cholesky_solve(x.cuda(), L).cpu()
+    if name not in ("dpotrf", "cho_factor"):
+        seconds = clock() - begin
+    return seconds, x[:, 0].numpy(), 0
+
+
 def cho_factor(A, b):
     import scipy.linalg
 
@@ -89,67 +121,79 @@ def work(arguments):
     import numpy as np
 
     ctypes.CDLL("liblapack.so.3", mode=ctypes.RTLD_GLOBAL)
-    results = {}
-    for name, function in (("cho_factor", cho_factor), ("dpotrf", dpotrf), ("dsposv", dsposv)):
-        if name not in arguments.calls:
-            continue
-        for n in (1024, arguments.n):
-            A = matrix(arguments.matrix, n)
-            b = np.cos(np.arange(n, dtype=float))
-            seconds, x, iterations = function(A, b)
-        results[name] = {"seconds": seconds, "error": backward_error(A, x, b), "iterations": iterations}
+    results = []
+    for n in arguments.n:
+        A = matrix(arguments.matrix, n)
+        b = np.cos(np.arange(n, dtype=float))
+        for name in arguments.calls:
+            for _ in range(2):
+                seconds, x, iterations = by_torch(name, A, b) if arguments.work == "torch" else CALLS[name](A, b)
+            results.append({"call": name, "n": n, "seconds": seconds, "error": backward_error(A, x, b), "iterations": iterations})
     print(json.dumps(results))
 
 
-def start(arguments, preload):
+def start(arguments, who):
     environment = dict(os.environ)
+    preload = who == "with"
     if preload:
         environment["LD_PRELOAD"] = arguments.library
         environment["STRATA_LAPACK"] = arguments.settings + (",trace=1" if arguments.settings else "trace=1")
-    command = [sys.executable, __file__, *sys.argv[1:], "--work"]
+    command = [sys.executable, __file__, *sys.argv[1:], "--work", who]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
-    if preload and not any(f": {k} calls by Strata" in done.stderr for k in range(1, 5)):
+    if preload and not any(f": {k} calls by Strata" in done.stderr for k in range(1, 1000)):
         sys.exit("no call reached Strata:\n" + done.stderr)
     return json.loads(done.stdout)
+
+
+CALLS = {"cho_factor": cho_factor, "dpotrf": dpotrf, "dposv": dposv, "dsposv": dsposv}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("library", help="libstrata_lapack.so")
-    parser.add_argument("--n", type=int, default=8192)
+    parser.add_argument("--n", type=int, nargs="+", default=[8192])
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--matrix", choices=("exponential", "kms"), default="exponential")
-    parser.add_argument("--calls", nargs="+", choices=("cho_factor", "dpotrf", "dsposv"), default=["cho_factor", "dsposv"])
+    parser.add_argument("--calls", nargs="+", choices=list(CALLS), default=["cho_factor", "dsposv"])
     parser.add_argument("--settings", default="", help="of STRATA_LAPACK")
+    parser.add_argument("--torch", action="store_true", help="beside PyTorch on a GPU, too")
     parser.add_argument("--processor-time", action="store_true", help="processor time, for one thread on a busy machine")
     parser.add_argument("--json", help="write all times there")
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--work", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.processor_time:
         global clock
         clock = time.process_time
     if arguments.work:
         return work(arguments)
-    runs = {False: [], True: []}
+    runs = {who: [] for who in ("without", "with", *(["torch"] if arguments.torch else []))}
     for _ in range(arguments.repeat):
-        for preload in (False, True):
-            runs[preload].append(start(arguments, preload))
-    print(f"{'call':12}{'n':>7}  {'without s':>20}  {'with s':>20}  {'ratio':>14}  iterations  backward error")
-    for call in arguments.calls:
-        times = {p: [run[call]["seconds"] for run in runs[p]] for p in runs}
-        least, median = ({p: f(times[p]) for p in runs} for f in (min, statistics.median))
-        error = {p: max(run[call]["error"] for run in runs[p]) for p in runs}
-        iterations = [runs[p][-1][call]["iterations"] for p in (False, True)]
+        for who in runs:
+            runs[who].append(start(arguments, who))
+    others = [who for who in runs if who != "with"]
+    print(
+        f"{'call':12}{'n':>7}"
+        + "".join(f"  {who + ' s':>20}" for who in runs)
+        + "".join(f"  {who + ' / with':>16}" for who in others)
+        + "  iterations  backward error"
+    )
+    for k, row in enumerate(runs["with"][0]):
+        of = {who: [run[k] for run in runs[who]] for who in runs}
+        seconds = {who: [one["seconds"] for one in of[who]] for who in runs}
+        least, median = ({who: f(seconds[who]) for who in runs} for f in (min, statistics.median))
         print(
-            f"{call:12}{arguments.n:7}  {least[False]:9.3f} ({median[False]:8.3f})  {least[True]:9.3f} ({median[True]:8.3f})"
-            f"  {least[False] / least[True]:5.2f} ({median[False] / median[True]:6.2f})"
-            f"  {iterations[0]:4} {iterations[1]:4}   {error[False]:.1e} {error[True]:.1e}"
+            f"{row['call']:12}{row['n']:7}"
+            + "".join(f"  {least[who]:9.4f} ({median[who]:8.4f})" for who in runs)
+            + "".join(f"  {least[who] / least['with']:7.2f} ({median[who] / median['with']:6.2f})" for who in others)
+            + "".join(f"  {of[who][-1]['iterations']:4}" for who in runs if who != "torch")
+            + "  "
+            + "".join(f" {max(one['error'] for one in of[who]):.1e}" for who in runs)
         )
     if arguments.json:
         with open(arguments.json, "w") as file:
-            json.dump({"n": arguments.n, "matrix": arguments.matrix, "without": runs[False], "with": runs[True]}, file, indent=1)
+            json.dump({"matrix": arguments.matrix, **runs}, file, indent=1)
 
 
 if __name__ == "__main__":
