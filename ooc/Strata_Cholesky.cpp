@@ -177,8 +177,10 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   Devices const ready = together(comm, [&] {
     report.streams = detail::streams_of<Exec>(options);
     least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
+    if (!is_first && matrix.storage() == TileStorage::Devices)
+      loan.machine().give_back_pools();  // for wider tiles
     matrix.require_memory(map, std::max<std::int64_t>(1, options.column_block));
-    return detail::with_budgets(loan.machine(), report, least, sharing);
+    return detail::with_budgets(loan.machine(), report, least, sharing, matrix, map);
   });
   if (strata::runs_on_host<Exec> && options.streams == 0 && options.variant != Variant::Sync) {
     report.streams = detail::streams_on_cores<Exec>(ready, report.tiles, least);

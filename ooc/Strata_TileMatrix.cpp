@@ -5,6 +5,8 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <ooc/detail/Strata_Budgets.hpp>
+#include <ooc/detail/Strata_DeviceTiles.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_RankRoom.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
@@ -13,6 +15,7 @@
 #include <comm/Strata_Together.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -152,6 +155,8 @@ void TileMatrix<Exec>::take_grid(TileMatrixOptions const& options) {
                    "tile matrix: super-panels of ", options.super_panel, " columns on a grid of ",
                    grid.rows, " x ", grid.cols,
                    ", must be at least 1, or -1 for automatic; 0 on one column of ranks");
+    STRATA_REQUIRE(ValueError, options.storage == TileStorage::Host || !options.devices.empty(),
+                   "tile matrix: its tiles are to lie on devices, and there is none");
   });
   rank_ = ranks ? ranks->rank() : 0;
   grid_ = grid;
@@ -165,7 +170,7 @@ void TileMatrix<Exec>::evaluate() {
   device_scaling_ = {};
   bool const mixed = options_.rule.may_mix();
   tiles_->map = PrecisionMap(tiles());
-  if (!mixed) together(comm(), [&] { allocate_tiles(); });  // refuses before any work
+  if (!mixed) take_memory();  // refuses before any work
   Kokkos::Timer const timer;
   if (options_.equilibrate) equilibrate(exec_);
   measure(exec_, !mixed);
@@ -173,7 +178,7 @@ void TileMatrix<Exec>::evaluate() {
   double const measured = timer.seconds();
   if (mixed) {
     tiles_->map = precision_map(norms_, options_.rule);
-    together(comm(), [&] { allocate_tiles(); });
+    take_memory();
   }
   Kokkos::Timer const again;
   if (mixed) fill(exec_, 0.5);
@@ -191,7 +196,7 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
   tiles_->map = std::move(map);
   options_.rule = rule;
   name_bad_alloc("tile matrix", [&] {
-    together(comm(), [&] { allocate_tiles(); });
+    take_memory();
     Kokkos::Timer const timer;
     fill(exec_, 0);
     report_.generate_seconds = timer.seconds();
@@ -201,7 +206,16 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
 
 template <class Exec>
 void TileMatrix<Exec>::require_memory(PrecisionMap const& map, std::int64_t column_block) const {
-  std::size_t const room = room_bytes(map, column_block), needed = own_bytes(map) + room;
+  std::string const lack =
+      options_.storage == TileStorage::Host ? "none asked for" : lack_of_devices(map);
+  STRATA_REQUIRE(MemoryError, options_.storage != TileStorage::Devices || lack.empty(),
+                 "tile matrix: ", lack);
+  bool const on_host = strata::runs_on_host<Exec> || !lack.empty();
+  std::size_t room = room_bytes(map, column_block);
+  if (comm() && lack.empty())  // for copies of tiles on their way
+    room += 2 * static_cast<std::size_t>(grid_.ranks() - 1) *
+            detail::tile_bytes(Precision::fp64, rows(0), rows(0));
+  std::size_t const needed = (on_host ? own_bytes(map) : 0) + room;
   std::string const whose = comm()
                                 ? strata::detail::message(" for its part of ", grid_.ranks(), ", ",
                                                           room, " of them for tiles of others")
@@ -228,6 +242,136 @@ std::size_t TileMatrix<Exec>::host_bytes(PrecisionMap const& map, std::int64_t i
   return std::max(stored, detail::tile_bytes(Precision::fp32, rows(i), rows(j)));
 }
 
+// Which of the devices has this rank's tiles of a row.
+template <class Exec>
+std::size_t TileMatrix<Exec>::place_of_row(std::int64_t i) const {
+  auto const number = dealt_row(grid_, super_panel_, tiles(), i).round;
+  return static_cast<std::size_t>(number) % options_.devices.size();
+}
+
+template <class Exec>
+std::vector<std::size_t> TileMatrix<Exec>::bytes_of_places(PrecisionMap const& map) const {
+  std::vector<std::size_t> bytes(options_.devices.size(), 0);
+  for (std::int64_t i = 0; i < tiles(); ++i)
+    for (std::int64_t j = 0; j <= i; ++j)
+      if (has_tile(i, j)) bytes[place_of_row(i)] += host_bytes(map, i, j);
+  return bytes;
+}
+
+template <class Exec>
+std::size_t TileMatrix<Exec>::bytes_on(int device, PrecisionMap const& map) const {
+  if (storage() == TileStorage::Host) return 0;
+  if (options_.storage == TileStorage::Automatic && !lack_of_devices(map).empty()) return 0;
+  auto const bytes = bytes_of_places(map);
+  std::size_t sum = 0;
+  for (std::size_t d = 0; d < bytes.size(); ++d)
+    if (options_.devices[d].id == device) sum += bytes[d];
+  return sum;
+}
+
+template <class Exec>
+std::size_t TileMatrix<Exec>::bytes_on(int device) const {
+  return bytes_on(device, tiles_->map);
+}
+
+// What the first device lacks that can't hold its tiles beside the least pool of a factorisation; "": each can.
+template <class Exec>
+std::string TileMatrix<Exec>::lack_of_devices(PrecisionMap const& map) const {
+  using Lane = detail::Lane<Exec>;
+  auto const& devices = options_.devices;
+  auto const& pieces = tiles_->pieces;
+  auto const bytes = bytes_of_places(map);
+  std::size_t const pool =
+      smallest_budget_bytes(n_, tile_size_, map, detail::streams_of<Exec>(CholeskyOptions{}));
+  std::map<int, std::size_t> open,
+      held;  // of each memory: devices without a budget, bytes of pieces
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    open[Lane::memory_of(devices[d].id)] += devices[d].budget_bytes == 0 ? 1 : 0;
+    if (pieces) held[Lane::memory_of(devices[d].id)] += pieces->bytes(d);
+  }
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    if (pieces && pieces->bytes(d) >= bytes[d]) continue;
+    int const memory = Lane::memory_of(devices[d].id);
+    std::size_t most = devices[d].budget_bytes;
+    if (most == 0) most = (Lane::free_bytes(devices[d].id) + held[memory]) / 10 * 9 / open[memory];
+    if (bytes[d] + pool > most)
+      return strata::detail::message("device ", devices[d].id, " needs ", bytes[d],
+                                     " bytes for its tiles and at least ", pool,
+                                     " to factor them, and has ", most);
+  }
+  return "";
+}
+
+// Why tiles of this map are not to lie on devices; "": they are. Collective.
+template <class Exec>
+std::string TileMatrix<Exec>::agree_on_storage(PrecisionMap const& map) const {
+  std::string lack = together(comm(), [&] {
+    std::string found = lack_of_devices(map);
+    STRATA_REQUIRE(MemoryError, options_.storage != TileStorage::Devices || found.empty(),
+                   "tile matrix: ", found);
+    return found;
+  });
+  if (comm() && comm()->max(lack.empty() ? 0 : 1) > 0 && lack.empty())
+    lack = "those of another rank have no room";
+  return lack;
+}
+
+// For the map, on the devices or on the host. Collective.
+template <class Exec>
+void TileMatrix<Exec>::take_memory() {
+  std::string no_room;
+  if (options_.storage != TileStorage::Host) {
+    no_room = agree_on_storage(tiles_->map);
+    if (no_room.empty()) try {
+        return together(comm(), [&] { allocate_on_devices(); });
+      } catch (MemoryError const& error) {
+        if (options_.storage == TileStorage::Devices || !all_have(comm(), error)) throw;
+        no_room = error.what();
+      }
+  }
+  together(comm(), [&] {
+    tiles_->pieces.reset();
+    allocate_tiles();
+    report_.no_room = no_room;
+  });
+}
+
+template <class Exec>
+void TileMatrix<Exec>::allocate_on_devices() {
+  require_memory(tiles_->map);
+  Kokkos::Timer const timer;
+  auto const& devices = options_.devices;
+  auto& pieces = tiles_->pieces;
+  auto const same = [](Device const& a, Device const& b) { return a.id == b.id; };
+  tiles_->chunks.clear();
+  tiles_->chunk_nodes.clear();
+  if (!pieces || !std::ranges::equal(pieces->devices(), devices, same))
+    pieces = std::make_shared<detail::DeviceTiles<Exec>>(devices);
+  auto const bytes = bytes_of_places(tiles_->map);
+  for (std::size_t d = 0; d < devices.size(); ++d) try {
+      pieces->need(d, bytes[d]);
+    } catch (MemoryError const& failure) {
+      throw MemoryError(strata::detail::message("tile matrix: can't allocate ", bytes[d],
+                                                " bytes of tiles on device ", devices[d].id, ": ",
+                                                failure.what()));
+    }
+  std::vector<std::size_t> used(devices.size(), 0);
+  tiles_->data.clear();
+  for (std::int64_t j = 0; j < tiles(); ++j)
+    for (std::int64_t i = j; i < tiles(); ++i) {
+      if (!has_tile(i, j)) {
+        tiles_->data.push_back(nullptr);
+        continue;
+      }
+      std::size_t const place = place_of_row(i);
+      tiles_->data.push_back(pieces->data(place) + used[place]);
+      used[place] += host_bytes(tiles_->map, i, j);
+    }
+  report_ = {.storage = TileStorage::Devices,
+             .bytes = own_bytes(tiles_->map),
+             .pin_seconds = timer.seconds()};
+}
+
 // Of the tiles that are on this rank.
 template <class Exec>
 std::size_t TileMatrix<Exec>::own_bytes(PrecisionMap const& map) const {
@@ -245,7 +389,25 @@ std::int64_t TileMatrix<Exec>::rows(std::int64_t i) const {
 
 template <class Exec>
 auto TileMatrix<Exec>::tile(std::int64_t i, std::int64_t j) const -> HostTile {
-  return detail::stored_tile<Kokkos::HostSpace>(data(i, j), tiles_->map.at(i, j), rows(i), rows(j));
+  std::byte* stored = data(i, j);
+  if (storage() == TileStorage::Devices) {
+    auto& here = tiles_->copy;
+    std::size_t const bytes = copy_bytes(i, j);
+    if (here.size() < bytes)
+      here =
+          allocate_on_host<std::decay_t<decltype(here)>>("strata::ooc::tile_matrix::copy", bytes);
+    copy(here.data(), stored, bytes);
+    stored = here.data();
+  }
+  return detail::stored_tile<Kokkos::HostSpace>(stored, tiles_->map.at(i, j), rows(i), rows(j));
+}
+
+template <class Exec>
+void TileMatrix<Exec>::copy(void* to, void const* from, std::size_t bytes) const {
+  if (storage() == TileStorage::Devices)
+    tiles_->pieces->copy(to, from, bytes);
+  else
+    std::memcpy(to, from, bytes);
 }
 
 template <class Exec>
@@ -261,7 +423,9 @@ std::byte* TileMatrix<Exec>::memory_for_others(std::size_t bytes) {
 template <class Exec>
 double TileMatrix<Exec>::square(std::int64_t i, std::int64_t j) const {
   std::size_t const numbers = detail::number_bytes(tiles_->map.at(i, j), rows(i), rows(j));
-  return reinterpret_cast<double const*>(data(i, j) + numbers)[detail::SquareField];
+  double result = 0;
+  copy(&result, data(i, j) + numbers + detail::SquareField * sizeof(double), sizeof result);
+  return result;
 }
 
 template <class Exec>
@@ -303,7 +467,7 @@ void TileMatrix<Exec>::allocate_tiles() {
   std::vector<std::size_t> sizes, offsets, chunk_of;
   std::vector<int> nodes;
   std::map<int, std::size_t> open;  // the chunk that each node's tiles go to
-  report_ = {.bytes = own_bytes(tiles_->map)};
+  report_ = {.storage = TileStorage::Host, .bytes = own_bytes(tiles_->map)};
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
       if (!has_tile(i, j)) {

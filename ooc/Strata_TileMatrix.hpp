@@ -3,11 +3,13 @@
 #ifndef STRATA_TILE_MATRIX_HPP
 #define STRATA_TILE_MATRIX_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Pimpl.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <dense/refine/Strata_StridedMatrix.hpp>
+#include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <ooc/Strata_RankGrid.hpp>
 
@@ -18,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace strata {
@@ -31,7 +34,23 @@ namespace strata::ooc {
 namespace detail {
 struct TileMeasure;
 class ArrivedTiles;
+template <class ExecutionSpace>
+class DeviceTiles;
 }  // namespace detail
+
+/// Where tiles lie.
+enum class TileStorage : std::uint8_t {
+  Host,     ///< in the host's memory, from where they go to the devices and come back
+  Devices,  ///< in the devices' memory, each its rows of tiles; the host has no copy
+  Automatic,  ///< on the devices if they hold them beside what a factorisation takes, else on the host
+};
+/// The names of its values, for `name_of` and `from_name`.
+constexpr auto names_of(TileStorage) {
+  return enum_names<TileStorage>("storage of tiles", {{TileStorage::Host, "host"},
+                                                      {TileStorage::Devices, "devices"},
+                                                      {TileStorage::Automatic, "automatic"}});
+}
+using strata::name_of;
 
 /// Which ranks ask for tiles of a column.
 enum class TileUsers : std::uint8_t {
@@ -76,6 +95,10 @@ struct TileMatrixOptions {
   /// NUMA nodes of host memory that rows of tiles go round, as they go round the devices: what
   /// `numa_nodes` of the devices says. Empty, or a node that the host has not: left to the system.
   std::vector<int> nodes;
+  /// Where tiles lie: on the host, or on `devices`, round which rows of tiles go as they go round a team's. A factorisation
+  /// by a team of the same devices works on them there. A device's budget then counts its tiles too; 0: what is free.
+  TileStorage storage = TileStorage::Host;
+  Devices devices;  ///< see `storage`
   /// Refuse more host memory than this, of several ranks with the room for tiles of others while they factor.
   std::size_t max_bytes = physical_memory_bytes();
   /// The ranks that hold the matrix together, all of which make the same calls with it and its factor
@@ -97,21 +120,23 @@ struct TileMatrixOptions {
 
 /// What it took to make one.
 struct TileMatrixReport {
-  std::size_t bytes = 0;                  ///< of host memory, pinned where there is a device
-  std::int64_t chunks = 0;                ///< allocations
-  double pin_seconds = 0;                 ///< to allocate them
+  TileStorage storage = TileStorage::Host;  ///< Host or Devices
+  std::string no_room = {};  ///< why they are not on devices that might have held them, or ""
+  std::size_t bytes = 0;     ///< of tiles; on the host pinned where there is a device
+  std::int64_t chunks = 0;   ///< allocations
+  double pin_seconds = 0;    ///< to allocate them
   std::map<int, std::size_t> node_bytes;  ///< of the tiles of each node that was asked for
   double generate_seconds = 0;            ///< to evaluate, measure, round and copy the tiles
 };
 
-/// The lower triangle of a symmetric n x n matrix in square tiles in host memory, each in its own
+/// The lower triangle of a symmetric n x n matrix in square tiles, in host memory or in that of devices, each in its own
 /// precision with its own power-of-two scale.
 ///
 /// What is stored is H = D A D, which has no row or column that is large or small as a whole, so
 /// that the precision rule and narrow formats treat all alike.
 ///
 /// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has that of
-///          its own tiles, with super-panels as wide as their sums. Never the matrix twice: a second look at a tile evaluates the generator again.
+///          its own tiles, with super-panels as wide as their sums. On the host, or by `storage` on the devices. Never the matrix twice: a second look at a tile evaluates the generator again.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileMatrix {
  public:
@@ -176,7 +201,7 @@ class TileMatrix {
   ///          generator throws, and MemoryError for what can't be had: the tiles are then undefined.
   void round_anew(PrecisionRule const& rule);
 
-  /// Throws   MemoryError if tiles of this map need more than max_bytes, of several ranks with the room for tiles of
+  /// Throws   MemoryError if tiles of this map need more than the devices have that must hold them, or more than max_bytes, of several ranks with the room for tiles of
   ///          others in blocks of so many columns (`CholeskyOptions::column_block`).
   void require_memory(PrecisionMap const& map, std::int64_t column_block = 1) const;
 
@@ -213,6 +238,17 @@ class TileMatrix {
   }
   /// Whether it is this one; `tile`, `data` and `square` are of such tiles alone.
   bool has_tile(std::int64_t i, std::int64_t j) const { return owner(i, j) == rank_; }
+  /// Where its tiles lie: Host or Devices.
+  TileStorage storage() const { return report_.storage; }
+  /// The number of the device that has this rank's tiles of row i; -1: they are on the host.
+  int device_of_row(std::int64_t i) const {
+    if (storage() == TileStorage::Host) return -1;
+    return options_.devices[place_of_row(i)].id;
+  }
+  /// Bytes that tiles of this map, or the tiles that there are, take of a device's memory.
+  std::size_t bytes_on(int device, PrecisionMap const& map) const;
+  std::size_t bytes_on(int device) const;
+
   /// The rank that makes rows i of tiles of A X, and the norms of these rows.
   int maker_of_row(std::int64_t i) const { return static_cast<int>(i % grid_.ranks()); }
   /// Whether this is it.
@@ -225,15 +261,18 @@ class TileMatrix {
   /// What it was made of by `from_block_cyclic`; nullptr: something else.
   BlockCyclic const* block_cyclic() const;
 
-  /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read it.
+  /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read it. Of a device's tile it is
+  /// a copy, until the next call; not for two threads at once then.
   HostTile tile(std::int64_t i, std::int64_t j) const;
   /// How to read the stored tile as the tile.
   Op op(std::int64_t i, std::int64_t j) const;
-  /// The tile as it lies in memory, and how many of its bytes a copy needs: the numbers, then scale,
+  /// The tile as it lies in memory, the host's or the device's, and how many of its bytes a copy needs: the numbers, then scale,
   /// squared norm and largest magnitude.
   std::byte* data(std::int64_t i, std::int64_t j) const;
   /// How many bytes of `data` a copy takes.
   std::size_t copy_bytes(std::int64_t i, std::int64_t j) const;
+  /// A copy between such memory and the host's, in which nothing else may write meanwhile. For any thread.
+  void copy(void* to, void const* from, std::size_t bytes) const;
 
   /// Host memory for tiles of other ranks while it is factored, at least so many bytes, which is kept as its tiles are, for
   /// the next factorisation of what it holds then. Throws MemoryError.
@@ -293,13 +332,21 @@ class TileMatrix {
     PrecisionMap map;
     std::vector<HostChunk> chunks;
     std::vector<int> chunk_nodes;
-    std::vector<std::byte*> data;  // of each tile
-    HostChunk others;              // tiles of other ranks
+    std::shared_ptr<detail::DeviceTiles<ExecutionSpace>> pieces;  // on devices, in place of chunks
+    std::vector<std::byte*> data;                                 // of each tile
+    Kokkos::View<std::byte*, Kokkos::HostSpace> copy;             // that `tile` makes
+    HostChunk others;                                             // tiles of other ranks
   };
 
   TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);
   void evaluate();
   void take_grid(TileMatrixOptions const& options);
+  std::size_t place_of_row(std::int64_t i) const;
+  std::vector<std::size_t> bytes_of_places(PrecisionMap const& map) const;
+  std::string lack_of_devices(PrecisionMap const& map) const;
+  std::string agree_on_storage(PrecisionMap const& map) const;
+  void take_memory();
+  void allocate_on_devices();
   std::size_t host_bytes(PrecisionMap const& map, std::int64_t i, std::int64_t j) const;
   std::size_t own_bytes(PrecisionMap const& map) const;
   std::size_t room_bytes(PrecisionMap const& map, std::int64_t column_block) const;

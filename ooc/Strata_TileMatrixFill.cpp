@@ -230,10 +230,12 @@ template <class Exec>
 void TileMatrix<Exec>::copy_out(Exec const& exec, std::byte* from, std::int64_t i,
                                 std::int64_t j) const {
   using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  using OnDevice = Kokkos::View<std::byte*, typename Exec::memory_space, Unmanaged>;
+  OnDevice const made(from, copy_bytes(i, j));
+  if (storage() == TileStorage::Devices)
+    return Kokkos::deep_copy(exec, OnDevice(data(i, j), copy_bytes(i, j)), made);
   Kokkos::View<std::byte*, HostMemory, Unmanaged> const host(data(i, j), copy_bytes(i, j));
-  Kokkos::View<std::byte*, typename Exec::memory_space, Unmanaged> const device(from,
-                                                                                copy_bytes(i, j));
-  Kokkos::deep_copy(exec, host, device);
+  Kokkos::deep_copy(exec, host, made);
 }
 
 // A pass that is from `begin` to `end` of the filling has come to tile (i, j).

@@ -42,26 +42,35 @@ int ranks_that_share(Communicator const* comm) {
 
 template <class Exec>
 Devices with_budgets(Machine<Exec>& machine, CholeskyReport const& report, std::size_t least,
-                     int sharing) {
+                     int sharing, TileMatrix<Exec> const& matrix, PrecisionMap const& map) {
   using Lane = Lane<Exec>;
   Devices devices = machine.devices();
+  std::map<int, std::size_t> alike;  // devices of each number
+  for (Device const& device : devices) ++alike[device.id];
   std::map<int, std::size_t> open;  // devices of each memory
-  std::map<int, std::size_t> free;
+  std::map<int, std::size_t> free, tiles;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     if (devices[d].budget_bytes > 0) continue;
-    int const memory = Lane::memory_of(devices[d].id);
-    if (++open[memory] == 1) free[memory] = Lane::free_bytes(devices[d].id);
-    free[memory] += machine.pool(d).bytes();
+    int const id = devices[d].id, memory = Lane::memory_of(id);
+    if (++open[memory] == 1) free[memory] = Lane::free_bytes(id);
+    free[memory] += machine.pool(d).bytes() + matrix.bytes_on(id) / alike[id];
+    tiles[memory] += matrix.bytes_on(id, map) / alike[id];
   }
+  for (auto& [memory, bytes] : free) bytes -= std::min(bytes, tiles[memory]);
   for (Device& device : devices) {
     int const memory = Lane::memory_of(device.id);
     bool const asked = device.budget_bytes > 0;
-    if (!asked)
+    std::size_t const held = asked ? matrix.bytes_on(device.id, map) / alike[device.id] : 0;
+    if (asked)
+      device.budget_bytes -= std::min(device.budget_bytes, held);
+    else
       device.budget_bytes =
           free[memory] / 10 * 9 / open[memory] / static_cast<std::size_t>(sharing);
-    std::string const source = asked ? ""
-                                     : strata::detail::message(" (its part of the ", free[memory],
-                                                               " bytes that are free)");
+    std::string const source =
+        !asked
+            ? strata::detail::message(" (its part of the ", free[memory], " bytes that are free)")
+        : held > 0 ? strata::detail::message(" beside the ", held, " of its tiles")
+                   : "";
     STRATA_REQUIRE(MemoryError, device.budget_bytes >= least, "cholesky: device ", device.id,
                    " has a budget of ", device.budget_bytes, " bytes", source, "; ", report.streams,
                    " streams with tiles of ", report.tile_size, " need at least ", least);
@@ -76,7 +85,8 @@ std::int64_t column_block_of(Devices const& given, Devices const& devices,
   STRATA_REQUIRE(ValueError, options.column_block >= 0, "cholesky: blocks of ",
                  options.column_block, " columns, must be at least 1, or 0 for automatic");
   if (options.column_block > 0 || options.variant != Variant::V4 || matrix.comm() ||
-      matrix.super_panel() > 0 || std::ranges::all_of(given, works_at_home<Exec>))
+      matrix.super_panel() > 0 || matrix.storage() == TileStorage::Devices ||
+      std::ranges::all_of(given, works_at_home<Exec>))
     return std::max<std::int64_t>(1, options.column_block);
   SimulationOptions asked;
   asked.budget_bytes = ~std::size_t(0);
@@ -98,12 +108,13 @@ std::int64_t column_block_of(Devices const& given, Devices const& devices,
   return best;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                                \
-  template int streams_of<Exec>(CholeskyOptions const&);                                        \
-  template int streams_on_cores<Exec>(Devices const&, std::int64_t, std::size_t);               \
-  template int ranks_that_share<Exec>(Communicator const*);                                     \
-  template Devices with_budgets<Exec>(Machine<Exec>&, CholeskyReport const&, std::size_t, int); \
-  template std::int64_t column_block_of<Exec>(                                                  \
+#define STRATA_INSTANTIATE(Exec)                                                               \
+  template int streams_of<Exec>(CholeskyOptions const&);                                       \
+  template int streams_on_cores<Exec>(Devices const&, std::int64_t, std::size_t);              \
+  template int ranks_that_share<Exec>(Communicator const*);                                    \
+  template Devices with_budgets<Exec>(Machine<Exec>&, CholeskyReport const&, std::size_t, int, \
+                                      TileMatrix<Exec> const&, PrecisionMap const&);           \
+  template std::int64_t column_block_of<Exec>(                                                 \
       Devices const&, Devices const&, TileMatrix<Exec> const&, CholeskyOptions const&, int);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -36,14 +36,15 @@ int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t lea
 template <class ExecutionSpace>
 int ranks_that_share(Communicator const* comm);
 
-/// The devices with the bytes that they may take, each at least the smallest budget: where the user
+/// The devices with the bytes that their pools may take, each at least the smallest budget: where the user
 /// left it open, 9/10 of what is free, the machine's pools too, in equal parts for those that share a
-/// memory, of `sharing` ranks too.
+/// memory, of `sharing` ranks too. Tiles of `map` that the matrix keeps on devices come first.
 ///
 /// Throws   MemoryError for less than `least`.
 template <class ExecutionSpace>
 Devices with_budgets(Machine<ExecutionSpace>& machine, CholeskyReport const& report,
-                     std::size_t least, int sharing);
+                     std::size_t least, int sharing, TileMatrix<ExecutionSpace> const& matrix,
+                     PrecisionMap const& map);
 
 /// The block of columns for which V4 moves least, the smaller of two that move nearly the same. `given`: the team's
 /// devices, `devices`: these with their budgets.

@@ -110,6 +110,13 @@ void read_header(strata::FileSource const& source, CheckpointHeader const& expec
   require_same_entries(path, expected, found);
 }
 
+// The tile where it is, or, of a device, room for it on the host.
+TileBytes on_host(TileBytes const& tile, CopyTile const& copy, std::vector<std::byte>& stage) {
+  if (!copy) return tile;
+  stage.resize(tile.bytes);
+  return {stage.data(), tile.bytes};
+}
+
 // The part that a file of this name holds; nothing if it is no column's.
 std::optional<ColumnPart> part_named(std::string const& name) {
   ColumnPart part;
@@ -208,11 +215,14 @@ std::vector<std::int64_t> parts_of_columns(std::string const& folder, std::int64
 }
 
 void write_column(std::string const& folder, CheckpointHeader const& header,
-                  std::vector<TileBytes> const& tiles) {
+                  std::vector<TileBytes> const& tiles, CopyTile const& copy) {
   strata::AtomicFile file(column_path(folder, header.part));
   FileHeader const first{magic, header};
   write(file, &first, sizeof first);
-  for (TileBytes const& tile : tiles) {
+  std::vector<std::byte> stage;
+  for (TileBytes const& there : tiles) {
+    TileBytes const tile = on_host(there, copy, stage);
+    if (copy) copy(tile.data, there.data, tile.bytes);
     TileTrailer const trailer{tile.bytes, crc_of(tile)};
     write(file, tile.data, tile.bytes);
     write(file, &trailer, sizeof trailer);
@@ -226,7 +236,7 @@ void check_column(std::string const& folder, CheckpointHeader const& header) {
 }
 
 void read_column(std::string const& folder, CheckpointHeader const& header,
-                 std::vector<TileBytes> const& tiles) {
+                 std::vector<TileBytes> const& tiles, CopyTile const& copy) {
   strata::FileSource const source(column_path(folder, header.part));
   std::string const& path = source.name();
   std::string const advice = advice_of(header);
@@ -235,18 +245,21 @@ void read_column(std::string const& folder, CheckpointHeader const& header,
   for (TileBytes const& tile : tiles) size += tile.bytes + sizeof(TileTrailer);
   STRATA_REQUIRE(IoError, source.size_limit() == size, path, ": the checkpoint has ",
                  source.size_limit(), " bytes, ", size, " are expected", advice);
+  std::vector<std::byte> stage;
   for (std::size_t t = 0; t < tiles.size(); ++t) {
     if (!tiles[t].data) {  // another rank's
       offset += tiles[t].bytes + sizeof(TileTrailer);
       continue;
     }
     TileTrailer trailer{};
-    read(source, tiles[t].data, tiles[t].bytes, offset, advice);
+    TileBytes const tile = on_host(tiles[t], copy, stage);
+    read(source, tile.data, tile.bytes, offset, advice);
     read(source, &trailer, sizeof trailer, offset, advice);
-    std::uint64_t const crc = crc_of(tiles[t]);
-    STRATA_REQUIRE(IoError, trailer.bytes == tiles[t].bytes && trailer.crc == crc, path, ": tile ",
-                   t, " of the column is damaged: CRC-32 ", crc, " of ", tiles[t].bytes,
+    std::uint64_t const crc = crc_of(tile);
+    STRATA_REQUIRE(IoError, trailer.bytes == tile.bytes && trailer.crc == crc, path, ": tile ", t,
+                   " of the column is damaged: CRC-32 ", crc, " of ", tile.bytes,
                    " bytes, the file says ", trailer.crc, " of ", trailer.bytes, advice);
+    if (copy) copy(tiles[t].data, tile.data, tile.bytes);
   }
 }
 

@@ -46,6 +46,8 @@ struct TileBytes {
   std::byte* data;
   std::size_t bytes;
 };
+/// Copies between the host and a device's memory, where tiles are there; empty: they are on the host.
+using CopyTile = std::function<void(void* to, void const* from, std::size_t bytes)>;
 
 /// A folder of columns that one factorisation uses at a time; it is made if it is not there, and what
 /// a process that was killed left half written is removed from it. Of several ranks the first does so.
@@ -84,7 +86,7 @@ std::vector<std::int64_t> parts_of_columns(std::string const& folder, std::int64
 ///          their CRC-32 (zlib).
 /// Throws   IoError.
 void write_column(std::string const& folder, CheckpointHeader const& header,
-                  std::vector<TileBytes> const& tiles);
+                  std::vector<TileBytes> const& tiles, CopyTile const& copy = {});
 
 /// Throws   IoError with the path and what differs if the file is of another matrix or another rule.
 void check_column(std::string const& folder, CheckpointHeader const& header);
@@ -95,7 +97,7 @@ void check_column(std::string const& folder, CheckpointHeader const& header);
 ///          too short, too long or damaged; tiles may then be overwritten. The files stay as they
 ///          are: columns before a damaged one are as good as before.
 void read_column(std::string const& folder, CheckpointHeader const& header,
-                 std::vector<TileBytes> const& tiles);
+                 std::vector<TileBytes> const& tiles, CopyTile const& copy = {});
 
 /// A thread that writes columns while others factor.
 class CheckpointWriter {

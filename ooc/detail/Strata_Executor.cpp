@@ -66,17 +66,22 @@ auto Executor<Exec>::needs_of(std::size_t device) const -> Needs {
     for (std::int64_t i = j; i < order_.tiles; ++i) {
       std::size_t const tile = tile_number(i, j, order_.tiles);
       if (!needed[tile]) continue;
+      if (!matrix_.has_tile(i, j)) {
+        ++needs.others;
+        continue;
+      }
       bool const is_own = makers_[tile] == static_cast<int>(device);
-      ++(is_own ? needs.own : matrix_.has_tile(i, j) ? needs.near : needs.others);
+      (is_own ? needs.own : needs.near) +=
+          plan_.blocks_per_tile() - (is_at_home(device, i, j) ? 1 : 0);
     }
   if (matrix_.comm())
     needs.others = std::min(needs.others, room_of(order_, matrix_.comm()->rank()));
   return needs;
 }
 
-// That a tile and its forms take at most.
+// That a tile of another rank and its forms take at most.
 template <class Exec>
-std::int64_t Executor<Exec>::blocks_per_tile(std::size_t device) const {
+std::int64_t Executor<Exec>::blocks_of_others(std::size_t device) const {
   return plan_.blocks_per_tile() - (is_at_home_[device] ? 1 : 0);
 }
 
@@ -88,7 +93,7 @@ void Executor<Exec>::make_memories() {
   for (std::size_t d = 0; d < count; ++d) {
     auto const& device = devices_[d];
     Needs const needs = needs_of(d);
-    std::int64_t const useful = (needs.own + needs.near + needs.others) * blocks_per_tile(d) +
+    std::int64_t const useful = needs.own + needs.near + needs.others * blocks_of_others(d) +
                                 std::int64_t{order_.streams} * plan_.items();
     auto const blocks = static_cast<std::int64_t>(std::min<std::size_t>(
         device.budget_bytes / plan_.block_bytes(), static_cast<std::size_t>(useful)));
@@ -100,10 +105,11 @@ void Executor<Exec>::make_memories() {
                     : UseTable()));
     is_resident_.push_back(stays(d, needs, blocks));
   }
+  bool const reads_peers = options_.peer_copies || is_on_devices();
   for (std::size_t d = 0; d < count; ++d) {
     linked_.emplace_back(count, false);
     for (std::size_t other = 0; other < count; ++other)
-      linked_[d][other] = d != other && options_.peer_copies && machine_.link(d, other);
+      linked_[d][other] = d != other && reads_peers && machine_.link(d, other);
   }
   for (auto const& memory : memories_) progress_.on_stop([&memory = *memory] { memory.wake(); });
 }
@@ -114,8 +120,7 @@ template <class Exec>
 bool Executor<Exec>::stays(std::size_t device, Needs const& needs, std::int64_t blocks) const {
   if (order_.super_panel == 0 || rules_.eviction == Eviction::AtOnce) return false;
   std::int64_t const others = is_at_home_[device] ? 0 : needs.others;
-  return blocks >= needs.own * blocks_per_tile(device) + others +
-                       std::int64_t{order_.streams} * plan_.items();
+  return blocks >= needs.own + others + std::int64_t{order_.streams} * plan_.items();
 }
 
 template <class Exec>
@@ -227,7 +232,7 @@ void Executor<Exec>::write_checkpoint(std::int64_t j) {
     if (matrix_.has_tile(i, j))
       Lane<Exec>::sync(progress_.mark(tile_number(i, j, matrix_.tiles())));
   for (ColumnPart const& part : own_parts(matrix_, j))
-    write_column(folder_, header_of(matrix_, part), tiles_of(matrix_, part));
+    write_column(folder_, header_of(matrix_, part), tiles_of(matrix_, part), copy_of(matrix_));
 }
 
 #define STRATA_INSTANTIATE(Exec) template class Executor<Exec>;

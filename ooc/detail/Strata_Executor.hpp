@@ -25,7 +25,8 @@ namespace strata::ooc::detail {
 ///
 /// Where a tile has several visits, its sums stay on the device between them if there is room for all tiles of
 /// the rank; else they go home after each, to where the tile is stored. A worker on a host whose budget was left open has
-/// all tiles at home: its pool holds what they are rounded to, and sums of low ones.
+/// all tiles at home: its pool holds what they are rounded to, and sums of low ones. A device has those at home that the
+/// matrix keeps in its memory.
 template <class ExecutionSpace>
 class Executor {
  public:
@@ -53,14 +54,20 @@ class Executor {
   int device_of(std::size_t lane) const { return static_cast<int>(lane) / order_.streams; }
   void make_memories();
   typename Memory::Pool pool_of(std::size_t device, std::size_t bytes);
-  // Tiles that a device needs.
+  // What a device needs: blocks for tiles and their forms, but for tiles that it has at home, and tiles of other ranks.
   struct Needs {
-    std::int64_t own = 0;     // that it makes
-    std::int64_t near = 0;    // others of this rank
-    std::int64_t others = 0;  // of other ranks, at a time
+    std::int64_t own = 0;     // blocks of those that it makes
+    std::int64_t near = 0;    // of the rank's others
+    std::int64_t others = 0;  // tiles, at a time
   };
+  std::int64_t blocks_of_others(std::size_t device) const;
   Needs needs_of(std::size_t device) const;
-  std::int64_t blocks_per_tile(std::size_t device) const;
+  // Whether a device works on the tile where it is stored.
+  bool is_at_home(std::size_t device, std::int64_t i, std::int64_t j) const {
+    return is_at_home_[device] ||
+           (matrix_.has_tile(i, j) && matrix_.device_of_row(i) == machine_.devices()[device].id);
+  }
+  bool is_on_devices() const { return matrix_.storage() == TileStorage::Devices; }
   bool stays(std::size_t device, Needs const& needs, std::int64_t blocks) const;
   void count_uses();
   void write_checkpoint(std::int64_t j);
@@ -78,7 +85,7 @@ class Executor {
   TilePlan plan_;
   Progress<Mark> progress_;
   std::vector<std::unique_ptr<Memory>> memories_;
-  std::vector<bool> is_at_home_;   // whether each device works on tiles where they are stored
+  std::vector<bool> is_at_home_;   // whether each device works on all tiles where they are stored
   std::vector<bool> is_resident_;  // whether sums stay on each device between visits
   std::vector<std::vector<bool>> linked_;  // [device][other]
   std::vector<int> makers_;                // the device that makes each tile, -1: none

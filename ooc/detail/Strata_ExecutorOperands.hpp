@@ -27,7 +27,10 @@ auto Executor<Exec>::Stream::operand(std::int64_t i, std::int64_t k, Precision f
 // The tile as it is stored; the work lane waits until it is there.
 template <class Exec>
 auto Executor<Exec>::Stream::fetch(std::int64_t i, std::int64_t k, bool planned) -> Hold {
-  if (is_at_home()) return at_home(i, k);
+  if (is_at_home(i, k)) {
+    work_.wait(executor_.progress_.mark(number(i, k)));  // of the stream that made it
+    return at_home(i, k);
+  }
   Precision const precision = map().at(i, k);
   Hold hold = memory().acquire(plan_.key(i, k, precision), plan_.units(precision),
                                executor_.progress_, planned);
@@ -43,7 +46,7 @@ auto Executor<Exec>::Stream::fetch(std::int64_t i, std::int64_t k, bool planned)
 // Room for the tile, to be written.
 template <class Exec>
 auto Executor<Exec>::Stream::place(std::int64_t i, std::int64_t j) -> Hold {
-  if (is_at_home()) return at_home(i, j);
+  if (is_at_home(i, j)) return at_home(i, j);
   Precision const precision = map().at(i, j);
   Hold hold =
       memory().acquire(plan_.key(i, j, precision), plan_.units(precision), executor_.progress_);
@@ -52,7 +55,7 @@ auto Executor<Exec>::Stream::place(std::int64_t i, std::int64_t j) -> Hold {
   return hold;
 }
 
-// Fill the slot from the device that made the tile, if it still has it, or from the host.
+// Fill the slot from the device that made the tile, if it still has it, or from where the tile is stored.
 template <class Exec>
 auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t k) -> Mark {
   std::size_t const bytes = executor_.matrix_.copy_bytes(i, k);
@@ -71,9 +74,10 @@ auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t
     bytes_peer += bytes;
   } else {
     in_.wait(executor_.progress_.mark(number(i, k)));
-    Span const span = copies_in("in", i, k);
+    bool const is_peer = executor_.matrix_.has_tile(i, k) && executor_.is_on_devices();
+    Span const span = copies_in(is_peer ? "peer" : "in", i, k);
     in_.copy(hold.data, executor_.data(i, k), bytes);
-    bytes_in += bytes;
+    (is_peer ? bytes_peer : bytes_in) += bytes;
   }
   Mark const there = in_.record();
   if (lent) executor_.memories_[static_cast<std::size_t>(maker)]->release(lent->begin, there);
@@ -105,6 +109,7 @@ void Executor<Exec>::Stream::cast(Hold const& hold, std::int64_t i, std::int64_t
 // Fetch a tile before it is asked for, where that costs nothing that is needed sooner.
 template <class Exec>
 void Executor<Exec>::Stream::prefetch(std::int64_t i, std::int64_t k) {
+  if (is_at_home(i, k)) return;
   Precision const precision = map().at(i, k);
   auto const hold = memory().prefetch(plan_.key(i, k, precision), plan_.units(precision));
   if (hold) memory().release(hold->begin, load(*hold, i, k));
@@ -112,7 +117,7 @@ void Executor<Exec>::Stream::prefetch(std::int64_t i, std::int64_t k) {
 
 template <class Exec>
 void Executor<Exec>::Stream::look_ahead(Visit const& visit, std::int64_t k, Visit const* next) {
-  if (!rules_.fetches_ahead || is_at_home()) return;
+  if (!rules_.fetches_ahead) return;
   std::int64_t const last = k + executor_.options_.lookahead;
   for (std::int64_t ahead = k + 1; ahead <= last && ahead < visit.last; ++ahead) {
     for (std::int64_t const row : {visit.row, visit.col})

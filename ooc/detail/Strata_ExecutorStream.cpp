@@ -172,7 +172,7 @@ auto Executor<Exec>::Stream::reopen(Visit const& visit) -> Sums {
       Span const span = copies_in("in", i, j);
       in_.copy(sums.data, executor_.matrix_.data(i, j), C.bytes);
     }
-    bytes_in += C.bytes;
+    if (!executor_.is_on_devices()) bytes_in += C.bytes;
     memory().publish(sums.begin, in_.record());
     work_.wait(in_.record());
     step();
@@ -209,7 +209,7 @@ auto Executor<Exec>::Stream::go_home(std::byte const* data, std::int64_t i, std:
     Span const span = copies_out(i, j);
     out_.copy(home, data, bytes);
   }
-  bytes_out += bytes;
+  if (!executor_.is_on_devices()) bytes_out += bytes;
   return out_.record();
 }
 

@@ -82,7 +82,9 @@ class Executor<ExecutionSpace>::Stream {
   void look_ahead(Visit const& visit, std::int64_t k, Visit const* next);
   void bounce(Sums const& C);
 
-  bool is_at_home() const { return executor_.is_at_home_[static_cast<std::size_t>(device_)]; }
+  bool is_at_home(std::int64_t i, std::int64_t k) const {
+    return executor_.is_at_home(static_cast<std::size_t>(device_), i, k);
+  }
   Hold at_home(std::int64_t i, std::int64_t k) const {
     Hold hold;
     hold.data = executor_.data(i, k);

@@ -156,6 +156,9 @@ class Machine {
   Worker<ExecutionSpace>& near(ExecutionSpace const& exec);
   /// The memory for tiles of the device at this position.
   Pool& pool(std::size_t position) { return pools_[position]; }
+  void give_back_pools() {
+    for (Pool& pool : pools_) pool.trim(0);
+  }
   /// Whether one device reads the other's memory; from now on it does if it can.
   bool link(std::size_t position, std::size_t other);
   Kept<Kokkos::View<double*, CopySpace<ExecutionSpace>>> exchange;

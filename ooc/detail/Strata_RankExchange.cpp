@@ -54,8 +54,9 @@ RankExchange<Exec>::RankExchange(TileMatrix<Exec>& matrix, RankOrder const& orde
   RankRoom const room =
       rank_room(order, matrix.comm()->rank(), matrix.order(), matrix.tile_size(), matrix.map());
   slot_bytes_ = room.slot_bytes;
-  room_bytes_ = room.bytes();
+  room_bytes_ = room.bytes() + bytes_of_stages();
   slots_ = matrix.memory_for_others(room_bytes_);
+  make_stages(slots_ + room.bytes());
   free_.resize(room.slots);
   std::iota(free_.rbegin(), free_.rend(), std::size_t(0));
   for (auto const& lane : lanes)
@@ -65,13 +66,82 @@ RankExchange<Exec>::RankExchange(TileMatrix<Exec>& matrix, RankOrder const& orde
 }
 
 template <class Exec>
+std::size_t RankExchange<Exec>::bytes_of_stages() const {
+  std::size_t bytes = 0;
+  for (Queue const& queue : queues_) bytes += queue.stages.size() * widest_of(queue);
+  return bytes;
+}
+
+// Of tiles that go from devices to one rank, as far as they are this rank's.
+template <class Exec>
+std::size_t RankExchange<Exec>::widest_of(Queue const& queue) const {
+  std::size_t widest = 0;
+  if (matrix_.storage() == TileStorage::Host) return widest;
+  for (std::size_t const number : queue.messages) {
+    std::int64_t const row = sends_[number].row, col = sends_[number].col;
+    if (!is_relay(sends_[number]))
+      widest = std::max(
+          widest, tile_bytes(matrix_.map().at(row, col), matrix_.rows(row), matrix_.rows(col)));
+  }
+  return widest;
+}
+
+template <class Exec>
+void RankExchange<Exec>::make_stages(std::byte* memory) {
+  if (matrix_.storage() == TileStorage::Host) return;
+  for (Queue& queue : queues_)
+    for (Stage& stage : queue.stages) {
+      stage.data = memory;
+      memory += widest_of(queue);
+    }
+  for (std::int64_t i = 0; i < matrix_.tiles(); ++i)
+    lanes_.try_emplace(matrix_.device_of_row(i), matrix_.device_of_row(i));
+}
+
+// Nothing may be copied to stages once they are another's.
+template <class Exec>
+void RankExchange<Exec>::end_copies() {
+  try {
+    for (auto& [device, lane] : lanes_) lane.fence();
+  } catch (...) {
+    progress_.stop(std::current_exception());
+  }
+}
+
+template <class Exec>
 auto RankExchange<Exec>::step_of(Message const& message) -> Step& {
   return steps_[static_cast<std::size_t>(order_.step_of_tile(message.row, message.col))];
 }
 
+// Where a message of the queue that is final is on the host; nullptr: on its way there.
 template <class Exec>
-std::byte* RankExchange<Exec>::data_of(Message const& sent) const {
-  return is_relay(sent) ? data(sent.row, sent.col) : matrix_.data(sent.row, sent.col);
+std::byte const* RankExchange<Exec>::data_of(Queue& queue, std::int64_t number) {
+  Message const& sent = sends_[static_cast<std::size_t>(number)];
+  if (is_relay(sent)) return data(sent.row, sent.col);
+  if (matrix_.storage() == TileStorage::Host) return matrix_.data(sent.row, sent.col);
+  try {
+    return staged(queue, number);
+  } catch (...) {
+    progress_.stop(std::current_exception());
+    return nullptr;
+  }
+}
+
+template <class Exec>
+std::byte const* RankExchange<Exec>::staged(Queue& queue, std::int64_t number) {
+  Message const& sent = sends_[static_cast<std::size_t>(number)];
+  auto stage = std::ranges::find(queue.stages, number, &Stage::message);
+  if (stage == queue.stages.end()) {
+    stage = std::ranges::find(queue.stages, std::int64_t{-1}, &Stage::message);
+    if (stage == queue.stages.end()) return nullptr;
+    auto& lane = lanes_.at(matrix_.device_of_row(sent.row));
+    lane.wait(progress_.mark(tile_number(sent.row, sent.col, matrix_.tiles())));
+    lane.copy(stage->data, matrix_.data(sent.row, sent.col),
+              matrix_.copy_bytes(sent.row, sent.col));
+    stage->copied = lane.record();
+    stage->message = number;
+  }
+  return Lane<Exec>::is_reached(stage->copied) ? stage->data : nullptr;
 }
 
 // A device that fails stops the rank like a stream that does: its messages come to their end without bytes.
@@ -110,7 +180,7 @@ void RankExchange<Exec>::run(int streams) {
     bool const sent = std::ranges::all_of(
         queues_, [](Queue const& queue) { return queue.next == queue.messages.size(); });
     if (ended_streams_ == streams && sent && posted_ == receives_.size() && mailbox_.open() == 0)
-      return;
+      return end_copies();
     if (!moved) changed_.wait_for(lock, pause);
     bool const is_urgent = moved || progress_.is_awaited();
     pause = is_urgent ? shortest_pause : std::min(4 * pause, longest_pause);
@@ -183,7 +253,8 @@ bool RankExchange<Exec>::send() {
       if (!progress_.stopped()) {
         if (!progress_.is_final(tile)) break;
         if (!is_reached(progress_.mark(tile))) break;
-        data = data_of(sent);
+        data = data_of(queue, static_cast<std::int64_t>(number));
+        if (!data) break;
         bytes = matrix_.copy_bytes(sent.row, sent.col);
       }
       mailbox_.send(static_cast<std::int64_t>(number), data, bytes, sent.to);
@@ -201,7 +272,10 @@ bool RankExchange<Exec>::poll() {
   return mailbox_.poll(
       [&](std::int64_t number) {
         Message const& sent = sends_[static_cast<std::size_t>(number)];
-        --queues_[static_cast<std::size_t>(sent.to)].open;
+        Queue& queue = queues_[static_cast<std::size_t>(sent.to)];
+        --queue.open;
+        for (Stage& stage : queue.stages)
+          if (stage.message == number) stage.message = -1;
         if (!is_relay(sent)) return;
         --step_of(sent).relays;
         free_slots(step_of(sent));

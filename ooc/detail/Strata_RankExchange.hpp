@@ -12,16 +12,19 @@
 
 #include <comm/Strata_Mailbox.hpp>
 
+#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <vector>
 
 namespace strata::ooc::detail {
 
-/// One rank's messages of a factorisation: final tiles go from the host memory that they are in, and those of
-/// others come to slots of host memory, from where devices copy them in. What a rank passes on goes on from its slot.
+/// One rank's messages of a factorisation: final tiles go from the host memory that they are in, or that they are copied to
+/// from a device, and those of others come to slots of host memory, from where devices copy them in. What a rank passes on
+/// goes on from its slot.
 ///
 /// A rank that stops, for an error of its streams or of a device, or a breakdown, sends the rest of its messages without
 /// bytes, by which their receivers stop too; each rank's messages all come to their end, so that none is left waiting.
@@ -32,7 +35,8 @@ class RankExchange {
 
   /// For the visits that this rank's streams make in an order.
   ///
-  /// Memory   on the host, of the matrix: this rank's `rank_room`.
+  /// Memory   on the host, of the matrix: this rank's `rank_room`; if its tiles are on devices, for each rank that gets any
+  ///          two more, so that one is copied while the other leaves.
   /// Throws   MemoryError.
   RankExchange(TileMatrix<ExecutionSpace>& matrix, RankOrder const& order,
                std::vector<std::vector<Visit>> const& lanes, Progress<Mark>& progress);
@@ -62,7 +66,14 @@ class RankExchange {
   std::uint64_t bytes_sent = 0, bytes_received = 0;
 
  private:
+  // A tile of a device on its way to one rank, by the number of its message; -1: none.
+  struct Stage {
+    std::byte* data = nullptr;
+    std::int64_t message = -1;
+    Mark copied;
+  };
   struct Queue {
+    std::array<Stage, 2> stages;  // of their own: a rank that takes nothing keeps no other waiting
     std::vector<std::size_t> messages;  // of `sends_`
     std::size_t next = 0;
     int open = 0;
@@ -83,7 +94,12 @@ class RankExchange {
   bool poll();
   Step& step_of(Message const& message);
   bool is_relay(Message const& sent) const { return !matrix_.has_tile(sent.row, sent.col); }
-  std::byte* data_of(Message const& sent) const;
+  std::byte const* data_of(Queue& queue, std::int64_t number);
+  std::byte const* staged(Queue& queue, std::int64_t number);
+  std::size_t bytes_of_stages() const;
+  std::size_t widest_of(Queue const& queue) const;
+  void make_stages(std::byte* memory);
+  void end_copies();
   void free_slots(Step& step);
 
   TileMatrix<ExecutionSpace> const& matrix_;
@@ -97,6 +113,8 @@ class RankExchange {
   std::byte* slots_ = nullptr;
   std::size_t slot_bytes_ = 0, room_bytes_ = 0;
   std::vector<std::size_t> free_, slot_of_;
+  std::map<int, Lane<ExecutionSpace>>
+      lanes_;         // of the devices that have tiles, which copy them to stages
   std::mutex mutex_;  // of what streams tell
   std::condition_variable changed_;
   std::vector<std::int64_t> finished_;  // steps, whose visits are made

@@ -21,6 +21,12 @@ std::vector<TileBytes> tiles_of(TileMatrix<Exec> const& matrix, ColumnPart const
 }
 
 template <class Exec>
+CopyTile copy_of(TileMatrix<Exec> const& matrix) {
+  if (matrix.storage() == TileStorage::Host) return {};
+  return [&matrix](void* to, void const* from, std::size_t bytes) { matrix.copy(to, from, bytes); };
+}
+
+template <class Exec>
 std::vector<ColumnPart> own_parts(TileMatrix<Exec> const& matrix, std::int64_t column) {
   RankGrid const& grid = matrix.grid();
   std::int64_t const rounds = grid.rows > 1 && matrix.super_panel() == 0 ? 2 : 1;
@@ -88,13 +94,16 @@ std::int64_t resume(TileMatrix<Exec>& matrix, std::string const& folder) {
   });
   if (columns > 0) matrix.overwrite();
   together(comm, [&] {
-    each_file([&](auto const& header, auto const& tiles) { read_column(folder, header, tiles); });
+    each_file([&](auto const& header, auto const& tiles) {
+      read_column(folder, header, tiles, copy_of(matrix));
+    });
   });
   return columns;
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                              \
   template std::vector<TileBytes> tiles_of<Exec>(TileMatrix<Exec> const&, ColumnPart const&); \
+  template CopyTile copy_of<Exec>(TileMatrix<Exec> const&);                                   \
   template std::vector<ColumnPart> own_parts<Exec>(TileMatrix<Exec> const&, std::int64_t);    \
   template CheckpointHeader header_of<Exec>(TileMatrix<Exec> const&, ColumnPart const&);      \
   template std::int64_t resume<Exec>(TileMatrix<Exec>&, std::string const&);

@@ -17,6 +17,10 @@ namespace strata::ooc::detail {
 template <class ExecutionSpace>
 std::vector<TileBytes> tiles_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
 
+/// How they are copied to and from the host; empty: they are there.
+template <class ExecutionSpace>
+CopyTile copy_of(TileMatrix<ExecutionSpace> const& matrix);
+
 /// The parts of a column with tiles that this rank has.
 template <class ExecutionSpace>
 std::vector<ColumnPart> own_parts(TileMatrix<ExecutionSpace> const& matrix, std::int64_t column);

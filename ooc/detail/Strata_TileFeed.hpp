@@ -14,7 +14,8 @@
 
 namespace strata::ooc::detail {
 
-/// Brings tiles from the host to a worker, ahead of its work on them; one on a host has them where they are.
+/// Brings tiles to a worker, ahead of its work on them, from the host or another device; one on a host, and one whose device's
+/// memory has a tile, takes it where it is.
 template <class ExecutionSpace>
 class TileFeed {
  public:
@@ -26,7 +27,7 @@ class TileFeed {
 
   /// The worker does nothing yet.
   TileFeed(Worker<ExecutionSpace>& worker, TileMatrix<ExecutionSpace> const& matrix)
-      : matrix_(matrix), in_(worker.feed()), work_(worker.work) {
+      : matrix_(matrix), device_(worker.id), in_(worker.feed()), work_(worker.work) {
     if constexpr (strata::runs_on_host<ExecutionSpace>) return;
     std::int64_t const edge = std::min(matrix.order(), matrix.tile_size());
     slot_bytes_ = tile_bytes(Precision::fp64, edge, edge);
@@ -42,6 +43,7 @@ class TileFeed {
               matrix_.op(i, j)};
     };
     if constexpr (strata::runs_on_host<ExecutionSpace>) return tile(matrix_.data(i, j));
+    if (matrix_.device_of_row(i) == device_) return tile(matrix_.data(i, j));
     if (taken_ > 0) used_[(taken_ - 1) % used_.size()] = work_.record();
     std::size_t const slot = taken_++ % used_.size();
     std::byte* const data = slots_ + slot * slot_bytes_;
@@ -53,6 +55,7 @@ class TileFeed {
 
  private:
   TileMatrix<ExecutionSpace> const& matrix_;
+  int device_;  // the worker's
   Lane<ExecutionSpace>&in_, &work_;
   std::array<typename Lane<ExecutionSpace>::Mark, 4> used_;  // the last use of each slot
   std::size_t slot_bytes_ = 0, taken_ = 0;

@@ -1,0 +1,305 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A matrix whose tiles lie in the memory of devices, beside the same one on the host.
+#include "StrataTest_FailingAllocations.hpp"
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include "ooc/StrataTest_PlainTiles.hpp"
+#include <dense/Strata_Layers.hpp>
+#include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_Schedule.hpp>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace strata;
+using namespace strata::ooc;
+using namespace strata::geostat;
+using namespace strata::test;
+
+template <class Exec>
+class TilesOnDevices : public testing::Test {};
+TYPED_TEST_SUITE(TilesOnDevices, Spaces, SpaceNames);
+
+struct Case {
+  std::int64_t n, tile;
+  double range;
+  PrecisionRule rule;
+  double nu = 0.5;
+};
+
+PrecisionRule layered(char const* layers) {
+  PrecisionRule rule;
+  auto const list = dense::LayerList::parse(layers);
+  rule.layers.assign(list.begin(), list.end());
+  return rule;
+}
+
+std::vector<Case> cases() {
+  return {{0, 8, 0.1, {}},
+          {1, 8, 0.1, {}},
+          {61, 8, 0.1, {}},
+          {200, 16, 0.02627, PrecisionRule{1e-5}},
+          {100, 8, 0.05, layered("fp8_e4m3,fp16x2,fp32")},
+          {200, 16, 0.1, layered("fp16x2,fp32")}};
+}
+
+template <class Exec>
+TileMatrix<Exec> make(Case const& c, TileStorage storage, Devices const& devices) {
+  Exec const exec;
+  auto const field =
+      matern_tiles(exec, MaternCovariance{1, c.range, c.nu, 0}, synthetic_locations(c.n));
+  TileMatrixOptions options(c.rule);
+  options.anywhere = true;
+  options.storage = storage;
+  options.devices = devices;
+  return TileMatrix<Exec>::generate(exec, c.n, c.tile, field, options);
+}
+
+// Workers on a host, or the GPUs that there are, in turn.
+template <class Exec>
+Devices devices_in_turn(int count, std::size_t budget_bytes = 0) {
+  Devices devices = make_devices(count, budget_bytes);
+  if (!std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>)
+    for (Device& device : devices) device.id %= Kokkos::num_devices();
+  return devices;
+}
+
+// The least that each of these devices can hold its tiles and factor them with.
+template <class Exec>
+std::size_t least_budget(Case const& c, int count, int streams) {
+  Devices const devices = devices_in_turn<Exec>(count);
+  auto const matrix = make<Exec>(c, TileStorage::Devices, devices);
+  std::size_t most = 0;
+  for (Device const& device : devices) most = std::max(most, matrix.bytes_on(device.id));
+  int const least = std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace> ? 1 : 4;
+  return most + smallest_budget_bytes(c.n, c.tile, matrix.map(), std::max(least, streams));
+}
+
+template <class Exec>
+void has_the_bits_of_the_host(CholeskyOptions const& options) {
+  for (auto const& c : cases()) {
+    auto const host = cholesky(devices_of<Exec>(1), make<Exec>(c, TileStorage::Host, {}));
+    ASSERT_TRUE(host.info().ok());
+    for (int count = 1; count <= 3; ++count)
+      for (bool const is_tight : {true, false}) {
+        SCOPED_TRACE(std::to_string(c.n) + " on " + std::to_string(count) + " devices, " +
+                     (is_tight ? "tight" : "roomy"));
+        std::size_t const budget =
+            is_tight ? least_budget<Exec>(c, count, options.streams) : std::size_t{1} << 26;
+        Devices const devices = devices_in_turn<Exec>(count, budget);
+        auto matrix = make<Exec>(c, TileStorage::Devices, devices);
+        EXPECT_EQ(matrix.storage(), TileStorage::Devices);
+        EXPECT_EQ(matrix.report().no_room, "");
+        expect_same_matrix(matrix, make<Exec>(c, TileStorage::Host, {}));
+        auto const factor = cholesky(devices, std::move(matrix), options);
+        ASSERT_TRUE(factor.info().ok());
+        expect_same_matrix(factor.matrix(), host.matrix());
+        EXPECT_EQ(factor.log_determinant(), host.log_determinant());
+        EXPECT_EQ(factor.report().operand_excess, host.report().operand_excess);
+        if (options.variant != Variant::V4) continue;  // others send sums to the host and back
+        EXPECT_EQ(factor.report().bytes_in(), 0u);
+        EXPECT_EQ(factor.report().bytes_out(), 0u);
+        if (devices.front().id == devices.back().id) {
+          EXPECT_EQ(factor.report().bytes_peer(), 0u);
+        } else if (c.n > c.tile) {
+          EXPECT_GT(factor.report().bytes_peer(), 0u);
+        }
+      }
+  }
+}
+TYPED_TEST(TilesOnDevices, FactorToTheBitsOfTheHost) { has_the_bits_of_the_host<TypeParam>({}); }
+TYPED_TEST(TilesOnDevices, FactorToTheBitsOfTheHostOnManyStreams) {
+  CholeskyOptions options;
+  options.streams = 3;
+  has_the_bits_of_the_host<TypeParam>(options);
+  options.column_block = 3;
+  has_the_bits_of_the_host<TypeParam>(options);
+}
+TYPED_TEST(TilesOnDevices, FactorToTheBitsOfTheHostWithAnyVariant) {
+  for (Variant const variant :
+       {Variant::Sync, Variant::Async, Variant::V1, Variant::V2, Variant::V3}) {
+    CholeskyOptions options;
+    options.streams = variant == Variant::Sync ? 1 : 2;
+    options.variant = variant;
+    has_the_bits_of_the_host<TypeParam>(options);
+  }
+}
+
+// Any chunk of host memory would fail.
+TYPED_TEST(TilesOnDevices, TakeNoHostMemory) {
+  FailingAllocations const failing("strata::ooc::tile_matrix::chunk", [] { return true; });
+  for (auto const& c : cases()) {
+    Devices const devices = devices_in_turn<TypeParam>(2, std::size_t{1} << 26);
+    auto factor = cholesky(devices, make<TypeParam>(c, TileStorage::Devices, devices));
+    EXPECT_TRUE(factor.info().ok());
+  }
+  EXPECT_FALSE(failing.failed());
+}
+
+// A team of other devices than the tiles lie on copies them from there.
+TYPED_TEST(TilesOnDevices, AreFactoredByOtherDevicesToo) {
+  for (auto const& c : cases()) {
+    auto const host = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, TileStorage::Host, {}));
+    Devices const holders = devices_in_turn<TypeParam>(2);
+    for (int const count : {1, 3}) {
+      auto const factor = cholesky(devices_in_turn<TypeParam>(count, std::size_t{1} << 26),
+                                   make<TypeParam>(c, TileStorage::Devices, holders));
+      ASSERT_TRUE(factor.info().ok());
+      expect_same_matrix(factor.matrix(), host.matrix());
+    }
+  }
+}
+
+template <class Exec>
+void solves_to_the_bits_of_the_host(Case const& c) {
+  using Block = typename TileFactor<Exec>::Block;
+  Exec const exec;
+  HostMatrix const B("strata::test::B", static_cast<std::size_t>(c.n), 3);
+  for (std::size_t j = 0; j < 3; ++j)
+    for (std::size_t i = 0; i < B.extent(0); ++i)
+      B(i, j) = std::sin(static_cast<double>(1 + i * 3 + j));
+  auto const solution = [&](TileStorage storage, Devices const& devices) {
+    auto factor = cholesky(devices, make<Exec>(c, storage, devices));
+    Block const X("strata::test::X", B.extent(0), B.extent(1));
+    Kokkos::deep_copy(X, B);
+    EXPECT_TRUE(factor.solve(exec, X, X).converged);
+    return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), X);
+  };
+  for (int const count : {1, 2, 3}) {
+    Devices const devices = devices_in_turn<Exec>(count, std::size_t{1} << 26);
+    auto const X = solution(TileStorage::Host, devices),
+               Y = solution(TileStorage::Devices, devices);
+    for (std::size_t j = 0; j < X.extent(1); ++j)
+      for (std::size_t i = 0; i < X.extent(0); ++i) ASSERT_EQ(X(i, j), Y(i, j)) << i << ", " << j;
+  }
+}
+TYPED_TEST(TilesOnDevices, SolveToTheBitsOfTheHost) {
+  for (auto const& c : cases()) {
+    SCOPED_TRACE(c.n);
+    solves_to_the_bits_of_the_host<TypeParam>(c);
+  }
+}
+
+// One device lacks a byte: the bytes that it needs, or the host in its place.
+TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereADeviceHasNoRoom) {
+  Case const c{200, 16, 0.1, layered("fp16x2,fp32")};
+  Devices devices = devices_in_turn<TypeParam>(2);
+  auto const there = make<TypeParam>(c, TileStorage::Devices, devices);
+  int const streams = std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace> ? 1 : 4;
+  std::size_t const pool = smallest_budget_bytes(c.n, c.tile, there.map(), streams);
+  std::size_t tiles = 0;  // of odd rows
+  for (std::int64_t i = 1; i < there.tiles(); i += 2)
+    for (std::int64_t j = 0; j <= i; ++j)
+      tiles += ooc::detail::tile_bytes(there.map().at(i, j), there.rows(i), there.rows(j));
+  for (Device& device : devices) device.budget_bytes = std::size_t{1} << 26;
+  devices[1].budget_bytes = tiles + pool;
+  EXPECT_EQ(make<TypeParam>(c, TileStorage::Automatic, devices).storage(), TileStorage::Devices);
+  devices[1].budget_bytes = tiles + pool - 1;
+  std::string const text = "device " + std::to_string(devices[1].id) + " needs " +
+                           std::to_string(tiles) + " bytes for its tiles and at least " +
+                           std::to_string(pool) + " to factor them, and has " +
+                           std::to_string(tiles + pool - 1);
+  EXPECT_TRUE(throws_with<MemoryError>(
+      text, [&] { (void)make<TypeParam>(c, TileStorage::Devices, devices); }));
+  auto matrix = make<TypeParam>(c, TileStorage::Automatic, devices);
+  EXPECT_EQ(matrix.storage(), TileStorage::Host);
+  EXPECT_EQ(matrix.report().no_room, text);
+  auto const factor = cholesky(devices, std::move(matrix));
+  auto const host = cholesky(devices, make<TypeParam>(c, TileStorage::Host, {}));
+  expect_same_matrix(factor.matrix(), host.matrix());
+  EXPECT_TRUE(throws_with<ValueError>("to lie on devices, and there is none",
+                                      [&] { (void)make<TypeParam>(c, TileStorage::Devices, {}); }));
+}
+
+TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereAnAllocationFails) {
+  Case const c{61, 8, 0.1, {}};
+  Devices const devices = devices_in_turn<TypeParam>(2);
+  FailingAllocations const failing("strata::ooc::tile_matrix::piece", [] { return true; });
+  EXPECT_TRUE(throws_with<MemoryError>("bytes of tiles on device", [&] {
+    (void)make<TypeParam>(c, TileStorage::Devices, devices);
+  }));
+  auto const matrix = make<TypeParam>(c, TileStorage::Automatic, devices);
+  EXPECT_EQ(matrix.storage(), TileStorage::Host);
+  EXPECT_NE(matrix.report().no_room.find("bytes of tiles on device"), std::string::npos);
+}
+
+// Layers that break down are promoted where the tiles are, or on the host where these have no room for wider ones.
+TYPED_TEST(TilesOnDevices, ClimbTheLadder) {
+  Case const c{192, 8, 0.3, PrecisionRule{1e-2}, 3.5};
+  auto const host = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, TileStorage::Host, {}));
+  ASSERT_EQ(host.report().rung, Rung::Fp64);
+  for (TileStorage const storage : {TileStorage::Devices, TileStorage::Automatic})
+    for (bool const is_tight : {true, false}) {
+      SCOPED_TRACE(std::string(name_of(storage)) + (is_tight ? ", tight" : ""));
+      std::size_t const budget = is_tight ? least_budget<TypeParam>(c, 2, 1) : std::size_t{1} << 26;
+      Devices const devices = devices_in_turn<TypeParam>(2, budget);
+      auto matrix = make<TypeParam>(c, storage, devices);
+      ASSERT_EQ(matrix.storage(), TileStorage::Devices);
+      if (is_tight && storage == TileStorage::Devices) {
+        EXPECT_TRUE(throws_with<MemoryError>("to factor them",
+                                             [&] { (void)cholesky(devices, std::move(matrix)); }));
+        continue;
+      }
+      auto const factor = cholesky(devices, std::move(matrix));
+      EXPECT_EQ(factor.report().rung, Rung::Fp64);
+      EXPECT_EQ(factor.matrix().storage(), is_tight ? TileStorage::Host : TileStorage::Devices);
+      expect_same_matrix(factor.matrix(), host.matrix());
+    }
+}
+
+// What one of them wrote the other reads.
+TYPED_TEST(TilesOnDevices, ShareCheckpointsWithTheHost) {
+  auto const folder = std::filesystem::temp_directory_path() /
+                      ("strata_tiles_on_devices_" + std::to_string(::getpid()));
+  Case const c{100, 8, 0.05, layered("fp8_e4m3,fp16x2,fp32")};
+  auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, TileStorage::Host, {}));
+  for (TileStorage const first : {TileStorage::Host, TileStorage::Devices}) {
+    std::filesystem::remove_all(folder);
+    TileStorage const second =
+        first == TileStorage::Host ? TileStorage::Devices : TileStorage::Host;
+    CholeskyOptions options;
+    options.checkpoint.folder = folder.string();
+    Devices const devices = devices_in_turn<TypeParam>(2, std::size_t{1} << 26);
+    options.on_task = [](Task const& task) {
+      STRATA_REQUIRE(ValueError, task.col < 6, "made to fail");
+    };
+    EXPECT_TRUE(throws_with<ValueError>("made to fail", [&] {
+      (void)cholesky(devices, make<TypeParam>(c, first, devices), options);
+    }));
+    options.on_task = {};
+    auto const factor = cholesky(devices, make<TypeParam>(c, second, devices), options);
+    ASSERT_TRUE(factor.info().ok());
+    EXPECT_GE(factor.report().first_column, 1);
+    expect_same_matrix(factor.matrix(), whole.matrix());
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// The memory stays with the matrix.
+TYPED_TEST(TilesOnDevices, AreFilledAgain) {
+  Case const c{100, 8, 0.05, PrecisionRule{1e-6}};
+  Devices const devices = devices_in_turn<TypeParam>(2, std::size_t{1} << 26);
+  auto factor = cholesky(devices, make<TypeParam>(c, TileStorage::Devices, devices));
+  auto matrix = std::move(factor).take();
+  auto const* const data = matrix.data(0, 0);
+  matrix.round_anew(c.rule);
+  EXPECT_EQ(matrix.data(0, 0), data);
+  expect_same_matrix(matrix, make<TypeParam>(c, TileStorage::Host, {}));
+  TypeParam const exec;
+  auto const generator = matrix.generator();
+  matrix.refill(exec, generator, TileMatrixOptions(c.rule));
+  EXPECT_EQ(matrix.storage(), TileStorage::Host);
+  expect_same_matrix(matrix, make<TypeParam>(c, TileStorage::Host, {}));
+}
+
+}  // namespace
