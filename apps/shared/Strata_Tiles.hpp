@@ -8,6 +8,7 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <ooc/Strata_RankGrid.hpp>
+#include <ooc/Strata_TileMatrix.hpp>
 
 #include <array>
 #include <cstddef>
@@ -40,10 +41,11 @@ struct TileOptions {
   int devices = 1;
   std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
   ooc::RankGrid grid{0, 0};       ///< of the ranks; 0 x 0: the library's choice
+  ooc::TileStorage storage = ooc::TileStorage::Host;  ///< of `strata solve`
 };
 
-/// Add them to a command; with `needed` they are refused without that option.
-void add_tile_options(OptionGroup& group, TileOptions& options, CLI::Option* needed = nullptr);
+/// Add them to a command.
+void add_tile_options(OptionGroup& group, TileOptions& options);
 
 /// Throws   UsageError for numbers out of range, precisions that are never used, and a grid of more or fewer ranks than there
 ///          are; nullptr: one.

@@ -24,7 +24,9 @@ Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& option
   ooc::TileMatrixOptions choices(precision_rule(options.tiles));
   choices.max_bytes = memory_limit(options.max_memory).bytes;
   choices.anywhere = true;
-  choices.nodes = ooc::numa_nodes(tile_devices(options.tiles, options.comm.get()));
+  choices.devices = tile_devices(options.tiles, options.comm.get());
+  choices.storage = options.tiles.storage;
+  choices.nodes = ooc::numa_nodes(choices.devices);
   choices.comm = options.comm;
   choices.grid = options.tiles.grid;
   choices.on_progress = progress.listener();
@@ -40,6 +42,8 @@ void describe(Factor const& made, OutOfCoreResult& result) {
   result.info = made.info().order();
   result.map = made.matrix().map().to_text();
   result.ranks = made.matrix().comm() ? made.matrix().comm()->size() : 1;
+  result.storage = made.matrix().storage();
+  result.no_room = made.matrix().report().no_room;
   result.tile_bytes = made.matrix().report().bytes;
   result.node_bytes = made.matrix().report().node_bytes;
 }

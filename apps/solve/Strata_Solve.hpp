@@ -75,7 +75,7 @@ struct SolveOptions {
   int repeat = 1;
   std::size_t max_memory = 0;  ///< bytes; 0: what is available
 
-  TileOptions tiles;                         ///< of out_of_core, as the two below
+  TileOptions tiles;                         ///< of out_of_core (--devices, too), as the two below
   std::string checkpoint, scratch;           ///< folders; empty: none, the one for temporary files
   std::shared_ptr<Communicator const> comm;  ///< the ranks that have the tiles; empty: one
 

@@ -18,6 +18,9 @@ constexpr std::string_view of_dense[] = {
     "--locations", "--covariance", "--cond",       "--scaling",         "--layers",
     "--leaf",      "--refine",     "--nrhs",       "--log-determinant", "--compare",
     "--repeat",    "--trace",      "--out-of-core"};
+constexpr std::string_view of_tiles[] = {"--precisions",    "--epsilon", "--devices",
+                                         "--device-memory", "--tile",    "--grid",
+                                         "--checkpoint",    "--scratch"};
 constexpr std::string_view of_core[] = {"--leaf", "--cond", "--scaling", "--compare", "--repeat"};
 constexpr std::string_view of_sparse[] = {
     "--solver",     "--preconditioner", "--precision", "--restart",
@@ -33,19 +36,24 @@ void refuse(SolveOptions const& options, Names const& names, char const* solver,
 }
 
 void check_out_of_core(SolveOptions const& options) {
-  refuse(options, of_core, "--out-of-core", "leave one of them out");
-  require(!options.kind || options.kind == MatrixKind::Dominant, "--out-of-core: the kind ",
+  char const* const tiles =
+      options.tiles.storage == ooc::TileStorage::Host ? "--out-of-core" : "--devices";
+  refuse(options, of_core, tiles, "leave one of them out");
+  require(!options.kind || options.kind == MatrixKind::Dominant, tiles, ": the kind ",
           name_of(options.kind.value_or(MatrixKind::Dominant)),
           " of --generate can't be made tile by tile; matern and dominant can");
   bool const asked = std::ranges::find(options.given, "--layers") != options.given.end();
-  require(
-      options.layers || !asked,
-      "--layers auto does not apply to --out-of-core; give a list as fp16x6,fp32, or --epsilon");
+  require(options.layers || !asked, "--layers auto does not apply to ", tiles,
+          "; give a list as fp16x6,fp32, or --epsilon");
   check(options.tiles, options.comm.get());
 }
 
 void check_dense(SolveOptions const& options) {
-  if (options.out_of_core) check_out_of_core(options);
+  if (options.out_of_core)
+    check_out_of_core(options);
+  else
+    refuse(options, of_tiles, "a matrix in memory",
+           "with --out-of-core, or --devices, it is factored in tiles");
   refuse(options, of_sparse, "dense matrices", "it is for the sparse solver (--sparse)");
   require(!options.sparse.model,
           "--dense: the kind of --generate is sparse; write it to a file, or leave --dense out");
@@ -61,6 +69,7 @@ void check_dense(SolveOptions const& options) {
 void check_sparse(SolveOptions const& options) {
   refuse(options, of_dense, "sparse matrices",
          "a coordinate file can be solved as dense with --dense");
+  refuse(options, of_tiles, "sparse matrices", "it is for dense ones in tiles");
   require(!options.kind && !options.matern,
           "--sparse: the kind of --generate is dense; leave --sparse out");
   bool const sized = options.n > 0 || options.sparse.size.nx > 0;

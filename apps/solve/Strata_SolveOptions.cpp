@@ -4,6 +4,7 @@
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_Solve.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -119,23 +120,18 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
 
 void add_out_of_core_options(CLI::App& command, SolveOptions& options) {
   OptionGroup group(command,
-                    "Out of core (a dense matrix that the host holds, or its file, but no device)");
-  auto* const out_of_core =
-      group.flag("--out-of-core", options.out_of_core,
-                 "factor in tiles in host memory, with mpirun of all ranks, in "
-                 "fp64, by --epsilon or by --layers; of --generate matern "
-                 "and dominant");
-  add_tile_options(group, options.tiles, out_of_core);
-  group
-      .add(
-          "--checkpoint", options.checkpoint, "FOLDER",
-          "keep finished columns here, and go on from those that are there, also of another number "
-          "of ranks; all ranks must see the folder")
-      ->needs(out_of_core);
-  group
-      .add("--scratch", options.scratch, "FOLDER",
-           "where a text file is unpacked to [the folder for temporary files]")
-      ->needs(out_of_core);
+                    "In tiles (a dense matrix that one device does not hold, or its file; with "
+                    "--out-of-core or --devices)");
+  group.flag("--out-of-core", options.out_of_core,
+             "factor in tiles in host memory, with mpirun of all ranks, in fp64, by --epsilon or "
+             "by --layers; of --generate matern and dominant. With --devices alone the tiles lie "
+             "in the devices' memory, if they hold them");
+  add_tile_options(group, options.tiles);
+  group.add("--checkpoint", options.checkpoint, "FOLDER",
+            "keep finished columns here, and go on from those that are there, also of another "
+            "number of ranks; all ranks must see the folder");
+  group.add("--scratch", options.scratch, "FOLDER",
+            "where a text file is unpacked to [the folder for temporary files]");
 }
 
 void add_sparse_options(CLI::App& command, SolveOptions& options) {
@@ -173,6 +169,10 @@ void add_solve_options(CLI::App& command, SolveOptions& options) {
     options.tiles.layers = options.layers;
     for (auto const* const option : command.get_options())
       if (option->count() > 0) options.given.push_back(option->get_name());
+    if (options.out_of_core || std::ranges::find(options.given, "--devices") == options.given.end())
+      return;
+    options.out_of_core = true;
+    options.tiles.storage = ooc::TileStorage::Automatic;
   });
 }
 

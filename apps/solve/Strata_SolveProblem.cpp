@@ -38,7 +38,8 @@ std::size_t factorisation_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions 
          6 * order * columns * sizeof(double);
 }
 
-// Tiles in fp64, since the ladder may end there, and on a host the devices' pools beside them.
+// Tiles in fp64, since the ladder may end there, and on a host the devices' pools beside them. Those that GPUs are to hold
+// are counted once they do not.
 double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& options) {
   auto const order = static_cast<double>(n);
   auto const budget = options.tiles.device_memory;
@@ -51,7 +52,8 @@ double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& 
   double const most = tiles * (precision_rule(options.tiles).may_mix() ? 2 : 1) + 64 * 8 * tile;
   double const pool = budget > 0 ? std::min(most, static_cast<double>(budget)) : most;
   double const pools = copies_to_device ? 0 : options.tiles.devices * pool;
-  return tiles + room + pools + 12 * 8 * order * static_cast<double>(nrhs);
+  bool const on_host = !copies_to_device || options.tiles.storage == ooc::TileStorage::Host;
+  return (on_host ? tiles : 0) + room + pools + 12 * 8 * order * static_cast<double>(nrhs);
 }
 
 void read_file(SolveOptions const& options, Progress& progress, Problem& problem) {

@@ -279,7 +279,11 @@ void add_tile_factor(Report& report, OutOfCoreResult const& result) {
     report.add("layers", "layers asked for", dense::LayerList(result.rule.layers).name());
   add_tiles(report, "",
             {factor.histogram, factor.tile_size, factor.rung, factor.attempts, result.map});
-  report.add("bytes/tiles", "in host memory", result.tile_bytes, unit::bytes);
+  bool const on_devices = result.storage == ooc::TileStorage::Devices;
+  report.only_json("storage", name_of(result.storage));
+  report.add("bytes/tiles", on_devices ? "in devices' memory" : "in host memory", result.tile_bytes,
+             unit::bytes);
+  report.add_unless_zero("no_room", "not on devices", result.no_room);
   report.only_json("nodes", Value::array());
   for (auto const& [node, bytes] : result.node_bytes)
     report.only_json("nodes/-", {{"node", node}, {"tile_bytes", bytes}});

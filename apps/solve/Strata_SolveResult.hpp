@@ -89,7 +89,9 @@ struct OutOfCoreResult : DenseResult {
   std::string map;                        ///< of the tiles' precisions, as `PrecisionMap::to_text`
   int ranks = 1;                          ///< bytes and devices are those of rank 0
   std::map<int, std::size_t> node_bytes;  ///< of tiles, by NUMA node
-  std::size_t tile_bytes = 0;             ///< in host memory
+  ooc::TileStorage storage = ooc::TileStorage::Host;  ///< of the tiles
+  std::string no_room;                                ///< why devices do not hold them that were to
+  std::size_t tile_bytes = 0;                         ///< there
 };
 
 /// Fill the tiles of `problem`, factor them and solve on the devices asked for. Throws as `run`.

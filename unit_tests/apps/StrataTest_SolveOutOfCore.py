@@ -194,6 +194,57 @@ def owner(row, ranks, rows):
     return ranks - 1 - rank if turn % 2 else rank
 
 
+class OnDevices(ProgramTest):
+    """`strata solve --devices N`, whose tiles lie in the devices' memory."""
+    field = ("--generate", "matern", "--covariance", "matern:1,0.1,0.5", "--n", 200, "--tile", 32)
+
+    def solved(self, *arguments):
+        report = self.solve(*self.field, *arguments, "--output", self.path("x.npy"), kind="solve_out_of_core")
+        self.assertEqual(report["status"], "solved")
+        self.assertLessEqual(report["backward_error"], math.sqrt(200) * 2.0**-52)
+        return report, read_npy(self.path("x.npy"))
+
+    def test_devices_hold_the_matrix_together(self):
+        for precisions in (("--layers", "fp16x2,fp32"), ("--epsilon", "1e-4"), ()):
+            for devices in (1, 2, 3):
+                with self.subTest(precisions=precisions, devices=devices):
+                    more = (*precisions, "--devices", devices, "--device-memory", "1MB")
+                    there, x = self.solved(*more)
+                    host, y = self.solved("--out-of-core", *more)
+                    self.assertEqual((there["storage"], host["storage"]), ("devices", "host"))
+                    self.assertEqual((there["bytes"]["in"], there["bytes"]["out"]), (0, 0))
+                    self.assertGreater(host["bytes"]["in"], 0)
+                    self.assertEqual(there["bytes"]["peer"] > 0, devices > 1)
+                    self.assertEqual(there["no_room"], "")
+                    self.assertEqual(x, y)
+
+    def test_where_devices_have_no_room_the_host_has_the_tiles(self):
+        report, x = self.solved("--devices", 2, "--device-memory", "100kB")
+        self.assertEqual(report["storage"], "host")
+        self.assertRegex(report["no_room"], r"^device 0 needs \d+ bytes for its tiles and at least \d+ to factor them, and has 100000$")
+        self.assertEqual(x, self.solved("--out-of-core", "--devices", 2, "--device-memory", "100kB")[1])
+        run = strata("solve", *self.field, "--devices", 2, "--device-memory", "100kB")
+        self.assertRegex(run.out, r"not on devices +device 0 needs \d+ bytes")
+
+    def test_what_does_not_go_with_tiles(self):
+        run = strata("solve", "--generate", "geometric", "--n", 50, "--devices", 2)
+        self.assert_refused(run, "--devices: the kind geometric", "tile by tile")
+        self.assert_refused(strata("solve", *self.field, "--devices", 2, "--layers", "auto"), "does not apply to --devices")
+        self.assert_refused(strata("solve", "--generate", "poisson7", "--nx", 8, "--devices", 2), "--devices", "sparse")
+
+    @needs_mpi
+    def test_any_number_of_ranks_gives_the_same_bits(self):
+        solutions = []
+        for ranks in (1, 2, 3):
+            run = strata_on(ranks, "solve", *self.field, "--layers", "fp16x2,fp32", "--devices", 1, "--device-memory", "1MB",
+                            "--output", self.path("x.npy"), "--json", self.path("r.json"))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            report = load_valid(self.path("r.json"), "solve_out_of_core")
+            self.assertEqual((report["ranks"], report["storage"], report["bytes"]["out"]), (ranks, "devices", 0))
+            solutions.append(read_npy(self.path("x.npy")))
+        self.assertEqual(len(set(solutions)), 1)
+
+
 @needs_mpi
 class Ranks(OutOfCore):
     def run_on(self, ranks, *arguments):
@@ -418,7 +469,7 @@ class Refusals(OutOfCore):
 
     def test_options_that_need_it_or_do_not_go_with_it(self):
         generate = ["--generate", "matern", "--n", 50]
-        for option in (["--tile", 8], ["--epsilon", "1e-3"], ["--devices", 2], ["--device-memory", "1MB"],
+        for option in (["--tile", 8], ["--epsilon", "1e-3"], ["--device-memory", "1MB"],
                        ["--checkpoint", "x"], ["--precisions", "fp64"], ["--scratch", "x"]):
             self.assert_refused(self.refused(*generate, *option), option[0], "--out-of-core")
         for option in (["--layers", "auto"], ["--compare"], ["--repeat", 2], ["--leaf", 32]):
