@@ -319,21 +319,23 @@ std::string TileMatrix<Exec>::agree_on_storage(PrecisionMap const& map) const {
 // For the map, on the devices or on the host. Collective.
 template <class Exec>
 void TileMatrix<Exec>::take_memory() {
-  std::string no_room;
-  if (options_.storage != TileStorage::Host) {
-    no_room = agree_on_storage(tiles_->map);
-    if (no_room.empty()) try {
-        return together(comm(), [&] { allocate_on_devices(); });
-      } catch (MemoryError const& error) {
-        if (options_.storage == TileStorage::Devices || !all_have(comm(), error)) throw;
-        no_room = error.what();
-      }
-  }
-  together(comm(), [&] {
-    tiles_->pieces.reset();
-    allocate_tiles();
-    report_.no_room = no_room;
-  });
+  bool on_devices = options_.storage != TileStorage::Host;
+  std::string no_room = on_devices ? agree_on_storage(tiles_->map) : "";
+  on_devices = on_devices && no_room.empty();
+  if (on_devices) try {
+      together(comm(), [&] { allocate_on_devices(); });
+    } catch (MemoryError const& error) {
+      if (options_.storage == TileStorage::Devices || !all_have(comm(), error)) throw;
+      on_devices = false;
+      no_room = error.what();
+    }
+  if (!on_devices)
+    together(comm(), [&] {
+      tiles_->pieces.reset();
+      allocate_tiles();
+      report_.no_room = no_room;
+    });
+  detail::Lane<Exec>::enter(device_of(exec_));  // the others were asked and made
 }
 
 template <class Exec>

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,6 +37,8 @@ struct TileMeasure;
 class ArrivedTiles;
 template <class ExecutionSpace>
 class DeviceTiles;
+template <class ExecutionSpace>
+struct Rounder;
 }  // namespace detail
 
 /// Where tiles lie.
@@ -245,8 +248,9 @@ class TileMatrix {
     if (storage() == TileStorage::Host) return -1;
     return options_.devices[place_of_row(i)].id;
   }
-  /// Bytes that tiles of this map, or the tiles that there are, take of a device's memory.
+  /// Bytes that tiles of this map take of a device's memory, by its number; 0: they are on the host.
   std::size_t bytes_on(int device, PrecisionMap const& map) const;
+  /// The same of the tiles that there are.
   std::size_t bytes_on(int device) const;
 
   /// The rank that makes rows i of tiles of A X, and the norms of these rows.
@@ -359,6 +363,8 @@ class TileMatrix {
   void allocate_tiles();
   void allocate_chunks(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes);
   void fill(ExecutionSpace const& exec, double begin);
+  void make_rounders(ExecutionSpace const& exec,
+                     std::deque<detail::Rounder<ExecutionSpace>>& rounders) const;
   void tell_filled(std::int64_t i, std::int64_t j, double begin, double end) const;
   void copy_out(ExecutionSpace const& exec, std::byte* from, std::int64_t i, std::int64_t j) const;
   void take_norms(std::vector<detail::TileMeasure> const& measures);

@@ -5,6 +5,8 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_ArrivedTiles.hpp>
+#include <ooc/detail/Strata_DeviceTiles.hpp>
+#include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 
 #include <comm/Strata_BlockCyclic.hpp>
@@ -14,6 +16,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <set>
 #include <utility>
@@ -51,6 +54,31 @@ struct Measuring {
 };
 
 }  // namespace
+
+namespace detail {
+
+// Where `exec` works: a tile as it is made, and as it is rounded.
+template <class Exec>
+struct Rounder {
+  Rounder(Exec const& where, std::int64_t edge)
+      : exec(where),
+        wide(allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::tile",
+                                    detail::tile_bytes(Precision::fp64, edge, edge))),
+        narrow(allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::rounded",
+                                      detail::tile_bytes(Precision::fp64, edge, edge))),
+        measure(allocate<Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>>(
+            exec, "strata::ooc::tile_matrix::norms", 1)),
+        meter(exec, edge),
+        blas(exec) {}
+  Exec exec;
+  Buffer<Exec> wide, narrow;
+  Kokkos::View<detail::TileMeasure*, typename Exec::memory_space> measure;
+  detail::TileMeter<Exec> meter;
+  LeafBlas<Exec> blas;
+  Kokkos::View<double const*, typename Exec::memory_space> scaling;  // there
+};
+
+}  // namespace detail
 
 template <class Exec>
 void TileMatrix<Exec>::bring(std::int64_t j, TileUsers users) const {
@@ -246,38 +274,53 @@ void TileMatrix<Exec>::tell_filled(std::int64_t i, std::int64_t j, double begin,
   options_.on_progress(begin + (end - begin) * done / static_cast<double>(tile_count(tiles())));
 }
 
+// What rounds tiles: one where `exec` works, or each of several devices its own.
+template <class Exec>
+void TileMatrix<Exec>::make_rounders(Exec const& exec,
+                                     std::deque<detail::Rounder<Exec>>& rounders) const {
+  bool const apart = storage() == TileStorage::Devices && options_.anywhere;
+  if (!apart) {
+    rounders.emplace_back(exec, rows(0)).scaling = device_scaling_;
+    return;
+  }
+  for (std::size_t d = 0; d < options_.devices.size(); ++d) {
+    detail::Lane<Exec>::enter(options_.devices[d].id);
+    auto& rounder = rounders.emplace_back(tiles_->pieces->exec(d), rows(0));
+    if (device_scaling_.extent(0) == 0) continue;
+    auto const scaling =
+        allocate<Vector>(rounder.exec, "strata::ooc::tile_matrix::scaling", scaling_.size());
+    Kokkos::deep_copy(rounder.exec, scaling,
+                      HostView<double const>(scaling_.data(), scaling_.size()));
+    rounder.scaling = scaling;
+  }
+}
+
 // All tiles once more, rounded to their precisions: from `begin` on of the filling.
 template <class Exec>
 void TileMatrix<Exec>::fill(Exec const& exec, double begin) {
   if (n_ == 0) return;
   using Space = typename Exec::memory_space;
-  std::size_t const bytes = detail::tile_bytes(Precision::fp64, rows(0), rows(0));
-  Buffer<Exec> wide, narrow;
-  Kokkos::View<detail::TileMeasure*, Space> measure;
-  std::optional<detail::TileMeter<Exec>> meter;
-  std::optional<LeafBlas<Exec>> blas;
+  std::deque<detail::Rounder<Exec>> rounders;
   LocalSteps attempt;
-  attempt([&] {
-    wide = allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::tile", bytes);
-    narrow = allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::rounded", bytes);
-    measure = allocate<Kokkos::View<detail::TileMeasure*, Space>>(
-        exec, "strata::ooc::tile_matrix::norms", 1);
-    meter.emplace(exec, rows(0));
-    blas.emplace(exec);
-  });
+  attempt([&] { make_rounders(exec, rounders); });
   auto const round = [&](std::int64_t i, std::int64_t j) {
+    bool const apart = rounders.size() > 1;
+    auto& with = rounders[apart ? place_of_row(i) : 0];
+    if (apart) detail::Lane<Exec>::enter(device_of_row(i));
     Precision const precision = tiles_->map.at(i, j);
-    auto const tile = detail::stored_tile<Space>(wide.data(), Precision::fp64, rows(i), rows(j));
-    auto const stored = detail::stored_tile<Space>(narrow.data(), precision, rows(i), rows(j));
-    generate_tile(exec, i, j,
+    auto const tile =
+        detail::stored_tile<Space>(with.wide.data(), Precision::fp64, rows(i), rows(j));
+    auto const stored = detail::stored_tile<Space>(with.narrow.data(), precision, rows(i), rows(j));
+    generate_tile(with.exec, i, j,
                   TileView<Exec>(static_cast<double*>(tile.data), static_cast<std::size_t>(rows(i)),
-                                 static_cast<std::size_t>(rows(j))));
-    (*meter)(tile, i == j, measure.data());
+                                 static_cast<std::size_t>(rows(j))),
+                  with.scaling);
+    with.meter(tile, i == j, with.measure.data());
     auto* const trailer = reinterpret_cast<double*>(
-        narrow.data() + detail::number_bytes(precision, rows(i), rows(j)));
-    detail::write_trailer<Exec>(exec, precision, measure.data(), trailer);
-    blas->convert(op(i, j), tile, stored);
-    copy_out(exec, narrow.data(), i, j);
+        with.narrow.data() + detail::number_bytes(precision, rows(i), rows(j)));
+    detail::write_trailer<Exec>(with.exec, precision, with.measure.data(), trailer);
+    with.blas.convert(op(i, j), tile, stored);
+    copy_out(with.exec, with.narrow.data(), i, j);
   };
   for (std::int64_t j = 0; j < tiles(); ++j) {
     bring(j, TileUsers::Owners);
@@ -288,7 +331,10 @@ void TileMatrix<Exec>::fill(Exec const& exec, double begin) {
       }
     });
   }
-  attempt([&] { exec.fence("strata::ooc::tile_matrix::fill"); });
+  attempt([&] {
+    for (auto const& rounder : rounders) rounder.exec.fence("strata::ooc::tile_matrix::fill");
+  });
+  detail::Lane<Exec>::enter(device_of(exec));
   attempt.end(comm());
 }
 

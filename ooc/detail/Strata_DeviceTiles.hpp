@@ -27,6 +27,8 @@ class DeviceTiles {
   }
 
   Devices const& devices() const { return devices_; }
+  /// An instance on the device at this position.
+  ExecutionSpace const& exec(std::size_t position) const { return lanes_[position]->exec(); }
   /// Bytes of the piece on the device at this position.
   std::size_t bytes(std::size_t position) const { return pieces_[position].size(); }
   std::byte* data(std::size_t position) const { return pieces_[position].data(); }

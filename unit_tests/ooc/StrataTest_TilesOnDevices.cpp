@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // A matrix whose tiles lie in the memory of devices, beside the same one on the host.
+#include "StrataTest_Allocations.hpp"
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
@@ -283,6 +285,31 @@ TYPED_TEST(TilesOnDevices, ShareCheckpointsWithTheHost) {
     expect_same_matrix(factor.matrix(), whole.matrix());
   }
   std::filesystem::remove_all(folder);
+}
+
+// Each device rounds its own tiles, where the generator may run anywhere; else the instance's device all of them.
+template <class Exec>
+void rounds_on_each_device(bool anywhere, std::size_t expected) {
+  Exec const exec;
+  Case const c{100, 8, 0.05, PrecisionRule{1e-6}};
+  TileMatrixOptions options(c.rule);
+  options.storage = TileStorage::Devices;
+  options.devices = devices_in_turn<Exec>(3);
+  options.anywhere = anywhere;
+  auto const A = on_space<Exec>(matern_matrix(c.n, c.range, 4));  // whose D is not 1
+  auto const tiles = [A](Exec const& instance, std::int64_t row, std::int64_t col,
+                         TileView<Exec> const& tile) {
+    ooc::detail::copy_block(instance, A, row, col, tile);
+  };
+  auto const host = TileMatrix<Exec>::generate(exec, c.n, c.tile, tiles, c.rule);
+  Allocations const allocations;
+  auto const matrix = TileMatrix<Exec>::generate(exec, c.n, c.tile, tiles, options);
+  EXPECT_EQ(allocations.labels().count("strata::ooc::tile_matrix::rounded"), expected);
+  expect_same_matrix(matrix, host);
+}
+TYPED_TEST(TilesOnDevices, AreRoundedByTheirDevices) {
+  if (strata::runs_on_host<TypeParam>) rounds_on_each_device<TypeParam>(true, 3);
+  rounds_on_each_device<TypeParam>(false, 1);
 }
 
 // The memory stays with the matrix.
