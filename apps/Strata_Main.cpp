@@ -35,15 +35,23 @@ namespace apps = strata::apps;
 using apps::Exit;
 
 constexpr char const* footer =
-    "Exit status: 0 solved, 1 failed, 2 usage or bad input, 3 not positive definite, 4 not "
+    "Exit codes: 0 solved, 1 failed, 2 usage or bad input, 3 not positive definite, 4 not "
     "converged.\n"
     "Kokkos' own arguments (--kokkos-...) may stand anywhere; `strata --kokkos-help info` lists "
     "them.";
 
-// CLI11's help with two examples at its head, and without which option needs or excludes which.
+// CLI11's help with two examples at its head, one empty line between groups, and without which option needs or excludes
+// which.
 class HelpFormatter : public CLI::Formatter {
  public:
-  explicit HelpFormatter(std::string examples) : examples_(std::move(examples)) {}
+  explicit HelpFormatter(std::string examples) : examples_(std::move(examples)) {
+    label("SUBCOMMAND", "COMMAND");
+  }
+  std::string make_help(CLI::App const* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    return CLI::detail::find_and_replace(CLI::Formatter::make_help(app, std::move(name), mode),
+                                         "\n\n\n", "\n\n");
+  }
   std::string make_usage(CLI::App const* app, std::string name) const override {
     return CLI::Formatter::make_usage(app, std::move(name)) + "\nExamples:\n" + examples_;
   }
@@ -51,7 +59,12 @@ class HelpFormatter : public CLI::Formatter {
     auto text = CLI::Formatter::make_option_opts(option);
     for (auto const* const relation : {" Needs:", " Excludes:"})
       text.resize(std::min(text.find(relation), text.size()));
+    text.resize(text.find_last_not_of(' ') + 1);
     return text;
+  }
+  std::string make_option_usage(CLI::Option const* option) const override {
+    auto const& words = option->get_option_text();  // which stands for all that a positional is
+    return words.empty() ? CLI::Formatter::make_option_usage(option) : '[' + words + ']';
   }
 
  private:
@@ -76,7 +89,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       "  strata solve --generate geometric --n 2000 --layers fp16,fp32\n"
       "  strata mle --locations apps/data/stations.csv --fix nu=0.5\n"));
   auto const add = [&](char const* command, char const* help, char const* examples) -> CLI::App& {
-    CLI::App& added = *app.add_subcommand(command, help)->footer(footer);
+    CLI::App& added = *app.add_subcommand(command, help)->footer(footer)->group("Commands");
     added.formatter(std::make_shared<HelpFormatter>(examples));
     apps::add_config_options(added);
     return added;
@@ -118,6 +131,10 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
     words.emplace_back("--help");
+  }
+  if (!words.empty() && !words.front().starts_with('-')) {  // CLI11 would not tell beside --help
+    auto const wrong = apps::no_command(app, words.front());
+    if (!wrong.empty()) throw apps::UsageError(wrong + ' ' + apps::where_help_is(app));
   }
   words = apps::with_config(app, std::move(words));
   auto const in_order = words;

@@ -19,12 +19,14 @@ void add_problem_options(CLI::App& command, HpgmxpRequest& request) {
   auto* const sizes = group
                           .add("sizes", request.sizes, "NX NY NZ [RT]",
                                "points of each rank, and seconds of the mixed phase")
-                          ->expected(3, 4);
+                          ->expected(3, 4)
+                          ->option_text("NX NY NZ [RT]");
   for (auto const& [name, target] : {std::pair("--nx", &request.nx), std::pair("--ny", &request.ny),
                                      std::pair("--nz", &request.nz)})
     group
-        .add(name, *target, "N",
-             "points of each rank in this dimension: a multiple of 8, at least 16")
+        .add(
+            name, *target, "N",
+            "points of each rank in this dimension: a multiple of 8, at least 16 [those before it]")
         ->excludes(sizes);
   group
       .add("--input", request.input, "hpgmp.dat",
@@ -71,7 +73,7 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
   group.one_of("--colouring", request.colouring, "eight parities, or Jones-Plassmann-Luby",
                {"greedy", "jpl"});
   group
-      .add("--colour-order", matrix.colour_order, "C,C,...",
+      .add("--colour-order", matrix.colour_order, "C,C",
            "order of sweeping (7,0,6,1,5,2,4,3 for eight colours)")
       ->delimiter(',');
   group.with_default("--seed", matrix.seed, "of Jones-Plassmann-Luby");
@@ -83,7 +85,7 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
       .add("--free-colours", matrix.free_colours, "N",
            "how many colours may be swept while halos are under way; with 0 nothing is restricted "
            "meanwhile either [by the size]")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::NonNegativeNumber.description(""));
   group.named("--transport", matrix.transport,
               "between devices: MPI with their memory, MPI through host memory, NCCL or RCCL");
 }

@@ -78,7 +78,7 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
                "bounds [from the data; see docs/geostatistics.md]");
   group.parsed("--upper", options.upper, theta_type, parse_theta, "bounds");
   group
-      .add("--fix", options.fix, "NAME[=VALUE],...",
+      .add("--fix", options.fix, "NAME[=VALUE]",
            "parameters that stay, at their start or as in nu=0.5,nugget=0")
       ->delimiter(',');
   group.named("--search", options.search, "[bobyqa]");
@@ -86,7 +86,7 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
       .add("--tolerance", options.tolerance, "T",
            "of each parameter, relative; a fit ends earlier where its steps gain less than the "
            "log-likelihood's error [1e-5]")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber.description(""));
   group.parsed("--finish", options.finish_in_fp64, "fp64|tiles", parse_finish,
                "where tiles are below fp64 and their noise ends the search: fp64, to go on in it "
                "from there, or tiles, to stop [fp64]");

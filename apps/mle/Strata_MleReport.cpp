@@ -265,8 +265,9 @@ void add_likelihood(Report& report, MleResult const& result) {
   report.only_json("quadratic_form_error", likelihood.quadratic_form_error);
   report.tell("mean/value", "mean", likelihood.mean,
               result.mean == geostat::Mean::Constant ? text("%.8g", likelihood.mean) : "");
-  report.add("backward_error", "backward error", likelihood.backward_error, unit::error,
-             words("normwise, of the refined solve, ", likelihood.solve_iterations, " iterations"));
+  report.add(
+      "backward_error", "backward error", likelihood.backward_error, unit::error,
+      words("normwise, of the refined solve, ", counted(likelihood.solve_iterations, "iteration")));
 }
 
 void add_precisions(Report& report, MleResult const& result) {

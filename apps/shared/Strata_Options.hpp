@@ -60,13 +60,15 @@ class OptionGroup {
   /// One of the words, in any case, which the help lists with the default.
   CLI::Option* one_of(std::string const& name, std::string& target, std::string const& help,
                       std::vector<std::string> const& words) {
+    std::string type;
+    for (auto const& word : words) type += (type.empty() ? "" : "|") + word;
     return with_default(name, target, help)
-        ->transform(CLI::IsMember(words, CLI::ignore_case))
-        ->type_name("");
+        ->transform(CLI::IsMember(words, CLI::ignore_case).description(""))
+        ->type_name(type);
   }
   /// A number of bytes, as 8GB.
   CLI::Option* bytes(std::string const& name, std::size_t& target, std::string const& help) {
-    return add(name, target, "BYTES", help)->transform(CLI::AsSizeValue(true));
+    return add(name, target, "BYTES", help)->transform(CLI::AsSizeValue(true).description(""));
   }
   /// An option whose text `use` takes.
   CLI::Option* function(std::string const& name, std::function<void(std::string const&)> const& use,

@@ -28,6 +28,10 @@ std::string joined(std::vector<std::string> const& list) {
   return result;
 }
 
+std::string counted(std::int64_t number, std::string const& thing) {
+  return words(number, ' ', thing, number == 1 ? "" : "s");
+}
+
 std::string in_bytes(double bytes) {
   constexpr char const* units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
   std::size_t unit = 0;

@@ -25,6 +25,9 @@ std::string words(Part const&... part) {
 /// "a, b, c".
 std::string joined(std::vector<std::string> const& list);
 
+/// "1 iteration", "2 iterations".
+std::string counted(std::int64_t number, std::string const& thing);
+
 /// "640 bytes", "1.5 MB", "137 GB": three digits, powers of 1000.
 std::string in_bytes(double bytes);
 

@@ -79,6 +79,13 @@ std::string where_help_is(CLI::App const& program) {
                         : "(strata " + called.front()->get_name() + " --help lists the options)";
 }
 
+std::string no_command(CLI::App const& program, std::string const& word) {
+  auto const names = names_of_commands(program);
+  return std::ranges::find(names, word) != names.end()
+             ? ""
+             : "there is no command " + word + meant(nearest(word, names));
+}
+
 std::string unexpected(CLI::App& program, Words const& words) {
   auto const left = program.remaining(true);
   auto const found = std::ranges::find_if(
@@ -88,8 +95,7 @@ std::string unexpected(CLI::App& program, Words const& words) {
   auto const called = program.get_subcommands();
   if (called.empty() && word.starts_with("--"))
     return word + " comes before a command; give the command first, as strata solve " + word;
-  if (called.empty())
-    return "there is no command " + word + meant(nearest(word, names_of_commands(program)));
+  if (called.empty()) return no_command(program, word);
   CLI::App const& command = *called.front();
   if (word.starts_with("-"))
     return "strata " + command.get_name() + " has no option " + name +

@@ -93,7 +93,7 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
       .add("--tolerance", refinement.tolerance, "E",
            "normwise backward error to stop at [sqrt(n) 2^-52 and HPL's and SLATE's limits]; "
            "sparse: relative residual [1e-10]")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber.description(""));
   group.count("--max-iterations", refinement.max_iterations, "K",
               "[100 classical, 2000 else; sparse: 10000]");
   group.flag("--log-determinant", options.log_determinant,

@@ -41,9 +41,12 @@ void add_refinement(Report& report, DenseResult const& result, dense::SolveRepor
   bool const needless = refinement.method == dense::Refine::None && result.refine_asked != "none";
   auto const method = name_of(refinement.method);
   report.tell("refine/method", "refinement", method,
-              words(needless ? "none needed" : method, ", ", refinement.iterations, " iterations, ",
-                    refinement.outer_iterations + 1,
-                    " fp64 residuals  (asked for: ", result.refine_asked, ")"));
+              words(needless ? "none needed" : method, ", ",
+                    refinement.method == dense::Refine::None
+                        ? ""
+                        : counted(refinement.iterations, "iteration") + ", ",
+                    counted(refinement.outer_iterations + 1, "fp64 residual"),
+                    "  (asked for: ", result.refine_asked, ")"));
   report.only_json("refine/tolerance", refinement.tolerance);
   report.only_json("refine/stagnated", refinement.stagnated);
   report.only_json("refine/history", refinement.history);
@@ -51,7 +54,7 @@ void add_refinement(Report& report, DenseResult const& result, dense::SolveRepor
   report.tell("refine/climbs", "climbs", solve.climbs,
               solve.climbs == 0 ? ""
                                 : words(solve.climbs, ", the refinement did not converge before; ",
-                                        solve.iterations, " iterations in all"));
+                                        counted(solve.iterations, "iteration"), " in all"));
   report.add_unless_zero("refine/obstacle", "not climbed on", solve.obstacle);
 }
 
@@ -206,7 +209,8 @@ void add_seconds(Report& report, SolveResult const& result) {
   add_time(report, "seconds/factor_parts/analyse", "  analyse", factor.analyse_seconds);
   add_time(report, "seconds/factor_parts/load", "  load", factor.load_seconds);
   add_time(report, "seconds/factor_parts/cholesky", "  layered Cholesky", factor.factor_seconds,
-           rate_of(factor.factor_flop_per_s));
+           rate_of(factor.factor_flop_per_s) +
+               (solve.climbs > 0 ? "  (these three: also of the climbs, in the solve)" : ""));
   add_time(report, "seconds/solve", "solve, refined", wall.solve, rate_of(solve_rate));
   add_time(report, "seconds/condition", "condition", wall.condition);
   add_time(report, "seconds/log_determinant", "log-determinant", wall.log_determinant);

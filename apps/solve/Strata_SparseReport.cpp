@@ -99,14 +99,21 @@ void add_solution(Report& report, SparseOutcome const& outcome) {
   report.section("Solution");
   report.only_json("attempts", Value::array());
   int number = 0;
-  for (auto const& attempt : found.attempts)
-    report.add("attempts/-", words("run ", ++number),
-               {{"solver", name_of(attempt.solver)},
-                {"precision", traits(attempt.precision).name},
-                {"status", name_of(attempt.krylov.status)},
-                {"iterations", attempt.krylov.iterations},
-                {"relative_residual", attempt.krylov.relative_residual},
-                {"seconds", attempt.krylov.seconds}});
+  for (auto const& attempt : found.attempts) {
+    auto const& krylov = attempt.krylov;
+    auto const precision = traits(attempt.precision).name;
+    report.tell(
+        "attempts/-", words("run ", ++number),
+        {{"solver", name_of(attempt.solver)},
+         {"precision", precision},
+         {"status", name_of(krylov.status)},
+         {"iterations", krylov.iterations},
+         {"relative_residual", krylov.relative_residual},
+         {"seconds", krylov.seconds}},
+        words(name_of(attempt.solver), " with ", precision, ": ", name_of(krylov.status), ", ",
+              counted(krylov.iterations, "iteration"),
+              text(", relative residual %.2e, %.3g s", krylov.relative_residual, krylov.seconds)));
+  }
   add_history(report, outcome);
   report.add("iterations", "iterations", found.iterations);
   report.add("backward_error", "backward error", found.backward_error, unit::error, "normwise");
@@ -141,11 +148,11 @@ void explain_failure(std::ostream& out, SparseOutcome const& outcome) {
                             report.not_positive_row, " is not positive"));
   else if (outcome.exit() == Exit::NotPositiveDefinite)
     out << error_line(words("not positive definite: CG met a direction p with p' A p <= 0 after ",
-                            report.iterations, " iterations; try --solver gmres"));
+                            counted(report.iterations, "iteration"), "; try --solver gmres"));
   else
     out << error_line(words("not converged: relative residual ", report.relative_residual,
-                            " after ", report.iterations, " iterations (", name_of(report.status),
-                            ')'));
+                            " after ", counted(report.iterations, "iteration"), " (",
+                            name_of(report.status), ')'));
   if (!report.obstacle.empty())
     out << "strata: there was no memory for a higher precision: " << report.obstacle << '\n';
 }
@@ -156,11 +163,7 @@ void suggest_cause(std::ostream& out, SparseOutcome const& outcome) {
   if (report.contradicts_empty_row)
     out << error_line(
         "there is no solution: the right-hand side is not 0 where a row of the matrix is empty");
-  if (report.rows.maps_constants_to_zero)
-    out << "strata: the matrix is probably singular: each row's entries add up to 0, so that A x = "
-           "0 for constant x; are boundary conditions missing?\n";
-  else if (report.zero_diagonal_row > 0 &&
-           report.preconditioner == sparse::PreconditionerKind::None)
+  if (report.zero_diagonal_row > 0 && report.preconditioner == sparse::PreconditionerKind::None)
     out << "strata: no preconditioner was used: the diagonal entry of row "
         << report.zero_diagonal_row << " is 0\n";
 }
@@ -195,6 +198,11 @@ Report report(SparseOutcome const& outcome) {
 
 void warn(std::ostream& out, sparse::SparseReport const& set_up) {
   auto const& rows = set_up.rows;
+  if (rows.maps_constants_to_zero)
+    out << warning_line(
+        "the matrix is probably singular: each row's entries add up to 0, so that A x = 0 for "
+        "constant x, and x is one of many solutions if there is one; are boundary conditions "
+        "missing?");
   if (rows.empty == 0) return;
   std::string const more = rows.empty > 1 ? words(", with ", rows.empty - 1, " more") : "";
   out << warning_line(words("row ", rows.first_empty + 1, " is empty", more,

@@ -28,12 +28,13 @@ PARTS = {
                   "docs/tutorials/trend", "docs/tutorials/stiffness", "docs/tutorials/out-of-core",
                   "docs/tutorials/own-preconditioner", "docs/tutorials/hpg-mxp", "docs/tutorials/benchmark"],
     "Use": ["docs/library", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
+            "docs/several-hosts-memory", "docs/several-hosts-programs",
             "docs/geostatistics", "docs/hpgmxp", "docs/limits"],
     "Ideas": ["docs/ideas/layers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
               "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/hpgmxp-rules"],
     "Data": ["apps/data/README"],
-    "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-limits", "docs/results/dense-cpu", "docs/results/batches",
-                "docs/results/accuracy", "docs/results/out-of-core", "docs/results/several-hosts", "docs/results/covariances",
+    "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-factor", "docs/results/dense-limits", "docs/results/dense-earlier",
+                "docs/results/dense-cpu", "docs/results/batches", "docs/results/accuracy", "docs/results/out-of-core", "docs/results/several-hosts", "docs/results/covariances",
                 "docs/results/hpgmxp", "docs/results/sparse", "docs/results/python", "docs/results/gallery", "docs/benchmarks", "docs/figures/README"],
     "Develop": ["docs/architecture", "docs/develop/kernel", "docs/develop/format", "docs/develop/solver", "docs/develop/backend",
                 "docs/develop/testing", "docs/develop/measuring", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
@@ -83,8 +84,8 @@ def lay_out_commands(program, source):
     def help_of(*command):
         return subprocess.run([program, *command, "--help"], check=True, capture_output=True, text=True).stdout.rstrip()
 
-    listed = re.search(r"^Subcommands:\n((?:  .*\n)+)", help_of(), re.MULTILINE)
-    require(listed, f"{program} --help lists no subcommands")
+    listed = re.search(r"^Commands:\n((?:  .*\n)+)", help_of(), re.MULTILINE)
+    require(listed, f"{program} --help lists no commands")
     described = {"strata": "mixed-precision solvers"}
     described |= {f"strata {name}": text for name, text in re.findall(r"^  (\w+) +(.*)$", listed[1], re.MULTILINE)}
     for words in described:

@@ -134,6 +134,8 @@ class HostileInput(ProgramTest):
         for words, text in (
             (("sovle",), "there is no command sovle; did you mean solve? (strata --help lists the commands)"),
             (("xyzzy",), "there is no command xyzzy (strata --help"),
+            (("sparse", "--help"), "there is no command sparse (strata --help"),
+            (("help", "sovle"), "there is no command sovle; did you mean solve?"),
             (("--matrix", matrix), "--matrix comes before a command; give the command first, as strata solve --matrix"),
             (("solve", "--matix", matrix), "strata solve has no option --matix; did you mean --matrix? (strata solve --help lists the options)"),
             (("solve", "--layer=fp32"), "strata solve has no option --layer; did you mean --layers?"),

@@ -64,6 +64,11 @@ class Table(ProgramTest):
         self.assertLess(float(residual), 16)
         self.assertTrue(run.out.endswith("PASSED\n"))
 
+    def test_counts_no_iterations_where_none_were_needed(self):
+        for matrix, words in (("geometric", "none needed, 1 fp64 residual"), ("poisson7", r"cg with fp32: converged, \d+ iterations, relative")):
+            run = strata("solve", "--generate", matrix, "--n", 20)
+            self.assertRegex(run.out, rf"(?m)^  (refinement|run 1) +{words} ")
+
     def test_says_what_failed(self):
         write_mtx(self.path("A.mtx"), tridiagonal(20, changed={7: -4.0}))
         run = strata("solve", "--dense", "--matrix", self.path("A.mtx"))

@@ -276,6 +276,11 @@ class Outcomes(SparseTest):
             report = load_valid(report_path, "solve_sparse")
             self.assertTrue(report["rows"]["map_constants_to_zero"])
             self.assertLessEqual(report["relative_residual"], 1)
+        # under one that does, x is found, and is one of many
+        run = strata("solve", "--matrix", self.path("A.mtx"))
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(run.err.count("probably singular"), 1)
+        self.assertIn("one of many solutions", run.err)
         lines = tridiagonal(50, diagonal=0.5, changed={7: 0.0})
         write_mtx(self.path("A.mtx"), lines)
         run = strata("solve", "--matrix", self.path("A.mtx"), "--max-iterations", 3)

@@ -92,7 +92,10 @@ class DictParser {
     constexpr std::array<std::string_view, 4> supported{"<f4", "<f8", ">f4", ">f8"};
     STRATA_REQUIRE(IoError, std::find(supported.begin(), supported.end(), value) != supported.end(),
                    name_, ": dtype ", excerpt(value),
-                   " is not supported, only '<f4', '<f8', '>f4' and '>f8'");
+                   " is not supported, only '<f4', '<f8', '>f4' and '>f8'",
+                   value.find_first_of("fiu") == 1  // halves, longs and integers
+                       ? "; numpy.save(FILE, A.astype(float)) writes one of these"
+                       : "");
     header_.dtype = value;
   }
 

@@ -164,7 +164,9 @@ TEST(Npy, RefusesEachBreachOfTheHeader) {
        "expected the end at byte 64 of the .npy header, found '?'"},
       {with(dict("|O", "False", "(1,)")),
        "dtype '|O' is not supported, only '<f4', '<f8', '>f4' and '>f8'"},
-      {with(dict("<i8", "False", "(1,)")), "dtype '<i8' is not supported"},
+      {with(dict("<i8", "False", "(1,)")),
+       "dtype '<i8' is not supported, only '<f4', '<f8', '>f4' and '>f8'; numpy.save(FILE, "
+       "A.astype(float)) writes one of these"},
       {with(dict("<c16", "False", "(1,)")), "dtype '<c16' is not supported"},
       {with(dict("=f8", "False", "(1,)")), "dtype '=f8' is not supported"},
       {with("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}"),
