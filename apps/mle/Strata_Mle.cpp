@@ -144,7 +144,7 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
             read.geographic ? "x,y" : "lon,lat");
     return read;
   });
-  progress.phase(words("predicting at ", places.x.size(), " places"));
+  progress.phase(words("predicting at ", places.x.size(), " locations"));
   auto const prediction =
       geostat::predict(exec, factor, data.values, {places.x, places.y, metric_of(places)},
                        result.mean, progress.listener());

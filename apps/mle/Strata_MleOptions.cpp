@@ -39,13 +39,14 @@ void add_data_options(CLI::App& command, MleOptions& options) {
                                     "observations: columns x,y,value or lon,lat,value, in any "
                                     "order; easting,northing and longitude,latitude too");
   group
-      .count("--generate", options.generate, "N",
-             "a synthetic field at N places of the unit square, with --theta, to --output; on one "
-             "rank "
-             "of MPI")
+      .count(
+          "--generate", options.generate, "N",
+          "a synthetic field at N locations of the unit square, with --theta, to --output; on one "
+          "rank "
+          "of MPI")
       ->excludes(locations);
   group.add("--seed", options.seed, "S", "of the synthetic field [1]");
-  group.named("--ordering", options.ordering, "of the places in the matrix [hilbert]");
+  group.named("--ordering", options.ordering, "of the locations in the matrix [hilbert]");
   group.flag("--skip-missing", options.skip_missing,
              "leave out lines of the observations in which a number is empty, NA or NaN");
   group.named("--mean", options.mean,
@@ -61,7 +62,7 @@ void add_task_options(CLI::App& command, MleOptions& options) {
                "weak, medium and strong are paper B's");
   group.flag("--evaluate", options.evaluate, "the log-likelihood at --theta, without fitting");
   group.add("--predict", options.predict, "NEW.csv",
-            "kriging at the places of this file (x,y or lon,lat), to --output; after a fit too: "
+            "kriging at the locations of this file (x,y or lon,lat), to --output; after a fit too: "
             "mean, variance and sd of the field without the nugget's noise, and of a new "
             "observation, with it");
   group.flag("--gradient", options.gradient,

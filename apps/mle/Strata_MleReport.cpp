@@ -46,7 +46,7 @@ void add_problem(Report& report, MleResult const& result) {
   report.only_json("task", result.task);
   report.only_json("info", result.likelihood ? result.likelihood->info : 0);
   report.add("problem/source", generates ? "synthetic field" : "observations", result.source);
-  report.add("n", "places", result.n);
+  report.add("n", "locations", result.n);
   report.tell("ranks", "ranks", result.ranks,
               result.ranks > 1 ? words(result.ranks, "; bytes are those of rank 0") : "");
   report.tell("problem/output", "written to", result.output, generates ? result.output : "");
@@ -307,7 +307,7 @@ void add_prediction(Report& report, MleResult const& result) {
   char const* const kriging =
       result.mean == geostat::Mean::Constant ? "ordinary kriging" : "simple kriging";
   report.section("Prediction", "prediction/");
-  report.tell("count", "places", prediction.count,
+  report.tell("count", "locations", prediction.count,
               words(prediction.count, " of ", prediction.places));
   report.only_json("places", prediction.places);
   report.tell(

@@ -113,7 +113,7 @@ void warn(MleResult& result, geostat::Locations const& locations) {
   if (result.metric == geostat::Metric::GreatCircle && result.theta.nu > 0.5)
     result.warnings.push_back(
         text("nu = %.4g on the sphere: with great-circle distances Matern covariances are positive "
-             "definite at all places for nu <= 0.5 only",
+             "definite at all locations for nu <= 0.5 only",
              result.theta.nu));
   constexpr double enough = 0.1;  // of a log-likelihood, to compare it
   if (result.likelihood && result.likelihood->quadratic_form_error / 2 > enough)

@@ -255,16 +255,24 @@ void add_hpl(Report& report, dense::SolveReport const& solve) {
 
 void add_devices(Report& report, ooc::CholeskyReport const& factor) {
   report.only_json("devices", Value::array());
+  auto const moved = [](std::uint64_t bytes, char const* where) {
+    return in_bytes(static_cast<double>(bytes)) + where;
+  };
   for (auto const& device : factor.devices)
-    report.add("devices/-", words("device ", device.id),
-               {{"id", device.id},
-                {"pool_bytes", device.budget_bytes},
-                {"bytes_in", device.bytes_in},
-                {"bytes_out", device.bytes_out},
-                {"bytes_peer", device.bytes_peer},
-                {"hits", device.hits},
-                {"misses", device.misses},
-                {"evictions", device.evictions}});
+    report.tell(
+        "devices/-", words("device ", device.id),
+        {{"id", device.id},
+         {"pool_bytes", device.budget_bytes},
+         {"bytes_in", device.bytes_in},
+         {"bytes_out", device.bytes_out},
+         {"bytes_peer", device.bytes_peer},
+         {"hits", device.hits},
+         {"misses", device.misses},
+         {"evictions", device.evictions}},
+        words(moved(device.budget_bytes, " for tiles; "), moved(device.bytes_in, " in, "),
+              moved(device.bytes_out, " out, "),
+              device.bytes_peer > 0 ? moved(device.bytes_peer, " from other devices, ") : "",
+              device.hits, " hits, ", device.misses, " misses, ", device.evictions, " evictions"));
   report.only_json("bytes/in", factor.bytes_in());
   report.only_json("bytes/out", factor.bytes_out());
   report.only_json("bytes/peer", factor.bytes_peer());

@@ -104,7 +104,7 @@ class OneReport(ProgramTest):
             (("solve", "--out-of-core", "--generate", "dominant", "--n", 100), {**errors, "order": "n", "fill tiles": "seconds/fill"}),
             (("solve", "--generate", "poisson7", "--n", 8),
              {**errors, "order, entries": "n", "iterations": "iterations", "operator complexity": "operator_complexity"}),
-            (("mle", "--generate", 50, *field), {"places": "n", "range": "theta/range", "total": "seconds/total"}),
+            (("mle", "--generate", 50, *field), {"locations": "n", "range": "theta/range", "total": "seconds/total"}),
             (("mle", "--locations", self.path("field.csv"), "--theta", "medium", "--evaluate"),
              {"log-likelihood": "log_likelihood", "quadratic form": "quadratic_form"}),
             (("hpgmxp", "--nx", 16, "--run_type", "validation"), {"equations": "problem/equations", "penalty factor": "penalty"}),
@@ -223,7 +223,7 @@ class PhaseLine(ProgramTest):
                 self.assertEqual(strata("mle", "--generate", n, *theta, "--output", field).code, 0)
                 yield ["mle", "--locations", field, *theta, "--predict", places, "--output", self.path("k.csv")]
 
-        self.assert_shows(rf"predicting at 10000 places[^\r]*{LEFT}", predictions())
+        self.assert_shows(rf"predicting at 10000 locations[^\r]*{LEFT}", predictions())
 
     def test_has_the_time_left_of_what_is_told_of_a_solution(self):
         """The condition by refined solves, and the log-determinant by steps of Lanczos."""
