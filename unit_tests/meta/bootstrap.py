@@ -55,14 +55,14 @@ class Copy:
         path.write_text(text if text.startswith("#!") else "#!/bin/sh\n" + text + "\n")
         path.chmod(0o755)
 
-    def run(self, *arguments, status=1, **environment):
+    def run(self, *arguments, status=1, timeout=None, **environment):
         """What it says, and what CMake was asked. It must fail, unless the stand-in builds."""
         self.log.write_text("")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("STRATA_", "Kokkos"))}
         kept |= {"PATH": f"{self.programs}:/usr/bin:/bin", "LOG": str(self.log), "HAS": "PIGEON", "DEVICES": "SERIAL",
                  "STRATA_CUDA": str(self.programs / "no_cuda"), "STRATA_JOBS": "2"}
         done = subprocess.run([self.folder / "bootstrap", *arguments], env=kept | environment, capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL, check=False)
+                              text=True, stdin=subprocess.DEVNULL, timeout=timeout, check=False)
         assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
         return done.stdout + done.stderr, self.log.read_text()
 
@@ -73,7 +73,7 @@ def expect(what, said, *words):
 
 
 def refusals(copy):
-    for arguments in (["demo", "--pigeon"], ["docs", "--gpu"], ["test", "pigeon"], ["shell", "--pigeon"], ["demo", "--trilinos"]):
+    for arguments in (["demo", "--pigeon"], ["docs", "--gpu"], ["systems", "--gpu"], ["test", "pigeon"], ["shell", "--pigeon"], ["demo", "--trilinos"]):
         said, asked = copy.run(*arguments)
         expect(arguments, said, f"{arguments[0]} has no option '{arguments[1]}'", "usage: ./bootstrap demo")
         assert not asked
@@ -164,6 +164,38 @@ def shells(copy):
     expect("a program that is gone", asked, "--build")
 
 
+# A stand-in for mmdebstrap: each of two that run at the same time waits for the other.
+MMDEBSTRAP = """
+case " $* " in
+  *" sid - "*) read -r word <"$ROOMS/trixie"; echo >"$ROOMS/sid" ;;
+  *" trixie - "*) echo >"$ROOMS/trixie"; read -r word <"$ROOMS/sid" ;;
+esac
+tar -cf - -T /dev/null
+"""
+
+
+def systems(copy):
+    """Both private systems are made at the same time, and once."""
+    if not pathlib.Path("/usr/lib/apt/apt-helper").exists():
+        return
+    rooms, mirror = copy.folder / "rooms", copy.folder / "mirror"
+    rooms.mkdir()
+    for name in ("trixie", "sid"):
+        os.mkfifo(rooms / name)
+    for suite in ("trixie", "sid", "experimental"):
+        (mirror / "dists" / suite).mkdir(parents=True)
+        (mirror / "dists" / suite / "InRelease").touch()
+    for tool in ("bwrap", "newuidmap"):
+        copy.program(tool, "")
+    copy.program("mmdebstrap", MMDEBSTRAP)
+    given = {"status": 0, "timeout": 60, "ROOMS": str(rooms), "STRATA_DEBIAN_MIRROR": f"copy:{mirror}"}
+    said, asked = copy.run("systems", **given)
+    expect("both", said, "private Debian system in build/root (", "private Debian system in build/root-trilinos (")
+    assert all((copy.folder / "build" / name / ".stamp").exists() for name in ("root", "root-trilinos")) and not asked
+    said, _ = copy.run("systems", **given)
+    assert not said, said
+
+
 def container(source):
     """The container has no package that bootstrap's private system has not, but for Kokkos', which it builds."""
     text = (source / "packaging/container/Containerfile").read_text()
@@ -212,7 +244,7 @@ def main():
     help_text = subprocess.run([source / "bootstrap", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", help_text, "--gpu", "--openmp", "STRATA_GPU_ARCH", "STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE")
     container(source)
-    for part in (refusals, gpus, threads, shells, lambda copy: sources(copy, source)):
+    for part in (refusals, gpus, threads, shells, systems, lambda copy: sources(copy, source)):
         with tempfile.TemporaryDirectory() as folder:
             part(Copy(source, pathlib.Path(folder).resolve()))
     print("bootstrap: options, errors, architectures, sources and hints are as they should be")
