@@ -369,9 +369,10 @@ void TileMatrix<Exec>::allocate_on_devices() {
       tiles_->data.push_back(pieces->data(place) + used[place]);
       used[place] += host_bytes(tiles_->map, i, j);
     }
-  report_ = {.storage = TileStorage::Devices,
-             .bytes = own_bytes(tiles_->map),
-             .pin_seconds = timer.seconds()};
+  report_ = TileMatrixReport();
+  report_.storage = TileStorage::Devices;
+  report_.bytes = own_bytes(tiles_->map);
+  report_.pin_seconds = timer.seconds();
 }
 
 // Of the tiles that are on this rank.
@@ -469,7 +470,8 @@ void TileMatrix<Exec>::allocate_tiles() {
   std::vector<std::size_t> sizes, offsets, chunk_of;
   std::vector<int> nodes;
   std::map<int, std::size_t> open;  // the chunk that each node's tiles go to
-  report_ = {.storage = TileStorage::Host, .bytes = own_bytes(tiles_->map)};
+  report_ = TileMatrixReport();
+  report_.bytes = own_bytes(tiles_->map);
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
       if (!has_tile(i, j)) {

@@ -5,8 +5,9 @@
 
 Kokkos installs the headers of all its backends, and what was configured in five small headers. Edited copies of these five in
 front of the others make it a Kokkos with a GPU; nothing is linked or run. --backend hip: clang's front end for gfx942, and the
-headers of ROCm; --backend cuda: nvcc's two front ends and unoptimised code for compute_90, as it looks at calls of host functions
-in device code no sooner. Its rules for lambdas are known to nvcc alone.
+headers of ROCm; --backend cuda: nvcc's two front ends, unoptimised code for compute_90, as it looks at calls of host functions in
+device code no sooner, and the host compiler's front end on what nvcc makes of the source, which it may refuse. Its rules for lambdas
+are known to nvcc alone.
 
 Many sources at a time are one translation unit, as Kokkos' headers cost more than all else. Where that fails, sources are
 compiled apart until one fails by itself: names that collide between sources cost time and are no offence.
@@ -74,8 +75,9 @@ class Cuda:
         self.include = toolkit / "include"
         if not (self.include / "cuda_runtime.h").exists():
             raise Refused(f"no cuda_runtime.h in {self.include}", SKIPPED)
-        self.command = [compiler, "-x", "cu", "-cuda", "-o", os.devnull, "-gencode=arch=compute_90,code=compute_90", "-Xcicc", "-O0", "-std=c++20",
-                        "--expt-extended-lambda", "--expt-relaxed-constexpr", "-Werror", "cross-execution-space-call"]
+        self.command = [compiler, "-x", "cu", "-c", "-o", os.devnull, "-Xcompiler", "-fsyntax-only",
+                        "-gencode=arch=compute_90,code=compute_90", "-Xcicc", "-O0", "-std=c++20", "--expt-extended-lambda",
+                        "--expt-relaxed-constexpr", "-Werror", "cross-execution-space-call"]
 
 
 # What a library's absence leaves out: the sources of core that CMake then leaves out.
