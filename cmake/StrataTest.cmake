@@ -27,17 +27,18 @@ function(strata_watch_test name labels)
   endif()
 endfunction()
 
-# strata_add_test(<module> SOURCES ... [LINK targets...])
+# strata_add_test(<module> SOURCES ... [APART ...] [LINK targets...])
 #
 # One executable per module, and one ctest entry strata.<module>.<BACKEND> per enabled backend.
 # Suites typed over backends are named Suite/<Backend>_<scalar>; the plain ones run in the entry
 # HOST. Every entry runs under the tool `strata_label_logger`, whose log strata.meta.labels judges.
+# Builds for hosts compile several sources as one, as those of the modules, but for those APART.
 function(strata_add_test module)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;APART;LINK" ${ARGN})
   set(target strata_${module}_test)
   add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/unit_tests/StrataTest_Main.cpp)
   target_link_libraries(${target} PRIVATE strata_test_flags Strata::${module} GTest::gtest ${arg_LINK})
-  strata_precompile(${target} strata_precompiled_tests)
+  strata_compile_together(${target} strata_precompiled_tests APART ${arg_APART})
 
   set(backend_SERIAL Serial)
   set(backend_OPENMP OpenMP)
@@ -54,14 +55,14 @@ function(strata_add_test module)
   endforeach()
 endfunction()
 
-# strata_add_mpi_test(<module> SOURCES ... LINK targets... RANKS numbers...): one executable, which starts MPI, and
+# strata_add_mpi_test(<module> SOURCES ... [APART ...] LINK targets... RANKS numbers...): one executable, which starts MPI, and
 # an entry strata.<module>.mpi<N> for each number of ranks.
 function(strata_add_mpi_test module)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK;RANKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;APART;LINK;RANKS" ${ARGN})
   set(target strata_${module}_mpi_test)
   add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/unit_tests/sparse/StrataTest_MpiMain.cpp)
   target_link_libraries(${target} PRIVATE strata_test_flags GTest::gtest ${arg_LINK})
-  strata_precompile(${target} strata_precompiled_tests)
+  strata_compile_together(${target} strata_precompiled_tests APART ${arg_APART})
   foreach(ranks IN LISTS arg_RANKS)
     set(name strata.${module}.mpi${ranks})
     add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
@@ -80,7 +81,7 @@ function(strata_add_c_test library)
   add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/unit_tests/StrataTest_Main.cpp)
   target_link_libraries(${target} PRIVATE
     strata_test_flags Strata::${library} GTest::gtest Kokkos::kokkos ${arg_LINK})
-  strata_precompile(${target} strata_precompiled_tests)
+  strata_compile_together(${target} strata_precompiled_tests)
   set(name strata.${library}.HOST)
   add_test(NAME ${name} COMMAND ${target})
   strata_watch_test(${name} "${library};HOST")

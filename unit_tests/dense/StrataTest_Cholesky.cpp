@@ -360,7 +360,7 @@ TYPED_TEST(CholeskyOn, SolveFindsWhatTheLayersCouldNotTell) {
 }
 
 template <class Function>
-std::string message_of(Function const& f) {
+std::string message_of_call(Function const& f) {
   try {
     f();
   } catch (Error const& error) {
@@ -375,7 +375,7 @@ TYPED_TEST(CholeskyOn, NamesNonFiniteEntries) {
     HostMatrix const A = hard(MatrixKind::Geometric, 100, 10);
     A(70, 33) = poison;
     auto const matrix = on_device<TypeParam>(A);
-    EXPECT_EQ(message_of([&] { (void)cholesky<Layers<fp32>>(exec, matrix); }),
+    EXPECT_EQ(message_of_call([&] { (void)cholesky<Layers<fp32>>(exec, matrix); }),
               "cholesky: A(70, 33) is not finite (indices from 0)");
   }
   HostMatrix const B = random_matrix(100, 3, 1);
@@ -384,27 +384,27 @@ TYPED_TEST(CholeskyOn, NamesNonFiniteEntries) {
   auto factor = cholesky<Layers<fp32>>(exec, matrix);
   auto const right = on_device<TypeParam>(B);
   auto const X = on_device<TypeParam>(B);
-  EXPECT_EQ(message_of([&] { (void)factor.solve(exec, right, X); }),
+  EXPECT_EQ(message_of_call([&] { (void)factor.solve(exec, right, X); }),
             "solve: column 2 of B holds a non-finite number, in row 17 (indices from 0)");
 }
 
 TYPED_TEST(CholeskyOn, SaysWhatIsWrong) {
   TypeParam const exec;
   auto const wide = on_device<TypeParam>(random_matrix(4, 5, 1));
-  EXPECT_EQ(message_of([&] { (void)cholesky<Layers<fp32>>(exec, wide); }),
+  EXPECT_EQ(message_of_call([&] { (void)cholesky<Layers<fp32>>(exec, wide); }),
             "cholesky: A is 4 x 5, must be square");
   auto const A = on_device<TypeParam>(hard(MatrixKind::Geometric, 4, 10));
   CholeskyOptions options;
   options.leaf_size = -2;
-  EXPECT_EQ(message_of([&] { (void)cholesky<Layers<fp32>>(exec, A, options); }),
+  EXPECT_EQ(message_of_call([&] { (void)cholesky<Layers<fp32>>(exec, A, options); }),
             "cholesky: the leaf size is -2, must be >= 1, or 0 for automatic");
   options = {};
   options.shift = 2;
-  EXPECT_EQ(message_of([&] { (void)cholesky<Layers<fp32>>(exec, A, options); }),
+  EXPECT_EQ(message_of_call([&] { (void)cholesky<Layers<fp32>>(exec, A, options); }),
             "cholesky: the shift is 2, must be in [0, 1]");
   auto factor = cholesky<Layers<fp32>>(exec, A);
   auto const X = on_device<TypeParam>(random_matrix(4, 4, 1));
-  EXPECT_EQ(message_of([&] { (void)factor.solve(exec, wide, X); }),
+  EXPECT_EQ(message_of_call([&] { (void)factor.solve(exec, wide, X); }),
             "solve: B is 4 x 5, X 4 x 4, A of order 4");
 }
 

@@ -67,7 +67,7 @@ struct System {
   }
 };
 
-HostMatrix geometric(std::int64_t n, double condition) {
+HostMatrix geometric_matrix(std::int64_t n, double condition) {
   return generate(MatrixKind::Geometric, n, {.condition = condition});
 }
 
@@ -75,7 +75,7 @@ TYPED_TEST(PosvMixedOn, LeavesAAsItWasAndMeetsLapacksBound) {
   for (std::int64_t const n : {1, 65, 200})
     for (Uplo const uplo : {Uplo::Lower, Uplo::Upper})
       for (LayerList const& layers : {LayerList{P::fp32}, LayerList{P::fp16, P::fp32}}) {
-        System<TypeParam> s(geometric(n, 100), 2);
+        System<TypeParam> s(geometric_matrix(n, 100), 2);
         s.solve({.layers = layers}, uplo);
         EXPECT_TRUE(s.report.info.ok() && !s.report.overwritten && s.A_is_unchanged());
         ASSERT_EQ(s.report.attempts.size(), 1u);
@@ -99,7 +99,7 @@ void expect_fallback(System<Space> const& s, Outcome outcome) {
   EXPECT_LE(s.error(), 1e-14);
 }
 TYPED_TEST(PosvMixedOn, SaysWhyFp64HadToDoIt) {
-  System<TypeParam> slow(geometric(200, 10), 1);
+  System<TypeParam> slow(geometric_matrix(200, 10), 1);
   slow.solve({.layers = LayerList{P::fp8_e5m2}, .max_iterations = 1});
   expect_fallback(slow, Outcome::NotConverged);
   HostMatrix const pairs("strata::test::pairs", 64,
@@ -111,13 +111,13 @@ TYPED_TEST(PosvMixedOn, SaysWhyFp64HadToDoIt) {
   System<TypeParam> low(pairs, 1);
   low.solve({.layers = LayerList{P::fp32}});
   expect_fallback(low, Outcome::BrokeDown);
-  HostMatrix const off = geometric(8, 10);
+  HostMatrix const off = geometric_matrix(8, 10);
   off(5, 2) = off(2, 5) = 1e60;
   System<TypeParam> wide(off, 1);
   wide.solve({.layers = LayerList{P::fp32}});
   expect_fallback(wide, Outcome::Overflowed);
   EXPECT_EQ(wide.report.info.order(), 6);
-  HostMatrix const bad = geometric(90, 10);
+  HostMatrix const bad = geometric_matrix(90, 10);
   bad(70, 70) = -1;
   System<TypeParam> indefinite(bad, 1);
   indefinite.solve({.layers = LayerList{P::fp16, P::fp32}});
@@ -126,18 +126,18 @@ TYPED_TEST(PosvMixedOn, SaysWhyFp64HadToDoIt) {
 }
 
 TYPED_TEST(PosvMixedOn, GoesToFp64AtOnceForManyColumns) {
-  System<TypeParam> s(geometric(128, 10), 3);
+  System<TypeParam> s(geometric_matrix(128, 10), 3);
   s.solve();
   ASSERT_EQ(s.report.attempts.size(), 1u);
   EXPECT_TRUE(s.report.overwritten);
   EXPECT_LE(s.error(), 1e-14);
-  System<TypeParam> few(geometric(128, 10), 2);
+  System<TypeParam> few(geometric_matrix(128, 10), 2);
   few.solve();
   EXPECT_FALSE(few.report.overwritten);
 }
 
 TYPED_TEST(PosvMixedOn, AsksBeforeItOverwritesA) {
-  System<TypeParam> s(geometric(128, 10), 3);
+  System<TypeParam> s(geometric_matrix(128, 10), 3);
   EXPECT_TRUE(throws_with<std::runtime_error>("keep it", [&] {
     s.solve({.before_overwrite = [] { throw std::runtime_error("keep it"); }});
   }));
@@ -145,7 +145,7 @@ TYPED_TEST(PosvMixedOn, AsksBeforeItOverwritesA) {
 }
 
 TYPED_TEST(PosvMixedOn, RefusesSystemsThatDoNotFit) {
-  System<TypeParam> s(geometric(4, 10), 1);
+  System<TypeParam> s(geometric_matrix(4, 10), 1);
   s.X = on_device<TypeParam>(random_matrix(4, 2, 1));
   EXPECT_TRUE(
       throws_with<ShapeError>("posv_mixed: A is 4 x 4, B 4 x 1, X 4 x 2", [&] { s.solve(); }));

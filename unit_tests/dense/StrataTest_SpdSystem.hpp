@@ -15,12 +15,12 @@
 namespace strata::test {
 
 /// A dense column-major matrix on the host, for slow references.
-struct HostMatrix {
+struct PlainMatrix {
   std::size_t rows = 0, cols = 0;
   std::vector<double> data;
 
-  HostMatrix() = default;
-  HostMatrix(std::size_t m, std::size_t n) : rows(m), cols(n), data(m * n, 0.0) {}
+  PlainMatrix() = default;
+  PlainMatrix(std::size_t m, std::size_t n) : rows(m), cols(n), data(m * n, 0.0) {}
   double& operator()(std::size_t i, std::size_t j) { return data[i + j * rows]; }
   double operator()(std::size_t i, std::size_t j) const { return data[i + j * rows]; }
 };
@@ -41,9 +41,9 @@ inline std::vector<double> clustered_spectrum(std::size_t n, double kappa) {
 }
 
 /// Q diag(spectrum) Q^T with Q a product of three random Householder reflectors.
-inline HostMatrix with_spectrum(std::vector<double> const& spectrum, unsigned seed = 1) {
+inline PlainMatrix with_spectrum(std::vector<double> const& spectrum, unsigned seed = 1) {
   std::size_t const n = spectrum.size();
-  HostMatrix A(n, n);
+  PlainMatrix A(n, n);
   for (std::size_t i = 0; i < n; ++i) A(i, i) = spectrum[i];
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
@@ -68,7 +68,7 @@ inline HostMatrix with_spectrum(std::vector<double> const& spectrum, unsigned se
 }
 
 /// A with rows and columns scaled by powers of two between 10^-decades and 10^decades.
-inline HostMatrix badly_scaled(HostMatrix A, double decades, unsigned seed = 2) {
+inline PlainMatrix badly_scaled(PlainMatrix A, double decades, unsigned seed = 2) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(-decades, decades);
   std::vector<double> s(A.rows);
@@ -78,15 +78,15 @@ inline HostMatrix badly_scaled(HostMatrix A, double decades, unsigned seed = 2) 
   return A;
 }
 
-inline HostMatrix random_matrix(std::size_t m, std::size_t n, unsigned seed = 3) {
-  HostMatrix B(m, n);
+inline PlainMatrix random_numbers(std::size_t m, std::size_t n, unsigned seed = 3) {
+  PlainMatrix B(m, n);
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
   for (double& value : B.data) value = normal(random);
   return B;
 }
 
-inline double norm_inf(HostMatrix const& A) {
+inline double norm_inf(PlainMatrix const& A) {
   std::vector<double> sums(A.rows, 0.0);
   for (std::size_t j = 0; j < A.cols; ++j)
     for (std::size_t i = 0; i < A.rows; ++i) sums[i] += std::abs(A(i, j));
@@ -95,8 +95,8 @@ inline double norm_inf(HostMatrix const& A) {
 
 /// The textbook Cholesky factor in the arithmetic of T; entries of the upper triangle are 0.
 template <class T>
-HostMatrix reference_cholesky(HostMatrix const& A) {
-  HostMatrix L(A.rows, A.cols);
+PlainMatrix reference_cholesky(PlainMatrix const& A) {
+  PlainMatrix L(A.rows, A.cols);
   for (std::size_t j = 0; j < A.cols; ++j)
     for (std::size_t i = j; i < A.rows; ++i) {
       T sum = static_cast<T>(A(i, j));
@@ -108,7 +108,7 @@ HostMatrix reference_cholesky(HostMatrix const& A) {
 
 /// x = L^-1 x in the arithmetic of T.
 template <class T>
-void reference_forward(HostMatrix const& L, double* x) {
+void reference_forward(PlainMatrix const& L, double* x) {
   for (std::size_t i = 0; i < L.rows; ++i) {
     T sum = static_cast<T>(x[i]);
     for (std::size_t k = 0; k < i; ++k) sum -= static_cast<T>(L(i, k)) * static_cast<T>(x[k]);
@@ -118,7 +118,7 @@ void reference_forward(HostMatrix const& L, double* x) {
 
 /// x = L^-T x in the arithmetic of T.
 template <class T>
-void reference_backward(HostMatrix const& L, double* x) {
+void reference_backward(PlainMatrix const& L, double* x) {
   for (std::size_t i = L.rows; i-- > 0;) {
     T sum = static_cast<T>(x[i]);
     for (std::size_t k = i + 1; k < L.rows; ++k)
@@ -133,7 +133,7 @@ template <class Exec>
 struct OnDevice {
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename Exec::memory_space>;
 
-  static Block copy(HostMatrix const& A, std::size_t padding = 0) {
+  static Block copy(PlainMatrix const& A, std::size_t padding = 0) {
     Block const whole("strata::test::matrix", A.rows + padding, A.cols);
     Block const result =
         Kokkos::subview(whole, std::pair<std::size_t, std::size_t>(0, A.rows), Kokkos::ALL);
@@ -141,7 +141,7 @@ struct OnDevice {
     return result;
   }
   // Through a contiguous copy: a padded one cannot be copied between host and device.
-  static void write(Block const& target, HostMatrix const& A) {
+  static void write(Block const& target, PlainMatrix const& A) {
     Kokkos::Profiling::ScopedRegion const region("strata::test::write");
     Block const whole("strata::test::contiguous", A.rows, A.cols);
     auto const host = Kokkos::create_mirror_view(whole);
@@ -150,12 +150,12 @@ struct OnDevice {
     Kokkos::deep_copy(whole, host);
     Kokkos::deep_copy(target, whole);
   }
-  static HostMatrix read(Block const& source) {
+  static PlainMatrix read(Block const& source) {
     Kokkos::Profiling::ScopedRegion const region("strata::test::read");
     Block const whole("strata::test::contiguous", source.extent(0), source.extent(1));
     Kokkos::deep_copy(whole, source);
     auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
-    HostMatrix A(source.extent(0), source.extent(1));
+    PlainMatrix A(source.extent(0), source.extent(1));
     for (std::size_t j = 0; j < A.cols; ++j)
       for (std::size_t i = 0; i < A.rows; ++i) A(i, j) = host(i, j);
     return A;

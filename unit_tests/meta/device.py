@@ -23,6 +23,8 @@ import subprocess
 import sys
 import time
 
+from tidy import compiled
+
 SKIPPED = 77
 MODULES = ("sparse", "core", "comm", "dense", "ooc", "geostat", "c", "apps")
 # Programs and tests: those with device code of their own.
@@ -94,7 +96,8 @@ def options_of(build):
             folder = [word] if re.match(r"-I.", word) else words[number : number + 2] if word in ("-I", "-isystem") else []
             if folder and folder not in folders:
                 folders.append(folder)
-        macros[pathlib.Path(entry["file"])] = [word for word in words if re.match(r"-DSTRATA_", word)]
+        for file in compiled(pathlib.Path(entry["file"])):
+            macros[file] = [word for word in words if re.match(r"-DSTRATA_", word)]
     return folders, macros
 
 

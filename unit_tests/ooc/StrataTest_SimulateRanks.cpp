@@ -17,8 +17,8 @@ using namespace strata;
 using namespace strata::ooc;
 using strata::test::throws_with;
 
-RankOrder order_of(std::int64_t tiles, RankGrid grid, std::int64_t super_panel, int devices = 1,
-                   int streams = 2) {
+RankOrder order_on_grid(std::int64_t tiles, RankGrid grid, std::int64_t super_panel,
+                        int devices = 1, int streams = 2) {
   RankOrder order{tiles, grid, devices, streams};
   order.super_panel = super_panel;
   return order;
@@ -41,7 +41,7 @@ TEST(SimulateRanks, SendsTheBytesOfTheSchedule) {
       for (std::int64_t const super_panel : {0, 1, 4}) {
         if (super_panel == 0 && grid.cols > 1) continue;
         for (int const devices : {1, 2}) {
-          auto const order = order_of(tiles, grid, super_panel, devices);
+          auto const order = order_on_grid(tiles, grid, super_panel, devices);
           auto const found = simulate(order, n, nb, map, Rates{});
           ASSERT_EQ(found.ranks.size(), static_cast<std::size_t>(grid.ranks()));
           for (int rank = 0; rank < grid.ranks(); ++rank) {
@@ -70,7 +70,7 @@ TEST(SimulateRanks, OneRankTakesTheTimeOfTheCachesThatHoldAll) {
       options.rates.factor_flop_per_s = 2e11;
       auto const cached = simulate(cholesky_schedule(tiles, devices, streams), n, nb, map, options);
       auto const found =
-          simulate(order_of(tiles, {1, 1}, 0, devices, streams), n, nb, map, options.rates);
+          simulate(order_on_grid(tiles, {1, 1}, 0, devices, streams), n, nb, map, options.rates);
       EXPECT_NEAR(found.seconds, cached.seconds, 0.1 * cached.seconds) << devices << ' ' << streams;
       EXPECT_EQ(found.ranks[0].bytes_out, cached.bytes_out);
       if (devices == 1) {
@@ -100,7 +100,7 @@ TEST(SimulateRanks, TwoTileRowsOnTwoRanksByHand) {
   double const syrk = static_cast<double>(syrk_flops(nb, nb)) / 1e9;
   double const first = bytes / 4e8 + potrf + bytes / 2e8;         // home on rank 1
   double const there = first + 1e-3 + bytes / 1e8 + bytes / 4e8;  // on rank 0's device
-  auto const found = simulate(order_of(2, {2, 1}, 0, 1, 1), n, nb, map, rates);
+  auto const found = simulate(order_on_grid(2, {2, 1}, 0, 1, 1), n, nb, map, rates);
   EXPECT_NEAR(found.seconds, there + trsm + syrk + potrf + bytes / 2e8, 1e-12);
   EXPECT_NEAR(found.chain_seconds,
               2 * potrf + trsm + syrk + bytes / 2e8 + 1e-3 + bytes / 1e8 + bytes / 4e8, 1e-12);
@@ -113,7 +113,7 @@ TEST(SimulateRanks, TwoTileRowsOnTwoRanksByHand) {
 TEST(SimulateRanks, IsBoundByWorkOrLinksOrTheChain) {
   std::int64_t const nb = 100, tiles = 48, n = tiles * nb;
   PrecisionMap const map(tiles);
-  auto const order = order_of(tiles, {2, 2}, 4);
+  auto const order = order_on_grid(tiles, {2, 2}, 4);
   double const flops = static_cast<double>(potrf_flops(n));
   Rates rates;
   rates.in_bytes_per_s = rates.out_bytes_per_s = rates.network_bytes_per_s = 1e14;
@@ -142,8 +142,8 @@ TEST(SimulateRanks, AGridReceivesLessAndScalesFurther) {
   rates.product_flop_per_s.fill(50e12);
   rates.solve_flop_per_s = 15e12;
   rates.in_bytes_per_s = rates.out_bytes_per_s = rates.network_bytes_per_s = 5e10;
-  auto const rows = simulate(order_of(tiles, {16, 1}, 0), n, nb, map, rates);
-  auto const grid = simulate(order_of(tiles, {4, 4}, 4), n, nb, map, rates);
+  auto const rows = simulate(order_on_grid(tiles, {16, 1}, 0), n, nb, map, rates);
+  auto const grid = simulate(order_on_grid(tiles, {4, 4}, 4), n, nb, map, rates);
   auto const most = [](RankSimulation const& s) {
     std::uint64_t bytes = 0;
     for (auto const& rank : s.ranks) bytes = std::max(bytes, rank.bytes_received);
@@ -157,7 +157,7 @@ TEST(SimulateRanks, AGridReceivesLessAndScalesFurther) {
 TEST(SimulateRanks, MovesTilesOnceASuperPanelWhereTheyDoNotFit) {
   std::int64_t const nb = 32, tiles = 30, n = tiles * nb, super_panel = 5;
   PrecisionMap const map(tiles);
-  auto const order = order_of(tiles, {1, 1}, super_panel);
+  auto const order = order_on_grid(tiles, {1, 1}, super_panel);
   auto const tile = static_cast<std::uint64_t>(nb * nb * 8);
   auto const found = simulate(order, n, nb, map, Rates{}, 40 * tile);
   EXPECT_FALSE(found.is_resident);
@@ -179,21 +179,22 @@ TEST(SimulateRanks, RefusesWhatCannotBe) {
     return [&, order, budget] { (void)simulate(order, 32, 8, map, rates, budget); };
   };
   EXPECT_TRUE(throws_with<ShapeError>("an order of 5 tile rows and a map of 4",
-                                      run(order_of(5, {1, 1}, 1))));
-  EXPECT_TRUE(
-      throws_with<ValueError>("a grid of 2 x 2 without super-panels", run(order_of(4, {2, 2}, 0))));
+                                      run(order_on_grid(5, {1, 1}, 1))));
+  EXPECT_TRUE(throws_with<ValueError>("a grid of 2 x 2 without super-panels",
+                                      run(order_on_grid(4, {2, 2}, 0))));
   EXPECT_TRUE(throws_with<MemoryError>("whole tasks on several ranks need",
-                                       run(order_of(4, {2, 1}, 0), 100)));
+                                       run(order_on_grid(4, {2, 1}, 0), 100)));
   EXPECT_TRUE(throws_with<MemoryError>("are needed for two super-panels",
-                                       run(order_of(4, {2, 1}, 1), 100)));
-  auto late = order_of(4, {2, 1}, 1);
+                                       run(order_on_grid(4, {2, 1}, 1), 100)));
+  auto late = order_on_grid(4, {2, 1}, 1);
   late.first_column = 2;
   EXPECT_TRUE(throws_with<ValueError>("an order from column 2, must be of the whole", run(late)));
   rates.network_bytes_per_s = 0;
-  EXPECT_TRUE(throws_with<ValueError>("the rate of messages is 0", run(order_of(4, {2, 1}, 1))));
+  EXPECT_TRUE(
+      throws_with<ValueError>("the rate of messages is 0", run(order_on_grid(4, {2, 1}, 1))));
   rates = {};
   rates.message_seconds = -1;
-  EXPECT_TRUE(throws_with<ValueError>("-1 s for a message", run(order_of(4, {2, 1}, 1))));
+  EXPECT_TRUE(throws_with<ValueError>("-1 s for a message", run(order_on_grid(4, {2, 1}, 1))));
 }
 
 }  // namespace

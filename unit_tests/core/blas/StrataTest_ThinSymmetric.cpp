@@ -47,7 +47,7 @@ void check(Precision precision, std::int64_t n, std::int64_t cols, Uplo uplo, do
 }
 
 template <class Space>
-void refuses_other_operands() {
+void refuses_other_symmetric_operands() {
   Space const exec;
   strata::detail::Workspace<Space> workspace(exec);
   StoredMatrix<Space> const A(reference::random(9, 9, 1), fp64),
@@ -126,7 +126,7 @@ TYPED_TEST(ThinSymmetric, EqualsTheReferenceForBothTriangles) {
       for (std::int64_t const n : {100, 1300, 2049}) check<TypeParam>(fp64, n, 1, uplo, 1, 1, cols);
   }
 }
-TYPED_TEST(ThinSymmetric, RefusesOtherOperands) { refuses_other_operands<TypeParam>(); }
+TYPED_TEST(ThinSymmetric, RefusesOtherOperands) { refuses_other_symmetric_operands<TypeParam>(); }
 
 }  // namespace
 }  // namespace strata::test

@@ -128,7 +128,7 @@ class MemoryOf {
     std::ofstream(position) << text;
     return *this;
   }
-  std::size_t available() const { return detail::available_memory_bytes(root_.string()); }
+  std::size_t available() const { return strata::detail::available_memory_bytes(root_.string()); }
 
  private:
   std::filesystem::path root_;

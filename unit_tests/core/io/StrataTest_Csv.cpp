@@ -21,7 +21,7 @@ using Values = std::vector<double>;
 
 Stations parse(std::string const& text, ReadOptions const& options = {}) {
   strata::MemorySource source("s.csv", text.data(), text.size());
-  return detail::read_stations(source, options);
+  return strata::detail::read_stations(source, options);
 }
 
 TEST(Csv, ReadsStationsInThePlane) {

@@ -172,7 +172,7 @@ TEST(Generators, OneThreadGivesTheBitsOfMany) {
       CPU_ZERO(&only);
       CPU_SET(sched_getcpu(), &only);
       ASSERT_EQ(sched_setaffinity(0, sizeof only, &only), 0);
-      ASSERT_EQ(detail::host_threads(), 1);
+      ASSERT_EQ(strata::detail::host_threads(), 1);
       one = generate(kind, 150, options);
     }).join();
     EXPECT_TRUE(same_bits(one, many)) << name_of(kind);

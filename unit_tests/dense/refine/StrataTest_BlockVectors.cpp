@@ -36,18 +36,18 @@ struct Fixture {
   using Device = OnDevice<Exec>;
 
   std::size_t n;
-  HostMatrix X = random_matrix(n, 3, 1), Y = random_matrix(n, 3, 2), Z = random_matrix(n, 3, 3);
+  PlainMatrix X = random_numbers(n, 3, 1), Y = random_numbers(n, 3, 2), Z = random_numbers(n, 3, 3);
   std::vector<double> s{2, 0, -0.75}, t{0.5, 3, 0};
   Kernels kernels{Exec(), static_cast<std::int64_t>(n), 3, 4};
 
   /// The same with NaN where a coefficient of 0 says that nothing is read.
-  static HostMatrix poisoned(HostMatrix A, std::size_t column) {
+  static PlainMatrix poisoned(PlainMatrix A, std::size_t column) {
     for (std::size_t i = 0; i < A.rows; ++i) A(i, column) = not_a_number;
     return A;
   }
 };
 
-void expect_equal(HostMatrix const& actual, HostMatrix const& expected) {
+void expect_equal(PlainMatrix const& actual, PlainMatrix const& expected) {
   ASSERT_EQ(actual.data.size(), expected.data.size());
   for (std::size_t k = 0; k < actual.data.size(); ++k)
     ASSERT_NEAR(actual.data[k], expected.data[k], 1e-14 * (1 + std::abs(expected.data[k]))) << k;
@@ -59,8 +59,8 @@ void expect_close(double actual, double expected, std::size_t n) {
 
 /// A new matrix with entries f(i, c).
 template <class Function>
-HostMatrix each(std::size_t rows, std::size_t cols, Function const& f) {
-  HostMatrix A(rows, cols);
+PlainMatrix each(std::size_t rows, std::size_t cols, Function const& f) {
+  PlainMatrix A(rows, cols);
   for (std::size_t c = 0; c < cols; ++c)
     for (std::size_t i = 0; i < rows; ++i) A(i, c) = f(i, c);
   return A;
@@ -129,7 +129,7 @@ void reductions_follow_the_formulas(std::size_t n) {
   }
   auto const D = Device::copy(f.X), R = Device::copy(f.Y);
   auto const left = f.kernels.advance(f.s, Device::copy(f.poisoned(f.Z, 1)), Z, D, R);
-  HostMatrix const r = each(n, 3, [&](auto i, auto c) { return f.Y(i, c) - f.s[c] * f.Z(i, c); });
+  PlainMatrix const r = each(n, 3, [&](auto i, auto c) { return f.Y(i, c) - f.s[c] * f.Z(i, c); });
   expect_equal(Device::read(R), r);
   expect_equal(Device::read(D),
                each(n, 3, [&](auto i, auto c) { return f.X(i, c) + f.s[c] * f.Z(i, c); }));
@@ -146,7 +146,7 @@ template <class Exec>
 void residual_and_lists_follow_the_formulas(std::size_t n) {
   Fixture<Exec> f{n};
   using Device = OnDevice<Exec>;
-  HostMatrix const whole = random_matrix(n, 5, 9);
+  PlainMatrix const whole = random_numbers(n, 5, 9);
   auto const B = Device::copy(whole), W = Device::copy(f.X), R = Device::copy(f.Y);
   std::vector<std::int64_t> const list{0, 2, 4};
   auto const index = f.kernels.indices(list);
@@ -157,7 +157,7 @@ void residual_and_lists_follow_the_formulas(std::size_t n) {
     EXPECT_EQ(both.given.sum[0], both.refined.sum[0]);
     EXPECT_EQ(both.given.max[1], both.refined.max[1]);
   }
-  HostMatrix const r =
+  PlainMatrix const r =
       each(n, 3, [&](auto i, auto c) { return f.t[c] * whole(i, list[c]) - f.Y(i, c); });
   expect_equal(Device::read(R), r);
   for (std::size_t c = 0; c < 3; ++c) {
@@ -167,7 +167,7 @@ void residual_and_lists_follow_the_formulas(std::size_t n) {
     expect_close(moments[c].max[1], largest(n, [&](auto i) { return f.X(i, c); }), n);
   }
   f.kernels.scatter(f.s, W, B, index);
-  HostMatrix scattered = whole;
+  PlainMatrix scattered = whole;
   for (std::size_t i = 0; i < n; ++i) {
     scattered(i, 0) = 2 * f.X(i, 0);
     scattered(i, 4) = -0.75 * f.X(i, 2);
@@ -177,7 +177,7 @@ void residual_and_lists_follow_the_formulas(std::size_t n) {
   expect_equal(Device::read(W),
                each(n, 3, [&](auto i, auto c) { return (1 << c) * scattered(i, list[c]); }));
   f.kernels.compact(f.kernels.indices({1, 3, 4}), B);
-  HostMatrix compacted = scattered;
+  PlainMatrix compacted = scattered;
   for (std::size_t i = 0; i < n; ++i) {
     compacted(i, 0) = scattered(i, 1);
     compacted(i, 1) = scattered(i, 3);
@@ -204,7 +204,7 @@ void moments_of_both_systems_follow_the_formulas(std::size_t n) {
   f.kernels.measure({}, scaling, u, B);
   auto const sizes_of_b = f.kernels.magnitudes(3);
   auto const both = f.kernels.residual(f.t, B, f.kernels.indices({0, 1, 2}), W, R, scaling, u);
-  HostMatrix const r = Device::read(R);
+  PlainMatrix const r = Device::read(R);
   for (std::size_t c = 0; c < 3; ++c) {
     auto const b_of = [&](auto i) { return f.Z(i, c); };
     auto const r_of = [&](auto i) { return r(i, c) * u / d(i); };
@@ -246,7 +246,7 @@ void first_solve_follows_the_formulas(std::size_t n, double wrong) {
   using Device = OnDevice<Exec>;
   using strata::dense::detail::FirstScale;
   double const norm = 3, m = 2;
-  HostMatrix G = f.Z, scaling(n, 1);
+  PlainMatrix G = f.Z, scaling(n, 1);
   for (std::size_t i = 0; i < n; ++i) {
     scaling(i, 0) = std::ldexp(1.0, static_cast<int>(i % 7) - 3);
     G(i, 1) *= 1e-250;
@@ -255,23 +255,23 @@ void first_solve_follows_the_formulas(std::size_t n, double wrong) {
   G(n - 1, 1) = wrong;
   Kokkos::View<double const*, typename Exec::memory_space> const d =
       Kokkos::subview(Device::copy(scaling), Kokkos::ALL, 0);
-  HostMatrix by_rows(3, n);
+  PlainMatrix by_rows(3, n);
   for (std::size_t c = 0; c < 3; ++c)
     for (std::size_t i = 0; i < n; ++i) by_rows(c, i) = G(i, c);
-  auto const given = Device::copy(by_rows), found = Device::copy(HostMatrix(3, n));
+  auto const given = Device::copy(by_rows), found = Device::copy(PlainMatrix(3, n));
   auto const rows = static_cast<std::int64_t>(n);
   auto const B = Device::copy(f.X), D = Device::copy(f.X), W = Device::copy(f.X),
              R = Device::copy(f.Y);
   f.kernels.measure({given.data(), rows, 3, 3, 1}, d, 1, B);
   f.kernels.start(B, norm, D);
-  HostMatrix const unit = Device::read(D);
+  PlainMatrix const unit = Device::read(D);
   f.kernels.scale({m, m, m}, D, D);
   f.kernels.correct_first(D, d, W, true);
-  HostMatrix const w = Device::read(W), dw = Device::read(D);
+  PlainMatrix const w = Device::read(W), dw = Device::read(D);
   auto const moments = f.kernels.residual_first(B, f.kernels.indices({0, 1, 2}), W, R, d, 1, true,
                                                 {found.data(), rows, 3, 3, 1});
   auto const sizes_of_b = f.kernels.magnitudes(3);
-  HostMatrix const b = Device::read(B), x = Device::read(found), r = Device::read(R);
+  PlainMatrix const b = Device::read(B), x = Device::read(found), r = Device::read(R);
   bool const is_right = std::isfinite(wrong);
   for (std::size_t c = 0; c < 3; ++c) {
     FirstScale const first(sizes_of_b[c].refined.max[0], norm);
@@ -309,10 +309,10 @@ template <class Exec>
 void basis_products_follow_the_formulas(std::size_t n) {
   Fixture<Exec> f{n};
   using Device = OnDevice<Exec>;
-  std::vector<HostMatrix> v;
+  std::vector<PlainMatrix> v;
   auto const V = f.kernels.allocate("strata::test::V", 3, 4);
   for (unsigned k = 0; k < 4; ++k) {
-    v.push_back(random_matrix(n, 3, 20 + k));
+    v.push_back(random_numbers(n, 3, 20 + k));
     Device::write(Kokkos::subview(V, Kokkos::ALL, Kokkos::ALL, k), v[k]);
   }
   for (std::int64_t const steps : {1, 3, 4}) {
@@ -321,14 +321,14 @@ void basis_products_follow_the_formulas(std::size_t n) {
     std::vector<double> y(h);
     y[0] = 0;
     f.kernels.combine(-1, V, steps, y, W);
-    HostMatrix expected = f.X;
+    PlainMatrix expected = f.X;
     for (std::size_t c = 0; c < 3; ++c)
       for (std::size_t k = 0; k < static_cast<std::size_t>(steps); ++k) {
         std::size_t const position = k + c * static_cast<std::size_t>(steps);
         expect_close(h[position], sum(n, [&](auto i) { return v[k](i, c) * f.X(i, c); }), n);
         for (std::size_t i = 0; i < n; ++i) expected(i, c) -= y[position] * v[k](i, c);
       }
-    HostMatrix const actual = Device::read(W);
+    PlainMatrix const actual = Device::read(W);
     for (std::size_t k = 0; k < actual.data.size(); ++k)
       ASSERT_NEAR(actual.data[k], expected.data[k], 1e-11);
   }
@@ -342,14 +342,14 @@ template <class Exec>
 void corrections_are_rounded_as_what_leaves() {
   using Device = OnDevice<Exec>;
   BlockVectors<Exec> kernels(Exec(), 2, 3);
-  HostMatrix d(2, 1), D(2, 3);
+  PlainMatrix d(2, 1), D(2, 3);
   d(0, 0) = 0x1p-500, d(1, 0) = 0x1p500;
   for (std::size_t c = 0; c < 3; ++c) D(0, c) = D(1, c) = 1.25;
-  auto const W = Device::copy(HostMatrix(2, 3));
+  auto const W = Device::copy(PlainMatrix(2, 3));
   Kokkos::View<double const*, typename Exec::memory_space> const scaling =
       Kokkos::subview(Device::copy(d), Kokkos::ALL, 0);
   kernels.correct({1, 1, 0}, Device::copy(D), {0x1p-574, 0x1p900, 0x1p-574}, scaling, W);
-  HostMatrix const found = Device::read(W);
+  PlainMatrix const found = Device::read(W);
   EXPECT_EQ(found(0, 0), 1);     // 1.25 2^-1074
   EXPECT_EQ(found(1, 0), 1.25);  // 1.25 2^-74
   EXPECT_EQ(found(0, 1), 1.25);
@@ -368,7 +368,7 @@ template <class Exec>
 void many_uploads_keep_their_order() {
   std::size_t const n = 100;
   Fixture<Exec> f{n};
-  auto const X = OnDevice<Exec>::copy(f.X), Y = OnDevice<Exec>::copy(HostMatrix(n, 3));
+  auto const X = OnDevice<Exec>::copy(f.X), Y = OnDevice<Exec>::copy(PlainMatrix(n, 3));
   for (int k = 1; k <= 200; ++k)
     f.kernels.correct({k * 1.0, k * 2.0, k * 3.0}, X, {1, 1, 1}, {}, Y);
   expect_equal(OnDevice<Exec>::read(Y), each(n, 3, [&](auto i, auto c) {
@@ -429,7 +429,7 @@ void probes_are_what_they_say() {
   expect_equal(OnDevice<Exec>::read(A),
                each(n, 3, [](auto i, auto c) { return i == c ? 2.0 : 0.0; }));
   strata::dense::detail::random_signs(Exec(), 7, 0.5, A);
-  HostMatrix const signs = OnDevice<Exec>::read(A);
+  PlainMatrix const signs = OnDevice<Exec>::read(A);
   for (double const value : signs.data) ASSERT_EQ(std::abs(value), 0.5);
   // A fair coin's mean of n throws is within 5 / sqrt(n); so are products of columns and of neighbours.
   double const bound = 5 * std::sqrt(static_cast<double>(n)) / 4;
@@ -480,7 +480,7 @@ TEST(Moments, KeepNaNWhateverTheOrder) {
 // Normal equations: the residual beta e1 - H y must be orthogonal to every column of H, and as long as said.
 TEST(HessenbergLeastSquares, MinimisesTheResidual) {
   std::size_t const k = 6;
-  HostMatrix H = random_matrix(k + 1, k, 5);
+  PlainMatrix H = random_numbers(k + 1, k, 5);
   for (std::size_t j = 0; j < k; ++j)
     for (std::size_t i = j + 2; i <= k; ++i) H(i, j) = 0;
   HessenbergLeastSquares problem(3);

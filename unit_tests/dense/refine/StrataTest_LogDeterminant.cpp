@@ -26,7 +26,7 @@ using namespace strata::test;
 template <class Exec>
 using Block = typename OnDevice<Exec>::Block;
 
-double log_det_of_factor(HostMatrix const& L) {
+double log_det_of_factor(PlainMatrix const& L) {
   double sum = 0;
   for (std::size_t i = 0; i < L.rows; ++i) sum += 2 * std::log(L(i, i));
   return sum;
@@ -34,10 +34,10 @@ double log_det_of_factor(HostMatrix const& L) {
 
 /// Half of a solve with the factor in fp64 on the host.
 template <class Exec>
-std::function<void(Block<Exec> const&)> half(HostMatrix const& L,
-                                             void (*solve)(HostMatrix const&, double*)) {
-  return [factor = std::make_shared<HostMatrix>(L), solve](Block<Exec> const& V) {
-    HostMatrix X = OnDevice<Exec>::read(V);
+std::function<void(Block<Exec> const&)> half(PlainMatrix const& L,
+                                             void (*solve)(PlainMatrix const&, double*)) {
+  return [factor = std::make_shared<PlainMatrix>(L), solve](Block<Exec> const& V) {
+    PlainMatrix X = OnDevice<Exec>::read(V);
     for (std::size_t c = 0; c < X.cols; ++c) solve(*factor, X.data.data() + c * X.rows);
     OnDevice<Exec>::write(V, X);
   };
@@ -45,7 +45,7 @@ std::function<void(Block<Exec> const&)> half(HostMatrix const& L,
 
 /// The estimate for A with the factor L of M, whose halves are solved in fp64 on the host.
 template <class Exec>
-LogDeterminantEstimate estimate(HostMatrix const& A, HostMatrix const& L,
+LogDeterminantEstimate estimate(PlainMatrix const& A, PlainMatrix const& L,
                                 LogDeterminantOptions const& options = {}) {
   Exec const exec;
   auto const device = OnDevice<Exec>::copy(A);
@@ -68,7 +68,7 @@ template <class Exec>
 void corrects_a_single_precision_factor() {
   std::size_t const n = 300;
   for (double const kappa : {1e2, 1e4, 1e6}) {
-    HostMatrix const A = with_spectrum(geometric_spectrum(n, kappa));
+    PlainMatrix const A = with_spectrum(geometric_spectrum(n, kappa));
     double const exact = log_det_of_factor(reference_cholesky<double>(A));
     auto const result = estimate<Exec>(A, reference_cholesky<float>(A));
     double const error = std::abs(result.value - result.correction - exact);
@@ -96,8 +96,8 @@ void corrects_a_poor_factor() {
     exact += std::log(spectrum[i]);
     wrong += std::log(other[i]);
   }
-  HostMatrix const A = with_spectrum(spectrum),
-                   L = reference_cholesky<double>(with_spectrum(other));
+  PlainMatrix const A = with_spectrum(spectrum),
+                    L = reference_cholesky<double>(with_spectrum(other));
   for (std::uint64_t const seed : {1, 2, 3, 4}) {
     auto const result = estimate<Exec>(A, L, {.seed = seed});
     EXPECT_NEAR(result.correction, exact - wrong,
@@ -112,9 +112,9 @@ template <class Exec>
 void bounds_what_lanczos_leaves_out() {
   std::size_t const n = 300;
   auto const spectrum = geometric_spectrum(n, 1e2);
-  HostMatrix identity(n, n);
+  PlainMatrix identity(n, n);
   for (std::size_t i = 0; i < n; ++i) identity(i, i) = 1;
-  HostMatrix const A = with_spectrum(spectrum);
+  PlainMatrix const A = with_spectrum(spectrum);
   double exact = 0;
   for (double const value : spectrum) exact += std::log(value);
   for (std::uint64_t const seed : {1, 2}) {
@@ -135,9 +135,9 @@ TYPED_TEST(LogDeterminant, BoundsWhatLanczosLeavesOut) {
 template <class Exec>
 void states_small_errors_that_hold() {
   std::size_t const n = 300;
-  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
+  PlainMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
   double const exact = log_det_of_factor(reference_cholesky<double>(A));
-  HostMatrix L = reference_cholesky<double>(A);
+  PlainMatrix L = reference_cholesky<double>(A);
   for (std::size_t j = 0; j < n; ++j)
     for (std::size_t i = j + 1; i < n; ++i)
       L(i, j) *= 1 + 1e-6 * std::sin(static_cast<double>(7 * i + 13 * j));
@@ -154,14 +154,14 @@ TYPED_TEST(LogDeterminant, StatesSmallErrorsThatHold) {
 
 template <class Exec>
 void is_reproducible_and_depends_on_the_seed() {
-  HostMatrix const A = with_spectrum(geometric_spectrum(50, 1e3));
-  HostMatrix const L = reference_cholesky<float>(A);
+  PlainMatrix const A = with_spectrum(geometric_spectrum(50, 1e3));
+  PlainMatrix const L = reference_cholesky<float>(A);
   double const first = estimate<Exec>(A, L).correction;
   EXPECT_EQ(estimate<Exec>(A, L).correction, first);
   EXPECT_NE(estimate<Exec>(A, L, {.seed = 2}).correction, first);
 }
 TYPED_TEST(LogDeterminant, TellsWhatPartIsDone) {
-  HostMatrix const A = with_spectrum(geometric_spectrum(200, 1e4));
+  PlainMatrix const A = with_spectrum(geometric_spectrum(200, 1e4));
   auto const L = reference_cholesky<float>(A);
   std::vector<double> parts;
   LogDeterminantOptions options;
@@ -188,14 +188,14 @@ void is_exact_for_few_unknowns() {
     auto const spectrum = geometric_spectrum(n, 1e3);
     double exact = 0;
     for (double const value : spectrum) exact += std::log(value);
-    HostMatrix identity(n, n);
+    PlainMatrix identity(n, n);
     for (std::size_t i = 0; i < n; ++i) identity(i, i) = 2;
     auto const result = estimate<Exec>(with_spectrum(spectrum), identity);
     EXPECT_NEAR(result.value, exact, 1e-11 * (1 + std::abs(exact)));
     EXPECT_EQ(result.standard_error, 0);
     EXPECT_EQ(result.quadrature_error, 0);
   }
-  auto const nothing = estimate<Exec>(HostMatrix(), HostMatrix());
+  auto const nothing = estimate<Exec>(PlainMatrix(), PlainMatrix());
   EXPECT_EQ(nothing.value, 0);
 }
 TYPED_TEST(LogDeterminant, IsExactForFewUnknowns) { is_exact_for_few_unknowns<TypeParam>(); }
@@ -204,10 +204,10 @@ template <class Exec>
 void is_nan_without_positive_definiteness() {
   std::size_t const n = 40;
   auto spectrum = geometric_spectrum(n, 1e2);
-  HostMatrix const L = reference_cholesky<double>(with_spectrum(spectrum));
+  PlainMatrix const L = reference_cholesky<double>(with_spectrum(spectrum));
   spectrum[0] = -1;
   EXPECT_TRUE(std::isnan(estimate<Exec>(with_spectrum(spectrum), L).value));
-  HostMatrix A = with_spectrum(geometric_spectrum(n, 1e2));
+  PlainMatrix A = with_spectrum(geometric_spectrum(n, 1e2));
   A(3, 4) = A(4, 3) = std::nan("");
   EXPECT_TRUE(std::isnan(estimate<Exec>(A, L).value));
 }

@@ -25,10 +25,10 @@ using Block = typename OnDevice<Exec>::Block;
 
 /// M^-1 = L^-T L^-1 in the arithmetic of T, on the host; and how often it was called for a column.
 template <class Exec, class T>
-auto cholesky_solve(HostMatrix const& M) {
-  auto const L = std::make_shared<HostMatrix>(reference_cholesky<T>(M));
+auto cholesky_solve(PlainMatrix const& M) {
+  auto const L = std::make_shared<PlainMatrix>(reference_cholesky<T>(M));
   return [L](Block<Exec> const& R) {
-    HostMatrix X = OnDevice<Exec>::read(R);
+    PlainMatrix X = OnDevice<Exec>::read(R);
     for (std::size_t c = 0; c < X.cols; ++c) {
       double* const x = X.data.data() + c * X.rows;
       reference_forward<T>(*L, x);
@@ -39,7 +39,7 @@ auto cholesky_solve(HostMatrix const& M) {
 }
 
 template <class Exec, class Solve>
-RefinementOperators<Exec> operators_of(Exec const& exec, HostMatrix const& A, Solve const& solve) {
+RefinementOperators<Exec> operators_of(Exec const& exec, PlainMatrix const& A, Solve const& solve) {
   auto const device = OnDevice<Exec>::copy(A);
   RefinementOperators<Exec> result;
   result.apply = [exec, device](Block<Exec> const& X, Block<Exec> const& Y) {
@@ -51,7 +51,7 @@ RefinementOperators<Exec> operators_of(Exec const& exec, HostMatrix const& A, So
 }
 
 /// max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), in extended precision.
-double reference_backward_error(HostMatrix const& A, HostMatrix const& B, HostMatrix const& X) {
+double reference_backward_error(PlainMatrix const& A, PlainMatrix const& B, PlainMatrix const& X) {
   long double worst = 0;
   for (std::size_t j = 0; j < B.cols; ++j) {
     long double r_max = 0, x_max = 0, b_max = 0;
@@ -70,24 +70,24 @@ double reference_backward_error(HostMatrix const& A, HostMatrix const& B, HostMa
   return static_cast<double>(worst);
 }
 
-bool finite(HostMatrix const& X) {
+bool finite(PlainMatrix const& X) {
   return std::ranges::all_of(X.data, [](double x) { return std::isfinite(x); });
 }
 
-struct Outcome {
+struct Refined {
   RefinementReport report;
-  HostMatrix X;
+  PlainMatrix X;
   double backward_error;  ///< by the reference
 };
 
 template <class Exec, class Solve>
-Outcome solve(HostMatrix const& A, Solve const& preconditioner, HostMatrix const& B,
+Refined solve(PlainMatrix const& A, Solve const& preconditioner, PlainMatrix const& B,
               RefinementOptions const& options = {}, std::size_t padding = 0) {
   Exec const exec;
   auto const operators = operators_of(exec, A, preconditioner);
   auto const b = OnDevice<Exec>::copy(B, padding);
-  auto const x = OnDevice<Exec>::copy(HostMatrix(B.rows, B.cols), padding);
-  Outcome outcome{refine(exec, operators, b, x, options), OnDevice<Exec>::read(x), 0};
+  auto const x = OnDevice<Exec>::copy(PlainMatrix(B.rows, B.cols), padding);
+  Refined outcome{refine(exec, operators, b, x, options), OnDevice<Exec>::read(x), 0};
   outcome.backward_error = reference_backward_error(A, B, outcome.X);
   if (finite(B)) {
     EXPECT_EQ(OnDevice<Exec>::read(b).data, B.data) << "B was written";
@@ -96,7 +96,7 @@ Outcome solve(HostMatrix const& A, Solve const& preconditioner, HostMatrix const
 }
 
 /// Converged, by the report and by the reference, and all the numbers of the report agree with it.
-void expect_solved(Outcome const& outcome, std::size_t n) {
+void expect_solved(Refined const& outcome, std::size_t n) {
   auto const& report = outcome.report;
   double const order = static_cast<double>(n);
   EXPECT_TRUE(report.converged) << report.backward_error << " after " << report.iterations;
@@ -112,7 +112,7 @@ void expect_solved(Outcome const& outcome, std::size_t n) {
 }
 
 /// Not converged, and it says so with a finite X.
-void expect_truthful_failure(Outcome const& outcome) {
+void expect_truthful_failure(Refined const& outcome) {
   EXPECT_FALSE(outcome.report.converged);
   EXPECT_GE(outcome.report.unconverged_columns, 1);
   EXPECT_TRUE(finite(outcome.X));
@@ -120,7 +120,7 @@ void expect_truthful_failure(Outcome const& outcome) {
 
 /// Q D Q^T and a matrix with the same eigenvectors and eigenvalues off by factors in [1, spread].
 struct Pair {
-  HostMatrix A, M;
+  PlainMatrix A, M;
 };
 Pair perturbed(std::vector<double> const& spectrum, double spread) {
   std::vector<double> other = spectrum;
@@ -140,12 +140,12 @@ void solves_with_a_single_precision_factor() {
   std::size_t const n = 150;
   for (double const kappa : {1e1, 1e3, 1e5}) {
     for (auto const& spectrum : {geometric_spectrum(n, kappa), clustered_spectrum(n, kappa)}) {
-      HostMatrix const A = with_spectrum(spectrum);
+      PlainMatrix const A = with_spectrum(spectrum);
       auto const M = cholesky_solve<Exec, float>(A);
       for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic})
         for (std::size_t const columns : {1, 3, 17}) {
           SCOPED_TRACE(std::string(name_of(refine)) + ", kappa " + std::to_string(kappa));
-          auto const outcome = solve<Exec>(A, M, random_matrix(n, columns), {.refine = refine});
+          auto const outcome = solve<Exec>(A, M, random_numbers(n, columns), {.refine = refine});
           expect_solved(outcome, n);
           EXPECT_LE(outcome.report.iterations, 12);
           if (refine != Refine::Automatic) {
@@ -167,7 +167,7 @@ void reaches_backward_error_at_the_hard_end() {
     auto const solver = cholesky_solve<Exec, double>(M);
     for (Refine const refine : {Refine::Cg, Refine::Gmres, Refine::Automatic}) {
       SCOPED_TRACE(std::string(name_of(refine)) + ", kappa " + std::to_string(kappa));
-      auto const outcome = solve<Exec>(A, solver, random_matrix(n, 3), {.refine = refine});
+      auto const outcome = solve<Exec>(A, solver, random_numbers(n, 3), {.refine = refine});
       expect_solved(outcome, n);
       if (refine == Refine::Automatic) {
         EXPECT_EQ(outcome.report.method, Refine::Cg);
@@ -183,11 +183,11 @@ template <class Exec>
 void takes_bad_diagonal_scaling() {
   std::size_t const n = 120;
   for (double const kappa : {1e2, 1e5}) {
-    HostMatrix const A = badly_scaled(with_spectrum(geometric_spectrum(n, kappa)), 6);
+    PlainMatrix const A = badly_scaled(with_spectrum(geometric_spectrum(n, kappa)), 6);
     auto const M = cholesky_solve<Exec, float>(A);
     for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic}) {
       SCOPED_TRACE(name_of(refine));
-      expect_solved(solve<Exec>(A, M, random_matrix(n, 3), {.refine = refine}), n);
+      expect_solved(solve<Exec>(A, M, random_numbers(n, 3), {.refine = refine}), n);
     }
   }
 }
@@ -198,7 +198,7 @@ void refines_columns_of_any_size() {
   std::size_t const n = 90;
   auto const [A, M] = perturbed(geometric_spectrum(n, 1e6), 30);
   auto const solver = cholesky_solve<Exec, float>(M);
-  HostMatrix B = random_matrix(n, 17);
+  PlainMatrix B = random_numbers(n, 17);
   for (std::size_t i = 0; i < n; ++i) {
     B(i, 2) = 0;
     B(i, 5) *= 1e200;
@@ -223,18 +223,18 @@ template <class Exec>
 void takes_matrices_of_any_size() {
   std::size_t const n = 60;
   for (double const size : {1e-250, 1e250}) {
-    HostMatrix A = with_spectrum(geometric_spectrum(n, 1e4));
+    PlainMatrix A = with_spectrum(geometric_spectrum(n, 1e4));
     auto const unscaled = cholesky_solve<Exec, float>(A);
     auto const M = [unscaled, size](Block<Exec> const& R) {
       unscaled(R);
-      HostMatrix X = OnDevice<Exec>::read(R);
+      PlainMatrix X = OnDevice<Exec>::read(R);
       for (double& x : X.data) x /= size;
       OnDevice<Exec>::write(R, X);
     };
     for (double& a : A.data) a *= size;
     for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres}) {
       SCOPED_TRACE(name_of(refine));
-      expect_solved(solve<Exec>(A, M, random_matrix(n, 3), {.refine = refine}), n);
+      expect_solved(solve<Exec>(A, M, random_numbers(n, 3), {.refine = refine}), n);
     }
   }
 }
@@ -245,9 +245,9 @@ void solves_small_systems() {
   for (std::size_t const n : {1, 2, 3, 5})
     for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic}) {
       SCOPED_TRACE(std::string(name_of(refine)) + " " + std::to_string(n));
-      HostMatrix const A = with_spectrum(geometric_spectrum(n, 10));
+      PlainMatrix const A = with_spectrum(geometric_spectrum(n, 10));
       expect_solved(
-          solve<Exec>(A, cholesky_solve<Exec, float>(A), random_matrix(n, 3), {.refine = refine}),
+          solve<Exec>(A, cholesky_solve<Exec, float>(A), random_numbers(n, 3), {.refine = refine}),
           n);
     }
 }
@@ -272,7 +272,7 @@ void solves_more_rows_than_a_chunk() {
   Exec const exec;
   RefinementOperators<Exec> operators;
   operators.apply = [exec](Block<Exec> const& X, Block<Exec> const& Y) {
-    HostMatrix x = OnDevice<Exec>::read(X);
+    PlainMatrix x = OnDevice<Exec>::read(X);
     for (std::size_t c = 0; c < x.cols; ++c) {
       double sum = 0;
       for (std::size_t i = 0; i < x.rows; ++i) sum += x(i, c);
@@ -282,13 +282,13 @@ void solves_more_rows_than_a_chunk() {
   };
   operators.precondition = [](Block<Exec> const&) {};
   operators.norm_inf = 2;
-  HostMatrix const B = random_matrix(n, 2);
+  PlainMatrix const B = random_numbers(n, 2);
   for (Refine const method : {Refine::Cg, Refine::Gmres}) {
-    auto const X = OnDevice<Exec>::copy(HostMatrix(n, 2));
+    auto const X = OnDevice<Exec>::copy(PlainMatrix(n, 2));
     auto const report = refine(exec, operators, OnDevice<Exec>::copy(B), X, {.refine = method});
     EXPECT_TRUE(report.converged);
     EXPECT_LE(report.iterations, 8);
-    HostMatrix const x = OnDevice<Exec>::read(X);
+    PlainMatrix const x = OnDevice<Exec>::read(X);
     for (std::size_t c = 0; c < 2; ++c) {  // x = b - e (e'b) / (2 n)
       double sum = 0, worst = 0;
       for (std::size_t i = 0; i < n; ++i) sum += B(i, c);
@@ -305,11 +305,11 @@ TYPED_TEST(Refinement, SolvesMoreRowsThanAChunk) { solves_more_rows_than_a_chunk
 template <class Exec>
 void needs_no_method_with_an_exact_factor() {
   std::size_t const n = 80;
-  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e3));
+  PlainMatrix const A = with_spectrum(geometric_spectrum(n, 1e3));
   for (Refine const refine : enum_values<Refine>) {
     SCOPED_TRACE(name_of(refine));
     auto const outcome =
-        solve<Exec>(A, cholesky_solve<Exec, double>(A), random_matrix(n, 3), {.refine = refine});
+        solve<Exec>(A, cholesky_solve<Exec, double>(A), random_numbers(n, 3), {.refine = refine});
     expect_solved(outcome, n);
     EXPECT_EQ(outcome.report.method, Refine::None);
     EXPECT_EQ(outcome.report.iterations, 1);
@@ -323,9 +323,9 @@ TYPED_TEST(Refinement, NeedsNoMethodWithAnExactFactor) {
 template <class Exec>
 void none_reports_the_error_of_the_first_solve() {
   std::size_t const n = 80;
-  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e3));
-  auto const outcome =
-      solve<Exec>(A, cholesky_solve<Exec, float>(A), random_matrix(n, 2), {.refine = Refine::None});
+  PlainMatrix const A = with_spectrum(geometric_spectrum(n, 1e3));
+  auto const outcome = solve<Exec>(A, cholesky_solve<Exec, float>(A), random_numbers(n, 2),
+                                   {.refine = Refine::None});
   expect_truthful_failure(outcome);
   EXPECT_NEAR(outcome.report.backward_error, outcome.backward_error, 1e-3 * outcome.backward_error);
   EXPECT_GT(outcome.report.backward_error, 1e-12);
@@ -340,8 +340,8 @@ void stops_at_the_tolerance_asked_for() {
   std::size_t const n = 100;
   auto const [A, M] = perturbed(geometric_spectrum(n, 1e5), 2);
   auto const solver = cholesky_solve<Exec, double>(M);
-  auto const loose = solve<Exec>(A, solver, random_matrix(n, 3), {.tolerance = 1e-6});
-  auto const tight = solve<Exec>(A, solver, random_matrix(n, 3));
+  auto const loose = solve<Exec>(A, solver, random_numbers(n, 3), {.tolerance = 1e-6});
+  auto const tight = solve<Exec>(A, solver, random_numbers(n, 3));
   EXPECT_TRUE(loose.report.converged);
   EXPECT_EQ(loose.report.tolerance, 1e-6);
   EXPECT_LE(loose.report.backward_error, 1e-6);
@@ -355,10 +355,10 @@ TYPED_TEST(Refinement, StopsAtTheToleranceAskedFor) {
 template <class Exec>
 void says_when_it_stagnates() {
   std::size_t const n = 60;
-  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
+  PlainMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
   for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic}) {
     SCOPED_TRACE(name_of(refine));
-    auto const outcome = solve<Exec>(A, cholesky_solve<Exec, float>(A), random_matrix(n, 3),
+    auto const outcome = solve<Exec>(A, cholesky_solve<Exec, float>(A), random_numbers(n, 3),
                                      {.refine = refine, .tolerance = 1e-25});
     expect_truthful_failure(outcome);
     EXPECT_TRUE(outcome.report.stagnated);
@@ -376,7 +376,7 @@ void keeps_to_max_iterations() {
     for (int const most : {1, 2, 7}) {
       SCOPED_TRACE(name_of(refine));
       auto const outcome =
-          solve<Exec>(A, solver, random_matrix(n, 2), {.refine = refine, .max_iterations = most});
+          solve<Exec>(A, solver, random_numbers(n, 2), {.refine = refine, .max_iterations = most});
       expect_truthful_failure(outcome);
       EXPECT_LE(outcome.report.iterations, most);
     }
@@ -388,7 +388,7 @@ void gmres_keeps_to_its_memory() {
   std::size_t const n = 100;
   auto const [A, M] = perturbed(geometric_spectrum(n, 1e6), 30);
   auto const solver = cholesky_solve<Exec, double>(M);
-  HostMatrix const B = random_matrix(n, 5);
+  PlainMatrix const B = random_numbers(n, 5);
   auto const all = solve<Exec>(A, solver, B, {.refine = Refine::Gmres});
   std::size_t const two_columns = 2 * 61 * n * sizeof(double);
   auto const chunked =
@@ -408,7 +408,7 @@ struct Work {
   int products = 0, applications = 0;
 };
 template <class Exec>
-Work work_of(Pair const& pair, HostMatrix const& B, Refine refine, HostMatrix& X) {
+Work work_of(Pair const& pair, PlainMatrix const& B, Refine refine, PlainMatrix& X) {
   Exec const exec;
   Work work;
   auto operators = operators_of(exec, pair.A, cholesky_solve<Exec, double>(pair.M));
@@ -420,7 +420,7 @@ Work work_of(Pair const& pair, HostMatrix const& B, Refine refine, HostMatrix& X
     ++work.applications;
     solve(R);
   };
-  auto const b = OnDevice<Exec>::copy(B), x = OnDevice<Exec>::copy(HostMatrix(B.rows, B.cols));
+  auto const b = OnDevice<Exec>::copy(B), x = OnDevice<Exec>::copy(PlainMatrix(B.rows, B.cols));
   auto const report = dense::refine(exec, operators, b, x, {.refine = refine});
   EXPECT_TRUE(report.converged) << name_of(refine);
   EXPECT_LE(report.iterations, work.applications);
@@ -437,8 +437,8 @@ void automatic_leaves_out_steps_that_gain_little() {
     auto const pair = perturbed(geometric_spectrum(n, 1e5), spread);
     for (std::size_t const cols : {1, 3}) {
       SCOPED_TRACE(testing::Message() << spread << ' ' << cols);
-      HostMatrix const B = random_matrix(n, cols);
-      HostMatrix automatic(n, cols), by_cg(n, cols);
+      PlainMatrix const B = random_numbers(n, cols);
+      PlainMatrix automatic(n, cols), by_cg(n, cols);
       Work const found = work_of<Exec>(pair, B, Refine::Automatic, automatic),
                  expected = work_of<Exec>(pair, B, Refine::Cg, by_cg);
       EXPECT_EQ(found.products, expected.products);
@@ -455,8 +455,8 @@ TYPED_TEST(Refinement, AutomaticLeavesOutStepsThatGainLittle) {
 template <class Exec>
 void automatic_takes_steps_that_gain_much() {
   auto const pair = perturbed(geometric_spectrum(120, 1e3), 1.001);
-  HostMatrix const B = random_matrix(120, 2);
-  HostMatrix X(120, 2);
+  PlainMatrix const B = random_numbers(120, 2);
+  PlainMatrix X(120, 2);
   Work const found = work_of<Exec>(pair, B, Refine::Automatic, X);
   EXPECT_EQ(found.products, found.applications);
   EXPECT_LT(found.products, work_of<Exec>(pair, B, Refine::Cg, X).products);
@@ -470,20 +470,20 @@ TYPED_TEST(Refinement, AutomaticTakesStepsThatGainMuch) {
 template <class Exec>
 void automatic_goes_on_to_gmres_when_m_is_negative() {
   std::size_t const n = 70;
-  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e4));
+  PlainMatrix const A = with_spectrum(geometric_spectrum(n, 1e4));
   auto const positive = cholesky_solve<Exec, float>(A);
   auto const negative = [positive](Block<Exec> const& R) {
     positive(R);
-    HostMatrix X = OnDevice<Exec>::read(R);
+    PlainMatrix X = OnDevice<Exec>::read(R);
     for (double& x : X.data) x = -x;
     OnDevice<Exec>::write(R, X);
   };
-  auto const automatic = solve<Exec>(A, negative, random_matrix(n, 3));
+  auto const automatic = solve<Exec>(A, negative, random_numbers(n, 3));
   expect_solved(automatic, n);
   EXPECT_EQ(automatic.report.method, Refine::Gmres);
-  expect_truthful_failure(solve<Exec>(A, negative, random_matrix(n, 3), {.refine = Refine::Cg}));
+  expect_truthful_failure(solve<Exec>(A, negative, random_numbers(n, 3), {.refine = Refine::Cg}));
   expect_truthful_failure(
-      solve<Exec>(A, negative, random_matrix(n, 3), {.refine = Refine::Classical}));
+      solve<Exec>(A, negative, random_numbers(n, 3), {.refine = Refine::Classical}));
 }
 TYPED_TEST(Refinement, AutomaticGoesOnToGmresWhenMIsNegative) {
   automatic_goes_on_to_gmres_when_m_is_negative<TypeParam>();
@@ -494,10 +494,10 @@ void gmres_solves_an_indefinite_system() {
   std::size_t const n = 80;
   std::vector<double> spectrum = geometric_spectrum(n, 1e3), absolute = spectrum;
   for (std::size_t i = 0; i < n; i += 3) spectrum[i] = -spectrum[i];
-  HostMatrix const A = with_spectrum(spectrum);
+  PlainMatrix const A = with_spectrum(spectrum);
   auto const M = cholesky_solve<Exec, float>(with_spectrum(absolute));
-  expect_solved(solve<Exec>(A, M, random_matrix(n, 3), {.refine = Refine::Gmres}), n);
-  auto const automatic = solve<Exec>(A, M, random_matrix(n, 3));
+  expect_solved(solve<Exec>(A, M, random_numbers(n, 3), {.refine = Refine::Gmres}), n);
+  auto const automatic = solve<Exec>(A, M, random_numbers(n, 3));
   expect_solved(automatic, n);
   EXPECT_EQ(automatic.report.method, Refine::Gmres);
 }
@@ -508,16 +508,16 @@ TYPED_TEST(Refinement, GmresSolvesAnIndefiniteSystem) {
 template <class Exec, class Change>
 void expect_failure_of_each_method(Change const& change) {
   std::size_t const n = 40;
-  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
+  PlainMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
   auto const garbage = [change](Block<Exec> const& R) {
-    HostMatrix X = OnDevice<Exec>::read(R);
+    PlainMatrix X = OnDevice<Exec>::read(R);
     for (std::size_t c = 0; c < X.cols; ++c)
       for (std::size_t i = 0; i < X.rows; ++i) X(i, c) = change(i, X(i, c));
     OnDevice<Exec>::write(R, X);
   };
   for (Refine const refine : enum_values<Refine>) {
     SCOPED_TRACE(name_of(refine));
-    auto const outcome = solve<Exec>(A, garbage, random_matrix(n, 3), {.refine = refine});
+    auto const outcome = solve<Exec>(A, garbage, random_numbers(n, 3), {.refine = refine});
     expect_truthful_failure(outcome);
     EXPECT_NEAR(outcome.report.backward_error, outcome.backward_error, 1e-10);
   }
@@ -540,12 +540,12 @@ TYPED_TEST(Refinement, FailsTruthfullyWhenMOverflows) {
 template <class Exec>
 void never_takes_nan_for_success() {
   std::size_t const n = 40;
-  HostMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
+  PlainMatrix const A = with_spectrum(geometric_spectrum(n, 1e2));
   auto const M = cholesky_solve<Exec, float>(A);
   for (double const bad : {not_a_number, static_cast<double>(INFINITY)})
     for (Refine const refine : enum_values<Refine>) {
       SCOPED_TRACE(name_of(refine));
-      HostMatrix broken = A, B = random_matrix(n, 3);
+      PlainMatrix broken = A, B = random_numbers(n, 3);
       broken(3, 5) = broken(5, 3) = bad;
       expect_truthful_failure(solve<Exec>(broken, M, B, {.refine = refine}));
       B(7, 1) = bad;
@@ -566,7 +566,7 @@ void survives_an_operator_that_breaks() {
   std::size_t const n = 60;
   Exec const exec;
   auto const [A, M] = perturbed(geometric_spectrum(n, 1e6), 1e3);
-  HostMatrix const B = random_matrix(n, 3);
+  PlainMatrix const B = random_numbers(n, 3);
   for (Refine const method : {Refine::Classical, Refine::Cg, Refine::Gmres, Refine::Automatic})
     for (int const good : {0, 1, 2, 9}) {
       SCOPED_TRACE(std::string(name_of(method)) + " " + std::to_string(good));
@@ -576,14 +576,14 @@ void survives_an_operator_that_breaks() {
                                                                    Block<Exec> const& Y) {
         apply(X, Y);
         if (products++ < good) return;
-        HostMatrix y = OnDevice<Exec>::read(Y);
+        PlainMatrix y = OnDevice<Exec>::read(Y);
         for (double& value : y.data) value = not_a_number;
         OnDevice<Exec>::write(Y, y);
       };
-      auto const b = OnDevice<Exec>::copy(B), x = OnDevice<Exec>::copy(HostMatrix(n, 3));
+      auto const b = OnDevice<Exec>::copy(B), x = OnDevice<Exec>::copy(PlainMatrix(n, 3));
       auto const report = refine(exec, operators, b, x, {.refine = method});
       EXPECT_FALSE(report.converged);
-      HostMatrix const X = OnDevice<Exec>::read(x);
+      PlainMatrix const X = OnDevice<Exec>::read(x);
       EXPECT_TRUE(finite(X));
       EXPECT_NEAR(report.backward_error, reference_backward_error(A, B, X), 1e-10);
     }
@@ -605,9 +605,9 @@ void expect_message(Function const& function, std::string const& expected) {
 }
 
 template <class Exec>
-void throws_with_the_numbers() {
+void refuses_with_the_numbers() {
   Exec const exec;
-  HostMatrix const A = with_spectrum(geometric_spectrum(4, 10));
+  PlainMatrix const A = with_spectrum(geometric_spectrum(4, 10));
   auto const good = operators_of(exec, A, cholesky_solve<Exec, float>(A));
   Block<Exec> const B("strata::test::B", 4, 2), X("strata::test::X", 4, 3),
       Y("strata::test::Y", 4, 2);
@@ -629,7 +629,7 @@ void throws_with_the_numbers() {
   expect_message<ValueError>([&] { (void)refine(exec, RefinementOperators<Exec>{}, B, Y); },
                              "refine: the operators apply and precondition must both be given");
 }
-TYPED_TEST(Refinement, ThrowsWithTheNumbers) { throws_with_the_numbers<TypeParam>(); }
+TYPED_TEST(Refinement, ThrowsWithTheNumbers) { refuses_with_the_numbers<TypeParam>(); }
 
 TEST(RefineNames, GoBackAndForth) {
   for (Refine const refine : enum_values<Refine>)
