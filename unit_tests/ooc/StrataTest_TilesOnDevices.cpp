@@ -111,7 +111,9 @@ void has_the_bits_of_the_host(CholeskyOptions const& options) {
         if (options.variant != Variant::V4) continue;  // others send sums to the host and back
         EXPECT_EQ(factor.report().bytes_in(), 0u);
         EXPECT_EQ(factor.report().bytes_out(), 0u);
-        if (devices.front().id == devices.back().id) {
+        bool const is_one = std::ranges::all_of(
+            devices, [&](Device const& device) { return device.id == devices.front().id; });
+        if (is_one) {
           EXPECT_EQ(factor.report().bytes_peer(), 0u);
         } else if (c.n > c.tile) {
           EXPECT_GT(factor.report().bytes_peer(), 0u);
@@ -237,7 +239,8 @@ TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereAnAllocationFails) {
 
 // Layers that break down are promoted where the tiles are, or on the host where these have no room for wider ones.
 TYPED_TEST(TilesOnDevices, ClimbTheLadder) {
-  Case const c{192, 8, 0.3, PrecisionRule{1e-2}, 3.5};
+  // So large that wider tiles take more than the pool of four streams saves by them.
+  Case const c{384, 8, 0.3, PrecisionRule{1e-2}, 3.5};
   auto const host = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, TileStorage::Host, {}));
   ASSERT_EQ(host.report().rung, Rung::Fp64);
   for (TileStorage const storage : {TileStorage::Devices, TileStorage::Automatic})
