@@ -128,6 +128,7 @@ void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
   options.rule.check();
   take_grid(options);
   tiles_->state = State::None;
+  report_ = TileMatrixReport();
   generator_ = generator;
   source_ = {};
   exec_ = exec;
@@ -170,7 +171,8 @@ void TileMatrix<Exec>::evaluate() {
   device_scaling_ = {};
   bool const mixed = options_.rule.may_mix();
   tiles_->map = PrecisionMap(tiles());
-  if (!mixed) take_memory();  // refuses before any work
+  bool const may_be_on_devices = options_.storage != TileStorage::Host;
+  if (!mixed) take_memory(may_be_on_devices);  // refuses before any work
   Kokkos::Timer const timer;
   if (options_.equilibrate) equilibrate(exec_);
   measure(exec_, !mixed);
@@ -178,7 +180,7 @@ void TileMatrix<Exec>::evaluate() {
   double const measured = timer.seconds();
   if (mixed) {
     tiles_->map = precision_map(norms_, options_.rule);
-    take_memory();
+    take_memory(may_be_on_devices);
   }
   Kokkos::Timer const again;
   if (mixed) fill(exec_, 0.5);
@@ -196,7 +198,7 @@ void TileMatrix<Exec>::round_anew(PrecisionRule const& rule) {
   tiles_->map = std::move(map);
   options_.rule = rule;
   name_bad_alloc("tile matrix", [&] {
-    take_memory();
+    take_memory(storage() == TileStorage::Devices);  // what went to the host stays there
     Kokkos::Timer const timer;
     fill(exec_, 0);
     report_.generate_seconds = timer.seconds();
@@ -210,9 +212,18 @@ void TileMatrix<Exec>::require_memory(PrecisionMap const& map, std::int64_t colu
       options_.storage == TileStorage::Host ? "none asked for" : lack_of_devices(map);
   STRATA_REQUIRE(MemoryError, options_.storage != TileStorage::Devices || lack.empty(),
                  "tile matrix: ", lack);
-  bool const on_host = strata::runs_on_host<Exec> || !lack.empty();
+  require_host_memory(
+      map, column_block,
+      storage() == TileStorage::Devices && lack.empty() ? TileStorage::Devices : TileStorage::Host);
+}
+
+// With the tiles there.
+template <class Exec>
+void TileMatrix<Exec>::require_host_memory(PrecisionMap const& map, std::int64_t column_block,
+                                           TileStorage where) const {
+  bool const on_host = strata::runs_on_host<Exec> || where == TileStorage::Host;
   std::size_t room = room_bytes(map, column_block);
-  if (comm() && lack.empty())  // for copies of tiles on their way
+  if (comm() && where == TileStorage::Devices)  // for copies of tiles on their way
     room += 2 * static_cast<std::size_t>(grid_.ranks() - 1) *
             detail::tile_bytes(Precision::fp64, rows(0), rows(0));
   std::size_t const needed = (on_host ? own_bytes(map) : 0) + room;
@@ -264,8 +275,8 @@ std::size_t TileMatrix<Exec>::bytes_on(int device, PrecisionMap const& map) cons
   if (options_.storage == TileStorage::Automatic && !lack_of_devices(map).empty()) return 0;
   auto const bytes = bytes_of_places(map);
   std::size_t sum = 0;
-  for (std::size_t d = 0; d < bytes.size(); ++d)
-    if (options_.devices[d].id == device) sum += bytes[d];
+  for (std::size_t d = 0; d < bytes.size(); ++d)  // a piece that is larger is kept
+    if (options_.devices[d].id == device) sum += std::max(bytes[d], tiles_->pieces->bytes(d));
   return sum;
 }
 
@@ -316,11 +327,14 @@ std::string TileMatrix<Exec>::agree_on_storage(PrecisionMap const& map) const {
   return lack;
 }
 
-// For the map, on the devices or on the host. Collective.
+// For the map, on the devices if it may be and they have room, else on the host. Collective.
 template <class Exec>
-void TileMatrix<Exec>::take_memory() {
-  bool on_devices = options_.storage != TileStorage::Host;
-  std::string no_room = on_devices ? agree_on_storage(tiles_->map) : "";
+void TileMatrix<Exec>::take_memory(bool on_devices) {
+  auto& pieces = tiles_->pieces;
+  if (pieces &&
+      !std::ranges::equal(pieces->devices(), options_.devices, {}, &Device::id, &Device::id))
+    pieces.reset();
+  std::string no_room = on_devices ? agree_on_storage(tiles_->map) : report_.no_room;
   on_devices = on_devices && no_room.empty();
   if (on_devices) try {
       together(comm(), [&] { allocate_on_devices(); });
@@ -331,7 +345,7 @@ void TileMatrix<Exec>::take_memory() {
     }
   if (!on_devices)
     together(comm(), [&] {
-      tiles_->pieces.reset();
+      pieces.reset();
       allocate_tiles();
       report_.no_room = no_room;
     });
@@ -340,15 +354,13 @@ void TileMatrix<Exec>::take_memory() {
 
 template <class Exec>
 void TileMatrix<Exec>::allocate_on_devices() {
-  require_memory(tiles_->map);
+  require_host_memory(tiles_->map, 1, TileStorage::Devices);
   Kokkos::Timer const timer;
   auto const& devices = options_.devices;
   auto& pieces = tiles_->pieces;
-  auto const same = [](Device const& a, Device const& b) { return a.id == b.id; };
   tiles_->chunks.clear();
   tiles_->chunk_nodes.clear();
-  if (!pieces || !std::ranges::equal(pieces->devices(), devices, same))
-    pieces = std::make_shared<detail::DeviceTiles<Exec>>(devices);
+  if (!pieces) pieces = std::make_shared<detail::DeviceTiles<Exec>>(devices);
   auto const bytes = bytes_of_places(tiles_->map);
   for (std::size_t d = 0; d < devices.size(); ++d) try {
       pieces->need(d, bytes[d]);
@@ -463,7 +475,7 @@ void TileMatrix<Exec>::generate_tile(
 // Host memory for the map, in chunks that no tile straddles, each on one node.
 template <class Exec>
 void TileMatrix<Exec>::allocate_tiles() {
-  require_memory(tiles_->map);
+  require_host_memory(tiles_->map, 1, TileStorage::Host);
   Kokkos::Timer const timer;
   constexpr int any = -1;
   constexpr std::size_t elsewhere = ~std::size_t(0);  // on another rank

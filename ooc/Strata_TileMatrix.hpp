@@ -349,7 +349,9 @@ class TileMatrix {
   std::vector<std::size_t> bytes_of_places(PrecisionMap const& map) const;
   std::string lack_of_devices(PrecisionMap const& map) const;
   std::string agree_on_storage(PrecisionMap const& map) const;
-  void take_memory();
+  void take_memory(bool on_devices);
+  void require_host_memory(PrecisionMap const& map, std::int64_t column_block,
+                           TileStorage where) const;
   void allocate_on_devices();
   std::size_t host_bytes(PrecisionMap const& map, std::int64_t i, std::int64_t j) const;
   std::size_t own_bytes(PrecisionMap const& map) const;

@@ -235,6 +235,28 @@ TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereAnAllocationFails) {
   auto const matrix = make<TypeParam>(c, TileStorage::Automatic, devices);
   EXPECT_EQ(matrix.storage(), TileStorage::Host);
   EXPECT_NE(matrix.report().no_room.find("bytes of tiles on device"), std::string::npos);
+  TileMatrixOptions options(c.rule);
+  options.storage = TileStorage::Automatic;
+  options.devices = devices;
+  options.max_bytes = 1000;  // counts what goes to the host after all
+  TypeParam const exec;
+  EXPECT_TRUE(throws_with<MemoryError>("1000 are allowed", [&] {
+    (void)TileMatrix<TypeParam>::generate(exec, c.n, c.tile, matrix.generator(), options);
+  }));
+}
+
+// One that went to the host stays there: the budgets of a factorisation have counted on it.
+TYPED_TEST(TilesOnDevices, StayOnTheHostWhereTheyHadNoRoom) {
+  Case const c{384, 8, 0.3, {}, 3.5};
+  Devices const devices = devices_in_turn<TypeParam>(
+      2, least_budget<TypeParam>({384, 8, 0.3, PrecisionRule{1e-2}, 3.5}, 2, 1));
+  auto matrix = make<TypeParam>(c, TileStorage::Automatic, devices);
+  ASSERT_EQ(matrix.storage(), TileStorage::Host);
+  std::string const no_room = matrix.report().no_room;
+  EXPECT_NE(no_room, "");
+  matrix.round_anew(PrecisionRule{1e-2});
+  EXPECT_EQ(matrix.storage(), TileStorage::Host);
+  EXPECT_EQ(matrix.report().no_room, no_room);
 }
 
 // Layers that break down are promoted where the tiles are, or on the host where these have no room for wider ones.
@@ -327,9 +349,15 @@ TYPED_TEST(TilesOnDevices, AreFilledAgain) {
   expect_same_matrix(matrix, make<TypeParam>(c, TileStorage::Host, {}));
   TypeParam const exec;
   auto const generator = matrix.generator();
-  matrix.refill(exec, generator, TileMatrixOptions(c.rule));
-  EXPECT_EQ(matrix.storage(), TileStorage::Host);
-  expect_same_matrix(matrix, make<TypeParam>(c, TileStorage::Host, {}));
+  for (int const count : {1, 0, 3, 2}) {  // more devices than before, and others
+    TileMatrixOptions options(c.rule);
+    options.storage = count == 0 ? TileStorage::Host : TileStorage::Automatic;
+    if (count > 0) options.devices = devices_in_turn<TypeParam>(count, std::size_t{1} << 26);
+    matrix.refill(exec, generator, options);
+    EXPECT_EQ(matrix.storage(), count == 0 ? TileStorage::Host : TileStorage::Devices);
+    EXPECT_EQ(matrix.report().no_room, "");
+    expect_same_matrix(matrix, make<TypeParam>(c, TileStorage::Host, {}));
+  }
 }
 
 }  // namespace
