@@ -139,7 +139,8 @@ struct TileMatrixReport {
 /// that the precision rule and narrow formats treat all alike.
 ///
 /// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has that of
-///          its own tiles, with super-panels as wide as their sums. On the host, or by `storage` on the devices. Never the matrix twice: a second look at a tile evaluates the generator again.
+///          its own tiles, with super-panels as wide as their sums. On the host, or by `storage` on the devices. Never the
+///          matrix twice: a second look at a tile evaluates the generator again.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileMatrix {
  public:
@@ -204,8 +205,8 @@ class TileMatrix {
   ///          generator throws, and MemoryError for what can't be had: the tiles are then undefined.
   void round_anew(PrecisionRule const& rule);
 
-  /// Throws   MemoryError if tiles of this map need more than the devices have that must hold them, or more than max_bytes, of several ranks with the room for tiles of
-  ///          others in blocks of so many columns (`CholeskyOptions::column_block`).
+  /// Throws   MemoryError if tiles of this map need more than the devices have that must hold them, or more than max_bytes, of
+  ///          several ranks with the room for tiles of others in blocks of so many columns (`CholeskyOptions::column_block`).
   void require_memory(PrecisionMap const& map, std::int64_t column_block = 1) const;
 
   /// Whether the tiles hold H: no more once they are overwritten, by a factorisation, or undefined by

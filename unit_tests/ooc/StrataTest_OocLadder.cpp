@@ -202,13 +202,6 @@ std::vector<std::string> layers_of(std::vector<CholeskyAttempt> const& attempts)
   return names;
 }
 
-PrecisionRule layered(char const* layers) {
-  PrecisionRule rule;
-  auto const list = dense::LayerList::parse(layers);
-  rule.layers.assign(list.begin(), list.end());
-  return rule;
-}
-
 TEST(MapLadder, PromotesLayers) {
   TileNorms const norms{4, std::vector<double>(10, 1.0), {1, 1, 1, 1}};
   auto const rungs = [&](char const* layers) {

@@ -46,27 +46,13 @@ std::shared_ptr<Communicator const> all_ranks() {
   return std::make_shared<Communicator const>(test_ranks());
 }
 
-struct Case {
-  std::int64_t n, tile;
-  double range;
-  PrecisionRule rule;
-  double nu = 0.5;
-};
-
 PrecisionRule rule_of(double accuracy, std::vector<Precision> precisions) {
   PrecisionRule rule{accuracy};
   rule.precisions = std::move(precisions);
   return rule;
 }
 
-PrecisionRule layered(char const* layers) {
-  PrecisionRule rule;
-  auto const list = dense::LayerList::parse(layers);
-  rule.layers.assign(list.begin(), list.end());
-  return rule;
-}
-
-std::vector<Case> cases() {
+std::vector<MaternCase> cases() {
   return {{0, 8, 0.1, {}},
           {1, 8, 0.1, {}},
           {15, 8, 0.1, {}},  // two tile rows
@@ -110,7 +96,7 @@ std::vector<Layout> layouts() {
 }
 
 template <class Exec>
-TileMatrix<Exec> make(Case const& c, std::shared_ptr<Communicator const> comm,
+TileMatrix<Exec> make(MaternCase const& c, std::shared_ptr<Communicator const> comm,
                       Layout const& layout = {}) {
   Exec const exec;
   auto const field =
@@ -145,7 +131,7 @@ TYPED_TEST(OocRanks, FillTheTilesOfOneRank) {
 
 TYPED_TEST(OocRanks, RefuseAGridThatIsNotTheirs) {
   int const ranks = test_ranks().size();
-  Case const c{61, 8, 0.1, {}};
+  MaternCase const c{61, 8, 0.1, {}};
   auto const run = [&](Layout const& layout) {
     return [=] { (void)make<TypeParam>(c, all_ranks(), layout); };
   };
@@ -171,7 +157,7 @@ TYPED_TEST(OocRanks, RefuseAGridThatIsNotTheirs) {
 }
 
 // What the order says that is sent, and no more than its room; on paper as well.
-void expect_messages_of(RankOrder const& order, Case const& c, PrecisionMap const& map,
+void expect_messages_of(RankOrder const& order, MaternCase const& c, PrecisionMap const& map,
                         CholeskyReport const& report, bool counts_out) {
   int const rank = test_ranks().rank();
   auto const messages = messages_of(order, rank);
@@ -269,7 +255,7 @@ testing::AssertionResult same_numbers(std::vector<double> const& some,
 }
 
 template <class Exec>
-void solves_to_the_same_bits(Case const& c, Layout const& layout) {
+void solves_to_the_same_bits(MaternCase const& c, Layout const& layout) {
   using Block = typename TileFactor<Exec>::Block;
   Exec const exec;
   auto whole = cholesky(devices_of<Exec>(1), make<Exec>(c, nullptr));
@@ -328,7 +314,7 @@ TYPED_TEST(OocRanks, SolveToTheBitsOfOneRank) {
 
 // Where no budget is given a device has memory for the tiles of its rank and what others send at a time, not for all.
 TYPED_TEST(OocRanks, TakeNoMemoryForTilesThatTheyDoNotNeed) {
-  Case const c{400, 8, 0.1, {}};
+  MaternCase const c{400, 8, 0.1, {}};
   int const rank = test_ranks().rank();
   for (Layout const& layout : layouts()) {
     SCOPED_TRACE(name_of(layout));
@@ -350,7 +336,7 @@ TYPED_TEST(OocRanks, TakeNoMemoryForTilesThatTheyDoNotNeed) {
 
 // The memory that others' tiles arrive in stays with the matrix, over the rungs of a ladder and over matrices.
 TYPED_TEST(OocRanks, KeepTheMemoryForTilesOfOthers) {
-  Case const c{192, 16, 0.3, PrecisionRule{1e-2}, 3.5};
+  MaternCase const c{192, 16, 0.3, PrecisionRule{1e-2}, 3.5};
   DeviceTeam<TypeParam> const team(devices_of<TypeParam>(1));
   for (Layout const& layout : layouts()) {
     SCOPED_TRACE(name_of(layout));
@@ -384,7 +370,7 @@ TYPED_TEST(OocRanks, KeepTheMemoryForTilesOfOthers) {
 
 // A smooth field in coarse tiles, which break down until they are in fp64.
 TYPED_TEST(OocRanks, ClimbTheLadderTogether) {
-  Case const c{192, 16, 0.3, PrecisionRule{1e-2}, 3.5};
+  MaternCase const c{192, 16, 0.3, PrecisionRule{1e-2}, 3.5};
   auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
   for (Layout const& layout : layouts()) {
     SCOPED_TRACE(name_of(layout));
@@ -496,7 +482,7 @@ void throws_together(Thrown const& thrown, std::string const& text, Layout const
       options.on_task = [&, rank](Task const& task) {
         if (comm->rank() == rank && task.col == col) thrown();
       };
-      Case const c{56, 8, 0.1, {}};
+      MaternCase const c{56, 8, 0.1, {}};
       auto const run = [&] {
         (void)cholesky(devices_of<Exec>(1), make<Exec>(c, comm, layout), options);
       };
@@ -582,7 +568,7 @@ CholeskyOptions kept_in(std::string const& folder) {
   return options;
 }
 
-std::vector<Case> cases_of_checkpoints() {
+std::vector<MaternCase> cases_of_checkpoints() {
   return {{100, 8, 0.1, {}},
           {200, 16, 0.02627, PrecisionRule{1e-5}},
           {200, 16, 0.1, layered("fp16x2,fp32")}};
@@ -591,7 +577,7 @@ std::vector<Case> cases_of_checkpoints() {
 // The first `ranks` factor, until the one that has the tile below the diagonal of a column comes to it and the columns
 // before it are there; from which column they went on, -1: they ended there.
 template <class Exec>
-std::int64_t run_on(int ranks, std::int64_t end, Case const& c, std::string const& folder,
+std::int64_t run_on(int ranks, std::int64_t end, MaternCase const& c, std::string const& folder,
                     TileMatrix<Exec> const& expected, Layout const& layout = {}) {
   double first = 0;
   int const owner =
@@ -625,7 +611,7 @@ std::int64_t run_on(int ranks, std::int64_t end, Case const& c, std::string cons
 TYPED_TEST(OocRanks, GoOnFromTheColumnsOfOtherRanks) {
   SharedFolder const folder;
   int const most = test_ranks().size();
-  for (Case const& c : cases_of_checkpoints()) {
+  for (MaternCase const& c : cases_of_checkpoints()) {
     SCOPED_TRACE(c.n);
     auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
     for (int const ranks : {1, 2, most})
@@ -645,7 +631,7 @@ TYPED_TEST(OocRanks, GoOnFromTheColumnsOfOtherGrids) {
   SharedFolder const folder;
   int const most = test_ranks().size();
   auto const all = layouts();
-  for (Case const& c : cases_of_checkpoints()) {
+  for (MaternCase const& c : cases_of_checkpoints()) {
     auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
     for (std::size_t l = 0; l < all.size(); ++l) {
       Layout const &before = all[l], &after = all[(l + 3) % all.size()];
@@ -664,7 +650,7 @@ TYPED_TEST(OocRanks, GoOnFromTheColumnsOfOtherGrids) {
 TYPED_TEST(OocRanks, GoOnFromColumnsOfManyNumbersOfRanks) {
   SharedFolder const folder;
   int const most = test_ranks().size();
-  Case const c{100, 8, 0.1, {}};
+  MaternCase const c{100, 8, 0.1, {}};
   auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
   for (int ranks = most; ranks >= 1; --ranks)
     EXPECT_EQ(run_on(ranks, most - ranks + 1, c, folder.path(), whole.matrix()), -1);
@@ -681,7 +667,7 @@ TYPED_TEST(OocRanks, GoOnFromColumnsOfManyNumbersOfRanks) {
 TYPED_TEST(OocRanks, EndTogetherWhereOneCannotWriteItsColumn) {
   SharedFolder const folder;
   auto const comm = all_ranks();
-  Case const c{100, 8, 0.1, {}};
+  MaternCase const c{100, 8, 0.1, {}};
   int const rank = owner_in(of_ranks(comm->size()), 13, 7, 4);
   std::filesystem::path const full = ooc::detail::column_path(folder.path(), part_with(7, 4));
   if (comm->rank() == 0) {
@@ -704,8 +690,8 @@ TYPED_TEST(OocRanks, RefuseColumnsTogether) {
   SharedFolder const folder;
   auto const comm = all_ranks();
   int const rank = owner_in(of_ranks(comm->size()), 13, 3, 3);
-  Case const c{100, 8, 0.1, {}};
-  auto const factor = [&](Case const& now) {
+  MaternCase const c{100, 8, 0.1, {}};
+  auto const factor = [&](MaternCase const& now) {
     (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>(now, comm), kept_in(folder.path()));
   };
   factor(c);

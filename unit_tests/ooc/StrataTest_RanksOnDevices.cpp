@@ -7,7 +7,6 @@
 #include "ooc/StrataTest_Tiles.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_RankOrder.hpp>
@@ -35,20 +34,7 @@ TYPED_TEST_SUITE(OocRanksOnDevices, Spaces, SpaceNames);
 
 constexpr std::size_t roomy = std::size_t{1} << 26;
 
-struct Case {
-  std::int64_t n, tile;
-  double range;
-  PrecisionRule rule;
-};
-
-PrecisionRule layered(char const* layers) {
-  PrecisionRule rule;
-  auto const list = dense::LayerList::parse(layers);
-  rule.layers.assign(list.begin(), list.end());
-  return rule;
-}
-
-std::vector<Case> cases() {
+std::vector<MaternCase> cases() {
   return {{1, 8, 0.1, {}},
           {61, 8, 0.1, {}},
           {200, 16, 0.02627, PrecisionRule{1e-5}},
@@ -81,7 +67,7 @@ Devices own_devices(int count, std::size_t budget_bytes = roomy) {
 }
 
 template <class Exec>
-TileMatrix<Exec> make(Case const& c, std::shared_ptr<Communicator const> comm,
+TileMatrix<Exec> make(MaternCase const& c, std::shared_ptr<Communicator const> comm,
                       TileStorage storage = TileStorage::Host, Devices const& devices = {},
                       Layout const& layout = {}) {
   Exec const exec;
@@ -142,7 +128,7 @@ TYPED_TEST(OocRanksOnDevices, FactorToTheBitsOfOneRankOnManyDevicesAndStreams) {
 }
 
 template <class Exec>
-void solves_to_the_same_bits(Case const& c, Layout const& layout) {
+void solves_to_the_same_bits(MaternCase const& c, Layout const& layout) {
   using Block = typename TileFactor<Exec>::Block;
   Exec const exec;
   auto const solution = [&](TileFactor<Exec> factor) {
@@ -175,7 +161,7 @@ TYPED_TEST(OocRanksOnDevices, SolveToTheBitsOfOneRank) {
 // Where the devices of one rank have no room all have their tiles on the host, or throw what that one lacks.
 TYPED_TEST(OocRanksOnDevices, GoToTheHostTogether) {
   int const last = test_ranks().size() - 1;
-  Case const c{61, 8, 0.1, {}};
+  MaternCase const c{61, 8, 0.1, {}};
   auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
   auto const devices = own_devices<TypeParam>(1, test_ranks().rank() == last ? 1000 : roomy);
   EXPECT_TRUE(throws_with<MemoryError>("to factor them, and has 1000", [&] {
@@ -200,7 +186,7 @@ TYPED_TEST(OocRanksOnDevices, ShareCheckpointsWithTheHost) {
     if (test_ranks().rank() == 0) std::filesystem::remove_all(folder);
     test_ranks().barrier();
   };
-  Case const c{100, 8, 0.05, layered("fp8_e4m3,fp16x2,fp32")};
+  MaternCase const c{100, 8, 0.05, layered("fp8_e4m3,fp16x2,fp32")};
   auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
   CholeskyOptions options;
   options.checkpoint.folder = folder.string();

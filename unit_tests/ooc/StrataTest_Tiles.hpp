@@ -5,6 +5,7 @@
 
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/problems/Strata_Generators.hpp>
+#include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
@@ -22,6 +23,22 @@
 namespace strata::test {
 
 using namespace geostat;
+
+/// A Matern covariance matrix in tiles, and how they are rounded.
+struct MaternCase {
+  std::int64_t n, tile;
+  double range;
+  ooc::PrecisionRule rule;
+  double nu = 0.5;
+};
+
+/// The rule of these layers, "fp16x2,fp32".
+inline ooc::PrecisionRule layered(char const* layers) {
+  ooc::PrecisionRule rule;
+  auto const list = dense::LayerList::parse(layers);
+  rule.layers.assign(list.begin(), list.end());
+  return rule;
+}
 
 /// A Matern covariance matrix (nu = 1/2), row and column i scaled by a power of two up to 2^spread.
 inline HostMatrix matern_matrix(std::int64_t n, double range, double spread = 0) {

@@ -7,7 +7,6 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Schedule.hpp>
@@ -32,21 +31,7 @@ template <class Exec>
 class TilesOnDevices : public testing::Test {};
 TYPED_TEST_SUITE(TilesOnDevices, Spaces, SpaceNames);
 
-struct Case {
-  std::int64_t n, tile;
-  double range;
-  PrecisionRule rule;
-  double nu = 0.5;
-};
-
-PrecisionRule layered(char const* layers) {
-  PrecisionRule rule;
-  auto const list = dense::LayerList::parse(layers);
-  rule.layers.assign(list.begin(), list.end());
-  return rule;
-}
-
-std::vector<Case> cases() {
+std::vector<MaternCase> cases() {
   return {{0, 8, 0.1, {}},
           {1, 8, 0.1, {}},
           {61, 8, 0.1, {}},
@@ -56,7 +41,7 @@ std::vector<Case> cases() {
 }
 
 template <class Exec>
-TileMatrix<Exec> make(Case const& c, TileStorage storage, Devices const& devices) {
+TileMatrix<Exec> make(MaternCase const& c, TileStorage storage, Devices const& devices) {
   Exec const exec;
   auto const field =
       matern_tiles(exec, MaternCovariance{1, c.range, c.nu, 0}, synthetic_locations(c.n));
@@ -78,7 +63,7 @@ Devices devices_in_turn(int count, std::size_t budget_bytes = 0) {
 
 // The least that each of these devices can hold its tiles and factor them with.
 template <class Exec>
-std::size_t least_budget(Case const& c, int count, int streams) {
+std::size_t least_budget(MaternCase const& c, int count, int streams) {
   Devices const devices = devices_in_turn<Exec>(count);
   auto const matrix = make<Exec>(c, TileStorage::Devices, devices);
   std::size_t most = 0;
@@ -165,7 +150,7 @@ TYPED_TEST(TilesOnDevices, AreFactoredByOtherDevicesToo) {
 }
 
 template <class Exec>
-void solves_to_the_bits_of_the_host(Case const& c) {
+void solves_to_the_bits_of_the_host(MaternCase const& c) {
   using Block = typename TileFactor<Exec>::Block;
   Exec const exec;
   HostMatrix const B("strata::test::B", static_cast<std::size_t>(c.n), 3);
@@ -196,7 +181,7 @@ TYPED_TEST(TilesOnDevices, SolveToTheBitsOfTheHost) {
 
 // One device lacks a byte: the bytes that it needs, or the host in its place.
 TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereADeviceHasNoRoom) {
-  Case const c{200, 16, 0.1, layered("fp16x2,fp32")};
+  MaternCase const c{200, 16, 0.1, layered("fp16x2,fp32")};
   Devices devices = devices_in_turn<TypeParam>(2);
   auto const there = make<TypeParam>(c, TileStorage::Devices, devices);
   int const streams = std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace> ? 1 : 4;
@@ -226,7 +211,7 @@ TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereADeviceHasNoRoom) {
 }
 
 TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereAnAllocationFails) {
-  Case const c{61, 8, 0.1, {}};
+  MaternCase const c{61, 8, 0.1, {}};
   Devices const devices = devices_in_turn<TypeParam>(2);
   FailingAllocations const failing("strata::ooc::tile_matrix::piece", [] { return true; });
   EXPECT_TRUE(throws_with<MemoryError>("bytes of tiles on device", [&] {
@@ -247,7 +232,7 @@ TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereAnAllocationFails) {
 
 // One that went to the host stays there: the budgets of a factorisation have counted on it.
 TYPED_TEST(TilesOnDevices, StayOnTheHostWhereTheyHadNoRoom) {
-  Case const c{384, 8, 0.3, {}, 3.5};
+  MaternCase const c{384, 8, 0.3, {}, 3.5};
   Devices const devices = devices_in_turn<TypeParam>(
       2, least_budget<TypeParam>({384, 8, 0.3, PrecisionRule{1e-2}, 3.5}, 2, 1));
   auto matrix = make<TypeParam>(c, TileStorage::Automatic, devices);
@@ -262,7 +247,7 @@ TYPED_TEST(TilesOnDevices, StayOnTheHostWhereTheyHadNoRoom) {
 // Layers that break down are promoted where the tiles are, or on the host where these have no room for wider ones.
 TYPED_TEST(TilesOnDevices, ClimbTheLadder) {
   // So large that wider tiles take more than the pool of four streams saves by them.
-  Case const c{384, 8, 0.3, PrecisionRule{1e-2}, 3.5};
+  MaternCase const c{384, 8, 0.3, PrecisionRule{1e-2}, 3.5};
   auto const host = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, TileStorage::Host, {}));
   ASSERT_EQ(host.report().rung, Rung::Fp64);
   for (TileStorage const storage : {TileStorage::Devices, TileStorage::Automatic})
@@ -288,7 +273,7 @@ TYPED_TEST(TilesOnDevices, ClimbTheLadder) {
 TYPED_TEST(TilesOnDevices, ShareCheckpointsWithTheHost) {
   auto const folder = std::filesystem::temp_directory_path() /
                       ("strata_tiles_on_devices_" + std::to_string(::getpid()));
-  Case const c{100, 8, 0.05, layered("fp8_e4m3,fp16x2,fp32")};
+  MaternCase const c{100, 8, 0.05, layered("fp8_e4m3,fp16x2,fp32")};
   auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, TileStorage::Host, {}));
   for (TileStorage const first : {TileStorage::Host, TileStorage::Devices}) {
     std::filesystem::remove_all(folder);
@@ -316,7 +301,7 @@ TYPED_TEST(TilesOnDevices, ShareCheckpointsWithTheHost) {
 template <class Exec>
 void rounds_on_each_device(bool anywhere, std::size_t expected) {
   Exec const exec;
-  Case const c{100, 8, 0.05, PrecisionRule{1e-6}};
+  MaternCase const c{100, 8, 0.05, PrecisionRule{1e-6}};
   TileMatrixOptions options(c.rule);
   options.storage = TileStorage::Devices;
   options.devices = devices_in_turn<Exec>(3);
@@ -339,7 +324,7 @@ TYPED_TEST(TilesOnDevices, AreRoundedByTheirDevices) {
 
 // The memory stays with the matrix.
 TYPED_TEST(TilesOnDevices, AreFilledAgain) {
-  Case const c{100, 8, 0.05, PrecisionRule{1e-6}};
+  MaternCase const c{100, 8, 0.05, PrecisionRule{1e-6}};
   Devices const devices = devices_in_turn<TypeParam>(2, std::size_t{1} << 26);
   auto factor = cholesky(devices, make<TypeParam>(c, TileStorage::Devices, devices));
   auto matrix = std::move(factor).take();

@@ -157,7 +157,9 @@ TYPED_TEST(LentOnTest, ASecondCallMakesNoneAnew) {
   auto const labels = allocations.labels();
   EXPECT_EQ(labels.count("strata::vendor::buffer"), 0);
   EXPECT_EQ(labels.count("strata::vendor::scalars"), 0);
-  if (!strata::runs_on_host<Exec>) EXPECT_TRUE(instances[0] == instances[1]);
+  if (!strata::runs_on_host<Exec>) {
+    EXPECT_TRUE(instances[0] == instances[1]);
+  }
 }
 
 // Two at a time are two.
