@@ -27,14 +27,21 @@ namespace {
 constexpr std::size_t smallest_counted = 128;
 std::atomic<std::int64_t> news_left{0};  // until one fails; 0: none will
 
+// One of several threads takes the last and leaves 0, whoever comes at the same time.
+[[maybe_unused]] bool is_the_last_new() {
+  std::int64_t left = news_left;
+  while (left > 0)
+    if (news_left.compare_exchange_weak(left, left - 1)) return left == 1;
+  return false;
+}
+
 }  // namespace
 
 // On devices, for which a compiler may take this too, nobody calls it.
 void* operator new(std::size_t bytes) {
-  KOKKOS_IF_ON_HOST(
-      (if (bytes >= smallest_counted && news_left > 0 && --news_left == 0) throw std::bad_alloc();
-       void* const memory = std::malloc(bytes > 0 ? bytes : 1);
-       if (memory == nullptr) throw std::bad_alloc(); return memory;))
+  KOKKOS_IF_ON_HOST((if (bytes >= smallest_counted && is_the_last_new()) throw std::bad_alloc();
+                     void* const memory = std::malloc(bytes > 0 ? bytes : 1);
+                     if (memory == nullptr) throw std::bad_alloc(); return memory;))
   KOKKOS_IF_ON_DEVICE(((void)bytes; return nullptr;))
 }
 // Sorts that go without do not tell: these do not fail, and are here since sanitizers have their own.
