@@ -87,20 +87,34 @@ void mark_bounds(FreeParameters const& free, double tolerance, Fit& result) {
                          theta[k] >= free.upper[k] / (1 + 2 * tolerance);
 }
 
+double mean_square(std::span<double const> values, double about) {
+  auto const n = static_cast<double>(values.size());
+  double sum = 0;
+  for (double const value : values) sum += (value - about) * (value - about) / n;
+  return sum;
+}
+
 }  // namespace
 
-FitOptions default_fit_options(Locations const& locations, std::span<double const> values) {
+FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
+                               Mean mean) {
   check_locations(locations);
   STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(values.size()) == locations.size(),
                  "default_fit_options: ", values.size(), " values at ", locations.size(),
                  " locations");
-  auto const n = static_cast<double>(values.size());
-  double mean = 0, variance = 0;
-  for (double const value : values) mean += value / n;
-  for (double const value : values) variance += (value - mean) * (value - mean) / n;
-  STRATA_REQUIRE(ValueError, values.size() > 1 && variance > 0,
-                 "default_fit_options: a fit needs at least two values that differ; there are ",
-                 values.size(), " of variance ", variance);
+  STRATA_REQUIRE(ValueError,
+                 std::ranges::adjacent_find(values, std::not_equal_to<>()) != values.end(),
+                 "default_fit_options: a fit needs at least two values that differ; all of these ",
+                 values.size(), " are the same");
+  detail::check_values(locations.size(), values);
+  double centre = 0;
+  for (double const value : values) centre += value / static_cast<double>(values.size());
+  double const variance = mean_square(values, centre);
+  double const field = mean == Mean::None ? mean_square(values, 0) : variance;
+  STRATA_REQUIRE(ValueError, std::isnormal(1e-6 * variance) && std::isfinite(100 * field),
+                 "default_fit_options: the values have the variance ", variance,
+                 " and the mean square ", mean_square(values, 0),
+                 ", of which fp64 can't hold 1e-6 and 100 times; take another unit");
   auto const [left, right] = std::minmax_element(locations.x.begin(), locations.x.end());
   auto const [bottom, top] = std::minmax_element(locations.y.begin(), locations.y.end());
   bool const globe = locations.metric == Metric::GreatCircle;
@@ -110,9 +124,10 @@ FitOptions default_fit_options(Locations const& locations, std::span<double cons
   double const extent = degree * std::hypot(width, *top - *bottom);
   STRATA_REQUIRE(ValueError, extent > 0, "default_fit_options: all locations coincide");
   FitOptions options;
-  options.start = {0.9 * variance, extent / 10, 0.5, 0.1 * variance};
+  options.mean = mean;
+  options.start = {0.9 * field, extent / 10, 0.5, 0.1 * variance};
   options.lower = {1e-6 * variance, 1e-4 * extent, 0.1, 1e-6 * variance};
-  options.upper = {100 * variance, 10 * extent, globe ? 0.5 : 3.0, 100 * variance};
+  options.upper = {100 * field, 10 * extent, globe ? 0.5 : 3.0, 100 * field};
   if (globe) options.start.nu = 0.45;
   return options;
 }

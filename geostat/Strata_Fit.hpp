@@ -79,12 +79,13 @@ struct FactoredFit : Fit {
 
 /// A guess for observations of which nothing is known, and bounds about it.
 ///
-/// Result   start: the sample variance, nine tenths of it the field's, a tenth the nugget's, a tenth of the
-///          extent as range, nu = 1/2. Bounds: variances and nugget 1e-6 to 100 times the sample variance, the
-///          range 1e-4 to 10 times the extent, nu from 0.1 to 3, or to 1/2 on the sphere, where Matern
-///          covariances are positive definite no further.
-/// Throws   ValueError if there are fewer than 2 values or all are the same.
-FitOptions default_fit_options(Locations const& locations, std::span<double const> values);
+/// Result   `mean` as given, and with s^2 the sample variance and m^2 = s^2, or without a mean the mean square of
+///          the values: start: sigma2 = 0.9 m^2, the nugget 0.1 s^2, a tenth of the extent as range, nu = 1/2.
+///          Bounds: sigma2 and nugget 1e-6 s^2 to 100 m^2, the range 1e-4 to 10 times the extent, nu from 0.1 to
+///          3, or to 1/2 on the sphere, where Matern covariances are positive definite no further.
+/// Throws   ValueError if there are fewer than 2 values, all are the same, or a bound leaves the range of fp64.
+FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
+                               Mean mean = Mean::Constant);
 
 /// Whether this build has the optimiser (NLopt).
 bool can_fit();

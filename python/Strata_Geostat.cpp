@@ -110,9 +110,10 @@ struct Fitted {
   Shared factor;  // null: the matrix was nowhere positive definite
 };
 
-FitOptions default_options(In const& at, std::string const& metric, In const& values) {
+FitOptions default_options(In const& at, std::string const& metric, In const& values,
+                           std::string const& mean) {
   return default_fit_options(locations("locations", at, metric),
-                             detail::require_vector("values", values));
+                             detail::require_vector("values", values), from_name<Mean>(mean));
 }
 
 Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
@@ -285,16 +286,14 @@ void bind_geostat(nb::module_& m) {
       .def_rw("max_evaluations", &FitOptions::max_evaluations)
       .def(
           "choose",
-          [](FitOptions& self, std::string const& mean, std::string const& search, double accuracy,
-             std::int64_t tile_size) {
-            self.mean = from_name<Mean>(mean);
+          [](FitOptions& self, std::string const& search, double accuracy, std::int64_t tile_size) {
             self.search = from_name<Search>(search);
             self.factor = detail::factor_options(accuracy, tile_size);
           },
-          "mean"_a, "search"_a, "accuracy"_a, "tile_size"_a);
+          "search"_a, "accuracy"_a, "tile_size"_a);
   bind_inference(m, covariance_factor);
   m.def("default_fit_options", &default_options, "locations"_a.noconvert(), "metric"_a,
-        "values"_a.noconvert());
+        "values"_a.noconvert(), "mean"_a);
   m.def(
       "fit",
       [](In const& at, std::string const& metric, In const& values, FitOptions const& chosen,

@@ -217,7 +217,7 @@ geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
 
 geostat::FitOptions fit_options(MleOptions const& options, geostat::Locations const& locations,
                                 std::vector<double> const& values) {
-  geostat::FitOptions fit = geostat::default_fit_options(locations, values);
+  geostat::FitOptions fit = geostat::default_fit_options(locations, values, options.mean);
   if (options.start) {
     fit.start = *options.start;
     fit.fixed[3] = fit.start.nugget == 0;
@@ -226,7 +226,6 @@ geostat::FitOptions fit_options(MleOptions const& options, geostat::Locations co
   if (options.upper) fit.upper = *options.upper;
   if (!options.start) fit.start = within(fit.start, fit.lower, fit.upper);
   for (auto const& text : options.fix) fix(fit, text);
-  fit.mean = options.mean;
   fit.search = options.search;
   fit.tolerance = options.tolerance;
   fit.max_evaluations = options.max_evaluations;

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Union
 
 import numpy as np
@@ -65,8 +65,15 @@ def as_float64(name: str, array: Any) -> Array:
     """
     found = as_numpy(name, array)
     if found.dtype != np.float64:
-        raise TypeError(f"{name} is of {found.dtype}, must be of float64: {name}.astype('float64') copies it")
+        raise TypeError(not_float64(name, found.dtype))
     return found
+
+
+def not_float64(name: str, dtype: np.dtype[Any]) -> str:
+    """What is wrong with numbers of this type, and the way out, if there is one."""
+    if dtype.kind == "c":
+        return f"{name} is of {dtype}, must be of float64: Strata has no complex numbers"
+    return f"{name} is of {dtype}, must be of float64: {name}.astype('float64') copies it"
 
 
 def as_matrix(name: str, array: Any) -> Array:
@@ -177,6 +184,21 @@ def room_like(operand: Operand, array: Any) -> tuple[Operand, Any]:
 
 def _package_of(array: Any) -> Any:
     return sys.modules.get(type(array).__module__.partition(".")[0].removesuffix("lib"))  # jaxlib's arrays are jax's
+
+
+def joined(name: str, words: str | Iterable[str]) -> str:
+    """ "fp16,fp32", from that or from ["fp16", "fp32"].
+
+    Raises
+    ------
+    TypeError
+        For what is neither.
+    """
+    if isinstance(words, str):
+        return words
+    if not isinstance(words, Iterable) or not all(isinstance(word, str) for word in words):
+        raise TypeError(f"{name} is {words!r}, must be a str or a sequence of them")
+    return ",".join(words)
 
 
 def size_of(array: Any) -> str:

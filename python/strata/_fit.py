@@ -147,7 +147,8 @@ def fit(
     locations : array of float64, (n, 2)
     values : array of float64, (n,)
     start, lower, upper : Matern, optional
-        Where the search begins, and its bounds; by default from the sample variance and the extent of the places.
+        Where the search begins, and its bounds; by default from the extent of the places and
+        the sample variance, without a mean from the mean square of the values, too.
     fixed : iterable of {"sigma2", "range", "nu", "nugget"}
         Parameters that stay as in `start`.
     mean : {"none", "constant"}
@@ -180,8 +181,8 @@ def fit(
     places, observed = as_places("locations", locations), as_values(values)
     if len(observed) != len(places):
         raise ShapeError(f"values are {len(observed)}, locations {len(places)}")
-    options = _core.default_fit_options(places, metric, observed)
-    options.choose(mean, search, accuracy, tile_size)
+    options = _core.default_fit_options(places, metric, observed, mean)
+    options.choose(search, accuracy, tile_size)
     options.start = options.start if start is None else start
     options.lower = options.lower if lower is None else lower
     options.upper = options.upper if upper is None else upper

@@ -264,7 +264,7 @@ def cholesky(
     matrix = _arrays.as_operand("A", A)
     queue = _core.Queue() if isinstance(matrix, _arrays.OnDevice) else None
     taken = _arrays.given(matrix, lambda: queue.stream if queue is not None else 0)
-    text = layers if isinstance(layers, str) else ",".join(layers)
+    text = _arrays.joined("layers", layers)
     return Factor(_core.cholesky(queue, taken, lower, text, leaf_size, shift, equilibrate, ladder), matrix, lower)
 
 
@@ -348,9 +348,12 @@ def cho_solve(c_and_lower: tuple[Factor, bool], b: Any) -> Any:
     Raises
     ------
     ShapeError, TypeError, ValueError, NotConverged
-        As `Factor.solve`.
+        As `Factor.solve`; TypeError for what `scipy.linalg.cho_factor` has made, too.
     """
-    return c_and_lower[0].solve(b)
+    factor, _ = c_and_lower
+    if not isinstance(factor, Factor):
+        raise TypeError(f"cho_solve takes what strata.cho_factor has made, not a {type(factor).__name__}")
+    return factor.solve(b)
 
 
 def _failure(report: _core.SolveReport) -> str:

@@ -190,6 +190,6 @@ def cholesky(
             raise ShapeError(f"the block at ({row}, {col}) is {_arrays.size_of(found)}, must be {_arrays.size_of(tile)}")
         tile[...] = found
 
-    names = precisions if isinstance(precisions, str) else ",".join(precisions)
+    names = _arrays.joined("precisions", precisions)
     folder = os.fspath(checkpoint)
     return Factor(_core.tile_cholesky(fill, n, accuracy, names, tile_size, devices, budget_bytes, variant, streams, folder, ladder))

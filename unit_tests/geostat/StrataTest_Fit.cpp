@@ -24,6 +24,7 @@ using namespace strata::geostat;
 using strata::test::FailingAllocations;
 using strata::test::message_of;
 using strata::test::some_values;
+using strata::test::throws_with;
 
 template <class Space>
 class FitTest : public testing::Test {
@@ -295,15 +296,40 @@ TEST(FitOptions, DefaultsHoldTheStart) {
     }
     EXPECT_EQ(options.upper.nu, metric == Metric::GreatCircle ? 0.5 : 3);
   }
-  EXPECT_EQ(message_of<ValueError>([] {
-              (void)default_fit_options(synthetic_locations(3), std::vector<double>{2, 2, 2});
-            }),
-            "default_fit_options: a fit needs at least two values that differ; there are 3 of "
-            "variance 0");
+  // 1/3 three times has a mean that is rounded, so that a variance about it would not be 0.
+  for (double const value : {2.0, 1.0 / 3, 0.0})
+    EXPECT_EQ(
+        message_of<ValueError>([&] {
+          (void)default_fit_options(synthetic_locations(3), std::vector<double>(3, value));
+        }),
+        "default_fit_options: a fit needs at least two values that differ; all of these 3 are "
+        "the same");
+  for (double const scale : {1e160, 1e-160})
+    EXPECT_TRUE(throws_with<ValueError>("take another unit", [&] {
+      (void)default_fit_options(synthetic_locations(2), std::vector<double>{scale, -scale});
+    }));
+  EXPECT_TRUE(throws_with<ValueError>("value 2 is nan", [&] {
+    (void)default_fit_options(synthetic_locations(2), std::vector<double>{1, NAN});
+  }));
   EXPECT_EQ(message_of<ValueError>([] {
               (void)default_fit_options(Locations{{1, 1}, {2, 2}}, std::vector<double>{2, 3});
             }),
             "default_fit_options: all locations coincide");
+}
+
+// Without a mean, values about 300 are a field of that size, whatever they differ by.
+TEST(FitOptions, DefaultsAreThoseOfTheMean) {
+  std::vector<double> values = some_values(50);
+  for (double& value : values) value += 300;
+  auto const at = synthetic_locations(50);
+  auto const about_mean = default_fit_options(at, values),
+             about_zero = default_fit_options(at, values, Mean::None);
+  EXPECT_EQ(about_mean.mean, Mean::Constant);
+  EXPECT_EQ(about_zero.mean, Mean::None);
+  EXPECT_LT(about_mean.upper.sigma2, 300 * 300);
+  EXPECT_NEAR(about_zero.start.sigma2, 0.9 * 300 * 300, 3000);
+  EXPECT_GT(about_zero.upper.sigma2, 300 * 300);
+  EXPECT_EQ(about_zero.lower.nugget, about_mean.lower.nugget);  // of noise that is small beside it
 }
 
 TEST(FitOptions, SearchesHaveNames) {

@@ -114,7 +114,7 @@ def test_refuses_numbers_that_are_not_finite() -> None:
         (np.eye(2, dtype=np.float32), TypeError, "A is of float32, must be of float64"),
         (np.eye(2, dtype=int), TypeError, "A is of int64, must be of float64"),
         (np.eye(2, dtype=">f8"), TypeError, "A is of >f8"),
-        (np.eye(2, dtype=complex), TypeError, "A is of complex128"),
+        (np.eye(2, dtype=complex), TypeError, "A is of complex128.*no complex numbers"),
         ("abc", TypeError, "must be of float64"),
         (np.eye(2).view(np.ma.MaskedArray), TypeError, "A is a masked array"),
         (scipy.sparse.identity(2), TypeError, "A is sparse: strata.sparse takes it"),
@@ -123,6 +123,15 @@ def test_refuses_numbers_that_are_not_finite() -> None:
 def test_refuses_what_is_no_matrix(a: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         strata.cholesky(a)
+
+
+def test_refuses_what_are_no_layers_and_no_factor() -> None:
+    bad: list[Any] = [None, 3, ["fp16", 32]]
+    for layers in bad:
+        with pytest.raises(TypeError, match="layers is .*, must be a str or a sequence of them"):
+            strata.cholesky(np.eye(2), layers)
+    with pytest.raises(TypeError, match="what strata.cho_factor has made, not a ndarray"):
+        strata.cho_solve(scipy.linalg.cho_factor(np.eye(2)), np.ones(2))
 
 
 def test_refuses_right_hand_sides_that_do_not_fit() -> None:
