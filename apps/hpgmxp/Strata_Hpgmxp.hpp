@@ -23,10 +23,10 @@ class Report;
 /// What the user asked `strata hpgmxp` for.
 struct HpgmxpRequest {
   sparse::HpgmxpOptions benchmark;
-  std::vector<std::int64_t> sizes;      ///< nx ny nz [seconds], as words without a name
-  std::int64_t nx = 0, ny = 0, nz = 0;  ///< 0: not given
-  double seconds = -1;                  ///< < 0: not given
-  std::string input;                    ///< path of an hpgmp.dat
+  std::vector<std::int64_t> sizes;  ///< nx ny nz [seconds], as words without a name
+  std::optional<std::int64_t> nx, ny, nz;
+  std::optional<double> seconds;
+  std::string input;  ///< path of an hpgmp.dat
   std::string ordering = "coloured", colouring = "greedy", values = "auto", basis = "auto";
   bool free = false;                ///< also solve without the benchmark's rules
   std::string json, report, trace;  ///< paths, empty: not wanted

@@ -115,10 +115,10 @@ sparse::HpgmxpOptions resolved(HpgmxpRequest const& request) {
     options.nx = request.sizes[0], options.ny = request.sizes[1], options.nz = request.sizes[2];
     if (request.sizes.size() > 3) options.seconds = static_cast<double>(request.sizes[3]);
   }
-  if (request.nx != 0) options.nx = options.ny = options.nz = request.nx;
-  if (request.ny != 0) options.ny = options.nz = request.ny;
-  if (request.nz != 0) options.nz = request.nz;
-  if (request.seconds >= 0) options.seconds = request.seconds;
+  if (request.nx) options.nx = options.ny = options.nz = *request.nx;
+  if (request.ny) options.ny = options.nz = *request.ny;
+  if (request.nz) options.nz = *request.nz;
+  if (request.seconds) options.seconds = *request.seconds;
   auto& grid = options.grid;
   if (grid != std::array<int, 3>{0, 0, 0})
     for (auto& ranks : grid) ranks = ranks == 0 ? 1 : ranks;

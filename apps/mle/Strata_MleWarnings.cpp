@@ -124,8 +124,11 @@ void warn(MleResult& result, geostat::Locations const& locations) {
   if (!result.fit) return;
   auto const free = result.free_parameters();
   if (result.n < 10 * free)
-    result.warnings.push_back(words(free, " parameters, the mean's among them, are fitted to ",
-                                    result.n, " observations: the data say little of them"));
+    result.warnings.push_back(
+        words(free,
+              result.mean == geostat::Mean::Constant ? " parameters, the mean's among them, are"
+                                                     : " parameters are",
+              " fitted to ", result.n, " observations: the data say little of them"));
   warn_of_the_range(result, locations);
   warn_of_intervals(result);
 }

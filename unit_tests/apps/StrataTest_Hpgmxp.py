@@ -167,6 +167,10 @@ class Hpgmxp(ProgramTest):
         for arguments, parts in (
             (("--nx", 50), ("nx = 50", "48 or 56")),
             (("--nx", 4), ("nearest is 16",)),
+            (("--nx", 0), ("nx = 0",)),
+            (("--nx", 16, "--nz", 0), ("nz = 0",)),
+            (("--nx", 16, "--rt", -1), ("run time of -1 s",)),
+            (("--nx", 16, "--rt", "nan"), ("run time of nan s",)),
             (("--nx", 16, "--npx", 2), ("process grid 2 x 1 x 1 for 1 ranks",)),
             (("--nx", 16, "--colour-order", "1,2,3", "--run_type", "validation"), ("permutation of the 8 colours",)),
             (("--nx", 800, "--ny", 800, "--nz", 800), ("GB", "take fewer points")),

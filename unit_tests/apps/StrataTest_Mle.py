@@ -219,6 +219,8 @@ class Fit(MleTest):
         self.assertEqual(report["warnings"], ["5 parameters, the mean's among them, are fitted to 2 observations: the data "
                                               "say little of them"])
         self.assertIn("strata: warning: 5 parameters", self.err)
+        report = self.mle("--locations", self.path("two.csv"), "--mean", "none")
+        self.assertIn("4 parameters are fitted to 2 observations: the data say little of them", report["warnings"])
 
     def test_starts_inside_bounds_that_are_given_alone(self):
         path, _, _ = self.field(100)
