@@ -114,12 +114,18 @@ def draw_lines(plt, path, title, unit, lines, paper, colour, log=False):
         axes.plot(PAPER_N, value, marker="*", ms=13, mfc="none", color=colour[layers], ls="none")
         stated[value].append(layers)
     for value, names in stated.items():
-        axes.annotate(" and ".join(names), (PAPER_N, value), textcoords="offset points", xytext=(-8, -9), fontsize=6, ha="right")
+        axes.annotate(
+            " and ".join(names), (PAPER_N, value), textcoords="offset points", xytext=(-8, -9), fontsize=6, ha="right",
+            bbox={"fc": "white", "ec": "none", "pad": 0.5},
+        )
     if paper:
         axes.plot([], [], marker="*", ms=13, mfc="none", color="black", ls="none", label="paper A, stated\n(n = 65536)")
     scale_by_n(axes, [n for points in lines.values() for n, _ in points] + [PAPER_N] * bool(paper))
     if log:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_locator(plt.NullLocator())
     axes.set(ylabel=unit)
     figure.suptitle(title, fontsize=8, x=0.02, ha="left")
     figure.legend(fontsize=7, loc="outside right upper")
@@ -256,8 +262,9 @@ def draw_all(plt, results, digits, folder, kind, where):
     draw_digits(plt, path("figure8"), digits, where)
     lines = collections.defaultdict(list)
     for row in sorted(digits, key=lambda row: row["n"]):
-        lines[short_name(row["layers"])].append((row["n"], row["digits"]))
-    if max(map(len, lines.values())) > 1:
+        if short_name(row["layers"]) in PAPER_DIGITS:  # of others the lines lie on these
+            lines[short_name(row["layers"])].append((row["n"], row["digits"]))
+    if max(map(len, lines.values()), default=0) > 1:
         title = f"Accuracy of L, paper A's matrix (figure 8)\n{where}"
         draw_lines(plt, path("figure8_sizes"), title, "-log10 ||L - L64|| / ||L64||", lines, {}, colour)
     draw_best(plt, path("figure10"), best_mixed(results), where)
