@@ -4,6 +4,8 @@
 
 import re
 
+from sphinx.addnodes import toctree
+
 project = "Strata"
 author = copyright = "The Strata authors"
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "formulas"]
@@ -37,7 +39,35 @@ def keep_properties(app, what, name, obj, options, lines):
     lines[:] = app.kept.get(name, lines)
 
 
+def shorten_contents(app, env):
+    """Each page's contents as a tree of titles has them: its title, and the pages below it."""
+    app.titles = {page: contents.deepcopy() for page, contents in env.tocs.items()}
+    for entry in (entry for contents in app.titles.values() for entry in contents if len(entry) > 1):
+        below = list(entry.findall(toctree))
+        if below:
+            entry[1][:] = below
+        else:
+            entry.pop(1)
+
+
+def navigate_by_titles(app, page, template, context, tree):
+    """Furo asks Sphinx for the tree of all titles on each page, which would copy all contents for it and drop all but the titles."""
+    tree_of = context["toctree"]
+
+    def tree_of_titles(**options):
+        contents, app.env.tocs = app.env.tocs, app.titles
+        try:
+            return tree_of(**options)
+        finally:
+            app.env.tocs = contents
+
+    if app.builder.name == "html":
+        context["toctree"] = tree_of_titles
+
+
 def setup(app):
     app.kept = {}
     app.connect("autodoc-process-docstring", keep_plain, priority=400)
     app.connect("autodoc-process-docstring", keep_properties, priority=600)
+    app.connect("env-check-consistency", shorten_contents)
+    app.connect("html-page-context", navigate_by_titles, priority=400)  # before Furo
