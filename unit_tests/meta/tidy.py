@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Run clang-tidy (checks in .clang-tidy) over library and program sources; a few by default, --all for all.
 
-Up to four sources at a time are one translation unit, as Kokkos' headers cost more than all else. Where that does not compile, as
+Up to ten sources at a time are one translation unit, as Kokkos' headers cost more than all else. Where that does not compile, as
 names collide, each is one by itself.
 """
 import argparse
@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
-TOGETHER = 4
+TOGETHER = 10
 FOLDERS = ("core", "comm", "dense", "ooc", "geostat", "sparse", "c", "lapack", "python", "apps")
 
 
