@@ -24,12 +24,21 @@ std::int64_t chosen_tile_size(std::int64_t n, ooc::Devices const& devices,
   return ooc::TileMatrix<Exec>::automatic_tile_size(n, devices.front().budget_bytes);
 }
 
+// The memory of workers on a host is the host's.
+template <class Exec>
+ooc::TileStorage storage_of(CovarianceFactorOptions const& options) {
+  bool const is_open = options.storage == ooc::TileStorage::Automatic;
+  return is_open && strata::runs_on_host<Exec> ? ooc::TileStorage::Host : options.storage;
+}
+
 template <class Exec>
 ooc::TileMatrixOptions matrix_options(ooc::Devices const& devices,
                                       CovarianceFactorOptions const& options) {
   ooc::TileMatrixOptions result(options.rule);
   result.max_bytes = options.max_bytes;
   result.anywhere = true;
+  result.storage = storage_of<Exec>(options);
+  result.devices = devices;
   result.nodes = ooc::numa_nodes<Exec>(devices);
   result.comm = options.comm;
   result.grid = options.grid;
@@ -49,25 +58,11 @@ std::size_t most_bytes(Exec const& exec, ooc::Devices const& devices,
   return most;
 }
 
-template <class Exec>
-void check_whole(Exec const& exec, std::int64_t n, ooc::Devices const& devices,
-                 CovarianceFactorOptions const& options) {
-  STRATA_REQUIRE(ValueError, !options.rule.may_mix(),
-                 "covariance factor: one that is whole is in fp64, the rule asks for others");
-  STRATA_REQUIRE(ValueError, !options.comm || options.comm->size() == 1,
-                 "covariance factor: one that is whole is on one rank, there are ",
-                 options.comm->size());
-  std::size_t const bytes = detail::WholeFactor<Exec>::bytes_needed(n),
-                    most = most_bytes(exec, devices, options);
-  STRATA_REQUIRE(MemoryError, bytes <= most, "covariance factor: whole it takes ", bytes,
-                 " bytes, the limit is ", most);
-}
-
-// Whether nothing speaks for tiles, and a third more memory than it takes is free.
+// Whether it is to lie on one device alone, in fp64, and a third more memory than it takes is free there.
 template <class Exec>
 bool may_be_whole(Exec const& exec, std::int64_t n, ooc::Devices const& devices,
                   CovarianceFactorOptions const& options) {
-  if (strata::runs_on_host<Exec> || options.storage == FactorStorage::Tiles) return false;
+  if (storage_of<Exec>(options) == ooc::TileStorage::Host) return false;
   if (n == 0 || options.tile_size != 0 || options.rule.may_mix()) return false;
   if (options.comm && options.comm->size() > 1) return false;
   if (devices.size() != 1 || devices.front().id != ooc::device_of(exec)) return false;
@@ -75,20 +70,14 @@ bool may_be_whole(Exec const& exec, std::int64_t n, ooc::Devices const& devices,
   return bytes <= most_bytes(exec, devices, options) && bytes / 3 * 4 <= ooc::free_bytes(exec);
 }
 
-// One that is asked for, or that may be; else none.
 template <class Exec>
 std::unique_ptr<detail::WholeFactor<Exec>> whole_factor(Exec const& exec, std::int64_t n,
                                                         ooc::Devices const& devices,
                                                         CovarianceFactorOptions const& options) {
-  using Whole = detail::WholeFactor<Exec>;
-  if (options.storage == FactorStorage::Whole) {
-    check_whole(exec, n, devices, options);
-    return std::make_unique<Whole>(exec, n);
-  }
   if (!may_be_whole(exec, n, devices, options)) return nullptr;
   try {
-    return std::make_unique<Whole>(exec, n);
-  } catch (MemoryError const&) {
+    return std::make_unique<detail::WholeFactor<Exec>>(exec, n);
+  } catch (MemoryError const&) {  // in tiles then
     return nullptr;
   }
 }
@@ -164,7 +153,8 @@ void CovarianceFactor<Exec>::refactor_tiles(Exec const& exec, MaternCovariance c
 template <class Exec>
 void CovarianceFactor<Exec>::describe() {
   if (whole_) {
-    report_ = {.storage = FactorStorage::Whole,
+    report_ = {.storage = ooc::TileStorage::Devices,
+               .whole = true,
                .n = order(),
                .tile_size = order(),
                .tiles = {1, 0, 0, 0},
@@ -179,7 +169,8 @@ void CovarianceFactor<Exec>::describe() {
     fill += attempt.fill_seconds;
     seconds += attempt.factor_seconds;
   }
-  report_ = {.storage = FactorStorage::Tiles,
+  report_ = {.storage = factor_->matrix().storage(),
+             .no_room = factor_->matrix().report().no_room,
              .n = report.n,
              .tile_size = report.tile_size,
              .tiles = report.histogram,
@@ -194,9 +185,8 @@ void CovarianceFactor<Exec>::describe() {
 
 template <class Exec>
 ooc::TileFactor<Exec> const& CovarianceFactor<Exec>::factor() const {
-  STRATA_REQUIRE(
-      ValueError, !whole_,
-      "covariance factor: it is whole, not in tiles, which FactorStorage::Tiles asks for");
+  STRATA_REQUIRE(ValueError, !whole_,
+                 "covariance factor: it is whole, not in tiles, which a tile size asks for");
   STRATA_REQUIRE(ValueError, factor_,
                  "covariance factor: there is none, since an exception left none");
   return *factor_;

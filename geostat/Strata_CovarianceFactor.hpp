@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,19 +31,6 @@ namespace strata::geostat {
 namespace detail {
 template <class ExecutionSpace>
 class WholeFactor;
-}
-
-/// Where a factor lies.
-enum class FactorStorage : std::uint8_t {
-  Automatic,  ///< whole if it is in fp64 and one device alone, of whose memory a quarter is left, has it; else in tiles
-  Tiles,  ///< in host memory, tile by tile; of any size, in any precision, for any devices and ranks
-  Whole,  ///< in the memory of the instance's device, in fp64
-};
-/// The names of its values, for `name_of` and `from_name`.
-constexpr auto names_of(FactorStorage) {
-  return enum_names<FactorStorage>("storage", {{FactorStorage::Automatic, "automatic"},
-                                               {FactorStorage::Tiles, "tiles"},
-                                               {FactorStorage::Whole, "whole"}});
 }
 
 /// What a log-determinant is taken from where tiles are in low precision.
@@ -66,9 +54,9 @@ struct CovarianceFactorOptions {
   ooc::Devices devices = ooc::make_devices(1);      ///< of a team of its own, with their budgets
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
   LogDet log_det = LogDet::Corrected;               ///< how `log_determinant` corrects the factor's
-  /// Where it lies. Automatic: in tiles on hosts, for several ranks, where a tile size is given, and where a device's
-  /// budget does not suffice for a whole one.
-  FactorStorage storage = FactorStorage::Automatic;
+  /// Where it lies, as in `ooc::TileMatrixOptions`; Automatic of workers on a host: in its memory. On one device, the
+  /// instance's, which has room for it and a third more, one in fp64 is whole, unless a tile size is given.
+  ooc::TileStorage storage = ooc::TileStorage::Automatic;
   /// Hears what part of the matrix is filled, 0 to 1, at last 1: `ooc::TileMatrixOptions::on_progress`; of a whole one 1.
   std::function<void(double)> on_fill = {};
   std::function<void(ooc::Task const&)> on_task = {};  ///< as of `ooc::CholeskyOptions`, in tiles
@@ -80,20 +68,22 @@ struct CovarianceFactorOptions {
 
 /// What it took.
 struct CovarianceFactorReport {
-  FactorStorage storage = FactorStorage::Tiles;  ///< Tiles or Whole, which counts as one tile
-  std::int64_t n = 0, tile_size = 0;             ///< of the matrix, and of a tile
-  std::array<std::int64_t, 4> tiles{};           ///< in fp64, fp32, fp16 and fp8_e4m3
-  std::size_t bytes = 0;                         ///< of the tiles, of several ranks this one's
-  std::uint64_t bytes_in = 0, bytes_out = 0;     ///< between host and devices, of the factorisation
-  Rung rung = Rung::AsAsked;                     ///< of the ladder that held, or was the last
-  std::vector<ooc::CholeskyAttempt> attempts;    ///< each rung that was tried
-  double fill_seconds = 0, factor_seconds = 0;   ///< of all of them
+  ooc::TileStorage storage = ooc::TileStorage::Host;  ///< Host or Devices
+  std::string no_room = {};             ///< why it is not on devices that might have held it, or ""
+  bool whole = false;                   ///< on one device, not in tiles; it counts as one
+  std::int64_t n = 0, tile_size = 0;    ///< of the matrix, and of a tile
+  std::array<std::int64_t, 4> tiles{};  ///< in fp64, fp32, fp16 and fp8_e4m3
+  std::size_t bytes = 0;                ///< of the tiles, of several ranks this one's
+  std::uint64_t bytes_in = 0, bytes_out = 0;    ///< between host and devices, of the factorisation
+  Rung rung = Rung::AsAsked;                    ///< of the ladder that held, or was the last
+  std::vector<ooc::CholeskyAttempt> attempts;   ///< each rung that was tried
+  double fill_seconds = 0, factor_seconds = 0;  ///< of all of them
 };
 
 /// The Cholesky factor M = L L^T of a covariance matrix S, and all that a Gaussian likelihood asks
 /// of it.
 ///
-/// In tiles the matrix may be larger than the devices; whole it is as fast as they are. M is S but for the rounding
+/// In tiles the matrix may be larger than the devices; whole it is as fast as one is. M is S but for the rounding
 /// of its tiles; solves are refined to fp64 accuracy with S, whose entries are evaluated anew for
 /// that. Not to be used by two threads at once.
 template <class ExecutionSpace>
@@ -108,11 +98,10 @@ class CovarianceFactor {
   /// Fill the covariance matrix of observations at `locations`, and factor it.
   ///
   /// Sync     runs on `exec` and the devices, and returns when all is done.
-  /// Memory   in tiles `bytes_needed` on the host, the devices' budgets; whole 8 n^2 bytes and at most 64 MiB, or a few
-  ///          columns, on the device. A whole one is used on the instance that made it, by calls that fence the one they get.
-  /// Throws   what `check_covariance`, `TileMatrix::generate` and `cholesky` throw; ValueError where Whole is asked for
-  ///          with tiles below fp64 or several ranks, MemoryError where it can't be had, or is more than the budget of the
-  ///          instance's device or, on a host, than max_bytes.
+  /// Memory   in tiles `bytes_needed` on the host or on the devices, and the devices' budgets; whole 8 n^2 bytes and at most
+  ///          64 MiB, or a few columns, on the device. A whole one is used on the instance that made it, by calls that fence
+  ///          the one they get.
+  /// Throws   what `check_covariance`, `TileMatrix::generate` and `cholesky` throw.
   CovarianceFactor(ExecutionSpace const& exec, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {})
       : CovarianceFactor(exec, Team(options.devices), covariance, locations, options) {}
@@ -150,7 +139,7 @@ class CovarianceFactor {
   bool is_whole() const { return whole_ != nullptr; }
   /// The factor in tiles, which lives until the next `refactor`.
   ///
-  /// Throws   ValueError if it is whole.
+  /// Throws   ValueError if it is whole, or there is none.
   ooc::TileFactor<ExecutionSpace> const& factor() const;
   /// The precision of each tile.
   ooc::PrecisionMap const& map() const;

@@ -264,26 +264,40 @@ class Objective {
       make_factor(theta);
   }
 
-  // Where there is no memory for a second one of the same storage, the best's is taken.
+  // Where there is no memory for a second one beside it, the best's is taken.
   void make_factor(MaternCovariance const& theta) {
     try {
       now_.emplace(exec_, team_, theta, locations_, beside_the_best());
+      STRATA_REQUIRE(MemoryError, !best_ || now_->is_whole() == best_->is_whole(),
+                     "fit: no room for a second factor that is whole");
     } catch (MemoryError const& error) {
       if (!best_ || !all_have(comm(), error)) throw;
+      now_.reset();
       keeps_best_ = false;
       std::swap(now_, best_);
       now_->refactor(exec_, theta);
     }
   }
 
-  // Two whole ones keep within the device's budget together.
+  // Where the best is. Two on a device keep within its budget together, with the pool that works on either.
   CovarianceFactorOptions beside_the_best() const {
     CovarianceFactorOptions options = factor_options_;
-    if (!best_ || !best_->is_whole()) return options;
-    std::size_t const bytes = best_->report().bytes, budget = team_.devices().front().budget_bytes;
-    STRATA_REQUIRE(MemoryError, budget == 0 || 2 * bytes <= budget, "fit: two factors of ", bytes,
-                   " bytes, the device's budget is ", budget);
-    options.storage = FactorStorage::Whole;
+    if (!best_) return options;
+    options.storage = best_->report().storage;
+    if (options.storage == ooc::TileStorage::Host) return options;
+    together(comm(), [&] {
+      auto const& devices = team_.devices();
+      for (std::size_t d = 0; d < devices.size(); ++d) {
+        bool const whole = best_->is_whole();
+        std::size_t const budget = devices[d].budget_bytes,
+                          bytes = whole ? best_->report().bytes
+                                        : best_->factor().matrix().bytes_on(devices[d].id),
+                          pool = whole ? 0 : best_->factor().report().devices[d].budget_bytes;
+        STRATA_REQUIRE(MemoryError, budget == 0 || 2 * bytes + pool <= budget,
+                       "fit: two factors of ", bytes, " bytes, the budget of device ",
+                       devices[d].id, " is ", budget);
+      }
+    });
     return options;
   }
 

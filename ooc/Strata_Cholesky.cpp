@@ -173,7 +173,7 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   bool const is_first = report.attempts.empty();
   PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
   std::size_t least = 0;
-  int const sharing = detail::ranks_that_share<Exec>(comm);
+  auto const sharing = detail::ranks_that_share<Exec>(team.devices(), comm);
   Devices const ready = together(comm, [&] {
     report.streams = detail::streams_of<Exec>(options);
     least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);

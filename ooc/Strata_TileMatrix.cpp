@@ -134,6 +134,8 @@ void TileMatrix<Exec>::refill(Exec const& exec, Generator const& generator,
   exec_ = exec;
   options_ = options;
   if (comm() && comm()->size() == 1) options_.comm.reset();
+  if (options.storage != TileStorage::Host)
+    sharing_ = detail::ranks_that_share<Exec>(options_.devices, comm());
   name_bad_alloc("tile matrix", [&] { evaluate(); });
   tiles_->state = State::Filled;
 }
@@ -304,7 +306,11 @@ std::string TileMatrix<Exec>::lack_of_devices(PrecisionMap const& map) const {
     if (pieces && pieces->bytes(d) >= bytes[d]) continue;
     int const memory = Lane::memory_of(devices[d].id);
     std::size_t most = devices[d].budget_bytes;
-    if (most == 0) most = (Lane::free_bytes(devices[d].id) + held[memory]) / 10 * 9 / open[memory];
+    if (most == 0) {
+      std::size_t const free =
+          Lane::free_bytes(devices[d].id) / static_cast<std::size_t>(sharing_[d]);
+      most = (free + held[memory]) / 10 * 9 / open[memory];
+    }
     if (bytes[d] + pool > most)
       return strata::detail::message("device ", devices[d].id, " needs ", bytes[d],
                                      " bytes for its tiles and at least ", pool,
@@ -330,6 +336,7 @@ std::string TileMatrix<Exec>::agree_on_storage(PrecisionMap const& map) const {
 // For the map, on the devices if it may be and they have room, else on the host. Collective.
 template <class Exec>
 void TileMatrix<Exec>::take_memory(bool on_devices) {
+  typename detail::Lane<Exec>::Visit const visit;
   auto& pieces = tiles_->pieces;
   if (pieces &&
       !std::ranges::equal(pieces->devices(), options_.devices, {}, &Device::id, &Device::id))
@@ -349,7 +356,6 @@ void TileMatrix<Exec>::take_memory(bool on_devices) {
       allocate_tiles();
       report_.no_room = no_room;
     });
-  detail::Lane<Exec>::enter(device_of(exec_));  // the others were asked and made
 }
 
 template <class Exec>
@@ -362,8 +368,13 @@ void TileMatrix<Exec>::allocate_on_devices() {
   tiles_->chunk_nodes.clear();
   if (!pieces) pieces = std::make_shared<detail::DeviceTiles<Exec>>(devices);
   auto const bytes = bytes_of_places(tiles_->map);
+  report_ = TileMatrixReport();
   for (std::size_t d = 0; d < devices.size(); ++d) try {
-      pieces->need(d, bytes[d]);
+      auto const& round = options_.nodes;
+      bool const on_node = strata::runs_on_host<Exec> && !round.empty();
+      int const node = on_node ? round[d % round.size()] : -1;
+      pieces->need(d, bytes[d], node);
+      if (on_node) report_.node_bytes[node] += bytes[d];
     } catch (MemoryError const& failure) {
       throw MemoryError(strata::detail::message("tile matrix: can't allocate ", bytes[d],
                                                 " bytes of tiles on device ", devices[d].id, ": ",
@@ -381,7 +392,6 @@ void TileMatrix<Exec>::allocate_on_devices() {
       tiles_->data.push_back(pieces->data(place) + used[place]);
       used[place] += host_bytes(tiles_->map, i, j);
     }
-  report_ = TileMatrixReport();
   report_.storage = TileStorage::Devices;
   report_.bytes = own_bytes(tiles_->map);
   report_.pin_seconds = timer.seconds();

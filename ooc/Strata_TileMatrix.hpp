@@ -99,7 +99,8 @@ struct TileMatrixOptions {
   /// `numa_nodes` of the devices says. Empty, or a node that the host has not: left to the system.
   std::vector<int> nodes;
   /// Where tiles lie: on the host, or on `devices`, round which rows of tiles go as they go round a team's. A factorisation
-  /// by a team of the same devices works on them there. A device's budget then counts its tiles too; 0: what is free.
+  /// by a team of the same devices works on them there. A device's budget then counts its tiles too; 0: what is free, in equal
+  /// parts for the ranks that have the device. On hosts they are on `nodes`.
   TileStorage storage = TileStorage::Host;
   Devices devices;  ///< see `storage`
   /// Refuse more host memory than this, of several ranks with the room for tiles of others while they factor.
@@ -378,6 +379,7 @@ class TileMatrix {
   ExecutionSpace exec_;
   TileMatrixOptions options_;
   int rank_ = 0;
+  std::vector<int> sharing_;  // ranks that have the memory of each device
   RankGrid grid_;
   std::int64_t super_panel_ = 0;
   std::vector<double> scaling_;

@@ -300,6 +300,7 @@ template <class Exec>
 void TileMatrix<Exec>::fill(Exec const& exec, double begin) {
   if (n_ == 0) return;
   using Space = typename Exec::memory_space;
+  typename detail::Lane<Exec>::Visit const visit;
   std::deque<detail::Rounder<Exec>> rounders;
   LocalSteps attempt;
   attempt([&] { make_rounders(exec, rounders); });
@@ -334,7 +335,6 @@ void TileMatrix<Exec>::fill(Exec const& exec, double begin) {
   attempt([&] {
     for (auto const& rounder : rounders) rounder.exec.fence("strata::ooc::tile_matrix::fill");
   });
-  detail::Lane<Exec>::enter(device_of(exec));
   attempt.end(comm());
 }
 

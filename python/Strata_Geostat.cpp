@@ -38,10 +38,12 @@ using detail::locations, detail::factor_flops, detail::pass_flops;
 using Shared = detail::SharedCovarianceFactor;
 
 Shared factor(MaternCovariance const& covariance, In const& at, std::string const& metric,
-              double accuracy, std::int64_t tile_size) {
+              double accuracy, std::int64_t tile_size, int devices, std::size_t budget_bytes,
+              std::string const& storage) {
   auto const places = locations("locations", at, metric);
+  auto const chosen = detail::factor_options(accuracy, tile_size, devices, budget_bytes, storage);
   return detail::run(factor_flops(places.size()) + pass_flops(places.size(), 1),
-                     [covariance, places, chosen = detail::factor_options(accuracy, tile_size)] {
+                     [covariance, places, chosen] {
                        return std::make_shared<KeptCovarianceFactor>(covariance, places, chosen);
                      });
 }
@@ -145,7 +147,10 @@ void bind_reports(nb::module_& m) {
       .def_ro("n", &FactorReport::n)
       .def_prop_ro(
           "storage", [](FactorReport const& r) { return detail::name(r.storage); },
-          "'tiles', or 'whole' in a device's memory, which counts as one tile.")
+          "Whose memory the matrix is in: 'host' or 'devices'.")
+      .def_ro("no_room", &FactorReport::no_room,
+              "Why devices do not hold it that might have; empty: they do, or were not to.")
+      .def_ro("whole", &FactorReport::whole, "On one device not in tiles; it counts as one.")
       .def_ro("tile_size", &FactorReport::tile_size)
       .def_ro("tiles", &FactorReport::tiles, "In fp64, fp32, fp16 and fp8_e4m3.")
       .def_ro("bytes", &FactorReport::bytes, "Of the tiles.")
@@ -267,7 +272,7 @@ void bind_geostat(nb::module_& m) {
       .def("predict", &prediction, "values"_a.noconvert(), "new_locations"_a.noconvert(),
            "metric"_a, "mean"_a);
   m.def("covariance_factor", &factor, "covariance"_a, "locations"_a.noconvert(), "metric"_a,
-        "accuracy"_a, "tile_size"_a);
+        "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a);
   m.def("covariance_matrix", &fill_matrix, "covariance"_a, "locations"_a.noconvert(), "metric"_a,
         "A"_a.noconvert());
   m.def(
@@ -286,11 +291,13 @@ void bind_geostat(nb::module_& m) {
       .def_rw("max_evaluations", &FitOptions::max_evaluations)
       .def(
           "choose",
-          [](FitOptions& self, std::string const& search, double accuracy, std::int64_t tile_size) {
+          [](FitOptions& self, std::string const& search, double accuracy, std::int64_t tile_size,
+             int devices, std::size_t budget_bytes, std::string const& storage) {
             self.search = from_name<Search>(search);
-            self.factor = detail::factor_options(accuracy, tile_size);
+            self.factor =
+                detail::factor_options(accuracy, tile_size, devices, budget_bytes, storage);
           },
-          "search"_a, "accuracy"_a, "tile_size"_a);
+          "search"_a, "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a);
   bind_inference(m, covariance_factor);
   m.def("default_fit_options", &default_options, "locations"_a.noconvert(), "metric"_a,
         "values"_a.noconvert(), "mean"_a);

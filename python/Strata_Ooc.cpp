@@ -68,7 +68,15 @@ struct Choice {
   ooc::PrecisionRule rule;
   std::int64_t tile_size;
   ooc::Devices devices;
+  ooc::TileStorage storage;
   ooc::CholeskyOptions cholesky;
+
+  ooc::TileMatrixOptions matrix() const {
+    ooc::TileMatrixOptions options(rule);
+    options.storage = storage;
+    options.devices = devices;
+    return options;
+  }
 };
 
 struct Tiling {
@@ -79,7 +87,7 @@ struct Tiling {
                                  choice.tile_size != 0 ? choice.tile_size
                                                        : TileMatrix<Exec>::automatic_tile_size(
                                                              n, choice.devices[0].budget_bytes),
-                                 generator(fill, stop), ooc::TileMatrixOptions(choice.rule)),
+                                 generator(fill, stop), choice.matrix()),
                              choice.cholesky)) {}
 
   c::Instance instance = c::new_instance();  // first: it outlives the rest
@@ -126,8 +134,8 @@ auto run(Stop const& stop, Function f) {
 
 Shared cholesky(nb::object const& fill, std::int64_t n, double accuracy,
                 std::string const& precisions, std::int64_t tile_size, int devices,
-                std::size_t budget_bytes, std::string const& variant, int streams,
-                std::string const& checkpoint, bool ladder) {
+                std::size_t budget_bytes, std::string const& storage, std::string const& variant,
+                int streams, std::string const& checkpoint, bool ladder) {
   Choice choice;
   choice.rule.accuracy = accuracy;
   auto const list = dense::LayerList::parse(precisions);
@@ -135,6 +143,7 @@ Shared cholesky(nb::object const& fill, std::int64_t n, double accuracy,
   choice.tile_size = tile_size;
   STRATA_REQUIRE(ValueError, devices >= 1, "devices is ", devices, ", must be at least 1");
   choice.devices = ooc::make_devices(devices, budget_bytes);
+  choice.storage = from_name<ooc::TileStorage>(storage);
   choice.cholesky.variant = from_name<ooc::Variant>(variant);
   choice.cholesky.streams = streams;
   choice.cholesky.ladder = ladder;
@@ -214,10 +223,16 @@ void bind_ooc(nb::module_& m) {
       .def_prop_ro(
           "report",
           [](Shared const& f) { return f->use([](Tiling& work) { return work.factor.report(); }); })
+      .def_prop_ro("storage",
+                   [](Shared const& f) {
+                     return f->use(
+                         [](Tiling& work) { return detail::name(work.factor.matrix().storage()); });
+                   })
       .def("solve", &solve, "b"_a.noconvert(), "out"_a.noconvert(), "tolerance"_a)
       .def("log_determinant", &log_determinant, "probes"_a, "steps"_a, "seed"_a);
   m.def("tile_cholesky", &cholesky, "fill"_a, "n"_a, "accuracy"_a, "precisions"_a, "tile_size"_a,
-        "devices"_a, "budget_bytes"_a, "variant"_a, "streams"_a, "checkpoint"_a, "ladder"_a);
+        "devices"_a, "budget_bytes"_a, "storage"_a, "variant"_a, "streams"_a, "checkpoint"_a,
+        "ladder"_a);
 }
 
 }  // namespace strata::python

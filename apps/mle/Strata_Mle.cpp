@@ -8,6 +8,7 @@
 #include <apps/shared/Strata_Report.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Csv.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
 
@@ -187,6 +188,7 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
   {
     geostat::CovarianceFactorOptions fp64;
     fp64.tile_size = options.tiles.tile;
+    fp64.storage = options.tiles.storage;
     fp64.comm = options.comm;
     fp64.grid = options.tiles.grid;
     fp64.devices = factor.team().devices();
@@ -291,7 +293,10 @@ std::vector<geostat::ProfileInterval> profile_intervals(Exec const& exec, MleOpt
 // How far the parameters of a fit can be trusted.
 void judge(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
            Progress& progress, MleResult& result) {
-  std::size_t const limit = result.asked->factor.max_bytes, taken = factor.report().bytes,
+  bool const on_host =
+      strata::runs_on_host<Exec> || factor.report().storage == ooc::TileStorage::Host;
+  std::size_t const limit = result.asked->factor.max_bytes,
+                    taken = on_host ? factor.report().bytes : 0,
                     left = limit > taken ? limit - taken : 0;
   result.standard_errors = standard_errors(exec, options, factor, left, progress, result);
   if (options.profile_intervals && result.fit->converged)
@@ -312,13 +317,15 @@ void at_theta(Exec const& exec, MleOptions const& options, Observations const& d
   if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
 }
 
-// Of tiles, on one of the ranks.
+// Of tiles, on one of the ranks; those that GPUs are to hold are counted once they do not.
 double bytes_of_tiles(MleOptions const& options, std::int64_t n) {
   std::int64_t const asked = options.tiles.tile,
                      tile = asked > 0 ? asked : ooc::TileMatrix<Exec>::automatic_tile_size(n);
   auto const all = static_cast<double>(Factor::bytes_needed(n, asked));
   auto const [own, room] = tile_bytes_of_rank(all, n, tile, options.tiles, options.comm.get());
-  return (options.kl ? 2 : 1) * own + room;
+  bool const on_host =
+      strata::runs_on_host<Exec> || options.tiles.storage == ooc::TileStorage::Host;
+  return (on_host ? (options.kl ? 2 : 1) * own : 0) + room;
 }
 
 // Of standard errors that were asked for: a fit is too long to be refused them behind it.
@@ -343,6 +350,9 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   });
   auto how = factor_options(options);
   how.max_bytes = memory_limit(options.max_memory).bytes;
+  if (options.kl && how.tile_size == 0)  // the divergence is that of tiles
+    how.tile_size =
+        ooc::TileMatrix<Exec>::automatic_tile_size(result.n, options.tiles.device_memory);
   auto factor = options.fits() ? search(exec, options, data, how, progress, result)
                                : evaluate(exec, data, how, progress, result);
   result.map = factor->map().to_text();

@@ -109,6 +109,9 @@ void add_error_options(CLI::App& command, MleOptions& options) {
 void add_method_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "The factorisation"), results(command, "Results");
   add_tile_options(group, options.tiles);
+  group.named("--storage", options.tiles.storage,
+              "of the covariance matrix: in host memory, or in that of the devices, which hold it "
+              "together; automatic: GPUs hold it if they have room [automatic]");
   group.named("--log-det", options.log_det,
               "with tiles below fp64: corrected by an estimate, or the factor's [corrected]");
   group.bytes("--max-memory", options.max_memory, "refuse to use more, as 8GB [what is available]");
@@ -208,7 +211,7 @@ geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
   factor.rule = precision_rule(options.tiles);
   factor.tile_size = options.tiles.tile;
   factor.log_det = options.log_det;
-  if (options.kl) factor.storage = geostat::FactorStorage::Tiles;  // whose divergence it is
+  factor.storage = options.tiles.storage;
   factor.devices = tile_devices(options.tiles, options.comm.get());
   factor.comm = options.comm;
   factor.grid = options.tiles.grid;

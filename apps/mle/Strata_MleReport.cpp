@@ -274,15 +274,19 @@ void add_precisions(Report& report, MleResult const& result) {
   report.only_json("precisions/epsilon", result.rule.accuracy);
   report.only_json("precisions/allowed", allowed_precisions(result.rule));
   if (!result.likelihood) {
-    report.nulls({"precisions/storage", "precisions/tile_size", "precisions/tiles",
-                  "precisions/map", "precisions/rung"});
+    report.nulls({"precisions/storage", "precisions/whole", "precisions/tile_size",
+                  "precisions/tiles", "precisions/map", "precisions/rung"});
     report.only_json("precisions/attempts", Value::array());
     return report.only_json("memory/used", 0);
   }
   auto const& factor = result.likelihood->factor;
-  bool const is_whole = factor.storage == geostat::FactorStorage::Whole;
+  bool const on_devices = factor.storage == ooc::TileStorage::Devices;
   report.tell("precisions/storage", "covariance matrix", name_of(factor.storage),
-              is_whole ? "whole, in the device's memory" : "");
+              factor.whole ? "whole, in the device's memory"
+              : on_devices ? "in tiles, in the devices' memory"
+                           : "");
+  report.only_json("precisions/whole", factor.whole);
+  report.add_unless_zero("precisions/no_room", "not on devices", factor.no_room);
   add_tiles(report, "precisions/",
             {factor.tiles, factor.tile_size, factor.rung, factor.attempts, result.map});
   report.add("memory/used", "bytes", factor.bytes, unit::bytes);

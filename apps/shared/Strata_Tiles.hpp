@@ -41,7 +41,8 @@ struct TileOptions {
   int devices = 1;
   std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
   ooc::RankGrid grid{0, 0};       ///< of the ranks; 0 x 0: the library's choice
-  ooc::TileStorage storage = ooc::TileStorage::Host;  ///< of `strata solve`
+  ooc::TileStorage storage =
+      ooc::TileStorage::Automatic;  ///< Host for `strata solve --out-of-core`
 };
 
 /// Add them to a command.

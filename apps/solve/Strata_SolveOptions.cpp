@@ -124,8 +124,8 @@ void add_out_of_core_options(CLI::App& command, SolveOptions& options) {
                     "--out-of-core or --devices)");
   group.flag("--out-of-core", options.out_of_core,
              "factor in tiles in host memory, with mpirun of all ranks, in fp64, by --epsilon or "
-             "by --layers; of --generate matern and dominant. With --devices alone the tiles lie "
-             "in the devices' memory, if they hold them");
+             "by --layers; of --generate matern and dominant. With --devices alone, be it 1, the "
+             "tiles lie in the devices' memory, if they hold them");
   add_tile_options(group, options.tiles);
   group.add("--checkpoint", options.checkpoint, "FOLDER",
             "keep finished columns here, and go on from those that are there, also of another "
@@ -169,10 +169,10 @@ void add_solve_options(CLI::App& command, SolveOptions& options) {
     options.tiles.layers = options.layers;
     for (auto const* const option : command.get_options())
       if (option->count() > 0) options.given.push_back(option->get_name());
-    if (options.out_of_core || std::ranges::find(options.given, "--devices") == options.given.end())
-      return;
-    options.out_of_core = true;
-    options.tiles.storage = ooc::TileStorage::Automatic;
+    bool const on_devices = !options.out_of_core &&
+                            std::ranges::find(options.given, "--devices") != options.given.end();
+    options.tiles.storage = on_devices ? ooc::TileStorage::Automatic : ooc::TileStorage::Host;
+    options.out_of_core = options.out_of_core || on_devices;
   });
 }
 

@@ -7,12 +7,31 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Simulate.hpp>
 
+#include <comm/Strata_Together.hpp>
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 namespace strata::ooc::detail {
+
+namespace {
+
+// Of a device's memory, the same for all processes of this host.
+template <class Exec>
+std::uint64_t memory_number(int id) {
+  if (strata::runs_on_host<Exec>) return 0;
+  static auto const known = strata::devices().accelerators;
+  for (auto const& one : known)
+    if (one.id == id) return std::hash<std::string>()(one.identity);
+  return 0;  // there is none, as whoever uses it says
+}
+
+}  // namespace
 
 template <class Exec>
 int streams_of(CholeskyOptions const& options) {
@@ -33,16 +52,33 @@ int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t lea
 }
 
 template <class Exec>
-int ranks_that_share(Communicator const* comm) {
-  if (!comm || !strata::runs_on_host<Exec>) return 1;
-  auto const hosts = comm->hosts();
-  return static_cast<int>(
-      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm->rank())]));
+std::vector<int> ranks_that_share(Devices const& devices, Communicator const* comm) {
+  std::vector<int> ranks(devices.size(), 1);
+  if (!comm) return ranks;
+  constexpr std::size_t size = 3;  // the host, and two halves of a number of the memory there
+  using Memory = std::array<double, size>;
+  double const host = comm->hosts()[static_cast<std::size_t>(comm->rank())];
+  auto const memory_of = [&](Device const& device) {
+    std::uint64_t const number = memory_number<Exec>(device.id);
+    return Memory{host, static_cast<double>(number >> 32U), static_cast<double>(number & ~0U)};
+  };
+  std::set<Memory> own;
+  together(comm, [&] {
+    for (Device const& device : devices) own.insert(memory_of(device));
+  });
+  std::vector<double> told;
+  for (Memory const& memory : own) told.insert(told.end(), memory.begin(), memory.end());
+  auto const all = comm->gather(told);
+  std::map<Memory, int> count;
+  for (std::size_t k = 0; k < all.size(); k += size) ++count[{all[k], all[k + 1], all[k + 2]}];
+  for (std::size_t d = 0; d < devices.size(); ++d) ranks[d] = count[memory_of(devices[d])];
+  return ranks;
 }
 
 template <class Exec>
 Devices with_budgets(Machine<Exec>& machine, CholeskyReport const& report, std::size_t least,
-                     int sharing, TileMatrix<Exec> const& matrix, PrecisionMap const& map) {
+                     std::vector<int> const& sharing, TileMatrix<Exec> const& matrix,
+                     PrecisionMap const& map) {
   using Lane = Lane<Exec>;
   Devices devices = machine.devices();
   std::map<int, std::size_t> alike;  // devices of each number
@@ -52,7 +88,8 @@ Devices with_budgets(Machine<Exec>& machine, CholeskyReport const& report, std::
   for (std::size_t d = 0; d < devices.size(); ++d) {
     if (devices[d].budget_bytes > 0) continue;
     int const id = devices[d].id, memory = Lane::memory_of(id);
-    if (++open[memory] == 1) free[memory] = Lane::free_bytes(id);
+    if (++open[memory] == 1)
+      free[memory] = Lane::free_bytes(id) / static_cast<std::size_t>(sharing[d]);
     free[memory] += machine.pool(d).bytes() + matrix.bytes_on(id) / alike[id];
     tiles[memory] += matrix.bytes_on(id, map) / alike[id];
   }
@@ -64,8 +101,7 @@ Devices with_budgets(Machine<Exec>& machine, CholeskyReport const& report, std::
     if (asked)
       device.budget_bytes -= std::min(device.budget_bytes, held);
     else
-      device.budget_bytes =
-          free[memory] / 10 * 9 / open[memory] / static_cast<std::size_t>(sharing);
+      device.budget_bytes = free[memory] / 10 * 9 / open[memory];
     std::string const source =
         !asked
             ? strata::detail::message(" (its part of the ", free[memory], " bytes that are free)")
@@ -108,13 +144,14 @@ std::int64_t column_block_of(Devices const& given, Devices const& devices,
   return best;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                               \
-  template int streams_of<Exec>(CholeskyOptions const&);                                       \
-  template int streams_on_cores<Exec>(Devices const&, std::int64_t, std::size_t);              \
-  template int ranks_that_share<Exec>(Communicator const*);                                    \
-  template Devices with_budgets<Exec>(Machine<Exec>&, CholeskyReport const&, std::size_t, int, \
-                                      TileMatrix<Exec> const&, PrecisionMap const&);           \
-  template std::int64_t column_block_of<Exec>(                                                 \
+#define STRATA_INSTANTIATE(Exec)                                                          \
+  template int streams_of<Exec>(CholeskyOptions const&);                                  \
+  template int streams_on_cores<Exec>(Devices const&, std::int64_t, std::size_t);         \
+  template std::vector<int> ranks_that_share<Exec>(Devices const&, Communicator const*);  \
+  template Devices with_budgets<Exec>(Machine<Exec>&, CholeskyReport const&, std::size_t, \
+                                      std::vector<int> const&, TileMatrix<Exec> const&,   \
+                                      PrecisionMap const&);                               \
+  template std::int64_t column_block_of<Exec>(                                            \
       Devices const&, Devices const&, TileMatrix<Exec> const&, CholeskyOptions const&, int);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

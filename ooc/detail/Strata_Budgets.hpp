@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 // What a factorisation takes of its devices, where that was left open.
 namespace strata::ooc::detail {
@@ -32,19 +33,19 @@ int streams_of(CholeskyOptions const& options);
 template <class ExecutionSpace>
 int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t least);
 
-/// Ranks that have devices in one host memory, this one included. Collective.
+/// Of each of these devices, how many ranks have its memory, this one included. Collective; nullptr: one rank.
 template <class ExecutionSpace>
-int ranks_that_share(Communicator const* comm);
+std::vector<int> ranks_that_share(Devices const& devices, Communicator const* comm);
 
 /// The devices with the bytes that their pools may take, each at least the smallest budget: where the user
-/// left it open, 9/10 of what is free, the machine's pools too, in equal parts for those that share a
-/// memory, of `sharing` ranks too. Tiles of `map` that the matrix keeps on devices come first.
+/// left it open, 9/10 of what is free, in equal parts for the ranks that share it (`sharing`, of each device), and of the
+/// machine's pools, in equal parts for those that share a memory. Tiles of `map` that the matrix keeps on devices come first.
 ///
 /// Throws   MemoryError for less than `least`.
 template <class ExecutionSpace>
 Devices with_budgets(Machine<ExecutionSpace>& machine, CholeskyReport const& report,
-                     std::size_t least, int sharing, TileMatrix<ExecutionSpace> const& matrix,
-                     PrecisionMap const& map);
+                     std::size_t least, std::vector<int> const& sharing,
+                     TileMatrix<ExecutionSpace> const& matrix, PrecisionMap const& map);
 
 /// The block of columns for which V4 moves least, the smaller of two that move nearly the same. `given`: the team's
 /// devices, `devices`: these with their budgets.

@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
+#include <ooc/vendor/Strata_Numa.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -21,7 +22,8 @@ namespace strata::ooc::detail {
 template <class ExecutionSpace>
 class DeviceTiles {
  public:
-  explicit DeviceTiles(Devices devices) : devices_(std::move(devices)), pieces_(devices_.size()) {
+  explicit DeviceTiles(Devices devices)
+      : devices_(std::move(devices)), pieces_(devices_.size()), nodes_(devices_.size(), -1) {
     for (Device const& device : devices_)
       lanes_.push_back(std::make_unique<Lane<ExecutionSpace>>(device.id));
   }
@@ -32,20 +34,26 @@ class DeviceTiles {
   /// Bytes of the piece on the device at this position.
   std::size_t bytes(std::size_t position) const { return pieces_[position].size(); }
   std::byte* data(std::size_t position) const { return pieces_[position].data(); }
-  /// A piece of at least so many bytes; if there were fewer, what was there is gone.
+  /// A piece of at least so many bytes, of host memory on this NUMA node (-1: any); if there were fewer, what was there is
+  /// gone.
   ///
   /// Throws   MemoryError.
-  void need(std::size_t position, std::size_t bytes) {
+  void need(std::size_t position, std::size_t bytes, int node) {
     Piece& piece = pieces_[position];
-    if (piece.size() >= bytes) return;
+    if (piece.size() >= bytes && nodes_[position] == node) return;
     piece = {};
+    vendor::OnNode const near(node);
     auto const& exec = lanes_[position]->exec();
     piece = allocate<Piece>(exec, "strata::ooc::tile_matrix::piece", bytes);
     exec.fence("strata::ooc::tile_matrix::piece");  // for all lanes
+    if constexpr (strata::runs_on_host<ExecutionSpace>)
+      vendor::bind_to_node(piece.data(), bytes, node);
+    nodes_[position] = node;
   }
   /// Between a piece and the host, when nothing else writes there.
   void copy(void* to, void const* from, std::size_t bytes) const {
     std::lock_guard const lock(mutex_);
+    typename Lane<ExecutionSpace>::Visit const visit;
     lanes_.front()->copy(to, from, bytes);
     lanes_.front()->fence();
   }
@@ -56,6 +64,7 @@ class DeviceTiles {
   Devices devices_;
   std::vector<std::unique_ptr<Lane<ExecutionSpace>>> lanes_;  // of each device; outlive the pieces
   std::vector<Piece> pieces_;
+  std::vector<int> nodes_;  // of each piece
   mutable std::mutex mutex_;
 };
 

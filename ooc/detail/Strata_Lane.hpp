@@ -33,6 +33,14 @@ class HostLane {
     HostLane const* lane = nullptr;
   };
 
+  /// While it lives the thread may make another device its own; then the one that was is again, after an exception too.
+  struct Visit {
+    Visit() {}
+    ~Visit() {}
+    Visit(Visit const&) = delete;
+    Visit& operator=(Visit const&) = delete;
+  };
+
   explicit HostLane(int /*device*/)
       : exec_(Kokkos::Experimental::partition_space(ExecutionSpace(), 1)[0]) {}
 

@@ -188,7 +188,7 @@ class Machine {
   std::thread::id user_;
 };
 
-/// A team's machine while one call uses it.
+/// A team's machine while one call uses it, which leaves the thread's own device as it was.
 template <class ExecutionSpace>
 class Loan {
  public:
@@ -202,6 +202,7 @@ class Loan {
   Machine<ExecutionSpace>& machine() const { return *machine_; }
 
  private:
+  typename Lane<ExecutionSpace>::Visit visit_;
   typename DeviceTeam<ExecutionSpace>::Shared machine_;
 };
 

@@ -54,6 +54,15 @@ struct DeviceLane<Exec>::Impl {
 };
 
 template <>
+DeviceLane<Exec>::Visit::Visit() {
+  STRATA_RUNTIME_CALL(GetDevice, &before_);
+}
+template <>
+DeviceLane<Exec>::Visit::~Visit() {
+  (void)STRATA_RUNTIME(SetDevice)(before_);
+}
+
+template <>
 DeviceLane<Exec>::DeviceLane(int device) : impl_(std::make_unique<Impl>(device)) {}
 template <>
 DeviceLane<Exec>::~DeviceLane() = default;
@@ -119,7 +128,7 @@ void DeviceLane<Exec>::fence() {
 template <>
 std::size_t DeviceLane<Exec>::free_bytes(int device) {
   std::size_t free = 0, total = 0;
-  runtime::select(device);
+  runtime::Selected const selected(device);
   STRATA_RUNTIME_CALL(MemGetInfo, &free, &total);
   return free;
 }
@@ -130,7 +139,7 @@ bool DeviceLane<Exec>::link(int device, int other) {
   int can = 0;
   STRATA_RUNTIME_CALL(DeviceCanAccessPeer, &can, device, other);
   if (can == 0) return false;
-  runtime::select(device);
+  runtime::Selected const selected(device);
   runtime::Status const status = STRATA_RUNTIME(DeviceEnablePeerAccess)(other, 0);
   if (status == STRATA_RUNTIME(ErrorPeerAccessAlreadyEnabled))
     (void)STRATA_RUNTIME(GetLastError)();  // no error of ours

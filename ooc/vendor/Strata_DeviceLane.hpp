@@ -20,6 +20,17 @@ class DeviceLane {
     std::uint64_t number = 0;
   };
 
+  class Visit {
+   public:
+    Visit();
+    ~Visit();
+    Visit(Visit const&) = delete;
+    Visit& operator=(Visit const&) = delete;
+
+   private:
+    int before_ = 0;
+  };
+
   /// A new stream of the device.
   explicit DeviceLane(int device);
   ~DeviceLane();

@@ -41,11 +41,18 @@ inline geostat::Locations locations(char const* name, In const& array, std::stri
   return found;
 }
 
-inline geostat::CovarianceFactorOptions factor_options(double accuracy, std::int64_t tile_size) {
+/// As Python has them.
+///
+/// Throws   ValueError for less than one device, or a storage without that name.
+inline geostat::CovarianceFactorOptions factor_options(double accuracy, std::int64_t tile_size,
+                                                       int devices, std::size_t budget_bytes,
+                                                       std::string const& storage) {
   ooc::PrecisionRule rule;
   rule.accuracy = accuracy;
   geostat::CovarianceFactorOptions chosen(rule);
   chosen.tile_size = tile_size;
+  chosen.devices = ooc::make_devices(devices, budget_bytes);
+  chosen.storage = from_name<ooc::TileStorage>(storage);
   return chosen;
 }
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from . import _core
 from ._core import FitReport, FitStep, Likelihood, Matern, ProfileInterval, StandardErrors
 from ._errors import ShapeError
-from ._kriging import PARAMETERS, Factor, Mean, Metric, Parameter, Prediction, as_places, as_values, choose
+from ._kriging import PARAMETERS, Factor, Mean, Metric, Parameter, Prediction, Storage, as_places, as_values, choose
 
 
 class Fit:
@@ -138,6 +138,9 @@ def fit(
     metric: Metric = "euclidean",
     accuracy: float = 0.0,
     tile_size: int = 0,
+    devices: int = 1,
+    budget_bytes: int = 0,
+    storage: Storage = "automatic",
     on_step: Callable[[FitStep], object] | None = None,
 ) -> Fit:
     """Fit a Matern covariance by maximum likelihood.
@@ -156,7 +159,7 @@ def fit(
     tolerance : float
         Relative, of each parameter.
     max_evaluations : int
-    metric, accuracy, tile_size
+    metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `Factor`. With tiles below fp64 the search goes on in fp64 at its end.
     on_step : callable, optional
         Called with a `FitStep` after each evaluation; what it raises ends the fit.
@@ -182,7 +185,7 @@ def fit(
     if len(observed) != len(places):
         raise ShapeError(f"values are {len(observed)}, locations {len(places)}")
     options = _core.default_fit_options(places, metric, observed, mean)
-    options.choose(search, accuracy, tile_size)
+    options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
     options.start = options.start if start is None else start
     options.lower = options.lower if lower is None else lower
     options.upper = options.upper if upper is None else upper

@@ -15,6 +15,7 @@ from ._errors import ShapeError
 
 Mean = Literal["none", "constant"]
 Metric = Literal["euclidean", "great-circle"]
+Storage = Literal["automatic", "host", "devices"]
 Parameter = Literal["sigma2", "range", "nu", "nugget"]
 PARAMETERS: tuple[Parameter, ...] = ("sigma2", "range", "nu", "nugget")
 
@@ -60,6 +61,13 @@ class Factor:
         norm; 0: fp64 throughout. In [0, 1).
     tile_size : int
         0: chosen for n.
+    devices : int
+        GPUs, or workers on a host.
+    budget_bytes : int
+        Of each device; 0: what it has.
+    storage : {"automatic", "host", "devices"}
+        Whose memory the matrix is in. The devices hold it together, or one of them whole in fp64, unless a tile size is given.
+        Automatic: GPUs if they have room for it.
 
     Raises
     ------
@@ -78,8 +86,20 @@ class Factor:
     Mixed-Precision Out-of-Core Cholesky Factorization with Static Task Scheduling.
     """
 
-    def __init__(self, locations: Any, covariance: Matern, *, metric: Metric = "euclidean", accuracy: float = 0.0, tile_size: int = 0) -> None:
-        self._core = _core.covariance_factor(covariance, as_places("locations", locations), metric, accuracy, tile_size)
+    def __init__(
+        self,
+        locations: Any,
+        covariance: Matern,
+        *,
+        metric: Metric = "euclidean",
+        accuracy: float = 0.0,
+        tile_size: int = 0,
+        devices: int = 1,
+        budget_bytes: int = 0,
+        storage: Storage = "automatic",
+    ) -> None:
+        places = as_places("locations", locations)
+        self._core = _core.covariance_factor(covariance, places, metric, accuracy, tile_size, devices, budget_bytes, storage)
         self._metric = metric
 
     @classmethod

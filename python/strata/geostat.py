@@ -26,7 +26,7 @@ from ._core import (
     can_fit,
 )
 from ._fit import Fit, fit
-from ._kriging import Factor, Mean, Metric, Prediction, as_places
+from ._kriging import Factor, Mean, Metric, Prediction, Storage, as_places
 
 __all__ = [
     "CovarianceFactorReport",
@@ -60,6 +60,9 @@ def loglikelihood(
     metric: Metric = "euclidean",
     accuracy: float = 0.0,
     tile_size: int = 0,
+    devices: int = 1,
+    budget_bytes: int = 0,
+    storage: Storage = "automatic",
 ) -> Likelihood:
     """The Gaussian log-likelihood, -1/2 (n log 2 pi + log det S + (y - mean)' S^-1 (y - mean)).
 
@@ -69,7 +72,7 @@ def loglikelihood(
     values : array of float64, (n,)
     covariance : Matern
     mean : {"none", "constant"}
-    metric, accuracy, tile_size
+    metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `Factor`.
 
     Returns
@@ -90,7 +93,16 @@ def loglikelihood(
     >>> round(found.log_likelihood, 6)  # -log(2 pi) - log(1 - exp(-2)) / 2
     -1.76517
     """
-    factor = Factor(locations, covariance, metric=metric, accuracy=accuracy, tile_size=tile_size)
+    factor = Factor(
+        locations,
+        covariance,
+        metric=metric,
+        accuracy=accuracy,
+        tile_size=tile_size,
+        devices=devices,
+        budget_bytes=budget_bytes,
+        storage=storage,
+    )
     return factor.loglikelihood(values, mean)
 
 
@@ -103,6 +115,9 @@ def loglikelihood_and_gradient(
     metric: Metric = "euclidean",
     accuracy: float = 0.0,
     tile_size: int = 0,
+    devices: int = 1,
+    budget_bytes: int = 0,
+    storage: Storage = "automatic",
 ) -> tuple[Likelihood, LikelihoodGradient]:
     """The log-likelihood and its exact gradient by sigma2, range, nu and nugget, of one factor.
 
@@ -111,7 +126,7 @@ def loglikelihood_and_gradient(
     locations : array of float64, (n, 2)
     values : array of float64, (n,)
     covariance : Matern
-    mean, metric, accuracy, tile_size
+    mean, metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `loglikelihood`.
 
     Returns
@@ -124,7 +139,16 @@ def loglikelihood_and_gradient(
     ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
         As `loglikelihood`.
     """
-    factor = Factor(locations, covariance, metric=metric, accuracy=accuracy, tile_size=tile_size)
+    factor = Factor(
+        locations,
+        covariance,
+        metric=metric,
+        accuracy=accuracy,
+        tile_size=tile_size,
+        devices=devices,
+        budget_bytes=budget_bytes,
+        storage=storage,
+    )
     return factor.loglikelihood(values, mean), factor.gradient(values, mean)
 
 
@@ -138,6 +162,9 @@ def predict(
     metric: Metric = "euclidean",
     accuracy: float = 0.0,
     tile_size: int = 0,
+    devices: int = 1,
+    budget_bytes: int = 0,
+    storage: Storage = "automatic",
 ) -> Prediction:
     """Kriging: the field at new places from observations.
 
@@ -147,7 +174,7 @@ def predict(
     values : array of float64, (n,)
     new_locations : array of float64, (m, 2)
     covariance : Matern
-    mean, metric, accuracy, tile_size
+    mean, metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `Factor` and `Factor.predict`.
 
     Returns
@@ -159,7 +186,16 @@ def predict(
     ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
         As `Factor` and `Factor.predict`.
     """
-    factor = Factor(locations, covariance, metric=metric, accuracy=accuracy, tile_size=tile_size)
+    factor = Factor(
+        locations,
+        covariance,
+        metric=metric,
+        accuracy=accuracy,
+        tile_size=tile_size,
+        devices=devices,
+        budget_bytes=budget_bytes,
+        storage=storage,
+    )
     return factor.predict(values, new_locations, mean)
 
 

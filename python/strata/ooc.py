@@ -43,6 +43,11 @@ class Factor:
         return self._core.report
 
     @property
+    def storage(self) -> str:
+        """Whose memory the tiles are in: 'host' or 'devices'."""
+        return self._core.storage
+
+    @property
     def last_solve(self) -> _core.SolveReport | None:
         """Errors and iterations of the last `solve`; None before it."""
         return self._last_solve
@@ -98,6 +103,7 @@ def cholesky(
     tile_size: int = 0,
     devices: int = 1,
     budget_bytes: int = 0,
+    storage: Literal["host", "devices", "automatic"] = "host",
     variant: Literal["sync", "async", "v1", "v2", "v3", "v4"] = "v4",
     streams: int = 0,
     checkpoint: str | os.PathLike[str] = "",
@@ -123,6 +129,8 @@ def cholesky(
         GPUs, or workers on a host.
     budget_bytes : int
         Of each device for tiles; 0: what it has.
+    storage : {"host", "devices", "automatic"}
+        Whose memory the tiles are in; automatic: the devices' if they hold them, else the host's.
     variant : {"v4", "v3", "v2", "v1", "async", "sync"}
         What is kept on a device.
     streams : int
@@ -192,4 +200,4 @@ def cholesky(
 
     names = _arrays.joined("precisions", precisions)
     folder = os.fspath(checkpoint)
-    return Factor(_core.tile_cholesky(fill, n, accuracy, names, tile_size, devices, budget_bytes, variant, streams, folder, ladder))
+    return Factor(_core.tile_cholesky(fill, n, accuracy, names, tile_size, devices, budget_bytes, storage, variant, streams, folder, ladder))

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ._core import Matern
-from ._kriging import Factor, Mean, Metric
+from ._kriging import Factor, Mean, Metric, Storage
 from .dense import cholesky
 
 __all__ = ["logdet", "loglikelihood", "solve"]
@@ -73,6 +73,9 @@ def loglikelihood(
     metric: Metric = "euclidean",
     accuracy: float = 0.0,
     tile_size: int = 0,
+    devices: int = 1,
+    budget_bytes: int = 0,
+    storage: Storage = "automatic",
 ) -> Any:
     """The Gaussian log-likelihood, as `strata.geostat.loglikelihood`, with its exact gradient in the parameters.
 
@@ -83,7 +86,7 @@ def loglikelihood(
     locations : tensor of float64, (n, 2)
         Read on the host: from a GPU they are copied there, as values are.
     values : tensor of float64, (n,)
-    mean, metric, accuracy, tile_size
+    mean, metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `strata.geostat.loglikelihood`.
 
     Returns
@@ -105,7 +108,8 @@ def loglikelihood(
         raise ValueError(f"theta is {tuple(theta.shape)} of {theta.dtype}, must be sigma2, range, nu and nugget in float64")
     if locations.requires_grad or values.requires_grad:
         raise ValueError("locations and values can't ask for a gradient: there is one in theta alone")
-    return _LogLikelihood.apply(theta, locations, values, mean, {"metric": metric, "accuracy": accuracy, "tile_size": tile_size})
+    how = {"metric": metric, "accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
+    return _LogLikelihood.apply(theta, locations, values, mean, how)
 
 
 def logdet(A: Any, layers: str | Sequence[str] = "fp64", *, lower: bool = True) -> Any:

@@ -558,6 +558,74 @@ class Warnings(MleTest):
                                               "positive definite at all locations for nu <= 0.5 only"])
 
 
+EVALUATED = ("log_likelihood", "log_det", "log_det_error", "quadratic_form", "quadratic_form_error", "mean", "backward_error")
+
+
+class OnDevices(MleTest):
+    """Covariance matrices in the devices' memory; on a host its workers'."""
+
+    def both(self, *arguments):
+        """The report of the devices' tiles, after that of the host's was found to say the same."""
+        reports = [self.mle(*arguments, "--storage", storage) for storage in ("host", "devices")]
+        for report, storage in zip(reports, ("host", "devices")):
+            precisions = report["precisions"]
+            self.assertEqual((precisions["storage"], precisions["whole"], precisions["no_room"]), (storage, False, ""))
+        self.assertIn("in tiles, in the devices' memory", strata("mle", *arguments, "--storage", "devices").out)
+        for key in (*EVALUATED, "theta", "kl", "gradient", "prediction"):
+            mine, theirs = reports[1][key], reports[0][key]
+            for part in (mine, theirs):
+                if isinstance(part, dict):
+                    part.pop("seconds", None)
+            self.assertEqual(mine, theirs, key)
+        return reports[1]
+
+    def test_have_the_numbers_of_the_host(self):
+        path, places, values = self.field(300)
+        self.path("new.csv").write_text("x,y\n0.5,0.5\n0.1,0.9\n")
+        more = ("--locations", path, "--theta", "1,0.1,0.5,0.01", "--predict", self.path("new.csv"), "--output", self.path("x.csv"),
+                "--evaluate", "--gradient", "--tile", 32)
+        dense = Dense(places, values, (1, 0.1, 0.5, 0.01), globe=False)
+        for devices in (1, 2, 3):
+            with self.subTest(devices=devices):
+                self.assert_agrees(self.both(*more, "--devices", devices, "--device-memory", "4MB"), dense, dense.mean())
+                self.both(*more, "--devices", devices, "--device-memory", "4MB", "--epsilon", "1e-5", "--kl")
+
+    @fitting
+    def test_fit_with_standard_errors_and_intervals(self):
+        path, _, _ = self.field(120, theta="1,0.1,0.5,0.05")
+        report = self.both("--locations", path, "--fix", "nu=0.5,nugget=0.05", "--tolerance", "1e-3", "--tile", 32, "--devices", 2,
+                           "--device-memory", "4MB", "--standard-errors", "on", "--profile-intervals")
+        self.assertEqual(report["status"], "fitted")
+
+    def test_whole_on_one_device(self):
+        path, places, values = self.field(200)
+        report = self.mle("--locations", path, "--theta", "1,0.1,0.5,0.01", "--evaluate", "--storage", "devices")
+        self.assertEqual((report["precisions"]["storage"], report["precisions"]["whole"]), ("devices", True))
+        dense = Dense(places, values, (1, 0.1, 0.5, 0.01), globe=False)
+        self.assert_agrees(report, dense, dense.mean())
+
+    def test_say_which_device_lacks_how_many_bytes(self):
+        path, _, _ = self.field(200)
+        run = strata("mle", "--locations", path, "--theta", "weak", "--evaluate", "--storage", "devices", "--devices", 2, "--device-memory", "100kB")
+        self.assertEqual(run.code, 2)
+        self.assertRegex(run.err, r"device 0 needs \d+ bytes for its tiles and at least \d+ to factor them, and has 100000")
+        run = strata("mle", "--locations", path, "--theta", "weak", "--evaluate", "--storage", "disk")
+        self.assert_refused(run, "--storage", "automatic")
+
+    @needs_mpi
+    def test_of_ranks_too(self):
+        path, _, _ = self.field(200)
+        results = []
+        for ranks in (1, 2, 3):
+            run = strata_on(ranks, "mle", "--locations", path, "--theta", "1,0.1,0.5,0.01", "--evaluate", "--tile", 32, "--epsilon", "1e-5",
+                            "--storage", "devices", "--devices", 1, "--json", self.path("r.json"))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            report = load_valid(self.path("r.json"), "mle")
+            self.assertEqual((report["ranks"], report["precisions"]["storage"]), (ranks, "devices"))
+            results.append([report[key] for key in EVALUATED])
+        self.assertEqual(results[1:], results[:1] * 2)
+
+
 @needs_mpi
 class Ranks(MleTest):
     """Several ranks have one matrix, and the numbers of one rank to the last bit."""
@@ -579,17 +647,15 @@ class Ranks(MleTest):
                 self.assertEqual(report[key], reports[0][key], (report["ranks"], key))
         return reports
 
-    EVALUATED = ("log_likelihood", "log_det", "log_det_error", "quadratic_form", "quadratic_form_error", "mean", "backward_error")
-
     def test_evaluate(self):
         path, places, values = self.field(400)
         theta = ("--theta", "1,0.1,0.5,0.01", "--evaluate", "--locations", path, "--tile", 32)
-        whole, *others = self.compare(self.EVALUATED, *theta, "--gradient")
+        whole, *others = self.compare(EVALUATED, *theta, "--gradient")
         for report in others:
             self.assertEqual(report["gradient"]["by"], whole["gradient"]["by"])
         dense = Dense(places, values, (1, 0.1, 0.5, 0.01), globe=False)
         self.assert_agrees(whole, dense, dense.mean())
-        for report in self.compare((*self.EVALUATED, "kl"), *theta, "--epsilon", "1e-5", "--kl"):
+        for report in self.compare((*EVALUATED, "kl"), *theta, "--epsilon", "1e-5", "--kl"):
             self.assertGreater(report["precisions"]["tiles"]["fp32"], 0)
 
     @fitting
@@ -602,7 +668,7 @@ class Ranks(MleTest):
             report = self.on(ranks, "--locations", path, "--tile", 32, "--fix", "nu=0.5", "--tolerance", "1e-3", "--standard-errors",
                              "off" if ranks == 1 else "auto", "--predict", self.path("new.csv"), "--output", output)
             self.assertEqual(self.out.count("Matern covariance, fitted"), 1)
-            results.append(([report[key] for key in (*self.EVALUATED, "theta", "iterations", "aic")], output.read_bytes()))
+            results.append(([report[key] for key in (*EVALUATED, "theta", "iterations", "aic")], output.read_bytes()))
         self.assertEqual(results[1:], results[:1] * 4)
         self.assertIn("only one rank", report["standard_errors"]["reason"])
 

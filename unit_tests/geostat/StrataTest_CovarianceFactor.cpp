@@ -155,7 +155,7 @@ TYPED_TEST(CovarianceFactorTest, StatesAnErrorThatHolds) {
 // The field and the search by which corrections below four standard errors were found to be lost.
 TYPED_TEST(CovarianceFactorTest, TellsWhenTheMatrixIsFilled) {
   TypeParam const exec;
-  for (auto const storage : {FactorStorage::Tiles, FactorStorage::Whole}) {
+  for (auto const storage : {TileStorage::Host, TileStorage::Devices}) {
     std::vector<double> parts;
     CovarianceFactorOptions options;
     options.storage = storage;

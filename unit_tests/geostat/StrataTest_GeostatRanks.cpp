@@ -6,6 +6,7 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
@@ -45,8 +46,20 @@ CovarianceFactorOptions tiles(double accuracy, bool together, RankGrid const& gr
   CovarianceFactorOptions options{PrecisionRule{accuracy}};
   options.tile_size = 16;
   options.devices = make_devices(1, std::size_t{1} << 24);
+  options.storage = TileStorage::Host;
   if (together) options.comm = std::make_shared<Communicator const>(test_ranks());
   if (together) options.grid = grid;
+  return options;
+}
+
+// In the memory of this rank's devices: workers on a host, or the GPUs that there are, in turn.
+template <class Exec>
+CovarianceFactorOptions on_devices(CovarianceFactorOptions options, int devices) {
+  options.storage = TileStorage::Devices;
+  options.devices = make_devices(devices, std::size_t{1} << 24);
+  if (!strata::runs_on_host<Exec>)
+    for (Device& device : options.devices)
+      device.id = (test_ranks().rank() * devices + device.id) % Kokkos::num_devices();
   return options;
 }
 
@@ -73,12 +86,15 @@ void expect_same(Likelihood const& mine, Likelihood const& whole) {
 }
 
 template <class Exec>
-void have_the_bits_of_one_rank(double accuracy, RankGrid const& grid) {
-  SCOPED_TRACE(testing::Message() << accuracy << " on " << grid.rows << " x " << grid.cols);
+void have_the_bits_of_one_rank(double accuracy, RankGrid const& grid, int devices = 0) {
+  SCOPED_TRACE(testing::Message() << accuracy << " on " << grid.rows << " x " << grid.cols
+                                  << " with " << devices << " devices that hold it");
   Exec const exec;
   Field<Exec> const field;
   Locations const places = synthetic_locations(300, 9);
-  CovarianceFactor<Exec> mine(exec, truth, field.at, tiles(accuracy, true, grid)),
+  auto options = tiles(accuracy, true, grid);
+  if (devices > 0) options = on_devices<Exec>(options, devices);
+  CovarianceFactor<Exec> mine(exec, truth, field.at, options),
       whole(exec, truth, field.at, tiles(accuracy, false));
   for (MaternCovariance const& theta : {truth, MaternCovariance{2, 0.3, 0.8, 0.01}}) {
     mine.refactor(exec, theta);
@@ -103,6 +119,14 @@ void have_the_bits_of_one_rank(double accuracy, RankGrid const& grid) {
 TYPED_TEST(GeostatRanks, HaveTheBitsOfOneRank) {
   for (double const accuracy : {0.0, 1e-5})
     for (RankGrid const& grid : grids()) have_the_bits_of_one_rank<TypeParam>(accuracy, grid);
+}
+
+// A rank's products with A are added up device by device, which have bits of their own if it is alone.
+TYPED_TEST(GeostatRanks, HaveTheBitsOfOneRankOnDevices) {
+  for (double const accuracy : {0.0, 1e-5})
+    for (RankGrid const& grid : grids())
+      for (int devices = 1; devices <= (test_ranks().size() > 1 ? 2 : 1); ++devices)
+        have_the_bits_of_one_rank<TypeParam>(accuracy, grid, devices);
 }
 
 TYPED_TEST(GeostatRanks, SayTogetherThatItIsNotPositiveDefinite) {
@@ -148,6 +172,9 @@ TYPED_TEST(GeostatRanks, FitToTheBitsOfOneRank) {
     expect_same_fit<TypeParam>(mine, whole);
   }
   expect_same_fit<TypeParam>(options_of_fit(1e-4, true), options_of_fit(1e-4, false));
+  FitOptions there = options_of_fit(1e-4, true);
+  there.factor = on_devices<TypeParam>(there.factor, 1);
+  expect_same_fit<TypeParam>(there, options_of_fit(1e-4, false));
 }
 
 // One host's memory has no room for a second factor: no rank keeps one.
@@ -206,6 +233,11 @@ TYPED_TEST(GeostatRanks, ThrowTogetherWhatOneThrows) {
   if (is_last) small.max_bytes = 5000;
   EXPECT_TRUE(throws_with<MemoryError>(from(last) + "tile matrix: n = 150", [&] {
     CovarianceFactor<TypeParam> const refused(exec, truth, field.at, small);
+  }));
+  auto narrow = on_devices<TypeParam>(tiles(0, true), 1);
+  if (is_last) narrow.devices.front().budget_bytes = 1000;
+  EXPECT_TRUE(throws_with<MemoryError>(from(last) + "tile matrix: device ", [&] {
+    CovarianceFactor<TypeParam> const refused(exec, truth, field.at, narrow);
   }));
   MaternCovariance const bad{1, -0.1, 0.5, 0};
   EXPECT_TRUE(throws_with<ValueError>(from(0), [&] { factor.refactor(exec, bad); }));

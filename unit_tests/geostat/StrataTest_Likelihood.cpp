@@ -107,7 +107,7 @@ TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfSums) {
   }
   auto const y = some_values(n);
   for (double const sigma2 : {1e-9, 0.3, 1e200})
-    for (auto const storage : {FactorStorage::Tiles, FactorStorage::Whole}) {
+    for (auto const storage : {TileStorage::Host, TileStorage::Devices}) {
       SCOPED_TRACE(std::to_string(sigma2) + " " + std::string(name_of(storage)));
       MaternCovariance const c{.sigma2 = sigma2, .range = 1e-3, .nu = 0.5, .nugget = 0};
       CovarianceFactorOptions options;
@@ -207,7 +207,7 @@ TYPED_TEST(LikelihoodTest, RefusesWhatItCannotUse) {
   EXPECT_GE(needed, 100u * 100 * 4);
   CovarianceFactorOptions small;
   small.max_bytes = needed / 2;
-  small.storage = FactorStorage::Tiles;
+  small.storage = TileStorage::Host;
   auto const refusal = message_of<MemoryError>(
       [&] { CovarianceFactor<TypeParam>(exec, {}, synthetic_locations(100), small); });
   EXPECT_NE(refusal.find(std::to_string(needed)), std::string::npos) << refusal;
@@ -305,7 +305,7 @@ TYPED_TEST(LikelihoodTest, IsTheSameOnADeviceSmallerThanTheMatrix) {
 TYPED_TEST(LikelihoodTest, DivergenceOfTheExactFactorIsZero) {
   TypeParam const exec;
   CovarianceFactorOptions in_tiles;
-  in_tiles.storage = FactorStorage::Tiles;
+  in_tiles.tile_size = 64;
   CovarianceFactor<TypeParam> factor(exec, {}, synthetic_locations(300), in_tiles);
   double const log_det = factor.log_determinant(exec).value;
   auto const exact = divergence(exec, factor, log_det);

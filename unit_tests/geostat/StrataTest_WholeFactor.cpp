@@ -32,7 +32,7 @@ template <class Space>
 class WholeFactorTest : public testing::Test {};
 TYPED_TEST_SUITE(WholeFactorTest, strata::test::Spaces, strata::test::SpaceNames);
 
-CovarianceFactorOptions stored(FactorStorage storage) {
+CovarianceFactorOptions stored(ooc::TileStorage storage) {
   CovarianceFactorOptions options;
   options.storage = storage;
   return options;
@@ -40,7 +40,7 @@ CovarianceFactorOptions stored(FactorStorage storage) {
 
 template <class Exec>
 CovarianceFactor<Exec> whole(Exec const& exec, MaternCovariance const& c, Locations const& at) {
-  return {exec, c, at, stored(FactorStorage::Whole)};
+  return {exec, c, at, stored(ooc::TileStorage::Devices)};
 }
 
 template <class Exec>
@@ -82,7 +82,8 @@ TYPED_TEST(WholeFactorTest, HasTheLikelihoodOfASlowReference) {
       EXPECT_LE(result.backward_error, 1e-15);
       EXPECT_NEAR(result.log_det, static_cast<double>(slow.log_det()), 1e-11 * n);
       EXPECT_NEAR(result.log_likelihood, expected, 1e-11 * std::abs(expected));
-      EXPECT_EQ(result.factor.storage, FactorStorage::Whole);
+      EXPECT_EQ(result.factor.storage, ooc::TileStorage::Devices);
+      EXPECT_TRUE(result.factor.whole);
       EXPECT_EQ(result.factor.tile_size, n);
       EXPECT_GE(result.factor.bytes, 8 * static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
     }
@@ -96,9 +97,10 @@ TYPED_TEST(WholeFactorTest, AgreesWithTiles) {
   MaternCovariance const c{.sigma2 = 1.5, .range = 0.1, .nu = 1.5, .nugget = 0.02};
   auto const y = some_values(n);
   auto one = whole(exec, c, at);
-  CovarianceFactor<TypeParam> tiles(exec, c, at, stored(FactorStorage::Tiles));
+  CovarianceFactor<TypeParam> tiles(exec, c, at, stored(ooc::TileStorage::Host));
   ASSERT_FALSE(tiles.is_whole());
-  EXPECT_EQ(tiles.report().storage, FactorStorage::Tiles);
+  EXPECT_EQ(tiles.report().storage, ooc::TileStorage::Host);
+  EXPECT_FALSE(tiles.report().whole);
   EXPECT_NEAR(one.norm_inf(), tiles.norm_inf(), 1e-13 * tiles.norm_inf());
   EXPECT_EQ(one.map().tiles(), 1);
   EXPECT_FALSE(one.map().is_mixed());
@@ -293,21 +295,7 @@ TYPED_TEST(WholeFactorTest, RefusesWhatItHasNot) {
   MaternCovariance const c{.sigma2 = 1, .range = 0.1, .nu = 0.5, .nugget = 0};
   auto factor = whole(exec, c, at);
   EXPECT_EQ(message_of<ValueError>([&] { (void)factor.factor(); }),
-            "covariance factor: it is whole, not in tiles, which FactorStorage::Tiles asks for");
-  auto low = stored(FactorStorage::Whole);
-  low.rule.accuracy = 1e-4;
-  EXPECT_EQ(message_of<ValueError>([&] { CovarianceFactor<TypeParam>(exec, c, at, low); }),
-            "covariance factor: one that is whole is in fp64, the rule asks for others");
-  auto small = stored(FactorStorage::Whole);
-  small.devices.front().budget_bytes = 9000;
-  EXPECT_EQ(message_of<MemoryError>([&] { CovarianceFactor<TypeParam>(exec, c, at, small); }),
-            "covariance factor: whole it takes 26240 bytes, the limit is 9000");
-  if (strata::runs_on_host<TypeParam>) {
-    small = stored(FactorStorage::Whole);
-    small.max_bytes = 9001;
-    EXPECT_EQ(message_of<MemoryError>([&] { CovarianceFactor<TypeParam>(exec, c, at, small); }),
-              "covariance factor: whole it takes 26240 bytes, the limit is 9001");
-  }
+            "covariance factor: it is whole, not in tiles, which a tile size asks for");
   auto const V = block_of(exec, some_columns(n + 1, 1)), W = block_of(exec, some_columns(n, 2)),
              U = block_of(exec, some_columns(n, 1));
   EXPECT_EQ(message_of<ShapeError>([&] { (void)factor.solve(exec, V, V); }),
@@ -329,7 +317,7 @@ TYPED_TEST(WholeFactorTest, KeepsWithinABudgetInAFit) {
   auto const y = some_values(n);
   auto options = default_fit_options(at, y);
   options.fixed = {false, true, true, true};
-  options.factor = stored(FactorStorage::Whole);
+  options.factor = stored(ooc::TileStorage::Devices);
   std::size_t const bytes = 8 * n * (2 * n + 2);
   auto const factors = [&] {
     strata::test::Allocations const allocations;
@@ -368,7 +356,27 @@ TYPED_TEST(WholeFactorTest, IsChosenWhereNothingSpeaksForTiles) {
   EXPECT_FALSE(is_whole(options));
   options.devices.front().budget_bytes = 20 << 20;
   EXPECT_EQ(is_whole(options), !on_host);
-  EXPECT_FALSE(is_whole(stored(FactorStorage::Tiles)));
+  EXPECT_FALSE(is_whole(stored(ooc::TileStorage::Host)));
+  options = stored(ooc::TileStorage::Devices);
+  EXPECT_TRUE(is_whole(options));
+  options.devices.front().budget_bytes = 10 << 20;  // in tiles on the device then
+  CovarianceFactor<TypeParam> const tiles(exec, c, at, options);
+  EXPECT_FALSE(tiles.is_whole());
+  EXPECT_EQ(tiles.report().storage, ooc::TileStorage::Devices);
+  options = stored(ooc::TileStorage::Devices);
+  options.rule.accuracy = 1e-6;
+  EXPECT_FALSE(is_whole(options));
+}
+
+// What it lacks in tiles, too, it says.
+TYPED_TEST(WholeFactorTest, IsRefusedWhereTilesHaveNoRoomEither) {
+  TypeParam const exec;
+  MaternCovariance const c{.sigma2 = 1, .range = 0.1, .nu = 0.5, .nugget = 0};
+  auto small = stored(ooc::TileStorage::Devices);
+  small.devices.front().budget_bytes = 9000;
+  EXPECT_TRUE(strata::test::throws_with<MemoryError>("to factor them, and has 9000", [&] {
+    CovarianceFactor<TypeParam>(exec, c, synthetic_locations(40), small);
+  }));
 }
 
 }  // namespace

@@ -47,13 +47,6 @@ TYPED_TEST(ExecutorOn, RefusesABudgetTooSmallWithTheSmallest) {
   EXPECT_TRUE(same_bits(stored_matrix(matrix), before));  // nothing was written
 }
 
-// A host that tells few free bytes.
-class FewFreeBytes {
- public:
-  explicit FewFreeBytes(std::size_t bytes) { ooc::detail::pretended_free_bytes = bytes; }
-  ~FewFreeBytes() { ooc::detail::pretended_free_bytes = ooc::detail::all_bytes; }
-};
-
 // What is free does not suffice: an error, where the streams would wait for ever.
 TYPED_TEST(ExecutorOn, RefusesAnAutomaticBudgetTooSmall) {
   if (!std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>)

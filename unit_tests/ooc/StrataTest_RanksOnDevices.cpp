@@ -175,6 +175,30 @@ TYPED_TEST(OocRanksOnDevices, GoToTheHostTogether) {
   expect_same_matrix(factor.matrix(), whole.matrix());
 }
 
+// Ranks that have a device between them have equal parts of what is free there; those of a host its memory.
+TYPED_TEST(OocRanksOnDevices, ShareWhatIsFreeWithTheOthersThere) {
+  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "a GPU tells what is free";
+  MaternCase const c{200, 16, 0.1, {}};
+  auto const needs = [&] {
+    auto const matrix =
+        make<TypeParam>(c, all_ranks(), TileStorage::Devices, own_devices<TypeParam>(1));
+    auto const own = matrix.bytes_on(0) + smallest_budget_bytes(c.n, c.tile, matrix.map(), 1);
+    return static_cast<std::size_t>(test_ranks().max(static_cast<double>(own)));
+  }();
+  auto const ranks = static_cast<std::size_t>(test_ranks().size());
+  std::size_t const enough = ranks * (needs / 9 + 1) * 10;
+  auto const open = own_devices<TypeParam>(1, 0);
+  {
+    FewFreeBytes const few(enough);
+    EXPECT_EQ(make<TypeParam>(c, all_ranks(), TileStorage::Devices, open).storage(),
+              TileStorage::Devices);
+  }
+  FewFreeBytes const few(enough - 20 * ranks);
+  EXPECT_TRUE(throws_with<MemoryError>("to factor them, and has ", [&] {
+    (void)make<TypeParam>(c, all_ranks(), TileStorage::Devices, open);
+  }));
+}
+
 // Columns that ranks wrote from devices go on on one host, and the other way round.
 TYPED_TEST(OocRanksOnDevices, ShareCheckpointsWithTheHost) {
   double number = static_cast<double>(::getpid());

@@ -9,6 +9,7 @@
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/detail/Strata_Lane.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -59,6 +60,24 @@ ooc::Devices devices_of(int count, std::size_t budget_bytes = 0) {
   ooc::Devices devices = ooc::make_devices(count, budget_bytes);
   if (!std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>)
     for (ooc::Device& device : devices) device.id = 0;
+  return devices;
+}
+
+/// A host that tells few free bytes.
+class FewFreeBytes {
+ public:
+  explicit FewFreeBytes(std::size_t bytes) { ooc::detail::pretended_free_bytes = bytes; }
+  ~FewFreeBytes() { ooc::detail::pretended_free_bytes = ooc::detail::all_bytes; }
+  FewFreeBytes(FewFreeBytes const&) = delete;
+  FewFreeBytes& operator=(FewFreeBytes const&) = delete;
+};
+
+/// Workers on a host, or the GPUs that there are, in turn.
+template <class Exec>
+ooc::Devices devices_in_turn(int count, std::size_t budget_bytes = 0) {
+  ooc::Devices devices = ooc::make_devices(count, budget_bytes);
+  if (!std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>)
+    for (ooc::Device& device : devices) device.id %= Kokkos::num_devices();
   return devices;
 }
 

@@ -10,6 +10,7 @@
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Schedule.hpp>
+#include <ooc/vendor/Strata_Numa.hpp>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -50,15 +51,6 @@ TileMatrix<Exec> make(MaternCase const& c, TileStorage storage, Devices const& d
   options.storage = storage;
   options.devices = devices;
   return TileMatrix<Exec>::generate(exec, c.n, c.tile, field, options);
-}
-
-// Workers on a host, or the GPUs that there are, in turn.
-template <class Exec>
-Devices devices_in_turn(int count, std::size_t budget_bytes = 0) {
-  Devices devices = make_devices(count, budget_bytes);
-  if (!std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>)
-    for (Device& device : devices) device.id %= Kokkos::num_devices();
-  return devices;
 }
 
 // The least that each of these devices can hold its tiles and factor them with.
@@ -320,6 +312,36 @@ void rounds_on_each_device(bool anywhere, std::size_t expected) {
 TYPED_TEST(TilesOnDevices, AreRoundedByTheirDevices) {
   if (strata::runs_on_host<TypeParam>) rounds_on_each_device<TypeParam>(true, 3);
   rounds_on_each_device<TypeParam>(false, 1);
+}
+
+// Workers on a host have their tiles on the nodes that they are next to, as the host's tiles are.
+TYPED_TEST(TilesOnDevices, AreOnTheNodesOfWorkers) {
+  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "a GPU has its own memory";
+  TypeParam const exec;
+  MaternCase const c{100, 8, 0.05, PrecisionRule{1e-6}};
+  auto const generator = make<TypeParam>(c, TileStorage::Host, {}).generator();
+  int const known = ooc::vendor::numa_nodes().front();
+  int const other = ooc::vendor::numa_nodes().back() + 1;  // the host has no such node
+  TileMatrixOptions options(c.rule);
+  options.devices = devices_in_turn<TypeParam>(2);
+  options.nodes = {known, other};
+  auto const nodes = [&](TileStorage storage) {
+    options.storage = storage;
+    return TileMatrix<TypeParam>::generate(exec, c.n, c.tile, generator, options)
+        .report()
+        .node_bytes;
+  };
+  auto const found = nodes(TileStorage::Devices);
+  EXPECT_EQ(found.size(), 2U);
+  EXPECT_EQ(found, nodes(TileStorage::Host));
+  options.storage = TileStorage::Devices;
+  auto matrix = TileMatrix<TypeParam>::generate(exec, c.n, c.tile, generator, options);
+  int const node = ooc::vendor::numa_node_of(matrix.data(0, 0));  // -1: the build can't tell
+  EXPECT_TRUE(node == known || node == -1) << node;
+  auto const* const data = matrix.data(0, 0);
+  matrix.refill(exec, generator, options);
+  EXPECT_EQ(matrix.data(0, 0), data);
+  expect_same_matrix(matrix, make<TypeParam>(c, TileStorage::Host, {}));
 }
 
 // The memory stays with the matrix.

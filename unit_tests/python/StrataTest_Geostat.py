@@ -123,6 +123,24 @@ def test_updates_with_other_parameters() -> None:
     assert factor.loglikelihood(VALUES).log_likelihood == geostat.loglikelihood(PLACES, VALUES, TRUTH).log_likelihood
 
 
+@pytest.mark.parametrize("accuracy", [0.0, 1e-5])
+def test_devices_hold_a_matrix_with_the_numbers_of_the_host(accuracy: float) -> None:
+    def made(storage: Any) -> geostat.Factor:
+        return geostat.Factor(PLACES, TRUTH, accuracy=accuracy, tile_size=16, devices=2, budget_bytes=1 << 24, storage=storage)
+
+    host, there = made("host"), made("devices")
+    assert (host.report.storage, there.report.storage, there.report.whole, there.report.no_room) == ("host", "devices", False, "")
+    for theta in (TRUTH, geostat.Matern(2.0, 0.3, 1.5, 0.1)):
+        host.update(theta)
+        there.update(theta)
+        assert there.loglikelihood(VALUES, "constant").log_likelihood == host.loglikelihood(VALUES, "constant").log_likelihood
+        np.testing.assert_array_equal(there.gradient(VALUES).by, host.gradient(VALUES).by)
+    found = geostat.loglikelihood(PLACES, VALUES, TRUTH, storage="devices")
+    assert (found.factor.storage, found.factor.whole) == ("devices", True)
+    with pytest.raises(MemoryError, match=r"device 0 needs \d+ bytes for its tiles and at least \d+ to factor them, and has 100000"):
+        geostat.loglikelihood(PLACES, VALUES, TRUTH, devices=2, budget_bytes=100000, storage="devices")
+
+
 def test_great_circles() -> None:
     degrees = np.array([[0.0, 0.0], [90.0, 0.0], [0.0, 90.0]])
     c = geostat.Matern(1.0, 10000.0)
@@ -151,6 +169,9 @@ def test_fits_find_a_maximum() -> None:
         ):
             assert geostat.loglikelihood(PLACES, VALUES, near, mean="constant").log_likelihood <= best + 1e-6
     assert found.factor is not None and found.factor.covariance == c
+    there = geostat.fit(PLACES, VALUES, fixed=["nu"], tile_size=32, devices=2, budget_bytes=1 << 24, storage="devices")
+    host = geostat.fit(PLACES, VALUES, fixed=["nu"], tile_size=32, devices=2, budget_bytes=1 << 24, storage="host")
+    assert there.covariance == host.covariance and there.factor is not None and there.factor.report.storage == "devices"
     new = problems.places(5, seed=4)
     np.testing.assert_allclose(found.predict(new).mean, geostat.predict(PLACES, VALUES, new, c, mean="constant").mean, rtol=1e-9)
 
@@ -191,6 +212,8 @@ def test_ctrl_c_ends_a_fit() -> None:
         ({"mean": "linear"}, "no mean 'linear'"),
         ({"metric": "manhattan"}, "no metric 'manhattan'"),
         ({"accuracy": 2.0}, "accuracy"),
+        ({"devices": 0}, "devices: 0, must be at least 1"),
+        ({"storage": "disk"}, "no storage of tiles 'disk'"),
     ],
 )
 def test_refuses_options_of_fits(options: dict[str, Any], text: str) -> None:

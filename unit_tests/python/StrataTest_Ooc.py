@@ -59,9 +59,19 @@ def test_solves_to_fp64(make: Any, accuracy: float, variant: Any) -> None:
 def test_the_same_bits_on_several_devices_and_budgets() -> None:
     a, b = problems.matern(N), right_hand_side(N)
     expected = ooc.cholesky(a, tile_size=40, accuracy=1e-6).solve(b)
-    several: tuple[dict[str, Any], ...] = ({"streams": 2}, {"budget_bytes": 40 * 40 * 8 * 6}, {"precisions": ["fp64", "fp32", "fp16", "fp8_e4m3"]})
+    several: tuple[dict[str, Any], ...] = (
+        {"streams": 2},
+        {"budget_bytes": 40 * 40 * 8 * 6},
+        {"precisions": ["fp64", "fp32", "fp16", "fp8_e4m3"]},
+        {"storage": "devices"},
+        {"storage": "devices", "devices": 3, "budget_bytes": 1 << 24},
+    )
     for options in several:
-        np.testing.assert_array_equal(ooc.cholesky(a, tile_size=40, accuracy=1e-6, **options).solve(b), expected)
+        factor = ooc.cholesky(a, tile_size=40, accuracy=1e-6, **options)
+        np.testing.assert_array_equal(factor.solve(b), expected)
+        assert factor.storage == options.get("storage", "host")
+    with pytest.raises(MemoryError, match=r"device 0 needs \d+ bytes for its tiles and at least \d+ to factor them, and has 50000"):
+        ooc.cholesky(a, tile_size=40, devices=2, budget_bytes=50000, storage="devices")
 
 
 def test_arrays_and_files_are_read_by_blocks(tmp_path: pathlib.Path) -> None:
