@@ -18,6 +18,7 @@ SECONDS = int(os.environ.get("STRATATEST_SECONDS", 20))
 # They would run for an hour, but for the fault.
 HPGMXP = ("hpgmxp", "--nx", 16, "--rt", 3600, "--run_type", "standalone_mxp")
 TILES = ("solve", "--generate", "matern", "--covariance", "matern:1,0.1,0.5", "--n", 600, "--out-of-core", "--tile", 32, "--epsilon", "1e-6")
+ON_DEVICES = (*(word for word in TILES if word != "--out-of-core"), "--devices", 1)
 MLE = ("mle", "--locations", STATIONS, "--fix", "nu=0.5", "--tile", 128)
 SOLVE = ("solve", "--generate", "poisson27", "--n", 24, "--solver", "gmres", "--tolerance", "1e-15")
 
@@ -79,10 +80,16 @@ class RankFailures(ProgramTest):
             with self.subTest(call=call):
                 self.assert_ended(self.ranks(3, *TILES, mpi=f"1:{call}:{number}"), f"{call}: MPI_ERR_INTERN")
 
-    def test_memory_that_one_rank_has_not_for_tiles_ends_all(self):
-        for call, number in (("MPI_Issend", 40), ("MPI_Irecv", 1)):
+    def test_with_tiles_in_the_devices_memory(self):
+        for call, number in (("MPI_Issend", 40), ("MPI_Irecv", 60), ("MPI_Testsome", 20), ("MPI_Bcast", 5), ("MPI_Allreduce", 3)):
             with self.subTest(call=call):
-                run = self.ranks(3, *TILES, new=f"1:{call}:{number}")
+                self.assert_ended(self.ranks(3, *ON_DEVICES, mpi=f"1:{call}:{number}"), f"{call}: MPI_ERR_INTERN")
+        self.assert_ended(self.ranks(3, *MLE, "--storage", "devices", mpi="1:MPI_Irecv:200"), "MPI_Irecv: MPI_ERR_INTERN")
+
+    def test_memory_that_one_rank_has_not_for_tiles_ends_all(self):
+        for tiles, call, number in ((TILES, "MPI_Issend", 40), (TILES, "MPI_Irecv", 1), (ON_DEVICES, "MPI_Issend", 40)):
+            with self.subTest(tiles=tiles, call=call):
+                run = self.ranks(3, *tiles, new=f"1:{call}:{number}")
                 self.assertIn(run.returncode, (1, 2), run.stderr)  # 2 where all ranks have agreed on it
                 self.assertRegex(run.stderr, "strata: rank 1.*(no memory|bad_alloc)")
 

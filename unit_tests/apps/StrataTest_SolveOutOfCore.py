@@ -412,6 +412,17 @@ class RankCheckpoints(OutOfCore):
                 self.assertEqual(self.files(".tmp"), [])
                 self.assertEqual(self.finish(ranks)[2], 32)
 
+    def test_killed_with_tiles_on_devices_it_goes_on_there_and_on_the_host(self):
+        expected = self.expected()
+        host, there = self.arguments, ("solve", *self.MATRIX, "--devices", 1, "--checkpoint", self.columns)
+        for ranks, others, column, goes_on in ((1, 2, 9, there), (3, 1, 16, host), (2, 4, 20, there)):
+            with self.subTest(ranks=ranks, others=others):
+                shutil.rmtree(self.columns, ignore_errors=True)
+                self.arguments = there
+                self.kill_one(ranks, column)
+                self.assertEqual(self.finish(others, *goes_on), (*expected, column))
+                self.assertEqual(self.files(".tmp"), [])
+
     def test_killed_again_and_again(self):
         expected = self.expected()
         for ranks, column in ((3, 5), (2, 11), (4, 20)):

@@ -71,7 +71,8 @@ class Run {
  public:
   using Block = typename TileFactor<Exec>::Block;
 
-  Run(int devices, PrecisionRule const& rule, Variant variant, double nu = 0.5)
+  Run(int devices, PrecisionRule const& rule, Variant variant, double nu = 0.5,
+      TileStorage storage = TileStorage::Host)
       : team_(devices_of<Exec>(devices)),
         options_(rule),
         generator_(
@@ -79,6 +80,8 @@ class Run {
         B_(on_space<Exec>(known_solution(order, 2, 3))),
         X_("strata::test::X", order, 2) {
     options_.anywhere = true;
+    options_.storage = storage;
+    options_.devices = team_.devices();
     cholesky_.variant = variant;
     cholesky_.streams = 2;
     generate();
@@ -176,6 +179,20 @@ TYPED_TEST(OocFaults, AnyAllocationMayFailInAClimb) {
   survives_failing_allocations(run);
 }
 
+// Of tiles in the devices' memory; those that may go to the host have the same bits there.
+TYPED_TEST(OocFaults, AnyAllocationMayFailWhereDevicesHoldTheTiles) {
+  for (TileStorage const storage : {TileStorage::Devices, TileStorage::Automatic}) {
+    SCOPED_TRACE(name_of(storage));
+    Run<TypeParam> run(2, PrecisionRule{1e-5}, Variant::V4, 0.5, storage);
+    survives_failing_allocations(run);
+  }
+}
+TYPED_TEST(OocFaults, AnyAllocationMayFailInAClimbOnDevices) {
+  Run<TypeParam> run(2, PrecisionRule{1e-2}, Variant::V4, 2.5, TileStorage::Automatic);
+  EXPECT_NE(run.rung(), Rung::AsAsked);
+  survives_failing_allocations(run);
+}
+
 // While it lives, no tool listens: it takes its memory from this program's `new`, in destructors of Views too, which
 // must not throw.
 class WithoutTools {
@@ -191,8 +208,10 @@ TYPED_TEST(OocFaults, AnyHostAllocationMayFail) {
   if (!std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>)
     GTEST_SKIP() << "a device's libraries take theirs from this program, too";
   WithoutTools const quiet;
-  for (int const devices : {1, 2}) {
-    Run<TypeParam> run(devices, PrecisionRule{1e-5}, Variant::V4);
+  for (auto const& [devices, storage] :
+       {std::pair(1, TileStorage::Host), std::pair(2, TileStorage::Host),
+        std::pair(2, TileStorage::Devices)}) {
+    Run<TypeParam> run(devices, PrecisionRule{1e-5}, Variant::V4, 0.5, storage);
     std::int64_t count = 0;
     for (bool failed = true; failed; count += failed) {
       std::string error;
@@ -234,8 +253,9 @@ class FailingKernels {
 };
 
 // The k-th kernel fails: all threads end, with its error.
-TYPED_TEST(OocFaults, AnyKernelMayFail) {
-  Run<TypeParam> run(3, PrecisionRule{1e-5}, Variant::V4);
+template <class Exec>
+void survives_failing_kernels(TileStorage storage) {
+  Run<Exec> run(3, PrecisionRule{1e-5}, Variant::V4, 0.5, storage);
   std::int64_t count = 0;
   for (bool failed = true; failed; count += failed) {
     FailingKernels failing(count + 1);
@@ -253,6 +273,12 @@ TYPED_TEST(OocFaults, AnyKernelMayFail) {
     if (failed) count += count / 20;  // all of the first ones, then some
   }
   EXPECT_GT(count, 100);
+}
+TYPED_TEST(OocFaults, AnyKernelMayFail) {
+  for (TileStorage const storage : {TileStorage::Host, TileStorage::Devices}) {
+    SCOPED_TRACE(name_of(storage));
+    survives_failing_kernels<TypeParam>(storage);
+  }
 }
 
 }  // namespace

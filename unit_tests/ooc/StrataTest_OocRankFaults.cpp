@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What one rank alone meets while all factor and solve together, without an MPI_Abort: all end, soon, with the cause.
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_Tiles.hpp"
@@ -41,15 +42,28 @@ std::string from(int rank) {
   return test_ranks().size() == 1 ? "" : "rank " + std::to_string(rank) + ": ";
 }
 
+// This rank's workers on a host, or the GPUs that there are, in turn.
+template <class Exec>
+Devices own_devices(int count) {
+  Devices devices = make_devices(count, std::size_t{1} << 26);
+  if (!strata::runs_on_host<Exec>)
+    for (Device& device : devices)
+      device.id = (test_ranks().rank() * count + device.id) % Kokkos::num_devices();
+  return devices;
+}
+
 template <class Exec>
 TileMatrix<Exec> make(std::int64_t super_panel, PrecisionRule const& rule = {},
-                      std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) {
+                      std::size_t max_bytes = std::numeric_limits<std::size_t>::max(),
+                      TileStorage storage = TileStorage::Host) {
   TileMatrixOptions options(rule);
   options.anywhere = true;
   options.comm = all_ranks();
   options.super_panel = super_panel;
   if (super_panel == 0) options.grid = {test_ranks().size(), 1};
   options.max_bytes = max_bytes;
+  options.storage = storage;
+  options.devices = own_devices<Exec>(2);
   auto const field = matern_tiles(Exec(), MaternCovariance{1, 0.1, 0.5, 0}, synthetic_locations(n));
   return TileMatrix<Exec>::generate(Exec(), n, tile, field, options);
 }
@@ -80,14 +94,17 @@ class FailingDevice {
   inline static std::atomic<int> asked_, number_;
 };
 
+constexpr std::size_t any_bytes = std::numeric_limits<std::size_t>::max();
+
 template <class Exec>
-void ends_where_a_device_fails(std::int64_t super_panel) {
+void ends_where_a_device_fails(std::int64_t super_panel, TileStorage storage) {
+  auto const make_tiles = [&] { return make<Exec>(super_panel, {}, any_bytes, storage); };
   int const ranks = test_ranks().size();
   for (int rank = 0; rank < ranks; ++rank)
     for (int const number : {1, 7, 40}) {
       SCOPED_TRACE(std::to_string(rank) + " asked the " + std::to_string(number) +
                    "th time, super-panels of " + std::to_string(super_panel));
-      auto matrix = make<Exec>(super_panel);
+      auto matrix = make_tiles();
       Kokkos::Timer const timer;
       FailingDevice const device(rank, number);
       bool threw = false;
@@ -104,14 +121,51 @@ void ends_where_a_device_fails(std::int64_t super_panel) {
         EXPECT_EQ(threw, ranks > 1);  // who has visits is asked
       }
     }
-  EXPECT_TRUE(factor_of(make<Exec>(super_panel)).info().ok());  // and nothing is left behind
+  EXPECT_TRUE(factor_of(make_tiles()).info().ok());  // and nothing is left behind
 }
 TYPED_TEST(OocRankFaults, EndWhereADeviceFailsBetweenMessages) {
   if constexpr (!strata::runs_on_host<TypeParam>) {
     GTEST_SKIP() << "a host stands in for the device";
   } else {
-    for (std::int64_t const super_panel : {0, 3}) ends_where_a_device_fails<TypeParam>(super_panel);
+    for (TileStorage const storage : {TileStorage::Host, TileStorage::Devices})
+      for (std::int64_t const super_panel : {0, 3})
+        ends_where_a_device_fails<TypeParam>(super_panel, storage);
   }
+}
+
+// One of the devices of one rank has no memory: all throw that, or have their tiles on the host.
+TYPED_TEST(OocRankFaults, EndWhereOneDeviceHasNoMemoryForItsTiles) {
+  int const last = test_ranks().size() - 1;
+  auto const with = [&](char const* label, int wanted, auto const& work) {
+    std::atomic<int> asked = 0;
+    FailingAllocations const failing(
+        label, [&] { return test_ranks().rank() == last && ++asked == wanted; });
+    work();
+    EXPECT_EQ(failing.failed(), test_ranks().rank() == last);
+  };
+  for (std::int64_t const super_panel : {0, 3})
+    for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}}) {
+      auto const make_tiles = [&](TileStorage storage) {
+        return make<TypeParam>(super_panel, rule, any_bytes, storage);
+      };
+      Kokkos::Timer const timer;
+      with("strata::ooc::tile_matrix::piece", 2, [&] {
+        EXPECT_TRUE(throws_with<MemoryError>(from(last) + "tile matrix: can't allocate",
+                                             [&] { (void)make_tiles(TileStorage::Devices); }));
+      });
+      with("strata::ooc::tile_matrix::piece", 2, [&] {
+        auto matrix = make_tiles(TileStorage::Automatic);
+        EXPECT_EQ(matrix.storage(), TileStorage::Host);
+        EXPECT_NE(matrix.report().no_room.find("bytes of tiles on device"), std::string::npos);
+        EXPECT_TRUE(factor_of(std::move(matrix)).info().ok());
+      });
+      auto matrix = make_tiles(TileStorage::Devices);
+      with("strata::ooc::device::pool", 2, [&] {
+        EXPECT_TRUE(throws_with<MemoryError>(
+            from(last), [&] { (void)cholesky(own_devices<TypeParam>(2), std::move(matrix)); }));
+      });
+      EXPECT_LT(timer.seconds(), soon);
+    }
 }
 
 TYPED_TEST(OocRankFaults, EndWhereOneStopsToListen) {
