@@ -150,37 +150,37 @@ void CovarianceFactor<Exec>::refactor_tiles(Exec const& exec, MaternCovariance c
   describe();
 }
 
+// Assigned one by one: nvcc loses the names of a brace list in a template.
 template <class Exec>
 void CovarianceFactor<Exec>::describe() {
+  report_ = {};
   if (whole_) {
-    report_ = {.storage = ooc::TileStorage::Devices,
-               .whole = true,
-               .n = order(),
-               .tile_size = order(),
-               .tiles = {1, 0, 0, 0},
-               .bytes = WholeFactor::bytes_needed(order()),
-               .fill_seconds = whole_->fill_seconds(),
-               .factor_seconds = whole_->factor_seconds()};
+    report_.storage = ooc::TileStorage::Devices;
+    report_.whole = true;
+    report_.n = report_.tile_size = order();
+    report_.tiles = {1, 0, 0, 0};
+    report_.bytes = WholeFactor::bytes_needed(order());
+    report_.fill_seconds = whole_->fill_seconds();
+    report_.factor_seconds = whole_->factor_seconds();
     return;
   }
   auto const& report = factor_->report();
-  double fill = first_fill_seconds_, seconds = report.setup_seconds;
+  report_.storage = factor_->matrix().storage();
+  report_.no_room = factor_->matrix().report().no_room;
+  report_.n = report.n;
+  report_.tile_size = report.tile_size;
+  report_.tiles = report.histogram;
+  report_.bytes = factor_->matrix().report().bytes;
+  report_.bytes_in = report.bytes_in();
+  report_.bytes_out = report.bytes_out();
+  report_.rung = report.rung;
+  report_.attempts = report.attempts;
+  report_.fill_seconds = first_fill_seconds_;
+  report_.factor_seconds = report.setup_seconds;
   for (auto const& attempt : report.attempts) {
-    fill += attempt.fill_seconds;
-    seconds += attempt.factor_seconds;
+    report_.fill_seconds += attempt.fill_seconds;
+    report_.factor_seconds += attempt.factor_seconds;
   }
-  report_ = {.storage = factor_->matrix().storage(),
-             .no_room = factor_->matrix().report().no_room,
-             .n = report.n,
-             .tile_size = report.tile_size,
-             .tiles = report.histogram,
-             .bytes = factor_->matrix().report().bytes,
-             .bytes_in = report.bytes_in(),
-             .bytes_out = report.bytes_out(),
-             .rung = report.rung,
-             .attempts = report.attempts,
-             .fill_seconds = fill,
-             .factor_seconds = seconds};
 }
 
 template <class Exec>
