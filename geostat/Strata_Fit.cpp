@@ -267,9 +267,14 @@ class Objective {
   // Where there is no memory for a second one beside it, the best's is taken.
   void make_factor(MaternCovariance const& theta) {
     try {
-      now_.emplace(exec_, team_, theta, locations_, beside_the_best());
-      STRATA_REQUIRE(MemoryError, !best_ || now_->is_whole() == best_->is_whole(),
-                     "fit: no room for a second factor that is whole");
+      require_room_beside_the_best();
+      now_.emplace(exec_, team_, theta, locations_, factor_options_);
+      together(comm(), [&] {
+        STRATA_REQUIRE(MemoryError,
+                       !best_ || (now_->is_whole() == best_->is_whole() &&
+                                  now_->report().storage == best_->report().storage),
+                       "fit: no room for a second factor where the first is");
+      });
     } catch (MemoryError const& error) {
       if (!best_ || !all_have(comm(), error)) throw;
       now_.reset();
@@ -279,12 +284,9 @@ class Objective {
     }
   }
 
-  // Where the best is. Two on a device keep within its budget together, with the pool that works on either.
-  CovarianceFactorOptions beside_the_best() const {
-    CovarianceFactorOptions options = factor_options_;
-    if (!best_) return options;
-    options.storage = best_->report().storage;
-    if (options.storage == ooc::TileStorage::Host) return options;
+  // Two on a device keep within its budget together, with the pool that works on either.
+  void require_room_beside_the_best() const {
+    if (!best_ || best_->report().storage == ooc::TileStorage::Host) return;
     together(comm(), [&] {
       auto const& devices = team_.devices();
       for (std::size_t d = 0; d < devices.size(); ++d) {
@@ -298,7 +300,6 @@ class Objective {
                        devices[d].id, " is ", budget);
       }
     });
-    return options;
   }
 
   CovarianceFactor<Exec>& factor_at_best() {
