@@ -196,9 +196,10 @@ def joined(name: str, words: str | Iterable[str]) -> str:
     """
     if isinstance(words, str):
         return words
-    if not isinstance(words, Iterable) or not all(isinstance(word, str) for word in words):
+    found = list(words) if isinstance(words, Iterable) else [words]  # an iterator can be read once
+    if not all(isinstance(word, str) for word in found):
         raise TypeError(f"{name} is {words!r}, must be a str or a sequence of them")
-    return ",".join(words)
+    return ",".join(found)
 
 
 def size_of(array: Any) -> str:

@@ -126,6 +126,8 @@ def test_refuses_what_is_no_matrix(a: Any, error: type[Exception], text: str) ->
 
 
 def test_refuses_what_are_no_layers_and_no_factor() -> None:
+    words: Any = iter(["fp16", "fp32"])
+    assert strata.cholesky(np.eye(64), words, leaf_size=16).report.layers == "fp16,fp32"
     bad: list[Any] = [None, 3, ["fp16", 32]]
     for layers in bad:
         with pytest.raises(TypeError, match="layers is .*, must be a str or a sequence of them"):
