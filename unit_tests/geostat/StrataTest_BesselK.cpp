@@ -188,12 +188,17 @@ TEST(MaternGradient, EndsOfTheRange) {
 
 // What K_nu needs takes 0.7 ms, which evaluations of a likelihood at nu = 1/2 must not cost.
 TEST(MaternCorrelation, WorksOutNothingWhereThereIsAClosedForm) {
-  auto const seconds = [](double nu) {
-    double sum = 0;
-    auto const start = std::chrono::steady_clock::now();
-    for (int k = 0; k < 50; ++k) sum += MaternCorrelation(nu)(1.0);
-    EXPECT_GT(sum, 0);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  auto const seconds = [](double nu) {  // in the best of a few rounds: others may run meanwhile
+    double best = INFINITY;
+    for (int round = 0; round < 5; ++round) {
+      double sum = 0;
+      auto const start = std::chrono::steady_clock::now();
+      for (int k = 0; k < 10; ++k) sum += MaternCorrelation(nu)(1.0);
+      EXPECT_GT(sum, 0);
+      std::chrono::duration<double> const taken = std::chrono::steady_clock::now() - start;
+      best = std::min(best, taken.count());
+    }
+    return best;
   };
   double const worked_out = seconds(0.83);
   for (double const nu : {0.5, 1.5, 2.5}) {
