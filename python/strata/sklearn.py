@@ -115,8 +115,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         NotPositiveDefinite
             If the covariance matrix has no factor with the parameters that were found: a larger alpha helps.
         """
-        kernel = ConstantKernel(1.0, "fixed") * RBF(1.0, "fixed") if self.kernel is None else self.kernel
-        self.kernel_ = clone(kernel)
+        self.kernel_ = clone(self._prior())
         X, y = _validated(self, X, y, multi_output=True, y_numeric=True, **self._form())
         self._y_mean, self._y_scale = np.zeros(y.shape[1:]), np.ones(y.shape[1:])
         if self.normalize_y:
@@ -133,7 +132,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """The mean of the process at X, and how far the values may be from it.
+        """The mean of the process at X, and how far the values may be from it; before `fit`, of the prior, whose mean is 0.
 
         Parameters
         ----------
@@ -148,14 +147,15 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
         ValueError
             If X does not fit.
         """
-        check_is_fitted(self)
         if return_std and return_cov:
             raise ValueError("return_std and return_cov: one of them")
         X = _validated(self, X, reset=False, **self._form())
+        if not hasattr(self, "alpha_"):
+            kernel, mean = self._prior(), np.zeros(len(X))
+            return (mean, np.sqrt(kernel.diag(X))) if return_std else (mean, kernel(X)) if return_cov else mean
         C = self.kernel_(X, self.X_train_)
         mean = C @ self.alpha_ * self._y_scale + self._y_mean
         if not return_std and not return_cov:
@@ -167,6 +167,31 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             # Rounding can make a variance negative where it is 0.
             spread, unit = np.sqrt(np.maximum(self.kernel_.diag(X) - np.einsum("ij,ji->i", C, W), 0.0)), self._y_scale
         return mean, spread * unit if np.ndim(unit) == 0 else np.multiply.outer(spread, unit)
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Any:
+        """Draws of the process at X, with the mean and the covariances of `predict`.
+
+        Parameters
+        ----------
+        X : array, (m, features), or a list
+        n_samples : int
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        array, (m, n_samples) or (m, targets, n_samples)
+
+        Raises
+        ------
+        ValueError
+            If X does not fit.
+        """
+        random = check_random_state(random_state)
+        mean, spread = self.predict(X, return_cov=True)
+        if mean.ndim == 1:
+            return random.multivariate_normal(mean, spread, n_samples).T
+        targets = range(mean.shape[1])
+        return np.stack([random.multivariate_normal(mean[:, k], spread[:, :, k], n_samples).T for k in targets], axis=1)
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
         """The log-likelihood of the observations, the sum over targets, and its gradient.
@@ -193,6 +218,17 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if "_factor" in state:
             state["_factor"] = None  # made anew when it is needed
         return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # before 1.6
+        return {"requires_fit": False}
+
+    def _prior(self) -> Any:
+        return ConstantKernel(1.0, "fixed") * RBF(1.0, "fixed") if self.kernel is None else self.kernel
 
     def _form(self) -> dict[str, Any]:
         vectors = self.kernel is None or self.kernel.requires_vector_input

@@ -4,6 +4,7 @@
 #include "StrataTest_Allocations.hpp"
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
+#include "StrataTest_SameLikelihood.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_Tiles.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -42,18 +43,6 @@ CovarianceFactorOptions tiles_on(TileStorage storage, int devices, double accura
   options.storage = storage;
   options.devices = devices_in_turn<Exec>(devices, budget_bytes);
   return options;
-}
-
-void expect_same(Likelihood const& a, Likelihood const& b) {
-  EXPECT_EQ(a.info, b.info);
-  EXPECT_EQ(a.log_likelihood, b.log_likelihood);
-  EXPECT_EQ(a.log_det, b.log_det);
-  EXPECT_EQ(a.log_det_error, b.log_det_error);
-  EXPECT_EQ(a.quadratic_form, b.quadratic_form);
-  EXPECT_EQ(a.quadratic_form_error, b.quadratic_form_error);
-  EXPECT_EQ(a.mean, b.mean);
-  EXPECT_EQ(a.factor.tiles, b.factor.tiles);
-  EXPECT_EQ(a.factor.rung, b.factor.rung);
 }
 
 // All that is asked of a factor, of one that is filled again too.

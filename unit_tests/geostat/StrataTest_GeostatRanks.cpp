@@ -4,6 +4,7 @@
 #include "StrataTest_Allocations.hpp"
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
+#include "StrataTest_SameLikelihood.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -72,17 +73,6 @@ std::vector<RankGrid> grids() {
 // How the text of what one rank has thrown begins.
 std::string from(int rank) {
   return test_ranks().size() == 1 ? "" : "rank " + std::to_string(rank) + ": ";
-}
-
-void expect_same(Likelihood const& mine, Likelihood const& whole) {
-  EXPECT_EQ(mine.info, whole.info);
-  EXPECT_EQ(mine.log_likelihood, whole.log_likelihood);
-  EXPECT_EQ(mine.log_det, whole.log_det);
-  EXPECT_EQ(mine.log_det_error, whole.log_det_error);
-  EXPECT_EQ(mine.quadratic_form_error, whole.quadratic_form_error);
-  EXPECT_EQ(mine.quadratic_form, whole.quadratic_form);
-  EXPECT_EQ(mine.mean, whole.mean);
-  EXPECT_EQ(mine.factor.tiles, whole.factor.tiles);
 }
 
 template <class Exec>

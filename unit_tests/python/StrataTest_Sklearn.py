@@ -65,6 +65,29 @@ def test_finds_what_scikit_learn_finds() -> None:
     assert again.log_marginal_likelihood_value_ >= ours.log_marginal_likelihood_value_ - 1e-6
 
 
+@pytest.mark.parametrize("kernel", [None, KERNEL])
+def test_the_prior_is_scikit_learns(kernel: Any) -> None:
+    ours, theirs = GaussianProcessRegressor(kernel), Theirs(kernel)
+    for options in ({}, {"return_std": True}, {"return_cov": True}):
+        for a, b in zip(np.atleast_2d(ours.predict(NEW, **options)), np.atleast_2d(theirs.predict(NEW, **options))):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(ours.sample_y(NEW, 3, random_state=5), theirs.sample_y(NEW, 3, random_state=5))
+    assert not hasattr(ours, "n_features_in_")
+
+
+@pytest.mark.parametrize("y", [Y, np.stack([Y, Y**2], axis=1)], ids=["one target", "two"])
+def test_draws_have_the_mean_and_the_covariances_of_predictions(y: Any) -> None:
+    model = GaussianProcessRegressor(KERNEL, optimizer=None, normalize_y=True).fit(X, y)
+    draws = model.sample_y(NEW, 20000, random_state=1)
+    assert draws.shape == (*y[:7].shape, 20000)
+    mean, spread = model.predict(NEW, return_cov=True)
+    targets = [(draws, mean, spread)] if y.ndim == 1 else [(draws[:, k], mean[:, k], spread[:, :, k]) for k in range(2)]
+    for draw, mu, S in targets:
+        np.testing.assert_allclose(draw.mean(axis=1), mu, rtol=0, atol=5 * np.sqrt(S.diagonal().max() / 20000))
+        np.testing.assert_allclose(np.cov(draw), S, rtol=0, atol=5 * S.diagonal().max() * np.sqrt(2 / 20000))
+    np.testing.assert_array_equal(model.sample_y(NEW, 2), model.sample_y(NEW, 2))
+
+
 def test_optimizers_of_the_callers() -> None:
     seen: list[Any] = []
 
@@ -87,7 +110,7 @@ def test_is_kept_in_a_file() -> None:
 
 def test_says_what_is_wrong() -> None:
     with pytest.raises(NotFittedError):
-        GaussianProcessRegressor().predict(X)
+        GaussianProcessRegressor().log_marginal_likelihood()
     with pytest.raises(ValueError, match="no optimizer 'sgd'"):
         GaussianProcessRegressor(KERNEL, optimizer="sgd").fit(X, Y)
     with pytest.raises(ValueError, match=r"alpha has shape \(3,\), must be a number or have 80"):
