@@ -68,8 +68,9 @@ def test_finds_what_scikit_learn_finds() -> None:
 @pytest.mark.parametrize("kernel", [None, KERNEL])
 def test_the_prior_is_scikit_learns(kernel: Any) -> None:
     ours, theirs = GaussianProcessRegressor(kernel), Theirs(kernel)
-    for options in ({}, {"return_std": True}, {"return_cov": True}):
-        for a, b in zip(np.atleast_2d(ours.predict(NEW, **options)), np.atleast_2d(theirs.predict(NEW, **options))):
+    np.testing.assert_array_equal(ours.predict(NEW), theirs.predict(NEW))
+    for name in ("return_std", "return_cov"):
+        for a, b in zip(ours.predict(NEW, **{name: True}), theirs.predict(NEW, **{name: True})):
             np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(ours.sample_y(NEW, 3, random_state=5), theirs.sample_y(NEW, 3, random_state=5))
     assert not hasattr(ours, "n_features_in_")
