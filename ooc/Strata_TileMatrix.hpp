@@ -59,6 +59,7 @@ using strata::name_of;
 enum class TileUsers : std::uint8_t {
   Diagonal,  ///< the one that makes the diagonal tile's rows of A X, for that one
   Owners,    ///< of each tile the one that has it
+  Rows,      ///< of each tile the one that makes its rows of A X
   BothRows,  ///< of each tile the ones that make its rows and its columns of A X
   All,       ///< these, and the one that has it
 };

@@ -109,10 +109,10 @@ struct Worker {
   }
   std::size_t bytes() const {
     return slots.bytes() + stage.bytes() + tile.bytes() + values.bytes() + sums.bytes() +
-           scaling.bytes();
+           terms.bytes() + scaling.bytes();
   }
   void trim(std::size_t most) {
-    for (auto* kept : {&stage, &tile, &values, &sums, &scaling}) kept->trim(most);
+    for (auto* kept : {&stage, &tile, &values, &sums, &terms, &scaling}) kept->trim(most);
     slots.trim(most);
     scratch.trim(most);
   }
@@ -129,7 +129,7 @@ struct Worker {
   unsigned warm_forms = 0;                            // in these precisions, a bit each
   // of a solve
   Kept<Kokkos::View<std::byte*, Space>> slots;  // tiles that pass
-  Kept<Kokkos::View<double*, Space>> stage, tile, values, sums, scaling;
+  Kept<Kokkos::View<double*, Space>> stage, tile, values, sums, terms, scaling;
 
  private:
   std::unique_ptr<Lane<ExecutionSpace>> feed_;

@@ -46,6 +46,21 @@ void unpack_blocks(Exec const& exec, BlockedIndex const& index, double const* va
       });
 }
 
+// y, of m x cols, += terms that begin `apart` numbers behind each other, one after the other: the same bits whoever has made
+// them.
+template <class Exec>
+void add_in_order(Exec const& exec, std::int64_t m, std::int64_t cols, double const* first,
+                  std::int64_t terms, std::int64_t apart, double* y) {
+  strata::for_each_element(
+      "strata::ooc::team::add_in_order", exec, m, cols,
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+        double const* const term = first + i + j * m;
+        double sum = y[i + j * m];
+        for (std::int64_t k = 0; k < terms; ++k) sum += term[k * apart];
+        y[i + j * m] = sum;
+      });
+}
+
 }  // namespace
 
 template <class Exec>
@@ -84,6 +99,12 @@ std::size_t TileTeam<Exec>::block_bytes(std::int64_t i) const {
 template <class Exec>
 auto TileTeam<Exec>::block(double* values, std::int64_t i) const -> Matrix {
   return {values + offset(i), matrix_.rows(i), cols_, matrix_.rows(i), Precision::fp64, nullptr};
+}
+
+// The product of tile (i, j) with block i, transposed.
+template <class Exec>
+auto TileTeam<Exec>::term(double* terms, std::int64_t i, std::int64_t j) const -> Matrix {
+  return {terms + offset(i), matrix_.rows(j), cols_, matrix_.rows(j), Precision::fp64, nullptr};
 }
 
 // Block i of what is substituted, or multiplied.
@@ -252,43 +273,66 @@ auto TileTeam<Exec>::take_all(Member& member) -> Scaling {
   return scaling;
 }
 
-// Y = 0 on a worker's device, block by block: a product's bits depend on how its result is stored.
+// Room for a tile and for the products of a column, and Y = 0, on a worker's device; all in blocks, as a product's bits
+// depend on how its result is stored.
 template <class Exec>
-double* TileTeam<Exec>::zero_sums(Worker<Exec>& worker) {
+void TileTeam<Exec>::begin_product(Worker<Exec>& worker) {
   using Numbers = Kokkos::View<double*, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  Exec const& exec = worker.exec();
+  auto const edge = static_cast<std::size_t>(std::min(matrix_.order(), matrix_.tile_size()));
   auto const size = static_cast<std::size_t>(matrix_.order() * cols_);
-  double* const sums = worker.sums.need(worker.exec(), "strata::ooc::team::sums", size).data();
-  Kokkos::deep_copy(worker.exec(), Numbers(sums, size), 0.0);
-  return sums;
+  worker.tile.need(exec, "strata::ooc::apply::tile", edge * edge);
+  auto const zeros = [&](auto& kept, char const* label, std::size_t numbers) {
+    Kokkos::deep_copy(exec, Numbers(kept.need(exec, label, numbers).data(), numbers), 0.0);
+  };
+  zeros(worker.sums, "strata::ooc::team::sums", size);
+  zeros(worker.terms, "strata::ooc::team::terms", offset(matrix_.tiles()));
+}
+
+// By tiles (i, j) of the rows that are the member's: Y_i += H_ij X_j, and the term H_ij^T X_i of Y_j.
+template <class Exec>
+void TileTeam<Exec>::multiply_column(Member& member, std::int64_t j, BlocksRound const& rows,
+                                     Scaling const& scaling) {
+  auto& worker = member.worker;
+  double *const sums = worker.sums.view().data(), *const terms = worker.terms.view().data();
+  for (std::int64_t i = rows.first(); i < rows.end; i += rows.parts) {
+    if (progress_->stopped()) throw Stopped();
+    TileView<Exec> const tile(worker.tile.view().data(), static_cast<std::size_t>(matrix_.rows(i)),
+                              static_cast<std::size_t>(matrix_.rows(j)));
+    matrix_.generate_tile(worker.exec(), i, j, tile, scaling);
+    auto const A = matrix_ref(tile);
+    if (i == j) {
+      worker.blas().symm(Uplo::Lower, 1, A, block(member, i), 1, block(sums, i));
+      continue;
+    }
+    worker.blas().gemm(Op::NoTrans, Op::NoTrans, 1, A, block(member, j), 1, block(sums, i));
+    worker.blas().gemm(Op::Trans, Op::NoTrans, 1, A, block(member, i), 0, term(terms, i, j));
+  }
+}
+
+// Y_j += its terms from these rows.
+template <class Exec>
+void TileTeam<Exec>::add_terms(Worker<Exec>& worker, std::int64_t j, BlocksRound const& rows) {
+  std::int64_t const first = rows.first(), terms = (rows.end - first + rows.parts - 1) / rows.parts;
+  if (terms <= 0) return;
+  add_in_order(worker.exec(), matrix_.rows(j), cols_, worker.terms.view().data() + offset(first),
+               terms, rows.parts * matrix_.tile_size() * cols_,
+               worker.sums.view().data() + offset(j));
 }
 
 // Y = H X, each tile for both triangles, of the rows of tiles that are the member's.
 template <class Exec>
 void TileTeam<Exec>::multiply(Member& member) {
   auto& worker = member.worker;
-  Exec const& exec = worker.exec();
-  std::int64_t const edge = std::min(matrix_.order(), matrix_.tile_size());
-  double* const buffer =
-      worker.tile.need(exec, "strata::ooc::apply::tile", static_cast<std::size_t>(edge * edge))
-          .data();
   Scaling const scaling = alone_ ? matrix_.device_scaling() : take_all(member);
-  double* const sums = zero_sums(worker);
-  for (std::int64_t j = 0; j < matrix_.tiles(); ++j) {
-    for (std::int64_t i = j; i < matrix_.tiles(); ++i) {
-      if (!owns(member, i)) continue;
-      if (progress_->stopped()) throw Stopped();
-      TileView<Exec> const tile(buffer, static_cast<std::size_t>(matrix_.rows(i)),
-                                static_cast<std::size_t>(matrix_.rows(j)));
-      matrix_.generate_tile(exec, i, j, tile, scaling);
-      auto const A = matrix_ref(tile);
-      if (i == j) {
-        worker.blas().symm(Uplo::Lower, 1, A, block(member, i), 1, block(sums, i));
-        continue;
-      }
-      worker.blas().gemm(Op::NoTrans, Op::NoTrans, 1, A, block(member, j), 1, block(sums, i));
-      worker.blas().gemm(Op::Trans, Op::NoTrans, 1, A, block(member, i), 1, block(sums, j));
-    }
+  begin_product(worker);
+  int const devices = static_cast<int>(members_.size());
+  std::int64_t const tiles = matrix_.tiles();
+  for (std::int64_t j = 0; j < tiles; ++j) {
+    multiply_column(member, j, {j, tiles, member.position, devices}, scaling);
+    add_terms(worker, j, {j + 1, tiles, member.position, devices});
   }
+  double* const sums = worker.sums.view().data();
   std::size_t const bytes = static_cast<std::size_t>(matrix_.order() * cols_) * sizeof(double);
   if (alone_) return worker.work.copy(stage_, sums, bytes);
   worker.out.wait(worker.work.record());

@@ -24,7 +24,7 @@ namespace strata::ooc::detail {
 /// the order of the columns, in blocks stored alike: a substitution has the same bits on any number of devices.
 ///
 /// Of a matrix that several ranks hold, each has all vectors and works with the device of `exec`, in substitutions with its
-/// own tiles, in products on the rows that it makes; all ranks make the same calls.
+/// own tiles, in products with those of the rows that it makes, each tile for both triangles; all ranks make the same calls.
 template <class ExecutionSpace>
 class TileTeam {
  public:
@@ -61,13 +61,13 @@ class TileTeam {
   std::size_t block_bytes(std::int64_t i) const;
   Matrix block(double* values, std::int64_t i) const;
   Matrix block(Member const& member, std::int64_t i) const;
+  Matrix term(double* terms, std::int64_t i, std::int64_t j) const;
 
   void begin(Block const& V, std::size_t sums, std::int64_t first = 0);
   void unpack(std::size_t from, Block const& V, bool add);
   void run(std::function<void(Member&)> const& pass);
   void take_own(Member& member);
   Scaling take_all(Member& member);
-  double* zero_sums(Worker<ExecutionSpace>& worker);
   Matrix arrive(Member& member, std::int64_t k);
   void finish(Member& member, std::int64_t k, Op op);
   void substitute(Member& member, Op op);
@@ -79,7 +79,14 @@ class TileTeam {
   struct BlocksRound {
     std::int64_t begin, end;
     int part, parts;
+    std::int64_t first() const { return begin + (part - begin % parts + parts) % parts; }
   };
+  void begin_product(Worker<ExecutionSpace>& worker);
+  void multiply_column(Member& member, std::int64_t j, BlocksRound const& rows,
+                       Scaling const& scaling);
+  void add_terms(Worker<ExecutionSpace>& worker, std::int64_t j, BlocksRound const& rows);
+  template <class Each, class Try>
+  void pass_on(double* values, Each const& each, int from, int to, Try& attempt);
   template <class Try>
   void hand_on(BlocksRound const& blocks, int from, int to, Try& attempt);
   void substitute_on_ranks(Op op);

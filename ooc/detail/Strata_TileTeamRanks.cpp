@@ -35,39 +35,48 @@ void TileTeam<Exec>::share(std::int64_t begin, std::int64_t end, int root, Try& 
     });
 }
 
-// Blocks from row `from` to row `to` of the stage that are number `part`, taken round `parts`, go from one rank to another.
+// Parts of `values`, of which each(f) calls f(first number, bytes), go from one rank to another, one behind the other.
 template <class Exec>
-template <class Try>
-void TileTeam<Exec>::hand_on(BlocksRound const& blocks, int from, int to, Try& attempt) {
+template <class Each, class Try>
+void TileTeam<Exec>::pass_on(double* values, Each const& each, int from, int to, Try& attempt) {
   Communicator const& comm = *matrix_.comm();
   bool const sends = comm.rank() == from, gets = comm.rank() == to;
   if (from == to || (!sends && !gets)) return;
-  std::size_t size = 0;  // of the message, block behind block
-  auto const each = [&](auto const& f) {
-    std::int64_t i = blocks.begin;
-    while (i < blocks.end && i % blocks.parts != blocks.part) ++i;
-    for (size = 0; i < blocks.end; i += blocks.parts) {
-      f(exchange_ + size, stage_ + offset(i), block_bytes(i));
-      size += block_bytes(i) / sizeof(double);
-    }
+  std::size_t size = 0;  // of the message
+  auto const copy = [&](auto const& f) {
+    std::size_t at = 0;
+    each([&](std::size_t first, std::size_t bytes) {
+      f(exchange_ + at, values + first, bytes);
+      at += bytes / sizeof(double);
+    });
+    home_.work.fence();
   };
-  each([](auto...) {});
+  each([&](std::size_t, std::size_t bytes) { size += bytes / sizeof(double); });
   std::span<double> const message(exchange_, size), nothing;
   if (sends)
     attempt([&] {
-      each([&](double* host, double* here, std::size_t bytes) {
+      copy([&](double* host, double* here, std::size_t bytes) {
         home_.work.copy(host, here, bytes);
       });
-      home_.work.fence();
     });
   comm.send_receive(sends ? message : nothing, to, gets ? message : nothing, from);
   if (gets)
     attempt([&] {
-      each([&](double* host, double* here, std::size_t bytes) {
+      copy([&](double* host, double* here, std::size_t bytes) {
         home_.work.copy(here, host, bytes);
       });
-      home_.work.fence();
     });
+}
+
+// Blocks of the stage, from row or column `from` of the grid to `to`.
+template <class Exec>
+template <class Try>
+void TileTeam<Exec>::hand_on(BlocksRound const& blocks, int from, int to, Try& attempt) {
+  auto const each = [&](auto const& f) {
+    for (std::int64_t i = blocks.first(); i < blocks.end; i += blocks.parts)
+      f(offset(i), block_bytes(i));
+  };
+  pass_on(stage_, each, from, to, attempt);
 }
 
 // Each final block goes to all ranks. Forwards those with tiles in its column, a column of the grid, update the blocks below
@@ -111,43 +120,34 @@ void TileTeam<Exec>::substitute_on_ranks(Op op) {
   attempt.end(matrix_.comm());
 }
 
-// Y = H X: each rank its own rows, for which it evaluates the tiles above the diagonal too.
+// Y = H X: each rank by the tiles of the rows that it makes. The terms of Y_j go to the rank that makes row j.
 template <class Exec>
 void TileTeam<Exec>::multiply_on_ranks() {
   LocalSteps attempt;
   Member& member = members_.front();
-  auto& blas = home_.blas();
-  std::int64_t const edge = std::min(matrix_.order(), matrix_.tile_size());
+  int const rank = matrix_.comm()->rank(), ranks = matrix_.comm()->size();
   std::int64_t const tiles = matrix_.tiles();
-  double *buffer = nullptr, *sums = nullptr;
+  double* terms = nullptr;
   attempt([&] {
-    buffer =
-        home_.tile
-            .need(home_.exec(), "strata::ooc::apply::tile", static_cast<std::size_t>(edge * edge))
-            .data();
-    sums = zero_sums(home_);
+    begin_product(home_);
+    terms = home_.terms.view().data();
   });
   for (std::int64_t j = 0; j < tiles; ++j) {
-    matrix_.bring(j, TileUsers::BothRows);
-    attempt([&] {
-      for (std::int64_t i = j; i < tiles; ++i) {
-        bool const lower = matrix_.makes_row(i), upper = matrix_.makes_row(j);
-        if (!lower && !upper) continue;
-        TileView<Exec> const tile(buffer, static_cast<std::size_t>(matrix_.rows(i)),
-                                  static_cast<std::size_t>(matrix_.rows(j)));
-        matrix_.generate_tile(home_.exec(), i, j, tile, matrix_.device_scaling());
-        auto const A = matrix_ref(tile);
-        if (i == j) {
-          blas.symm(Uplo::Lower, 1, A, block(member, i), 1, block(sums, i));
-          continue;
-        }
-        if (lower) blas.gemm(Op::NoTrans, Op::NoTrans, 1, A, block(member, j), 1, block(sums, i));
-        if (upper) blas.gemm(Op::Trans, Op::NoTrans, 1, A, block(member, i), 1, block(sums, j));
-      }
-    });
+    matrix_.bring(j, TileUsers::Rows);
+    attempt([&] { multiply_column(member, j, {j, tiles, rank, ranks}, matrix_.device_scaling()); });
+    int const maker = matrix_.maker_of_row(j);
+    auto const bytes = static_cast<std::size_t>(matrix_.rows(j) * cols_) * sizeof(double);
+    for (int from = 0; from < ranks; ++from) {
+      BlocksRound const rows{j + 1, tiles, from, ranks};
+      auto const each = [&](auto const& f) {
+        for (std::int64_t i = rows.first(); i < tiles; i += ranks) f(offset(i), bytes);
+      };
+      pass_on(terms, each, from, maker, attempt);
+    }
+    if (rank == maker) attempt([&] { add_terms(home_, j, {j + 1, tiles, 0, 1}); });
   }
   attempt([&] {
-    home_.work.copy(stage_, sums,
+    home_.work.copy(stage_, home_.sums.view().data(),
                     static_cast<std::size_t>(matrix_.order() * cols_) * sizeof(double));
     home_.work.fence();
   });

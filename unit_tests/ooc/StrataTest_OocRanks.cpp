@@ -312,6 +312,42 @@ TYPED_TEST(OocRanks, SolveToTheBitsOfOneRank) {
     }
 }
 
+// Together the ranks evaluate no more of A for a product than one rank does.
+TYPED_TEST(OocRanks, MultiplyByEachTileOnce) {
+  using Block = typename TileFactor<TypeParam>::Block;
+  TypeParam const exec;
+  constexpr std::int64_t n = 130, tile_size = 8, tiles = 17;
+  int evaluations = 0;
+  auto const good = dominant_tiles<TypeParam>(n, 3);
+  TileGenerator<TypeParam> const counted = [&](TypeParam const& on, std::int64_t row,
+                                               std::int64_t col, TileView<TypeParam> const& tile) {
+    ++evaluations, good(on, row, col, tile);
+  };
+  auto const factor_of = [&](std::shared_ptr<Communicator const> comm) {
+    TileMatrixOptions options;
+    options.comm = std::move(comm);
+    return cholesky(devices_of<TypeParam>(1),
+                    TileMatrix<TypeParam>::generate(exec, n, tile_size, counted, options));
+  };
+  auto const mine = factor_of(all_ranks()), whole = factor_of(nullptr);
+  for (std::size_t const cols : {1, 3}) {
+    Block const X("strata::test::X", n, cols), Y("strata::test::Y", n, cols),
+        expected("strata::test::expected", n, cols);
+    Kokkos::deep_copy(X, 0.7);
+    whole.apply(exec, X, expected);
+    evaluations = 0;
+    mine.apply(exec, X, Y);
+    double all = evaluations;
+    test_ranks().sum({&all, 1});
+    EXPECT_EQ(all, tiles * (tiles + 1) / 2);
+    auto const numbers = [](Block const& V) {
+      auto const copy = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), V);
+      return std::vector<double>(copy.data(), copy.data() + copy.size());
+    };
+    EXPECT_TRUE(same_numbers(numbers(Y), numbers(expected))) << cols;
+  }
+}
+
 // Where no budget is given a device has memory for the tiles of its rank and what others send at a time, not for all.
 TYPED_TEST(OocRanks, TakeNoMemoryForTilesThatTheyDoNotNeed) {
   MaternCase const c{400, 8, 0.1, {}};
