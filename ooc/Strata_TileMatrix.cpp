@@ -277,14 +277,19 @@ std::size_t TileMatrix<Exec>::bytes_on(int device, PrecisionMap const& map) cons
   if (options_.storage == TileStorage::Automatic && !lack_of_devices(map).empty()) return 0;
   auto const bytes = bytes_of_places(map);
   std::size_t sum = 0;
+  auto const& pieces = tiles_->pieces;
   for (std::size_t d = 0; d < bytes.size(); ++d)  // a piece that is larger is kept
-    if (options_.devices[d].id == device) sum += std::max(bytes[d], tiles_->pieces->bytes(d));
+    if (options_.devices[d].id == device) sum += std::max(bytes[d], pieces ? pieces->bytes(d) : 0);
   return sum;
 }
 
 template <class Exec>
 std::size_t TileMatrix<Exec>::bytes_on(int device) const {
-  return bytes_on(device, tiles_->map);
+  auto const& pieces = tiles_->pieces;
+  std::size_t sum = 0;
+  for (std::size_t d = 0; pieces && d < pieces->devices().size(); ++d)
+    if (pieces->devices()[d].id == device) sum += pieces->bytes(d);
+  return sum;
 }
 
 // What the first device lacks that can't hold its tiles beside the least pool of a factorisation; "": each can.
@@ -333,7 +338,8 @@ std::string TileMatrix<Exec>::agree_on_storage(PrecisionMap const& map) const {
   return lack;
 }
 
-// For the map, on the devices if it may be and they have room, else on the host. Collective.
+// For the map, on the devices if it may be and they have room, else on the host. Where the tiles are the report says once
+// all ranks have them there: what throws leaves the ranks of one mind. Collective.
 template <class Exec>
 void TileMatrix<Exec>::take_memory(bool on_devices) {
   typename detail::Lane<Exec>::Visit const visit;
@@ -344,22 +350,22 @@ void TileMatrix<Exec>::take_memory(bool on_devices) {
   std::string no_room = on_devices ? agree_on_storage(tiles_->map) : report_.no_room;
   on_devices = on_devices && no_room.empty();
   if (on_devices) try {
-      together(comm(), [&] { allocate_on_devices(); });
+      report_ = together(comm(), [&] { return allocate_on_devices(); });
     } catch (MemoryError const& error) {
       if (options_.storage == TileStorage::Devices || !all_have(comm(), error)) throw;
       on_devices = false;
       no_room = error.what();
     }
-  if (!on_devices)
-    together(comm(), [&] {
-      pieces.reset();
-      allocate_tiles();
-      report_.no_room = no_room;
-    });
+  if (on_devices) return;
+  report_ = together(comm(), [&] {
+    pieces.reset();
+    return allocate_tiles();
+  });
+  report_.no_room = no_room;
 }
 
 template <class Exec>
-void TileMatrix<Exec>::allocate_on_devices() {
+TileMatrixReport TileMatrix<Exec>::allocate_on_devices() {
   require_host_memory(tiles_->map, 1, TileStorage::Devices);
   Kokkos::Timer const timer;
   auto const& devices = options_.devices;
@@ -368,13 +374,13 @@ void TileMatrix<Exec>::allocate_on_devices() {
   tiles_->chunk_nodes.clear();
   if (!pieces) pieces = std::make_shared<detail::DeviceTiles<Exec>>(devices);
   auto const bytes = bytes_of_places(tiles_->map);
-  report_ = TileMatrixReport();
+  TileMatrixReport report;
   for (std::size_t d = 0; d < devices.size(); ++d) try {
       auto const& round = options_.nodes;
       bool const on_node = strata::runs_on_host<Exec> && !round.empty();
       int const node = on_node ? round[d % round.size()] : -1;
       pieces->need(d, bytes[d], node);
-      if (on_node) report_.node_bytes[node] += bytes[d];
+      if (on_node) report.node_bytes[node] += bytes[d];
     } catch (MemoryError const& failure) {
       throw MemoryError(strata::detail::message("tile matrix: can't allocate ", bytes[d],
                                                 " bytes of tiles on device ", devices[d].id, ": ",
@@ -392,9 +398,10 @@ void TileMatrix<Exec>::allocate_on_devices() {
       tiles_->data.push_back(pieces->data(place) + used[place]);
       used[place] += host_bytes(tiles_->map, i, j);
     }
-  report_.storage = TileStorage::Devices;
-  report_.bytes = own_bytes(tiles_->map);
-  report_.pin_seconds = timer.seconds();
+  report.storage = TileStorage::Devices;
+  report.bytes = own_bytes(tiles_->map);
+  report.pin_seconds = timer.seconds();
+  return report;
 }
 
 // Of the tiles that are on this rank.
@@ -484,7 +491,7 @@ void TileMatrix<Exec>::generate_tile(
 
 // Host memory for the map, in chunks that no tile straddles, each on one node.
 template <class Exec>
-void TileMatrix<Exec>::allocate_tiles() {
+TileMatrixReport TileMatrix<Exec>::allocate_tiles() {
   require_host_memory(tiles_->map, 1, TileStorage::Host);
   Kokkos::Timer const timer;
   constexpr int any = -1;
@@ -492,8 +499,8 @@ void TileMatrix<Exec>::allocate_tiles() {
   std::vector<std::size_t> sizes, offsets, chunk_of;
   std::vector<int> nodes;
   std::map<int, std::size_t> open;  // the chunk that each node's tiles go to
-  report_ = TileMatrixReport();
-  report_.bytes = own_bytes(tiles_->map);
+  TileMatrixReport report;
+  report.bytes = own_bytes(tiles_->map);
   for (std::int64_t j = 0; j < tiles(); ++j) {
     for (std::int64_t i = j; i < tiles(); ++i) {
       if (!has_tile(i, j)) {
@@ -515,22 +522,23 @@ void TileMatrix<Exec>::allocate_tiles() {
       chunk_of.push_back(chunk);
       offsets.push_back(sizes[chunk]);
       sizes[chunk] += bytes;
-      if (node != any) report_.node_bytes[node] += bytes;
+      if (node != any) report.node_bytes[node] += bytes;
     }
   }
-  allocate_chunks(sizes, nodes);
+  allocate_chunks(sizes, nodes, report.bytes);
   tiles_->data.clear();
   for (std::size_t t = 0; t < offsets.size(); ++t)
     tiles_->data.push_back(
         chunk_of[t] == elsewhere ? nullptr : tiles_->chunks[chunk_of[t]].data() + offsets[t]);
-  report_.chunks = static_cast<std::int64_t>(sizes.size());
-  report_.pin_seconds = timer.seconds();
+  report.chunks = static_cast<std::int64_t>(sizes.size());
+  report.pin_seconds = timer.seconds();
+  return report;
 }
 
 // Pinned memory is touched as it is allocated, other memory later.
 template <class Exec>
 void TileMatrix<Exec>::allocate_chunks(std::vector<std::size_t> const& sizes,
-                                       std::vector<int> const& nodes) {
+                                       std::vector<int> const& nodes, std::size_t all) {
   auto& chunks = tiles_->chunks;
   auto& chunk_nodes = tiles_->chunk_nodes;
   chunks.resize(sizes.size());
@@ -543,9 +551,9 @@ void TileMatrix<Exec>::allocate_chunks(std::vector<std::size_t> const& sizes,
       vendor::OnNode const near(nodes[c]);
       chunks[c] = allocate_on_host<HostChunk>("strata::ooc::tile_matrix::chunk", sizes[c]);
     } catch (MemoryError const& failure) {
-      throw MemoryError(strata::detail::message(
-          "tile matrix: can't allocate ", sizes[c], " of ", report_.bytes,
-          " bytes of host memory, the first of chunk ", c + 1, ": ", failure.what()));
+      throw MemoryError(strata::detail::message("tile matrix: can't allocate ", sizes[c], " of ",
+                                                all, " bytes of host memory, the first of chunk ",
+                                                c + 1, ": ", failure.what()));
     }
     chunk_nodes[c] = nodes[c];
     if constexpr (std::is_same_v<HostMemory, Kokkos::HostSpace>)

@@ -355,7 +355,7 @@ class TileMatrix {
   void take_memory(bool on_devices);
   void require_host_memory(PrecisionMap const& map, std::int64_t column_block,
                            TileStorage where) const;
-  void allocate_on_devices();
+  TileMatrixReport allocate_on_devices();
   std::size_t host_bytes(PrecisionMap const& map, std::int64_t i, std::int64_t j) const;
   std::size_t own_bytes(PrecisionMap const& map) const;
   std::size_t room_bytes(PrecisionMap const& map, std::int64_t column_block) const;
@@ -365,8 +365,9 @@ class TileMatrix {
   void measure_own(ExecutionSpace const& exec, bool keep, bool is_even,
                    std::vector<detail::TileMeasure>& host);
   void for_each_tile_in_rows_of(int rank, std::function<void(std::size_t tile)> const& f) const;
-  void allocate_tiles();
-  void allocate_chunks(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes);
+  TileMatrixReport allocate_tiles();
+  void allocate_chunks(std::vector<std::size_t> const& sizes, std::vector<int> const& nodes,
+                       std::size_t all);
   void fill(ExecutionSpace const& exec, double begin);
   void make_rounders(ExecutionSpace const& exec,
                      std::deque<detail::Rounder<ExecutionSpace>>& rounders) const;

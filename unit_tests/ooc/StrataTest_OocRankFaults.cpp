@@ -136,12 +136,12 @@ TYPED_TEST(OocRankFaults, EndWhereADeviceFailsBetweenMessages) {
 // One of the devices of one rank has no memory: all throw that, or have their tiles on the host.
 TYPED_TEST(OocRankFaults, EndWhereOneDeviceHasNoMemoryForItsTiles) {
   int const last = test_ranks().size() - 1;
+  bool const is_last = test_ranks().rank() == last;  // asked here: all ranks make the communicator
   auto const with = [&](char const* label, int wanted, auto const& work) {
     std::atomic<int> asked = 0;
-    FailingAllocations const failing(
-        label, [&] { return test_ranks().rank() == last && ++asked == wanted; });
+    FailingAllocations const failing(label, [&] { return is_last && ++asked == wanted; });
     work();
-    EXPECT_EQ(failing.failed(), test_ranks().rank() == last);
+    EXPECT_EQ(failing.failed(), is_last);
   };
   for (std::int64_t const super_panel : {0, 3})
     for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}}) {
@@ -164,6 +164,15 @@ TYPED_TEST(OocRankFaults, EndWhereOneDeviceHasNoMemoryForItsTiles) {
         EXPECT_TRUE(throws_with<MemoryError>(
             from(last), [&] { (void)cholesky(own_devices<TypeParam>(2), std::move(matrix)); }));
       });
+      if (rule.may_mix()) {  // the others had theirs, and all have those before them again
+        with("strata::ooc::tile_matrix::piece", 2, [&] {
+          EXPECT_TRUE(throws_with<MemoryError>(from(last) + "tile matrix: can't allocate",
+                                               [&] { matrix.round_anew(PrecisionRule{}); }));
+        });
+        matrix.round_anew(rule);
+        EXPECT_EQ(matrix.storage(), TileStorage::Devices);
+        EXPECT_TRUE(factor_of(std::move(matrix)).info().ok());
+      }
       EXPECT_LT(timer.seconds(), soon);
     }
 }

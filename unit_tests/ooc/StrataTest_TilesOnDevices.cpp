@@ -222,6 +222,27 @@ TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereAnAllocationFails) {
   }));
 }
 
+// Wider tiles can't be had: where they may lie is as it was, and those before them are made there again.
+TYPED_TEST(TilesOnDevices, AreThereAgainAfterWiderOnesThatHadNoMemory) {
+  MaternCase const c{200, 16, 0.1, layered("fp16x2,fp32")};
+  Devices const devices = devices_in_turn<TypeParam>(2, std::size_t{1} << 26);
+  for (TileStorage const storage : {TileStorage::Devices, TileStorage::Automatic}) {
+    SCOPED_TRACE(name_of(storage));
+    auto matrix = make<TypeParam>(c, storage, devices);
+    for (std::int64_t const piece : {1, 2}) {  // from which on there is no memory
+      FailingAllocations const failing(piece, FailingAllocations::Then::Fail,
+                                       "strata::ooc::tile_matrix::");
+      EXPECT_TRUE(
+          throws_with<MemoryError>("can't allocate", [&] { matrix.round_anew(PrecisionRule{}); }));
+      EXPECT_FALSE(matrix.is_filled());
+    }
+    matrix.round_anew(c.rule);
+    EXPECT_EQ(matrix.storage(), TileStorage::Devices);
+    expect_same_matrix(matrix, make<TypeParam>(c, TileStorage::Host, {}));
+    EXPECT_TRUE(cholesky(devices, std::move(matrix)).info().ok());
+  }
+}
+
 // One that went to the host stays there: the budgets of a factorisation have counted on it.
 TYPED_TEST(TilesOnDevices, StayOnTheHostWhereTheyHadNoRoom) {
   MaternCase const c{384, 8, 0.3, {}, 3.5};
