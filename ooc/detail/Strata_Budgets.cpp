@@ -93,7 +93,14 @@ Devices with_budgets(Machine<Exec>& machine, CholeskyReport const& report, std::
     free[memory] += machine.pool(d).bytes() + matrix.bytes_on(id) / alike[id];
     tiles[memory] += matrix.bytes_on(id, map) / alike[id];
   }
-  for (auto& [memory, bytes] : free) bytes -= std::min(bytes, tiles[memory]);
+  std::map<int, std::size_t> part;  // of what each memory has for pools
+  for (auto& [memory, bytes] : free) {
+    std::size_t const most = bytes / 10 * 9, held = tiles[memory];
+    bytes -= std::min(bytes, held);
+    // with the tiles 9/10 too, lest libraries have a tenth of what these leave; but the least, if that is there
+    part[memory] = std::max((most - std::min(most, held)) / open[memory],
+                            std::min(least, bytes / 10 * 9 / open[memory]));
+  }
   for (Device& device : devices) {
     int const memory = Lane::memory_of(device.id);
     bool const asked = device.budget_bytes > 0;
@@ -101,7 +108,7 @@ Devices with_budgets(Machine<Exec>& machine, CholeskyReport const& report, std::
     if (asked)
       device.budget_bytes -= std::min(device.budget_bytes, held);
     else
-      device.budget_bytes = free[memory] / 10 * 9 / open[memory];
+      device.budget_bytes = part[memory];
     std::string const source =
         !asked
             ? strata::detail::message(" (its part of the ", free[memory], " bytes that are free)")

@@ -39,7 +39,8 @@ std::vector<int> ranks_that_share(Devices const& devices, Communicator const* co
 
 /// The devices with the bytes that their pools may take, each at least the smallest budget: where the user
 /// left it open, 9/10 of what is free, in equal parts for the ranks that share it (`sharing`, of each device), and of the
-/// machine's pools, in equal parts for those that share a memory. Tiles of `map` that the matrix keeps on devices come first.
+/// machine's pools, in equal parts for those that share a memory. Tiles of `map` that the matrix keeps on devices come first,
+/// and are part of the 9/10 as long as these leave more than the smallest budget.
 ///
 /// Throws   MemoryError for less than `least`.
 template <class ExecutionSpace>

@@ -257,6 +257,29 @@ TYPED_TEST(TilesOnDevices, StayOnTheHostWhereTheyHadNoRoom) {
   EXPECT_EQ(matrix.report().no_room, no_room);
 }
 
+// With tiles and pool a device is as full as with a pool alone: libraries have the rest.
+TYPED_TEST(TilesOnDevices, LeaveLibrariesATenthOfTheMemory) {
+  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "a GPU tells what is free";
+  MaternCase const c{400, 16, 0.1, layered("fp16x2,fp32")};
+  Devices const devices = devices_in_turn<TypeParam>(1);
+  auto matrix = make<TypeParam>(c, TileStorage::Devices, devices);
+  std::size_t const tiles = matrix.bytes_on(0),
+                    pool = smallest_budget_bytes(c.n, c.tile, matrix.map(), 1);
+  auto const taken = [&](std::size_t free) {
+    FewFreeBytes const few(free);
+    CholeskyOptions options;
+    options.streams = 1;
+    matrix.round_anew(c.rule);
+    auto factor = cholesky(devices, std::move(matrix), options);
+    EXPECT_TRUE(factor.info().ok());
+    std::size_t const bytes = factor.report().devices.front().budget_bytes;
+    matrix = std::move(factor).take();
+    return bytes;
+  };
+  EXPECT_LE(tiles + taken(tiles), (tiles + tiles) / 10 * 9);
+  EXPECT_EQ(taken(pool / 9 * 10 + 10), pool);  // the least that there may be
+}
+
 // Layers that break down are promoted where the tiles are, or on the host where these have no room for wider ones.
 TYPED_TEST(TilesOnDevices, ClimbTheLadder) {
   // So large that wider tiles take more than the pool of four streams saves by them.
