@@ -59,9 +59,11 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
   std::int64_t const tiles = matrix.tiles();
   if (!matrix.map().is_mixed() || matrix.rule().accuracy == 0) return 0;
   std::vector<double> squares(tile_count(tiles), 0);
-  for (std::int64_t k = 0; k < tiles; ++k)
-    for (std::int64_t i = k + 1; i < tiles; ++i)
-      if (matrix.has_tile(i, k)) squares[tile_number(i, k, tiles)] = matrix.square(i, k);
+  together(matrix.comm(), [&] {  // a device may not give one
+    for (std::int64_t k = 0; k < tiles; ++k)
+      for (std::int64_t i = k + 1; i < tiles; ++i)
+        if (matrix.has_tile(i, k)) squares[tile_number(i, k, tiles)] = matrix.square(i, k);
+  });
   if (matrix.comm()) matrix.comm()->sum(squares);  // of one number and zeros
   double const allowed =
       matrix.rule().accuracy * matrix.norms().frobenius() / static_cast<double>(tiles);

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -175,6 +176,21 @@ TYPED_TEST(OocRankFaults, EndWhereOneDeviceHasNoMemoryForItsTiles) {
       }
       EXPECT_LT(timer.seconds(), soon);
     }
+}
+
+// One rank can't copy a tile from its device to the host.
+TYPED_TEST(OocRankFaults, EndWhereOneHasNoMemoryForACopyOfATile) {
+  int const last = test_ranks().size() - 1;
+  bool const is_last = test_ranks().rank() == last;
+  auto const factor = factor_of(make<TypeParam>(-1, {}, any_bytes, TileStorage::Devices));
+  Kokkos::Timer const timer;
+  {
+    FailingAllocations const failing("strata::ooc::tile_matrix::copy", [&] { return is_last; });
+    EXPECT_TRUE(throws_with<MemoryError>(from(last) + "strata::ooc::tile_matrix::copy",
+                                         [&] { (void)factor.log_determinant(); }));
+  }
+  EXPECT_TRUE(std::isfinite(factor.log_determinant()));
+  EXPECT_LT(timer.seconds(), soon);
 }
 
 TYPED_TEST(OocRankFaults, EndWhereOneStopsToListen) {
