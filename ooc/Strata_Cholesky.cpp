@@ -175,12 +175,12 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   bool const is_first = report.attempts.empty();
   PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
   std::size_t least = 0;
+  if (!is_first && matrix.storage() == TileStorage::Devices)
+    loan.machine().give_back_pools();  // for wider tiles, on all ranks before one asks what is free
   auto const sharing = detail::ranks_that_share<Exec>(team.devices(), comm);
   Devices const ready = together(comm, [&] {
     report.streams = detail::streams_of<Exec>(options);
     least = ooc::smallest_budget_bytes(report.n, report.tile_size, map, report.streams);
-    if (!is_first && matrix.storage() == TileStorage::Devices)
-      loan.machine().give_back_pools();  // for wider tiles
     matrix.require_memory(map, std::max<std::int64_t>(1, options.column_block));
     return detail::with_budgets(loan.machine(), report, least, sharing, matrix, map);
   });
