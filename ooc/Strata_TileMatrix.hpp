@@ -59,9 +59,8 @@ using strata::name_of;
 enum class TileUsers : std::uint8_t {
   Diagonal,  ///< the one that makes the diagonal tile's rows of A X, for that one
   Owners,    ///< of each tile the one that has it
-  Rows,      ///< of each tile the one that makes its rows of A X
-  BothRows,  ///< of each tile the ones that make its rows and its columns of A X
-  All,       ///< these, and the one that has it
+  Makers,    ///< of each tile the one that makes its rows of A X
+  All,       ///< both
 };
 
 /// A tile that a generator fills, in the memory of the instance that it runs on.
@@ -256,8 +255,12 @@ class TileMatrix {
   /// The same of the tiles that there are.
   std::size_t bytes_on(int device) const;
 
-  /// The rank that makes rows i of tiles of A X, and the norms of these rows.
-  int maker_of_row(std::int64_t i) const { return static_cast<int>(i % grid_.ranks()); }
+  /// The rank that evaluates the tiles of row i for norms and for A X, and sums these rows: one that has some of them, in a
+  /// column of ranks all.
+  int maker_of_row(std::int64_t i) const {
+    auto const [rank, round] = dealt_row(grid_, super_panel_, tiles(), i);
+    return grid_.rank_at(rank, round);
+  }
   /// Whether this is it.
   bool makes_row(std::int64_t i) const { return maker_of_row(i) == rank_; }
 

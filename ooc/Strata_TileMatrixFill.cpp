@@ -19,6 +19,7 @@
 #include <deque>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,24 +35,70 @@ using HostView = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos
 template <class Exec>
 using Buffer = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
+// Sums of the magnitudes of each row, of its tiles from the left to the right, then of those below the diagonal one from
+// above down: the same bits whoever has evaluated them.
+template <class Exec>
+struct RowSums {
+  using Vector = Kokkos::View<double*, typename Exec::memory_space>;
+  RowSums(Exec const& exec, std::int64_t n, std::int64_t edge)
+      : sums(allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::sums", n)),
+        terms(allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::terms", n + edge)),
+        host_terms(allocate_on_host<decltype(host_terms)>("strata::ooc::tile_matrix::host_terms",
+                                                          n + edge)) {}
+  Vector sums, terms;  // terms: a column's sums of each tile below the diagonal one
+  Kokkos::View<double*, Kokkos::HostSpace> host_terms;
+};
+
 // Where `exec` works: a tile, and the measures of all.
 template <class Exec>
 struct Measuring {
-  using Vector = Kokkos::View<double*, typename Exec::memory_space>;
   using Measures = Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>;
   Measuring(Exec const& exec, std::int64_t n, std::int64_t edge, bool is_even, std::size_t tiles)
       : buffer(allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::tile",
                                       detail::tile_bytes(Precision::fp64, edge, edge))),
-        sums(allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::sums", n)),
-        given_sums(
-            allocate_zeros<Vector>(exec, "strata::ooc::tile_matrix::given_sums", is_even ? 0 : n)),
+        of_given(exec, is_even ? 0 : n, is_even ? 0 : edge),
+        of_scaled(exec, n, edge),
         measures(allocate<Measures>(exec, "strata::ooc::tile_matrix::norms", tiles)),
         meter(exec, edge) {}
   Buffer<Exec> buffer;
-  Vector sums, given_sums;  // of rows of H, and of A where they are not the same up to a factor
+  RowSums<Exec> of_given,
+      of_scaled;  // of A, where they are not those of H up to a factor, and of H
   Measures measures;
   detail::TileMeter<Exec> meter;
 };
+
+// The terms of row j, of the tiles below the diagonal one, go to the rank that makes it.
+template <class Exec>
+void pass_terms(Exec const& exec, TileMatrix<Exec> const& matrix, std::int64_t j,
+                RowSums<Exec> const& of, LocalSteps& attempt) {
+  Communicator const* const comm = matrix.comm();
+  auto const nb = static_cast<std::size_t>(matrix.tile_size());
+  auto const position = [&](std::int64_t i) { return static_cast<std::size_t>(i) * nb; };
+  std::int64_t const below = matrix.tiles() - j - 1;
+  if (below == 0) return;
+  if (comm) {
+    std::pair const part(position(j + 1), of.terms.extent(0));
+    auto const here = Kokkos::subview(of.terms, part);
+    auto const host = Kokkos::subview(of.host_terms, part);
+    attempt([&] {
+      Kokkos::deep_copy(exec, host, here);
+      exec.fence("strata::ooc::tile_matrix::terms");
+    });
+    int const rank = comm->rank(), to = matrix.maker_of_row(j);
+    for (std::int64_t i = j + 1; i < matrix.tiles(); ++i) {
+      int const from = matrix.maker_of_row(i);
+      if (from == to) continue;
+      std::span<double> const nothing,
+          terms(of.host_terms.data() + position(i), static_cast<std::size_t>(matrix.rows(j)));
+      comm->send_receive(rank == from ? terms : nothing, to, rank == to ? terms : nothing, from);
+    }
+    attempt([&] { Kokkos::deep_copy(exec, here, host); });
+  }
+  attempt([&] {
+    detail::add_in_order(exec, matrix.rows(j), 1, of.terms.data() + position(j + 1), below,
+                         matrix.tile_size(), of.sums.data() + position(j));
+  });
+}
 
 }  // namespace
 
@@ -88,7 +135,6 @@ void TileMatrix<Exec>::bring(std::int64_t j, TileUsers users) const {
   for (std::int64_t i = j; i < end; ++i) {
     std::set<int> to;
     if (users != TileUsers::Owners) to.insert(maker_of_row(i));
-    if (users == TileUsers::BothRows || users == TileUsers::All) to.insert(maker_of_row(j));
     if (users == TileUsers::Owners || users == TileUsers::All) to.insert(owner(i, j));
     for (int const rank : to)
       blocks.push_back({i * tile_size_, j * tile_size_, rows(i), rows(j), i == j, rank});
@@ -152,14 +198,13 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   });
 }
 
-// Of the tiles in the rows that this rank makes: a row's magnitudes are added from the left to the right, as on one
-// rank, so that its tiles above the diagonal are evaluated here too. What is kept are the tiles that it has.
+// Of the tiles in the rows that this rank makes. What is kept are the tiles that it has.
 template <class Exec>
 void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
                                    std::vector<detail::TileMeasure>& host) {
   std::optional<Measuring<Exec>> with;
+  together(comm(), [&] { with.emplace(exec, n_, rows(0), is_even, host.size()); });
   LocalSteps attempt;
-  attempt([&] { with.emplace(exec, n_, rows(0), is_even, host.size()); });
   auto const look_at = [&](std::int64_t i, std::int64_t j) {
     auto const stored = detail::stored_tile<typename Exec::memory_space>(
         with->buffer.data(), Precision::fp64, rows(i), rows(j));
@@ -168,11 +213,15 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
     auto* const measure = with->measures.data() + tile_number(i, j, tiles());
     std::int64_t const row = i * tile_size_, col = j * tile_size_;
     generator_(exec, row, col, tile);
+    auto const add_sums = [&](RowSums<Exec> const& of) {
+      double* const row_sums = of.sums.data() + row;
+      with->meter.add_absolute_sums(stored, row_sums, i == j ? row_sums : of.terms.data() + row);
+    };
     if (!is_even) with->meter(stored, i == j, measure);
-    if (!is_even) with->meter.add_absolute_sums(row, col, stored, with->given_sums);
+    if (!is_even) add_sums(with->of_given);
     detail::scale_tile<Exec>(exec, device_scaling_, row, col, stored);
     with->meter(stored, i == j, measure);
-    with->meter.add_absolute_sums(row, col, stored, with->sums);
+    add_sums(with->of_scaled);
     if (!keep || !has_tile(i, j)) return;
     auto* const trailer = reinterpret_cast<double*>(
         with->buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
@@ -180,13 +229,15 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
     copy_out(exec, with->buffer.data(), i, j);
   };
   for (std::int64_t j = 0; j < tiles(); ++j) {
-    bring(j, keep ? TileUsers::All : TileUsers::BothRows);
+    bring(j, keep ? TileUsers::All : TileUsers::Makers);
     attempt([&] {
       for (std::int64_t i = j; i < tiles(); ++i) {
-        if (makes_row(i) || makes_row(j) || (keep && has_tile(i, j))) look_at(i, j);
+        if (makes_row(i) || (keep && has_tile(i, j))) look_at(i, j);
         tell_filled(i, j, 0, keep ? 1 : 0.5);
       }
     });
+    if (!is_even) pass_terms(exec, *this, j, with->of_given, attempt);
+    pass_terms(exec, *this, j, with->of_scaled, attempt);
   }
   attempt([&] {
     Kokkos::deep_copy(exec, HostView<detail::TileMeasure>(host.data(), host.size()),
@@ -195,12 +246,12 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
     for (std::int64_t i = 0; i < tiles(); ++i) {
       if (makes_row(i)) continue;  // of others they are not whole
       std::pair const part(i * tile_size_, i * tile_size_ + rows(i));
-      Kokkos::deep_copy(exec, Kokkos::subview(with->sums, part), 0.0);
-      if (!is_even) Kokkos::deep_copy(exec, Kokkos::subview(with->given_sums, part), 0.0);
+      Kokkos::deep_copy(exec, Kokkos::subview(with->of_scaled.sums, part), 0.0);
+      if (!is_even) Kokkos::deep_copy(exec, Kokkos::subview(with->of_given.sums, part), 0.0);
     }
-    norm_inf_ = detail::largest(exec, with->sums);
-    given_norm_inf_ =
-        is_even ? norm_inf_ / scaling_[0] / scaling_[0] : detail::largest(exec, with->given_sums);
+    norm_inf_ = detail::largest(exec, with->of_scaled.sums);
+    given_norm_inf_ = is_even ? norm_inf_ / scaling_[0] / scaling_[0]
+                              : detail::largest(exec, with->of_given.sums);
   });
   attempt.end(comm());
 }

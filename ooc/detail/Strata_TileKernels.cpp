@@ -96,24 +96,24 @@ void sum_slabs(Exec const& exec, ConstMatrixRef<typename Exec::memory_space> con
       });
 }
 
-// Adds the slabs of each row and what was measured of each column.
-template <class Exec, class Rows, class Columns, class Sums>
-void add_sums(Exec const& exec, std::int64_t row, std::int64_t rows, std::int64_t col,
-              std::int64_t cols, std::int64_t slabs, Rows const& slab_sums, Columns const& columns,
-              Sums const& sums) {
+// Adds the slabs of each row, and puts what was measured of each column, or adds it to the same sums.
+template <class Exec, class Rows, class Columns>
+void add_sums(Exec const& exec, std::int64_t rows, std::int64_t cols, std::int64_t slabs,
+              Rows const& slab_sums, Columns const& columns, double* row_sums,
+              double* column_sums) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  bool const diagonal = row == col;
+  bool const diagonal = row_sums == column_sums;
   Kokkos::parallel_for(
       "strata::ooc::absolute_sums::rows", Policy(exec, 0, rows), KOKKOS_LAMBDA(std::int64_t i) {
         double sum = 0;
         for (std::int64_t slab = 0; slab < slabs; ++slab) sum += slab_sums(i + slab * rows);
-        sums(row + i) += sum;
+        row_sums[i] += sum;
       });
   Kokkos::parallel_for(
       "strata::ooc::absolute_sums::columns", Policy(exec, 0, cols), KOKKOS_LAMBDA(std::int64_t j) {
         TileMeasure const& part = columns(j);
         double const below = (part.absolute - Kokkos::abs(part.trace)) / 2;
-        sums(col + j) += diagonal ? below : part.absolute;
+        column_sums[j] = diagonal ? column_sums[j] + below : part.absolute;
       });
 }
 
@@ -170,12 +170,21 @@ void scale_tile(Exec const& exec, Kokkos::View<double const*, typename Exec::mem
 }
 
 template <class Exec>
-void TileMeter<Exec>::add_absolute_sums(
-    std::int64_t row, std::int64_t col, ConstMatrix const& A,
-    Kokkos::View<double*, typename Exec::memory_space> const& sums) {
-  bool const diagonal = row == col;
-  sum_slabs(exec_, A, diagonal, slabs, rows_);
-  add_sums(exec_, row, A.rows, col, A.cols, slabs, rows_, columns_, sums);
+void TileMeter<Exec>::add_absolute_sums(ConstMatrix const& A, double* rows, double* columns) {
+  sum_slabs(exec_, A, rows == columns, slabs, rows_);
+  add_sums(exec_, A.rows, A.cols, slabs, rows_, columns_, rows, columns);
+}
+
+template <class Exec>
+void add_in_order(Exec const& exec, std::int64_t m, std::int64_t cols, double const* first,
+                  std::int64_t terms, std::int64_t apart, double* y) {
+  strata::for_each_element(
+      "strata::ooc::add_in_order", exec, m, cols, KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+        double const* const term = first + i + j * m;
+        double sum = y[i + j * m];
+        for (std::int64_t k = 0; k < terms; ++k) sum += term[k * apart];
+        y[i + j * m] = sum;
+      });
 }
 
 template <class Exec>
@@ -211,6 +220,8 @@ void read_diagonal(Exec const& exec, std::int64_t row,
   template void scale_tile<Exec>(                                                               \
       Exec const&, Kokkos::View<double const*, Exec::memory_space> const&, std::int64_t,        \
       std::int64_t, MatrixRef<Exec::memory_space> const&);                                      \
+  template void add_in_order<Exec>(Exec const&, std::int64_t, std::int64_t, double const*,      \
+                                   std::int64_t, std::int64_t, double*);                        \
   template double largest<Exec>(Exec const&, Kokkos::View<double*, Exec::memory_space> const&); \
   template void read_diagonal<Exec>(Exec const&, std::int64_t,                                  \
                                     ConstMatrixRef<Exec::memory_space> const&,                  \

@@ -52,10 +52,9 @@ class TileMeter {
   /// *measure = of A, or of the symmetric matrix whose lower triangle A holds.
   void operator()(ConstMatrix const& A, bool symmetric, TileMeasure* measure) const;
 
-  /// Of the tile that was measured last, fp64: sums(row + i) += its row sums of magnitudes, and, of
-  /// what is below the diagonal, sums(col + j) += its column sums.
-  void add_absolute_sums(std::int64_t row, std::int64_t col, ConstMatrix const& A,
-                         Kokkos::View<double*, typename ExecutionSpace::memory_space> const& sums);
+  /// Of the tile that was measured last, fp64: rows[i] += its row sums of magnitudes, and columns[j] = its column sums. Of a
+  /// symmetric one, rows == columns, these are of what is below the diagonal, and added.
+  void add_absolute_sums(ConstMatrix const& A, double* rows, double* columns);
 
  private:
   static constexpr std::int64_t slabs = 16;  ///< of columns, that row sums are made in
@@ -64,6 +63,11 @@ class TileMeter {
   Kokkos::View<double*, typename ExecutionSpace::memory_space> rows_;  // slab by slab
   Kokkos::View<TileMeasure*, typename ExecutionSpace::memory_space> columns_;
 };
+
+/// y, m x cols, += terms of this shape that begin `apart` numbers behind each other, one after the other.
+template <class ExecutionSpace>
+void add_in_order(ExecutionSpace const& exec, std::int64_t m, std::int64_t cols,
+                  double const* first, std::int64_t terms, std::int64_t apart, double* y);
 
 /// What lies behind the numbers of a stored tile.
 enum TrailerField : std::uint8_t { ScaleField, SquareField, LargestField };

@@ -5,6 +5,7 @@
 #include <core/blas/Strata_BlasThreads.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <ooc/detail/Strata_TileKernels.hpp>
 
 #include <comm/Strata_Together.hpp>
 
@@ -43,21 +44,6 @@ void unpack_blocks(Exec const& exec, BlockedIndex const& index, double const* va
       KOKKOS_LAMBDA(std::int64_t k, std::int64_t j) {
         std::int64_t const i = index.from + k;
         V(i, j) = (add ? V(i, j) : 0) + values[index(i, j)];
-      });
-}
-
-// y, of m x cols, += terms that begin `apart` numbers behind each other, one after the other: the same bits whoever has made
-// them.
-template <class Exec>
-void add_in_order(Exec const& exec, std::int64_t m, std::int64_t cols, double const* first,
-                  std::int64_t terms, std::int64_t apart, double* y) {
-  strata::for_each_element(
-      "strata::ooc::team::add_in_order", exec, m, cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        double const* const term = first + i + j * m;
-        double sum = y[i + j * m];
-        for (std::int64_t k = 0; k < terms; ++k) sum += term[k * apart];
-        y[i + j * m] = sum;
       });
 }
 
@@ -291,11 +277,13 @@ void TileTeam<Exec>::begin_product(Worker<Exec>& worker) {
 
 // By tiles (i, j) of the rows that are the member's: Y_i += H_ij X_j, and the term H_ij^T X_i of Y_j.
 template <class Exec>
-void TileTeam<Exec>::multiply_column(Member& member, std::int64_t j, BlocksRound const& rows,
+void TileTeam<Exec>::multiply_column(Member& member, std::int64_t j,
+                                     std::function<bool(std::int64_t)> const& owns,
                                      Scaling const& scaling) {
   auto& worker = member.worker;
   double *const sums = worker.sums.view().data(), *const terms = worker.terms.view().data();
-  for (std::int64_t i = rows.first(); i < rows.end; i += rows.parts) {
+  for (std::int64_t i = j; i < matrix_.tiles(); ++i) {
+    if (!owns(i)) continue;
     if (progress_->stopped()) throw Stopped();
     TileView<Exec> const tile(worker.tile.view().data(), static_cast<std::size_t>(matrix_.rows(i)),
                               static_cast<std::size_t>(matrix_.rows(j)));
@@ -329,7 +317,7 @@ void TileTeam<Exec>::multiply(Member& member) {
   int const devices = static_cast<int>(members_.size());
   std::int64_t const tiles = matrix_.tiles();
   for (std::int64_t j = 0; j < tiles; ++j) {
-    multiply_column(member, j, {j, tiles, member.position, devices}, scaling);
+    multiply_column(member, j, [&](std::int64_t i) { return owns(member, i); }, scaling);
     add_terms(worker, j, {j + 1, tiles, member.position, devices});
   }
   double* const sums = worker.sums.view().data();

@@ -82,8 +82,8 @@ class TileTeam {
     std::int64_t first() const { return begin + (part - begin % parts + parts) % parts; }
   };
   void begin_product(Worker<ExecutionSpace>& worker);
-  void multiply_column(Member& member, std::int64_t j, BlocksRound const& rows,
-                       Scaling const& scaling);
+  void multiply_column(Member& member, std::int64_t j,
+                       std::function<bool(std::int64_t)> const& owns, Scaling const& scaling);
   void add_terms(Worker<ExecutionSpace>& worker, std::int64_t j, BlocksRound const& rows);
   template <class Each, class Try>
   void pass_on(double* values, Each const& each, int from, int to, Try& attempt);

@@ -133,14 +133,17 @@ void TileTeam<Exec>::multiply_on_ranks() {
     terms = home_.terms.view().data();
   });
   for (std::int64_t j = 0; j < tiles; ++j) {
-    matrix_.bring(j, TileUsers::Rows);
-    attempt([&] { multiply_column(member, j, {j, tiles, rank, ranks}, matrix_.device_scaling()); });
+    matrix_.bring(j, TileUsers::Makers);
+    attempt([&] {
+      auto const makes = [&](std::int64_t i) { return matrix_.makes_row(i); };
+      multiply_column(member, j, makes, matrix_.device_scaling());
+    });
     int const maker = matrix_.maker_of_row(j);
     auto const bytes = static_cast<std::size_t>(matrix_.rows(j) * cols_) * sizeof(double);
     for (int from = 0; from < ranks; ++from) {
-      BlocksRound const rows{j + 1, tiles, from, ranks};
       auto const each = [&](auto const& f) {
-        for (std::int64_t i = rows.first(); i < tiles; i += ranks) f(offset(i), bytes);
+        for (std::int64_t i = j + 1; i < tiles; ++i)
+          if (matrix_.maker_of_row(i) == from) f(offset(i), bytes);
       };
       pass_on(terms, each, from, maker, attempt);
     }

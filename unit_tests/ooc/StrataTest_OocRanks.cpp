@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -26,6 +27,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -312,39 +314,51 @@ TYPED_TEST(OocRanks, SolveToTheBitsOfOneRank) {
     }
 }
 
-// Together the ranks evaluate no more of A for a product than one rank does.
-TYPED_TEST(OocRanks, MultiplyByEachTileOnce) {
+// Together the ranks of a column evaluate no more than one rank does: the diagonal for the scales, all tiles for the norms,
+// those that are rounded once more, and all for a product.
+TYPED_TEST(OocRanks, EvaluateEachTileOnce) {
   using Block = typename TileFactor<TypeParam>::Block;
   TypeParam const exec;
-  constexpr std::int64_t n = 130, tile_size = 8, tiles = 17;
-  int evaluations = 0;
+  constexpr std::int64_t n = 130, tile_size = 8, tiles = 17, all = tiles * (tiles + 1) / 2;
+  std::atomic<int> evaluations = 0;
   auto const good = dominant_tiles<TypeParam>(n, 3);
   TileGenerator<TypeParam> const counted = [&](TypeParam const& on, std::int64_t row,
                                                std::int64_t col, TileView<TypeParam> const& tile) {
-    ++evaluations, good(on, row, col, tile);
+    ++evaluations;
+    good(on, row, col, tile);
   };
-  auto const factor_of = [&](std::shared_ptr<Communicator const> comm) {
-    TileMatrixOptions options;
-    options.comm = std::move(comm);
-    return cholesky(devices_of<TypeParam>(1),
-                    TileMatrix<TypeParam>::generate(exec, n, tile_size, counted, options));
-  };
-  auto const mine = factor_of(all_ranks()), whole = factor_of(nullptr);
-  for (std::size_t const cols : {1, 3}) {
-    Block const X("strata::test::X", n, cols), Y("strata::test::Y", n, cols),
-        expected("strata::test::expected", n, cols);
-    Kokkos::deep_copy(X, 0.7);
-    whole.apply(exec, X, expected);
+  auto const evaluations_of = [&](auto const& call) {
     evaluations = 0;
-    mine.apply(exec, X, Y);
-    double all = evaluations;
-    test_ranks().sum({&all, 1});
-    EXPECT_EQ(all, tiles * (tiles + 1) / 2);
-    auto const numbers = [](Block const& V) {
-      auto const copy = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), V);
-      return std::vector<double>(copy.data(), copy.data() + copy.size());
+    call();
+    double sum = evaluations;
+    test_ranks().sum({&sum, 1});
+    return static_cast<std::int64_t>(sum);
+  };
+  for (double const accuracy : {0.0, 1e-4}) {
+    auto const make_tiles = [&](std::shared_ptr<Communicator const> comm) {
+      TileMatrixOptions options;
+      options.rule.accuracy = accuracy;
+      if (comm) options.grid = {comm->size(), 1};
+      options.comm = std::move(comm);
+      return TileMatrix<TypeParam>::generate(exec, n, tile_size, counted, options);
     };
-    EXPECT_TRUE(same_numbers(numbers(Y), numbers(expected))) << cols;
+    std::optional<TileMatrix<TypeParam>> matrix;
+    EXPECT_EQ(evaluations_of([&] { matrix.emplace(make_tiles(all_ranks())); }),
+              tiles + (accuracy > 0 ? 2 : 1) * all);
+    auto const mine = cholesky(devices_of<TypeParam>(1), std::move(*matrix)),
+               whole = cholesky(devices_of<TypeParam>(1), make_tiles(nullptr));
+    for (std::size_t const cols : {1, 3}) {
+      Block const X("strata::test::X", n, cols), Y("strata::test::Y", n, cols),
+          expected("strata::test::expected", n, cols);
+      Kokkos::deep_copy(X, 0.7);
+      whole.apply(exec, X, expected);
+      EXPECT_EQ(evaluations_of([&] { mine.apply(exec, X, Y); }), all);
+      auto const numbers = [](Block const& V) {
+        auto const copy = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), V);
+        return std::vector<double>(copy.data(), copy.data() + copy.size());
+      };
+      EXPECT_TRUE(same_numbers(numbers(Y), numbers(expected))) << cols;
+    }
   }
 }
 
