@@ -27,6 +27,13 @@ class DeviceTiles {
     for (Device const& device : devices_)
       lanes_.push_back(std::make_unique<Lane<ExecutionSpace>>(device.id));
   }
+  ~DeviceTiles() {
+    typename Lane<ExecutionSpace>::Visit const visit;
+    pieces_.clear();
+    lanes_.clear();
+  }
+  DeviceTiles(DeviceTiles const&) = delete;
+  DeviceTiles& operator=(DeviceTiles const&) = delete;
 
   Devices const& devices() const { return devices_; }
   /// An instance on the device at this position.

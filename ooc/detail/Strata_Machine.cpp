@@ -64,6 +64,14 @@ std::size_t Machine<Exec>::bytes() const {
   return bytes;
 }
 
+template <class Exec>
+Machine<Exec>::~Machine() {
+  typename Lane<Exec>::Visit const visit;
+  pools_.clear();
+  workers_.clear();
+  others_.clear();
+}
+
 // As nothing was asked for yet.
 template <class Exec>
 void Machine<Exec>::clear() {
@@ -79,6 +87,7 @@ template <class Exec>
 void Machine<Exec>::release() {
   std::lock_guard const lock(mutex_);
   STRATA_REQUIRE(ValueError, depth_ == 0, "device team: it is used, and can't be released");
+  typename Lane<Exec>::Visit const visit;
   clear();
 }
 

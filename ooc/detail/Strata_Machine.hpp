@@ -146,6 +146,10 @@ class Machine {
   using Pool = Kept<Kokkos::View<std::byte*, Space>>;
 
   explicit Machine(Devices devices) : devices_(std::move(devices)) { clear(); }
+  /// As `release` and a call that uses it, it leaves the thread's own device as it was.
+  ~Machine();
+  Machine(Machine const&) = delete;
+  Machine& operator=(Machine const&) = delete;
 
   Devices const& devices() const { return devices_; }
   std::size_t size() const { return devices_.size(); }

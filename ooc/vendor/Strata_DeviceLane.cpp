@@ -55,7 +55,8 @@ struct DeviceLane<Exec>::Impl {
 
 template <>
 DeviceLane<Exec>::Visit::Visit() {
-  STRATA_RUNTIME_CALL(GetDevice, &before_);
+  // Destructors visit, too: a device that has failed says so at its next call.
+  (void)STRATA_RUNTIME(GetDevice)(&before_);
 }
 template <>
 DeviceLane<Exec>::Visit::~Visit() {

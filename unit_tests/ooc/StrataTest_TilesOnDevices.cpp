@@ -6,6 +6,7 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
@@ -387,6 +388,34 @@ TYPED_TEST(TilesOnDevices, AreOnTheNodesOfWorkers) {
   EXPECT_EQ(matrix.data(0, 0), data);
   expect_same_matrix(matrix, make<TypeParam>(c, TileStorage::Host, {}));
 }
+
+#ifdef STRATA_RUNTIME
+// A thread's own device is so again after all calls, and after the end of what they made on others.
+TEST(TilesOnGpus, LeaveTheThreadItsDevice) {
+  if (Kokkos::num_devices() < 2) GTEST_SKIP() << "there is one GPU";
+  using Exec = Kokkos::DefaultExecutionSpace;
+  int const own = ooc::device_of(Exec());
+  auto const is_own = [&] {
+    int now = -1;
+    STRATA_RUNTIME_CALL(GetDevice, &now);
+    return now == own;
+  };
+  runtime::select(own);
+  Devices const devices = {{own}, {(own + 1) % Kokkos::num_devices()}};
+  {
+    auto matrix = make<Exec>({100, 8, 0.05, PrecisionRule{1e-6}}, TileStorage::Devices, devices);
+    EXPECT_TRUE(is_own());
+    auto const factor = cholesky(devices, std::move(matrix));
+    EXPECT_TRUE(is_own());
+    EXPECT_TRUE(std::isfinite(factor.log_determinant()));
+    EXPECT_TRUE(is_own());
+    DeviceTeam<Exec> team(devices);
+    (void)cholesky(team, make<Exec>({61, 8, 0.1, {}}, TileStorage::Host, {}));
+    EXPECT_TRUE(is_own());
+  }
+  EXPECT_TRUE(is_own());
+}
+#endif
 
 // The memory stays with the matrix.
 TYPED_TEST(TilesOnDevices, AreFilledAgain) {
