@@ -275,11 +275,10 @@ template <class Exec>
 std::size_t TileMatrix<Exec>::bytes_on(int device, PrecisionMap const& map) const {
   if (storage() == TileStorage::Host) return 0;
   if (options_.storage == TileStorage::Automatic && !lack_of_devices(map).empty()) return 0;
-  auto const bytes = bytes_of_places(map);
+  auto const bytes = bytes_of_pieces(map);
   std::size_t sum = 0;
-  auto const& pieces = tiles_->pieces;
-  for (std::size_t d = 0; d < bytes.size(); ++d)  // a piece that is larger is kept
-    if (options_.devices[d].id == device) sum += std::max(bytes[d], pieces ? pieces->bytes(d) : 0);
+  for (std::size_t d = 0; d < bytes.size(); ++d)
+    if (options_.devices[d].id == device) sum += bytes[d];
   return sum;
 }
 
@@ -292,15 +291,33 @@ std::size_t TileMatrix<Exec>::bytes_on(int device) const {
   return sum;
 }
 
-// What the first device lacks that can't hold its tiles beside the least pool of a factorisation; "": each can.
+// The least pool of a factorisation.
+template <class Exec>
+std::size_t TileMatrix<Exec>::least_pool(PrecisionMap const& map) const {
+  return smallest_budget_bytes(n_, tile_size_, map, detail::streams_of<Exec>(CholeskyOptions{}));
+}
+
+// Of the pieces that hold tiles of this map: a larger one is kept unless the device's budget has no pool beside it.
+template <class Exec>
+std::vector<std::size_t> TileMatrix<Exec>::bytes_of_pieces(PrecisionMap const& map) const {
+  auto bytes = bytes_of_places(map);
+  auto const& pieces = tiles_->pieces;
+  std::size_t const pool = least_pool(map);
+  for (std::size_t d = 0; pieces && d < bytes.size(); ++d) {
+    std::size_t const budget = options_.devices[d].budget_bytes, there = pieces->bytes(d);
+    if (budget == 0 || there + pool <= budget) bytes[d] = std::max(bytes[d], there);
+  }
+  return bytes;
+}
+
+// What the first device lacks that can't hold its tiles beside the least pool; "": each can.
 template <class Exec>
 std::string TileMatrix<Exec>::lack_of_devices(PrecisionMap const& map) const {
   using Lane = detail::Lane<Exec>;
   auto const& devices = options_.devices;
   auto const& pieces = tiles_->pieces;
   auto const bytes = bytes_of_places(map);
-  std::size_t const pool =
-      smallest_budget_bytes(n_, tile_size_, map, detail::streams_of<Exec>(CholeskyOptions{}));
+  std::size_t const pool = least_pool(map);
   std::map<int, std::size_t> open,
       held;  // of each memory: devices without a budget, bytes of pieces
   for (std::size_t d = 0; d < devices.size(); ++d) {
@@ -308,10 +325,10 @@ std::string TileMatrix<Exec>::lack_of_devices(PrecisionMap const& map) const {
     if (pieces) held[Lane::memory_of(devices[d].id)] += pieces->bytes(d);
   }
   for (std::size_t d = 0; d < devices.size(); ++d) {
-    if (pieces && pieces->bytes(d) >= bytes[d]) continue;
     int const memory = Lane::memory_of(devices[d].id);
     std::size_t most = devices[d].budget_bytes;
     if (most == 0) {
+      if (pieces && pieces->bytes(d) >= bytes[d]) continue;
       std::size_t const free =
           Lane::free_bytes(devices[d].id) / static_cast<std::size_t>(sharing_[d]);
       most = (free + held[memory]) / 10 * 9 / open[memory];
@@ -373,12 +390,13 @@ TileMatrixReport TileMatrix<Exec>::allocate_on_devices() {
   tiles_->chunks.clear();
   tiles_->chunk_nodes.clear();
   if (!pieces) pieces = std::make_shared<detail::DeviceTiles<Exec>>(devices);
-  auto const bytes = bytes_of_places(tiles_->map);
+  auto const bytes = bytes_of_places(tiles_->map), kept = bytes_of_pieces(tiles_->map);
   TileMatrixReport report;
   for (std::size_t d = 0; d < devices.size(); ++d) try {
       auto const& round = options_.nodes;
       bool const on_node = strata::runs_on_host<Exec> && !round.empty();
       int const node = on_node ? round[d % round.size()] : -1;
+      pieces->trim(d, kept[d]);
       pieces->need(d, bytes[d], node);
       if (on_node) report.node_bytes[node] += bytes[d];
     } catch (MemoryError const& failure) {

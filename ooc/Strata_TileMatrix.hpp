@@ -353,6 +353,8 @@ class TileMatrix {
   void take_grid(TileMatrixOptions const& options);
   std::size_t place_of_row(std::int64_t i) const;
   std::vector<std::size_t> bytes_of_places(PrecisionMap const& map) const;
+  std::vector<std::size_t> bytes_of_pieces(PrecisionMap const& map) const;
+  std::size_t least_pool(PrecisionMap const& map) const;
   std::string lack_of_devices(PrecisionMap const& map) const;
   std::string agree_on_storage(PrecisionMap const& map) const;
   void take_memory(bool on_devices);

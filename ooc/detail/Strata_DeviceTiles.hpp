@@ -57,6 +57,10 @@ class DeviceTiles {
       vendor::bind_to_node(piece.data(), bytes, node);
     nodes_[position] = node;
   }
+  /// Give the piece back if it is larger.
+  void trim(std::size_t position, std::size_t most) {
+    if (bytes(position) > most) pieces_[position] = {};
+  }
   /// Between a piece and the host, when nothing else writes there.
   void copy(void* to, void const* from, std::size_t bytes) const {
     std::lock_guard const lock(mutex_);

@@ -244,6 +244,28 @@ TYPED_TEST(TilesOnDevices, AreThereAgainAfterWiderOnesThatHadNoMemory) {
   }
 }
 
+// Larger pieces from before are kept as long as the budgets have a pool beside them.
+TYPED_TEST(TilesOnDevices, GiveBackWhatLeavesNoRoomToFactorThem) {
+  TypeParam const exec;
+  MaternCase const wide{200, 16, 0.1, {}}, low{200, 16, 0.1, layered("fp16x2,fp32")};
+  Devices const devices = devices_in_turn<TypeParam>(
+      2, least_budget<TypeParam>(wide, 2, 1));  // low ones take a larger pool
+  for (TileStorage const storage : {TileStorage::Devices, TileStorage::Automatic}) {
+    auto matrix = make<TypeParam>(wide, storage, devices);
+    auto const generator = matrix.generator();
+    TileMatrixOptions options(low.rule);
+    options.storage = storage;
+    options.devices = devices;
+    matrix.refill(exec, generator, options);
+    EXPECT_EQ(matrix.storage(), TileStorage::Devices);
+    auto const factor = cholesky(devices, std::move(matrix));
+    ASSERT_TRUE(factor.info().ok());
+    expect_same_matrix(
+        factor.matrix(),
+        cholesky(devices_of<TypeParam>(1), make<TypeParam>(low, TileStorage::Host, {})).matrix());
+  }
+}
+
 // One that went to the host stays there: the budgets of a factorisation have counted on it.
 TYPED_TEST(TilesOnDevices, StayOnTheHostWhereTheyHadNoRoom) {
   MaternCase const c{384, 8, 0.3, {}, 3.5};
