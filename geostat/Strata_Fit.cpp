@@ -200,9 +200,7 @@ class Objective {
   double operator()(std::span<double const> logarithms) {
     Stopwatch const watch;
     MaternCovariance const theta = free_.covariance(logarithms);
-    factor(theta);
-    Likelihood const now =
-        log_likelihood(exec_, *now_, values_, options_.mean, probes_of_the_search);
+    Likelihood const now = evaluate(theta);
     see(theta, now);
     seconds_.push_back(watch.seconds());
     together(comm(), [&] {
@@ -255,6 +253,22 @@ class Objective {
         comm(), [&] { return CovarianceFactor<Exec>::bytes_needed(locations_.size(), factor); });
     bool const lacks = bytes > factor.max_bytes / 4;
     return comm() ? comm()->max(lacks ? 1 : 0) == 0 : !lacks;
+  }
+
+  // Wider tiles, of this evaluation or of a rung that its solve climbs to, may need the memory of the best's factor.
+  Likelihood evaluate(MaternCovariance const& theta) {
+    auto const once = [&] {
+      factor(theta);
+      return log_likelihood(exec_, *now_, values_, options_.mean, probes_of_the_search);
+    };
+    try {
+      return once();
+    } catch (MemoryError const& error) {
+      if (!best_ || !all_have(comm(), error)) throw;
+      best_.reset();
+      keeps_best_ = false;
+      return once();
+    }
   }
 
   void factor(MaternCovariance const& theta) {

@@ -105,7 +105,7 @@ bool can_fit();
 /// has probes of its own, and the likelihood of the best is estimated once more with those of `log_likelihood`.
 ///
 /// One team makes all factors. The best one is kept beside the next, where `options.factor.max_bytes` holds both and
-/// the tiles of as many workers on the host; else it is made once more at the end.
+/// the tiles of as many workers on the host, as long as there is memory for both; else it is made once more at the end.
 ///
 /// Shape    as for `log_likelihood`.
 /// Result   the best that was found, and its factor; with its `info` if the matrix was nowhere positive definite.

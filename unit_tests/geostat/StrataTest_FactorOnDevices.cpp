@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Covariance matrices that devices hold together, in tiles, beside the same on the host.
 #include "StrataTest_Allocations.hpp"
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_SameLikelihood.hpp"
@@ -169,6 +170,28 @@ TYPED_TEST(FactorOnDevices, KeepsTwoOfAFitWithinTheBudgets) {
     EXPECT_EQ(allocations.labels().count("strata::ooc::tile_matrix::piece"), keeps_two ? 2U : 1U);
     EXPECT_EQ(allocations.labels().count("strata::ooc::tile_matrix::chunk"), 0U);
   }
+}
+
+// Where wider tiles have no room beside the best's they take its memory, and the best is made anew at the end.
+TYPED_TEST(FactorOnDevices, GiveUpTheBestOfAFitForWiderTiles) {
+  if (!can_fit()) GTEST_SKIP() << "without NLopt";
+  TypeParam const exec;
+  Locations const at = synthetic_locations(n);
+  auto const values = some_values(n);
+  auto options = options_of_fit();
+  options.finish_in_fp64 = false;
+  options.factor = tiles_on<TypeParam>(TileStorage::Host, 1, 1e-4);
+  auto const host = fit(exec, at, values, options);
+  options.factor = tiles_on<TypeParam>(TileStorage::Devices, 1, 1e-4);
+  FailingAllocations const failing(3, FailingAllocations::Then::Succeed,
+                                   "strata::ooc::tile_matrix::piece");  // each has one by then
+  auto const there = fit(exec, at, values, options);
+  EXPECT_TRUE(failing.failed());
+  EXPECT_EQ(there.reason, host.reason);
+  EXPECT_EQ(there.evaluations, host.evaluations);
+  EXPECT_EQ(parameters_of(there.theta), parameters_of(host.theta));
+  expect_same(there.likelihood, host.likelihood);
+  EXPECT_EQ(there.factor->report().storage, TileStorage::Devices);
 }
 
 // GPUs hold it if they have room; workers on a host leave it to the host.
