@@ -248,6 +248,19 @@ TYPED_TEST(OocRankFaults, CountTheRoomForTilesOfOthers) {
                                            text(all) + " bytes of host memory" + part + ", " +
                                            text(all - 1) + " are allowed",
                                        [&] { (void)with(needed - 1); }));
+  // Devices that hold the tiles send copies: two to each other rank.
+  if (strata::runs_on_host<TypeParam>) {
+    std::size_t const copies =
+        2 * static_cast<std::size_t>(last) * ooc::detail::tile_bytes(Precision::fp64, tile, tile);
+    auto const there = [&](std::size_t bytes) {
+      bytes = comm.rank() == last ? bytes : 10 * needed;
+      return factor_of(make<TypeParam>(-1, {}, bytes, TileStorage::Devices));
+    };
+    EXPECT_TRUE(there(needed + copies).info().ok());
+    EXPECT_TRUE(
+        throws_with<MemoryError>(text(all + static_cast<double>(copies) - 1) + " are allowed",
+                                 [&] { (void)there(needed + copies - 1); }));
+  }
   // More columns at a time take more room.
   if (comm.size() > 1 && factor.report().super_panel == 0) {
     EXPECT_TRUE(

@@ -199,6 +199,25 @@ TYPED_TEST(OocRanksOnDevices, ShareWhatIsFreeWithTheOthersThere) {
   }));
 }
 
+// Their pools, too, are in equal parts; with the tiles each takes at most 9/10 of its own.
+TYPED_TEST(OocRanksOnDevices, FactorInTheirPartsOfWhatIsFree) {
+  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "a GPU tells what is free";
+  MaternCase const c{200, 16, 0.02627, PrecisionRule{1e-5}};
+  auto const ranks = static_cast<std::size_t>(test_ranks().size());
+  auto const open = own_devices<TypeParam>(1, 0);
+  for (TileStorage const storage : {TileStorage::Host, TileStorage::Devices}) {
+    auto matrix = make<TypeParam>(c, all_ranks(), storage, open);
+    std::size_t const tiles = matrix.bytes_on(0),
+                      part = 4 * smallest_budget_bytes(c.n, c.tile, matrix.map(), 1);
+    FewFreeBytes const few(ranks * part);
+    CholeskyOptions options;
+    options.streams = 1;
+    auto const factor = cholesky(open, std::move(matrix), options);
+    ASSERT_TRUE(factor.info().ok());
+    EXPECT_LE(factor.report().devices.front().budget_bytes + tiles, (part + tiles) / 10 * 9);
+  }
+}
+
 // Columns that ranks wrote from devices go on on one host, and the other way round.
 TYPED_TEST(OocRanksOnDevices, ShareCheckpointsWithTheHost) {
   double number = static_cast<double>(::getpid());
