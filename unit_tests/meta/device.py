@@ -26,17 +26,20 @@ import time
 from tidy import compiled
 
 SKIPPED = 77
-MODULES = ("sparse", "core", "comm", "dense", "ooc", "geostat", "c", "apps")
-# Programs and tests: those with device code of their own.
-OTHERS = ("perf", "unit_tests", "examples")
-# Sources with local names that another of their module has, too, are groups of their own, or go before another module's:
-# that saves the search.
-APART = ({"MatrixFile", "MatrixMarket", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver",
-          "Likelihood", "ExecutorStream", "TileFactor", "OutOfCore"},
-         {"BlockTreeCopies", "BlockVectorsFirst", "CholeskyCondition", "SolveCompare", "StrataPerf_EllKernels"},
-         {"DeviceBatched", "VendorInfo", "RankExchange", "TileMatrixFill", "TileTeamRanks", "SolveRun", "SparseSolve"},
-         {"BatchedBlas", "BatchedLanes", "HostBlas", "CholeskySolve", "Solve"})
-BEFORE = {"DeviceInstance": "dense", "DeviceMilestones": "dense", "DeviceReplay": "ooc", "DeviceEventClock": "c"}
+# What is one translation unit: modules or folders of programs, and single sources of others, with local names that another of their module
+# has, too: that saves the search. "vendor" are the vendors' sources of all modules. Those that take long come first, but not the two that
+# take most memory (4 GB) at the same time.
+UNITS = (
+    (("core", "dense", "ooc"), ("DeviceInstance", "DeviceMilestones", "DeviceReplay", "DeviceEventClock")),
+    (("perf", "unit_tests", "examples"),
+     ("BatchedBlas", "BatchedLanes", "HostBlas", "CholeskySolve", "Solve", "MatrixMarket", "OutOfCore")),
+    (("sparse",), ()),
+    (("geostat", "apps"), ()),
+    ((), ("MatrixFile", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver", "Likelihood", "ExecutorStream",
+          "TileFactor", "DeviceBatched", "VendorInfo", "RankExchange", "TileMatrixFill", "TileTeamRanks", "SolveRun", "SparseSolve")),
+    (("comm", "c", "vendor"), ("BlockTreeCopies", "BlockVectorsFirst", "CholeskyCondition", "SolveCompare", "StrataPerf_EllKernels")),
+)
+PROGRAMS = ("perf", "unit_tests", "examples")  # of these only sources with device code of their own
 DEVICE_CODE = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b|\bKOKKOS_(INLINE_|FORCEINLINE_)?FUNCTION\b|\b__global__\b")
 
 
@@ -143,42 +146,31 @@ def in_groups(top, backend, libraries):
 
     def belongs(file):
         name = name_of(file)
+        if file.is_relative_to(top / "unit_tests/meta") or "trilinos" in file.parts:
+            return False
+        if file.relative_to(top).parts[0] in PROGRAMS:
+            return DEVICE_CODE.search(file.read_text())
         return not ("vendor" in file.parts and (name.startswith(backend.other) or name in absent or name in backend.left_out))
 
-    apart = [[] for _ in APART]
-
-    def taken(files):
-        """Those that are not in a group of their own, where the others go."""
-        for names, group in zip(APART, apart):
-            group += [file for file in files if name_of(file) in names]
-        return [file for file in files if not any(file in group for group in apart)]
-
-    groups, vendors = {}, []  # vendors' sources specialise what others use: not after them
-    for module in MODULES:
-        files = taken([file for file in sorted((top / module).rglob("*.cpp")) if belongs(file) and "trilinos" not in file.parts])
-        vendors += [file for file in files if "vendor" in file.parts]
-        groups[module] = [file for file in files if "vendor" not in file.parts]
-    for file in list(vendors):
-        module = BEFORE.get(name_of(file))
-        if module:
-            vendors.remove(file)
-            groups[module].insert(0, file)
-    for folder in OTHERS:
-        files = sorted((top / folder).rglob("*.cpp"))
-        groups[folder] = taken([file for file in files if "meta" not in file.parts and DEVICE_CODE.search(file.read_text())])
-    groups = [*groups.values(), vendors, *apart]
+    groups = [[] for _ in UNITS]
+    for folder in [folder for folders, _ in UNITS for folder in folders if folder != "vendor"]:
+        for file in filter(belongs, sorted((top / folder).rglob("*.cpp"))):
+            place = "vendor" if "vendor" in file.parts else folder
+            apart = (group for group, (_, names) in zip(groups, UNITS) if name_of(file) in names)
+            next(apart, next(group for group, (folders, _) in zip(groups, UNITS) if place in folders)).append(file)
+    for group in groups:
+        group.sort(key=lambda file: "vendor" not in file.parts)  # these specialise what others use
     return [group for group in groups if group]
 
 
 def as_one(sources):
     """The text of a unit of all of them. Examples, programs that are in no namespace, get one each, below what they include."""
-    if sources[0].parent.name != "examples":
-        return "".join(f'#include "{source}"\n' for source in sources)
-    texts = [source.read_text() for source in sources]
+    examples = [source for source in sources if source.parent.name == "examples"]
+    texts = [source.read_text() for source in examples]
     included = re.compile(r"^#include .*", re.MULTILINE)
-    lines = [line for text in texts for line in included.findall(text)]
+    lines = [f'#include "{source}"' for source in sources if source not in examples] + [line for text in texts for line in included.findall(text)]
     bodies = [f'namespace example_{number} {{\n#line 1 "{source}"\n{included.sub("", text)}}}\n'
-              for number, (source, text) in enumerate(zip(sources, texts))]
+              for number, (source, text) in enumerate(zip(examples, texts))]
     return "\n".join([*lines, *bodies])
 
 
