@@ -34,13 +34,20 @@ class PlainTile {
                 is_arithmetic(precision) ? nullptr : scale_.get()} {}
 
   Matrix const& matrix() const { return matrix_; }
+  /// How to read the matrix as the tile: 8-bit numbers are stored transposed, as the library has them, since the BLAS may
+  /// add a product's terms in another order then.
+  Op op() const { return op_; }
 
   /// This tile, rounded to another precision with the scale that its largest magnitude asks for.
   template <class Blas>
   PlainTile in(Precision precision, double largest, Blas& blas) const {
-    PlainTile result(precision, matrix_.rows, matrix_.cols);
+    Op const op = traits(precision).bytes == 1 ? Op::Trans : Op::NoTrans;
+    bool const turns = op != op_;
+    PlainTile result(precision, turns ? matrix_.cols : matrix_.rows,
+                     turns ? matrix_.rows : matrix_.cols);
+    result.op_ = op;
     *result.scale_ = dense::block_scale(precision, largest);
-    blas.convert(Op::NoTrans, matrix_, result.matrix_);
+    blas.convert(turns ? Op::Trans : Op::NoTrans, matrix_, result.matrix_);
     return result;
   }
   double largest() const {
@@ -56,6 +63,7 @@ class PlainTile {
   std::unique_ptr<double> scale_;
   std::vector<char> numbers_;
   Matrix matrix_;
+  Op op_ = Op::NoTrans;
 };
 
 /// The factor's lower triangle in fp64, or the order of the minor that is not positive in `info`.
@@ -89,9 +97,9 @@ HostMatrix plain_cholesky(TileMatrix const& A, std::int64_t& info) {
         Precision const p = lower(lower(A.map().at(i, k), A.map().at(j, k)), sums);
         auto const Lik = operand(i, k, p), Ljk = operand(j, k, p);
         if (i == j)
-          blas.syrk(Uplo::Lower, Op::NoTrans, -1, Lik.matrix(), 1, C.matrix());
+          blas.syrk(Uplo::Lower, Lik.op(), -1, Lik.matrix(), 1, C.matrix());
         else
-          blas.gemm(Op::NoTrans, Op::Trans, -1, Lik.matrix(), Ljk.matrix(), 1, C.matrix());
+          blas.gemm(Lik.op(), transposed(Ljk.op()), -1, Lik.matrix(), Ljk.matrix(), 1, C.matrix());
       }
       if (i == j) {
         blas.potrf(Uplo::Lower, C.matrix(), j * nb, order);
@@ -103,7 +111,7 @@ HostMatrix plain_cholesky(TileMatrix const& A, std::int64_t& info) {
       }
       largest[number(i, j)] = C.largest();
       L[number(i, j)] = C.in(stored, largest[number(i, j)], blas);
-      blas.convert(Op::NoTrans, L[number(i, j)].matrix(),
+      blas.convert(L[number(i, j)].op(), L[number(i, j)].matrix(),
                    matrix_ref(result).block(i * nb, j * nb, A.rows(i), A.rows(j)));
     }
   }
