@@ -76,7 +76,7 @@ void pass_terms(Exec const& exec, TileMatrix<Exec> const& matrix, std::int64_t j
   auto const position = [&](std::int64_t i) { return static_cast<std::size_t>(i) * nb; };
   std::int64_t const below = matrix.tiles() - j - 1;
   if (below == 0) return;
-  if (comm) {
+  if (comm && comm->size() > 1) {
     std::pair const part(position(j + 1), of.terms.extent(0));
     auto const here = Kokkos::subview(of.terms, part);
     auto const host = Kokkos::subview(of.host_terms, part);
@@ -92,6 +92,7 @@ void pass_terms(Exec const& exec, TileMatrix<Exec> const& matrix, std::int64_t j
           terms(of.host_terms.data() + position(i), static_cast<std::size_t>(matrix.rows(j)));
       comm->send_receive(rank == from ? terms : nothing, to, rank == to ? terms : nothing, from);
     }
+    if (rank != to) return;
     attempt([&] { Kokkos::deep_copy(exec, here, host); });
   }
   attempt([&] {

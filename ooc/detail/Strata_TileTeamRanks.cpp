@@ -68,7 +68,7 @@ void TileTeam<Exec>::pass_on(double* values, Each const& each, int from, int to,
     });
 }
 
-// Blocks of the stage, from row or column `from` of the grid to `to`.
+// Blocks of the stage go from one rank to another.
 template <class Exec>
 template <class Try>
 void TileTeam<Exec>::hand_on(BlocksRound const& blocks, int from, int to, Try& attempt) {
