@@ -6,7 +6,7 @@
 After milliseconds of C++ the caches have none of Python's code left, whose calls then take longer, whosever they are. What that costs is the
 last column: the same call with n = 2, for which nothing depends on n, after NumPy has multiplied two matrices of order n.
 
---most MICROSECONDS: exit status 1 if one costs more, and more than 5 % of the call, in the best of a few rounds. Set OPENBLAS_NUM_THREADS=1
+--most MICROSECONDS: exit status 1 if one costs more, and more than 3 % of the call, in the best of a few rounds. Set OPENBLAS_NUM_THREADS=1
 OMP_NUM_THREADS=1 for small systems.
 """
 import argparse
@@ -73,7 +73,7 @@ def main():
         for what, call, ours in cases(n):
             for _ in range(ROUNDS):
                 wall, over = measure(call, arguments.repeat, arguments.seconds)
-                fails = ours and arguments.most is not None and over > max(arguments.most, 0.05 * wall)
+                fails = ours and arguments.most is not None and over > max(arguments.most, 0.03 * wall)
                 if not fails:
                     break
             line = f"{what:<28}{n:>6}{wall:>14.1f}"

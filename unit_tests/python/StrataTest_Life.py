@@ -73,7 +73,7 @@ def test_the_gil_is_free_meanwhile() -> None:
     seconds = time.perf_counter() - begin
     done.set()
     counter.join()
-    assert seen[0] > 0.05 * seconds / 0.001  # and not once, as while somebody holds it
+    assert seen[0] > 0.2 * seconds / 0.001  # and not once, as while somebody holds it
 
 
 def test_a_forked_child_goes_on() -> None:
