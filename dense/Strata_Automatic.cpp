@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a caller who says nothing gets; measured on the machines that the README names.
 #include <dense/detail/Strata_Automatic.hpp>
+#include <dense/detail/Strata_Ladder.hpp>
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -37,6 +38,20 @@ constexpr Layering layerings[] = {
     {"device", 10240, 256, Precision::fp16},
 };
 
+// Iterations of a refinement, each of which reads the matrix and the factor, that take as long as a factorisation in
+// `layers`: constant + n / divisor. Measured where the automatic layers pay.
+struct Worth {
+  std::string_view architecture;
+  Precision far;
+  std::int64_t constant, divisor;
+};
+
+constexpr Worth worths[] = {
+    {"host", Precision::fp64, 8, 160},
+    {"sm_90", Precision::fp16_split, 0, 1000},
+    {"sm_90", Precision::fp64, 0, 400},
+};
+
 // The first row of the architecture, and the one for order n, if there is one.
 std::pair<Layering const*, Layering const*> layering(std::string_view architecture,
                                                      std::int64_t n) {
@@ -65,7 +80,45 @@ LayerList layers_of(Precision far, std::int64_t n) {
   return LayerList(layers);
 }
 
+// What a factorisation in these layers costs on the architecture, if it was measured.
+Worth const* worth(std::string_view architecture, LayerList const& layers) {
+  for (Worth const& row : worths)
+    if (row.architecture == architecture && row.far == *layers.begin()) return &row;
+  return nullptr;
+}
+
+// Whether they are such as the automatic choice takes on this architecture, and n an order from which on it takes any.
+template <class ExecutionSpace>
+bool are_automatic(std::int64_t n, LayerList const& layers) {
+  std::string_view const architecture = leaf_architecture<ExecutionSpace>();
+  return std::ranges::any_of(layerings, [&](Layering const& row) {
+    return row.architecture == architecture && layering(architecture, n).second != nullptr &&
+           layers == layers_of<ExecutionSpace>(row.far, n);
+  });
+}
+
 }  // namespace
+
+template <class ExecutionSpace>
+std::vector<detail::Step> detail::rungs(std::int64_t n, LayerList const& layers, double shift) {
+  std::string_view const architecture = leaf_architecture<ExecutionSpace>();
+  LayerList const fp64{Precision::fp64}, split = layers_of<ExecutionSpace>(Precision::fp16_split, n);
+  if (shift > 0 || !are_automatic<ExecutionSpace>(n, layers) || !worth(architecture, fp64))
+    return ladder(layers, shift);
+  std::vector<Step> steps{{Rung::AsAsked, layers, 0}};
+  if (*layers.begin() == Precision::fp16 && worth(architecture, split))
+    steps.push_back({Rung::HigherLayers, split, 0});
+  steps.push_back({Rung::Fp64, fp64, 0});
+  return steps;
+}
+
+template <class ExecutionSpace>
+int detail::patience(std::int64_t n, LayerList const& layers, LayerList const& next) {
+  Worth const* const row = worth(leaf_architecture<ExecutionSpace>(), next);
+  if (row != nullptr && are_automatic<ExecutionSpace>(n, layers))
+    return static_cast<int>(row->constant + n / row->divisor);
+  return static_cast<int>(40 + n / 120);
+}
 
 template <class ExecutionSpace>
 AutomaticChoice automatic_choice(std::int64_t n, std::int64_t columns) {
@@ -110,7 +163,9 @@ std::int64_t detail::automatic_panel_size(std::int64_t n, std::int64_t leaf_size
   template LayerList automatic_layers<Exec>(std::int64_t n);                           \
   template std::int64_t detail::automatic_panel_size<Exec>(std::int64_t, std::int64_t, \
                                                            std::int64_t);              \
-  template std::int64_t automatic_leaf_size<Exec>(std::int64_t, LayerList const&);
+  template std::int64_t automatic_leaf_size<Exec>(std::int64_t, LayerList const&);     \
+  template std::vector<detail::Step> detail::rungs<Exec>(std::int64_t, LayerList const&, double); \
+  template int detail::patience<Exec>(std::int64_t, LayerList const&, LayerList const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -42,8 +42,7 @@ void CholeskyFactor<ExecutionSpace>::State::take(MatrixView const& matrix,
   report = {};
   report.n = n;
   report.layers = layers;
-  report.leaf_size =
-      options.leaf_size > 0 ? options.leaf_size : automatic_leaf_size<ExecutionSpace>(n, layers);
+  report.leaf_size = leaf_size(layers);
   info = Info::success();
   next_step = held = 0;
   factored = false;
@@ -65,6 +64,11 @@ void CholeskyFactor<ExecutionSpace>::State::take(MatrixView const& matrix,
 }
 
 template <class ExecutionSpace>
+std::int64_t CholeskyFactor<ExecutionSpace>::State::leaf_size(LayerList const& layers) const {
+  return options.leaf_size > 0 ? options.leaf_size : automatic_leaf_size<ExecutionSpace>(n, layers);
+}
+
+template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
   Region const region(exec, "strata::dense::cholesky::analyse");
   Kokkos::Timer const timer;
@@ -73,7 +77,7 @@ void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
   report.smallest_scaling = analysis.smallest_scaling;
   report.largest_scaling = analysis.largest_scaling;
   report.norm_inf = analysis.norm;
-  steps = options.ladder ? detail::ladder(layers, options.shift)
+  steps = options.ladder ? detail::rungs<ExecutionSpace>(n, layers, options.shift)
                          : std::vector<detail::Step>{{Rung::AsAsked, layers, options.shift}};
   report.analyse_seconds = timer.seconds();
 }
@@ -155,7 +159,7 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
   if (!tree || !(tree->layers() == step.layers)) {
     low_solve.reset();
     tree.reset();
-    tree = std::make_unique<Tree>(exec, n, step.layers, report.leaf_size, options.block_scaling);
+    tree = std::make_unique<Tree>(exec, n, step.layers, leaf_size(step.layers), options.block_scaling);
   }
   return load_and_factor(*tree, step.shift);
 }
@@ -198,6 +202,7 @@ template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::describe(detail::Step const& step) {
   report.rung = step.rung;
   report.layers = step.layers;
+  report.leaf_size = leaf_size(step.layers);
   report.shift = step.shift;
 }
 

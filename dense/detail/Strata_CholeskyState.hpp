@@ -36,6 +36,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// Analyse and factor a matrix of this order; what an earlier one left is used again.
   void take(MatrixView const& matrix, LayerList const& layers);
   void analyse(LayerList const& layers);
+  /// As asked, or what is fast for such layers.
+  std::int64_t leaf_size(LayerList const& layers) const;
   /// Factor on the next rung that holds; false if none does. An exception leaves the rung that held, whose factor
   /// `need_factor` makes again.
   bool climb();
@@ -71,7 +73,9 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   Kokkos::View<double const*, memory_space> scaling() const override { return analysis.d; }
   /// On the instance of `use`, which the argument is.
   RefinementOperators<ExecutionSpace> operators(ExecutionSpace const&) override;
-  int patience() const override { return detail::patience(n); }
+  int patience() const override {
+    return detail::patience<ExecutionSpace>(n, report.layers, steps[next_step].layers);
+  }
   /// 2 sum_i log l_ii and 2 sum_i log d_i. Fences.
   struct Logarithms {
     double factor = 0, scaling = 0;

@@ -44,6 +44,20 @@ inline std::vector<Step> ladder(LayerList const& layers, double shift) {
   return steps;
 }
 
+/// The rungs of a matrix of order n (Strata_Automatic.cpp, which knows what rungs cost).
+///
+/// Where the layers are ones that the automatic choice takes, and n is so large that it takes any, the costs were measured:
+/// then the next rung of more accuracy is tried at once, since a shift, and the refinement after it, would take longer. Else
+/// they are those of `ladder`.
+template <class ExecutionSpace>
+std::vector<Step> rungs(std::int64_t n, LayerList const& layers, double shift);
+
+/// Iterations of a refinement with a factor in `layers` that take as long as a factorisation on the rung `next`: measured
+/// where `rungs` goes by costs; elsewhere 40 + n / 120, since an iteration reads the matrix and the factor once, and a
+/// factorisation costs n / 12 times its flops at about ten times the rate.
+template <class ExecutionSpace>
+int patience(std::int64_t n, LayerList const& layers, LayerList const& next);
+
 /// The first step from `next` on that is more accurate than the step before `next`: of other layers, or
 /// of a smaller shift.
 inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next) {
@@ -83,10 +97,6 @@ std::int64_t early_block(std::int64_t n) {
   if (!strata::runs_on_host<ExecutionSpace> || n < 512) return 0;
   return static_cast<std::int64_t>(std::cbrt(static_cast<double>(n) * static_cast<double>(n)));
 }
-
-/// Iterations after which a refinement costs more than a factorisation on the next rung: an iteration reads the
-/// matrix and the factor once, and a factorisation costs n / 12 times its flops at about ten times the rate.
-inline int patience(std::int64_t n) { return 40 + static_cast<int>(n / 120); }
 
 }  // namespace strata::dense::detail
 

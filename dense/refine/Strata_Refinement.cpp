@@ -35,7 +35,8 @@ RefinementReport detail::refine(ExecutionSpace const& exec,
                                 RefinementOperators<ExecutionSpace> const& operators,
                                 typename RefinementOperators<ExecutionSpace>::Block const& B,
                                 typename RefinementOperators<ExecutionSpace>::Block const& X,
-                                RefinementOptions const& options, GivenSystem* given) {
+                                RefinementOptions const& options, bool is_cut_short,
+                                GivenSystem* given) {
   Region const region(exec, "strata::dense::refine");
   STRATA_REQUIRE(ShapeError, B.extent(0) == X.extent(0) && B.extent(1) == X.extent(1),
                  "refine: B is ", B.extent(0), " x ", B.extent(1), " and X is ", X.extent(0), " x ",
@@ -52,7 +53,8 @@ RefinementReport detail::refine(ExecutionSpace const& exec,
   if (B.extent(0) == 0 || B.extent(1) == 0) return {};
   STRATA_REQUIRE(ValueError, operators.apply && operators.precondition,
                  "refine: the operators apply and precondition must both be given");
-  return detail::Refiner<ExecutionSpace>(memory, operators, B, X, options, given).run();
+  return detail::Refiner<ExecutionSpace>(memory, operators, B, X, options, is_cut_short, given)
+      .run();
 }
 
 template <class ExecutionSpace>
@@ -69,7 +71,7 @@ RefinementReport refine(ExecutionSpace const& exec,
   template RefinementReport detail::refine<Exec>(                                             \
       Exec const&, detail::RefinementMemory<Exec>&, RefinementOperators<Exec> const&,         \
       RefinementOperators<Exec>::Block const&, RefinementOperators<Exec>::Block const&,       \
-      RefinementOptions const&, GivenSystem*);                                                \
+      RefinementOptions const&, bool, GivenSystem*);                                                \
   template RefinementReport refine<Exec>(                                                     \
       Exec const&, RefinementOperators<Exec> const&, RefinementOperators<Exec>::Block const&, \
       RefinementOperators<Exec>::Block const&, RefinementOptions const&);

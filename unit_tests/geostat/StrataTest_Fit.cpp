@@ -143,8 +143,9 @@ TYPED_TEST(FitTest, ClaimsNoMoreThanLowTilesTell) {
   EXPECT_EQ(result.reason.rfind("the log-likelihood changed by no more than its error, ", 0), 0u)
       << result.reason;
   EXPECT_FALSE(result.in_low_precision);
-  // Without the memory for fp64 it says so, and keeps what it has.
+  // Without the memory for fp64 it says so, and keeps what it has. A GPU's memory would hold it.
   options.finish_in_fp64 = true;
+  options.factor.storage = ooc::TileStorage::Host;
   options.factor.max_bytes = CovarianceFactor<TypeParam>::bytes_needed(256, 32) - 1;
   auto const without = fit(exec, at, y, options);
   EXPECT_EQ(without.likelihood.log_likelihood, result.likelihood.log_likelihood);

@@ -54,11 +54,13 @@ TileMatrix<Exec> make(MaternCase const& c, TileStorage storage, Devices const& d
   return TileMatrix<Exec>::generate(exec, c.n, c.tile, field, options);
 }
 
-// The least that each of these devices can hold its tiles and factor them with.
+// The least that each of these devices can hold its tiles and factor them with. Asked on the host, where each has a number
+// of its own.
 template <class Exec>
 std::size_t least_budget(MaternCase const& c, int count, int streams) {
-  Devices const devices = devices_in_turn<Exec>(count);
-  auto const matrix = make<Exec>(c, TileStorage::Devices, devices);
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  Devices const devices = devices_in_turn<Host>(count);
+  auto const matrix = make<Host>(c, TileStorage::Devices, devices);
   std::size_t most = 0;
   for (Device const& device : devices) most = std::max(most, matrix.bytes_on(device.id));
   int const least = std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace> ? 1 : 4;

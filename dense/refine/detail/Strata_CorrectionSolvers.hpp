@@ -23,6 +23,7 @@ namespace strata::dense::detail {
 struct Correction {
   double target = 0;            ///< of ||r - A d||_2 / ||r||_2
   std::int64_t budget = 0;      ///< applications of M^-1
+  bool is_cut_short = false;    ///< CG ends as soon as it sees that the budget will not do
   std::int64_t iterations = 0;  ///< made
   bool indefinite = false;      ///< p'Ap was negative in a direction p: A is not positive definite
   bool broken = false;  ///< a direction was met in which A or M is not positive, or not finite
@@ -94,13 +95,23 @@ class ConjugateGradients {
       auto const residual = kernels_.advance(alpha, P, Q, D, R);  // d += alpha p, r -= alpha q
       for (std::size_t c = 0; c < cols; ++c) {
         live[c] =
-            live[c] && residual[c].sum[0] > goal[c] && columns[c].iterations < columns[c].budget;
+            live[c] && residual[c].sum[0] > goal[c] && columns[c].iterations < columns[c].budget &&
+            !will_not_do(columns[c], residual[c].sum[0] / start[c].sum[0]);
         scale[c] = live[c] ? normaliser(residual[c].max[0]) : 0;
       }
     }
   }
 
  private:
+  /// Whether, at the rate so far, the column needs more iterations than it may have. The residual of CG with the factor of
+  /// a matrix that was rounded falls by nearly the same factor in each iteration.
+  static bool will_not_do(Correction const& column, double gained) {
+    constexpr std::int64_t enough_to_tell = 4;
+    if (!column.is_cut_short || column.iterations < enough_to_tell) return false;
+    return static_cast<double>(column.iterations) * 2 * std::log(column.target) <
+           static_cast<double>(column.budget) * std::log(std::max(gained, 0x1p-1000));
+  }
+
   static bool positive(double value) { return value > 0 && std::isfinite(value); }
 
   static void stop(std::size_t c, std::vector<bool>& live, Correction& column) {

@@ -89,6 +89,9 @@ struct GivenSystem {
 
 /// `dense::refine` in memory that lives longer.
 ///
+/// One that `is_cut_short` has `max_iterations` of what costs less than another way, by classical steps and CG alone where the
+/// method is automatic, and ends as soon as it sees that they will not do.
+///
 /// With a `given` system B, which is written, is D times its B. Its X, if it has data, may be written, after the first solve; where it
 /// then holds the solution, and is good enough (`outer_iterations` is 0), the X here may be without values.
 template <class Exec>
@@ -96,7 +99,8 @@ RefinementReport refine(Exec const& exec, RefinementMemory<Exec>& memory,
                         RefinementOperators<Exec> const& operators,
                         typename RefinementOperators<Exec>::Block const& B,
                         typename RefinementOperators<Exec>::Block const& X,
-                        RefinementOptions const& options, GivenSystem* given = nullptr);
+                        RefinementOptions const& options, bool is_cut_short = false,
+                        GivenSystem* given = nullptr);
 
 }  // namespace strata::dense::detail
 

@@ -34,9 +34,10 @@ class Refiner {
   using Memory = RefinementMemory<Exec>;
 
   Refiner(Memory& memory, RefinementOperators<Exec> const& operators, Block const& B,
-          Block const& X, RefinementOptions const& options, GivenSystem* given)
+          Block const& X, RefinementOptions const& options, bool is_cut_short, GivenSystem* given)
       : operators_(operators),
         options_(options),
+        is_cut_short_(is_cut_short),
         given_(given),
         multiplies_(operators.apply_given && operators.scaling.extent(0) > 0),
         memory_(memory),
@@ -62,7 +63,7 @@ class Refiner {
     if (holds_non_finite()) return std::move(report_);
     if (options_.refine == Refine::Automatic) {
       if (phase(Refine::Classical) == Refine::Classical) phase(Refine::Cg);
-      phase(Refine::Gmres);
+      if (!is_cut_short_) phase(Refine::Gmres);
     } else if (options_.refine != Refine::None) {
       phase(options_.refine);
     }
@@ -225,7 +226,7 @@ class Refiner {
                                   : options_.refine == Refine::Classical ? 100
                                                                          : 2000;
     std::int64_t const total = options_.max_iterations > 0 ? options_.max_iterations : standard;
-    return automatic && method == Refine::Cg ? (total + 1) / 2 : total;
+    return automatic && !is_cut_short_ && method == Refine::Cg ? (total + 1) / 2 : total;
   }
 
   /// One outer step on the active columns: solve A D = R, W += D, measure. The first one, if left to choose, goes on with CG
@@ -287,7 +288,7 @@ class Refiner {
     for (Column const* column : active_) {
       double const target =
           std::min(0.1, std::max(options_.inner_tolerance, 0.1 / column->now.excess));
-      corrections.push_back({target, limit(method) - column->iterations});
+      corrections.push_back({target, limit(method) - column->iterations, is_cut_short_});
     }
     if (method == Refine::Cg) {
       if (!cg_) cg_.emplace(kernels_, operators_, active_.size());
@@ -357,6 +358,7 @@ class Refiner {
 
   RefinementOperators<Exec> const& operators_;
   RefinementOptions const& options_;
+  bool is_cut_short_;
   GivenSystem* given_;
   bool multiplies_;  // by d in `residual`, of what `apply_given` makes
   Memory& memory_;
