@@ -72,8 +72,8 @@ inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next)
 /// `next`: that tells a matrix that is not positive definite from one that needs a higher rung. `minors` is the order of
 /// the last such block that held.
 ///
-/// A matrix that is positive definite pays for few such blocks: each is followed by higher layers, or at least twice as
-/// much work as the one before; and on devices, whose fp64 is many times slower, none of the latter costs more than the
+/// A matrix that is positive definite pays for few such blocks: each is followed by higher layers, unless these cost less than
+/// the block, or by at least twice as much work as the one before; and on devices, whose fp64 is many times slower, none of the latter costs more than the
 /// rungs of the same layers. The last rung of a host tells as much itself, and stops where it breaks down.
 template <class ExecutionSpace>
 bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64_t n,
@@ -85,7 +85,10 @@ bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64
   };
   bool const is_last = next + 1 == steps.size();
   if (failed <= minors || (is_last && on_host)) return false;
-  if (!is_last && !(steps[next].layers == steps[next - 1].layers)) return true;
+  // what follows fp16 where `rungs` goes by costs takes a third of what fp64 does
+  bool const is_cheap = *steps[next].layers.begin() == Precision::fp16_split;
+  if (!is_last && !(steps[next].layers == steps[next - 1].layers))
+    return !is_cheap || 3 * cube(failed) <= cube(n);
   constexpr double fp64_cost = on_host ? 1 : 4;
   return cube(failed) >= 2 * cube(minors) && fp64_cost * cube(failed) <= cube(n);
 }

@@ -128,12 +128,18 @@ bool try_system(Settings const& now, Routine routine, Width width, Problem<T>& p
   return by_system(*now.system, routine, width, p);
 }
 
+// From this order on Strata's own work is worth more than what it costs to begin. On a GPU dsposv, whose X is small, pays
+// before the others, whose factor goes back to the host.
+constexpr std::int64_t threshold_of(Routine routine) {
+  return routine == Routine::Dsposv ? STRATA_LAPACK_MIXED_THRESHOLD : STRATA_LAPACK_THRESHOLD;
+}
+
 template <class T>
 void dispatch(Routine routine, Width width, Problem<T>& p) {
   Settings const& now = settings();
   if (depth > 0 && try_system(now, routine, width, p)) return;
   bool const device = depth == 0 && on_device(p);
-  bool const large = depth == 0 && (device || p.n >= now.threshold);
+  bool const large = depth == 0 && (device || p.n >= now.threshold.value_or(threshold_of(routine)));
   std::string reason;
   Attempt attempt = large ? try_strata(routine, p, now, reason) : Attempt::Untouched;
   if (attempt == Attempt::Done) return;

@@ -18,9 +18,6 @@ namespace strata::lapack::detail {
 
 namespace {
 
-// From this order on Strata's own work is worth more than what it costs to begin.
-constexpr std::int64_t default_threshold = STRATA_LAPACK_THRESHOLD;
-
 std::int64_t number(std::string_view name, std::string_view text) {
   std::int64_t value = -1;
   auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -65,7 +62,7 @@ void require_layers(Settings const& settings) {
 }
 
 Settings from_environment() {
-  Settings defaults{.threshold = default_threshold, .layers = {}, .lapack = {}};
+  Settings defaults{.threshold = {}, .layers = {}, .lapack = {}};
   char const* const text = std::getenv("STRATA_LAPACK");
   if (text == nullptr) return defaults;
   try {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,7 @@ namespace strata::lapack::detail {
 
 /// What STRATA_LAPACK and strata_lapack_configure say; see strata.h.
 struct Settings {
-  std::int64_t threshold;
+  std::optional<std::int64_t> threshold;  ///< none: what pays for the routine
   std::string layers;  ///< as strata_options takes them; empty: automatic
   std::int64_t leaf = 0;
   bool trace = false;

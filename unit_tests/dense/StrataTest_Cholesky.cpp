@@ -5,6 +5,7 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/Strata_LeafSizes.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 
 #include <gtest/gtest.h>
@@ -337,6 +338,62 @@ TYPED_TEST(CholeskyOn, SettlesABreakdownOnlyWhereThatPays) {
   EXPECT_TRUE(worth(promotes, 501, 500));
   EXPECT_FALSE(worth(promotes, 500, 500));
   EXPECT_EQ(worth(steps.size() - 1, 600, 0), !on_host);
+}
+
+// Where costs were measured the next rung is tried at once; elsewhere with shifts first.
+TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
+  namespace detail = strata::dense::detail;
+  LayerList const fp32{P::fp32}, fp64{P::fp64}, low{P::fp16, P::fp32};
+  auto const expect_shifts = [](std::int64_t n, LayerList const& layers, double shift) {
+    auto const steps = detail::rungs<TypeParam>(n, layers, shift),
+               all = detail::ladder(layers, shift);
+    ASSERT_EQ(steps.size(), all.size()) << n << ' ' << layers.name();
+    EXPECT_EQ(detail::patience<TypeParam>(n, layers, steps.back().layers), 40 + n / 120);
+  };
+  expect_shifts(500, fp32, 0);
+  expect_shifts(500, low, 0);
+  expect_shifts(5000, low, 0);
+  EXPECT_EQ(detail::rungs<TypeParam>(5000, fp32, 1e-3).size(), detail::ladder(fp32, 1e-3).size());
+  if (strata::runs_on_host<TypeParam>) {
+    auto const steps = detail::rungs<TypeParam>(5000, fp32, 0);
+    ASSERT_EQ(steps.size(), 2u);
+    EXPECT_EQ(steps[0].layers, fp32);
+    EXPECT_EQ(steps[1].layers, fp64);
+    EXPECT_EQ(steps[1].rung, Rung::Fp64);
+    EXPECT_EQ(detail::patience<TypeParam>(5000, fp32, fp64), 8 + 5000 / 160);
+  } else if (leaf_architecture<TypeParam>() == "sm_90") {
+    LayerList const split = automatic_layers<TypeParam>(9000, 1),
+                    fp16 = automatic_layers<TypeParam>(30000, 1);
+    auto const steps = detail::rungs<TypeParam>(30000, fp16, 0);
+    ASSERT_EQ(steps.size(), 3u);
+    EXPECT_EQ(*steps[1].layers.begin(), P::fp16_split);
+    EXPECT_EQ(steps[2].layers, fp64);
+    EXPECT_EQ(detail::rungs<TypeParam>(9000, split, 0).size(), 2u);
+    EXPECT_EQ(detail::patience<TypeParam>(9000, split, fp64), 9000 / 400);
+    EXPECT_EQ(detail::patience<TypeParam>(30000, fp16, steps[1].layers), 30);
+    // a block in fp64 that costs more than the rung is left
+    EXPECT_TRUE(detail::worth_settling<TypeParam>(steps, 1, 30000, 15000, 0));
+    EXPECT_FALSE(detail::worth_settling<TypeParam>(steps, 1, 30000, 25000, 0));
+  }
+}
+
+// What fp32 breaks down for is factored in fp64 next, with that rung's own leaves.
+TYPED_TEST(CholeskyOn, ClimbsFromAutomaticLayersToFp64) {
+  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "layers pay from other orders on";
+  TypeParam const exec;
+  std::int64_t const n = 800;
+  auto const A = on_device<TypeParam>(hard(MatrixKind::Geometric, n, 1e10)),
+             B = on_device<TypeParam>(random_matrix(n, 1, 3)),
+             X = on_device<TypeParam>(random_matrix(n, 1, 4));
+  auto factor = cholesky(exec, A);
+  ASSERT_TRUE(factor.info().ok());
+  auto const& report = factor.report();
+  ASSERT_EQ(report.attempts.size(), 2u);
+  EXPECT_EQ(report.attempts[0].layers, LayerList{P::fp32});
+  EXPECT_EQ(report.attempts[0].outcome, Outcome::BrokeDown);
+  EXPECT_EQ(report.rung, Rung::Fp64);
+  EXPECT_EQ(report.leaf_size, automatic_leaf_size<TypeParam>(n, LayerList{P::fp64}));
+  EXPECT_TRUE(factor.solve(exec, B, X).converged);
 }
 
 // Indefinite by less than fp16 resolves: the factorisation in layers holds, the solve finds out.

@@ -250,8 +250,9 @@ TYPED_TEST(TilesOnDevices, AreThereAgainAfterWiderOnesThatHadNoMemory) {
 TYPED_TEST(TilesOnDevices, GiveBackWhatLeavesNoRoomToFactorThem) {
   TypeParam const exec;
   MaternCase const wide{200, 16, 0.1, {}}, low{200, 16, 0.1, layered("fp16x2,fp32")};
+  // low ones take a larger pool, for which wider pieces leave no room
   Devices const devices = devices_in_turn<TypeParam>(
-      2, least_budget<TypeParam>(wide, 2, 1));  // low ones take a larger pool
+      2, std::max(least_budget<TypeParam>(wide, 2, 1), least_budget<TypeParam>(low, 2, 1)));
   for (TileStorage const storage : {TileStorage::Devices, TileStorage::Automatic}) {
     auto matrix = make<TypeParam>(wide, storage, devices);
     auto const generator = matrix.generator();

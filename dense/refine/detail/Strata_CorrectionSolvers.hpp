@@ -27,6 +27,7 @@ struct Correction {
   std::int64_t iterations = 0;  ///< made
   bool indefinite = false;      ///< p'Ap was negative in a direction p: A is not positive definite
   bool broken = false;  ///< a direction was met in which A or M is not positive, or not finite
+  bool gave_up = false;  ///< the budget would not have done
 };
 
 /// Preconditioned conjugate gradients on A D = R, all columns in lock step.
@@ -95,8 +96,11 @@ class ConjugateGradients {
       auto const residual = kernels_.advance(alpha, P, Q, D, R);  // d += alpha p, r -= alpha q
       for (std::size_t c = 0; c < cols; ++c) {
         live[c] =
-            live[c] && residual[c].sum[0] > goal[c] && columns[c].iterations < columns[c].budget &&
-            !will_not_do(columns[c], residual[c].sum[0] / start[c].sum[0]);
+            live[c] && residual[c].sum[0] > goal[c] && columns[c].iterations < columns[c].budget;
+        if (live[c] && will_not_do(columns[c], residual[c].sum[0] / start[c].sum[0])) {
+          live[c] = false;
+          columns[c].gave_up = true;
+        }
         scale[c] = live[c] ? normaliser(residual[c].max[0]) : 0;
       }
     }

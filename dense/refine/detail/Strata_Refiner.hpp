@@ -298,7 +298,7 @@ class Refiner {
     }
     for (std::size_t c = 0; c < active_.size(); ++c) {
       active_[c].iterations += corrections[c].iterations;
-      active_[c].broken = corrections[c].broken;
+      active_[c].broken = corrections[c].broken || corrections[c].gave_up;
       report_.indefinite |= corrections[c].indefinite;
     }
   }

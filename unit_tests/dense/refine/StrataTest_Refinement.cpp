@@ -4,6 +4,7 @@
 #include "dense/StrataTest_SpdSystem.hpp"
 #include <core/Strata_Errors.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
+#include <dense/refine/Strata_SpdSolve.hpp>
 
 #include <gtest/gtest.h>
 
@@ -463,6 +464,75 @@ void automatic_takes_steps_that_gain_much() {
 }
 TYPED_TEST(Refinement, AutomaticTakesStepsThatGainMuch) {
   automatic_takes_steps_that_gain_much<TypeParam>();
+}
+
+/// A factor below a rung that costs as much as some iterations.
+template <class Exec>
+class LowFactor final : public SpdFactor<Exec> {
+ public:
+  LowFactor(RefinementOperators<Exec> operators, std::size_t n, int patience)
+      : operators_(std::move(operators)), n_(n), patience_(patience) {}
+
+  std::int64_t order() const override { return static_cast<std::int64_t>(n_); }
+  Kokkos::View<double const*, typename Exec::memory_space> scaling() const override { return {}; }
+  RefinementOperators<Exec> operators(Exec const&) override { return operators_; }
+  bool at_the_top() const override { return false; }
+  int patience() const override { return patience_; }
+  bool climb(Climb) override { return false; }
+  void end_ladder() override {}
+
+ private:
+  RefinementOperators<Exec> operators_;
+  std::size_t n_;
+  int patience_;
+};
+
+template <class Exec>
+RefinementReport refine_below_a_rung(Pair const& pair, PlainMatrix const& B, int patience,
+                                     RefinementOptions const& options = {}) {
+  Exec const exec;
+  LowFactor<Exec> factor(operators_of(exec, pair.A, cholesky_solve<Exec, double>(pair.M)), B.rows,
+                         patience);
+  auto const b = OnDevice<Exec>::copy(B), x = OnDevice<Exec>::copy(PlainMatrix(B.rows, B.cols));
+  return dense::refine(exec, factor, b, x, options);
+}
+
+// CG sees by its first iterations that those which cost as much as the next rung will not do.
+template <class Exec>
+void gives_up_at_once_below_a_rung() {
+  std::size_t const n = 150;
+  auto const slow = perturbed(geometric_spectrum(n, 1e8), 1e4);
+  for (std::size_t const cols : {1, 3}) {
+    PlainMatrix const B = random_numbers(n, cols);
+    auto const given_up = refine_below_a_rung<Exec>(slow, B, 30);
+    EXPECT_FALSE(given_up.converged);
+    EXPECT_LE(given_up.iterations, 7);  // the first solve, a classical step, and few of CG
+    EXPECT_EQ(given_up.method, Refine::Cg);
+    auto const asked = refine_below_a_rung<Exec>(slow, B, 30, {.max_iterations = 29});
+    EXPECT_GT(asked.iterations, 15);  // as asked, GMRES too
+    EXPECT_EQ(asked.method, Refine::Gmres);
+  }
+}
+TYPED_TEST(Refinement, GivesUpAtOnceBelowARung) { gives_up_at_once_below_a_rung<TypeParam>(); }
+
+template <class Exec>
+void goes_on_below_a_rung_where_that_will_do() {
+  std::size_t const n = 120;
+  for (double const spread : {1.001, 4.0, 20.0}) {
+    auto const pair = perturbed(geometric_spectrum(n, 1e5), spread);
+    for (std::size_t const cols : {1, 3}) {
+      SCOPED_TRACE(testing::Message() << spread << ' ' << cols);
+      PlainMatrix const B = random_numbers(n, cols);
+      auto const found = refine_below_a_rung<Exec>(pair, B, 60);
+      EXPECT_TRUE(found.converged);
+      PlainMatrix X(n, cols);
+      Work const alone = work_of<Exec>(pair, B, Refine::Automatic, X);
+      EXPECT_LE(found.iterations, alone.applications);
+    }
+  }
+}
+TYPED_TEST(Refinement, GoesOnBelowARungWhereThatWillDo) {
+  goes_on_below_a_rung_where_that_will_do<TypeParam>();
 }
 
 // --- garbage --------------------------------------------------------------------------------------
