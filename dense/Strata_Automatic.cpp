@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a caller who says nothing gets; measured on the machines that the README names.
 #include <dense/detail/Strata_Automatic.hpp>
-#include <dense/detail/Strata_Ladder.hpp>
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -11,6 +10,7 @@
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
+#include <dense/detail/Strata_Ladder.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -102,7 +102,8 @@ bool are_automatic(std::int64_t n, LayerList const& layers) {
 template <class ExecutionSpace>
 std::vector<detail::Step> detail::rungs(std::int64_t n, LayerList const& layers, double shift) {
   std::string_view const architecture = leaf_architecture<ExecutionSpace>();
-  LayerList const fp64{Precision::fp64}, split = layers_of<ExecutionSpace>(Precision::fp16_split, n);
+  LayerList const fp64{Precision::fp64},
+      split = layers_of<ExecutionSpace>(Precision::fp16_split, n);
   if (shift > 0 || !are_automatic<ExecutionSpace>(n, layers) || !worth(architecture, fp64))
     return ladder(layers, shift);
   std::vector<Step> steps{{Rung::AsAsked, layers, 0}};
@@ -113,11 +114,11 @@ std::vector<detail::Step> detail::rungs(std::int64_t n, LayerList const& layers,
 }
 
 template <class ExecutionSpace>
-int detail::patience(std::int64_t n, LayerList const& layers, LayerList const& next) {
+Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList const& next) {
   Worth const* const row = worth(leaf_architecture<ExecutionSpace>(), next);
   if (row != nullptr && are_automatic<ExecutionSpace>(n, layers))
-    return static_cast<int>(row->constant + n / row->divisor);
-  return static_cast<int>(40 + n / 120);
+    return {static_cast<int>(row->constant + n / row->divisor), true};
+  return {static_cast<int>(40 + n / 120)};
 }
 
 template <class ExecutionSpace>
@@ -158,14 +159,14 @@ std::int64_t detail::automatic_panel_size(std::int64_t n, std::int64_t leaf_size
   return leaf_size * (begin == 0 ? std::min<std::int64_t>(leaves, 4) : leaves);
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                       \
-  template AutomaticChoice automatic_choice<Exec>(std::int64_t, std::int64_t);         \
-  template LayerList automatic_layers<Exec>(std::int64_t n);                           \
-  template std::int64_t detail::automatic_panel_size<Exec>(std::int64_t, std::int64_t, \
-                                                           std::int64_t);              \
-  template std::int64_t automatic_leaf_size<Exec>(std::int64_t, LayerList const&);     \
+#define STRATA_INSTANTIATE(Exec)                                                                  \
+  template AutomaticChoice automatic_choice<Exec>(std::int64_t, std::int64_t);                    \
+  template LayerList automatic_layers<Exec>(std::int64_t n);                                      \
+  template std::int64_t detail::automatic_panel_size<Exec>(std::int64_t, std::int64_t,            \
+                                                           std::int64_t);                         \
+  template std::int64_t automatic_leaf_size<Exec>(std::int64_t, LayerList const&);                \
   template std::vector<detail::Step> detail::rungs<Exec>(std::int64_t, LayerList const&, double); \
-  template int detail::patience<Exec>(std::int64_t, LayerList const&, LayerList const&);
+  template Patience detail::patience<Exec>(std::int64_t, LayerList const&, LayerList const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -159,7 +159,8 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
   if (!tree || !(tree->layers() == step.layers)) {
     low_solve.reset();
     tree.reset();
-    tree = std::make_unique<Tree>(exec, n, step.layers, leaf_size(step.layers), options.block_scaling);
+    tree =
+        std::make_unique<Tree>(exec, n, step.layers, leaf_size(step.layers), options.block_scaling);
   }
   return load_and_factor(*tree, step.shift);
 }

@@ -73,7 +73,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   Kokkos::View<double const*, memory_space> scaling() const override { return analysis.d; }
   /// On the instance of `use`, which the argument is.
   RefinementOperators<ExecutionSpace> operators(ExecutionSpace const&) override;
-  int patience() const override {
+  Patience patience() const override {
     return detail::patience<ExecutionSpace>(n, report.layers, steps[next_step].layers);
   }
   /// 2 sum_i log l_ii and 2 sum_i log d_i. Fences.

@@ -5,6 +5,7 @@
 
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/refine/Strata_SpdSolve.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -56,7 +57,7 @@ std::vector<Step> rungs(std::int64_t n, LayerList const& layers, double shift);
 /// where `rungs` goes by costs; elsewhere 40 + n / 120, since an iteration reads the matrix and the factor once, and a
 /// factorisation costs n / 12 times its flops at about ten times the rate.
 template <class ExecutionSpace>
-int patience(std::int64_t n, LayerList const& layers, LayerList const& next);
+Patience patience(std::int64_t n, LayerList const& layers, LayerList const& next);
 
 /// The first step from `next` on that is more accurate than the step before `next`: of other layers, or
 /// of a smaller shift.

@@ -71,7 +71,7 @@ RefinementReport refine(ExecutionSpace const& exec,
   template RefinementReport detail::refine<Exec>(                                             \
       Exec const&, detail::RefinementMemory<Exec>&, RefinementOperators<Exec> const&,         \
       RefinementOperators<Exec>::Block const&, RefinementOperators<Exec>::Block const&,       \
-      RefinementOptions const&, bool, GivenSystem*);                                                \
+      RefinementOptions const&, bool, GivenSystem*);                                          \
   template RefinementReport refine<Exec>(                                                     \
       Exec const&, RefinementOperators<Exec> const&, RefinementOperators<Exec>::Block const&, \
       RefinementOperators<Exec>::Block const&, RefinementOptions const&);

@@ -60,11 +60,14 @@ RefinementReport refine_with(Exec const& exec, SpdFactor<Exec>& factor,
                              typename RefinementOperators<Exec>::Block const& Y,
                              RefinementOptions const& options, detail::GivenSystem* given) {
   RefinementOptions limited = options;
-  bool const is_cut_short = !factor.at_the_top() && limited.max_iterations == 0;
-  if (is_cut_short) limited.max_iterations = factor.patience();
+  Patience patience;
+  if (!factor.at_the_top() && limited.max_iterations == 0) {
+    patience = factor.patience();
+    limited.max_iterations = patience.iterations;
+  }
   auto const operators = factor.operators(exec);
   auto& memory = memory_of(factor, exec, static_cast<std::int64_t>(B.extent(1)));
-  return detail::refine(exec, memory, operators, B, Y, limited, is_cut_short, given);
+  return detail::refine(exec, memory, operators, B, Y, limited, patience.is_measured, given);
 }
 
 // Nothing of B is read after X was first written, so that X may lie on it.

@@ -45,6 +45,14 @@ constexpr Outcome outcome_of(Climb how) {
   return how == Climb::ToTheTop ? Outcome::SeemsIndefinite : Outcome::NotConverged;
 }
 
+/// Iterations of a refinement that cost more than a factorisation on the next rung.
+struct Patience {
+  int iterations = 0;
+  /// The costs were measured: then the refinement takes classical steps and CG alone where the method is automatic, and CG
+  /// ends as soon as its rate says that these iterations will not do.
+  bool is_measured = false;
+};
+
 /// A factor of a symmetric positive definite matrix on a rung of a ladder of precisions: all that a refined solve
 /// knows of it. H = D A D is what is factored.
 template <class ExecutionSpace>
@@ -63,8 +71,7 @@ class SpdFactor {
   virtual RefinementOperators<ExecutionSpace> operators(ExecutionSpace const& exec) = 0;
   /// Whether there is no rung above.
   virtual bool at_the_top() const = 0;
-  /// Iterations of a refinement that cost more than a factorisation on the next rung.
-  virtual int patience() const = 0;
+  virtual Patience patience() const = 0;
   /// Factor on a higher rung; false if A turns out not to be positive definite.
   ///
   /// Throws   MemoryError, which leaves the rung that held.

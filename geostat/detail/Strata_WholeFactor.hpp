@@ -66,7 +66,7 @@ class WholeFactor final : public dense::SpdFactor<ExecutionSpace> {
   Kokkos::View<double const*, Space> scaling() const override { return {}; }
   dense::RefinementOperators<ExecutionSpace> operators(ExecutionSpace const& exec) override;
   bool at_the_top() const override { return true; }
-  int patience() const override { return 40; }
+  dense::Patience patience() const override { return {40}; }
   bool climb(dense::Climb /*how*/) override { return false; }
   void end_ladder() override {}
 

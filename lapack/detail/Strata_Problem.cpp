@@ -131,7 +131,8 @@ bool try_system(Settings const& now, Routine routine, Width width, Problem<T>& p
 // From this order on Strata's own work is worth more than what it costs to begin. On a GPU dsposv, whose X is small, pays
 // before the others, whose factor goes back to the host.
 constexpr std::int64_t threshold_of(Routine routine) {
-  return routine == Routine::Dsposv ? STRATA_LAPACK_MIXED_THRESHOLD : STRATA_LAPACK_THRESHOLD;
+  constexpr std::int64_t mixed = STRATA_LAPACK_MIXED_THRESHOLD, others = STRATA_LAPACK_THRESHOLD;
+  return routine == Routine::Dsposv ? mixed : others;
 }
 
 template <class T>

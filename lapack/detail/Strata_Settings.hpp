@@ -6,8 +6,8 @@
 #include <lapack/detail/Strata_System.hpp>
 
 #include <cstdint>
-#include <stdexcept>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -16,7 +16,7 @@ namespace strata::lapack::detail {
 /// What STRATA_LAPACK and strata_lapack_configure say; see strata.h.
 struct Settings {
   std::optional<std::int64_t> threshold;  ///< none: what pays for the routine
-  std::string layers;  ///< as strata_options takes them; empty: automatic
+  std::string layers;                     ///< as strata_options takes them; empty: automatic
   std::int64_t leaf = 0;
   bool trace = false;
   std::string lapack;              ///< path; empty: search

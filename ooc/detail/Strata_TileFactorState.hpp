@@ -38,7 +38,7 @@ struct TileFactor<ExecutionSpace>::State final : dense::SpdFactor<ExecutionSpace
   bool at_the_top() const override { return next_step >= steps.size(); }
   /// An iteration passes twice over the tiles and once over the generator, about as long as a factorisation takes for
   /// a thousand columns.
-  int patience() const override { return 40 + static_cast<int>(report.n / 1000); }
+  dense::Patience patience() const override { return {40 + static_cast<int>(report.n / 1000)}; }
   /// Factor on one rung; what the report says of it.
   Info attempt(std::size_t number);
   /// Refuses, or makes the factor again that was given up for a rung which then had no memory.

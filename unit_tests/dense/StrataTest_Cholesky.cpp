@@ -348,7 +348,9 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
     auto const steps = detail::rungs<TypeParam>(n, layers, shift),
                all = detail::ladder(layers, shift);
     ASSERT_EQ(steps.size(), all.size()) << n << ' ' << layers.name();
-    EXPECT_EQ(detail::patience<TypeParam>(n, layers, steps.back().layers), 40 + n / 120);
+    auto const patience = detail::patience<TypeParam>(n, layers, steps.back().layers);
+    EXPECT_EQ(patience.iterations, 40 + n / 120);
+    EXPECT_FALSE(patience.is_measured);
   };
   expect_shifts(500, fp32, 0);
   expect_shifts(500, low, 0);
@@ -360,7 +362,8 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
     EXPECT_EQ(steps[0].layers, fp32);
     EXPECT_EQ(steps[1].layers, fp64);
     EXPECT_EQ(steps[1].rung, Rung::Fp64);
-    EXPECT_EQ(detail::patience<TypeParam>(5000, fp32, fp64), 8 + 5000 / 160);
+    EXPECT_EQ(detail::patience<TypeParam>(5000, fp32, fp64).iterations, 8 + 5000 / 160);
+    EXPECT_TRUE(detail::patience<TypeParam>(5000, fp32, fp64).is_measured);
   } else if (leaf_architecture<TypeParam>() == "sm_90") {
     LayerList const split = automatic_layers<TypeParam>(9000, 1),
                     fp16 = automatic_layers<TypeParam>(30000, 1);
@@ -369,8 +372,8 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
     EXPECT_EQ(*steps[1].layers.begin(), P::fp16_split);
     EXPECT_EQ(steps[2].layers, fp64);
     EXPECT_EQ(detail::rungs<TypeParam>(9000, split, 0).size(), 2u);
-    EXPECT_EQ(detail::patience<TypeParam>(9000, split, fp64), 9000 / 400);
-    EXPECT_EQ(detail::patience<TypeParam>(30000, fp16, steps[1].layers), 30);
+    EXPECT_EQ(detail::patience<TypeParam>(9000, split, fp64).iterations, 9000 / 400);
+    EXPECT_EQ(detail::patience<TypeParam>(30000, fp16, steps[1].layers).iterations, 30);
     // a block in fp64 that costs more than the rung is left
     EXPECT_TRUE(detail::worth_settling<TypeParam>(steps, 1, 30000, 15000, 0));
     EXPECT_FALSE(detail::worth_settling<TypeParam>(steps, 1, 30000, 25000, 0));

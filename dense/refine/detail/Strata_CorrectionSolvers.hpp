@@ -26,7 +26,7 @@ struct Correction {
   bool is_cut_short = false;    ///< CG ends as soon as it sees that the budget will not do
   std::int64_t iterations = 0;  ///< made
   bool indefinite = false;      ///< p'Ap was negative in a direction p: A is not positive definite
-  bool broken = false;  ///< a direction was met in which A or M is not positive, or not finite
+  bool broken = false;   ///< a direction was met in which A or M is not positive, or not finite
   bool gave_up = false;  ///< the budget would not have done
 };
 
