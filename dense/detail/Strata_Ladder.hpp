@@ -73,9 +73,10 @@ inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next)
 /// `next`: that tells a matrix that is not positive definite from one that needs a higher rung. `minors` is the order of
 /// the last such block that held.
 ///
-/// A matrix that is positive definite pays for few such blocks: each is followed by higher layers, unless these cost less than
-/// the block, or by at least twice as much work as the one before; and on devices, whose fp64 is many times slower, none of the latter costs more than the
-/// rungs of the same layers. The last rung of a host tells as much itself, and stops where it breaks down.
+/// A matrix that is positive definite pays for few such blocks: each is followed by higher layers, unless these cost less
+/// than the block, or by at least twice as much work as the one before; and on devices, whose fp64 is many times slower, none of
+/// the latter costs more than the rungs of the same layers. The last rung of a host tells as much itself, and stops where it breaks
+/// down.
 template <class ExecutionSpace>
 bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64_t n,
                     std::int64_t failed, std::int64_t minors) {

@@ -45,9 +45,9 @@ constexpr Outcome outcome_of(Climb how) {
   return how == Climb::ToTheTop ? Outcome::SeemsIndefinite : Outcome::NotConverged;
 }
 
-/// Iterations of a refinement that cost more than a factorisation on the next rung.
+/// How long a refinement may go on below a rung.
 struct Patience {
-  int iterations = 0;
+  int iterations = 0;  ///< that cost about as much as a factorisation on the next rung
   /// The costs were measured: then the refinement takes classical steps and CG alone where the method is automatic, and CG
   /// ends as soon as its rate says that these iterations will not do.
   bool is_measured = false;
@@ -71,6 +71,7 @@ class SpdFactor {
   virtual RefinementOperators<ExecutionSpace> operators(ExecutionSpace const& exec) = 0;
   /// Whether there is no rung above.
   virtual bool at_the_top() const = 0;
+  /// Of a refinement with the factor of this rung; not called at the top.
   virtual Patience patience() const = 0;
   /// Factor on a higher rung; false if A turns out not to be positive definite.
   ///
