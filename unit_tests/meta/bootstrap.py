@@ -162,6 +162,12 @@ def shells(copy):
     (copy.folder / "build/machine/apps/strata").unlink()
     _, asked = copy.run("shell", "--", "true", **builds, CXXFLAGS="-g")
     expect("a program that is gone", asked, "--build")
+    assert "strata_python_package" not in asked, asked
+    (copy.folder / "build/machine/CMakeCache.txt").write_text("Strata_ENABLE_PYTHON:BOOL=ON\n")
+    source.touch()
+    said, asked = copy.run("shell", "--", "sh", "-c", "echo $PYTHONPATH", **builds, PYTHONPATH="/pigeon")
+    expect("the package for Python", asked, "--target strata_python_package")
+    expect("the package for Python", said, f"{copy.folder}/build/machine/python:/pigeon\n")
 
 
 # A stand-in for mmdebstrap: each of two that run at the same time waits for the other.
