@@ -24,14 +24,13 @@ void fill_step(Exec const& exec, double dt, Matrix const& A) {
 int main(int argc, char** argv) {
   Kokkos::ScopeGuard const kokkos(argc, argv);
   Exec const exec;
-
   int const n = 800, states = 32, steps = 10;
-  double const dt = 1.0 / n;
+  double const dt = 1.0 / n, pi = std::acos(-1.0);
   Matrix const A("A", n, n), T("T", n, states);
   fill_step(exec, dt, A);
   auto const T_host = Kokkos::create_mirror(T);  // memory of its own, on hosts too
-  for (int j = 0; j < states; ++j)
-    for (int i = 0; i < n; ++i) T_host(i, j) = 300 + 10 * std::sin(0.01 * (j + 1) * i);
+  for (int j = 0; j < states; ++j)               // 300 on average
+    for (int i = 0; i < n; ++i) T_host(i, j) = 300 + 10 * std::cos(pi * (j + 1) * (i + 0.5) / n);
   Kokkos::deep_copy(T, T_host);
 
   auto factor = strata::dense::cholesky(exec, A);
@@ -39,29 +38,23 @@ int main(int argc, char** argv) {
     std::cerr << "the matrix is not positive definite\n";
     return 1;
   }
-  bool converged = true;
   double worst = 0;
   for (int step = 0; step < steps; ++step) {
     auto const report = factor.solve(exec, T, T);
-    converged = converged && report.converged;
+    if (!report.converged) return 1;
     worst = std::max(worst, report.backward_error);
   }
 
   // The mean stays, and what differs from it is divided by 1 + dt n in each step.
   auto const T_end = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), T);
   double error = 0;
-  for (int j = 0; j < states; ++j) {
-    double mean = 0;
-    for (int i = 0; i < n; ++i) mean += T_host(i, j) / n;
+  for (int j = 0; j < states; ++j)
     for (int i = 0; i < n; ++i) {
-      double const exact = mean + (T_host(i, j) - mean) / std::pow(1 + dt * n, steps);
+      double const exact = 300 + (T_host(i, j) - 300) / std::pow(1 + dt * n, steps);
       error = std::max(error, std::abs(T_end(i, j) - exact));
     }
-  }
   std::cout << factor.report().attempts.size() << " factorisation, " << steps << " solves of "
             << states << " columns\nlargest backward error " << worst << ", largest error " << error
             << " of about 300\n";
-  if (converged && error < 1e-10) return 0;
-  std::cerr << "the temperatures are wrong\n";
-  return 1;
+  return error < 1e-10 ? 0 : 1;
 }

@@ -13,6 +13,7 @@
 #include <iostream>
 #include <vector>
 
+using namespace strata;
 using Exec = Kokkos::DefaultExecutionSpace;
 using CrsMatrix = KokkosSparse::CrsMatrix<double, int, Exec>;
 
@@ -24,45 +25,36 @@ CrsMatrix poisson(int points) {
     if (inside) column.push_back(j), value.push_back(a);
   };
   for (int i = 0; i < n; ++i) {
-    int const x = i % points, y = i / points;
-    add(y > 0, i - points, -1);
-    add(x > 0, i - 1, -1);
+    add(i >= points, i - points, -1);
+    add(i % points > 0, i - 1, -1);
     add(true, i, 4);
-    add(x < points - 1, i + 1, -1);
-    add(y < points - 1, i + points, -1);
+    add(i % points < points - 1, i + 1, -1);
+    add(i < n - points, i + points, -1);
     begin.push_back(static_cast<int>(column.size()));
   }
   return CrsMatrix("A", n, n, column.size(), value.data(), begin.data(), column.data());
 }
 
 int main(int argc, char** argv) {
-  using namespace strata;
   Kokkos::ScopeGuard const kokkos(argc, argv);
   Exec const exec;
-
   int const points = 200;
   auto const A = sparse::make_matrix(exec, sparse::Communicator(), poisson(points));
-
   // A mode of the membrane, which A multiplies by lambda: b = lambda u has the solution u.
   double const h = std::acos(-1.0) / (points + 1), lambda = 8 * std::pow(std::sin(h / 2), 2);
   Kokkos::View<double*> const b("b", A.rows()), x("x", A.rows());
   auto const u = Kokkos::create_mirror_view(b);
-  for (int j = 0; j < points; ++j)
-    for (int i = 0; i < points; ++i)
-      u(i + j * points) = lambda * std::sin(h * (i + 1)) * std::sin(h * (j + 1));
+  for (int i = 0; i < A.rows(); ++i)
+    u(i) = lambda * std::sin(h * (i % points + 1)) * std::sin(h * (i / points + 1));
   Kokkos::deep_copy(b, u);
 
   sparse::SparseSolver<Exec> solver(exec, A);    // chooses the method and sets it up
   auto const report = solver.solve(exec, b, x);  // from x as it is, which is 0
   auto const x_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), x);
   double error = 0;
-  for (int i = 0; i < points * points; ++i)
-    error = std::max(error, std::abs(x_host(i) - u(i) / lambda));
+  for (int i = 0; i < A.rows(); ++i) error = std::max(error, std::abs(x_host(i) - u(i) / lambda));
   std::cout << name_of(report.solver) << " with " << name_of(report.preconditioner) << ": "
-            << report.iterations << " iterations on " << A.global_rows() << " unknowns\n"
-            << name_of(report.status) << ", relative residual " << report.relative_residual
-            << ", largest error " << error << '\n';
-  if (report.solved() && error < 1e-8) return 0;
-  std::cerr << "x is wrong\n";
-  return 1;
+            << report.iterations << " iterations, " << name_of(report.status) << ", largest error "
+            << error << '\n';
+  return report.solved() && error < 1e-8 ? 0 : 1;
 }

@@ -19,11 +19,8 @@ using Exec = Kokkos::DefaultExecutionSpace;
 
 int solve_on(sparse::Communicator const& ranks) {
   Exec const exec;
-  std::int64_t const n = 3000;
-  auto const first_rows = sparse::even_partition(n, ranks.size());
-  auto const rank = static_cast<std::size_t>(ranks.rank());
-  std::int64_t const first = first_rows[rank], end = first_rows[rank + 1];
-
+  std::int64_t const n = 3000, first = n * ranks.rank() / ranks.size(),
+                     end = n * (ranks.rank() + 1) / ranks.size();
   sparse::HostRows rows;
   for (std::int64_t i = first; i < end; ++i) {
     if (i > 0) rows.add(i - 1, -1);
@@ -47,21 +44,17 @@ int solve_on(sparse::Communicator const& ranks) {
     error = std::max(error, std::abs(x_host(i - first) / exact - 1));
   }
   error = ranks.max(error);
-  bool const right = report.solved() && error < 1e-6;
   if (ranks.rank() == 0)
-    std::cout << ranks.size() << " ranks, " << n << " unknowns, " << report.iterations
-              << " iterations\nlargest relative error " << error << '\n';
-  if (!right) std::cerr << "x is wrong\n";
-  return right ? 0 : 1;
+    std::cout << ranks.size() << " ranks, " << report.iterations
+              << " iterations, largest relative error " << error << '\n';
+  return report.solved() && error < 1e-6 ? 0 : 1;
 }
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int result = 1;
-  {
-    Kokkos::ScopeGuard const kokkos(argc, argv);
-    result = solve_on(sparse::Communicator(MPI_COMM_WORLD));
-  }
+  Kokkos::initialize(argc, argv);
+  int const result = solve_on(sparse::Communicator(MPI_COMM_WORLD));
+  Kokkos::finalize();
   MPI_Finalize();
   return result;
 }

@@ -8,6 +8,7 @@
 #include <Tpetra_Core.hpp>
 #include <Tpetra_CrsMatrix.hpp>
 
+#include <algorithm>
 #include <iostream>
 
 using Matrix = Tpetra::CrsMatrix<double>;
@@ -21,12 +22,8 @@ Teuchos::RCP<Matrix const> heated_rod(Teuchos::RCP<Teuchos::Comm<int> const> con
   auto const map = rcp(new Tpetra::Map<>(n, 0, comm));
   auto const A = rcp(new Matrix(map, 3));
   for (Index i = map->getMinGlobalIndex(); i <= map->getMaxGlobalIndex(); ++i) {
-    auto const add = [&](Index j, double a) {
-      A->insertGlobalValues(i, Teuchos::tuple(j), Teuchos::tuple(a));
-    };
-    add(i, 2);
-    if (i > 0) add(i - 1, -1);
-    if (i < n - 1) add(i + 1, -1);
+    for (Index j = std::max<Index>(i - 1, 0); j <= std::min<Index>(i + 1, n - 1); ++j)
+      A->insertGlobalValues(i, Teuchos::tuple(j), Teuchos::tuple(i == j ? 2.0 : -1.0));
   }
   A->fillComplete();
   return A;
@@ -42,7 +39,6 @@ int main(int argc, char** argv) {
   Vectors error(A->getDomainMap(), 1);
   error.putScalar(1);
   A->apply(error, *b);
-
   Teuchos::ParameterList options;
   options.set("Type", "amg").set("Precision", "fp32");
   auto const M = rcp(new strata::trilinos::TpetraPreconditioner<>(Exec(), *A, options));
@@ -56,13 +52,9 @@ int main(int argc, char** argv) {
       Belos::SolverFactory<double, Vectors, Operator>().create("Block CG", parameters);
   solver->setProblem(problem);
   bool const converged = solver->solve() == Belos::Converged;
-
   error.update(1, *x, -1);
   double const largest = error.getVector(0)->normInf();
   if (comm->getRank() == 0)
-    std::cout << solver->getNumIters() << " iterations of Belos' CG on " << comm->getSize()
-              << " ranks, largest error " << largest << '\n';
-  if (converged && largest < 1e-6) return 0;
-  std::cerr << "x is wrong\n";
-  return 1;
+    std::cout << solver->getNumIters() << " iterations, largest error " << largest << '\n';
+  return converged && largest < 1e-6 ? 0 : 1;
 }

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A matrix that the ranks have in ScaLAPACK's block-cyclic form already: solved to fp64 accuracy with tiles of lower
 // precision, its factor put in its place. A descriptor is nine integers. Start it with `mpirun -np 2`.
+#include <comm/Strata_Communicator.hpp>
 #include <ooc/Strata_BlockCyclicTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 
 #include <Kokkos_Core.hpp>
 
-#include <comm/Strata_Communicator.hpp>
 #include <mpi.h>
 
 #include <array>

@@ -13,6 +13,8 @@ LIBRARY = ("core", "comm", "dense", "ooc", "geostat", "sparse", "c", "lapack", "
 # The one place of each rule where its contrary is the purpose: Kokkos is started for callers in C.
 EXEMPT = {("c/runtime/Strata_Runtime.cpp", "a library neither starts nor ends Kokkos")}
 FILE_BUDGET = 400  # lines; more is a remark, not an offence
+EXAMPLE_BUDGET = 60
+LONGER_EXAMPLES = {"08_own_preconditioner.cpp": 64, "13_many_small_systems.cpp": 81}  # lines, which may only become fewer
 
 NOTES = re.compile(r"\b(" + "TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
 
@@ -241,6 +243,11 @@ def self_test_of_includes():
     assert list(include_offences("#include <a.hpp>\nTEST(A, B) {}", texts.get))
 
 
+def self_test_of_examples():
+    assert not list(example_offences("01_a.cpp", "\n" * EXAMPLE_BUDGET))
+    assert list(example_offences("01_a.cpp", "\n" * (EXAMPLE_BUDGET + 1)))
+
+
 def self_test():
     good = [
         'Kokkos::parallel_for("strata::f", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) {});',
@@ -285,6 +292,7 @@ def self_test():
         assert list(library_offences(snippet)), snippet
     self_test_of_vendors()
     self_test_of_links()
+    self_test_of_examples()
     self_test_of_includes()
 
 
@@ -316,6 +324,12 @@ def source(top, path, name):
     return None
 
 
+def example_offences(name, text):
+    most = LONGER_EXAMPLES.get(name, EXAMPLE_BUDGET)
+    if text.count("\n") > most:
+        yield most + 1, f"an example has at most {most} lines"
+
+
 def main():
     self_test()
     top = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
@@ -340,6 +354,8 @@ def main():
             found += include_offences(text, lambda name: source(top, path, name))
         if is_source and "vendor" not in place.parts and place.as_posix() not in PORTABILITY_HEADERS:
             found += vendor_offences(text)
+        if place.parts[:-1] == ("examples",) and re.match(r"\d\d_", path.name):
+            found += example_offences(path.name, text)
         for line, what in found:
             print(f"{place}:{line}: {what}")
         offences += len(found)
