@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// tree_syrk beyond one leaf's cut and one batch; small shapes are in StrataTest_TreeCholesky.
+// tree_syrk beyond one leaf's cut and one batch; small shapes are in StrataTest_TreePotrf.
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <dense/Strata_TreeSyrk.hpp>

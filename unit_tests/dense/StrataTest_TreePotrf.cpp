@@ -46,8 +46,8 @@ HostMatrix copy(HostMatrix const& A) {
 }
 
 template <class Space>
-class TreeCholeskyOn : public testing::Test {};
-TYPED_TEST_SUITE(TreeCholeskyOn, Spaces, SpaceNames);
+class TreePotrfOn : public testing::Test {};
+TYPED_TEST_SUITE(TreePotrfOn, Spaces, SpaceNames);
 
 template <class LayersT, class Space, class Layout>
 HostMatrix factor(HostMatrix const& A, std::int64_t leaf, std::int64_t& order,
@@ -57,7 +57,7 @@ HostMatrix factor(HostMatrix const& A, std::int64_t leaf, std::int64_t& order,
   return on_host(device);
 }
 
-TYPED_TEST(TreeCholeskyOn, AgreesWithTheSlowReferenceForAnySizeAndLeaf) {
+TYPED_TEST(TreePotrfOn, AgreesWithTheSlowReferenceForAnySizeAndLeaf) {
   for (std::int64_t const n : {0, 1, 2, 15, 16, 17, 33, 130}) {
     HostMatrix const A = spd(n);
     HostMatrix const L = copy(A);
@@ -80,7 +80,7 @@ TYPED_TEST(TreeCholeskyOn, AgreesWithTheSlowReferenceForAnySizeAndLeaf) {
   }
 }
 
-TYPED_TEST(TreeCholeskyOn, FactorsAThousandAndNineColumns) {
+TYPED_TEST(TreePotrfOn, FactorsAThousandAndNineColumns) {
   HostMatrix const A = spd(1009);
   for (std::int64_t const leaf : {1, 100, 1009}) {
     std::int64_t order = -1;
@@ -99,7 +99,7 @@ double layered_error(HostMatrix const& A, std::int64_t leaf) {
 }
 
 // The off-diagonal blocks are rounded once, the sums are fp32 or wider: the error is a few roundoffs of the layer.
-TYPED_TEST(TreeCholeskyOn, ErrorIsThatOfTheLayersNotOfTheirNumber) {
+TYPED_TEST(TreePotrfOn, ErrorIsThatOfTheLayersNotOfTheirNumber) {
   HostMatrix const A = spd(300, 10);
   double const leaf64 = layered_error<Layers<fp64>, TypeParam>(A, 20),
                fp32s = layered_error<Layers<fp32>, TypeParam>(A, 20);
@@ -115,7 +115,7 @@ TYPED_TEST(TreeCholeskyOn, ErrorIsThatOfTheLayersNotOfTheirNumber) {
   EXPECT_LE((layered_error<Layers<fp8_e5m2, fp16, fp32>, TypeParam>(A, 20)), 2 * 0x1p-3);
 }
 
-TYPED_TEST(TreeCholeskyOn, ReportsTheGlobalOrderOfTheFirstMinorThatIsNotPositive) {
+TYPED_TEST(TreePotrfOn, ReportsTheGlobalOrderOfTheFirstMinorThatIsNotPositive) {
   std::int64_t const n = 50, leaf = 8;
   for (std::int64_t const order : {1, 2, 7, 8, 9, 12, 16, 17, 24, 25, 33, 49, 50}) {
     HostMatrix const A = spd(n);
@@ -131,7 +131,7 @@ TYPED_TEST(TreeCholeskyOn, ReportsTheGlobalOrderOfTheFirstMinorThatIsNotPositive
   }
 }
 
-TYPED_TEST(TreeCholeskyOn, NeverPassesNanOrInfAsSuccess) {
+TYPED_TEST(TreePotrfOn, NeverPassesNanOrInfAsSuccess) {
   std::int64_t const n = 21;
   for (double const poison :
        {nan_value, static_cast<double>(INFINITY), -static_cast<double>(INFINITY)}) {
@@ -193,7 +193,7 @@ void check_trsm(double bound) {
   }
 }
 
-TYPED_TEST(TreeCholeskyOn, TrsmSolvesForAllSidesTrianglesTransposesAndLayouts) {
+TYPED_TEST(TreePotrfOn, TrsmSolvesForAllSidesTrianglesTransposesAndLayouts) {
   double const bound = c * 21 * 0x1p-53 * 4;
   check_trsm<Layers<fp64>, TypeParam, Kokkos::LayoutLeft, Kokkos::LayoutLeft>(bound);
   check_trsm<Layers<fp64>, TypeParam, Kokkos::LayoutRight, Kokkos::LayoutLeft>(bound);
@@ -214,7 +214,7 @@ double layered_trsm_error(Diag diag, HostMatrix const& L, HostMatrix const& B) {
 }
 
 // What stands on a diagonal of ones is not read: no block's scale, inverse or sum may depend on it.
-TYPED_TEST(TreeCholeskyOn, TrsmDoesNotReadAUnitDiagonal) {
+TYPED_TEST(TreePotrfOn, TrsmDoesNotReadAUnitDiagonal) {
   std::int64_t const n = 60;
   double const infinity = std::numeric_limits<double>::infinity();
   for (double const garbage : {1e25, 1e300, nan_value, infinity, 0.0, 4.9e-324}) {
@@ -233,7 +233,7 @@ TYPED_TEST(TreeCholeskyOn, TrsmDoesNotReadAUnitDiagonal) {
 }
 
 // The scale of a block follows from its finite numbers: the others stay visible where they are.
-TYPED_TEST(TreeCholeskyOn, ANumberThatIsNotFiniteSpoilsItsOwnColumnOrRowAlone) {
+TYPED_TEST(TreePotrfOn, ANumberThatIsNotFiniteSpoilsItsOwnColumnOrRowAlone) {
   std::int64_t const n = 40;
   for (double const poison : {nan_value, std::numeric_limits<double>::infinity()}) {
     HostMatrix const L = random_triangle(n, 3), B = random_matrix(n, 3, 4);
@@ -271,7 +271,7 @@ TYPED_TEST(TreeCholeskyOn, ANumberThatIsNotFiniteSpoilsItsOwnColumnOrRowAlone) {
   }
 }
 
-TYPED_TEST(TreeCholeskyOn, TrsmHasRelativeAccuracyFarFromOne) {
+TYPED_TEST(TreePotrfOn, TrsmHasRelativeAccuracyFarFromOne) {
   HostMatrix const L = random_triangle(40, 3);
   for (double const size : {1e-290, 1e-280, 1e280, 1e300}) {
     HostMatrix const B = random_matrix(40, 3, 4);
@@ -282,7 +282,7 @@ TYPED_TEST(TreeCholeskyOn, TrsmHasRelativeAccuracyFarFromOne) {
   }
 }
 
-TYPED_TEST(TreeCholeskyOn, TrsmWithAlphaZeroLooksAtNothing) {
+TYPED_TEST(TreePotrfOn, TrsmWithAlphaZeroLooksAtNothing) {
   HostMatrix const L = random_matrix(20, 20, 3), B = random_matrix(20, 3, 4);
   Kokkos::deep_copy(L, nan_value);
   Kokkos::deep_copy(B, nan_value);
@@ -321,7 +321,7 @@ void check_syrk(double bound) {
   }
 }
 
-TYPED_TEST(TreeCholeskyOn, SyrkUpdatesOneTriangleForAllShapesAndLayouts) {
+TYPED_TEST(TreePotrfOn, SyrkUpdatesOneTriangleForAllShapesAndLayouts) {
   check_syrk<Layers<fp64>, TypeParam, Kokkos::LayoutLeft, Kokkos::LayoutLeft>(c * 13 * 0x1p-53);
   check_syrk<Layers<fp64>, TypeParam, Kokkos::LayoutRight, Kokkos::LayoutRight>(c * 13 * 0x1p-53);
   check_syrk<Deep16, TypeParam, Kokkos::LayoutLeft, Kokkos::LayoutLeft>(13 * 0x1p-11);
@@ -337,7 +337,7 @@ std::string message_of(Function const& f) {
   return "no error";
 }
 
-TYPED_TEST(TreeCholeskyOn, SaysWhatIsWrong) {
+TYPED_TEST(TreePotrfOn, SaysWhatIsWrong) {
   TypeParam const exec;
   auto const wide = on_device<TypeParam>(random_matrix(4, 5, 1)),
              square = on_device<TypeParam>(spd(4));
