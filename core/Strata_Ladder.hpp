@@ -45,13 +45,17 @@ constexpr auto names_of(Outcome) {
                                          {Outcome::SeemsIndefinite, "seems indefinite"}});
 }
 
-/// One factorisation on a ladder, and why it was left; each ladder adds what it was made in.
+/// One step of a ladder, and why it was left; each ladder adds what it was made in.
 struct Attempt {
   Rung rung = Rung::AsAsked;        ///< on which it was tried
   Outcome outcome = Outcome::Held;  ///< what became of it
-  std::int64_t info = 0;            ///< 0, or the order of the minor that was not positive
-  double fill_seconds = 0;          ///< to round the matrix
-  double factor_seconds = 0;        ///< to factor it
+};
+
+/// An attempt to factor a matrix.
+struct FactorAttempt : Attempt {
+  std::int64_t info = 0;      ///< 0, or the order of the minor that was not positive
+  double fill_seconds = 0;    ///< to round the matrix
+  double factor_seconds = 0;  ///< to factor it
 
   /// To round and to factor.
   double seconds() const { return fill_seconds + factor_seconds; }

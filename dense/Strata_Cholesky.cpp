@@ -116,7 +116,7 @@ Info CholeskyFactor<ExecutionSpace>::State::note_attempt(detail::Step const& ste
   Info const found = work();
   double const seconds = timer.seconds(), factoring = report.factor_seconds - before;
   auto const outcome = found.ok() ? Outcome::Held : Outcome::BrokeDown;
-  report.attempts.push_back({{step.rung, outcome, found.order(), seconds - factoring, factoring},
+  report.attempts.push_back({{{step.rung, outcome}, found.order(), seconds - factoring, factoring},
                              step.layers,
                              step.shift});
   return found;

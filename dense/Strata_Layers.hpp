@@ -105,7 +105,7 @@ std::vector<LayerList> const& studied_layer_lists();
 /// One factorisation that was tried: with the layers and the shift that were asked for, on a breakdown with a shift of
 /// 2, 8, 32 and 128 unit roundoffs of the lowest layer, then with each layer promoted, again without and with shifts,
 /// until all are fp64; there without a shift.
-struct CholeskyAttempt : Attempt {
+struct CholeskyAttempt : FactorAttempt {
   LayerList layers{Precision::fp64};  ///< that were tried
   double shift = 0;                   ///< that was tried
 };

@@ -108,7 +108,7 @@ CholeskyAttempt try_layers(Exec const& exec, Uplo uplo, ConstMatrix<Exec> const&
                            LayerList const& layers, MixedOptions const& options, bool last,
                            MixedReport& report) {
   bool const first = report.attempts.empty();
-  CholeskyAttempt attempt{{first ? Rung::AsAsked : Rung::HigherLayers}, layers, 0};
+  CholeskyAttempt attempt{{{first ? Rung::AsAsked : Rung::HigherLayers}}, layers, 0};
   RefinementOptions refinement;
   // ||r|| <= 2 tolerance ||A|| ||x||, as ||b|| <= ||A|| ||x|| + ||r||
   refinement.tolerance = std::sqrt(static_cast<double>(A.rows)) * 0x1p-54;
@@ -138,7 +138,7 @@ CholeskyAttempt try_layers(Exec const& exec, Uplo uplo, ConstMatrix<Exec> const&
 template <class Exec>
 CholeskyAttempt solve_in_place(LeafBlas<Exec>& blas, Uplo uplo, Matrix<Exec> const& A,
                                ConstMatrix<Exec> const& B, Matrix<Exec> const& X) {
-  CholeskyAttempt attempt{{Rung::Fp64}, LayerList{Precision::fp64}, 0};
+  CholeskyAttempt attempt{{{Rung::Fp64}}, LayerList{Precision::fp64}, 0};
   Kokkos::Timer const timer;
   Info const info = potrf_in_place(blas, uplo, A);
   attempt.factor_seconds = timer.seconds();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/Strata_Cholesky.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -13,8 +14,6 @@
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileCheckpoint.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -154,7 +153,7 @@ bool TileFactor<Exec>::State::climb() {
     }
     auto const outcome = found.ok() ? Outcome::Held : Outcome::BrokeDown;
     report.attempts.push_back(
-        {{report.rung, outcome, found.order(), fill_seconds, report.factor_seconds},
+        {{{report.rung, outcome}, found.order(), fill_seconds, report.factor_seconds},
          matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
          report.histogram,
          matrix.rule().layers});

@@ -94,7 +94,7 @@ struct DeviceReport {
 
 /// One factorisation that was tried: as the matrix came, then with the accuracy of its rule divided by 100, and once
 /// more, or with its layers promoted, as often as that goes, where that changes a tile, then in fp64.
-struct CholeskyAttempt : Attempt {
+struct CholeskyAttempt : FactorAttempt {
   double accuracy = 0;                      ///< of the precision rule; 0: fp64, or layers
   std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
   std::vector<Precision> layers{};          ///< of the rule, or none

@@ -212,7 +212,7 @@ void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const
     Rung const rung = report.attempts.empty()        ? Rung::AsAsked
                       : precision == Precision::fp64 ? Rung::Fp64
                                                      : Rung::HigherPrecision;
-    report.attempts.push_back({rung, outcome_of(krylov.status), solver, precision, krylov});
+    report.attempts.push_back({{rung, outcome_of(krylov.status)}, solver, precision, krylov});
     report.status = krylov.status;
     report.iterations += krylov.iterations;
     going = !report.solved() && krylov.status != KrylovStatus::IterationLimit &&

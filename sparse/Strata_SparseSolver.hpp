@@ -70,10 +70,8 @@ struct SparseOptions {
   std::function<void(std::int64_t, double)> monitor = {};
 };
 
-/// One run of one method.
-struct SparseAttempt {
-  Rung rung = Rung::AsAsked;        ///< of the ladder
-  Outcome outcome = Outcome::Held;  ///< BrokeDown: not positive definite; Overflowed: not finite
+/// One run of one method. Its outcomes: BrokeDown, not positive definite; Overflowed, not finite.
+struct SparseAttempt : Attempt {
   SolverKind solver = SolverKind::Automatic;  ///< that ran
   Precision precision = Precision::fp64;      ///< of the preconditioner
   KrylovReport krylov;                        ///< what the method did
