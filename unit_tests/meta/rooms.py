@@ -22,7 +22,7 @@ ORDER = ("core", "core/kokkos_ext", "core/blas", "core/io", "core/problems", "co
 # The modules that a module may include; the program sees all of them.
 MODULES = {"core": (), "dense": ("core",), "comm": ("core",), "ooc": ("core", "comm", "dense"), "geostat": ("core", "comm", "dense", "ooc"), "sparse": ("core", "comm"),
            "c": ("core", "dense"), "lapack": ("c",), "python": ("core", "comm", "dense", "ooc", "geostat", "sparse", "c"), "trilinos": ("core", "comm", "sparse")}
-WHOLE = ("core", "dense", "ooc", "geostat", "sparse")  # these have a header of the whole module
+WHOLE = ("core", "comm", "dense", "ooc", "geostat", "sparse")  # these have a header of the whole module
 PROGRAMS = ("apps", "examples", "perf")  # they see public headers
 PRIVATE = ("detail", "vendor")
 # Headers that modules share and users do not need: not in the header of a whole module.
