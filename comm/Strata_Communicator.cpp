@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <comm/Strata_Communicator.hpp>
 
-#include <core/Strata_Errors.hpp>
-
 #include <comm/Strata_Mpi.hpp>
+#include <core/Strata_Errors.hpp>
 
 #include <algorithm>
 #include <exception>

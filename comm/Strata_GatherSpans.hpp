@@ -3,10 +3,9 @@
 #ifndef STRATA_GATHER_SPANS_HPP
 #define STRATA_GATHER_SPANS_HPP
 
+#include <comm/Strata_Communicator.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-
-#include <comm/Strata_Communicator.hpp>
 
 #include <vector>
 

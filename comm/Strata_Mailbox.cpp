@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <comm/Strata_Mailbox.hpp>
 
-#include <core/Strata_Errors.hpp>
-
 #include <comm/Strata_Mpi.hpp>
+#include <core/Strata_Errors.hpp>
 
 #include <climits>
 #include <utility>

@@ -3,9 +3,8 @@
 #ifndef STRATA_TOGETHER_HPP
 #define STRATA_TOGETHER_HPP
 
-#include <core/kokkos_ext/Strata_Allocate.hpp>
-
 #include <comm/Strata_Communicator.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 
 #include <exception>
 #include <functional>

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_CovarianceFactor.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <geostat/detail/Strata_WholeFactor.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_Divergence.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Random.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <cmath>

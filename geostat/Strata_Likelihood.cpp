@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_Likelihood.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <cmath>

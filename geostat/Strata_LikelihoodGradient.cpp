@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_LikelihoodGradient.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/Strata_BlockCyclicTiles.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
@@ -10,8 +11,6 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileSources.hpp>
 #include <ooc/detail/Strata_ArrivedTiles.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -3,10 +3,9 @@
 #ifndef STRATA_BLOCK_CYCLIC_TILES_HPP
 #define STRATA_BLOCK_CYCLIC_TILES_HPP
 
+#include <comm/Strata_BlockCyclic.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
-
-#include <comm/Strata_BlockCyclic.hpp>
 
 #include <cstdint>
 

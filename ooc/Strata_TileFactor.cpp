@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <comm/Strata_Together.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -8,8 +9,6 @@
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/detail/Strata_TileTeam.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <cmath>
 #include <functional>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/Strata_TileMatrix.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -11,8 +12,6 @@
 #include <ooc/detail/Strata_RankRoom.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <cstring>

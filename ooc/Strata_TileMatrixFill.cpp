@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <comm/Strata_BlockCyclic.hpp>
+#include <comm/Strata_Together.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -8,9 +10,6 @@
 #include <ooc/detail/Strata_DeviceTiles.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
-
-#include <comm/Strata_BlockCyclic.hpp>
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -3,14 +3,14 @@
 // A dense factor: layers, refined solves, the log-determinant, reports.
 #include <c/runtime/Strata_Held.hpp>
 #include <dense/Strata_Cholesky.hpp>
-
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <memory>

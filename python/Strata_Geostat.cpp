@@ -5,6 +5,10 @@
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
+#include <python/detail/Strata_Arrays.hpp>
+#include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_Covariances.hpp>
+#include <python/detail/Strata_Work.hpp>
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
@@ -12,10 +16,6 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <python/detail/Strata_Arrays.hpp>
-#include <python/detail/Strata_Bind.hpp>
-#include <python/detail/Strata_Covariances.hpp>
-#include <python/detail/Strata_Work.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,11 +4,11 @@
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_ProfileInterval.hpp>
+#include <python/detail/Strata_Covariances.hpp>
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <python/detail/Strata_Covariances.hpp>
 
 #include <array>
 #include <string>

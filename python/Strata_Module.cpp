@@ -3,7 +3,6 @@
 // The extension strata._core: exceptions, the version, what both ends of a process' life need.
 #include <c/runtime/Strata_Runtime.hpp>
 #include <core/Strata_Config.hpp>
-
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_Work.hpp>
 

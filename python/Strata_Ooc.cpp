@@ -4,15 +4,15 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+#include <python/detail/Strata_Arrays.hpp>
+#include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_Work.hpp>
+#include <python/detail/Strata_Worked.hpp>
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <python/detail/Strata_Arrays.hpp>
-#include <python/detail/Strata_Bind.hpp>
-#include <python/detail/Strata_Work.hpp>
-#include <python/detail/Strata_Worked.hpp>
 
 #include <atomic>
 #include <cmath>

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse systems of one process: the solver that chooses, and preconditioners by themselves.
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <python/detail/Strata_Arrays.hpp>
+#include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_Work.hpp>
+#include <python/detail/Strata_Worked.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
@@ -12,10 +16,6 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <python/detail/Strata_Arrays.hpp>
-#include <python/detail/Strata_Bind.hpp>
-#include <python/detail/Strata_Work.hpp>
-#include <python/detail/Strata_Worked.hpp>
 
 #include <cmath>
 #include <cstdint>

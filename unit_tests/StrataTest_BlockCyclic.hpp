@@ -4,7 +4,6 @@
 #define STRATATEST_BLOCK_CYCLIC_HPP
 
 #include "sparse/StrataTest_Ranks.hpp"
-
 #include <comm/Strata_BlockCyclic.hpp>
 #include <comm/Strata_Communicator.hpp>
 

@@ -6,6 +6,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <comm/Strata_Together.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -13,8 +14,6 @@
 #include <geostat/Strata_SyntheticField.hpp>
 
 #include <Kokkos_Core.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <array>

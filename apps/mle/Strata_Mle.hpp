@@ -5,14 +5,13 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Tiles.hpp>
+#include <comm/Strata_Communicator.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_ProfileInterval.hpp>
-
-#include <comm/Strata_Communicator.hpp>
 
 #include <cstddef>
 #include <cstdint>

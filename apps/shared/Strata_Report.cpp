@@ -3,9 +3,8 @@
 #include <apps/shared/Strata_Report.hpp>
 
 #include <apps/shared/Strata_Progress.hpp>
-#include <core/io/Strata_TextFile.hpp>
-
 #include <comm/Strata_Communicator.hpp>
+#include <core/io/Strata_TextFile.hpp>
 
 #include <algorithm>
 #include <iostream>

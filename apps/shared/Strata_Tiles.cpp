@@ -6,11 +6,10 @@
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <comm/Strata_Communicator.hpp>
 #include <ooc/Strata_Schedule.hpp>
 
 #include <Kokkos_Core.hpp>
-
-#include <comm/Strata_Communicator.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -7,11 +7,10 @@
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <comm/Strata_GatherSpans.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-
-#include <comm/Strata_GatherSpans.hpp>
 
 #include <algorithm>
 #include <cmath>

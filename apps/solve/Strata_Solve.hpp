@@ -5,6 +5,7 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Tiles.hpp>
+#include <comm/Strata_Communicator.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/problems/Strata_Generators.hpp>
@@ -13,8 +14,6 @@
 #include <geostat/Strata_Matern.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
-
-#include <comm/Strata_Communicator.hpp>
 
 #include <cstddef>
 #include <cstdint>

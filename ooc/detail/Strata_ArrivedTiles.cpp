@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_ArrivedTiles.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <cstddef>

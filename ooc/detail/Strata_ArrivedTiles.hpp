@@ -3,11 +3,10 @@
 #ifndef STRATA_OOC_ARRIVED_TILES_HPP
 #define STRATA_OOC_ARRIVED_TILES_HPP
 
+#include <comm/Strata_BlockCyclic.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
 
 #include <Kokkos_Core.hpp>
-
-#include <comm/Strata_BlockCyclic.hpp>
 
 #include <cstdint>
 #include <map>

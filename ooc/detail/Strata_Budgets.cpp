@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_Budgets.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Simulate.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <array>

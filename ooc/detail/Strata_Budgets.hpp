@@ -3,13 +3,12 @@
 #ifndef STRATA_BUDGETS_HPP
 #define STRATA_BUDGETS_HPP
 
+#include <comm/Strata_Communicator.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
-
-#include <comm/Strata_Communicator.hpp>
 
 #include <cstddef>
 #include <cstdint>

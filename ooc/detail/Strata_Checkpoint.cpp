@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_Checkpoint.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_ByteSink.hpp>
 #include <core/io/Strata_ByteSource.hpp>
 
-#include <comm/Strata_Together.hpp>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <zlib.h>

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <comm/Strata_Together.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_Budgets.hpp>
@@ -7,8 +8,6 @@
 #include <ooc/detail/Strata_NeededTiles.hpp>
 #include <ooc/detail/Strata_TileCheckpoint.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <latch>

@@ -3,14 +3,13 @@
 #ifndef STRATA_RANK_EXCHANGE_HPP
 #define STRATA_RANK_EXCHANGE_HPP
 
+#include <comm/Strata_Mailbox.hpp>
 #include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_Progress.hpp>
 
 #include <Kokkos_Core.hpp>
-
-#include <comm/Strata_Mailbox.hpp>
 
 #include <array>
 #include <condition_variable>

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_TileCheckpoint.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/Strata_Layers.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 

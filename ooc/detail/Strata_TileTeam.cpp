@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_TileTeam.hpp>
 
+#include <comm/Strata_Together.hpp>
 #include <core/blas/Strata_BlasThreads.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/detail/Strata_TileKernels.hpp>
-
-#include <comm/Strata_Together.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <ooc/detail/Strata_TileTeam.hpp>
-
 #include <comm/Strata_Communicator.hpp>
 #include <comm/Strata_Together.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <ooc/detail/Strata_TileTeam.hpp>
 
 #include <span>
 

@@ -3,10 +3,9 @@
 #ifndef STRATA_BLACS_GRID_HPP
 #define STRATA_BLACS_GRID_HPP
 
-#include <core/Strata_Errors.hpp>
-
 #include <comm/Strata_BlockCyclic.hpp>
 #include <comm/Strata_Communicator.hpp>
+#include <core/Strata_Errors.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,13 +3,13 @@
 #ifndef STRATA_OOC_STUDY_HPP
 #define STRATA_OOC_STUDY_HPP
 
+#include <comm/Strata_Communicator.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
-#include <comm/Strata_Communicator.hpp>
 #include <nlohmann/json.hpp>
 
 #include <map>

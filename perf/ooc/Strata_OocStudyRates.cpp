@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a machine does in a second, for simulations: from a file, or measured here.
 #include "Strata_OocStudy.hpp"
+#include <comm/Strata_Mailbox.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/info/Strata_Version.hpp>
-
-#include <comm/Strata_Mailbox.hpp>
 
 #include <algorithm>
 #include <array>

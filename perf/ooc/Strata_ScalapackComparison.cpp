@@ -4,6 +4,7 @@
 // matrix and right-hand sides, which both take by the same descriptors: seconds, also of the way into tiles and back, and
 // backward errors that are computed in the same way for both.
 #include "Strata_BlacsGrid.hpp"
+#include <comm/Strata_Communicator.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_TextFile.hpp>
 #include <core/problems/Strata_Random.hpp>
@@ -15,7 +16,6 @@
 #include <Kokkos_Core.hpp>
 
 #include <CLI/CLI.hpp>
-#include <comm/Strata_Communicator.hpp>
 #include <mpi.h>
 #include <nlohmann/json.hpp>
 

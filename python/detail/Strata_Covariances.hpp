@@ -6,7 +6,6 @@
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Matern.hpp>
-
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_Work.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 
+#include <comm/Strata_GatherSpans.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -12,8 +13,6 @@
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 #include <sparse/multigrid/Strata_GridHierarchy.hpp>
-
-#include <comm/Strata_GatherSpans.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages of any length, those that MPI can't count among them.
 #include "sparse/StrataTest_Ranks.hpp"
-
 #include <comm/Strata_Mailbox.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

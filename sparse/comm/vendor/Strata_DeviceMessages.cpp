@@ -6,14 +6,13 @@
 #include <rccl/rccl.h>
 #endif
 
+#include <comm/Strata_Mpi.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 
 #include <Kokkos_Core.hpp>
-
-#include <comm/Strata_Mpi.hpp>
 
 #include <algorithm>
 #include <exception>

@@ -3,12 +3,12 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <comm/Strata_GatherSpans.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 #include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
-#include <comm/Strata_GatherSpans.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
