@@ -9,6 +9,7 @@ others. --draw FILE draws the rooms and their arrows (needs matplotlib).
 """
 import argparse
 import collections
+import importlib.util
 import pathlib
 import re
 import sys
@@ -224,6 +225,9 @@ def main():
     self_test()
     modules = [module for module in MODULES if (arguments.top / module).is_dir()]
     if arguments.draw:
+        if not importlib.util.find_spec("matplotlib"):
+            print("there is no matplotlib")
+            return 77
         return draw(list(includes(arguments.top, modules)), arguments.draw)
     found = 0
     for source, header in includes(arguments.top, [*modules, *PROGRAMS]):

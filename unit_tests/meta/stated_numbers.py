@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What README states of results is what the pages of docs/ state.
 
-numbers.py TOP: exit status 1 and a line for each number of README's table of results that the section to which its row leads has not,
+stated_numbers.py TOP: exit status 1 and a line for each number of README's table of results that the section to which its row leads has not,
 for each command below that table of which a word is not there, for each line of a command's output that no page of docs/ has, and for
 each commit in a page that the history has not.
 """
