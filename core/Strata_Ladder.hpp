@@ -35,6 +35,7 @@ enum class Outcome : std::uint8_t {
   Overflowed,       ///< a number was beyond the range of its precision
   NotConverged,     ///< a solve with it did not converge
   SeemsIndefinite,  ///< a solve with it saw that A may be indefinite
+  Foretold,         ///< its first pivots foretold that it would not serve, and the rest was left
 };
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Outcome) {
@@ -42,7 +43,8 @@ constexpr auto names_of(Outcome) {
                                          {Outcome::BrokeDown, "broke down"},
                                          {Outcome::Overflowed, "overflowed"},
                                          {Outcome::NotConverged, "not converged"},
-                                         {Outcome::SeemsIndefinite, "seems indefinite"}});
+                                         {Outcome::SeemsIndefinite, "seems indefinite"},
+                                         {Outcome::Foretold, "foretold"}});
 }
 
 /// One step of a ladder, and why it was left; each ladder adds what it was made in.

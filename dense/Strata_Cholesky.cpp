@@ -11,6 +11,7 @@
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_ColumnMajor.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
+#include <dense/detail/Strata_ForetoldPivot.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -45,7 +46,7 @@ void CholeskyFactor<ExecutionSpace>::State::take(MatrixView const& matrix,
   report.leaf_size = leaf_size(layers);
   info = Info::success();
   next_step = held = 0;
-  factored = false;
+  factored = is_foretold = false;
   refused = true;
   minors = 0;
   analyse(layers);
@@ -97,7 +98,8 @@ bool CholeskyFactor<ExecutionSpace>::State::climb() {
     }
     if (at_the_top()) {
       give_up(step, found);
-    } else if (detail::worth_settling<ExecutionSpace>(steps, next_step, n, found.order(), minors)) {
+    } else if (!is_foretold &&
+               detail::worth_settling<ExecutionSpace>(steps, next_step, n, found.order(), minors)) {
       try {
         find_minor(found.order());
       } catch (MemoryError const&) {  // the rungs will tell
@@ -115,10 +117,12 @@ Info CholeskyFactor<ExecutionSpace>::State::note_attempt(detail::Step const& ste
   double const before = report.factor_seconds;
   Info const found = work();
   double const seconds = timer.seconds(), factoring = report.factor_seconds - before;
-  auto const outcome = found.ok() ? Outcome::Held : Outcome::BrokeDown;
-  report.attempts.push_back({{{step.rung, outcome}, found.order(), seconds - factoring, factoring},
-                             step.layers,
-                             step.shift});
+  auto const outcome = found.ok()    ? Outcome::Held
+                       : is_foretold ? Outcome::Foretold
+                                     : Outcome::BrokeDown;
+  std::int64_t const failed = is_foretold ? 0 : found.order();
+  report.attempts.push_back(
+      {{{step.rung, outcome}, failed, seconds - factoring, factoring}, step.layers, step.shift});
   return found;
 }
 
@@ -141,7 +145,7 @@ void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
   Info const found = note_attempt(fp64, [&] {
     Tree block(exec, order, fp64.layers, automatic_leaf_size<ExecutionSpace>(order, fp64.layers),
                options.block_scaling);
-    return load_and_factor(block, 0);
+    return load_and_factor(block, 0, options.on_progress);
   });
   if (found.ok()) {
     report.attempts.pop_back();  // it was of a part
@@ -154,7 +158,7 @@ void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
 
 template <class ExecutionSpace>
 Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
-  factored = false;
+  factored = is_foretold = false;
   blas->release_scratch();  // of an attempt that threw
   if (!tree || !(tree->layers() == step.layers)) {
     low_solve.reset();
@@ -162,12 +166,34 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
     tree =
         std::make_unique<Tree>(exec, n, step.layers, leaf_size(step.layers), options.block_scaling);
   }
-  return load_and_factor(*tree, step.shift);
+  return load_and_factor(*tree, step.shift, watch());
+}
+
+// Where the next rung's cost is known, a host looks at the pivots of the left half: for an eighth of the flops they tell whether
+// the rest is worth its time. Measured with geometric spectra: fp32 still pays at a condition of 1e7, where they foretell a last
+// pivot of 1e-5, and costs more than fp64 at 1e8 and 1e-6.
+template <class ExecutionSpace>
+std::function<void(double)> CholeskyFactor<ExecutionSpace>::State::watch() {
+  if constexpr (strata::runs_on_host<ExecutionSpace>) {
+    if (!at_the_top() && patience().is_measured)
+      return [this, is_seen = false](double part) mutable {
+        constexpr double roundoffs = 64, almost = 1 - 1e-9;
+        if (options.on_progress) options.on_progress(part);
+        auto const half = static_cast<double>(detail::left_half(*tree)) / static_cast<double>(n);
+        if (is_seen || part < almost * half * half * half || pivot() != 0) return;
+        is_seen = true;
+        double const least = roundoffs * tree->layers().unit_roundoff();
+        is_foretold = detail::foretold_pivot(*tree) < least;
+        if (is_foretold) pivot() = detail::left_half(*tree) + 1;  // the factorisation ends
+      };
+  }
+  return options.on_progress;
 }
 
 // L of the leading block of H that has the tree's order.
 template <class ExecutionSpace>
-Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double shift) {
+Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(
+    Tree& into, double shift, std::function<void(double)> const& on_progress) {
   std::int64_t const m = into.order();
   {
     Region const region(exec, "strata::dense::cholesky::load");
@@ -185,7 +211,7 @@ Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double s
   if (pivot.data() == nullptr)
     pivot = strata::allocate<Info64>(exec, "strata::dense::cholesky::info");
   Kokkos::deep_copy(exec, pivot, std::int64_t(0));
-  tree_potrf(*blas, into, pivot, options.on_progress);
+  tree_potrf(*blas, into, pivot, on_progress);
   std::int64_t first = 0;
   Kokkos::deep_copy(exec, first, pivot);
   exec.fence("strata::dense::cholesky: read the pivot status");

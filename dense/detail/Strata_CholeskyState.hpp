@@ -51,7 +51,9 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   bool at_the_top() const override { return next_step >= steps.size(); }
   /// Factor on one rung; an exception leaves no factor.
   Info attempt(detail::Step const& step);
-  Info load_and_factor(Tree& into, double shift);
+  Info load_and_factor(Tree& into, double shift, std::function<void(double)> const& on_progress);
+  /// What hears of an attempt's progress: the caller, and what ends an attempt that is not worth its time.
+  std::function<void(double)> watch();
   Info note_attempt(detail::Step const& step, std::function<Info()> const& work);
   void find_minor(std::int64_t order);
   void give_up(detail::Step const& step, Info found);
@@ -102,10 +104,11 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   Info64 pivot;  // the first that was not positive
   std::vector<detail::Step> steps;
   std::size_t next_step = 0;
-  std::size_t held = 0;     // the step whose factor there is, or was
-  bool factored = false;    // the tree holds it
-  bool refused = false;     // the matrix: `take` threw
-  std::int64_t minors = 0;  // leading minors up to this order are positive in fp64
+  std::size_t held = 0;      // the step whose factor there is, or was
+  bool factored = false;     // the tree holds it
+  bool is_foretold = false;  // the last attempt ended where its pivots told that it would not serve
+  bool refused = false;      // the matrix: `take` threw
+  std::int64_t minors = 0;   // leading minors up to this order are positive in fp64
   Info info = Info::success();
   CholeskyReport report;
 };

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -380,7 +381,7 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
   }
 }
 
-// What fp32 breaks down for is factored in fp64 next, with that rung's own leaves.
+// What fp32 will break down for is factored in fp64 as soon as half of the columns tell, with that rung's own leaves.
 TYPED_TEST(CholeskyOn, ClimbsFromAutomaticLayersToFp64) {
   if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "layers pay from other orders on";
   TypeParam const exec;
@@ -393,10 +394,66 @@ TYPED_TEST(CholeskyOn, ClimbsFromAutomaticLayersToFp64) {
   auto const& report = factor.report();
   ASSERT_EQ(report.attempts.size(), 2u);
   EXPECT_EQ(report.attempts[0].layers, LayerList{P::fp32});
-  EXPECT_EQ(report.attempts[0].outcome, Outcome::BrokeDown);
+  EXPECT_EQ(report.attempts[0].outcome, Outcome::Foretold);
+  EXPECT_EQ(report.attempts[0].info, 0);
   EXPECT_EQ(report.rung, Rung::Fp64);
   EXPECT_EQ(report.leaf_size, automatic_leaf_size<TypeParam>(n, LayerList{P::fp64}));
   EXPECT_TRUE(factor.solve(exec, B, X).converged);
+}
+
+// The pivots of a diagonal matrix are its entries: on a straight line down to 2^-exponent, against 64 u = 2^-18.
+TYPED_TEST(CholeskyOn, LeavesAnAttemptWhosePivotsForetellThatItWillNotServe) {
+  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "devices do not look at pivots on the way";
+  TypeParam const exec;
+  std::int64_t const n = 800;
+  auto const falling = [n](double exponent, double from = 1) {
+    HostMatrix const A("strata::test::falling", n, n);
+    for (std::int64_t i = 0; i < n; ++i)
+      A(i, i) = from * std::exp2(-exponent * static_cast<double>(i) / static_cast<double>(n));
+    return on_device<TypeParam>(A);
+  };
+  double done = 0;
+  CholeskyOptions options;
+  options.equilibrate = false;
+  options.on_progress = [&done](double part) { done += part < 0.5 ? 1 : 0; };
+  auto factor = cholesky(exec, falling(17), options);
+  ASSERT_TRUE(factor.info().ok());
+  ASSERT_EQ(factor.report().attempts.size(), 1u);
+  EXPECT_EQ(factor.report().layers, LayerList{P::fp32});
+  EXPECT_GT(done, 0);
+  for (double const scale : {1.0, 0x1p-90, 0x1p90}) {
+    factor.refactor(exec, falling(19, scale));
+    ASSERT_TRUE(factor.info().ok()) << scale;
+    auto const& report = factor.report();
+    ASSERT_EQ(report.attempts.size(), 2u) << scale;
+    EXPECT_EQ(report.attempts[0].outcome, Outcome::Foretold) << scale;
+    EXPECT_EQ(report.attempts[0].rung, Rung::AsAsked) << scale;
+    EXPECT_EQ(report.attempts[1].outcome, Outcome::Held) << scale;
+    EXPECT_EQ(report.layers, LayerList{P::fp64}) << scale;
+  }
+  factor.refactor(exec, falling(17));  // as if nothing had been
+  EXPECT_EQ(factor.report().attempts.size(), 1u);
+  EXPECT_EQ(factor.report().attempts[0].outcome, Outcome::Held);
+  options.ladder = false;
+  auto const asked = cholesky(exec, falling(19), options);
+  ASSERT_TRUE(asked.info().ok());
+  EXPECT_EQ(asked.report().layers, LayerList{P::fp32});
+  options.equilibrate = options.ladder = true;  // pivots of D A D, which are about 1
+  EXPECT_EQ(cholesky(exec, falling(19), options).report().attempts.size(), 1u);
+}
+
+// By the spectra of `--generate geometric`: fp32 pays up to a condition of 1e7.
+TYPED_TEST(CholeskyOn, ForetellsByTheCondition) {
+  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "devices do not look at pivots on the way";
+  TypeParam const exec;
+  for (double const condition : {1e2, 1e6, 1e7, 1e9}) {
+    auto const factor =
+        cholesky(exec, on_device<TypeParam>(hard(MatrixKind::Geometric, 800, condition)));
+    ASSERT_TRUE(factor.info().ok());
+    EXPECT_EQ(factor.report().attempts[0].outcome,
+              condition < 1e8 ? Outcome::Held : Outcome::Foretold)
+        << condition;
+  }
 }
 
 // Indefinite by less than fp16 resolves: the factorisation in layers holds, the solve finds out.
