@@ -39,8 +39,10 @@ std::string in_bytes(double bytes) {
   return unit == 0 ? text("%.0f %s", bytes, units[unit]) : text("%.3g %s", bytes, units[unit]);
 }
 
-std::string outcome_of(std::int64_t info) {
-  return info == 0 ? "factored" : words("broke down at minor ", info);
+std::string outcome_of(FactorAttempt const& attempt) {
+  if (attempt.outcome == Outcome::Foretold)
+    return "left after half of its columns, whose pivots fall too fast";
+  return attempt.info == 0 ? "factored" : words("broke down at minor ", attempt.info);
 }
 
 std::string one_line(std::string_view message) {

@@ -3,6 +3,8 @@
 #ifndef STRATA_APPS_TEXT_HPP
 #define STRATA_APPS_TEXT_HPP
 
+#include <core/Strata_Ladder.hpp>
+
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -31,8 +33,8 @@ std::string counted(std::int64_t number, std::string const& thing);
 /// "640 bytes", "1.5 MB", "137 GB": three digits, powers of 1000.
 std::string in_bytes(double bytes);
 
-/// "factored", or where a factorisation broke down.
-std::string outcome_of(std::int64_t info);
+/// "factored", where a factorisation broke down, or why it was left.
+std::string outcome_of(FactorAttempt const& attempt);
 
 /// `message` on one line and without control characters, which might come from a file.
 std::string one_line(std::string_view message);

@@ -164,7 +164,7 @@ void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {
                  {"fill_seconds", attempt.fill_seconds},
                  {"factor_seconds", attempt.factor_seconds},
                  {"seconds", attempt.factor_seconds}},
-                tries < 2 ? "" : rule_of(attempt) + outcome_of(attempt.info));
+                tries < 2 ? "" : rule_of(attempt) + outcome_of(attempt));
 }
 
 std::vector<std::string> allowed_precisions(ooc::PrecisionRule const& rule) {

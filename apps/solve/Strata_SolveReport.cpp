@@ -113,10 +113,11 @@ void add_factor(Report& report, SolveResult const& result) {
                 {{"rung", name_of(attempt.rung)},
                  {"layers", attempt.layers.name()},
                  {"shift", attempt.shift},
+                 {"outcome", name_of(attempt.outcome)},
                  {"info", attempt.info},
                  {"seconds", attempt.seconds()}},
-                words(attempt.layers.name(), ", shift ", attempt.shift, ": ",
-                      outcome_of(attempt.info), text(", %.3f s", attempt.seconds())));
+                words(attempt.layers.name(), ", shift ", attempt.shift, ": ", outcome_of(attempt),
+                      text(", %.3f s", attempt.seconds())));
   report.add("bytes/factor", "bytes of the factor", factor.stored_bytes, unit::bytes,
              text("%.1f %% of 8 n^2", share));
   report.add("bytes/factor_peak", "  while factoring", factor.peak_bytes, unit::bytes);

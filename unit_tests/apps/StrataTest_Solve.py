@@ -114,6 +114,15 @@ class Options(ProgramTest):
         # those parts of the time that count the climbs' factorisations say so
         self.assertRegex(run.out, r"(?m)^    layered Cholesky +.*\(these three: also of the climbs, in the solve\)$")
 
+    def test_tells_how_each_attempt_ended(self):
+        system = ("--generate", "geometric", "--n", 800, "--cond", "1e10", "--layers", "fp32")
+        report = self.solve(*system)
+        ended = [attempt["outcome"] for attempt in report["attempts"]]
+        self.assertIn(ended, (["foretold", "held"], ["broke down", "held"]))  # on hosts the first
+        if ended[0] == "foretold":
+            self.assertEqual(report["attempts"][0]["info"], 0)
+            self.assertRegex(strata("solve", *system).out, r"attempt 1 +fp32, shift 0: left after half of its columns, whose pivots fall too fast, ")
+
     def test_an_fp64_factor_needs_no_refinement(self):
         report = self.solve(*GENERATE, "--layers", "fp64")
         self.assertEqual((report["layers"], report["rung"]), ("fp64", report["attempts"][0]["rung"]))
