@@ -12,7 +12,7 @@ using namespace detail;
 /// Sums of the rows of a block: + A x, or - A x.
 template <int Rows, class Scalar, bool Subtract>
 struct Products {
-  static constexpr bool is_lower = false;
+  static constexpr bool is_lower = false, is_cleared = false;
   Scalar sum[Rows];
 
   KOKKOS_FUNCTION void add(int r, std::int32_t, Scalar value, Scalar x) {

@@ -21,8 +21,9 @@ struct RowRange {
 
 /// What x holds before a Gauss-Seidel sweep.
 enum class Guess {
-  Given,  ///< the vector to improve
-  Zero,   ///< nothing: rows not yet swept count as zero, so that x needs no initial values
+  Given,    ///< the vector to improve
+  Zero,     ///< nothing: rows not yet swept count as zero, so that x needs no initial values
+  Cleared,  ///< zeros in rows not yet swept and in the halo: as Zero, without a choice for each entry
 };
 
 // The kernels below are enqueued on `exec` and work in Scalar (fp32, fp64), whatever type the

@@ -19,26 +19,26 @@ using strata::runs_on_host;
 /// r_i - sum of a_ij x_j for j != i, and a_ii, of the rows of a block.
 template <int Rows, class Scalar, Guess Initial>
 struct Remainders {
-  static constexpr bool is_lower = Initial == Guess::Zero;
+  static constexpr bool is_lower = Initial != Guess::Given, is_cleared = Initial == Guess::Cleared;
   std::int32_t swept;  ///< distance of the first row that is not, from the first of the block
   Scalar sum[Rows], diagonal[Rows];
 
   // No branch in a loop over rows, nor a sum of nothing where all rows agree; what x holds where it is not
   // wanted may be anything.
   KOKKOS_FUNCTION void add(int r, std::int32_t distance, Scalar value, Scalar x) {
-    bool const own = distance == 0, other = is_lower ? distance < swept - r : !own;
+    bool const own = distance == 0, other = Initial == Guess::Zero ? distance < swept - r : !own;
     diagonal[r] = own ? diagonal[r] + value : diagonal[r];
     sum[r] = other ? sum[r] - value * x : sum[r];
   }
-  /// `add`, choosing factors and not sums, which a host's compiler takes for vectors: it makes no sum that
-  /// isn't wanted, for fear of its exceptions, and branches instead.
-  KOKKOS_FUNCTION void add_factor(int r, std::int32_t distance, Scalar value, Scalar x) {
-    bool const own = distance == 0, other = distance < swept - r;
-    diagonal[r] += own ? value : Scalar(0);
-    sum[r] -= value * (other ? x : Scalar(0));
+  /// `add` of a cleared x, which is 0 in the row itself. `own` has all bits or none: a host's compiler makes vectors of that, and
+  /// branches of a choice.
+  KOKKOS_FUNCTION void add_factor(int r, std::uint32_t own, Scalar value, Scalar x) {
+    diagonal[r] += Kokkos::bit_cast<Scalar>(own & Kokkos::bit_cast<std::uint32_t>(value));
+    sum[r] -= value * x;
   }
   /// How many leading rows of a block have their entry at that distance on the diagonal or in a row that is swept.
   KOKKOS_FUNCTION int rows_of(std::int32_t distance, int count) const {
+    if constexpr (Initial == Guess::Cleared) return count;
     int const lower = swept - distance;
     return distance == 0 || lower >= count ? count : lower > 0 ? lower : 0;
   }
@@ -119,8 +119,10 @@ void relax(Exec const& exec, Matrix const& A,
     using Kernel = Relax<rows, Ahead, Matrix, Scalar, Initial>;
     launch("strata::sparse::relax", exec, range, Kernel{A, range, r.data(), x.data()});
   };
-  bool const is_zero = guess == Guess::Zero;
-  if constexpr (!runs_on_host<Exec>) {
+  bool const is_zero = guess != Guess::Given;
+  if constexpr (runs_on_host<Exec>) {
+    if (guess == Guess::Cleared) return run.template operator()<9, Guess::Cleared>();
+  } else {
     if (!is_large(RowBlock<rows>::items(range)))
       return is_zero ? run.template operator()<half_row, Guess::Zero>()
                      : run.template operator()<whole_row, Guess::Given>();

@@ -64,8 +64,9 @@ struct RowBlock {
 
   /// kernel.add(r, distance, value, x[row + r + distance]) for each entry of each row + r, at that distance
   /// from the diagonal, a row's entries in order. Where the kernel is one for lower entries, those above the
-  /// diagonal may be left out, and on a host kernel.add_factor takes them, or, where all rows share a slot's
-  /// distance, kernel.add_chosen those of the leading kernel.rows_of(distance, count) rows.
+  /// diagonal may be left out, and on a host, where all rows share a slot's distance, kernel.add_chosen takes those of
+  /// the leading kernel.rows_of(distance, count) rows; else, of a cleared x in fp32, kernel.add_factor takes them, whose
+  /// loop is one over vectors (two lanes of fp64 gain less than the copies cost).
   template <class Value, class Index, class Space, class Scalar, class Kernel>
   KOKKOS_FUNCTION void for_each_entry(EllMatrix<Value, Index, Space> const& A, Scalar const* x,
                                       Kernel& kernel) const {
@@ -135,15 +136,16 @@ struct RowBlock {
           for_each_row(kernel.rows_of(at, count), [&](int r) {
             kernel.add_chosen(r, at, widened<Scalar>(values[k * stride + r]), x[r + at]);
           });
-        } else if constexpr (Kernel::is_lower) {
-          std::int32_t at[Rows];
+        } else if constexpr (Kernel::is_cleared && sizeof(Scalar) == sizeof(std::uint32_t)) {
           Scalar factor[Rows];
+          std::uint32_t own[Rows];
           for_each_row(count, [&](int r) {
-            at[r] = distance(k, r);
-            factor[r] = x[r + at[r]];
+            auto const at = distance(k, r);
+            factor[r] = x[r + at];
+            own[r] = at == 0 ? ~0U : 0U;
           });
           for_each_row(count, [&](int r) {
-            kernel.add_factor(r, at[r], widened<Scalar>(values[k * stride + r]), factor[r]);
+            kernel.add_factor(r, own[r], widened<Scalar>(values[k * stride + r]), factor[r]);
           });
         } else {
           for_each_row(count, [&](int r) {

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -116,6 +117,7 @@ void expect_relaxed(Exec const& exec, Matrix const& A, Source const& source, Gue
   if (guess == Guess::Zero)  // what was not swept must not be read
     for (std::int64_t i = range.begin; i < n; ++i)
       before[static_cast<std::size_t>(i)] = not_a_number;
+  if (guess == Guess::Cleared) std::fill(before.begin() + range.begin, before.end(), 0.0);
   for (std::int64_t i = range.begin; i < n; ++i) {
     auto const x = to_device<Scalar>(exec, before), r = to_device<Scalar>(exec, rhs);
     relax(exec, A, r, x, {i, i + 1}, guess);
@@ -258,7 +260,7 @@ TYPED_TEST(EllMatrixTest, RelaxesRowsWithTheirOwnDiagonal) {
   TypeParam const exec;
   std::int64_t const n = 67;
   auto const check = [&](auto const& source) {
-    for (auto const guess : {Guess::Given, Guess::Zero})
+    for (auto const guess : {Guess::Given, Guess::Zero, Guess::Cleared})
       in_each_form<fp16>(exec, n, n, source, [&](auto const& A) {
         expect_relaxed<double>(exec, A, source, guess);
         expect_relaxed<float>(exec, A, source, guess);
