@@ -173,6 +173,19 @@ STRATA_API strata_status strata_factor_copy(strata_factor const* factor, double*
 /* NULL is no error. The message stays as it is. */
 STRATA_API void strata_factor_destroy(strata_factor* factor);
 
+/* Whether the symmetric A is positive definite, where its factor is not wanted: by Cholesky in fp64, for
+ * hardly more than LAPACK's potrf takes to the minor that fails.
+ *
+ * Shape     A: n x n, n >= 0, lda >= max(1, n), of which the triangle `uplo` ('L' or 'U') is read. It is
+ *           not changed.
+ * Result    *info is 0 if it is; or the order of the first leading minor that is not positive, or has
+ *           a NaN or an infinity in its last row. Both are answers: the status is STRATA_SUCCESS, and
+ *           strata_message() says the second in words. With any other status *info is -1.
+ * Memory    n^2 numbers, of which a host takes no more than 16 *info^2 where A is not positive definite;
+ *           builds for GPUs: as many again for a host's A. */
+STRATA_API strata_status strata_is_positive_definite(char uplo, int64_t n, double const* A,
+                                                     int64_t lda, int64_t* info);
+
 /* LAPACK's operations in place, in full precision, by Strata. uplo, shapes and results as LAPACK
  * documents them; *info is LAPACK's: 0, -i for the i-th of LAPACK's arguments, or the order of the
  * leading minor that is not positive (then the status is STRATA_NOT_POSITIVE_DEFINITE). A pivot

@@ -3,6 +3,7 @@
 // A dense factor: layers, refined solves, the log-determinant, reports.
 #include <c/runtime/Strata_Held.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/Strata_Definiteness.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_Work.hpp>
@@ -94,6 +95,18 @@ Shared cholesky(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool l
     return std::make_shared<KeptFactor>(queue != nullptr ? queue->instance() : c::new_instance(),
                                         kept, stored, lower, layers, options);
   });
+}
+
+Info is_positive_definite(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool lower) {
+  auto const stored = require_square(A);
+  return detail::run(
+      cube(stored.rows) / 3, [queue, kept = Kept(A), stored, uplo = uplo_of(stored, lower)] {
+        c::Caller const caller;
+        auto const instance = queue != nullptr ? queue->instance() : c::new_instance();
+        c::Operand<double const> const a(*instance, stored.data, stored.rows, stored.rows,
+                                         stored.ld, c::part_of(uplo));
+        return dense::is_positive_definite(*instance, c::as_lower(a, uplo));
+      });
 }
 
 void update(Shared const& factor, InAnywhere const& A, bool lower) {
@@ -190,6 +203,10 @@ void bind_reports(nb::module_& m) {
           "seconds",
           [](Report const& r) { return r.analyse_seconds + r.load_seconds + r.factor_seconds; })
       .def_ro("factor_flop_per_s", &Report::factor_flop_per_s, "Of the last attempt.");
+  detail::bind_report<Info>(m, "Definiteness", "True where a matrix is positive definite.")
+      .def("__bool__", &Info::ok)
+      .def_prop_ro("info", &Info::order,
+                   "0, or the order of the first leading minor that is not positive.");
   using Solve = SolveReport;
   detail::bind_report<Solve>(m, "SolveReport", "What a solve did; errors are those of its x.")
       .def_ro("converged", &Solve::converged)
@@ -276,6 +293,8 @@ void bind_dense(nb::module_& m) {
       nb::sig("def device() -> tuple[int, int]"), "Where the library works, in DLPack's numbers.");
   m.def("cholesky", &cholesky, "queue"_a.none(), "A"_a.noconvert(), "lower"_a, "layers"_a,
         "leaf_size"_a, "shift"_a, "equilibrate"_a, "ladder"_a);
+  m.def("is_positive_definite", &is_positive_definite, "queue"_a.none(), "A"_a.noconvert(),
+        "lower"_a);
 }
 
 }  // namespace strata::python

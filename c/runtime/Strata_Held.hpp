@@ -64,7 +64,8 @@ struct DenseFactor {
       : instance(std::move(own)),
         exec(*instance),
         A(exec, data, n, n, ld, part_of(uplo)),
-        factor(exec, lower(uplo), layers ? *layers : dense::automatic_layers<Exec>(n), options) {}
+        factor(exec, as_lower(A, uplo), layers ? *layers : dense::automatic_layers<Exec>(n),
+               options) {}
 
   /// The same on an instance of its own.
   DenseFactor(Uplo uplo, std::int64_t n, double const* data, std::int64_t ld,
@@ -75,23 +76,13 @@ struct DenseFactor {
   void update(Uplo uplo, double const* data, std::int64_t ld) {
     auto const n = A.matrix().rows;
     A = Operand<double const>(exec, data, n, n, ld, part_of(uplo));
-    factor.refactor(exec, lower(uplo));
+    factor.refactor(exec, as_lower(A, uplo));
   }
 
   Instance instance;  // first: it outlives the rest
   Exec exec;
   Operand<double const> A;
   Factor factor;
-
- private:
-  // The triangle of A that is read, as the lower one.
-  Factor::MatrixView lower(Uplo uplo) const {
-    auto const a = A.matrix();
-    auto const order = static_cast<std::size_t>(a.rows), ld = static_cast<std::size_t>(a.ld);
-    bool const is_lower = uplo == Uplo::Lower;
-    Kokkos::LayoutStride const layout(order, is_lower ? 1 : ld, order, is_lower ? ld : 1);
-    return Factor::MatrixView(static_cast<double const*>(a.data), layout);
-  }
 };
 
 }  // namespace strata::c

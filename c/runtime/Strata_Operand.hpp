@@ -10,6 +10,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace strata::c {
@@ -101,6 +102,16 @@ class Operand {
   std::int64_t rows_, cols_, ld_;
   Copy copy_;
 };
+
+/// The symmetric A of which the triangle `uplo` is read, with that triangle as the lower one.
+inline auto as_lower(Operand<double const> const& A, Uplo uplo) {
+  auto const a = A.matrix();
+  auto const order = static_cast<std::size_t>(a.rows), ld = static_cast<std::size_t>(a.ld);
+  bool const is_lower = uplo == Uplo::Lower;
+  Kokkos::LayoutStride const layout(order, is_lower ? 1 : ld, order, is_lower ? ld : 1);
+  return Kokkos::View<double const**, Kokkos::LayoutStride, Memory>(
+      static_cast<double const*>(a.data), layout);
+}
 
 }  // namespace strata::c
 

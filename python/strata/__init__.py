@@ -15,13 +15,14 @@ from . import _core, geostat, ooc, sparse
 from ._core import (
     CholeskyAttempt,
     Condition,
+    Definiteness,
     FactorReport,
     LogDeterminant,
     SolveReport,
     configuration,
 )
 from ._errors import Error, IoError, NotConverged, NotPositiveDefinite, NotReady, ShapeError, VendorError
-from .dense import Factor, cho_factor, cho_solve, cholesky, solve
+from .dense import Factor, cho_factor, cho_solve, cholesky, is_positive_definite, solve
 
 __version__ = _core.version
 
@@ -32,6 +33,7 @@ if hasattr(os, "register_at_fork"):
 __all__ = [
     "CholeskyAttempt",
     "Condition",
+    "Definiteness",
     "Error",
     "Factor",
     "FactorReport",
@@ -49,6 +51,7 @@ __all__ = [
     "cholesky",
     "configuration",
     "geostat",
+    "is_positive_definite",
     "ooc",
     "solve",
     "sparse",

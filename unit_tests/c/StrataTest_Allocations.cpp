@@ -133,6 +133,22 @@ TEST(CAllocations, EachMayFailInLapacksOperations) {
   for (Then const then : {Then::Succeed, Then::Fail}) EXPECT_GT(fail_each_allocation(all, then), 5);
 }
 
+// Without memory there is no answer.
+TEST(CAllocations, EachMayFailInTheTestOfDefiniteness) {
+  System<double> const s('U', 90, 0);
+  auto const all = [&](auto& failing) {
+    for (bool const again : {false, true}) {
+      if (again) failing.relent();
+      std::int64_t info = -99;
+      auto const status = strata_is_positive_definite('U', s.n, s.A.data(), s.ld, &info);
+      EXPECT_TRUE(is_honest(status, failing));
+      EXPECT_EQ(info, status == STRATA_SUCCESS ? 0 : -1);
+      EXPECT_TRUE(!again || info == 0);
+    }
+  };
+  for (Then const then : {Then::Succeed, Then::Fail}) EXPECT_GE(fail_each_allocation(all, then), 1);
+}
+
 // Orders that grow, so that each call needs more memory than the one before has left.
 TEST(CAllocations, EachMayFailInABatch) {
   std::int64_t const count = 16;

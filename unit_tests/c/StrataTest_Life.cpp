@@ -89,6 +89,8 @@ void outlives_kokkos() {
     expect(strata_cholesky('L', n, A.data(), n, nullptr, &first) == STRATA_SUCCESS, "it factors");
     expect(strata_cholesky('U', n, A.data(), n, nullptr, &second) == STRATA_SUCCESS, "it factors");
     expect(solve(first) == STRATA_SUCCESS, "it solves");
+    expect(strata_is_positive_definite('L', n, A.data(), n, &info) == STRATA_SUCCESS && info == 0,
+           "it is positive definite");
     std::vector<double> F(A);
     expect(strata_dpotrf('L', n, F.data(), n, nullptr, &info) == STRATA_SUCCESS,
            "LAPACK's as well");
@@ -106,6 +108,8 @@ void outlives_kokkos() {
   expect(refused(strata_factor_copy(first, F.data(), n)), "no copy after Kokkos");
   expect(refused(strata_factor_describe(first, &report)), "no report after Kokkos");
   expect(refused(strata_cholesky('L', n, A.data(), n, nullptr, &second)), "no factor after Kokkos");
+  expect(refused(strata_is_positive_definite('L', n, A.data(), n, &info)) && info == -1,
+         "no answer after Kokkos");
   expect(refused(strata_dpotrf('L', n, F.data(), n, nullptr, &info)), "no potrf after Kokkos");
   expect(refused(strata_dpotrf_batched('L', n, F.data(), n, 0, 1, &info)), "no batch after Kokkos");
   expect(F == A, "nothing is written after Kokkos");
@@ -121,6 +125,8 @@ void comes_before_kokkos() {
     return status == STRATA_NOT_READY && says("uses Kokkos and has not started it");
   };
   expect(refused(strata_cholesky('L', n, A.data(), n, nullptr, &factor)), "no factor yet");
+  expect(refused(strata_is_positive_definite('L', n, A.data(), n, &info)) && info == -1,
+         "no answer yet");
   expect(refused(strata_dpotrf('L', n, F.data(), n, nullptr, &info)), "no potrf yet");
   expect(refused(strata_dpotrf_batched('L', n, F.data(), n, 0, 1, &info)), "no batch yet");
   expect(F == A && !Kokkos::is_initialized(), "nothing was done");

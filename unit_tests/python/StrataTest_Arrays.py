@@ -31,6 +31,7 @@ def test_reads_the_matrix_where_it_is(order: Any) -> None:
     padded[:N, :N] = a
     for matrix in (a, padded[:N, :N]):
         factor = without_copies(lambda: strata.cholesky(matrix, "fp16,fp32"))
+        assert without_copies(lambda: strata.is_positive_definite(matrix))
         b = right_hand_side(N)
         before = b.copy()
         # The residuals are those of the numbers that are there now: there is no copy of them.
@@ -59,6 +60,7 @@ def test_copies_what_has_no_lines() -> None:
     shifted[...] = a
     b = right_hand_side(2 * N, 4)
     for matrix in (wide[::2, ::2], a[::-1, ::-1][::-1, ::-1], a[::-1, ::-1], shifted):
+        assert strata.is_positive_definite(matrix)
         for right in (b[::2, ::2], b[::2, 0], b[::-2, ::2], np.asfortranarray(b)[:N, ::3]):
             x = strata.solve(matrix, right)
             assert problems.backward_error(np.array(matrix, dtype=float), x, np.array(right, dtype=float)) <= TOLERANCE
@@ -113,6 +115,7 @@ def test_refuses_arrays_on_a_gpu_that_it_has_no_backend_for(kind: int) -> None:
     text = rf"is on a GPU \(DLPack device {kind}\), for which this build of Strata has no backend: copy it to host memory"
     calls: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("A", lambda: strata.cholesky(array)),
+        ("A", lambda: strata.is_positive_definite(array)),
         ("A", lambda: factor.update(array)),
         ("b", lambda: factor.solve(array)),
         ("out", lambda: factor.solve(np.ones(3), array)),
@@ -159,6 +162,7 @@ def test_arrays_on_the_device_stay_there(monkeypatch: pytest.MonkeyPatch) -> Non
     x = factor.solve(right)
     assert isinstance(x, There) and A.streams == right.streams == x.streams == [0]
     assert problems.backward_error(a, x.a, b) <= TOLERANCE
+    assert strata.is_positive_definite(A) and A.streams == [0, 0]
     out = There(np.empty((N, 3)))
     assert factor.solve(right, out) is out
     np.testing.assert_array_equal(out.a, x.a)
@@ -243,6 +247,7 @@ def test_torch_tensors_in_and_out() -> None:
     assert factor.solve(torch.from_numpy(b), out) is out and out.data_ptr() == address
     assert torch.equal(out, x)
     assert isinstance(factor.solve(b), np.ndarray)
+    assert strata.is_positive_definite(torch.from_numpy(a)) and strata.is_positive_definite(torch.from_numpy(-a)).info == 1
     with pytest.raises(TypeError, match="float32"):
         factor.solve(torch.from_numpy(b).float())
     with pytest.raises(RuntimeError, match="requires grad"):

@@ -80,6 +80,44 @@ def test_says_which_minor_is_not_positive() -> None:
         strata.cho_factor(a)
 
 
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_tells_whether_a_matrix_is_positive_definite(order: Any, lower: bool) -> None:
+    a = problems.graded(N, 1e4)
+    padded = np.full((N + 3, N + 5), np.nan, order=order)
+    padded[:N, :N] = with_triangle(a, lower)
+    for matrix in (np.array(with_triangle(a, lower), order=order), padded[:N, :N]):
+        for minor, bad in ((0, None), (1, -1.0), (64, 0.0), (150, -1.0), (N, -1.0), (7, np.nan), (151, np.inf)):
+            given = matrix[: len(a), : len(a)]
+            kept = given[minor - 1, minor - 1]
+            if bad is not None:
+                given[minor - 1, minor - 1] = bad
+            before = given.copy()
+            found = strata.is_positive_definite(given, lower=lower)
+            assert bool(found) is (minor == 0) and found.info == minor
+            np.testing.assert_array_equal(given, before)
+            given[minor - 1, minor - 1] = kept
+
+
+def test_tells_what_it_found_of_definiteness() -> None:
+    a = np.eye(5)
+    a[4, 2] = 2.0  # the lower triangle alone
+    found = strata.is_positive_definite(a)
+    assert isinstance(found, strata.Definiteness) and not found
+    assert repr(found) == "Definiteness(info=5)" and found.asdict() == {"info": 5}
+    assert strata.is_positive_definite(a, lower=False)
+    a[4, 2] = np.nan  # no error, as it is for a factor
+    assert strata.is_positive_definite(a).info == 5
+    with pytest.raises(ValueError, match="not finite"):
+        strata.cholesky(a)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_small_orders_are_positive_definite(n: int) -> None:
+    assert strata.is_positive_definite(np.full((n, n), 4.0))
+    assert strata.is_positive_definite(np.full((n, n), -4.0)).info == n
+
+
 def test_says_so_when_only_a_solve_sees_that_it_is_indefinite() -> None:
     values = np.ones(N)
     values[-1] = -1e-6
@@ -121,8 +159,10 @@ def test_refuses_numbers_that_are_not_finite() -> None:
     ],
 )
 def test_refuses_what_is_no_matrix(a: Any, error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=text):
-        strata.cholesky(a)
+    calls: tuple[Callable[[Any], Any], ...] = (strata.cholesky, strata.is_positive_definite)
+    for call in calls:
+        with pytest.raises(error, match=text):
+            call(a)
 
 
 def test_refuses_what_are_no_layers_and_no_factor() -> None:

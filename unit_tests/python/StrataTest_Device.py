@@ -73,6 +73,14 @@ def test_results_are_of_the_package_and_on_the_device(package: Package, layers: 
     assert abs(factor.logdet().value - problems.log_determinant(a)) <= factor.logdet().error
 
 
+def test_tells_whether_a_matrix_on_the_device_is_positive_definite(package: Package) -> None:
+    a = problems.graded(N, 1e4)
+    assert strata.is_positive_definite(package.there(a))
+    a[400, 400] = -1
+    for lower in (True, False):
+        assert strata.is_positive_definite(package.there(a), lower=lower).info == 401
+
+
 def test_the_matrix_and_the_result_stay_where_they_are(package: Package) -> None:
     if package.name == "jax":
         pytest.skip("its arrays do not change")

@@ -13,6 +13,7 @@ import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from typing import Callable
 
 import numpy as np
 import problems
@@ -58,7 +59,8 @@ def large() -> Array:
     return a
 
 
-def test_the_gil_is_free_meanwhile() -> None:
+@pytest.mark.parametrize("call", [lambda a: strata.cholesky(a, "fp64"), strata.is_positive_definite], ids=["cholesky", "is_positive_definite"])
+def test_the_gil_is_free_meanwhile(call: Callable[[Array], object]) -> None:
     a, seen, done = large(), [0], threading.Event()
 
     def count() -> None:
@@ -69,7 +71,7 @@ def test_the_gil_is_free_meanwhile() -> None:
     counter = threading.Thread(target=count)
     begin = time.perf_counter()
     counter.start()
-    strata.cholesky(a, "fp64")
+    call(a)
     seconds = time.perf_counter() - begin
     done.set()
     counter.join()

@@ -39,6 +39,16 @@ static void solve_batch(void) {
          "the others are solved");
 }
 
+/* The first leading minor of {{1, 2}, {2, 1}} is positive, the second is not. */
+static void test_definiteness(void) {
+  double const A[4] = {1, 2, 2, 1};
+  int64_t info = -1;
+  expect(strata_is_positive_definite('U', 1, A, 2, &info) == STRATA_SUCCESS && info == 0,
+         "the first is");
+  expect(strata_is_positive_definite('U', 2, A, 2, &info) == STRATA_SUCCESS && info == 2,
+         "both are not");
+}
+
 int main(int argc, char** argv) {
   enum { n = 300 };
   double *A = malloc(sizeof(double) * n * n), *b = malloc(sizeof(double) * n),
@@ -61,6 +71,7 @@ int main(int argc, char** argv) {
   expect(strata_factor_describe(factor, &made) == STRATA_SUCCESS, "it is described");
   expect(strcmp(made.layers, "fp16,fp16,fp32") == 0 && made.n == n, "the layers are those asked");
   solve_batch();
+  test_definiteness();
   expect(strata_finalize() == STRATA_NOT_READY, "a factor keeps Kokkos alive");
   printf("%s\n%s: backward error %g after %lld iterations\n", strata_configuration(), made.layers,
          report.backward_error, (long long)report.iterations);
