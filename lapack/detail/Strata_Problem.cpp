@@ -7,10 +7,12 @@
 #include <lapack/detail/Strata_Library.hpp>
 #include <lapack/detail/Strata_Settings.hpp>
 #include <lapack/detail/Strata_SystemCall.hpp>
+#include <lapack/detail/Strata_Threshold.hpp>
 
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace strata::lapack::detail {
@@ -18,6 +20,9 @@ namespace strata::lapack::detail {
 namespace {
 
 constexpr std::int64_t no_memory = -1010;
+// As in Strata_DeviceDriver.cpp, a build for hosts names no driver.
+constexpr Target target =
+    std::string_view(STRATA_LAPACK_DEVICE_DRIVER).empty() ? Target::Hosts : Target::Gpus;
 
 // Strata's leaves call LAPACK by the names that this library has: such calls go on to the system's.
 thread_local int depth = 0;
@@ -128,19 +133,13 @@ bool try_system(Settings const& now, Routine routine, Width width, Problem<T>& p
   return by_system(*now.system, routine, width, p);
 }
 
-// From this order on Strata's own work is worth more than what it costs to begin. On a GPU dsposv, whose X is small, pays
-// before the others, whose factor goes back to the host.
-constexpr std::int64_t threshold_of(Routine routine) {
-  constexpr std::int64_t mixed = STRATA_LAPACK_MIXED_THRESHOLD, others = STRATA_LAPACK_THRESHOLD;
-  return routine == Routine::Dsposv ? mixed : others;
-}
-
 template <class T>
 void dispatch(Routine routine, Width width, Problem<T>& p) {
   Settings const& now = settings();
   if (depth > 0 && try_system(now, routine, width, p)) return;
   bool const device = depth == 0 && on_device(p);
-  bool const large = depth == 0 && (device || p.n >= now.threshold.value_or(threshold_of(routine)));
+  bool const large =
+      depth == 0 && (device || p.n >= now.threshold.value_or(default_threshold(target, routine)));
   std::string reason;
   Attempt attempt = large ? try_strata(routine, p, now, reason) : Attempt::Untouched;
   if (attempt == Attempt::Done) return;
