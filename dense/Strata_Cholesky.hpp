@@ -28,7 +28,8 @@ struct MatrixRef;
 
 namespace strata::dense {
 
-/// Choices of a factorisation; the defaults suit a user who knows nothing of the matrix.
+/// Choices of a factorisation; the defaults suit a user who knows nothing of the matrix. Whoever wants to know only whether
+/// it is positive definite asks `is_positive_definite` (dense/Strata_Definiteness.hpp), which tries no layers first.
 struct CholeskyOptions {
   std::int64_t leaf_size =
       0;  ///< columns of a diagonal leaf; 0: chosen for the device and the layers
