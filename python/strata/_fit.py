@@ -63,6 +63,10 @@ class Fit:
         ------
         ValueError
             If there is no factor; and as `Factor.predict`.
+
+        References
+        ----------
+        As `Factor.predict`.
         """
         return self._there().predict(self._values, new_locations, self._mean)
 
@@ -79,6 +83,10 @@ class Fit:
             If there is no factor.
         MemoryError
             With the bytes needed: 8 n^2 for each of range and nu.
+
+        References
+        ----------
+        As `Factor.standard_errors`.
         """
         known = zip(self._options.fixed, self.report.at_bound)
         return self._there()._standard_errors(["fixed" if fixed else "at its bound" if bound else "" for fixed, bound in known])
@@ -111,7 +119,11 @@ class Fit:
         Notes
         -----
         About 6 to 10 fits in fp64 for each end. Unlike +- 1.96 standard errors the interval is as skewed as the likelihood.
-        Venzon and Moolgavkar, Appl. Statist. 37 (1988), doi:10.2307/2347496.
+
+        References
+        ----------
+        Venzon and Moolgavkar, Appl. Statist. 37 (1988), doi:10.2307/2347496. The root: Alefeld, Potra and Shi, ACM Trans. Math. Softw.
+        21 (1995), doi:10.1145/210089.210111.
         """
         choose([parameter])
         index = PARAMETERS.index(parameter)
@@ -179,7 +191,12 @@ def fit(
 
     Notes
     -----
-    Ctrl-C ends the fit after the evaluation that is under way. Powell, report DAMTP 2009/NA06 (BOBYQA).
+    Ctrl-C ends the fit after the evaluation that is under way.
+
+    References
+    ----------
+    BOBYQA: Powell, report DAMTP 2009/NA06. Nelder and Mead, Computer Journal 7 (1965), with the bounds of Richardson and Kuester,
+    Commun. ACM 16 (1973). Both by Johnson, The NLopt package.
     """
     places, observed = as_places("locations", locations), as_values(values)
     if len(observed) != len(places):

@@ -82,8 +82,11 @@ class Factor:
 
     Notes
     -----
-    The matrix is made tile by tile, and only its lower triangle is stored. J. Ren, H. Ltaief, S. Abdulah, D. Keyes, Accelerating
-    Mixed-Precision Out-of-Core Cholesky Factorization with Static Task Scheduling.
+    The matrix is made tile by tile, and only its lower triangle is stored.
+
+    References
+    ----------
+    As `strata.ooc.cholesky`.
     """
 
     def __init__(
@@ -138,7 +141,12 @@ class Factor:
         self._core.update(covariance)
 
     def logdet(self) -> _core.LogDeterminant:
-        """Log-determinant of the covariance matrix, and how far off it may be."""
+        """Log-determinant of the covariance matrix, and how far off it may be.
+
+        References
+        ----------
+        As `strata.Factor.logdet`.
+        """
         return self._core.log_determinant()
 
     def loglikelihood(self, values: Any, mean: Mean = "none") -> Likelihood:
@@ -158,6 +166,11 @@ class Factor:
         ------
         ShapeError, TypeError, ValueError
             If values do not fit or are not finite.
+
+        References
+        ----------
+        J. Ren, H. Ltaief, S. Abdulah, D. Keyes, Accelerating Mixed-Precision Out-of-Core Cholesky Factorization with Static Task
+        Scheduling, equation 1.
         """
         return self._core.likelihood(as_values(values), mean)
 
@@ -183,8 +196,11 @@ class Factor:
 
         Notes
         -----
-        1/2 (w' S_k w - trace(S^-1 S_k)) with w = S^-1 (y - mean): about the work of two factorisations in fp64. Mardia and Marshall,
-        Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
+        1/2 (w' S_k w - trace(S^-1 S_k)) with w = S^-1 (y - mean): about the work of two factorisations in fp64.
+
+        References
+        ----------
+        Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
         """
         chosen = choose(wanted)
         return self._core.gradient(as_values(values), mean, [name in chosen for name in PARAMETERS])
@@ -208,6 +224,10 @@ class Factor:
             For a name of no parameter.
         MemoryError
             With the bytes needed: 8 n^2 for each of range and nu.
+
+        References
+        ----------
+        Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
         """
         chosen = choose(wanted)
         return self._core.fisher_information([name in chosen for name in PARAMETERS])
@@ -230,6 +250,11 @@ class Factor:
         ------
         ValueError, MemoryError
             As `fisher_information`.
+
+        References
+        ----------
+        Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135; Zhang, J. Amer. Statist. Assoc. 99 (2004),
+        doi:10.1198/016214504000000241.
         """
         chosen = choose(estimated)
         return self._standard_errors(["" if name in chosen else "not estimated" for name in PARAMETERS])
@@ -256,8 +281,8 @@ class Factor:
         ShapeError, TypeError, ValueError
             If values or places do not fit or are not finite.
 
-        Notes
-        -----
+        References
+        ----------
         Cressie, Statistics for Spatial Data, 1993, sections 3.2 and 3.4.5.
         """
         found = self._core.predict(as_values(values), as_places("new_locations", new_locations), self._metric, mean)

@@ -123,6 +123,11 @@ class Factor:
         Notes
         -----
         Ctrl-C ends the wait, not the work: that goes on in the background until its end, reads A and `b`, and writes `out`.
+
+        References
+        ----------
+        CG: Golub and Ye, SIAM J. Sci. Comput. 21 (1999), doi:10.1137/S1064827597323415. GMRES: Carson and Higham, SIAM J. Sci. Comput.
+        40 (2018), doi:10.1137/17M1140819; Saad, SIAM J. Sci. Comput. 14 (1993), doi:10.1137/0914028.
         """
         right = _arrays.as_operand("b", b)
         n = self._core.order
@@ -156,14 +161,24 @@ class Factor:
         LogDeterminant
             `value`, and `error`: they differ from the truth by more in one case of a thousand.
 
-        Notes
-        -----
+        References
+        ----------
         Ubaru, Chen and Saad, SIAM J. Matrix Anal. Appl. 38 (2017), doi:10.1137/16M1104974.
         """
         return self._core.log_determinant(probes, steps, seed)
 
     def condition(self) -> _core.Condition:
-        """Estimate the condition number of the equilibrated matrix in the 1-norm, by about five solves."""
+        """Estimate the condition number of the equilibrated matrix in the 1-norm, by about five solves.
+
+        Returns
+        -------
+        Condition
+            `value`, seldom below a third of the true one.
+
+        References
+        ----------
+        Higham, ACM Trans. Math. Softw. 14 (1988), doi:10.1145/50063.214386, algorithm 4.1.
+        """
         return self._core.condition()
 
     def lower_triangle(self) -> _arrays.Array:
@@ -246,10 +261,10 @@ def cholesky(
     MemoryError
         With the bytes needed.
 
-    Notes
-    -----
+    References
+    ----------
     V. Carrica, R. Alomairy, E. Ringoot, A. Edelman, Hierarchical Precision and Recursion for Accelerating Symmetric Linear
-    Solves on MXUs.
+    Solves on MXUs. Ladder and scaling: Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), doi:10.1137/19M1298263.
 
     Examples
     --------
@@ -345,6 +360,10 @@ def solve(
     ------
     ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite, NotConverged
         As `cholesky` and `Factor.solve`.
+
+    References
+    ----------
+    As `cholesky` and `Factor.solve`.
     """
     if assume_a not in ("pos", "positive definite"):
         raise ValueError(f"assume_a is {assume_a!r}, must be 'pos': A has to be symmetric positive definite")
@@ -372,6 +391,10 @@ def cho_factor(a: Any, lower: bool = False, layers: str | Sequence[str] = "auto"
     ------
     NotPositiveDefinite
         A numpy.linalg.LinAlgError; and what `cholesky` raises.
+
+    References
+    ----------
+    As `cholesky`.
     """
     return cholesky(a, layers, lower=lower), lower
 
@@ -392,6 +415,10 @@ def cho_solve(c_and_lower: tuple[Factor, bool], b: Any) -> Any:
     ------
     ShapeError, TypeError, ValueError, NotConverged
         As `Factor.solve`; TypeError for what `scipy.linalg.cho_factor` has made, too.
+
+    References
+    ----------
+    As `Factor.solve`.
     """
     factor, _ = c_and_lower
     if not isinstance(factor, Factor):

@@ -85,6 +85,10 @@ def loglikelihood(
     ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
         As `Factor` and `Factor.loglikelihood`.
 
+    References
+    ----------
+    As `Factor.loglikelihood`.
+
     Examples
     --------
     >>> import numpy, strata
@@ -138,6 +142,10 @@ def loglikelihood_and_gradient(
     ------
     ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
         As `loglikelihood`.
+
+    References
+    ----------
+    As `Factor.loglikelihood` and `Factor.gradient`.
     """
     factor = Factor(
         locations,
@@ -185,6 +193,10 @@ def predict(
     ------
     ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
         As `Factor` and `Factor.predict`.
+
+    References
+    ----------
+    As `Factor.predict`.
     """
     factor = Factor(
         locations,
@@ -217,6 +229,11 @@ def covariance_matrix(covariance: Matern, locations: Any, metric: Metric = "eucl
     ------
     ShapeError, TypeError, ValueError
         As `Factor`.
+
+    References
+    ----------
+    Gneiting, Kleiber and Schlather, J. Amer. Statist. Assoc. 105 (2010), without a factor sqrt(2 nu) in h. Its Bessel function: Temme,
+    J. Comput. Phys. 19 (1975), doi:10.1016/0021-9991(75)90082-0.
     """
     places = as_places("locations", locations)
     A = np.empty((len(places), len(places)), order="F")
@@ -242,6 +259,15 @@ def synthetic_field(covariance: Matern, locations: Any, seed: int = 1, metric: M
     ------
     ShapeError, TypeError, ValueError, MemoryError
         As `Factor`.
+
+    Notes
+    -----
+    L z of the covariance matrix L L^T and standard normal numbers z.
+
+    References
+    ----------
+    Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, appendix A.2. The bits of z: Steele, Lea and Flood, OOPSLA 2014,
+    doi:10.1145/2660193.2660195.
     """
     field = _core.synthetic_field(covariance, as_places("locations", locations), metric, seed)
     return _arrays.like(np.asarray(field), locations)

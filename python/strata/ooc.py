@@ -76,6 +76,10 @@ class Factor:
         ------
         ShapeError, TypeError, ValueError, NotPositiveDefinite, NotConverged
             As `strata.Factor.solve`; and what the source raises.
+
+        References
+        ----------
+        As `strata.Factor.solve`.
         """
         right = _arrays.as_matrix("b", b)
         n = self._core.order
@@ -90,7 +94,12 @@ class Factor:
         return result
 
     def logdet(self, *, probes: int = 16, steps: int = 30, seed: int = 1) -> _core.LogDeterminant:
-        """Log-determinant of A, and how far off it may be: as `strata.Factor.logdet`, with passes over the source."""
+        """Log-determinant of A, and how far off it may be: as `strata.Factor.logdet`, with passes over the source.
+
+        References
+        ----------
+        As `strata.Factor.logdet`.
+        """
         return self._core.log_determinant(probes, steps, seed)
 
 
@@ -163,8 +172,13 @@ def cholesky(
 
     Notes
     -----
-    Ctrl-C ends the work after the task that is under way. J. Ren, H. Ltaief, S. Abdulah, D. Keyes, Accelerating Mixed-Precision
-    Out-of-Core Cholesky Factorization with Static Task Scheduling.
+    Ctrl-C ends the work after the task that is under way.
+
+    References
+    ----------
+    J. Ren, H. Ltaief, S. Abdulah, D. Keyes, Accelerating Mixed-Precision Out-of-Core Cholesky Factorization with Static Task
+    Scheduling. Precisions of tiles: Higham and Mary, Acta Numerica 31 (2022), section 14. Ladder: Higham and Pranesh, SIAM J. Sci.
+    Comput. 43 (2021), doi:10.1137/19M1298263.
 
     Examples
     --------

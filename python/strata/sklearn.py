@@ -61,8 +61,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Of `kernel_.theta`.
     n_features_in_ : int
 
-    Notes
-    -----
+    References
+    ----------
     Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1 and equation 5.9.
 
     Examples
@@ -114,6 +114,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             For arrays that don't fit, an unknown optimizer, bounds that are not finite with restarts.
         NotPositiveDefinite
             If the covariance matrix has no factor with the parameters that were found: a larger alpha helps.
+
+        References
+        ----------
+        As `GaussianProcessRegressor`.
         """
         self.kernel_ = clone(self._prior())
         X, y = _validated(self, X, y, multi_output=True, y_numeric=True, **self._form())
@@ -149,6 +153,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         ------
         ValueError
             If X does not fit.
+
+        References
+        ----------
+        As `GaussianProcessRegressor`.
         """
         if return_std and return_cov:
             raise ValueError("return_std and return_cov: one of them")
@@ -185,6 +193,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         ------
         ValueError
             If X does not fit.
+
+        References
+        ----------
+        Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, appendix A.2; by `numpy.random`.
         """
         random = check_random_state(random_state)
         mean, spread = self.predict(X, return_cov=True)
@@ -206,6 +218,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         float, or a tuple of it and array, shape of `theta`
             -inf and zeros where the covariance matrix is not positive definite.
+
+        References
+        ----------
+        As `GaussianProcessRegressor`.
         """
         check_is_fitted(self)
         kernel = self.kernel_ if theta is None else self.kernel_.clone_with_theta(np.asarray(theta))

@@ -56,10 +56,11 @@ class Solver:
     MemoryError
         With the bytes needed.
 
-    Notes
-    -----
-    P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), doi:10.1007/BF02238511; E. Carson, N. Higham, SIAM J. Sci. Comput. 40
-    (2018), doi:10.1137/17M1140819.
+    References
+    ----------
+    Multigrid: P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), doi:10.1007/BF02238511. GMRES: E. Carson, N. Higham, SIAM J. Sci.
+    Comput. 40 (2018), doi:10.1137/17M1140819. CG: G. Golub, Q. Ye, SIAM J. Sci. Comput. 21 (1999), doi:10.1137/S1064827597323415.
+    FGMRES: Y. Saad, SIAM J. Sci. Comput. 14 (1993), doi:10.1137/0914028.
 
     Examples
     --------
@@ -151,6 +152,10 @@ class Solver:
         Notes
         -----
         Ctrl-C ends the wait, not the work: that goes on in the background until its end.
+
+        References
+        ----------
+        As `Solver`.
         """
         right, x, result = _columns(self._core.rows, b, x0)
         reports = self._core.solve(_arrays.given(right, self._stream), _arrays.given(x, self._stream))
@@ -193,6 +198,12 @@ class Preconditioner:
     ------
     ShapeError, TypeError, ValueError, MemoryError
         As `Solver`.
+
+    References
+    ----------
+    "amg": P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), doi:10.1007/BF02238511; its sweeps: A. Baker, R. Falgout, T. Kolev,
+    U. M. Yang, SIAM J. Sci. Comput. 33 (2011), doi:10.1137/100798806. "gs": rows by colours, M. Jones, P. Plassmann, SIAM J. Sci.
+    Comput. 14 (1993), doi:10.1137/0914041.
     """
 
     def __init__(self, A: Any, kind: Kind = "amg", *, precision: Precision = "fp32", block_size: int = 1) -> None:
@@ -226,6 +237,10 @@ class Preconditioner:
         ------
         ShapeError, TypeError
             If `r` does not fit.
+
+        References
+        ----------
+        As `Preconditioner`.
         """
         right, z, result = _columns(self._core.rows, r, None)
         self._core.apply(_arrays.given(right, self._stream), _arrays.given(z, self._stream))
@@ -263,6 +278,10 @@ class PetscPreconditioner:
     -----
     PETSc has it set up again when the matrix has changed. Its matrix is of real numbers in fp64 and of a type that has rows, and the
     one from which preconditioners are made, `P` of `ksp.setOperators(A, P)`.
+
+    References
+    ----------
+    As `Preconditioner`.
     """
 
     def __init__(self, kind: Kind = "amg", *, precision: Precision = "fp32", block_size: int | None = None) -> None:
@@ -290,7 +309,12 @@ class PetscPreconditioner:
         self._M = Preconditioner(A, self._kind, precision=self._precision, block_size=self._block_size or P.getBlockSize())
 
     def apply(self, pc: Any, x: Any, y: Any) -> None:
-        """y = M^-1 x, with the vectors' numbers where they are; PETSc calls it."""
+        """y = M^-1 x, with the vectors' numbers where they are; PETSc calls it.
+
+        References
+        ----------
+        As `Preconditioner`.
+        """
         if self._M is None:
             self.setUp(pc)
         assert self._M is not None
@@ -316,6 +340,10 @@ def solve(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
     ------
     ShapeError, TypeError, ValueError, MemoryError, NotConverged
         As `Solver` and `Solver.solve`.
+
+    References
+    ----------
+    As `Solver`.
     """
     return Solver(A, **options).solve(b, x0)
 

@@ -103,6 +103,10 @@ def loglikelihood(
     Notes
     -----
     The backward pass costs about two factorisations, with tiles below fp64 six and more. A log-determinant of tiles below fp64 is an estimate; the gradient is exact.
+
+    References
+    ----------
+    As `strata.geostat.loglikelihood` and `strata.geostat.Factor.gradient`.
     """
     if theta.shape != (4,) or theta.dtype != torch.float64:
         raise ValueError(f"theta is {tuple(theta.shape)} of {theta.dtype}, must be sigma2, range, nu and nugget in float64")
@@ -130,6 +134,11 @@ def logdet(A: Any, layers: str | Sequence[str] = "fp64", *, lower: bool = True) 
     ------
     ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
         As `strata.cholesky`; in the backward pass RuntimeError if A was changed since.
+
+    References
+    ----------
+    As `strata.cholesky` and `strata.Factor.logdet`; the gradient: Giles, Collected matrix derivative results for forward and reverse
+    mode algorithmic differentiation, 2008, doi:10.1007/978-3-540-68942-3_4.
     """
     return _LogDet.apply(A, {"layers": layers, "lower": lower})
 
@@ -153,6 +162,11 @@ def solve(A: Any, b: Any, layers: str | Sequence[str] = "auto", *, lower: bool =
     ------
     ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite, NotConverged
         As `strata.cholesky` and `strata.Factor.solve`; in the backward pass RuntimeError if A was changed since.
+
+    References
+    ----------
+    As `strata.cholesky` and `strata.Factor.solve`; the gradient: Giles, Collected matrix derivative results for forward and reverse
+    mode algorithmic differentiation, 2008, doi:10.1007/978-3-540-68942-3_4.
     """
     return _Solve.apply(A, b, {"layers": layers, "lower": lower})
 
