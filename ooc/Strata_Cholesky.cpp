@@ -200,7 +200,7 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
       detail::column_block_of(loan.machine().devices(), ready, matrix, options, report.streams);
   std::string const folder = folder_of(options.checkpoint.folder, number);
   detail::CheckpointFolder const checkpoint(folder, nullptr, comm);
-  report.first_column = detail::resume(matrix, folder);
+  report.first_column = detail::resume(matrix, checkpoint);
   report.devices.clear();
   RankOrder const order{report.tiles,       matrix.grid(),        static_cast<int>(ready.size()),
                         report.streams,     matrix.super_panel(), report.column_block,

@@ -54,7 +54,8 @@ struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
   /// from the first on without a gap, are not factored again: to the same bits on any number of
   /// ranks, devices, streams and bytes. Of several ranks each has one file or two for its tiles of a column, in a folder
-  /// that all see. Rungs of the ladder above the first have folders of their own in it.
+  /// that all see, or in one on its host: there the same grid goes on, each rank on the host where it was, and others are
+  /// refused. Rungs of the ladder above the first have folders of their own in it.
   /// One factorisation uses it at a time; on file systems that can't lock a folder the user must see
   /// to that.
   ///

@@ -128,8 +128,8 @@ void add_out_of_core_options(CLI::App& command, SolveOptions& options) {
              "tiles lie in the devices' memory, if they hold them");
   add_tile_options(group, options.tiles);
   group.add("--checkpoint", options.checkpoint, "FOLDER",
-            "keep finished columns here, and go on from those that are there, also of another "
-            "number of ranks; all ranks must see the folder");
+            "keep finished columns here, and go on from those that are there: in a folder that all "
+            "ranks see also of another number of ranks, in one on each host of the same ranks");
   group.add("--scratch", options.scratch, "FOLDER",
             "where a text file is unpacked to [the folder for temporary files]");
 }

@@ -16,7 +16,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <map>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -117,6 +117,8 @@ TileBytes on_host(TileBytes const& tile, CopyTile const& copy, std::vector<std::
   return {stage.data(), tile.bytes};
 }
 
+constexpr std::int64_t most_parts = 2 * std::int64_t{std::numeric_limits<int>::max()};  // of ranks
+
 // The part that a file of this name holds; nothing if it is no column's.
 std::optional<ColumnPart> part_named(std::string const& name) {
   ColumnPart part;
@@ -131,7 +133,7 @@ std::optional<ColumnPart> part_named(std::string const& name) {
   read(".", part.part);
   read("_of_", part.parts);
   bool const is_one = part.column >= 0 && part.part >= 0 && part.part < part.parts &&
-                      column_path("", part) == "/" + name;
+                      part.parts <= most_parts && column_path("", part) == "/" + name;
   return is_one ? std::optional(part) : std::nullopt;
 }
 
@@ -140,56 +142,62 @@ std::optional<ColumnPart> part_named(std::string const& name) {
 CheckpointFolder::CheckpointFolder(std::string path, Lock lock, Communicator const* comm)
     : path_(std::move(path)) {
   if (path_.empty()) return;
+  together(comm, [&] { make(); });
+  if (comm) find_keepers(*comm);
   together(comm, [&] {
-    if (!comm || comm->rank() == 0) use(lock);
+    if (!comm || comm->rank() == keeper_) use(lock);
   });
-  if (comm) require_same(*comm);
+}
+
+void CheckpointFolder::make() const {
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  STRATA_REQUIRE(IoError, !error, path_,
+                 ": cannot create the checkpoint's folder: ", error.message(), " (errno ",
+                 error.value(), ")");
+}
+
+// Each rank shows a file with a name that no other run has, and looks for those of the ranks before it.
+void CheckpointFolder::find_keepers(Communicator const& comm) {
+  double number = comm.rank() == 0 ? std::random_device()() : 0;
+  comm.broadcast({&number, 1}, 0);
+  auto const shown_by = [&](std::int64_t rank) -> std::filesystem::path {
+    return path_ + "/column_" + std::to_string(static_cast<std::int64_t>(number)) + "." +
+           std::to_string(rank) + ".tmp";
+  };
+  struct Remove {
+    std::filesystem::path path;
+    ~Remove() {
+      std::error_code error;
+      std::filesystem::remove(path, error);
+    }
+  } const in_the_end{shown_by(comm.rank())};
+  comm.agree([&] {
+    std::string const own = shown_by(comm.rank());
+    if (!FileDescriptor(::open(own.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)))
+      throw_errno(path_, "cannot write to the checkpoint's folder");
+  });
+  comm.agree([&] {
+    std::error_code error;
+    while (keeper_ < comm.rank() && !std::filesystem::exists(shown_by(keeper_), error)) ++keeper_;
+  });
+  keepers_ = comm.gather(keeper_);
 }
 
 void CheckpointFolder::use(Lock lock) {
   namespace fs = std::filesystem;
-  std::error_code error;
-  fs::create_directories(path_, error);
-  STRATA_REQUIRE(IoError, !error, path_,
-                 ": cannot create the checkpoint's folder: ", error.message(), " (errno ",
-                 error.value(), ")");
   lock_ = strata::FileDescriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock_) strata::throw_errno(path_, "cannot open the checkpoint's folder");
   bool const locked = (lock ? lock : ::flock)(lock_.get(), LOCK_EX | LOCK_NB) == 0;
   STRATA_REQUIRE(IoError, locked || errno != EWOULDBLOCK, path_,
                  ": another factorisation uses this checkpoint");
   if (!locked) return;
+  std::error_code error;
   for (auto const& entry : fs::directory_iterator(path_)) {
     std::string const name = entry.path().filename();
     if (name.starts_with("column_") && name.ends_with(".tmp") && entry.is_regular_file())
       fs::remove(entry.path(), error);
   }
-}
-
-// The first rank shows a file with a name that no other run has, and the others look for it.
-void CheckpointFolder::require_same(Communicator const& comm) const {
-  bool const is_first = comm.rank() == 0;
-  double name = is_first ? std::random_device()() : 0;
-  comm.broadcast({&name, 1}, 0);
-  std::filesystem::path const shown =
-      path_ + "/column_" + std::to_string(static_cast<std::int64_t>(name)) + ".tmp";
-  struct Remove {
-    std::filesystem::path const* path;
-    ~Remove() {
-      std::error_code error;
-      if (path) std::filesystem::remove(*path, error);
-    }
-  } const in_the_end{is_first ? &shown : nullptr};
-  comm.agree([&] {
-    if (is_first && !FileDescriptor(::open(shown.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)))
-      throw_errno(path_, "cannot write to the checkpoint's folder");
-  });
-  comm.agree([&] {
-    std::error_code error;
-    STRATA_REQUIRE(IoError, std::filesystem::exists(shown, error), path_,
-                   ": here the checkpoint's folder is not the one that rank 0 has: it must be one "
-                   "that all ranks see");
-  });
 }
 
 std::string column_path(std::string const& folder, ColumnPart const& part) {
@@ -200,17 +208,13 @@ std::string column_path(std::string const& folder, ColumnPart const& part) {
   return folder + "/column_" + number + ".strata";
 }
 
-std::vector<std::int64_t> parts_of_columns(std::string const& folder, std::int64_t tiles) {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> found;  // files of column and parts
+std::set<ColumnPart> parts_in(std::string const& folder, std::int64_t tiles) {
+  std::set<ColumnPart> parts;
+  std::error_code error;
   for (auto const& entry : std::filesystem::directory_iterator(folder))
-    if (auto const part = part_named(entry.path().filename()); part && part->column < tiles)
-      ++found[{part->column, part->parts}];
-  std::vector<std::int64_t> parts;
-  for (auto const& [key, files] : found) {
-    auto const [column, count] = key;
-    bool const is_next = column == static_cast<std::int64_t>(parts.size());
-    if (is_next && files == std::min(count, tiles - column)) parts.push_back(count);
-  }
+    if (auto const part = part_named(entry.path().filename());
+        part && part->column < tiles && part->first_row() < tiles && entry.is_regular_file(error))
+      parts.insert(*part);
   return parts;
 }
 

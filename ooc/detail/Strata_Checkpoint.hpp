@@ -6,6 +6,7 @@
 #include <core/io/Strata_FileDescriptor.hpp>
 
 #include <array>
+#include <compare>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,7 +29,9 @@ namespace strata::ooc::detail {
 /// has P parts, each of a rank; without them 2 P, two of each rank (`owner_of`).
 struct ColumnPart {
   std::int64_t column = 0, part = 0, parts = 1;
-  bool has_row(std::int64_t i) const { return i % parts == part; }
+  /// From the diagonal down; each `parts` rows another one follows.
+  std::int64_t first_row() const { return column + (part - column % parts + parts) % parts; }
+  auto operator<=>(ColumnPart const&) const = default;
 };
 
 /// Which column of which matrix a file holds, or which part of it: the file's first bytes.
@@ -50,7 +54,8 @@ struct TileBytes {
 using CopyTile = std::function<void(void* to, void const* from, std::size_t bytes)>;
 
 /// A folder of columns that one factorisation uses at a time; it is made if it is not there, and what
-/// a process that was killed left half written is removed from it. Of several ranks the first does so.
+/// a process that was killed left half written is removed from it. Several ranks see one folder, or several, as on hosts
+/// with disks of their own: of those that see the same one the first locks and cleans it.
 ///
 /// Some file systems can't lock a folder. There the user must see to it that it is used by one
 /// factorisation, and what looks half written stays, since another process may be writing it.
@@ -58,27 +63,31 @@ class CheckpointFolder {
  public:
   using Lock = int (*)(int, int);  ///< flock, or what a test has in its place
 
-  /// "": none. Collective.
+  /// "": none. Collective; ranks may give paths of their own.
   ///
-  /// Throws   IoError if it can't be made, is in use, or is another one where another rank sees it.
+  /// Throws   IoError if it can't be made, is in use, or a rank can't write to it.
   explicit CheckpointFolder(std::string path, Lock lock = nullptr,
                             Communicator const* comm = nullptr);
   std::string const& path() const { return path_; }
+  /// Whether another rank, or this one, sees this folder.
+  bool is_seen_by(int rank) const { return keepers_[static_cast<std::size_t>(rank)] == keeper_; }
 
  private:
+  void make() const;
+  void find_keepers(Communicator const& comm);
   void use(Lock lock);
-  void require_same(Communicator const& comm) const;
 
   std::string path_;
+  std::int64_t keeper_ = 0;                  // the first rank that sees this folder
+  std::vector<std::int64_t> keepers_ = {0};  // the same of each rank
   strata::FileDescriptor lock_;
 };
 
 /// The path of the file of a column, or of a part of it.
 std::string column_path(std::string const& folder, ColumnPart const& part);
 
-/// In how many parts each column is there, from the first on up to the first that is not there whole, of a matrix with so
-/// many tile rows. Parts without tiles have no file.
-std::vector<std::int64_t> parts_of_columns(std::string const& folder, std::int64_t tiles);
+/// Those that have a file, of a matrix with so many tile rows. Parts without tiles have none.
+std::set<ColumnPart> parts_in(std::string const& folder, std::int64_t tiles);
 
 /// Write finished tiles of a column; their file appears whole or not at all.
 ///

@@ -3,19 +3,23 @@
 #include <ooc/detail/Strata_TileCheckpoint.hpp>
 
 #include <comm/Strata_Together.hpp>
+#include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/Strata_Layers.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
 
 namespace strata::ooc::detail {
 
 template <class Exec>
 std::vector<TileBytes> tiles_of(TileMatrix<Exec> const& matrix, ColumnPart const& part) {
   std::vector<TileBytes> tiles;
-  for (std::int64_t i = part.column; i < matrix.tiles(); ++i)
-    if (part.has_row(i))
-      tiles.push_back({matrix.data(i, part.column), matrix.copy_bytes(i, part.column)});
+  for (std::int64_t i = part.first_row(); i < matrix.tiles(); i += part.parts)
+    tiles.push_back({matrix.data(i, part.column), matrix.copy_bytes(i, part.column)});
   return tiles;
 }
 
@@ -25,18 +29,62 @@ CopyTile copy_of(TileMatrix<Exec> const& matrix) {
   return [&matrix](void* to, void const* from, std::size_t bytes) { matrix.copy(to, from, bytes); };
 }
 
+namespace {
+
+// Parts that a rank of this grid writes.
 template <class Exec>
-std::vector<ColumnPart> own_parts(TileMatrix<Exec> const& matrix, std::int64_t column) {
+std::int64_t parts_of_grid(TileMatrix<Exec> const& matrix) {
   RankGrid const& grid = matrix.grid();
-  std::int64_t const rounds = grid.rows > 1 && matrix.super_panel() == 0 ? 2 : 1;
-  std::int64_t const parts = rounds * grid.rows;
-  std::vector<ColumnPart> own;
-  for (std::int64_t i = column; i < std::min(column + parts, matrix.tiles()); ++i)
-    if (matrix.has_tile(i, column)) own.push_back({column, i % parts, parts});
-  return own;
+  return grid.rows > 1 && matrix.super_panel() == 0 ? 2 * grid.rows : grid.rows;
 }
 
-namespace {
+// Those, of so many, that have a tile of this rank.
+template <class Exec>
+std::vector<ColumnPart> parts_with_own(TileMatrix<Exec> const& matrix, std::int64_t column,
+                                       std::int64_t parts) {
+  std::vector<ColumnPart> found;
+  std::int64_t const tiles = matrix.tiles();
+  for (std::int64_t first = column; first < column + std::min(parts, tiles - column); ++first) {
+    std::int64_t i = first;
+    while (i < tiles && !matrix.has_tile(i, column)) i += parts;
+    if (i < tiles) found.push_back({column, first % parts, parts});
+  }
+  return found;
+}
+
+// The files with all tiles that this rank has of a column; nothing if there are not all of them.
+template <class Exec>
+std::optional<std::vector<ColumnPart>> files_of_column(TileMatrix<Exec> const& matrix,
+                                                       std::set<ColumnPart> const& files,
+                                                       std::int64_t column) {
+  std::set<std::int64_t> ways = {parts_of_grid(matrix)};  // in how many parts
+  for (auto file = files.lower_bound({column}); file != files.end() && file->column == column;
+       ++file)
+    ways.insert(file->parts);
+  for (std::int64_t const parts : ways) {
+    auto const needed = parts_with_own(matrix, column, parts);
+    if (std::ranges::all_of(needed, [&](auto const& part) { return files.contains(part); }))
+      return needed;
+  }
+  return std::nullopt;
+}
+
+// A part that is not taken up is seen by all ranks that have tiles in it, or it is of another grid, or of a rank on another host.
+template <class Exec>
+void require_seen(TileMatrix<Exec> const& matrix, CheckpointFolder const& folder,
+                  ColumnPart const& part) {
+  for (std::int64_t i = part.first_row(); i < matrix.tiles(); i += part.parts) {
+    int const rank = matrix.owner(i, part.column);
+    STRATA_REQUIRE(
+        IoError, folder.is_seen_by(rank), column_path(folder.path(), part), ": part ", part.part,
+        " of ", part.parts, " of column ", part.column, " has tiles of rank ", rank,
+        ", which sees another folder. On this grid of ", matrix.grid().rows, " x ",
+        matrix.grid().cols, " ranks a column has ", parts_of_grid(matrix),
+        " parts, each in the folder that its rank sees: go on with the grid and on the hosts "
+        "of the run before, or gather the files in one folder that all ranks see, or take empty "
+        "folders");
+  }
+}
 
 // Which precisions a rule may choose: without an accuracy the first alone, or its layers.
 std::string precisions_of(PrecisionRule const& rule) {
@@ -50,6 +98,11 @@ std::string precisions_of(PrecisionRule const& rule) {
 }
 
 }  // namespace
+
+template <class Exec>
+std::vector<ColumnPart> own_parts(TileMatrix<Exec> const& matrix, std::int64_t column) {
+  return parts_with_own(matrix, column, parts_of_grid(matrix));
+}
 
 template <class Exec>
 CheckpointHeader header_of(TileMatrix<Exec> const& matrix, ColumnPart const& part) {
@@ -66,36 +119,41 @@ CheckpointHeader header_of(TileMatrix<Exec> const& matrix, ColumnPart const& par
 }
 
 template <class Exec>
-std::int64_t resume(TileMatrix<Exec>& matrix, std::string const& folder) {
-  if (folder.empty()) return 0;
+std::int64_t resume(TileMatrix<Exec>& matrix, CheckpointFolder const& folder) {
+  std::string const& path = folder.path();
+  if (path.empty()) return 0;
   Communicator const* const comm = matrix.comm();
-  std::vector<double> parts(static_cast<std::size_t>(matrix.tiles()), 0);  // of each column
-  together(comm, [&] {
-    if (!comm || comm->rank() == 0)
-      std::ranges::copy(parts_of_columns(folder, matrix.tiles()), parts.begin());
-  });
-  if (comm) comm->broadcast(parts, 0);
-  auto const columns = std::ranges::find(parts, 0.0) - parts.begin();
-  auto const each_file = [&](auto const& f) {
-    auto header = header_of(matrix, {});
-    for (std::int64_t column = 0; column < columns; ++column) {
-      auto const count = static_cast<std::int64_t>(parts[static_cast<std::size_t>(column)]);
-      for (std::int64_t part = 0; part < count; ++part) {
-        header.part = {column, part, count};
-        auto const tiles = tiles_of(matrix, header.part);
-        if (std::ranges::any_of(tiles, [](auto const& tile) { return tile.data != nullptr; }))
-          f(header, tiles);
-      }
+  std::set<ColumnPart> files;
+  std::vector<std::vector<ColumnPart>> parts;  // of each column that this rank can read
+  auto columns = together(comm, [&] {
+    files = parts_in(path, matrix.tiles());
+    for (std::int64_t column = 0; column < matrix.tiles(); ++column) {
+      auto found = files_of_column(matrix, files, column);
+      if (!found) break;
+      parts.push_back(std::move(*found));
     }
-  };
+    return static_cast<std::int64_t>(parts.size());
+  });
+  if (comm) columns = std::ranges::min(comm->gather(columns));
   together(comm, [&] {
-    each_file([&](auto const& header, auto const&) { check_column(folder, header); });
+    auto header = header_of(matrix, {});
+    for (std::int64_t column = 0; column < matrix.tiles(); ++column)
+      for (ColumnPart const& part :
+           column < columns ? parts[static_cast<std::size_t>(column)] : own_parts(matrix, column)) {
+        header.part = part;
+        if (files.contains(part)) check_column(path, header);
+      }
+    for (ColumnPart const& part : files)
+      if (part.column >= columns) require_seen(matrix, folder, part);
   });
   if (columns > 0) matrix.overwrite();
   together(comm, [&] {
-    each_file([&](auto const& header, auto const& tiles) {
-      read_column(folder, header, tiles, copy_of(matrix));
-    });
+    auto header = header_of(matrix, {});
+    for (auto const& of_column : std::span(parts).first(static_cast<std::size_t>(columns)))
+      for (ColumnPart const& part : of_column) {
+        header.part = part;
+        read_column(path, header, tiles_of(matrix, part), copy_of(matrix));
+      }
   });
   return columns;
 }
@@ -105,7 +163,7 @@ std::int64_t resume(TileMatrix<Exec>& matrix, std::string const& folder) {
   template CopyTile copy_of<Exec>(TileMatrix<Exec> const&);                                   \
   template std::vector<ColumnPart> own_parts<Exec>(TileMatrix<Exec> const&, std::int64_t);    \
   template CheckpointHeader header_of<Exec>(TileMatrix<Exec> const&, ColumnPart const&);      \
-  template std::int64_t resume<Exec>(TileMatrix<Exec>&, std::string const&);
+  template std::int64_t resume<Exec>(TileMatrix<Exec>&, CheckpointFolder const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

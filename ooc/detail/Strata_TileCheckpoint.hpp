@@ -29,12 +29,13 @@ std::vector<ColumnPart> own_parts(TileMatrix<ExecutionSpace> const& matrix, std:
 template <class ExecutionSpace>
 CheckpointHeader header_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
 
-/// Columns that a checkpoint holds, read into the matrix; of several ranks each reads its tiles, from whatever parts
-/// they are in. How many there are; of the folder "" none. Collective.
+/// Columns that a checkpoint holds, read into the matrix: those, from the first on, of which each rank sees files with its
+/// tiles, in whatever parts they are. How many there are; of the folder "" none. Collective.
 ///
-/// Throws   what `check_column` and `read_column` throw; what is refused leaves the matrix as it was.
+/// Throws   what `check_column` throws of these, and of later ones that this rank will write again; IoError if a later one
+///          has tiles of a rank that does not see it; what `read_column` throws. What is refused leaves the matrix as it was.
 template <class ExecutionSpace>
-std::int64_t resume(TileMatrix<ExecutionSpace>& matrix, std::string const& folder);
+std::int64_t resume(TileMatrix<ExecutionSpace>& matrix, CheckpointFolder const& folder);
 
 }  // namespace strata::ooc::detail
 

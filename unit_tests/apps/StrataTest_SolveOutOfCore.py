@@ -353,15 +353,16 @@ class RankCheckpoints(OutOfCore):
     def setUp(self):
         super().setUp()
         self.columns = self.path("columns")
+        self.folders = [self.columns] * 4  # of each rank
         self.arguments = ("solve", "--out-of-core", *self.MATRIX, "--checkpoint", self.columns)
 
     def files(self, ending=".strata"):
         return sorted(self.columns.glob("column_*" + ending)) if self.columns.exists() else []
 
-    def finish(self, ranks, *arguments):
+    def finish(self, ranks, *arguments, **how):
         """The solution, the determinant and the columns that were there."""
         paths = self.path("r.json"), self.path("x.npy")
-        run = strata_on(ranks, *(arguments or self.arguments), "--json", paths[0], "--output", paths[1])
+        run = strata_on(ranks, *(arguments or self.arguments), "--json", paths[0], "--output", paths[1], **how)
         self.assertEqual(run.returncode, 0, run.stderr)
         report = load_valid(paths[0], "solve_out_of_core")
         return read_npy(paths[1])[1], report["log_determinant"]["value"], report["schedule"]["first_column"]
@@ -376,18 +377,20 @@ class RankCheckpoints(OutOfCore):
         return [owner(i, ranks, self.TILES) for i in range(2 * ranks)] if ranks > 1 else [0]
 
     def part(self, column, part, parts):
-        return self.columns / (f"column_{column:06}.strata" if parts == 1 else f"column_{column:06}.{part}_of_{parts}.strata")
+        name = f"column_{column:06}.strata" if parts == 1 else f"column_{column:06}.{part}_of_{parts}.strata"
+        return self.folders[self.parts((parts + 1) // 2)[part]] / name
 
-    def kill_one(self, ranks, column):
+    def kill_one(self, ranks, column, each=":"):
         """Start, hold the last rank where it writes a part of a column, and end it there by force."""
-        self.columns.mkdir(exist_ok=True)
+        for folder in self.folders[:ranks]:
+            folder.mkdir(exist_ok=True)
         owners = self.parts(ranks)
         hold = self.part(column, owners.index(ranks - 1), len(owners))
         os.mkfifo(hold)  # nobody reads it
         pids = self.path("pids")
         shutil.rmtree(pids, ignore_errors=True)
         pids.mkdir()
-        process = subprocess.Popen(words_on(ranks, *self.arguments, each=f"echo $$ >{pids}/$RANK"), stdout=subprocess.DEVNULL,
+        process = subprocess.Popen(words_on(ranks, *self.arguments, each=f"{each}; echo $$ >{pids}/$RANK"), stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 100
         while not all(self.part(column - 1, part, len(owners)).exists() for part in range(len(owners))) and time.monotonic() < deadline:
@@ -453,12 +456,50 @@ class RankCheckpoints(OutOfCore):
             self.assertEqual(tuple(found), expected)
             self.assertLessEqual(first, column)
 
-    def test_a_folder_that_one_rank_does_not_see_ends_all(self):
-        for rank in range(2):
-            self.path(f"host_{rank}").mkdir()
-        own = (*self.arguments[:-1], "columns")  # of each rank's own folder
-        self.ends_together(2, "strata: rank 1: columns: here the checkpoint's folder is not the one that rank 0 has", own,
-                           each=f"cd {self.folder}/host_$RANK")
+    def on_hosts(self, ranks):
+        """Each rank on a host of its own: what its shell does before."""
+        self.folders = [self.path(f"host_{rank}") / "columns" for rank in range(ranks)]
+        for folder in self.folders:
+            folder.mkdir(parents=True, exist_ok=True)
+        self.arguments = (*self.arguments[:-1], "columns")
+        return f"cd {self.folder}/host_$RANK"
+
+    def test_where_each_host_has_a_folder_it_goes_on_there(self):
+        expected = self.expected()
+        each = self.on_hosts(2)
+        self.kill_one(2, 11, each)
+        self.assertEqual(self.finish(2, each=each), (*expected, 11))
+        for file in self.folders[1].iterdir():
+            file.unlink()
+        self.assertEqual(self.finish(2, each=each), (*expected, 0))
+        self.assertEqual(self.finish(2, each=each)[2], 32)
+        self.assertEqual([len(list(folder.iterdir())) for folder in self.folders], [61, 61])
+        self.assertEqual(list(self.folder.rglob("*.tmp")), [])
+
+    def test_where_each_host_has_a_folder_other_ranks_need_the_files_in_one(self):
+        each = self.on_hosts(3)
+        self.finish(2, each=each)
+        advice = ("go on with the grid and on the hosts of the run before, or gather the files in one folder that all ranks see, "
+                  "or take empty folders")
+        for ranks, grid in ((3, "3x1"), (2, "1x2")):
+            self.ends_together(
+                ranks, r"strata: rank 0: columns/column_00000\d\.\d_of_4\.strata: part \d of 4 of column \d has tiles of rank \d, which sees "
+                       rf"another folder\. On this grid of {grid[0]} x {grid[2]} ranks a column has \d parts, .*: {advice}",
+                (*self.arguments, "--grid", grid), each=each)
+        for file in self.folders[1].iterdir():
+            file.rename(self.folders[0] / file.name)
+        self.arguments = (*self.arguments[:-1], self.folders[0])
+        self.assertEqual(self.finish(3)[2], 32)
+
+    def test_a_folder_that_cannot_be_used_ends_all(self):
+        each = self.on_hosts(2)
+        full = self.part(7, 1, 4)
+        full.symlink_to("/dev/full")
+        rank = self.parts(2)[1]
+        self.ends_together(2, f"strata: rank {rank}: columns/column_000007.1_of_4.strata: wrote .*No space left", self.arguments, each=each)
+        shutil.rmtree(self.folders[1])
+        self.folders[1].write_text("")
+        self.ends_together(2, "strata: rank 1: columns: cannot create the checkpoint's folder", self.arguments, each=each)
         self.path("file").write_text("")
         self.ends_together(2, "strata: rank 0: .*/file/columns: cannot create the checkpoint's folder",
                            (*self.arguments[:-1], self.path("file") / "columns"))

@@ -4,32 +4,25 @@
 #include "StrataTest_Allocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
-#include "ooc/StrataTest_Tiles.hpp"
-#include "sparse/StrataTest_Ranks.hpp"
+#include "ooc/StrataTest_RankTiles.hpp"
 #include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/Strata_TileSources.hpp>
-#include <ooc/detail/Strata_Checkpoint.hpp>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,10 +36,6 @@ using namespace strata::test;
 template <class Exec>
 class OocRanks : public testing::Test {};
 TYPED_TEST_SUITE(OocRanks, Spaces, SpaceNames);
-
-std::shared_ptr<Communicator const> all_ranks() {
-  return std::make_shared<Communicator const>(test_ranks());
-}
 
 PrecisionRule rule_of(double accuracy, std::vector<Precision> precisions) {
   PrecisionRule rule{accuracy};
@@ -64,51 +53,6 @@ std::vector<MaternCase> cases() {
           {61, 8, 0.1, rule_of(1e-6, {Precision::fp64, Precision::fp32})},
           {100, 8, 0.05, layered("fp8_e4m3,fp16x2,fp32")},
           {200, 16, 0.1, layered("fp16x2,fp32")}};
-}
-
-// How the ranks lie, and what they play.
-struct Layout {
-  RankGrid grid{0, 0};
-  std::int64_t super_panel = -1;
-};
-
-std::string name_of(Layout const& layout) {
-  return std::to_string(layout.grid.rows) + " x " + std::to_string(layout.grid.cols) +
-         ", super-panels of " + std::to_string(layout.super_panel);
-}
-
-// The same with all that it leaves open.
-Layout of_ranks(int ranks, Layout layout = {}) {
-  if (layout.grid.ranks() == 0) layout.grid = automatic_grid(ranks);
-  if (layout.super_panel < 0) layout.super_panel = automatic_super_panel(layout.grid);
-  return layout;
-}
-int owner_in(Layout const& layout, std::int64_t tiles, std::int64_t i, std::int64_t j) {
-  return owner_of(layout.grid, layout.super_panel, tiles, i, j);
-}
-
-// All grids of all ranks, with some super-panels, and whole tasks on a column.
-std::vector<Layout> layouts() {
-  int const ranks = test_ranks().size();
-  std::vector<Layout> all = {{}, {{ranks, 1}, 0}};
-  for (int rows = 1; rows <= ranks; ++rows)
-    for (std::int64_t const super_panel : {1, 3})
-      if (ranks % rows == 0) all.push_back({{rows, ranks / rows}, super_panel});
-  return all;
-}
-
-template <class Exec>
-TileMatrix<Exec> make(MaternCase const& c, std::shared_ptr<Communicator const> comm,
-                      Layout const& layout = {}) {
-  Exec const exec;
-  auto const field =
-      matern_tiles(exec, MaternCovariance{1, c.range, c.nu, 0}, synthetic_locations(c.n));
-  TileMatrixOptions options(c.rule);
-  options.anywhere = true;
-  options.comm = std::move(comm);
-  options.grid = layout.grid;
-  options.super_panel = layout.super_panel;
-  return TileMatrix<Exec>::generate(exec, c.n, c.tile, field, options);
 }
 
 TYPED_TEST(OocRanks, FillTheTilesOfOneRank) {
@@ -473,11 +417,6 @@ TYPED_TEST(OocRanks, FillTilesOfAViewThatIsScaled) {
   }
 }
 
-// How the text of what one rank has thrown begins.
-std::string from(Communicator const& comm, int rank) {
-  return comm.size() == 1 ? "" : "rank " + std::to_string(rank) + ": ";
-}
-
 TYPED_TEST(OocRanks, ThrowWhatASourceThrowsOnOne) {
   auto const comm = all_ranks();
   int const last = std::min(comm->size(), 7) - 1;  // that has tiles
@@ -569,215 +508,6 @@ TYPED_TEST(OocRanks, ThrowWhereOneHasNoMemory) {
   };
   EXPECT_ANY_THROW(
       (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>({50, 8, 0.1, {}}, comm), options));
-}
-
-// --- checkpoints ---
-
-// A folder of all ranks, empty.
-class SharedFolder {
- public:
-  SharedFolder() {
-    double number = static_cast<double>(::getpid());
-    test_ranks().broadcast({&number, 1}, 0);
-    path_ = std::filesystem::temp_directory_path() /
-            ("strata_ranks_" + std::to_string(static_cast<long>(number)));
-    clear();
-  }
-  ~SharedFolder() { clear(); }
-  void clear() const {
-    test_ranks().barrier();
-    if (test_ranks().rank() == 0) std::filesystem::remove_all(path_);
-    test_ranks().barrier();
-  }
-  std::string path() const { return path_; }
-  // Of files whose names end so.
-  std::vector<std::filesystem::path> files(std::string const& ending) const {
-    std::vector<std::filesystem::path> found;
-    if (std::filesystem::exists(path_))
-      for (auto const& entry : std::filesystem::directory_iterator(path_))
-        if (entry.path().string().ends_with(ending)) found.push_back(entry.path());
-    std::ranges::sort(found);
-    return found;
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-// The part of a column that all ranks write with the tile of this row in it, or rows below.
-ooc::detail::ColumnPart part_with(std::int64_t row, std::int64_t column) {
-  auto const [grid, super_panel] = of_ranks(test_ranks().size());
-  int const parts = super_panel == 0 && grid.rows > 1 ? 2 * grid.rows : grid.rows;
-  return {column, row % parts, parts};
-}
-
-CholeskyOptions kept_in(std::string const& folder) {
-  CholeskyOptions options;
-  options.streams = 2;
-  options.checkpoint.folder = folder;
-  return options;
-}
-
-std::vector<MaternCase> cases_of_checkpoints() {
-  return {{100, 8, 0.1, {}},
-          {200, 16, 0.02627, PrecisionRule{1e-5}},
-          {200, 16, 0.1, layered("fp16x2,fp32")}};
-}
-
-// The first `ranks` factor, until the one that has the tile below the diagonal of a column comes to it and the columns
-// before it are there; from which column they went on, -1: they ended there.
-template <class Exec>
-std::int64_t run_on(int ranks, std::int64_t end, MaternCase const& c, std::string const& folder,
-                    TileMatrix<Exec> const& expected, Layout const& layout = {}) {
-  double first = 0;
-  int const owner =
-      owner_in(of_ranks(ranks, layout), expected.tiles(), end + 1, std::max<std::int64_t>(end, 0));
-  if (auto const part = test_ranks().first(ranks)) {
-    auto options = kept_in(folder);
-    options.on_task = [&](Task const& task) {
-      if (task.col != end || task.row != end + 1 || part->rank() != owner) return;
-      for (int k = 0; k < 10000; ++k) {
-        auto const there = ooc::detail::parts_of_columns(folder, expected.tiles()).size();
-        if (static_cast<std::int64_t>(there) >= end) break;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      throw IoError("killed");
-    };
-    try {
-      auto const factor =
-          cholesky(devices_of<Exec>(1),
-                   make<Exec>(c, std::make_shared<Communicator const>(*part), layout), options);
-      first = static_cast<double>(factor.report().first_column);
-      expect_same_matrix(factor.matrix(), expected);
-    } catch (IoError const& error) {
-      EXPECT_GE(end, 0) << error.what();
-      first = -1;
-    }
-  }
-  test_ranks().broadcast({&first, 1}, 0);
-  return static_cast<std::int64_t>(first);
-}
-
-TYPED_TEST(OocRanks, GoOnFromTheColumnsOfOtherRanks) {
-  SharedFolder const folder;
-  int const most = test_ranks().size();
-  for (MaternCase const& c : cases_of_checkpoints()) {
-    SCOPED_TRACE(c.n);
-    auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
-    for (int const ranks : {1, 2, most})
-      for (int const others : {1, (most + 1) / 2, most}) {
-        SCOPED_TRACE(std::to_string(ranks) + " then " + std::to_string(others));
-        folder.clear();
-        int const before = std::min(ranks, most);
-        EXPECT_EQ(run_on(before, 5, c, folder.path(), whole.matrix()), -1);
-        EXPECT_EQ(run_on(others, -1, c, folder.path(), whole.matrix()), 5);
-        EXPECT_EQ(run_on(before, -1, c, folder.path(), whole.matrix()), whole.report().tiles);
-        EXPECT_TRUE(folder.files(".tmp").empty());
-      }
-  }
-}
-
-TYPED_TEST(OocRanks, GoOnFromTheColumnsOfOtherGrids) {
-  SharedFolder const folder;
-  int const most = test_ranks().size();
-  auto const all = layouts();
-  for (MaternCase const& c : cases_of_checkpoints()) {
-    auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
-    for (std::size_t l = 0; l < all.size(); ++l) {
-      Layout const &before = all[l], &after = all[(l + 3) % all.size()];
-      SCOPED_TRACE(std::to_string(c.n) + " on " + name_of(before) + " then " + name_of(after));
-      folder.clear();
-      EXPECT_EQ(run_on(most, 5, c, folder.path(), whole.matrix(), before), -1);
-      EXPECT_EQ(run_on(most, 8, c, folder.path(), whole.matrix(), after), -1);
-      EXPECT_EQ(run_on(1, -1, c, folder.path(), whole.matrix()), 8);
-      EXPECT_EQ(run_on(most, -1, c, folder.path(), whole.matrix(), before), whole.report().tiles);
-      EXPECT_TRUE(folder.files(".tmp").empty());
-    }
-  }
-}
-
-// Columns of one, of several and of all ranks, one behind the other.
-TYPED_TEST(OocRanks, GoOnFromColumnsOfManyNumbersOfRanks) {
-  SharedFolder const folder;
-  int const most = test_ranks().size();
-  MaternCase const c{100, 8, 0.1, {}};
-  auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
-  for (int ranks = most; ranks >= 1; --ranks)
-    EXPECT_EQ(run_on(ranks, most - ranks + 1, c, folder.path(), whole.matrix()), -1);
-  EXPECT_EQ(run_on(std::max(1, most - 1), -1, c, folder.path(), whole.matrix()), most);
-  // without a column, those before it are as good as before
-  test_ranks().barrier();
-  if (test_ranks().rank() == 0)
-    for (auto const& path : folder.files(".strata"))
-      if (path.filename().string().starts_with("column_000005.")) std::filesystem::remove(path);
-  test_ranks().barrier();
-  EXPECT_EQ(run_on(most, -1, c, folder.path(), whole.matrix()), 5);
-}
-
-TYPED_TEST(OocRanks, EndTogetherWhereOneCannotWriteItsColumn) {
-  SharedFolder const folder;
-  auto const comm = all_ranks();
-  MaternCase const c{100, 8, 0.1, {}};
-  int const rank = owner_in(of_ranks(comm->size()), 13, 7, 4);
-  std::filesystem::path const full = ooc::detail::column_path(folder.path(), part_with(7, 4));
-  if (comm->rank() == 0) {
-    std::filesystem::create_directories(folder.path());
-    std::filesystem::create_symlink("/dev/full", full);
-  }
-  comm->barrier();
-  EXPECT_TRUE(throws_with<IoError>(from(*comm, rank) + full.string() + ": wrote", [&] {
-    (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, comm), kept_in(folder.path()));
-  }));
-  EXPECT_TRUE(folder.files(".tmp").empty());
-  comm->barrier();
-  if (comm->rank() == 0) std::filesystem::remove(full);
-  comm->barrier();
-  auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, nullptr));
-  EXPECT_LE(run_on(comm->size(), -1, c, folder.path(), whole.matrix()), 4);
-}
-
-TYPED_TEST(OocRanks, RefuseColumnsTogether) {
-  SharedFolder const folder;
-  auto const comm = all_ranks();
-  int const rank = owner_in(of_ranks(comm->size()), 13, 3, 3);
-  MaternCase const c{100, 8, 0.1, {}};
-  auto const factor = [&](MaternCase const& now) {
-    (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>(now, comm), kept_in(folder.path()));
-  };
-  factor(c);
-  EXPECT_TRUE(throws_with<IoError>("the checkpoint is of another matrix",
-                                   [&] { factor({100, 8, 0.11, {}}); }));
-  comm->barrier();
-  std::string const path = ooc::detail::column_path(folder.path(), part_with(3, 3));
-  std::string const next = ooc::detail::column_path(folder.path(), part_with(3, 4));
-  if (comm->rank() == 0) {
-    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-    file.seekp(300);
-    file.put('x');
-  }
-  comm->barrier();
-  EXPECT_TRUE(throws_with<IoError>(from(*comm, rank) + path + ": tile 0 of the column is damaged",
-                                   [&] { factor(c); }));
-  comm->barrier();
-  if (comm->rank() == 0)
-    std::filesystem::copy_file(next, path, std::filesystem::copy_options::overwrite_existing);
-  comm->barrier();
-  EXPECT_TRUE(throws_with<IoError>("of another run: the column is 4, not 3", [&] { factor(c); }));
-}
-
-TYPED_TEST(OocRanks, RefuseAFolderThatOneDoesNotSee) {
-  SharedFolder const folder;
-  auto const comm = all_ranks();
-  if (comm->size() == 1) return;
-  int const last = comm->size() - 1;
-  std::string const own = folder.path() + (comm->rank() == last ? "_elsewhere" : "");
-  EXPECT_TRUE(throws_with<IoError>(
-      from(*comm, last) + folder.path() + "_elsewhere: here the checkpoint's folder is not", [&] {
-        (void)cholesky(devices_of<TypeParam>(1), make<TypeParam>({50, 8, 0.1, {}}, comm),
-                       kept_in(own));
-      }));
-  comm->barrier();
-  EXPECT_TRUE(folder.files(".tmp").empty());
 }
 
 }  // namespace
