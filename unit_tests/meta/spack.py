@@ -4,7 +4,9 @@
 """Run the Spack recipe without Spack: load it with stand-ins for Spack's directives, and check that
 
 - every variant is used by a condition or an option, every condition names a variant that there is,
+- no dependency is conditional on itself, as `spack audit` finds it,
 - every option it passes is one of this project's (or CMake's own), with each variant on and off,
+- it has this project's version,
 - the specs of the environments name variants that there are.
 """
 import pathlib
@@ -20,7 +22,7 @@ class Recorder:
     """What a package's directives were called with."""
 
     def __init__(self):
-        self.variants, self.conditions, self.dependencies, self.hooks, self.when = {}, [], [], [], []
+        self.variants, self.conditions, self.dependencies, self.hooks, self.when, self.versions = {}, [], [], [], [], []
 
     def directives(self):
         recorder = self
@@ -52,7 +54,7 @@ class Recorder:
 
         return {
             "variant": variant, "depends_on": conditional, "conflicts": conflicts, "when": Block, "run_after": run_after,
-            "version": lambda *_, **__: None, "license": lambda *_: None,
+            "version": lambda number, **_: recorder.versions.append(number), "license": lambda *_: None,
         }
 
 
@@ -135,6 +137,13 @@ def main():
     for condition in recorder.conditions:
         used |= named_variants(condition)
         errors += [f"the condition '{condition}' names no variant" for _ in named_variants(condition) - known]
+    for spec, condition in recorder.dependencies:
+        name = re.match(r"[\w-]+", spec)[0]
+        if re.search(rf"\^{name}(?![\w-])", condition):
+            errors.append(f"the dependency '{spec}' is conditional on itself, '{condition}'")
+    version = re.search(r"project\(Strata VERSION ([0-9.]+)", (top / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+    if version not in recorder.versions:
+        errors.append(f"the recipe has the versions {recorder.versions}, not {version}")
     options = project_options(top)
     for on in [set(), known, *({name} for name in known), *(known - {name} for name in known)]:
         for run_tests in (False, True):

@@ -12,8 +12,9 @@ from spack.package import *
 class Strata(CMakePackage, CudaPackage, ROCmPackage):
     """Mixed-precision solvers of dense and sparse systems, in layers, on Kokkos.
 
-    Sizes are of 64 bits and static libraries are position independent in every build, and every build has
-    every precision from fp64 to fp8: there are no variants `int64`, `pic` and `precision`.
+    Sizes are of 64 bits and static libraries are position independent in every build, and every
+    build has every precision from fp64 to fp8: there are no variants `int64`, `pic` and
+    `precision`.
     """
 
     # The repository that this recipe is in.
@@ -23,10 +24,12 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
 
     license("BSD-3-Clause")
 
-    version("main", branch="main")
+    # No release has a tag yet: 0.2.0 is what `main` is.
+    version("main", branch="main", preferred=True)
+    version("0.2.0", branch="main")
 
     variant("shared", default=True, description="Shared libraries")
-    variant("openmp", default=False, description="The OpenMP backend of Kokkos; else the serial one")
+    variant("openmp", default=False, description="OpenMP backend of Kokkos; else the serial one")
     variant("mpi", default=True, description="Several ranks in the sparse module")
     variant("ooc", default=True, description="The out-of-core module")
     variant("geostat", default=True, description="Covariances, likelihoods and kriging")
@@ -38,7 +41,7 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
     variant("onednn", default=False, description="oneDNN on hosts with matrix units")
     variant("benchmarks", default=False, description="Studies and benchmarks")
 
-    conflicts("+geostat", when="~ooc", msg="Likelihoods are made of the out-of-core module's factors")
+    conflicts("+geostat", when="~ooc", msg="Likelihoods need the out-of-core module")
     conflicts("+program", when="~geostat", msg="`strata mle` needs the module geostat")
     conflicts("+nlopt", when="~geostat", msg="NLopt is used by the module geostat alone")
     conflicts("+nccl", when="~cuda", msg="NCCL is for NVIDIA GPUs")
@@ -48,6 +51,7 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
     conflicts("+cuda", when="+rocm", msg="Kokkos has one device backend at a time")
     conflicts("+cuda", when="cuda_arch=none", msg="name one cuda_arch")
     conflicts("+rocm", when="amdgpu_target=none", msg="name one amdgpu_target")
+    conflicts("^kokkos cxxstd=17", msg="Strata is C++20, and so is its Kokkos")
     conflicts("%gcc@:11", msg="C++20 as of g++ 12")
     conflicts("%clang@:15", msg="C++20 as of clang 16")
 
@@ -58,7 +62,6 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
 
     # One process holds one Kokkos: the same for Strata, Kokkos Kernels and whoever links them.
     depends_on("kokkos@4.6:5+pic")
-    depends_on("kokkos cxxstd=20", when="^kokkos@4")
     depends_on("kokkos-kernels@4.6:5")
     depends_on("kokkos+shared", when="+shared")
     depends_on("kokkos-kernels+shared", when="+shared")
@@ -87,7 +90,6 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
         depends_on("cuda@12.2:")
         depends_on("kokkos+wrapper")
         depends_on("kokkos-kernels+cuda")
-        depends_on("kokkos+cuda_lambda", when="^kokkos@4")
     for arch in CudaPackage.cuda_arch_values:
         depends_on(f"kokkos+cuda cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
         depends_on(f"kokkos-kernels+cuda cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
@@ -112,6 +114,10 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
             self.define_from_variant("Strata_ENABLE_TPL_LAPACK", "lapack"),
             self.define_from_variant("Strata_ENABLE_TPL_ONEDNN", "onednn"),
             self.define("Strata_ENABLE_TESTS", self.run_tests),
+            # What CMake would find outside Spack, too.
+            self.define("Strata_ENABLE_PYTHON", False),
+            self.define("Strata_ENABLE_TRILINOS", False),
+            self.define("Strata_ENABLE_TPL_NUMA", False),
             self.define("Kokkos_ROOT", spec["kokkos"].prefix),
             self.define("KokkosKernels_ROOT", spec["kokkos-kernels"].prefix),
         ]
