@@ -123,7 +123,7 @@ MatrixMarketHeader read_header(LineReader& lines) {
                lines.source().compressed() ? "(inflated) at most " : "", limit, " bytes");
   // a matrix of no elements is cheap to promise: keep loops over its other extent short
   constexpr std::int64_t longest_empty = 1 << 30;
-  if (array && header.entries == 0 && std::max(header.rows, header.cols) > longest_empty)
+  if (std::min(header.rows, header.cols) == 0 && std::max(header.rows, header.cols) > longest_empty)
     lines.fail("a matrix without elements of ", header.rows, " x ", header.cols);
   return header;
 }

@@ -313,6 +313,10 @@ def is_positive_definite(A: Any, *, lower: bool = True) -> _core.Definiteness:
     flops where A is positive definite, else hardly more than LAPACK's potrf takes to that minor. A is neither scaled nor changed.
     Ctrl-C ends the wait, not the work, which reads A until its end.
 
+    References
+    ----------
+    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 2002, section 10.1.
+
     Examples
     --------
     >>> import numpy, strata

@@ -213,6 +213,7 @@ TEST(MatrixMarket, RefusesEachBreachWithItsLine) {
       {symmetric + "2 3 1\n1 1 1\n", ":2: a symmetric matrix is square, this one is 2 x 3"},
       {array_symmetric + "2 3\n1\n1\n1\n", ":2: a symmetric matrix is square, this one is 2 x 3"},
       {array_general + "0 1073741825\n", ":2: a matrix without elements of 0 x 1073741825"},
+      {general + "0 1073741825 0\n", ":2: a matrix without elements of 0 x 1073741825"},
       {general + "2 2 1\n0 1 1\n", ":3: row index 0 is outside 1 to 2"},
       {general + "2 2 1\n1 3 1\n", ":3: column index 3 is outside 1 to 2"},
       {general + "2 2 1\n1 -1 1\n", ":3: column index -1 is outside 1 to 2"},
