@@ -86,9 +86,17 @@ void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
 template <class ExecutionSpace>
 bool CholeskyFactor<ExecutionSpace>::State::climb() {
   while (!at_the_top()) {
-    std::size_t const number = next_step++;
+    std::size_t number = next_step++;
+    bool const was_foretold = is_foretold;
+    Info found = Info::success();
+    try {
+      found = note_attempt(steps[number], [&] { return attempt(steps[number]); });
+    } catch (MemoryError const&) {
+      if (!was_foretold) throw;
+      number = --next_step - 1;  // what was left may serve, and needs less
+      found = note_attempt(steps[number], [&] { return attempt(steps[number], false); });
+    }
     detail::Step const& step = steps[number];
-    Info const found = note_attempt(step, [&] { return attempt(step); });
     if (found.ok()) {
       held = number;
       factored = true;
@@ -157,7 +165,7 @@ void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
 }
 
 template <class ExecutionSpace>
-Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
+Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step, bool may_leave) {
   factored = is_foretold = false;
   blas->release_scratch();  // of an attempt that threw
   if (!tree || !(tree->layers() == step.layers)) {
@@ -166,7 +174,7 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step) {
     tree =
         std::make_unique<Tree>(exec, n, step.layers, leaf_size(step.layers), options.block_scaling);
   }
-  return load_and_factor(*tree, step.shift, watch());
+  return load_and_factor(*tree, step.shift, may_leave ? watch() : options.on_progress);
 }
 
 // Where the next rung's cost is known, a host looks at the pivots of the left half: for an eighth of the flops they tell whether
@@ -265,7 +273,7 @@ void CholeskyFactor<ExecutionSpace>::State::need_factor(char const* function) {
                  " is not positive");
   if (factored) return;
   detail::Step const& step = steps[held];
-  Info const found = attempt(step);
+  Info const found = attempt(step, false);
   STRATA_REQUIRE(ValueError, found.ok(), function, ": there is no factor; factored again in ",
                  step.layers.name(), ", the leading minor of order ", found.order(),
                  " is not positive: A has changed");

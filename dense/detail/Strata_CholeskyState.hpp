@@ -50,7 +50,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   void end_ladder() override { next_step = steps.size(); }
   bool at_the_top() const override { return next_step >= steps.size(); }
   /// Factor on one rung; an exception leaves no factor.
-  Info attempt(detail::Step const& step);
+  Info attempt(detail::Step const& step, bool may_leave = true);
   Info load_and_factor(Tree& into, double shift, std::function<void(double)> const& on_progress);
   /// What hears of an attempt's progress: the caller, and what ends an attempt that is not worth its time.
   std::function<void(double)> watch();

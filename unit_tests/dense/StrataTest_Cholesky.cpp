@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Dense.hpp"
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Automatic.hpp>
@@ -440,6 +441,33 @@ TYPED_TEST(CholeskyOn, LeavesAnAttemptWhosePivotsForetellThatItWillNotServe) {
   EXPECT_EQ(asked.report().layers, LayerList{P::fp32});
   options.equilibrate = options.ladder = true;  // pivots of D A D, which are about 1
   EXPECT_EQ(cholesky(exec, falling(19), options).report().attempts.size(), 1u);
+}
+
+// Where the next rung has no memory, what was left serves: fp32 holds, and needs half as much.
+TYPED_TEST(CholeskyOn, GoesOnWithWhatItLeftWhereTheNextRungHasNoMemory) {
+  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "devices do not look at pivots on the way";
+  TypeParam const exec;
+  std::int64_t const n = 800;
+  HostMatrix const A("strata::test::falling", n, n);
+  for (std::int64_t i = 0; i < n; ++i)
+    A(i, i) = std::exp2(-19 * static_cast<double>(i) / static_cast<double>(n));
+  auto const matrix = on_device<TypeParam>(A), B = on_device<TypeParam>(random_matrix(n, 1, 3)),
+             X = on_device<TypeParam>(random_matrix(n, 1, 4));
+  CholeskyOptions options;
+  options.equilibrate = false;
+  FailingAllocations failing("strata::dense::BlockTree::stored", [&, trees = 0]() mutable {
+    return ++trees == 3;  // after the early block and fp32: fp64
+  });
+  auto factor = cholesky(exec, matrix, options);
+  EXPECT_TRUE(failing.failed());
+  failing.relent();
+  ASSERT_TRUE(factor.info().ok());
+  auto const& report = factor.report();
+  ASSERT_EQ(report.attempts.size(), 2u);
+  EXPECT_EQ(report.attempts[0].outcome, Outcome::Foretold);
+  EXPECT_EQ(report.attempts[1].outcome, Outcome::Held);
+  EXPECT_EQ(report.layers, LayerList{P::fp32});
+  EXPECT_TRUE(factor.solve(exec, B, X).converged);
 }
 
 // By the spectra of `--generate geometric`: fp32 pays up to a condition of 1e7.
