@@ -106,8 +106,13 @@ bool CholeskyFactor<ExecutionSpace>::State::climb() {
     }
     if (at_the_top()) {
       give_up(step, found);
-    } else if (!is_foretold &&
-               detail::worth_settling<ExecutionSpace>(steps, next_step, n, found.order(), minors)) {
+      break;
+    }
+    auto const rounding_explains = [&] {
+      return detail::rounding_explains(*tree, logarithms().leaves, found.order());
+    };
+    if (!is_foretold && detail::worth_settling<ExecutionSpace>(steps, next_step, n, found.order(),
+                                                               minors, rounding_explains)) {
       try {
         find_minor(found.order());
       } catch (MemoryError const&) {  // the rungs will tell
@@ -178,20 +183,18 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step, bo
 }
 
 // Where the next rung's cost is known, a host looks at the pivots of the left half: for an eighth of the flops they tell whether
-// the rest is worth its time. Measured with geometric spectra: fp32 still pays at a condition of 1e7, where they foretell a last
-// pivot of 1e-5, and costs more than fp64 at 1e8 and 1e-6.
+// the rest is worth its time.
 template <class ExecutionSpace>
 std::function<void(double)> CholeskyFactor<ExecutionSpace>::State::watch() {
   if constexpr (strata::runs_on_host<ExecutionSpace>) {
     if (!at_the_top() && patience().is_measured)
       return [this, is_seen = false](double part) mutable {
-        constexpr double roundoffs = 64, almost = 1 - 1e-9;
+        constexpr double almost = 1 - 1e-9;
         if (options.on_progress) options.on_progress(part);
         auto const half = static_cast<double>(detail::left_half(*tree)) / static_cast<double>(n);
         if (is_seen || part < almost * half * half * half || pivot() != 0) return;
         is_seen = true;
-        double const least = roundoffs * tree->layers().unit_roundoff();
-        is_foretold = detail::foretold_pivot(*tree) < least;
+        is_foretold = detail::foretold_pivot(*tree) < detail::small_pivot(tree->layers());
         if (is_foretold) pivot() = detail::left_half(*tree) + 1;  // the factorisation ends
       };
   }

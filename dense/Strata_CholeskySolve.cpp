@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -99,19 +100,17 @@ auto CholeskyFactor<ExecutionSpace>::State::logarithms() const -> Logarithms {
   }
   if (is_scaled)
     detail::sum_of_exponents(exec, analysis.d, detail::DeviceNumber<ExecutionSpace>(next));
-  std::vector<double> found(count);
+  result.leaves.resize(count);
   Kokkos::deep_copy(
       exec,
       Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-          found.data(), found.size()),
+          result.leaves.data(), result.leaves.size()),
       sums);
   exec.fence("strata::dense::log_determinant: read the sums");
   if (is_scaled) {
-    result.scaling = 2 * (std::numbers::ln2 * found.back());
-    found.pop_back();
+    result.scaling = 2 * (std::numbers::ln2 * result.leaves.back());
+    result.leaves.pop_back();
   }
-  for (double const sum : found) result.factor += sum;
-  result.factor *= 2;
   return result;
 }
 
@@ -121,7 +120,8 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   State& s = *state_;
   s.use(exec);
   s.need_factor("log_determinant");
-  auto const [of_factor, of_scaling] = s.logarithms();  // log det A is their difference
+  auto const [leaves, of_scaling] = s.logarithms();
+  double const of_factor = 2 * std::accumulate(leaves.begin(), leaves.end(), 0.0);
   using Block = typename State::Block;
   LogDeterminantOperators<ExecutionSpace> operators;
   operators.apply = [&s](Block const& X, Block const& Y) { s.apply_scaled(X, Y); };
@@ -134,22 +134,24 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   // ||A^-1|| <= ||M^-1|| / the least eigenvalue of L^-1 A L^-T
   estimate.rounding_error =
       log_determinant_rounding(exec, s.n, of_factor, operators, options) / estimate.lowest;
-  // The logarithm of a power of two and the difference are rounded, too.
+  // log det A is the difference of the two. The logarithm of a power of two and the difference are rounded, too.
   estimate.rounding_error += 0x1p-52 * std::abs(of_scaling);
   estimate.value -= of_scaling;
   estimate.rounding_error += 0x1p-53 * std::abs(estimate.value);
   return estimate;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                     \
-  template SolveReport CholeskyFactor<Exec>::solve_strided(                          \
-      Exec const&, StridedMatrix<double const> const&, StridedMatrix<double> const&, \
-      RefinementOptions const&);                                                     \
-  template LogDeterminantEstimate CholeskyFactor<Exec>::log_determinant(             \
-      Exec const&, LogDeterminantOptions const&);                                    \
-  template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::block(    \
-      std::int64_t, char const*) const;                                              \
-  template void CholeskyFactor<Exec>::State::half_solve(Op, Block const&);           \
+#define STRATA_INSTANTIATE(Exec)                                                             \
+  template SolveReport CholeskyFactor<Exec>::solve_strided(                                  \
+      Exec const&, StridedMatrix<double const> const&, StridedMatrix<double> const&,         \
+      RefinementOptions const&);                                                             \
+  template LogDeterminantEstimate CholeskyFactor<Exec>::log_determinant(                     \
+      Exec const&, LogDeterminantOptions const&);                                            \
+  template CholeskyFactor<Exec>::State::Logarithms CholeskyFactor<Exec>::State::logarithms() \
+      const;                                                                                 \
+  template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::block(            \
+      std::int64_t, char const*) const;                                                      \
+  template void CholeskyFactor<Exec>::State::half_solve(Op, Block const&);                   \
   template RefinementOperators<Exec> CholeskyFactor<Exec>::State::operators(Exec const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

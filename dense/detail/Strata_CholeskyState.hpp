@@ -78,9 +78,10 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   Patience patience() const override {
     return detail::patience<ExecutionSpace>(n, report.layers, steps[next_step].layers);
   }
-  /// 2 sum_i log l_ii and 2 sum_i log d_i. Fences.
+  /// The sums of log l_ii, of each leaf in the tree's order, and 2 sum_i log d_i. Fences.
   struct Logarithms {
-    double factor = 0, scaling = 0;
+    std::vector<double> leaves;
+    double scaling = 0;
   };
   Logarithms logarithms() const;
 

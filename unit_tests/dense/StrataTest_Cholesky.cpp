@@ -7,12 +7,14 @@
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
+#include <dense/detail/Strata_ForetoldPivot.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -325,8 +327,10 @@ TYPED_TEST(CholeskyOn, ABadDiagonalTakesOneLeadingBlock) {
 TYPED_TEST(CholeskyOn, SettlesABreakdownOnlyWhereThatPays) {
   constexpr bool on_host = Kokkos::SpaceAccessibility<TypeParam, Kokkos::HostSpace>::accessible;
   auto const worth = [steps = strata::dense::detail::ladder({P::fp16, P::fp32}, 0)](
-                         std::size_t next, std::int64_t failed, std::int64_t minors) {
-    return strata::dense::detail::worth_settling<TypeParam>(steps, next, 1000, failed, minors);
+                         std::size_t next, std::int64_t failed, std::int64_t minors,
+                         bool explained = false) {
+    return strata::dense::detail::worth_settling<TypeParam>(steps, next, 1000, failed, minors,
+                                                            [=] { return explained; });
   };
   auto const steps = strata::dense::detail::ladder({P::fp16, P::fp32}, 0);
   std::size_t promotes = 1;
@@ -339,7 +343,31 @@ TYPED_TEST(CholeskyOn, SettlesABreakdownOnlyWhereThatPays) {
   EXPECT_EQ(worth(2, 700, 500), on_host);
   EXPECT_TRUE(worth(promotes, 501, 500));
   EXPECT_FALSE(worth(promotes, 500, 500));
+  EXPECT_FALSE(worth(promotes, 501, 500, true));  // higher layers will tell
+  EXPECT_TRUE(worth(1, 500, 0, true));            // shifts would not
   EXPECT_EQ(worth(steps.size() - 1, 600, 0), !on_host);
+}
+
+// By the last whole leaf before the breakdown: 64 unit roundoffs of fp16 are 2^-5 of the largest pivot.
+TYPED_TEST(CholeskyOn, RoundingExplainsABreakdownAfterSmallPivots) {
+  TypeParam const exec;
+  strata::dense::BlockTree<LayerList, TypeParam> const tree(exec, 64, {P::fp16, P::fp32}, 16);
+  auto const explains = [&](std::vector<double> const& pivots, std::int64_t failed) {
+    std::vector<double> sums;
+    for (double const pivot : pivots) sums.push_back(16 * std::log(pivot) / 2);
+    return strata::dense::detail::rounding_explains(tree, sums, failed);
+  };
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  for (double const largest : {1.0, 0x1p-500, 0x1p500}) {
+    double const small = 0x1p-6 * largest, healthy = 0x1p-4 * largest;
+    EXPECT_TRUE(explains({largest, small, nan, nan}, 33));
+    EXPECT_TRUE(explains({healthy, largest, small, nan}, 64));
+    EXPECT_FALSE(explains({largest, healthy, nan, nan}, 33));
+    EXPECT_FALSE(explains({largest, small, healthy, nan}, 50));
+    EXPECT_FALSE(explains({largest, small, nan, nan}, 32)) << "its leaf is not whole";
+  }
+  EXPECT_FALSE(explains({nan, nan, nan, nan}, 1));
+  EXPECT_FALSE(explains({1, nan, nan, nan}, 17)) << "no smaller than itself";
 }
 
 // Where costs were measured the next rung is tried at once; elsewhere with shifts first.
@@ -377,8 +405,11 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
     EXPECT_EQ(detail::patience<TypeParam>(9000, split, fp64).iterations, 9000 / 400);
     EXPECT_EQ(detail::patience<TypeParam>(30000, fp16, steps[1].layers).iterations, 30);
     // a block in fp64 that costs more than the rung is left
-    EXPECT_TRUE(detail::worth_settling<TypeParam>(steps, 1, 30000, 15000, 0));
-    EXPECT_FALSE(detail::worth_settling<TypeParam>(steps, 1, 30000, 25000, 0));
+    auto const worth = [&](std::int64_t failed) {
+      return detail::worth_settling<TypeParam>(steps, 1, 30000, failed, 0, [] { return false; });
+    };
+    EXPECT_TRUE(worth(15000));
+    EXPECT_FALSE(worth(25000));
   }
 }
 
