@@ -2,17 +2,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_FisherInformation.hpp>
 
+#include <comm/Strata_Communicator.hpp>
 #include <comm/Strata_Together.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
+#include <geostat/detail/Strata_KeptSquares.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -60,43 +64,37 @@ void fill_by_sigma2(Exec const& exec, MaternCovariance const& theta, std::int64_
       });
 }
 
-// sums(j, at) = (A' B)_jj.
-template <class Exec>
-void inner_products(Exec const& exec, Panel<Exec> const& A, Panel<Exec> const& B,
-                    Panel<Exec> const& sums, int at) {
-  auto const n = static_cast<std::int64_t>(A.extent(0));
-  using Policy = Kokkos::TeamPolicy<Exec>;
-  Kokkos::parallel_for(
-      "strata::geostat::fisher_information::products",
-      Policy(exec, static_cast<int>(A.extent(1)), Kokkos::AUTO),
-      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
-        int const j = team.league_rank();
-        double total = 0;
-        Kokkos::parallel_reduce(
-            Kokkos::TeamVectorRange(team, n),
-            [&](std::int64_t i, double& sum) { sum += A(i, j) * B(i, j); }, total);
-        Kokkos::single(Kokkos::PerTeam(team), [&]() { sums(j, at) = total; });
-      });
-}
-
-// trace(A B), square by square, since one of them is read along its rows.
-double trace_of_product(HostMatrix const& A, HostMatrix const& B) {
-  constexpr std::size_t square = 64;
-  std::size_t const n = A.extent(0);
-  double sum = 0;
-  for (std::size_t column = 0; column < n; column += square)
-    for (std::size_t row = 0; row < n; row += square)
-      for (std::size_t j = column; j < std::min(n, column + square); ++j)
-        for (std::size_t i = row; i < std::min(n, row + square); ++i) sum += A(i, j) * B(j, i);
-  return sum;
-}
-
 struct Pair {
   std::size_t j, k;
 };
 
+// Of these the entries that lie opposite each other differ.
+std::vector<std::size_t> kept_of(std::array<bool, 4> const& wanted) {
+  std::vector<std::size_t> result;
+  for (std::size_t const k : {range, nu})
+    if (wanted[k]) result.push_back(k);
+  return result;
+}
+
+int ranks(Communicator const* comm) { return comm ? comm->size() : 1; }
+int rank(Communicator const* comm) { return comm ? comm->rank() : 0; }
+
+using Range = std::pair<std::int64_t, std::int64_t>;
+
+// Some columns of a matrix that has them, or of one that has none.
+template <class Matrix>
+Matrix columns_in(Matrix const& A, Range const& which) {
+  return A.extent(1) > 0 ? Matrix(Kokkos::subview(A, Kokkos::ALL, which)) : A;
+}
+
+std::string on_each_of(int ranks) {
+  return ranks == 1 ? "" : " on each of " + std::to_string(ranks) + " ranks";
+}
+
+std::int64_t block_of(std::int64_t n) { return std::min(n, detail::column_block); }
+
 // S^-1 S_k is symmetric for sigma2 and nugget: the trace of such a one and another is the sum of the products of their
-// entries, column by column. Of range and nu all of it is kept, for the sum with the entries that lie opposite.
+// entries, column by column, which each rank has. Of range and nu squares are kept until those that lie opposite come.
 template <class Exec>
 class Traces {
  public:
@@ -106,10 +104,10 @@ class Traces {
         wanted_(options.wanted),
         on_progress_(options.on_progress),
         n_(factor.order()),
-        width_(std::min(n_, detail::column_block)) {
-    for (std::size_t const k : {range, nu})
-      if (wanted_[k])
-        whole_[k] = allocate_host_matrix("strata::geostat::fisher_information::whole", n_, n_);
+        width_(block_of(n_)),
+        gradient_(exec, factor.covariance(), factor.locations(), wanted_[nu]),
+        kept_(kept_of(wanted_)),
+        squares_(exec, n_, width_, kept_.size(), factor.comm()) {
     for (std::size_t k = 0; k < 4; ++k)
       if (wanted_[k] || k == nugget)
         columns_[k] =
@@ -117,61 +115,94 @@ class Traces {
     for (std::size_t const j : {sigma2, nugget})
       for (std::size_t k = 0; k < 4; ++k)
         if (wanted_[j] && wanted_[k] && (j != nugget || k != sigma2)) pairs_.push_back({j, k});
+    auto const count = static_cast<std::int64_t>(pairs_.size());
+    sums_ = allocate<Panel<Exec>>(exec, "strata::geostat::fisher_information::sums", width_, count);
+    host_ = allocate_host_matrix("strata::geostat::fisher_information::host", width_, count);
+    if (!runs_on_host<Exec> && ranks(factor.comm()) > 1)
+      shared_ = allocate_host_matrix("strata::geostat::fisher_information::shared", n_,
+                                     width_ / ranks(factor.comm()) + 1);
   }
 
+  /// Collective; what goes wrong on one rank between its solves all throw.
   void run(detail::ManySolves& solves, std::array<Parameters, 4>& traces) {
-    detail::CovarianceGradient<typename Exec::memory_space> const gradient(
-        exec_, factor_.covariance(), factor_.locations(), wanted_[nu]);
-    auto const count = static_cast<std::int64_t>(pairs_.size());
-    auto const sums =
-        allocate<Panel<Exec>>(exec_, "strata::geostat::fisher_information::sums", width_, count);
-    HostMatrix const host =
-        allocate_host_matrix("strata::geostat::fisher_information::host", width_, count);
     for (auto const& [j, k] : pairs_) traces[j][k] = 0;
     for (std::int64_t first = 0; first < n_ && factor_.info().ok(); first += width_) {
-      auto const A = solve(gradient, first, solves);
-      for (std::size_t p = 0; p < pairs_.size(); ++p)
-        inner_products(exec_, A[pairs_[p].j], A[pairs_[p].k], sums, static_cast<int>(p));
-      Kokkos::deep_copy(exec_, host, sums);
-      keep(first, A);
-      exec_.fence("strata::geostat::fisher_information::block");
-      for (std::size_t p = 0; p < pairs_.size(); ++p)
-        for (std::size_t j = 0; j < A[nugget].extent(1); ++j)
-          traces[pairs_[p].j][pairs_[p].k] += host(j, p);
-      auto const done = std::min(n_, first + width_);
-      tell_together(factor_.comm(), on_progress_,
-                    static_cast<double>(done) / static_cast<double>(n_));
+      auto const A = together(factor_.comm(), [&] { return right_hand_sides(first); });
+      for (std::size_t const k : kept_) share(A[k]);
+      for (std::size_t const k : {range, nu, nugget})
+        if ((wanted_[k] || (k == nugget && wanted_[sigma2])) && factor_.info().ok())
+          detail::solve_in_place(exec_, factor_, A[k], solves);
+      together(factor_.comm(), [&] {
+        add(first, A, traces);
+        auto const done = static_cast<double>(std::min(n_, first + width_));
+        if (on_progress_) on_progress_(done / static_cast<double>(n_));
+      });
     }
-    for (Pair const pair : {Pair{range, range}, Pair{range, nu}, Pair{nu, nu}})
-      if (wanted_[pair.j] && wanted_[pair.k])
-        traces[pair.j][pair.k] = trace_of_product(whole_[pair.j], whole_[pair.k]);
+    auto const of_kept = squares_.traces();
+    for (std::size_t j = 0; j < kept_.size(); ++j)
+      for (std::size_t k = j; k < kept_.size(); ++k) traces[kept_[j]][kept_[k]] = of_kept[j][k];
   }
 
  private:
-  Columns<Exec> solve(detail::CovarianceGradient<typename Exec::memory_space> const& gradient,
-                      std::int64_t first, detail::ManySolves& solves) {
+  Columns<Exec> right_hand_sides(std::int64_t first) {
     Columns<Exec> A;
     for (std::size_t k = 0; k < 4; ++k)
       if (columns_[k].extent(1) > 0)
-        A[k] = Kokkos::subview(columns_[k], Kokkos::ALL,
-                               std::pair(std::int64_t{0}, std::min(width_, n_ - first)));
+        A[k] = columns_in(columns_[k], {0, std::min(width_, n_ - first)});
     detail::fill_unit_vectors(exec_, first, A[nugget]);
-    fill_derivatives<Exec>(exec_, gradient, first, A[range], A[nu]);
-    for (std::size_t const k : {range, nu, nugget})
-      if ((wanted_[k] || (k == nugget && wanted_[sigma2])) && factor_.info().ok())
-        detail::solve_in_place(exec_, factor_, A[k], solves);
-    if (wanted_[sigma2])
-      fill_by_sigma2<Exec>(exec_, factor_.covariance(), first, A[nugget], A[sigma2]);
+    auto const own = columns_of(rank(factor_.comm()), A[nugget]);
+    if (own.first < own.second)
+      fill_derivatives<Exec>(exec_, gradient_, first + own.first, columns_in(A[range], own),
+                             columns_in(A[nu], own));
+    exec_.fence("strata::geostat::fisher_information::right_hand_sides");
     return A;
   }
 
-  void keep(std::int64_t first, Columns<Exec> const& A) {
-    for (std::size_t const k : {range, nu})
-      if (wanted_[k]) {
-        auto const last = first + static_cast<std::int64_t>(A[k].extent(1));
-        Kokkos::deep_copy(exec_, Kokkos::subview(whole_[k], Kokkos::ALL, std::pair(first, last)),
-                          A[k]);
+  // Of a block's columns of S_range and S_nu each rank evaluates its part, as an entry may cost as much as a hundred
+  // products, and has the others' from them.
+  void share(Panel<Exec> const& A) const {
+    if (ranks(factor_.comm()) == 1) return;
+    LocalSteps attempt;
+    for (int from = 0; from < ranks(factor_.comm()); ++from) {
+      auto const part = columns_in(A, columns_of(from, A));
+      auto const copy = [&](auto const& to, auto const& source) {
+        attempt([&] {
+          Kokkos::deep_copy(exec_, to, source);
+          exec_.fence("strata::geostat::fisher_information::share");
+        });
+      };
+      if constexpr (runs_on_host<Exec>) {
+        factor_.comm()->broadcast({part.data(), part.size()}, from);
+      } else {
+        HostMatrix const host = columns_in(shared_, {0, static_cast<std::int64_t>(part.extent(1))});
+        if (rank(factor_.comm()) == from) copy(host, part);
+        factor_.comm()->broadcast({host.data(), host.size()}, from);
+        if (rank(factor_.comm()) != from) copy(part, host);
       }
+    }
+    attempt.end(factor_.comm());
+  }
+  // The columns that a rank evaluates, of those of a block.
+  Range columns_of(int rank, Panel<Exec> const& A) const {
+    auto const count = static_cast<std::int64_t>(A.extent(1));
+    std::int64_t const parts = ranks(factor_.comm());
+    return {count * rank / parts, count * (rank + 1) / parts};
+  }
+
+  void add(std::int64_t first, Columns<Exec> const& A, std::array<Parameters, 4>& traces) {
+    if (wanted_[sigma2])
+      fill_by_sigma2<Exec>(exec_, factor_.covariance(), first, A[nugget], A[sigma2]);
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      detail::inner_products(exec_, A[pairs_[p].j], A[pairs_[p].k], sums_,
+                             static_cast<std::int64_t>(p));
+    Kokkos::deep_copy(exec_, host_, sums_);
+    std::vector<Panel<Exec>> kept;
+    for (std::size_t const k : kept_) kept.push_back(A[k]);
+    squares_.take(first, kept);
+    exec_.fence("strata::geostat::fisher_information::block");
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      for (std::size_t j = 0; j < A[nugget].extent(1); ++j)
+        traces[pairs_[p].j][pairs_[p].k] += host_(j, p);
   }
 
   Exec const& exec_;
@@ -179,9 +210,14 @@ class Traces {
   std::array<bool, 4> wanted_;
   std::function<void(double)> on_progress_;
   std::int64_t n_, width_;
-  std::array<HostMatrix, 4> whole_;
+  detail::CovarianceGradient<typename Exec::memory_space> gradient_;
+  std::vector<std::size_t> kept_;  // those of range and nu that are wanted
+  detail::KeptSquares<Exec> squares_;
   Columns<Exec> columns_;
   std::vector<Pair> pairs_;
+  Panel<Exec> sums_;
+  HostMatrix host_;
+  HostMatrix shared_;  // columns on their way between devices of ranks
 };
 
 // The inverse of a correlation-like matrix of the parameters in `which`, by Cholesky; false if a pivot is below 1e-10.
@@ -213,10 +249,12 @@ bool invert(std::array<Parameters, 4>& R, std::vector<std::size_t> const& which)
 
 }  // namespace
 
-std::size_t fisher_bytes_needed(std::int64_t n, std::array<bool, 4> const& wanted) {
-  std::int64_t const matrices = (wanted[range] ? 1 : 0) + (wanted[nu] ? 1 : 0);
-  return dense_bytes("fisher_information", n, n * matrices,
-                     std::numeric_limits<std::size_t>::max());
+std::size_t fisher_bytes_needed(std::int64_t n, std::array<bool, 4> const& wanted, int ranks) {
+  auto const matrices = static_cast<std::int64_t>(kept_of(wanted).size());
+  constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
+  (void)dense_bytes("fisher_information", n, n * matrices, any);
+  auto const squares = detail::SquarePlan::of(n, block_of(n), ranks).most_at_a_time();
+  return dense_bytes("fisher_information", block_of(n), block_of(n) * squares * matrices, any);
 }
 
 template <class Exec>
@@ -226,13 +264,19 @@ FisherInformation fisher_information(Exec const& exec, CovarianceFactor<Exec>& f
   Stopwatch const watch;
   FisherInformation result;
   for (auto& row : result.of) row = {nan, nan, nan, nan};
-  std::size_t const bytes = fisher_bytes_needed(factor.order(), options.wanted);
-  STRATA_REQUIRE(MemoryError, bytes <= options.max_bytes, "fisher_information: ", bytes,
-                 " bytes are needed for ", factor.order(), " observations, max_bytes is ",
-                 options.max_bytes);
+  std::size_t const bytes =
+      fisher_bytes_needed(factor.order(), options.wanted, ranks(factor.comm()));
+  together(factor.comm(), [&] {
+    STRATA_REQUIRE(MemoryError, bytes <= options.max_bytes, "fisher_information: ", bytes,
+                   " bytes are needed for ", factor.order(), " observations",
+                   on_each_of(ranks(factor.comm())), ", max_bytes is ", options.max_bytes);
+  });
   detail::ManySolves solves;
   std::array<Parameters, 4> traces = result.of;
-  if (factor.info().ok()) Traces<Exec>(exec, factor, options).run(solves, traces);
+  if (factor.info().ok())
+    together(factor.comm(), [&] {
+      return Traces<Exec>(exec, factor, options);
+    }).run(solves, traces);
   if (factor.info().ok()) {
     for (std::size_t j = 0; j < 4; ++j)
       for (std::size_t k = 0; k < 4; ++k) {

@@ -17,7 +17,8 @@ namespace strata::geostat {
 /// What of the information is wanted.
 struct FisherOptions {
   std::array<bool, 4> wanted = {true, true, true, true};  ///< rows and columns of these parameters
-  std::size_t max_bytes = physical_memory_bytes();        ///< refuse more host memory than this
+  std::size_t max_bytes =
+      physical_memory_bytes();  ///< refuse more host memory than this, of each rank
   /// Hears, after each block of 512 columns of S^-1, what part of them is done; what it throws ends the call.
   std::function<void(double)> on_progress = {};
 };
@@ -43,6 +44,9 @@ struct FisherInformation {
 /// Memory   `fisher_bytes_needed` on the host, and 2048 n numbers in the memory of `exec`. Cost: 2 n^3 flops for S^-1 and for each of
 ///          range and nu that is wanted, that of six factorisations each, and n^2 evaluations of entries. With tiles
 ///          below fp64 all solves are refined with S.
+/// Ranks    of a factor that several ranks hold share the solves, the evaluations and what is kept of S^-1 S_range and
+///          S^-1 S_nu; each has the 2048 n numbers. All get the information, with the bits of one rank's. They give the
+///          same options but for max_bytes and on_progress. What one rank throws all throw, as an AgreedError.
 /// Throws   MemoryError, before anything is done, if that is more than max_bytes, or can't be had; ValueError if an
 ///          exception left no factor.
 /// Error    that of S^-1 by backward stable fp64 solves, whatever the tiles' precision; relative to sqrt(I_jj I_kk) tested
@@ -53,9 +57,13 @@ template <class ExecutionSpace>
                                                    CovarianceFactor<ExecutionSpace>& factor,
                                                    FisherOptions const& options = {});
 
-/// Bytes on the host: 8 n^2 for each of range and nu that is wanted.
+/// Bytes on the host, of several ranks the most that one of them needs, for each of range and nu that is wanted: up to 512
+/// observations 8 n^2, of many about 2 n^2 / ranks, as they are kept in squares of 512 x 512, but no less than 2048 n.
+///
+/// Throws   MemoryError if the matrices' bytes do not fit 64 bits.
 std::size_t fisher_bytes_needed(std::int64_t n,
-                                std::array<bool, 4> const& wanted = {true, true, true, true});
+                                std::array<bool, 4> const& wanted = {true, true, true, true},
+                                int ranks = 1);
 
 /// How far estimates by maximum likelihood are from the truth, as far as the information tells: the square roots of
 /// diag(I^-1).

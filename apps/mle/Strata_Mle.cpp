@@ -214,18 +214,23 @@ Factor evaluate(Exec const& exec, Observations const& data, geostat::CovarianceF
   return factor;
 }
 
-// Why the standard errors of a fit are not computed; empty: they are.
+// Of each rank.
+std::size_t bytes_of_errors(MleOptions const& options, std::int64_t n,
+                            std::array<bool, 4> const& estimated) {
+  return geostat::fisher_bytes_needed(n, estimated, options.comm ? options.comm->size() : 1);
+}
+
+// Why the standard errors of a fit are not computed, the same on all ranks; empty: they are.
 std::string why_no_errors(MleOptions const& options, Factor const& factor, std::size_t max_bytes,
                           std::array<bool, 4> const& estimated) {
   if (options.standard_errors == When::Off) return "--standard-errors off";
   if (options.standard_errors == When::On) return {};
-  if (factor.comm()) return "only one rank computes them, and there are several";
   constexpr std::int64_t most = 4096;
   if (factor.order() > most)
     return words("more than ", most, " observations; --standard-errors on computes them");
-  return geostat::fisher_bytes_needed(factor.order(), estimated) > max_bytes
-             ? "the memory allowed does not suffice"
-             : "";
+  double lacks = bytes_of_errors(options, factor.order(), estimated) > max_bytes ? 1 : 0;
+  if (factor.comm()) lacks = factor.comm()->max(lacks);
+  return lacks > 0 ? "the memory allowed does not suffice" : "";
 }
 
 StandardErrorsSummary standard_errors(Exec const& exec, MleOptions const& options, Factor& factor,
@@ -238,9 +243,8 @@ StandardErrorsSummary standard_errors(Exec const& exec, MleOptions const& option
   summary.reason = result.fit->converged ? why_no_errors(options, factor, max_bytes, estimated)
                                          : "the fit did not converge";
   if (!summary.reason.empty()) return summary;
-  progress.phase(words(
-      "standard errors, ",
-      in_bytes(static_cast<double>(geostat::fisher_bytes_needed(factor.order(), estimated)))));
+  progress.phase(words("standard errors, ", in_bytes(static_cast<double>(bytes_of_errors(
+                                                options, factor.order(), estimated)))));
   auto const information = geostat::fisher_information(
       exec, factor,
       {.wanted = estimated, .max_bytes = max_bytes, .on_progress = progress.listener()});
@@ -328,11 +332,11 @@ double bytes_of_tiles(MleOptions const& options, std::int64_t n) {
 }
 
 // Of standard errors that were asked for: a fit is too long to be refused them behind it.
-double bytes_of_errors(MleOptions const& options, Observations const& data) {
+double bytes_of_asked_errors(MleOptions const& options, Observations const& data) {
   if (options.standard_errors != When::On) return 0;
   auto estimated = fit_options(options, data.locations, data.values).fixed;
   for (bool& one : estimated) one = !one;
-  return static_cast<double>(geostat::fisher_bytes_needed(data.locations.size(), estimated));
+  return static_cast<double>(bytes_of_errors(options, data.locations.size(), estimated));
 }
 
 void estimate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
@@ -345,7 +349,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.read_seconds = watch.lap();
   together(options.comm.get(), [&] {
     require_memory(options, result,
-                   bytes_of_tiles(options, result.n) + bytes_of_errors(options, data));
+                   bytes_of_tiles(options, result.n) + bytes_of_asked_errors(options, data));
   });
   auto how = factor_options(options);
   how.max_bytes = memory_limit(options.max_memory).bytes;

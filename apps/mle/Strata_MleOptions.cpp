@@ -96,10 +96,11 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
 
 void add_error_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "How far the fitted parameters can be trusted");
-  group.named("--standard-errors", options.standard_errors,
-              "from the Fisher information; costs about as much as 10 to 30 evaluations, and 8 n^2 "
-              "bytes for each of range and nu that is not fixed; auto: up to 4096 observations, "
-              "where there is the memory; on one rank of MPI [auto]");
+  group.named(
+      "--standard-errors", options.standard_errors,
+      "from the Fisher information; costs about as much as 10 to 30 evaluations, and about 2 "
+      "n^2 bytes for each of range and nu that is not fixed, which MPI's ranks share; auto: "
+      "up to 4096 observations, where there is the memory [auto]");
   group.flag("--profile-intervals", options.profile_intervals,
              "of each parameter that is not fixed, by fits with that parameter held; these take "
              "about ten times as long as the fit");
@@ -152,15 +153,6 @@ geostat::MaternCovariance within(geostat::MaternCovariance const& start,
   return geostat::covariance_of(parameters);
 }
 
-// What one rank does by itself, with a matrix that is not in tiles.
-void check_ranks(MleOptions const& options) {
-  require(options.generate == 0,
-          "--generate: only one rank can make a field, and there are several; make it with one");
-  require(options.standard_errors != When::On,
-          "--standard-errors on: only one rank can compute them, and there are several; "
-          "--profile-intervals go over ranks");
-}
-
 }  // namespace
 
 void add_mle_options(CLI::App& command, MleOptions& options) {
@@ -199,7 +191,9 @@ void check(MleOptions const& options) {
   require(options.output.empty() || generates || !options.predict.empty(),
           "--output goes with --predict or --generate");
   check(options.tiles, options.comm.get());
-  if (options.comm) check_ranks(options);
+  // With a matrix that is not in tiles.
+  require(!options.comm || !generates,
+          "--generate: only one rank can make a field, and there are several; make it with one");
   require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
   require(options.output.empty() || options.output.ends_with(".csv"), "--output: ", options.output,
           ": what is written is CSV; give a name that ends in .csv");

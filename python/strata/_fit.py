@@ -82,7 +82,7 @@ class Fit:
         ValueError
             If there is no factor.
         MemoryError
-            With the bytes needed: 8 n^2 for each of range and nu.
+            With the bytes needed: about 2 n^2 for each of range and nu, 8 n^2 up to 512 places.
 
         References
         ----------

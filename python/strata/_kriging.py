@@ -223,7 +223,7 @@ class Factor:
         ValueError
             For a name of no parameter.
         MemoryError
-            With the bytes needed: 8 n^2 for each of range and nu.
+            With the bytes needed: about 2 n^2 for each of range and nu, 8 n^2 up to 512 places.
 
         References
         ----------

@@ -665,12 +665,45 @@ class Ranks(MleTest):
         results = []
         for ranks in (1, 2, 3, 4, 6):
             output = self.path(f"kriged_{ranks}.csv")
-            report = self.on(ranks, "--locations", path, "--tile", 32, "--fix", "nu=0.5", "--tolerance", "1e-3", "--standard-errors",
-                             "off" if ranks == 1 else "auto", "--predict", self.path("new.csv"), "--output", output)
+            report = self.on(ranks, "--locations", path, "--tile", 32, "--fix", "nu=0.5", "--tolerance", "1e-3",
+                             "--predict", self.path("new.csv"), "--output", output)
             self.assertEqual(self.out.count("Matern covariance, fitted"), 1)
-            results.append(([report[key] for key in (*EVALUATED, "theta", "iterations", "aic")], output.read_bytes()))
+            del report["standard_errors"]["seconds"]
+            keys = (*EVALUATED, "theta", "iterations", "aic", "standard_errors")
+            results.append(([report[key] for key in keys], output.read_bytes()))
         self.assertEqual(results[1:], results[:1] * 4)
-        self.assertIn("only one rank", report["standard_errors"]["reason"])
+        self.assertEqual(report["standard_errors"]["reason"], "")
+
+    @fitting
+    def test_standard_errors(self):
+        """Of more than one block of columns, and of tiles of which not every rank has one."""
+        path, _, _ = self.field(530, theta="1,0.1,0.5,0.3")
+        common = ("--locations", path, "--start", "1,0.1,0.5,0.3", "--fix", "nugget", "--tolerance", "1e-2")
+        for arguments, several in ((("--tile", 300), (2, 3, 4)), (("--tile", 64, "--epsilon", "1e-5"), (3,))):
+            found = []
+            for ranks in (1, *several):
+                report = self.on(ranks, *common, *arguments, "--standard-errors", "on")
+                self.assertEqual(self.out.count(" of its logarithm)"), 4)  # of three parameters, and of sigma2/range^(2 nu)
+                errors = report["standard_errors"]
+                del errors["seconds"]
+                found.append((report["theta"], errors))
+            self.assertEqual(found[1:], found[:1] * len(several))
+            self.assertEqual((errors["reason"], errors["reasons"]["nugget"]), ("", "fixed"))
+            self.assertGreater(errors["of"]["nu"], 0)
+        one, three = (self.on(ranks, *common, "--standard-errors", "on")["memory"]["needed"] -
+                      self.on(ranks, *common, "--standard-errors", "off")["memory"]["needed"] for ranks in (1, 3))
+        self.assertEqual((one, three), (2 * 2 * 8 * 512**2, 2 * 8 * 512**2))
+
+    @fitting
+    def test_standard_errors_need_memory_on_every_rank(self):
+        path, _, _ = self.field(200)
+        common = ("--locations", path, "--fix", "nu,nugget=0", "--tile", 50, "--max-memory", "350KB")
+        run = strata_on(3, "mle", *common, "--standard-errors", "on")
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertEqual(run.stderr.count("strata: "), 1, run.stderr)
+        self.assertRegex(run.stderr, r"of order 200 and its factor, and standard errors, need \d+ kB; --max-memory allows 350 kB")
+        report = self.on(3, *common)
+        self.assertEqual(report["standard_errors"]["reason"], "the memory allowed does not suffice")
 
     def test_says_once_what_is_wrong(self):
         path, _, _ = self.field(300)
@@ -678,7 +711,6 @@ class Ranks(MleTest):
         at = ("--locations", path, "--theta", "1,0.1,0.5")
         for arguments, text in (
             (("--generate", 50, "--theta", "weak", "--output", self.path("x.csv")), "--generate: only one rank can make a field"),
-            (("--locations", path, "--standard-errors", "on"), "--standard-errors on: only one rank can compute them"),
             (("--locations", self.path("none.csv"), "--theta", "weak", "--evaluate"), "none.csv"),
             ((*at, "--predict", self.path("new.csv"), "--output", self.path("x.csv")), "abc"),
             ((*at, "--evaluate", "--max-memory", "100KB"), "--max-memory allows"),

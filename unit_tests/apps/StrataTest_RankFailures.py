@@ -75,6 +75,17 @@ class RankFailures(ProgramTest):
         self.assert_ended(self.ranks(3, *MLE, mpi="1:MPI_Irecv:200"), "MPI_Irecv: MPI_ERR_INTERN")
         self.assert_ended(self.ranks(3, *MLE, mpi="1:MPI_Bcast:40"), "MPI_Bcast: MPI_ERR_INTERN")
 
+    def test_standard_errors_fail(self):
+        """All ranks hear of it between the solves, and throw the same."""
+        field = self.path("field.csv")
+        self.assertEqual(strata("mle", "--generate", 200, "--theta", "1,0.1,0.5,0.1", "--output", field).code, 0)
+        for label in ("derivatives", "products"):
+            with self.subTest(label=label):
+                run = self.ranks(3, "mle", "--locations", field, "--fix", "nu=0.5", "--tile", 50, kernel=f"1:fisher_information::{label}:1")
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertEqual(run.stderr.count("strata: "), 1, run.stderr)
+                self.assertRegex(run.stderr, "strata: rank 1: cudaGraphInstantiate")
+
     def test_a_solve_in_tiles_fails(self):
         for call, number in (("MPI_Issend", 40), ("MPI_Irecv", 60), ("MPI_Testsome", 20), ("MPI_Bcast", 5), ("MPI_Allreduce", 3)):
             with self.subTest(call=call):

@@ -7,12 +7,16 @@
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/detail/Strata_CovarianceGradient.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <vector>
 
 namespace {
 
@@ -75,6 +79,63 @@ TYPED_TEST(FisherInformationTest, IsThatOfLoopsInLongDouble) {
           }
       }
   std::printf("largest error of an information: %.1e of it\n", worst);
+}
+
+// 1/2 trace(S^-1 S_j S^-1 S_k) by loops, with S_k as the library evaluates its entries.
+std::array<Parameters, 4> by_loops_in_double(MaternCovariance const& c, Locations const& at) {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  geostat::detail::CovarianceGradient<Host::memory_space> const gradient(Host(), c, at, true);
+  auto const n = static_cast<std::size_t>(at.size());
+  auto const derivative = [&](std::size_t k, std::size_t i, std::size_t j) {
+    return gradient(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)).of[k];
+  };
+  std::vector<double> L(n * n);  // S = L L', column by column
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = j; i < n; ++i)
+      L[i + n * j] = c.sigma2 * derivative(0, i, j) + (i == j ? c.nugget : 0);
+  for (std::size_t k = 0; k < n; ++k) {
+    double const pivot = std::sqrt(L[k + n * k]);
+    for (std::size_t i = k; i < n; ++i) L[i + n * k] /= pivot;
+    for (std::size_t j = k + 1; j < n; ++j)
+      for (std::size_t i = j; i < n; ++i) L[i + n * j] -= L[i + n * k] * L[j + n * k];
+  }
+  std::array<std::vector<double>, 4> A;  // S^-1 S_k
+  for (std::size_t k = 0; k < 4; ++k) {
+    A[k].resize(n * n);
+    for (std::size_t j = 0; j < n; ++j) {
+      double* const x = A[k].data() + n * j;
+      for (std::size_t i = 0; i < n; ++i) x[i] = derivative(k, i, j);
+      for (std::size_t l = 0; l < n; ++l) {
+        x[l] /= L[l + n * l];
+        for (std::size_t i = l + 1; i < n; ++i) x[i] -= L[i + n * l] * x[l];
+      }
+      for (std::size_t l = n; l-- > 0;) {
+        for (std::size_t i = l + 1; i < n; ++i) x[l] -= L[i + n * l] * x[i];
+        x[l] /= L[l + n * l];
+      }
+    }
+  }
+  std::array<Parameters, 4> result{};
+  for (std::size_t j = 0; j < 4; ++j)
+    for (std::size_t k = 0; k < 4; ++k)
+      for (std::size_t l = 0; l < n; ++l)
+        for (std::size_t i = 0; i < n; ++i) result[j][k] += A[j][i + n * l] * A[k][l + n * i] / 2;
+  return result;
+}
+
+// Two blocks of columns, and three squares of them. Within c n eps, c = 100, at a condition of about as much.
+TYPED_TEST(FisherInformationTest, IsThatOfLoopsInManyBlocks) {
+  TypeParam const exec;
+  MaternCovariance const c{.sigma2 = 2, .range = 0.1, .nu = 0.7, .nugget = 0.5};
+  Locations const at = synthetic_locations(600);
+  auto const expected = by_loops_in_double(c, at);
+  CovarianceFactor<TypeParam> factor(exec, c, at);
+  auto const found = fisher_information(exec, factor);
+  for (std::size_t j = 0; j < 4; ++j)
+    for (std::size_t k = 0; k < 4; ++k)
+      EXPECT_NEAR(found.of[j][k], expected[j][k],
+                  100 * 600 * 0x1p-52 * std::sqrt(expected[j][j] * expected[k][k]))
+          << j << " " << k;
 }
 
 // More than one block of columns. Without correlation the information of sigma2 is n / (2 v^2).
@@ -182,6 +243,10 @@ TYPED_TEST(FisherInformationTest, SaysWhatItNeedsAndWhyThereIsNone) {
   EXPECT_EQ(fisher_bytes_needed(100), 160000u);
   EXPECT_EQ(fisher_bytes_needed(100, {true, true, false, true}), 80000u);
   EXPECT_EQ(fisher_bytes_needed(100, {true, false, false, true}), 0u);
+  // Of 20 blocks of 512 columns 11 x 10 squares are kept at most.
+  EXPECT_EQ(fisher_bytes_needed(20 * 512), 2U * 110 * 8 * 512 * 512);
+  EXPECT_EQ(fisher_bytes_needed(0), 0u);
+  EXPECT_NE(message_of<MemoryError>([] { (void)fisher_bytes_needed(std::int64_t{1} << 40); }), "");
   EXPECT_EQ(
       message_of<MemoryError>(
           [&] { (void)fisher_information(exec, factor, {.max_bytes = 159999}); }),
