@@ -69,19 +69,6 @@ Observations read(MleOptions const& options, Progress& progress, MleResult& resu
   return observations;
 }
 
-void generate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
-  result.n = options.generate;
-  auto const order = static_cast<double>(result.n);
-  require_memory(options, result, 8 * order * order);
-  progress.phase(words("filling the covariance matrix, n = ", result.n));
-  geostat::Locations const locations = geostat::synthetic_locations(result.n, options.seed);
-  auto const tell = [&](double part) {
-    part < 1 ? progress.done(part) : progress.phase(words("factoring, n = ", result.n));
-  };
-  auto const values = geostat::synthetic_field(exec, result.theta, locations, options.seed, tell);
-  write_stations(options.output, {false, locations.x, locations.y, values});
-}
-
 // The factors made with `how` tell how far they are, in two phases, until what is returned is set to false: a factor
 // that is kept keeps these functions.
 std::shared_ptr<std::atomic<bool>> watch_factors(geostat::CovarianceFactorOptions& how,
@@ -329,6 +316,32 @@ double bytes_of_tiles(MleOptions const& options, std::int64_t n) {
   bool const on_host =
       strata::runs_on_host<Exec> || options.tiles.storage == ooc::TileStorage::Host;
   return (on_host ? (options.kl ? 2 : 1) * own : 0) + room;
+}
+
+// By the factor that a fit has, in tiles, so that ranks make it together.
+void generate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
+  result.n = options.generate;
+  auto const n = static_cast<double>(result.n);
+  bool const on_host =
+      strata::runs_on_host<Exec> || options.tiles.storage == ooc::TileStorage::Host;
+  together(options.comm.get(), [&] {
+    if (on_host) require_memory(options, result, 4 * n * n / result.ranks);  // no tile is counted
+    require_memory(options, result, bytes_of_tiles(options, result.n));
+  });
+  auto how = factor_options(options);
+  how.rule = {};  // fp64
+  how.max_bytes = memory_limit(options.max_memory).bytes;
+  if (how.tile_size == 0)
+    how.tile_size =
+        ooc::TileMatrix<Exec>::automatic_tile_size(result.n, options.tiles.device_memory);
+  (void)watch_factors(how, result.n, words(", n = ", result.n), progress);
+  geostat::Locations const locations = geostat::synthetic_locations(result.n, options.seed);
+  Factor const factor(exec, result.theta, locations, how);
+  progress.phase(words("the field, n = ", result.n));
+  auto const values = geostat::synthetic_field(factor, options.seed);
+  together(options.comm.get(), [&] {
+    if (reports(options)) write_stations(options.output, {false, locations.x, locations.y, values});
+  });
 }
 
 // Of standard errors that were asked for: a fit is too long to be refused them behind it.

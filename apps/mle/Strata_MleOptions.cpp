@@ -39,11 +39,8 @@ void add_data_options(CLI::App& command, MleOptions& options) {
                                     "observations: columns x,y,value or lon,lat,value, in any "
                                     "order; easting,northing and longitude,latitude too");
   group
-      .count(
-          "--generate", options.generate, "N",
-          "a synthetic field at N locations of the unit square, with --theta, to --output; on one "
-          "rank "
-          "of MPI")
+      .count("--generate", options.generate, "N",
+             "a synthetic field at N locations of the unit square, with --theta, to --output")
       ->excludes(locations);
   group.add("--seed", options.seed, "S", "of the synthetic field [1]");
   group.named("--ordering", options.ordering, "of the locations in the matrix [hilbert]");
@@ -191,9 +188,6 @@ void check(MleOptions const& options) {
   require(options.output.empty() || generates || !options.predict.empty(),
           "--output goes with --predict or --generate");
   check(options.tiles, options.comm.get());
-  // With a matrix that is not in tiles.
-  require(!options.comm || !generates,
-          "--generate: only one rank can make a field, and there are several; make it with one");
   require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
   require(options.output.empty() || options.output.ends_with(".csv"), "--output: ", options.output,
           ": what is written is CSV; give a name that ends in .csv");

@@ -705,12 +705,24 @@ class Ranks(MleTest):
         report = self.on(3, *common)
         self.assertEqual(report["standard_errors"]["reason"], "the memory allowed does not suffice")
 
+    def test_generate(self):
+        for arguments in ((), ("--tile", 300), ("--tile", 32)):
+            fields = []
+            for ranks in (1, 2, 3, 4):
+                report = self.on(ranks, "--generate", 500, "--theta", "medium", "--seed", 4, "--output", self.path("f.csv"), *arguments)
+                self.assertEqual((report["task"], report["n"]), ("generate", 500))
+                fields.append(self.path("f.csv").read_bytes())
+                self.path("f.csv").unlink()
+            self.assertEqual(fields[1:], fields[:1] * 3)
+
     def test_says_once_what_is_wrong(self):
         path, _, _ = self.field(300)
         self.path("new.csv").write_text("x,y\n0.5,abc\n")
         at = ("--locations", path, "--theta", "1,0.1,0.5")
         for arguments, text in (
-            (("--generate", 50, "--theta", "weak", "--output", self.path("x.csv")), "--generate: only one rank can make a field"),
+            (("--generate", 100, "--theta", "1,100,20", "--output", self.path("x.csv")), "is not positive definite"),
+            (("--generate", 10**6, "--theta", "weak", "--output", self.path("x.csv"), "--max-memory", "1GB"), "--max-memory allows 1 GB"),
+            (("--generate", 50, "--theta", "weak", "--output", self.path("none") / "x.csv"), "--output"),
             (("--locations", self.path("none.csv"), "--theta", "weak", "--evaluate"), "none.csv"),
             ((*at, "--predict", self.path("new.csv"), "--output", self.path("x.csv")), "abc"),
             ((*at, "--evaluate", "--max-memory", "100KB"), "--max-memory allows"),
@@ -789,10 +801,10 @@ class Refusals(MleTest):
         run = strata("mle", "--locations", STATIONS, "--evaluate", "--theta", "1,100,0.5", "--max-memory", "1MB")
         self.assert_refused(run, "of order 1720", "--max-memory allows 1 MB")
         run = strata("mle", "--generate", 10**7, "--theta", "weak", "--output", self.path("o.csv"))
-        self.assert_refused(run, "order 10000000", "800 TB")
+        self.assert_refused(run, "order 10000000", "400 TB")
         self.assertFalse(self.path("o.csv").exists())
         run = strata("mle", "--generate", 3 * 10**9, "--theta", "weak", "--output", self.path("o.csv"))
-        self.assert_refused(run, "order 3000000000", "72 EB")  # more than 2^64 bytes
+        self.assert_refused(run, "order 3000000000", "36 EB")  # more than 2^64 bytes
 
     def test_of_places_with_other_coordinates(self):
         self.path("new.csv").write_text("x,y\n1,2\n")

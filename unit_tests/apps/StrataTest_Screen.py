@@ -248,7 +248,7 @@ class PhaseLine(ProgramTest):
             with self.subTest(phase=phase, of=arguments[2]):
                 self.assert_shows(phase + LEFT, ([*arguments, size] for size in sizes))
         theta = ["--theta", "1,0.1,0.7,0.01", "--output", self.path("f.csv")]
-        self.assert_shows(rf"filling the covariance matrix, n = \d+{LEFT}", (["mle", *theta, "--generate", n] for n in (3000, 6000, 12000)))
+        self.assert_shows(rf"filling tiles, n = \d+{LEFT}", (["mle", *theta, "--generate", n] for n in (3000, 6000, 12000)))
 
     def test_has_the_time_left_of_the_vendors_runs(self):
         if strata("solve", "--generate", "minij", "--n", 10, "--compare").code != 0:

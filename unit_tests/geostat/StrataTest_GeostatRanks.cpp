@@ -129,6 +129,48 @@ TYPED_TEST(GeostatRanks, SayTogetherThatItIsNotPositiveDefinite) {
   EXPECT_EQ(mine.info().order(), whole.info().order());
 }
 
+// Within c n eps of the one whose matrix is whole, c = 10, at a condition of about 100.
+TYPED_TEST(GeostatRanks, MakeTheFieldOfOneRank) {
+  TypeParam const exec;
+  for (std::int64_t const n : {0, 1, 16, 17, 150}) {
+    Locations const at = synthetic_locations(n);
+    MaternCovariance const theta{3, 0.1, 0.8, 0.5};
+    auto const dense = synthetic_field(exec, theta, at, 7);
+    for (RankGrid const& grid : grids()) {
+      CovarianceFactor<TypeParam> const mine(exec, theta, at, tiles(0, true, grid)),
+          whole(exec, theta, at, tiles(0, false));
+      auto const field = synthetic_field(mine, 7);
+      EXPECT_EQ(field, synthetic_field(whole, 7)) << n;
+      ASSERT_EQ(field.size(), dense.size());
+      for (std::size_t i = 0; i < field.size(); ++i)
+        EXPECT_NEAR(field[i], dense[i], 10 * 150 * 0x1p-52) << n;
+      EXPECT_EQ(
+          synthetic_field(CovarianceFactor<TypeParam>(
+                              exec, theta, at, on_devices<TypeParam>(tiles(0, true, grid), 1)),
+                          7),
+          field)
+          << n;
+    }
+  }
+  CovarianceFactor<TypeParam> const factor(exec, truth, synthetic_locations(50), tiles(0, true));
+  EXPECT_NE(synthetic_field(factor, 1), synthetic_field(factor, 2));
+}
+
+TYPED_TEST(GeostatRanks, RefuseAFieldTogether) {
+  TypeParam const exec;
+  Locations const at = synthetic_locations(100);
+  CovarianceFactor<TypeParam> const broken(exec, {1, 50, 4.5, 0}, at, tiles(0, true)),
+      low(exec, {1, 0.02, 0.5, 0}, at, tiles(1e-2, true));
+  EXPECT_TRUE(throws_with<ValueError>(
+      from(0) +
+          "synthetic field: the covariance matrix of matern:1,50,4.5,0 at these 100 locations "
+          "is not positive definite: the leading minor of order " +
+          std::to_string(broken.info().order()) + " is not positive",
+      [&] { (void)synthetic_field(broken); }));
+  EXPECT_TRUE(throws_with<ValueError>(from(0) + "synthetic field: the factor has tiles below fp64",
+                                      [&] { (void)synthetic_field(low); }));
+}
+
 FitOptions options_of_fit(double accuracy, bool together) {
   FitOptions options;
   options.start = {0.5, 0.2, 0.5, 0.1};
