@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What several ranks find together, beside the same that each rank finds by itself.
 #include "StrataTest_Allocations.hpp"
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_SameLikelihood.hpp"
@@ -169,6 +170,16 @@ TYPED_TEST(GeostatRanks, RefuseAFieldTogether) {
       [&] { (void)synthetic_field(broken); }));
   EXPECT_TRUE(throws_with<ValueError>(from(0) + "synthetic field: the factor has tiles below fp64",
                                       [&] { (void)synthetic_field(low); }));
+  CovarianceFactor<TypeParam> const there(exec, truth, at,
+                                          on_devices<TypeParam>(tiles(0, true), 1));
+  int const last = test_ranks().size() - 1;
+  bool const is_last = test_ranks().rank() == last;  // asked here: all ranks make the communicator
+  {
+    FailingAllocations const failing("strata::ooc::tile_matrix::copy", [&] { return is_last; });
+    EXPECT_TRUE(throws_with<MemoryError>(from(last) + "strata::ooc::tile_matrix::copy",
+                                         [&] { (void)synthetic_field(there); }));
+  }
+  EXPECT_EQ(synthetic_field(there).size(), 100U);
 }
 
 FitOptions options_of_fit(double accuracy, bool together) {
