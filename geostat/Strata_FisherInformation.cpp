@@ -4,6 +4,7 @@
 
 #include <comm/Strata_Communicator.hpp>
 #include <comm/Strata_Together.hpp>
+#include <core/Strata_Errors.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -250,6 +251,8 @@ bool invert(std::array<Parameters, 4>& R, std::vector<std::size_t> const& which)
 }  // namespace
 
 std::size_t fisher_bytes_needed(std::int64_t n, std::array<bool, 4> const& wanted, int ranks) {
+  STRATA_REQUIRE(ValueError, ranks >= 1, "fisher_information: ", ranks,
+                 " ranks, must be at least 1");
   auto const matrices = static_cast<std::int64_t>(kept_of(wanted).size());
   constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
   (void)dense_bytes("fisher_information", n, n * matrices, any);

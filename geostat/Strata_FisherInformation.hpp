@@ -60,7 +60,7 @@ template <class ExecutionSpace>
 /// Bytes on the host, of several ranks the most that one of them needs, for each of range and nu that is wanted: up to 512
 /// observations 8 n^2, of many about 2 n^2 / ranks, as they are kept in squares of 512 x 512, but no less than 2048 n.
 ///
-/// Throws   MemoryError if the matrices' bytes do not fit 64 bits.
+/// Throws   MemoryError if the matrices' bytes do not fit 64 bits; ShapeError if n < 0; ValueError if ranks < 1.
 std::size_t fisher_bytes_needed(std::int64_t n,
                                 std::array<bool, 4> const& wanted = {true, true, true, true},
                                 int ranks = 1);

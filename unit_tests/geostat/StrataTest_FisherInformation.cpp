@@ -247,6 +247,10 @@ TYPED_TEST(FisherInformationTest, SaysWhatItNeedsAndWhyThereIsNone) {
   EXPECT_EQ(fisher_bytes_needed(20 * 512), 2U * 110 * 8 * 512 * 512);
   EXPECT_EQ(fisher_bytes_needed(0), 0u);
   EXPECT_NE(message_of<MemoryError>([] { (void)fisher_bytes_needed(std::int64_t{1} << 40); }), "");
+  EXPECT_EQ(message_of<ShapeError>([] { (void)fisher_bytes_needed(-1, {}, 1); }),
+            "fisher_information: -1 x 0");
+  EXPECT_EQ(message_of<ValueError>([] { (void)fisher_bytes_needed(100, {true}, 0); }),
+            "fisher_information: 0 ranks, must be at least 1");
   EXPECT_EQ(
       message_of<MemoryError>(
           [&] { (void)fisher_information(exec, factor, {.max_bytes = 159999}); }),
