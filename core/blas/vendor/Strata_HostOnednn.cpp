@@ -129,8 +129,6 @@ struct OnednnMatmul::Impl {
   }
 };
 
-OnednnMatmul::OnednnMatmul() : impl_(checked("engine", [] { return std::make_unique<Impl>(); })) {}
-
 bool OnednnMatmul::has_instructions(Precision operands) {
   if (operands == Precision::bf16) return cpu_has(dnnl::cpu_isa::avx512_core_bf16);
   if (operands == Precision::fp16) return cpu_has(dnnl::cpu_isa::avx512_core_fp16);
@@ -150,6 +148,7 @@ bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, Co
   // entries were contiguous.
   if (C.rows == 1 && C.cols > 1 && C.ld > 1) return false;
   if (C.cols == 1 && op_b == Op::Trans && B.ld > 1) return false;
+  if (!impl_) impl_ = checked("engine", [] { return std::make_unique<Impl>(); });
   return checked("matmul", [&] {
     threads_started = true;
     Impl::Entry& entry = impl_->find(op_a, op_b, alpha, A, B, beta, C);
@@ -166,7 +165,6 @@ bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, Co
 }
 #else
 struct OnednnMatmul::Impl {};
-OnednnMatmul::OnednnMatmul() = default;
 bool OnednnMatmul::has_instructions(Precision) { return false; }
 bool OnednnMatmul::has_threads() { return false; }
 bool OnednnMatmul::gemm(Op, Op, double, ConstMatrix const&, ConstMatrix const&, double,
@@ -174,6 +172,7 @@ bool OnednnMatmul::gemm(Op, Op, double, ConstMatrix const&, ConstMatrix const&, 
   return false;
 }
 #endif
+OnednnMatmul::OnednnMatmul() = default;
 OnednnMatmul::~OnednnMatmul() = default;
 OnednnMatmul::OnednnMatmul(OnednnMatmul&&) noexcept = default;
 

@@ -14,7 +14,8 @@ namespace strata::vendor {
 /// oneDNN's matrix product of bf16, fp16 or fp32 matrices with an fp32 sum; the result is fp32, or without beta
 /// of the operands' type.
 ///
-/// Memory   keeps a primitive (generated code, costly to make) per shape, strides and factors.
+/// Memory   none until the first product; then an engine, and a primitive (generated code, costly to make) per shape,
+///          strides and factors.
 /// Throws   VendorError with oneDNN's status.
 class OnednnMatmul {
  public:
@@ -39,7 +40,7 @@ class OnednnMatmul {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;  // made at the first product
 };
 
 }  // namespace strata::vendor
