@@ -73,13 +73,13 @@ inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next)
 /// `next`: that tells a matrix that is not positive definite from one that needs a higher rung. `minors` is the order of
 /// the last such block that held.
 ///
-/// A matrix that is positive definite pays for few such blocks: each is followed by higher layers, unless rounding explains the
-/// breakdown or these layers cost less than the block, or by at least twice as much work as the one before; and on devices, whose fp64
-/// is many times slower, none of the latter costs more than the rungs of the same layers. The last rung of a host tells as much
-/// itself, and stops where it breaks down.
+/// A matrix that is positive definite pays for few such blocks: each is followed by higher layers, or by at least twice as much
+/// work as the one before; and on devices, whose fp64 is many times slower, none of the latter costs more than the rungs of the same
+/// layers. Higher layers whose cost was measured come first where they cost less than the block, or rounding explains the breakdown.
+/// The last rung of a host tells as much itself, and stops where it breaks down.
 ///
-/// `rounding_explains`   bool(), asked where higher layers follow: whether the pivots before the breakdown were as small as errors of
-///                       rounding
+/// `rounding_explains`   bool(), asked before layers whose cost was measured: whether the pivots before the breakdown were as small
+///                       as errors of rounding
 template <class ExecutionSpace, class Explains>
 bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64_t n,
                     std::int64_t failed, std::int64_t minors, Explains const& rounding_explains) {
@@ -90,10 +90,10 @@ bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64
   };
   bool const is_last = next + 1 == steps.size();
   if (failed <= minors || (is_last && on_host)) return false;
-  // what follows fp16 where `rungs` goes by costs takes a third of what fp64 does
+  // what follows fp16 where `rungs` goes by costs: it takes a third of what fp64 does
   bool const is_cheap = *steps[next].layers.begin() == Precision::fp16_split;
   if (!is_last && !(steps[next].layers == steps[next - 1].layers))
-    return (!is_cheap || 3 * cube(failed) <= cube(n)) && !rounding_explains();
+    return !is_cheap || (3 * cube(failed) <= cube(n) && !rounding_explains());
   constexpr double fp64_cost = on_host ? 1 : 4;
   return cube(failed) >= 2 * cube(minors) && fp64_cost * cube(failed) <= cube(n);
 }

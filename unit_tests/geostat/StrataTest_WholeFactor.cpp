@@ -359,8 +359,8 @@ TYPED_TEST(WholeFactorTest, IsChosenWhereNothingSpeaksForTiles) {
   EXPECT_FALSE(is_whole(stored(ooc::TileStorage::Host)));
   options = stored(ooc::TileStorage::Devices);
   EXPECT_TRUE(is_whole(options));
-  options.devices.front().budget_bytes = 10 << 20;  // in tiles on the device then
-  CovarianceFactor<TypeParam> const tiles(exec, c, at, options);
+  options.devices.front().budget_bytes = 28 << 20;  // of the lower tiles, not of 32 MB
+  CovarianceFactor<TypeParam> const tiles(exec, c, synthetic_locations(2000), options);
   EXPECT_FALSE(tiles.is_whole());
   EXPECT_EQ(tiles.report().storage, ooc::TileStorage::Devices);
   options = stored(ooc::TileStorage::Devices);
