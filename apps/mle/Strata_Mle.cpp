@@ -329,7 +329,6 @@ void generate(Exec const& exec, MleOptions const& options, Progress& progress, M
     require_memory(options, result, bytes_of_tiles(options, result.n));
   });
   auto how = factor_options(options);
-  how.rule = {};  // fp64
   how.max_bytes = memory_limit(options.max_memory).bytes;
   if (how.tile_size == 0)
     how.tile_size =

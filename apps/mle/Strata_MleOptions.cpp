@@ -188,6 +188,8 @@ void check(MleOptions const& options) {
   require(options.output.empty() || generates || !options.predict.empty(),
           "--output goes with --predict or --generate");
   check(options.tiles, options.comm.get());
+  require(!generates || !precision_rule(options.tiles).may_mix(),
+          "--epsilon is of tiles below fp64, and --generate makes a field in fp64");
   require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
   require(options.output.empty() || options.output.ends_with(".csv"), "--output: ", options.output,
           ": what is written is CSV; give a name that ends in .csv");

@@ -776,6 +776,7 @@ class Refusals(MleTest):
             ([*s, "--theta", "weak"], "--theta goes with --evaluate or --predict"),
             ([*s, *new], "--predict needs --output"),
             ([*s, "--output", self.path("o.csv")], "--output goes with --predict"),
+            (["--generate", "9", "--theta", "weak", "--output", self.path("g.csv"), "--epsilon", "1e-6"], "--generate makes a field in fp64"),
             ([*s, "--theta", "weak", "--evaluate", "--fix", "nu"], "--fix are for a fit"),
             ([*s, "--fix", "smoothness"], "sigma2, range, nu or nugget"),
             ([*s, "--fix", "nu=x"], "'x' is not a number"),
