@@ -5,6 +5,7 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Pieces.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/detail/Strata_Automatic.hpp>
 
@@ -270,9 +271,14 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const&
     ++bounded;
   }
   if (bounded == 0) return;
-  using strata::allocate_zeros;
-  if (count > 0) scales_ = allocate_zeros<Scales>(exec, "strata::dense::BlockTree::scales", count);
-  bounds_ = allocate_zeros<Scales>(exec, "strata::dense::BlockTree::bounds", 2 * bounded);
+  scaling_memory_ =
+      allocate_pieces<memory_space>(exec, "strata::dense::BlockTree::scales", [&](Pieces& pieces) {
+        pieces.place(scales_, count);
+        pieces.place(bounds_, 2 * bounded);
+        pieces.place(block_bounds_, bounded);
+      });
+  Kokkos::deep_copy(exec, scales_, 0.0);
+  Kokkos::deep_copy(exec, bounds_, 0.0);
   std::vector<detail::BlockBound> bounds;
   double *scale = scales_.data(), *bound = bounds_.data();
   for (Node& node : nodes_) {
@@ -288,8 +294,6 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const&
                       is_split ? BlockScaling::TwoWay : scaling_, known ? node.scale : nullptr,
                       node.operand_scale, node.solution_scale});
   }
-  block_bounds_ = strata::allocate<decltype(block_bounds_)>(
-      exec, "strata::dense::BlockTree::block_bounds", bounds.size());
   Kokkos::View<detail::BlockBound*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
       bounds.data(), bounds.size());
   Kokkos::deep_copy(exec, block_bounds_, host);

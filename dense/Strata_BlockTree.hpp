@@ -198,8 +198,10 @@ class BlockTree<LayerList, ExecutionSpace> {
   std::vector<Node> nodes_;
   std::vector<int> panels_;
   std::vector<Buffer> storage_, workspace_, inverses_;  // one per precision
-  Scales scales_, bounds_, inverse_scales_;
+  Buffer scaling_memory_;                               // of the next three
+  Scales scales_, bounds_;
   Kokkos::View<detail::BlockBound*, memory_space> block_bounds_;
+  Scales inverse_scales_;
   std::size_t stored_bytes_ = 0, working_bytes_ = 0;
 };
 

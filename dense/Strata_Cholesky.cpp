@@ -4,8 +4,8 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Pieces.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_TreePotrf.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
@@ -30,6 +30,11 @@ CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, Matrix
   STRATA_REQUIRE(ShapeError, matrix.extent(0) == matrix.extent(1), "cholesky: A is ",
                  matrix.extent(0), " x ", matrix.extent(1), ", must be square");
   blas = std::make_unique<LeafBlas<ExecutionSpace>>(exec);
+  analysis_memory =
+      allocate_pieces<memory_space>(exec, "strata::dense::cholesky::vectors", [&](Pieces& pieces) {
+        room.place(pieces, n);
+        pieces.place(pivot);
+      });
   take(matrix, layers);
 }
 
@@ -73,7 +78,7 @@ template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
   Region const region(exec, "strata::dense::cholesky::analyse");
   Kokkos::Timer const timer;
-  analysis = detail::analyse(exec, uplo, A, options.equilibrate, analysis);
+  analysis = detail::analyse(exec, uplo, A, options.equilibrate, room);
   report.equilibrated = options.equilibrate;
   report.smallest_scaling = analysis.smallest_scaling;
   report.largest_scaling = analysis.largest_scaling;
@@ -219,8 +224,6 @@ Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(
   }
   Region const region(exec, "strata::dense::cholesky::factor ", into.layers().name());
   Kokkos::Timer const timer;
-  if (pivot.data() == nullptr)
-    pivot = strata::allocate<Info64>(exec, "strata::dense::cholesky::info");
   Kokkos::deep_copy(exec, pivot, std::int64_t(0));
   tree_potrf(*blas, into, pivot, on_progress);
   std::int64_t first = 0;

@@ -101,6 +101,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   std::unique_ptr<Tree> tree;
   std::unique_ptr<detail::LowSolve<ExecutionSpace>> low_solve;  // of the tree
   Block scaled;                                                 // D X
+  Kokkos::View<std::byte*, memory_space> analysis_memory;       // of `room` and `pivot`
+  detail::AnalysisRoom<memory_space> room;
   detail::Analysis<memory_space> analysis;
   Info64 pivot;  // the first that was not positive
   std::vector<detail::Step> steps;

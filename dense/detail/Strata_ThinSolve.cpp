@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/detail/Strata_ThinSolve.hpp>
 
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Pieces.hpp>
 #include <core/kokkos_ext/Strata_Published.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <core/kokkos_ext/Strata_TeamsThatFit.hpp>
@@ -53,6 +53,13 @@ std::pair<std::vector<FactorStrip>, std::vector<FactorStrip>> strips_of(
     node = in_left ? &tree.left(*node) : &tree.right(*node);
   }
   return {std::move(before), std::move(after)};
+}
+
+template <class ExecutionSpace, class T, class Table>
+void copy(ExecutionSpace const& exec, std::vector<T> const& items, Table const& table) {
+  Kokkos::View<T const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
+      items.data(), items.size());
+  Kokkos::deep_copy(exec, table, host);
 }
 
 /// The strips into the table.
@@ -113,24 +120,17 @@ ThinSolve<ExecutionSpace>::ThinSolve(ExecutionSpace const& exec, Tree const& tre
     list(tasks, i, leaves[i].size, leaves[i].before.parts, RowProducts, Down, at_once);
   for (int i = count; i-- > 0;)
     list(tasks, i, leaves[i].size, leaves[i].after.parts, ColumnProducts, Up, at_once);
-  strips_ = copy("strata::dense::ThinSolve::strips", strips);
-  leaves_ = copy("strata::dense::ThinSolve::leaves", leaves);
-  tasks_ = copy("strata::dense::ThinSolve::tasks", tasks);
   auto const numbers = static_cast<std::size_t>(2 * (std::int64_t{most_parts} + 1) * n_ + 1);
-  numbers_ = strata::allocate<Table<std::byte>>(exec, "strata::dense::ThinSolve::numbers",
-                                                numbers * traits(precision_).bytes);
+  memory_ = allocate_pieces<memory_space>(exec, "strata::dense::ThinSolve", [&](Pieces& pieces) {
+    pieces.place(strips_, strips.size());
+    pieces.place(leaves_, leaves.size());
+    pieces.place(tasks_, tasks.size());
+    pieces.place(numbers_, numbers * traits(precision_).bytes);
+  });
+  copy(exec, strips, strips_);
+  copy(exec, leaves, leaves_);
+  copy(exec, tasks, tasks_);
   exec.fence("strata::dense::ThinSolve: tasks");
-}
-
-template <class ExecutionSpace>
-template <class T>
-auto ThinSolve<ExecutionSpace>::copy(char const* label, std::vector<T> const& items) const
-    -> Table<T> {
-  Kokkos::View<T const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(
-      items.data(), items.size());
-  auto const table = strata::allocate<Table<T>>(exec_, label, items.size());
-  Kokkos::deep_copy(exec_, table, host);
-  return table;
 }
 
 template <class ExecutionSpace>

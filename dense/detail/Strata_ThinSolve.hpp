@@ -43,14 +43,13 @@ class ThinSolve {
  private:
   template <class T>
   using Table = Kokkos::View<T*, memory_space>;
-  template <class T>
-  Table<T> copy(char const* label, std::vector<T> const& items) const;
   template <class S>
   void solve(S* b) const;
 
   ExecutionSpace exec_;
   Precision precision_;
   std::int64_t n_;
+  Table<std::byte> memory_;  // of the tables
   Table<FactorStrip> strips_;
   Table<ThinLeaf> leaves_;
   Table<ThinTask> tasks_;

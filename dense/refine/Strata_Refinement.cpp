@@ -63,7 +63,8 @@ RefinementReport refine(ExecutionSpace const& exec,
                         typename RefinementOperators<ExecutionSpace>::Block const& B,
                         typename RefinementOperators<ExecutionSpace>::Block const& X,
                         RefinementOptions const& options) {
-  detail::RefinementMemory<ExecutionSpace> memory(exec, B.extent(0), B.extent(1));
+  using Memory = detail::RefinementMemory<ExecutionSpace>;
+  Memory memory(exec, B.extent(0), B.extent(1), Memory::OfRefinement);
   return detail::refine(exec, memory, operators, B, X, options);
 }
 

@@ -10,6 +10,7 @@
 #include <dense/refine/detail/Strata_RefinementMemory.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace strata::dense {
@@ -37,15 +38,18 @@ void note_lost_columns(std::int64_t lost, std::int64_t n, SolveReport& report) {
       1 / (static_cast<double>(n) * 0x1p-52);
 }
 
-// The memory that the factor keeps, or a new one.
+// The memory that the factor keeps, or a new one; it never shrinks, so that solves of two kinds by turns allocate nothing.
 template <class Exec>
-detail::RefinementMemory<Exec>& memory_of(SpdFactor<Exec>& factor, Exec const& exec,
-                                          std::int64_t cols) {
-  if (!factor.memory || !factor.memory->fits(exec, factor.order())) {
-    factor.memory.reset();
-    factor.memory = std::make_shared<detail::RefinementMemory<Exec>>(exec, factor.order(), cols);
+std::shared_ptr<detail::RefinementMemory<Exec>> memory_of(
+    SpdFactor<Exec>& factor, Exec const& exec, std::int64_t cols,
+    typename detail::RefinementMemory<Exec>::Vectors vectors) {
+  auto& kept = factor.memory;
+  if (kept && kept->fits(exec, factor.order())) {
+    if (cols <= kept->cols() && vectors <= kept->vectors()) return kept;
+    cols = std::max(cols, kept->cols()), vectors = std::max(vectors, kept->vectors());
   }
-  return *factor.memory;
+  return kept =
+             std::make_shared<detail::RefinementMemory<Exec>>(exec, factor.order(), cols, vectors);
 }
 
 template <class Exec>
@@ -66,8 +70,9 @@ RefinementReport refine_with(Exec const& exec, SpdFactor<Exec>& factor,
     limited.max_iterations = patience.iterations;
   }
   auto const operators = factor.operators(exec);
-  auto& memory = memory_of(factor, exec, static_cast<std::int64_t>(B.extent(1)));
-  return detail::refine(exec, memory, operators, B, Y, limited, patience.is_measured, given);
+  auto const memory = memory_of(factor, exec, static_cast<std::int64_t>(B.extent(1)),
+                                detail::RefinementMemory<Exec>::OfRefinement);
+  return detail::refine(exec, *memory, operators, B, Y, limited, patience.is_measured, given);
 }
 
 // Nothing of B is read after X was first written, so that X may lie on it.
@@ -82,8 +87,9 @@ class SpdSolve {
         X_(X),
         asked_(asked),
         d_(factor.scaling()),
-        right_(memory_of(factor, exec, B.cols).vector(Memory::Right, B.cols)),
-        solution_(memory_of(factor, exec, B.cols).vector(Memory::Solution, B.cols)) {}
+        memory_(memory_of(factor, exec, B.cols, Memory::OfSolve)),
+        right_(memory_->vector(Memory::Right, B.cols)),
+        solution_(memory_->vector(Memory::Solution, B.cols)) {}
   ~SpdSolve() { keep_if_small(factor_); }
   SpdSolve(SpdSolve const&) = delete;
   SpdSolve& operator=(SpdSolve const&) = delete;
@@ -186,6 +192,7 @@ class SpdSolve {
   StridedMatrix<double> const& X_;
   RefinementOptions const& asked_;
   Kokkos::View<double const*, typename Exec::memory_space> d_;
+  std::shared_ptr<Memory> memory_;
   Block right_, solution_;  // D B and Y
   bool holds_ = false;      // X_ does what the first solve led to
   std::int64_t lost_ = 0;   // columns of D B

@@ -3,6 +3,7 @@
 // What a factor that is used again allocates, waits for and launches, and that nothing of the last matrix is left in it.
 #include "StrataTest_Allocations.hpp"
 #include "StrataTest_Dense.hpp"
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <core/Strata_MatrixRef.hpp>
@@ -108,6 +109,69 @@ TYPED_TEST(ReuseOn, ASecondSolveAllocatesNothingAndGivesTheSameBits) {
     }
     EXPECT_EQ(largest_difference(on_host(X), on_host(Y)), 0);
   }
+}
+
+// A small order is quick to factor and to solve with, beside which memory is not quick to come and to go.
+TYPED_TEST(ReuseOn, AFactorAndASolveOfASmallOrderAllocateLittle) {
+  TypeParam const exec;
+  for (auto const& [layers, most] :
+       {std::pair(LayerList{P::fp64}, 4U), std::pair(LayerList{P::fp32}, 5U)}) {
+    auto const A = on_device<TypeParam>(geometric(48, 1));
+    auto const B = on_device<TypeParam>(random_matrix(48, 1, 3)),
+               X = on_device<TypeParam>(random_matrix(48, 1, 4));
+    Counts const counts;
+    auto factor = cholesky(exec, A, layers);
+    EXPECT_TRUE(factor.solve(exec, B, X, {.refine = Refine::Classical}).converged);
+    Counts::record(layers.name() + "_factor_and_solve");
+    std::multiset<std::string> own;  // a device's libraries have some more, for the first
+    for (auto const& label : Allocations::labels())
+      if (!label.starts_with("strata::vendor::")) own.insert(label);
+    bool const has_pinned = own.erase("strata::dense::refine::vectors_on_host") > 0;
+    EXPECT_EQ(has_pinned, !strata::runs_on_host<TypeParam>);
+    std::size_t const of_inverses = strata::runs_on_host<TypeParam> || layers.is_fp64() ? 0 : 4;
+    EXPECT_LE(own.size(), most + of_inverses) << testing::PrintToString(own);
+  }
+}
+
+// Each needs more of one kind than the other: columns, or vectors beside those of a refinement.
+TYPED_TEST(ReuseOn, ASolveAndAConditionByTurnsAllocateTheirVectorsOnce) {
+  std::int64_t const n = 96;
+  TypeParam const exec;
+  GeneratorOptions hard;
+  hard.condition = 1e7;  // of which fp32 alone can't tell
+  auto const A = on_device<TypeParam>(generate(MatrixKind::Geometric, n, hard));
+  auto const B = on_device<TypeParam>(random_matrix(n, 1, 3)),
+             X = on_device<TypeParam>(random_matrix(n, 1, 4));
+  auto factor = cholesky(exec, A, {P::fp32});
+  Counts const counts;
+  for (std::size_t const expected : {2U, 0U}) {
+    Counts::clear();
+    EXPECT_TRUE(factor.solve(exec, B, X).converged);
+    EXPECT_TRUE(factor.condition(exec).refined);
+    EXPECT_EQ(Allocations::labels().count("strata::dense::refine::vectors"), expected);
+  }
+  EXPECT_TRUE(factor.report().layers == LayerList{P::fp32});
+}
+
+// Where there is no memory for more columns, the vectors of fewer stay.
+TYPED_TEST(ReuseOn, MoreColumnsThanThereIsMemoryForLeaveWhatThereIs) {
+  TypeParam const exec;
+  auto const A = on_device<TypeParam>(geometric(48, 1));
+  auto const B = on_device<TypeParam>(random_matrix(48, 1, 3)),
+             X = on_device<TypeParam>(random_matrix(48, 1, 4)),
+             many = on_device<TypeParam>(random_matrix(48, 5, 5));
+  auto factor = cholesky(exec, A, {P::fp64});
+  EXPECT_TRUE(factor.solve(exec, B, X).converged);
+  {
+    FailingAllocations const failing("strata::dense::refine::vectors", [] { return true; });
+    EXPECT_TRUE(throws_with<MemoryError>("strata::dense::refine::vectors: can't allocate",
+                                         [&] { (void)factor.solve(exec, many, many); }));
+  }
+  Counts const counts;
+  EXPECT_TRUE(factor.solve(exec, B, X).converged);
+  EXPECT_EQ(Allocations::labels(), none);
+  EXPECT_TRUE(factor.solve(exec, many, many).converged);
+  EXPECT_GT(Allocations::labels().size(), 0U);
 }
 
 // However many leaves there are: their sums are read at once, and the error bar takes no more than its vectors.

@@ -5,7 +5,6 @@
 
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_Convergence.hpp>
-#include <dense/refine/detail/Strata_RefinementMemory.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -22,14 +21,13 @@ namespace strata::dense::detail {
 template <class Exec>
 class ActiveColumns {
  public:
-  using Memory = RefinementMemory<Exec>;
-  using Kernels = typename Memory::Kernels;
+  using Kernels = BlockVectors<Exec>;
   using Block = typename Kernels::Block;
   using Scalars = typename Kernels::Scalars;
   using Indices = typename Kernels::Indices;
 
-  ActiveColumns(Memory& memory, Kernels& kernels, Block const& W, Block const& R)
-      : memory_(memory), kernels_(kernels), W_(W), R_(R) {}
+  ActiveColumns(Kernels& kernels, Block const& W, Block const& R)
+      : kernels_(kernels), W_(W), R_(R) {}
 
   /// Every column, active or not; none is added once one is active.
   std::vector<Column>& all() { return columns_; }
@@ -106,11 +104,9 @@ class ActiveColumns {
       in_front = in_front && column->index == static_cast<std::int64_t>(numbers.size());
       numbers.push_back(column->index);
     }
-    index_ = in_front ? memory_.first_columns(static_cast<std::int64_t>(numbers.size()))
-                      : kernels_.indices(numbers);
+    index_ = in_front ? Indices{} : kernels_.indices(numbers);
   }
 
-  Memory& memory_;
   Kernels& kernels_;
   Block W_, R_;
   Indices index_;

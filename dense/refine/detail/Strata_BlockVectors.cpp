@@ -3,6 +3,7 @@
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Pieces.hpp>
 #include <dense/refine/detail/Strata_BlockVectorLoops.hpp>
 
 #include <algorithm>
@@ -12,40 +13,50 @@
 namespace strata::dense::detail {
 
 template <class Exec>
-void BlockVectors<Exec>::reserve(std::int64_t cols, std::int64_t steps) {
-  using strata::allocate, strata::allocate_on_host;
-  std::string const label = "strata::dense::refine::";
-  auto const moments = static_cast<std::size_t>(chunks_ * cols);
-  if (moments > moments_.extent(0)) {  // all of it or, where there is no memory, nothing
-    exec_.fence("strata::dense::refine::reserve: kernels write what is replaced");
-    auto const more = allocate<decltype(moments_)>(exec_, label + "moments", moments);
-    auto const starts = allocate<Coefficients>(exec_, label + "starts", 3 * cols);
-    auto const found_in =
-        found_in_.data() ? found_in_
-                         : strata::allocate_zeros<decltype(found_in_)>(exec_, label + "found_in");
-    host_moments_ = allocate_on_host<decltype(host_moments_)>(label + "moments_host", moments);
-    moments_ = more, starts_ = starts, found_in_ = found_in;
+BlockVectors<Exec>::BlockVectors(Exec const& exec, std::int64_t rows, std::int64_t cols,
+                                 std::int64_t steps, std::int64_t blocks)
+    : exec_(exec),
+      rows_(rows),
+      chunks_(Chunk::count(rows)),
+      blocks_(static_cast<std::size_t>(blocks)) {
+  std::int64_t const moments = chunks_ * cols, products = moments * steps,
+                     coefficients = 8 * cols + 2 * cols * steps;
+  auto const place = [&](Pieces& pieces) {
+    for (Block& block : blocks_) pieces.place(block, rows, cols);
+    pieces.place(starts_, 3 * cols);
+    pieces.place(found_in_);
+    if (has_one_memory) return;
+    pieces.place(moments_, moments);
+    pieces.place(products_, products);
+    pieces.place(arena_, coefficients);
+  };
+  auto const place_on_host = [&](Pieces& pieces) {
+    pieces.place(host_moments_, moments);
+    pieces.place(host_products_, products);
+    pieces.place(host_arena_, coefficients);
+  };
+  std::string const label = "strata::dense::refine::vectors";
+  memory_ = allocate_pieces<MemorySpace>(exec_, label, [&](Pieces& pieces) {
+    place(pieces);
+    if (has_one_memory) place_on_host(pieces);
+  });
+  if constexpr (has_one_memory) {
+    moments_ = Kokkos::subview(host_moments_, Kokkos::ALL, std::int64_t{OfMeasure});
+    products_ = host_products_;
+    arena_ = host_arena_;
+  } else {
+    host_memory_ = allocate_pieces<HostSpace>(exec_, label + "_on_host", place_on_host);
   }
-  auto const products =
-      std::max(products_.extent(0), static_cast<std::size_t>(chunks_ * cols * steps));
-  auto const arena = static_cast<std::size_t>(8 * cols + 2 * cols * steps);
-  if (products <= products_.extent(0) && arena <= arena_.extent(0)) return;
-  exec_.fence("strata::dense::refine::reserve");
-  auto const more_products = allocate<Coefficients>(exec_, label + "products", products);
-  auto const more_arena = allocate<Coefficients>(exec_, label + "coefficients", arena);
-  auto const on_host =
-      allocate_on_host<decltype(host_products_)>(label + "products_host", products);
-  host_arena_ = allocate_on_host<decltype(host_arena_)>(label + "coefficients_host", arena);
-  products_ = more_products, host_products_ = on_host, arena_ = more_arena;
-  used_ = 0;
+  Kokkos::deep_copy(exec_, found_in_, std::int64_t(0));
 }
 
 template <class Exec>
 auto BlockVectors<Exec>::indices(std::vector<std::int64_t> const& list) const -> Indices {
-  auto const result = strata::allocate<Indices>(exec_, "strata::dense::refine::index", list.size());
+  Indices const result{strata::allocate<decltype(Indices::list)>(
+      exec_, "strata::dense::refine::index", list.size())};
   Kokkos::View<std::int64_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
       list.data(), list.size());
-  Kokkos::deep_copy(exec_, result, host);
+  Kokkos::deep_copy(exec_, result.list, host);
   exec_.fence("strata::dense::refine::index");
   return result;
 }
@@ -68,15 +79,16 @@ auto BlockVectors<Exec>::upload(Scalars const& values) -> Factors {
   auto const host = Kokkos::subview(host_arena_, range);
   std::copy(values.begin(), values.end(), host.data());
   Coefficients const device = Kokkos::subview(arena_, range);
-  Kokkos::deep_copy(exec_, device, host);
+  if (!has_one_memory) Kokkos::deep_copy(exec_, device, host);
   return {device};
 }
 
 template <class Exec>
 auto BlockVectors<Exec>::fetch_products(std::int64_t count) -> Scalars {
   std::pair const range(std::int64_t(0), chunks_ * count);
-  Kokkos::deep_copy(exec_, Kokkos::subview(host_products_, range),
-                    Kokkos::subview(products_, range));
+  if (!has_one_memory)
+    Kokkos::deep_copy(exec_, Kokkos::subview(host_products_, range),
+                      Kokkos::subview(products_, range));
   exec_.fence("strata::dense::refine::products");
   used_ = 0;
   Scalars result(count, 0.0);
@@ -126,11 +138,12 @@ void BlockVectors<Exec>::scatter(Scalars const& s, Block const& W, Block const& 
 
 template <class Exec>
 void BlockVectors<Exec>::compact(Indices const& from, Block const& A) {
+  auto const cols = static_cast<std::int64_t>(from.list.extent(0));
   Kokkos::parallel_for(
       "strata::dense::refine::compact",
       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec_, 0, rows_),
       KOKKOS_LAMBDA(std::int64_t i) {
-        for (std::size_t c = 0; c < from.extent(0); ++c) A(i, c) = A(i, from(c));
+        for (std::int64_t c = 0; c < cols; ++c) A(i, c) = A(i, from(c));
       });
 }
 

@@ -9,7 +9,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -130,13 +130,14 @@ struct Chunk {
 /// there in a fixed order, so results don't depend on scheduling. A coefficient of 0 means that the
 /// column is left out, whatever NaN it holds. Kernels that return something fence; the others are
 /// only enqueued.
+///
+/// Memory   one allocation; on devices another one that is pinned.
 template <class Exec>
 class BlockVectors {
  public:
   using MemorySpace = typename Exec::memory_space;
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
   using Basis = Kokkos::View<double***, Kokkos::LayoutLeft, MemorySpace>;  ///< row, column, step
-  using Indices = Kokkos::View<std::int64_t*, MemorySpace>;
   using Scalars = std::vector<double>;  ///< one per column, or step + column * steps
   using Scaling = Kokkos::View<double const*, MemorySpace>;
   /// Host memory that a device writes to, too.
@@ -154,14 +155,23 @@ class BlockVectors {
     }
   };
 
+  /// Numbers of columns: a list in device memory, or 0, 1, ... where there is none.
+  struct Indices {
+    Kokkos::View<std::int64_t*, MemorySpace> list;
+
+    KOKKOS_INLINE_FUNCTION std::int64_t operator()(std::int64_t c) const {
+      return list.data() != nullptr ? list(c) : c;
+    }
+  };
+
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   using Team = typename Policy::member_type;
 
-  /// For blocks of `rows` x up to `cols` and products with up to `steps` basis vectors.
-  BlockVectors(Exec const& exec, std::int64_t rows, std::int64_t cols, std::int64_t steps = 1)
-      : exec_(exec), rows_(rows), chunks_(Chunk::count(rows)) {
-    reserve(cols, steps);
-  }
+  /// For blocks of `rows` x up to `cols`, of which so many are its own, and products with up to `steps` basis vectors.
+  ///
+  /// Throws   MemoryError.
+  BlockVectors(Exec const& exec, std::int64_t rows, std::int64_t cols, std::int64_t steps = 1,
+               std::int64_t blocks = 0);
   /// Fences where its host memory may be in use: Kokkos waits before it frees a device's memory, not always a host's.
   ~BlockVectors() {
     if (used_ > 0 || is_under_way_[OfMeasure] || is_under_way_[OfOthers])
@@ -170,9 +180,14 @@ class BlockVectors {
   BlockVectors(BlockVectors const&) = delete;
   BlockVectors& operator=(BlockVectors const&) = delete;
 
-  /// Room for reductions of `cols` columns and `steps` basis vectors.
-  void reserve(std::int64_t cols, std::int64_t steps);
+  Exec const& exec() const { return exec_; }
+  std::int64_t rows() const { return rows_; }
 
+  /// The first columns of one of its own blocks, without values at first.
+  Block block(std::int64_t number, std::int64_t cols) const {
+    return Kokkos::subview(blocks_[static_cast<std::size_t>(number)], Kokkos::ALL,
+                           std::pair<std::int64_t, std::int64_t>(0, cols));
+  }
   Block allocate(std::string const& label, std::int64_t cols) const {
     return strata::allocate<Block>(exec_, label, rows_, cols);
   }
@@ -247,6 +262,7 @@ class BlockVectors {
 
  private:
   using Coefficients = Kokkos::View<double*, MemorySpace>;
+  static constexpr bool has_one_memory = std::is_same_v<MemorySpace, HostSpace>;
 
   Factors upload(Scalars const& values);
   Scalars fetch_products(std::int64_t count);
@@ -259,6 +275,9 @@ class BlockVectors {
 
   Exec exec_;
   std::int64_t rows_, chunks_;
+  Kokkos::View<std::byte*, MemorySpace> memory_;     // that the views are in
+  Kokkos::View<std::byte*, HostSpace> host_memory_;  // or in this, where it is another one
+  std::vector<Block> blocks_;
   Kokkos::View<MomentsOfBoth*, MemorySpace> moments_;  // of `measure`: chunk + chunks * column
   Kokkos::View<MomentsOfBoth* [2], Kokkos::LayoutLeft, HostSpace> host_moments_;  // by slot
   Coefficients starts_;  // of `start`: s, to unit, from unit and t of all columns

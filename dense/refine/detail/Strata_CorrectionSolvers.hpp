@@ -141,14 +141,12 @@ class FlexibleGmres {
   using Scalars = typename Kernels::Scalars;
 
   /// For up to `cols` columns at a time and cycles of `steps`.
-  FlexibleGmres(Kernels& kernels, RefinementOperators<Exec> const& operators, std::int64_t cols,
-                std::int64_t steps)
-      : kernels_(kernels),
+  FlexibleGmres(Exec const& exec, std::int64_t rows, RefinementOperators<Exec> const& operators,
+                std::int64_t cols, std::int64_t steps)
+      : kernels_(exec, rows, cols, steps + 1),
         operators_(operators),
-        V_(kernels.allocate("strata::dense::refine::V", cols, steps + 1)),
-        Z_(kernels.allocate("strata::dense::refine::MV", cols, steps)) {
-    kernels_.reserve(cols, steps + 1);
-  }
+        V_(kernels_.allocate("strata::dense::refine::V", cols, steps + 1)),
+        Z_(kernels_.allocate("strata::dense::refine::MV", cols, steps)) {}
 
   std::int64_t steps() const { return static_cast<std::int64_t>(Z_.extent(2)); }
 
@@ -237,7 +235,7 @@ class FlexibleGmres {
         !complete && state.problem.residual() > state.goal && column.iterations < column.budget;
   }
 
-  Kernels& kernels_;
+  Kernels kernels_;
   RefinementOperators<Exec> const& operators_;
   Basis V_, Z_;
 };

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
 
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <core/kokkos_ext/Strata_TeamsThatFit.hpp>
@@ -107,10 +106,10 @@ void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double cons
 
 // The largest row sums, the range of D and the first diagonal entry that is not positive; returns whether all sums are
 // finite numbers.
-template <class ExecutionSpace, class Result>
-bool summarise(ExecutionSpace const& exec, Triangle const& A, Result& result) {
+template <class ExecutionSpace, class SumsView, class Result>
+bool summarise(ExecutionSpace const& exec, Triangle const& A, SumsView const& sums,
+               Result& result) {
   auto const d = result.d;
-  auto const sums = result.sums;
   bool const keep = d.extent(0) > 0;
   int infinite = 0;
   std::int64_t first_bad = none;
@@ -149,12 +148,12 @@ std::int64_t first_non_finite(ExecutionSpace const& exec, Triangle const& A) {
   return first;
 }
 
-template <class ExecutionSpace, class Result>
-void scale_as_a_whole(ExecutionSpace const& exec, std::int64_t n, Result& result) {
+template <class ExecutionSpace, class ScalingView, class Result>
+void scale_as_a_whole(ExecutionSpace const& exec, ScalingView const& room, Result& result) {
   result.scaled_norm = result.norm;
   if (result.norm == 0 || (result.norm >= 0x1p-600 && result.norm <= 0x1p600)) return;
   double const scaling = scaling_of(result.norm);
-  result.d = strata::allocate<decltype(result.d)>(exec, "strata::dense::analyse::scaling", n);
+  result.d = room;
   Kokkos::deep_copy(exec, result.d, scaling);
   result.smallest_scaling = result.largest_scaling = scaling;
   result.scaled_norm = result.norm * scaling * scaling;
@@ -166,22 +165,14 @@ template <class ExecutionSpace>
 Analysis<typename ExecutionSpace::memory_space> analyse(
     ExecutionSpace const& exec, Uplo uplo,
     ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate,
-    Analysis<typename ExecutionSpace::memory_space> const& last) {
-  using MemorySpace = typename ExecutionSpace::memory_space;
-  Analysis<MemorySpace> result;
+    AnalysisRoom<typename ExecutionSpace::memory_space> const& room) {
+  Analysis<typename ExecutionSpace::memory_space> result;
   std::int64_t const n = A.rows;
   if (n == 0) return result;
   bool const lower = uplo == Uplo::Lower;
   Triangle const triangle{A.template as<double>(), n, lower ? 1 : A.ld, lower ? A.ld : 1};
-  auto const order = static_cast<std::size_t>(n);
-  if (equilibrate)
-    result.d = last.d.extent(0) == order ? last.d
-                                         : strata::allocate<decltype(result.d)>(
-                                               exec, "strata::dense::analyse::scaling", n);
-  result.sums = last.sums.extent(0) == order ? last.sums
-                                             : strata::allocate<decltype(result.sums)>(
-                                                   exec, "strata::dense::analyse::sums", n);
-  auto const& sums = result.sums;
+  if (equilibrate) result.d = room.scaling;
+  auto const& sums = room.sums;
   choose_scaling(exec, triangle, result.d, sums);
   if constexpr (!strata::runs_on_host<ExecutionSpace>)
     sum_rows(exec, triangle, result.d, sums);
@@ -189,21 +180,21 @@ Analysis<typename ExecutionSpace::memory_space> analyse(
     sum_rows_on_host<true>(exec, triangle, result.d.data(), sums);
   else
     sum_rows_on_host<false>(exec, triangle, nullptr, sums);
-  if (!summarise(exec, triangle, result)) {
+  if (!summarise(exec, triangle, sums, result)) {
     std::int64_t const first = first_non_finite(exec, triangle);
     STRATA_REQUIRE(ValueError, first != none,
                    "cholesky: the sum of a row of A overflows; scale A down");
     throw ValueError(strata::detail::message("cholesky: A(", first % n, ", ", first / n,
                                              ") is not finite (indices from 0)"));
   }
-  if (!equilibrate) scale_as_a_whole(exec, n, result);
+  if (!equilibrate) scale_as_a_whole(exec, room.scaling, result);
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                                 \
-  template Analysis<Exec::memory_space> analyse<Exec>(Exec const&, Uplo,                         \
-                                                      ConstMatrixRef<Exec::memory_space> const&, \
-                                                      bool, Analysis<Exec::memory_space> const&);
+#define STRATA_INSTANTIATE(Exec)                                          \
+  template Analysis<Exec::memory_space> analyse<Exec>(                    \
+      Exec const&, Uplo, ConstMatrixRef<Exec::memory_space> const&, bool, \
+      AnalysisRoom<Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

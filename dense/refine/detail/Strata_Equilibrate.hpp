@@ -4,6 +4,7 @@
 #define STRATA_DETAIL_EQUILIBRATE_HPP
 
 #include <core/Strata_MatrixRef.hpp>
+#include <core/kokkos_ext/Strata_Pieces.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -11,15 +12,26 @@
 
 namespace strata::dense::detail {
 
+/// Where an analysis of a matrix of order n works; without values.
+template <class MemorySpace>
+struct AnalysisRoom {
+  Kokkos::View<double*, MemorySpace> scaling;
+  Kokkos::View<double* [2], MemorySpace> sums;  ///< of rows
+
+  void place(Pieces& pieces, std::int64_t n) {
+    pieces.place(scaling, n);
+    pieces.place(sums, n);
+  }
+};
+
 /// What one look at a symmetric matrix tells before it is factored.
 template <class MemorySpace>
 struct Analysis {
   Kokkos::View<double*, MemorySpace>
       d;  ///< powers of two with d_i^2 a_ii in [1/2, 2], or all the same; empty: all are 1
   double smallest_scaling = 1, largest_scaling = 1;  ///< of d
-  std::int64_t bad_diagonal = 0;                ///< 1-based index of the first a_ii <= 0; 0: none
-  double norm = 0, scaled_norm = 0;             ///< ||A||_inf and ||D A D||_inf
-  Kokkos::View<double* [2], MemorySpace> sums;  ///< of rows; for the next analysis to use again
+  std::int64_t bad_diagonal = 0;     ///< 1-based index of the first a_ii <= 0; 0: none
+  double norm = 0, scaled_norm = 0;  ///< ||A||_inf and ||D A D||_inf
 };
 
 /// Check that A is finite, choose the scaling and measure both norms.
@@ -28,14 +40,14 @@ struct Analysis {
 /// subnormal numbers are no small part of them, and products of its entries leave the range of fp64.
 ///
 /// Shape    A: n x n fp64, of which the triangle `uplo` is read.
-/// Sync     fences `exec`, once where A is finite. Memory: that of `last`, an analysis of the same order, or 3 n numbers.
+/// Sync     fences `exec`, once where A is finite. Memory: `room`, in which d lies.
 /// Throws   ValueError naming the first non-finite entry, column by column.
 /// Source   Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), section 3; deviation: powers of two.
 template <class ExecutionSpace>
 Analysis<typename ExecutionSpace::memory_space> analyse(
     ExecutionSpace const& exec, Uplo uplo,
     ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate,
-    Analysis<typename ExecutionSpace::memory_space> const& last = {});
+    AnalysisRoom<typename ExecutionSpace::memory_space> const& room);
 
 /// V(i, j) = d_i U(i, j); an empty d is the identity. V may be U.
 template <class ExecutionSpace, class ScalingView, class InBlock, class OutBlock>

@@ -3,77 +3,49 @@
 #ifndef STRATA_DETAIL_REFINEMENT_MEMORY_HPP
 #define STRATA_DETAIL_REFINEMENT_MEMORY_HPP
 
-#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
 
-#include <Kokkos_Core.hpp>
-
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <numeric>
-#include <utility>
-#include <vector>
 
 namespace strata::dense::detail {
 
-/// Vectors, partial sums and lists of refined solves of one order on one instance: the next solve of as many columns
+/// Vectors and partial sums of refined solves of one order, for up to so many columns, on one instance: the next solve
 /// allocates nothing.
 template <class Exec>
 class RefinementMemory {
  public:
   using Kernels = BlockVectors<Exec>;
   using Block = typename Kernels::Block;
-  using Indices = typename Kernels::Indices;
-  enum Vector { Right, Solution, Iterate, Residual, Correction, vectors };
+  /// The last two are what a solve scales its B to, and refines.
+  enum Vector : std::int64_t { Iterate, Residual, Correction, Right, Solution };
+  enum Vectors : std::int64_t { OfRefinement = Right, OfSolve = Solution + 1 };
 
-  RefinementMemory(Exec const& exec, std::int64_t rows, std::int64_t cols)
-      : exec_(exec), rows_(rows), kernels_(exec, rows, cols) {}
+  RefinementMemory(Exec const& exec, std::int64_t rows, std::int64_t cols, Vectors vectors)
+      : cols_(cols), vectors_(vectors), kernels_(exec, rows, cols, 1, vectors) {}
 
-  Exec const& exec() const { return exec_; }
-  bool fits(Exec const& exec, std::int64_t rows) const { return exec == exec_ && rows == rows_; }
-
-  Kernels& kernels(std::int64_t cols) {
-    kernels_.reserve(cols, 1);
-    return kernels_;
+  Exec const& exec() const { return kernels_.exec(); }
+  std::int64_t cols() const { return cols_; }
+  Vectors vectors() const { return vectors_; }
+  bool fits(Exec const& exec, std::int64_t rows) const {
+    return exec == kernels_.exec() && rows == kernels_.rows();
   }
 
-  /// Without values. Enqueued; the same memory each time unless there are more columns.
-  Block vector(Vector which, std::int64_t cols) {
-    constexpr std::array labels{"strata::dense::solve::B", "strata::dense::solve::X",
-                                "strata::dense::refine::W", "strata::dense::refine::R",
-                                "strata::dense::refine::D"};
-    Block& block = blocks_[which];
-    if (static_cast<std::int64_t>(block.extent(1)) < cols) {
-      block = {};
-      block = strata::allocate<Block>(exec_, labels[which], rows_, cols);
-    }
-    return Kokkos::subview(block, Kokkos::ALL, std::pair<std::int64_t, std::int64_t>(0, cols));
-  }
+  Kernels& kernels() { return kernels_; }
 
-  /// 0, 1, ..., count - 1. Fences where it grows.
-  Indices first_columns(std::int64_t count) {
-    if (static_cast<std::int64_t>(first_columns_.extent(0)) < count) {
-      std::vector<std::int64_t> list(static_cast<std::size_t>(count));
-      std::iota(list.begin(), list.end(), 0);
-      first_columns_ = kernels_.indices(list);
-    }
-    return Kokkos::subview(first_columns_, std::pair<std::int64_t, std::int64_t>(0, count));
-  }
+  /// Its first columns. Without values; the same memory each time.
+  Block vector(Vector which, std::int64_t cols) const { return kernels_.block(which, cols); }
 
   /// Whether all of it is small beside a matrix.
   bool is_worth_keeping() const {
-    constexpr std::size_t few = 16;
-    return blocks_[Right].extent(1) <= few && blocks_[Iterate].extent(1) <= few;
+    constexpr std::int64_t few = 16;
+    return cols_ <= few;
   }
 
  private:
-  Exec exec_;
-  std::int64_t rows_;
+  std::int64_t cols_;
+  Vectors vectors_;
   Kernels kernels_;
-  std::array<Block, vectors> blocks_;
-  Indices first_columns_;
 };
 
 /// A system A X = B as given, where a refinement is to scale it and to solve (D A D) (D^-1 X) = D B.

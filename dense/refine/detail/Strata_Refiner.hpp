@@ -41,13 +41,13 @@ class Refiner {
         given_(given),
         multiplies_(operators.apply_given && operators.scaling.extent(0) > 0),
         memory_(memory),
-        kernels_(memory.kernels(B.extent(1))),
+        kernels_(memory.kernels()),
         B_(B),
         X_(X),
         W_(memory.vector(Memory::Iterate, B.extent(1))),
         R_(memory.vector(Memory::Residual, B.extent(1))),
         D_(memory.vector(Memory::Correction, B.extent(1))),
-        active_(memory, kernels_, W_, R_),
+        active_(kernels_, W_, R_),
         unit_(operators.scaling.extent(0) > 0 ? unit_of(operators.given_norm_inf) : 1),
         convergence_(static_cast<std::int64_t>(B.extent(0)), operators.norm_inf,
                      operators.scaling.extent(0) > 0 ? operators.given_norm_inf * unit_ * unit_
@@ -89,14 +89,12 @@ class Refiner {
                      B_);
     bool const at_once = B_.extent(0) <= 8192 && std::isfinite(operators_.norm_inf);
     if (!at_once && !take_columns(kernels_.magnitudes(cols))) return;
-    auto const index = memory_.first_columns(cols);
     kernels_.start(B_, operators_.norm_inf, D_);
     operators_.precondition(D_);
     kernels_.correct_first(D_, operators_.scaling, W_, multiplies_);
     multiply(W_, D_, R_);
-    auto moments =
-        kernels_.residual_first(B_, index, W_, R_, operators_.scaling, unit_, multiplies_,
-                                given_ ? given_->X : StridedMatrix<double>{});
+    auto moments = kernels_.residual_first(B_, {}, W_, R_, operators_.scaling, unit_, multiplies_,
+                                           given_ ? given_->X : StridedMatrix<double>{});
     if (at_once && !take_columns(kernels_.magnitudes(cols))) return;
     active_.drop_others(moments);
     for (Column* column : active_) {
@@ -313,7 +311,7 @@ class Refiner {
     if (!gmres_ || gmres_->steps() != steps) {
       auto const columns = static_cast<std::int64_t>(active_.size());
       gmres_.reset();
-      gmres_.emplace(kernels_, operators_,
+      gmres_.emplace(memory_.exec(), B_.extent(0), operators_,
                      std::clamp<std::int64_t>(vectors / (2 * steps + 1), 1, columns), steps);
     }
     return *gmres_;

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Allocations.hpp"
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "dense/StrataTest_SpdSystem.hpp"
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
@@ -12,6 +14,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -203,7 +206,7 @@ void moments_of_both_systems_follow_the_formulas(std::size_t n) {
   auto const B = Device::copy(f.Z), W = Device::copy(f.X), R = Device::copy(f.Y);
   f.kernels.measure({}, scaling, u, B);
   auto const sizes_of_b = f.kernels.magnitudes(3);
-  auto const both = f.kernels.residual(f.t, B, f.kernels.indices({0, 1, 2}), W, R, scaling, u);
+  auto const both = f.kernels.residual(f.t, B, {}, W, R, scaling, u);  // of the first columns
   PlainMatrix const r = Device::read(R);
   for (std::size_t c = 0; c < 3; ++c) {
     auto const b_of = [&](auto i) { return f.Z(i, c); };
@@ -377,6 +380,47 @@ void many_uploads_keep_their_order() {
 }
 TYPED_TEST(BlockVectorKernels, ManyUploadsKeepTheirOrder) {
   many_uploads_keep_their_order<TypeParam>();
+}
+
+// Its own blocks, sums and coefficients: with the numbers of products with many vectors.
+template <class Exec>
+void takes_one_allocation_a_memory() {
+  constexpr bool is_host =
+      Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Exec::memory_space>::accessible;
+  std::string const label = "strata::dense::refine::vectors";
+  std::multiset<std::string> expected{label};
+  if (!is_host) expected.insert(label + "_on_host");
+  std::size_t const n = 100;
+  auto const X = OnDevice<Exec>::copy(random_numbers(n, 3, 1));
+  Allocations const allocations;
+  BlockVectors<Exec> kernels(Exec(), static_cast<std::int64_t>(n), 3, 4, 2);
+  auto const A = kernels.block(0, 3), B = kernels.block(1, 3), first = kernels.block(1, 2);
+  kernels.scale({2, 3, 4}, X, A);
+  kernels.scale({5, 6, 7}, X, B);
+  (void)kernels.dot(A, B, X);
+  EXPECT_EQ(Allocations::labels(), expected);
+  EXPECT_EQ(first.extent(0), n);
+  EXPECT_EQ(first.extent(1), 2u);
+  PlainMatrix const x = OnDevice<Exec>::read(X);
+  expect_equal(OnDevice<Exec>::read(A),
+               each(n, 3, [&](auto i, auto c) { return (2.0 + c) * x(i, c); }));
+  expect_equal(OnDevice<Exec>::read(first),
+               each(n, 2, [&](auto i, auto c) { return (5.0 + c) * x(i, c); }));
+}
+TYPED_TEST(BlockVectorKernels, TakeOneAllocationAMemory) {
+  takes_one_allocation_a_memory<TypeParam>();
+}
+
+TYPED_TEST(BlockVectorKernels, SayThatThereIsNoMemory) {
+  auto const count = fail_each_allocation([](FailingAllocations const& failing) {
+    try {
+      BlockVectors<TypeParam> const kernels(TypeParam(), 100, 3, 1, 5);
+    } catch (strata::MemoryError const& error) {
+      EXPECT_TRUE(failing.failed());
+      EXPECT_NE(std::string(error.what()).find("refine::vectors"), std::string::npos);
+    }
+  });
+  EXPECT_GE(count, 1);
 }
 
 // What a kernel or a copy still uses is not given back.

@@ -26,13 +26,29 @@ HostMatrix badly_scaled(Uplo uplo, std::int64_t n) {
   });
 }
 
+// The analysis of a matrix, and the memory that it lies in.
+template <class Space>
+struct Found : dense::detail::Analysis<typename Space::memory_space> {
+  Kokkos::View<std::byte*, typename Space::memory_space> memory;
+};
+
+template <class Space>
+Found<Space> analyse(Space const& exec, Uplo uplo,
+                     ConstMatrixRef<typename Space::memory_space> const& A, bool equilibrate) {
+  using Memory = typename Space::memory_space;
+  dense::detail::AnalysisRoom<Memory> room;
+  auto const memory = allocate_pieces<Memory>(exec, "strata::test::room",
+                                              [&](Pieces& pieces) { room.place(pieces, A.rows); });
+  return {dense::detail::analyse(exec, uplo, A, equilibrate, room), memory};
+}
+
 template <class Space>
 void check(Uplo uplo, std::int64_t n, bool equilibrate) {
   SCOPED_TRACE(testing::Message() << uplo << ", n = " << n << ", equilibrate " << equilibrate);
   StoredMatrix<Space> const stored(badly_scaled(uplo, n), fp64, 3);
   auto const A = reference::symmetric(uplo, stored.read());
   Space const exec;
-  auto const found = dense::detail::analyse(exec, uplo, stored.ref(), equilibrate);
+  auto const found = analyse(exec, uplo, stored.ref(), equilibrate);
   std::vector<double> scaling(static_cast<std::size_t>(n), 1.0);
   if (equilibrate) {
     auto const d = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found.d);
@@ -117,7 +133,7 @@ void scales_as_a_whole(double size, double expected) {
   StoredMatrix<Space> const A(
       reference::generate(n, n, [=](auto i, auto j) { return i >= j ? size : nan_value; }), fp64,
       1);
-  auto const found = dense::detail::analyse(Space(), Uplo::Lower, A.ref(), false);
+  auto const found = analyse(Space(), Uplo::Lower, A.ref(), false);
   EXPECT_EQ(found.norm, 3 * size);
   EXPECT_EQ(found.smallest_scaling, expected) << size;
   EXPECT_EQ(found.largest_scaling, expected) << size;
@@ -138,7 +154,7 @@ TYPED_TEST(Equilibrate, ScalesTheDiagonalToBetweenOneHalfAndTwo) {
       reference::generate(
           n, n, [&](auto i, auto j) { return i == j ? diagonal[static_cast<std::size_t>(i)] : 0; }),
       fp64, 3);
-  auto const found = dense::detail::analyse(exec, Uplo::Lower, stored.ref(), true);
+  auto const found = analyse(exec, Uplo::Lower, stored.ref(), true);
   auto const d = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found.d);
   for (std::size_t i = 0; i < diagonal.size(); ++i) {
     double const unit = d(i) * diagonal[i] * d(i);
