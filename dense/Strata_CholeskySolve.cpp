@@ -54,7 +54,7 @@ RefinementOperators<ExecutionSpace> CholeskyFactor<ExecutionSpace>::State::opera
   RefinementOperators<ExecutionSpace> operators;
   operators.apply = [this](Block const& X, Block const& Z) { apply_scaled(X, Z); };
   operators.precondition = [this](Block const& R) {
-    if (!low_solve) low_solve = std::make_unique<detail::LowSolve<ExecutionSpace>>(exec, *tree);
+    if (!low_solve) low_solve = std::make_unique<detail::LowSolve<ExecutionSpace>>(*blas, *tree);
     (*low_solve)(matrix_ref(R));
   };
   operators.norm_inf = analysis.scaled_norm;

@@ -26,7 +26,7 @@ namespace strata::dense::detail {
 ///
 /// Sync     enqueued; fences where its memory grows or the number of columns
 ///          changes. Memory: a copy of R, and the workspace and scratch
-///          of its own LeafBlas, which a replay refers to.
+///          of its own LeafBlas, which a replay refers to; a tree of one leaf in fp64 needs none of these.
 template <class ExecutionSpace>
 class LowSolve {
  public:
@@ -34,10 +34,13 @@ class LowSolve {
   using Matrix = MatrixRef<memory_space>;
   using Tree = BlockTree<LayerList, ExecutionSpace>;
 
-  /// `tree` must outlive this object and keep its factor.
-  LowSolve(ExecutionSpace const& exec, Tree const& tree) : tree_(tree), blas_(exec) {
-    if (ThinSolve<ExecutionSpace>::takes(tree)) thin_.emplace(exec, tree);
+  /// `blas` and `tree` must outlive this object, and the tree keep its factor.
+  LowSolve(LeafBlas<ExecutionSpace>& blas, Tree const& tree)
+      : tree_(tree), blas_(is_whole_leaf(tree) ? blas : own_.emplace(blas.exec())) {
+    if (ThinSolve<ExecutionSpace>::takes(tree)) thin_.emplace(blas.exec(), tree);
   }
+  LowSolve(LowSolve const&) = delete;
+  LowSolve& operator=(LowSolve const&) = delete;
 
   void operator()(Matrix const& R) {
     constexpr std::int64_t many = 16;
@@ -55,6 +58,13 @@ class LowSolve {
   }
 
  private:
+  /// Whether a vector in fp64 is solved by two substitutions with the one leaf.
+  static bool is_whole_leaf(Tree const& tree) {
+    auto const& root = tree.root();
+    return root.is_leaf() && root.inverse.data == nullptr &&
+           root.stored.precision == Precision::fp64;
+  }
+
   void solve(Matrix const& F, Products products) {
     auto const& root = tree_.root();
     if (root.is_leaf() && root.inverse.data == nullptr && root.stored.precision == F.precision)
@@ -84,8 +94,9 @@ class LowSolve {
   }
 
   Tree const& tree_;
+  std::optional<LeafBlas<ExecutionSpace>> own_;
+  LeafBlas<ExecutionSpace>& blas_;
   std::optional<ThinSolve<ExecutionSpace>> thin_;
-  LeafBlas<ExecutionSpace> blas_;
   std::int64_t cols_ = -1;
   std::byte* memory_ = nullptr;
   strata::Replay<ExecutionSpace> replay_;

@@ -192,7 +192,8 @@ TYPED_TEST(ThinSolveOn, TakesNoSingleLeafAndNoLeafThatIsCutBetweenLoads) {
 TYPED_TEST(ThinSolveOn, LowSolveIsTheSameForAnyNumberOfColumnsInAnyOrder) {
   std::int64_t const n = 300;
   LoadedTree<TypeParam> const loaded(n, {fp16, fp16, fp32}, 32);
-  dense::detail::LowSolve<TypeParam> solve(TypeParam(), loaded.tree);
+  LeafBlas<TypeParam> blas{TypeParam()};
+  dense::detail::LowSolve<TypeParam> solve(blas, loaded.tree);
   for (std::int64_t const cols : {1, 1, 1, 3, 3, 3, 1, 1, 5, 5, 5, 20, 1, 4, 4, 4}) {
     HostMatrix const B = random_matrix(n, cols, static_cast<unsigned>(cols));
     auto const x = on_device<TypeParam>(B);
@@ -207,7 +208,8 @@ TYPED_TEST(ThinSolveOn, LowSolveIsTheSameForAnyNumberOfColumnsInAnyOrder) {
 TYPED_TEST(ThinSolveOn, LowSolveGivesTheSameBitsWhenItIsReplayed) {
   std::int64_t const n = 1500;
   LoadedTree<TypeParam> const loaded(n, {fp16, fp16, fp32}, 128);
-  dense::detail::LowSolve<TypeParam> solve(TypeParam(), loaded.tree);
+  LeafBlas<TypeParam> blas{TypeParam()};
+  dense::detail::LowSolve<TypeParam> solve(blas, loaded.tree);
   HostMatrix const B = random_matrix(n, 1, 4);
   auto const x = on_device<TypeParam>(B);
   solve(matrix_ref(x));
