@@ -398,7 +398,10 @@ void takes_one_allocation_a_memory() {
   kernels.scale({2, 3, 4}, X, A);
   kernels.scale({5, 6, 7}, X, B);
   (void)kernels.dot(A, B, X);
-  EXPECT_EQ(Allocations::labels(), expected);
+  std::multiset<std::string> own;
+  for (auto const& name : Allocations::labels())
+    if (name.starts_with("strata::")) own.insert(name);
+  EXPECT_EQ(own, expected);
   EXPECT_EQ(first.extent(0), n);
   EXPECT_EQ(first.extent(1), 2u);
   PlainMatrix const x = OnDevice<Exec>::read(X);
