@@ -64,7 +64,7 @@ RefinementReport refine(ExecutionSpace const& exec,
                         typename RefinementOperators<ExecutionSpace>::Block const& X,
                         RefinementOptions const& options) {
   using Memory = detail::RefinementMemory<ExecutionSpace>;
-  Memory memory(exec, B.extent(0), B.extent(1), Memory::OfRefinement);
+  Memory memory(exec, B.extent(0), B.extent(1), Memory::of_refinement);
   return detail::refine(exec, memory, operators, B, X, options);
 }
 

@@ -40,9 +40,8 @@ void note_lost_columns(std::int64_t lost, std::int64_t n, SolveReport& report) {
 
 // The memory that the factor keeps, or a new one; it never shrinks, so that solves of two kinds by turns allocate nothing.
 template <class Exec>
-std::shared_ptr<detail::RefinementMemory<Exec>> memory_of(
-    SpdFactor<Exec>& factor, Exec const& exec, std::int64_t cols,
-    typename detail::RefinementMemory<Exec>::Vectors vectors) {
+std::shared_ptr<detail::RefinementMemory<Exec>> memory_of(SpdFactor<Exec>& factor, Exec const& exec,
+                                                          std::int64_t cols, std::int64_t vectors) {
   auto& kept = factor.memory;
   if (kept && kept->fits(exec, factor.order())) {
     if (cols <= kept->cols() && vectors <= kept->vectors()) return kept;
@@ -71,7 +70,7 @@ RefinementReport refine_with(Exec const& exec, SpdFactor<Exec>& factor,
   }
   auto const operators = factor.operators(exec);
   auto const memory = memory_of(factor, exec, static_cast<std::int64_t>(B.extent(1)),
-                                detail::RefinementMemory<Exec>::OfRefinement);
+                                detail::RefinementMemory<Exec>::of_refinement);
   return detail::refine(exec, *memory, operators, B, Y, limited, patience.is_measured, given);
 }
 
@@ -87,7 +86,7 @@ class SpdSolve {
         X_(X),
         asked_(asked),
         d_(factor.scaling()),
-        memory_(memory_of(factor, exec, B.cols, Memory::OfSolve)),
+        memory_(memory_of(factor, exec, B.cols, Memory::of_solve)),
         right_(memory_->vector(Memory::Right, B.cols)),
         solution_(memory_->vector(Memory::Solution, B.cols)) {}
   ~SpdSolve() { keep_if_small(factor_); }

@@ -27,6 +27,7 @@ FORBIDDEN = [
     ("a library neither starts nor ends Kokkos", re.compile(r"Kokkos::(initialize|finalize|ScopeGuard)\b")),
     ("fences name an instance", re.compile(r"Kokkos::fence\s*\(")),
     ("nvcc 13 casts to a copy where a type is a decltype", re.compile(r"\bstatic_cast<\s*decltype\([^;]*?&\s*>")),
+    ("in templates nvcc 13 takes an enumerator that is another one for 0", re.compile(r"\benum\b[^;{}()]*\{[^}]*=\s*[A-Za-z_][\w:]*\s*[,}]")),
 ]
 
 # Builds on hosts precompile Kokkos' headers, the tests' GoogleTest's and the program's, others do not: names, and what they need.
@@ -263,6 +264,7 @@ def self_test():
         'return HostMatrix(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), n, n);',
         "context.abort(); at_exit(handler);",
         'STRATA_REQUIRE(ValueError, ok, "the exit (door) is closed");',
+        "enum class Kind : long { A, B = 4, C = 1 << 3 }; enum Vectors { OfSolve = Solution + 1 };",
     ]
     bad = [
         "MPI_Comm_dup(MPI_COMM_WORLD, &comm);",
@@ -285,6 +287,7 @@ def self_test():
         "Kokkos::parallel_for(label, n, f);",
         "static_cast<decltype(f<T>(x))&>(y) = f<T>(x);",
         "Kokkos::parallel_for(label, Policy(n, Kokkos::AUTO), f);",
+        "enum Vectors : long { OfRefinement = Right, OfSolve = Solution + 1 };",
     ]
     for snippet in good:
         assert not list(library_offences(snippet)), (snippet, list(library_offences(snippet)))

@@ -19,14 +19,15 @@ class RefinementMemory {
   using Block = typename Kernels::Block;
   /// The last two are what a solve scales its B to, and refines.
   enum Vector : std::int64_t { Iterate, Residual, Correction, Right, Solution };
-  enum Vectors : std::int64_t { OfRefinement = Right, OfSolve = Solution + 1 };
+  static constexpr std::int64_t of_refinement = Right,
+                                of_solve = Solution + 1;  ///< so many vectors
 
-  RefinementMemory(Exec const& exec, std::int64_t rows, std::int64_t cols, Vectors vectors)
+  RefinementMemory(Exec const& exec, std::int64_t rows, std::int64_t cols, std::int64_t vectors)
       : cols_(cols), vectors_(vectors), kernels_(exec, rows, cols, 1, vectors) {}
 
   Exec const& exec() const { return kernels_.exec(); }
   std::int64_t cols() const { return cols_; }
-  Vectors vectors() const { return vectors_; }
+  std::int64_t vectors() const { return vectors_; }
   bool fits(Exec const& exec, std::int64_t rows) const {
     return exec == kernels_.exec() && rows == kernels_.rows();
   }
@@ -43,8 +44,7 @@ class RefinementMemory {
   }
 
  private:
-  std::int64_t cols_;
-  Vectors vectors_;
+  std::int64_t cols_, vectors_;
   Kernels kernels_;
 };
 
