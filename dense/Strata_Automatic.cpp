@@ -10,6 +10,7 @@
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
+#include <dense/detail/Strata_ForetoldPivot.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 
 #include <algorithm>
@@ -121,6 +122,17 @@ Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList con
   return {static_cast<int>(40 + n / 120)};
 }
 
+// Measured with geometric spectra. On an H100 fp16 holds down to pivots of 4 or 5 unit roundoffs. Where the first columns foretell a
+// pivot p, a refinement with fp16_split and fp32 takes 0.15 / sqrt(p) iterations, and from 0.6 of the patience on fp64 is faster, since
+// the factorisation has most of its way to go.
+template <class ExecutionSpace>
+double detail::least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next) {
+  if (strata::runs_on_host<ExecutionSpace>) return small_pivot(layers);
+  if (!next.is_fp64()) return 6 * layers.unit_roundoff();
+  double const least_root = 0.15 / (0.6 * patience<ExecutionSpace>(n, layers, next).iterations);
+  return least_root * least_root;
+}
+
 template <class ExecutionSpace>
 AutomaticChoice automatic_choice(std::int64_t n, std::int64_t columns) {
   auto const [first, row] = layering(leaf_architecture<ExecutionSpace>(), n);
@@ -166,7 +178,8 @@ std::int64_t detail::automatic_panel_size(std::int64_t n, std::int64_t leaf_size
                                                            std::int64_t);                         \
   template std::int64_t automatic_leaf_size<Exec>(std::int64_t, LayerList const&);                \
   template std::vector<detail::Step> detail::rungs<Exec>(std::int64_t, LayerList const&, double); \
-  template Patience detail::patience<Exec>(std::int64_t, LayerList const&, LayerList const&);
+  template Patience detail::patience<Exec>(std::int64_t, LayerList const&, LayerList const&);     \
+  template double detail::least_pivot<Exec>(std::int64_t, LayerList const&, LayerList const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

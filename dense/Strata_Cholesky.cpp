@@ -7,7 +7,6 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Pieces.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <dense/Strata_TreePotrf.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_ColumnMajor.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
@@ -163,7 +162,7 @@ void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
   Info const found = note_attempt(fp64, [&] {
     Tree block(exec, order, fp64.layers, automatic_leaf_size<ExecutionSpace>(order, fp64.layers),
                options.block_scaling);
-    return load_and_factor(block, 0, options.on_progress);
+    return load_and_factor(block, 0, {});
   });
   if (found.ok()) {
     report.attempts.pop_back();  // it was of a part
@@ -184,32 +183,26 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step, bo
     tree =
         std::make_unique<Tree>(exec, n, step.layers, leaf_size(step.layers), options.block_scaling);
   }
-  return load_and_factor(*tree, step.shift, may_leave ? watch() : options.on_progress);
+  return load_and_factor(*tree, step.shift, may_leave ? first_look() : FirstColumns());
 }
 
-// Where the next rung's cost is known, a host looks at the pivots of the left half: for an eighth of the flops they tell whether
-// the rest is worth its time.
+// Where the next rung's cost is known, the first pivots tell whether the rest is worth its time.
 template <class ExecutionSpace>
-std::function<void(double)> CholeskyFactor<ExecutionSpace>::State::watch() {
-  if constexpr (strata::runs_on_host<ExecutionSpace>) {
-    if (!at_the_top() && patience().is_measured)
-      return [this, is_seen = false](double part) mutable {
-        constexpr double almost = 1 - 1e-9;
-        if (options.on_progress) options.on_progress(part);
-        auto const half = static_cast<double>(detail::left_half(*tree)) / static_cast<double>(n);
-        if (is_seen || part < almost * half * half * half || pivot() != 0) return;
-        is_seen = true;
-        is_foretold = detail::foretold_pivot(*tree) < detail::small_pivot(tree->layers());
-        if (is_foretold) pivot() = detail::left_half(*tree) + 1;  // the factorisation ends
-      };
-  }
-  return options.on_progress;
+auto CholeskyFactor<ExecutionSpace>::State::first_look() -> FirstColumns {
+  if (at_the_top() || !patience().is_measured) return {};
+  return {detail::telling_columns<ExecutionSpace>(*tree),
+          [this](ExecutionSpace const& instance, std::int64_t columns) {
+            double const pivot = detail::foretold_pivot(instance, *tree, columns, room.sums.data());
+            is_foretold = pivot < detail::least_pivot<ExecutionSpace>(n, tree->layers(),
+                                                                      steps[next_step].layers);
+            return !is_foretold;
+          }};
 }
 
 // L of the leading block of H that has the tree's order.
 template <class ExecutionSpace>
-Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(
-    Tree& into, double shift, std::function<void(double)> const& on_progress) {
+Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double shift,
+                                                            FirstColumns const& first_columns) {
   std::int64_t const m = into.order();
   {
     Region const region(exec, "strata::dense::cholesky::load");
@@ -225,7 +218,7 @@ Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(
   Region const region(exec, "strata::dense::cholesky::factor ", into.layers().name());
   Kokkos::Timer const timer;
   Kokkos::deep_copy(exec, pivot, std::int64_t(0));
-  tree_potrf(*blas, into, pivot, on_progress);
+  detail::tree_potrf(*blas, into, pivot, options.on_progress, first_columns);
   std::int64_t first = 0;
   Kokkos::deep_copy(exec, first, pivot);
   exec.fence("strata::dense::cholesky: read the pivot status");

@@ -4,7 +4,6 @@
 
 #include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Replay.hpp>
 #include <dense/detail/Strata_TreePotrf.hpp>
 
@@ -17,11 +16,7 @@ template <class ExecutionSpace>
 void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
                 Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space> const& info,
                 std::function<void(double)> const& on_progress) {
-  if (tree.order() == 0) return;
-  STRATA_REQUIRE(ValueError, tree.root().working.data != nullptr, "tree_potrf: the tree of order ",
-                 tree.order(), " has not been loaded");
-  Region const region(blas.exec(), "strata::dense::tree_potrf");
-  detail::TreePotrf<ExecutionSpace>(blas, tree, info, on_progress)();
+  detail::tree_potrf(blas, tree, info, on_progress, {});
 }
 
 // What was captured is for the addresses of all of the tree's blocks and of the status.

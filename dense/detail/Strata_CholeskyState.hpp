@@ -9,6 +9,7 @@
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 #include <dense/detail/Strata_LowSolve.hpp>
+#include <dense/detail/Strata_TreePotrf.hpp>
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
 
 #include <cstddef>
@@ -27,6 +28,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   using Tree = BlockTree<LayerList, ExecutionSpace>;
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, memory_space>;
   using Info64 = typename LeafBlas<ExecutionSpace>::InfoView;
+  using FirstColumns = detail::FirstColumns<ExecutionSpace>;
 
   State(ExecutionSpace const& space, MatrixView const& matrix, LayerList const& layers,
         CholeskyOptions const& choices);
@@ -51,9 +53,9 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   bool at_the_top() const override { return next_step >= steps.size(); }
   /// Factor on one rung; an exception leaves no factor.
   Info attempt(detail::Step const& step, bool may_leave = true);
-  Info load_and_factor(Tree& into, double shift, std::function<void(double)> const& on_progress);
-  /// What hears of an attempt's progress: the caller, and what ends an attempt that is not worth its time.
-  std::function<void(double)> watch();
+  Info load_and_factor(Tree& into, double shift, FirstColumns const& first_columns);
+  /// Ends an attempt that is not worth its time.
+  FirstColumns first_look();
   Info note_attempt(detail::Step const& step, std::function<Info()> const& work);
   void find_minor(std::int64_t order);
   void give_up(detail::Step const& step, Info found);

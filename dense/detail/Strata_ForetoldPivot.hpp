@@ -4,8 +4,12 @@
 #define STRATA_DETAIL_FORETOLD_PIVOT_HPP
 
 #include <core/Strata_Precision.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Layers.hpp>
+#include <dense/detail/Strata_FactorKernels.hpp>
+
+#include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -25,36 +29,52 @@ inline double small_pivot(LayerList const& layers) {
   return roundoffs * layers.unit_roundoff();
 }
 
-/// Columns of a tree whose order is at least 2: all before the right half of its root.
-template <class Tree>
-std::int64_t left_half(Tree const& tree) {
-  return tree.root().first_size;
+/// How many of the first columns tell whether a factorisation will serve: on a host the left half of the root, an eighth of the
+/// flops; on a device, which works from left to right, a sixth of all columns.
+template <class ExecutionSpace, class Tree>
+std::int64_t telling_columns(Tree const& tree) {
+  return strata::runs_on_host<ExecutionSpace> ? tree.root().first_size : tree.order() / 6;
 }
 
-/// What part of the largest pivot the last one will be, by a factor whose left half is there, in the memory of the host.
+/// What part of the largest pivot the last one will be, by the first columns of a factor, of which there are at least 4.
 ///
-/// Result   from a straight line through the means of the pivots' logarithms in the third and in the last quarter of the half.
-template <class Tree>
-double foretold_pivot(Tree const& tree) {
-  std::int64_t const half = left_half(tree);
-  double largest = -std::numeric_limits<double>::infinity(), sums[2] = {};
+/// room     a number for each leaf, and 4 more
+/// Result   from a straight line through the means of the pivots' logarithms in the third and in the last quarter of these
+///          columns. NaN where a pivot is.
+/// Sync     fences `exec`.
+template <class ExecutionSpace, class Tree>
+double foretold_pivot(ExecutionSpace const& exec, Tree const& tree, std::int64_t columns,
+                      double* room) {
+  std::int64_t const ends[] = {1, columns / 4, columns / 2, columns - columns / 4, columns};
+  std::vector<int> parts;  // of each sum in `room`
   for (auto const& leaf : tree.nodes()) {
-    if (!leaf.is_leaf() || leaf.begin >= half) continue;
-    with_type(leaf.stored.precision, [&]<class T>(std::type_identity<T>) {
-      for (std::int64_t j = 0; j < leaf.size; ++j) {
-        auto const l =
-            static_cast<double>(static_cast<T const*>(leaf.stored.data)[j + j * leaf.stored.ld]);
-        double const logarithm = 2 * std::log2(l);
-        largest = std::max(largest, logarithm);
-        std::int64_t const quarter = 4 * (leaf.begin + j) / half;
-        if (quarter >= 2) sums[quarter - 2] += logarithm;
-      }
-    });
+    if (!leaf.is_leaf()) continue;
+    for (int part = 0; part < 5; ++part) {
+      std::int64_t const first = std::max<std::int64_t>(
+                             0, (part < 2 ? 0 : ends[part - 1]) - leaf.begin),
+                         size = std::min(leaf.size, ends[part] - leaf.begin) - first;
+      if (size <= 0) continue;
+      with_type(leaf.stored.precision, [&]<class T>(std::type_identity<T>) {
+        log_diagonal<T>(exec, leaf.stored.block(first, first, size, size),
+                        DeviceNumber<ExecutionSpace>(room + parts.size()));
+      });
+      parts.push_back(part);
+    }
   }
-  auto const columns = static_cast<double>(half) / 4;
-  double const third = sums[0] / columns, fourth = sums[1] / columns,
-               left = static_cast<double>(tree.order()) - 3.5 * columns;
-  return std::exp2(fourth + left * std::min(0.0, fourth - third) / columns - largest);
+  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  std::vector<double> sums(parts.size());
+  Kokkos::deep_copy(
+      exec, Kokkos::View<double*, Kokkos::HostSpace, Unmanaged>(sums.data(), sums.size()),
+      Kokkos::View<double*, typename ExecutionSpace::memory_space, Unmanaged>(room, sums.size()));
+  exec.fence("strata::dense::cholesky: look at the first pivots");
+  double means[5] = {};
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    int const part = parts[i];
+    means[part] += 2 * sums[i] / static_cast<double>(ends[part] - (part < 2 ? 0 : ends[part - 1]));
+  }
+  double const largest = *std::ranges::max_element(means), width = static_cast<double>(columns) / 4,
+               left = static_cast<double>(tree.order()) - 3.5 * width;
+  return std::exp(means[4] + left * std::min(0.0, means[4] - means[3]) / width - largest);
 }
 
 /// Whether a breakdown at this order tells nothing of A: the pivots before it were so small that rounding may make the next one

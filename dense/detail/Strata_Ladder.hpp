@@ -59,6 +59,11 @@ std::vector<Step> rungs(std::int64_t n, LayerList const& layers, double shift);
 template <class ExecutionSpace>
 Patience patience(std::int64_t n, LayerList const& layers, LayerList const& next);
 
+/// A part of the largest pivot: where the last one is foretold to be less, a factorisation in `layers` costs more than it saves beside the
+/// rung `next`, whose cost was measured (`Patience::is_measured`).
+template <class ExecutionSpace>
+double least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next);
+
 /// The first step from `next` on that is more accurate than the step before `next`: of other layers, or
 /// of a smaller shift.
 inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next) {

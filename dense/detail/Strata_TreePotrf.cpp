@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/detail/Strata_TreePotrf.hpp>
 
+#include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
 
 #include <algorithm>
@@ -30,10 +32,12 @@ typename Tree::Node const& last_leaf(Tree const& tree, typename Tree::Node const
 template <class ExecutionSpace>
 TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree,
                                      InfoView const& info,
-                                     std::function<void(double)> const& on_progress)
+                                     std::function<void(double)> const& on_progress,
+                                     FirstColumns<ExecutionSpace> const& first_columns)
     : tree_(tree),
       info_(info),
       on_progress_(on_progress),
+      first_columns_(first_columns),
       bulk_(blas),
       diagonal_(tree.panels().size() > 1 ? blas.urgent() : blas, slots_of_bulk) {
   std::int64_t const n = tree.order();
@@ -43,8 +47,11 @@ TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const&
   for (Precision const layer : splits ? LayerList{tree.layers().leaf()} : tree.layers())
     for (TreeRecursion<ExecutionSpace> const* part : {&bulk_, &diagonal_})
       part->blas().reserve_product(layer, n, n, n);
-  if (!on_progress) return;
-  bulk_.on_leaf = [this](Node const& leaf) { reach(leaf); };
+  if (!on_progress && !first_columns.goes_on) return;
+  bulk_.on_leaf = [this](Node const& leaf) {
+    look(bulk_.blas().exec(), leaf);
+    reach(leaf);
+  };
   if (runs_on_host<ExecutionSpace>)
     diagonal_.on_leaf = bulk_.on_leaf;  // else the bulk runs beside it
 }
@@ -56,6 +63,27 @@ double TreePotrf<ExecutionSpace>::part_done(Node const& leaf) const {
   while (panel(p).begin > leaf.begin) --p;
   auto const n = static_cast<double>(tree_.order()), rest = n - static_cast<double>(panel(p).begin);
   return 1 - (rest * rest * rest - 3 * done_of(tree_, panel(p), leaf)) / (n * n * n);
+}
+
+// All up to the end of this node is on `exec`; what is left follows on the bulk's instance.
+template <class ExecutionSpace>
+void TreePotrf<ExecutionSpace>::look(ExecutionSpace const& exec, Node const& done) {
+  std::int64_t const end = done.begin + done.size;
+  if (has_looked_ || !first_columns_.goes_on || end < first_columns_.columns ||
+      end == tree_.order())
+    return;
+  has_looked_ = true;
+  std::int64_t first = 0;
+  Kokkos::deep_copy(exec, first, info_);
+  exec.fence("strata::dense::tree_potrf: look at the pivot status");
+  if (first != 0) return;  // it ends, or tells so at its end
+  try {
+    ends_ = !first_columns_.goes_on(exec, end);
+  } catch (...) {  // nothing of an ended call goes on running
+    bulk_.blas().exec().fence("strata::dense::tree_potrf: ended after the first columns");
+    throw;
+  }
+  if (ends_) Kokkos::deep_copy(bulk_.blas().exec(), info_, end + 1);
 }
 
 // All up to this leaf is in the bulk's queue, or is waited for there.
@@ -94,7 +122,7 @@ void TreePotrf<ExecutionSpace>::operator()() {
   ExecutionSpace const &bulk = bulk_.blas().exec(), &diagonal = diagonal_.blas().exec();
   std::size_t const count = tree_.panels().size();
   bulk_.potrf(tree_, panel(0), info_);
-  for (std::size_t p = 0; p + 1 < count && !bulk_.broke_down(info_); ++p) {
+  for (std::size_t p = 0; p + 1 < count && !ends_ && !bulk_.broke_down(info_); ++p) {
     auto blocks = pieces(panel(p));
     reach_next(panel(p), panel(p + 1), blocks.front());
     enqueue_wait(diagonal, bulk);
@@ -106,7 +134,9 @@ void TreePotrf<ExecutionSpace>::operator()() {
     }
     update(blocks, &panel(p + 1));  // A22 -= L21 L21^T
     enqueue_wait(bulk, diagonal);
-    if (!runs_on_host<ExecutionSpace>) reach(last_leaf(tree_, panel(p + 1)));
+    if (runs_on_host<ExecutionSpace>) continue;
+    look(diagonal, panel(p + 1));
+    reach(last_leaf(tree_, panel(p + 1)));
   }
   tell_the_rest();
 }
@@ -176,7 +206,23 @@ void TreePotrf<ExecutionSpace>::update(std::vector<Piece> const& pieces, Node co
   }
 }
 
-#define STRATA_INSTANTIATE(Exec) template class TreePotrf<Exec>;
+template <class ExecutionSpace>
+void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
+                typename LeafBlas<ExecutionSpace>::InfoView const& info,
+                std::function<void(double)> const& on_progress,
+                FirstColumns<ExecutionSpace> const& first_columns) {
+  if (tree.order() == 0) return;
+  STRATA_REQUIRE(ValueError, tree.root().working.data != nullptr, "tree_potrf: the tree of order ",
+                 tree.order(), " has not been loaded");
+  Region const region(blas.exec(), "strata::dense::tree_potrf");
+  TreePotrf<ExecutionSpace>(blas, tree, info, on_progress, first_columns)();
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                     \
+  template class TreePotrf<Exec>;                                                    \
+  template void tree_potrf<Exec>(LeafBlas<Exec>&, BlockTree<LayerList, Exec> const&, \
+                                 LeafBlas<Exec>::InfoView const&,                    \
+                                 std::function<void(double)> const&, FirstColumns<Exec> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -13,6 +13,16 @@
 
 namespace strata::dense::detail {
 
+/// Asked once in a factorisation, when so many columns are enqueued, or are done on a host: whether it goes on.
+///
+/// `goes_on` gets the instance on which they are, and their number. Where it says no, the factorisation ends with *info, if that was 0,
+/// at the column after them.
+template <class ExecutionSpace>
+struct FirstColumns {
+  std::int64_t columns = 0;
+  std::function<bool(ExecutionSpace const&, std::int64_t)> goes_on;
+};
+
 /// The factorisation panel by panel, with a lookahead of one.
 ///
 /// While the matrix is updated with one panel, the next diagonal block is factored on a second,
@@ -26,7 +36,8 @@ class TreePotrf {
 
   /// `on_progress`: hears what part of the flops is done, 0 to 1; of a device by milestones in its queue.
   TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree, InfoView const& info,
-            std::function<void(double)> const& on_progress = {});
+            std::function<void(double)> const& on_progress = {},
+            FirstColumns<ExecutionSpace> const& first_columns = {});
 
   void operator()();
 
@@ -49,6 +60,7 @@ class TreePotrf {
   void reach_next(Node const& panel, Node const& next, Piece& nearest);
   void update(std::vector<Piece> const& pieces, Node const* next);
   double part_done(Node const& leaf) const;
+  void look(ExecutionSpace const& exec, Node const& done);
   void reach(Node const& leaf);
   void tell(std::size_t milestones);
   void tell_the_rest();
@@ -56,11 +68,20 @@ class TreePotrf {
   Tree const& tree_;
   InfoView info_;
   std::function<void(double)> on_progress_;
+  FirstColumns<ExecutionSpace> first_columns_;
+  bool has_looked_ = false, ends_ = false;
   Milestones<ExecutionSpace> milestones_;
   std::vector<double> parts_;  // that are done at the milestones
   std::size_t told_ = 0;       // of them
   TreeRecursion<ExecutionSpace> bulk_, diagonal_;
 };
+
+/// `dense::tree_potrf` that may end after the first columns.
+template <class ExecutionSpace>
+void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
+                typename LeafBlas<ExecutionSpace>::InfoView const& info,
+                std::function<void(double)> const& on_progress,
+                FirstColumns<ExecutionSpace> const& first_columns);
 
 }  // namespace strata::dense::detail
 

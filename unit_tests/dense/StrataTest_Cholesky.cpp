@@ -410,6 +410,9 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
     EXPECT_TRUE(worth(15000, false));
     EXPECT_FALSE(worth(15000, true));
     EXPECT_FALSE(worth(25000, false));
+    // where an attempt is left: 6 u of fp16; and where 0.15 / sqrt(p) is more than 0.6 of the patience
+    EXPECT_EQ(detail::least_pivot<TypeParam>(30000, fp16, steps[1].layers), 6 * 0x1p-11);
+    EXPECT_EQ(detail::least_pivot<TypeParam>(9000, split, fp64), std::pow(0.15 / (0.6 * 22), 2));
   }
 }
 
@@ -435,7 +438,7 @@ TYPED_TEST(CholeskyOn, ClimbsFromAutomaticLayersToFp64) {
 
 // The pivots of a diagonal matrix are its entries: on a straight line down to 2^-exponent, against 64 u = 2^-18.
 TYPED_TEST(CholeskyOn, LeavesAnAttemptWhosePivotsForetellThatItWillNotServe) {
-  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "devices do not look at pivots on the way";
+  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "layers pay from other orders on";
   TypeParam const exec;
   std::int64_t const n = 800;
   auto const falling = [n](double exponent, double from = 1) {
@@ -476,7 +479,7 @@ TYPED_TEST(CholeskyOn, LeavesAnAttemptWhosePivotsForetellThatItWillNotServe) {
 
 // Where the next rung has no memory, what was left serves: fp32 holds, and needs half as much.
 TYPED_TEST(CholeskyOn, GoesOnWithWhatItLeftWhereTheNextRungHasNoMemory) {
-  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "devices do not look at pivots on the way";
+  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "layers pay from other orders on";
   TypeParam const exec;
   std::int64_t const n = 800;
   HostMatrix const A("strata::test::falling", n, n);
@@ -501,17 +504,24 @@ TYPED_TEST(CholeskyOn, GoesOnWithWhatItLeftWhereTheNextRungHasNoMemory) {
   EXPECT_TRUE(factor.solve(exec, B, X).converged);
 }
 
-// By the spectra of `--generate geometric`: fp32 pays up to a condition of 1e7.
+// By the spectra of `--generate geometric`: fp32 pays up to a condition of 1e7 on hosts, fp16_split up to 1e6 on a GPU.
 TYPED_TEST(CholeskyOn, ForetellsByTheCondition) {
-  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "devices do not look at pivots on the way";
+  bool const on_host = strata::runs_on_host<TypeParam>;
+  if (!on_host && leaf_architecture<TypeParam>() != "sm_90") GTEST_SKIP() << "costs are not known";
   TypeParam const exec;
-  for (double const condition : {1e2, 1e6, 1e7, 1e9}) {
-    auto const factor =
-        cholesky(exec, on_device<TypeParam>(hard(MatrixKind::Geometric, 800, condition)));
+  std::int64_t const n = on_host ? 800 : 8192;
+  double const most = on_host ? 1e7 : 1e6;
+  for (double const condition : {1e2, 1e4, 1e6, 1e7, 1e8, 1e9}) {
+    if (condition > most && condition < 30 * most) continue;  // about as fast
+    auto factor = cholesky(exec, on_device<TypeParam>(hard(MatrixKind::Geometric, n, condition)));
     ASSERT_TRUE(factor.info().ok());
-    EXPECT_EQ(factor.report().attempts[0].outcome,
-              condition < 1e8 ? Outcome::Held : Outcome::Foretold)
+    auto const& attempts = factor.report().attempts;
+    EXPECT_EQ(attempts[0].outcome, condition <= most ? Outcome::Held : Outcome::Foretold)
         << condition;
+    EXPECT_EQ(attempts.size(), condition <= most ? 1u : 2u) << condition;
+    auto const B = on_device<TypeParam>(random_matrix(n, 1, 3)),
+               X = on_device<TypeParam>(random_matrix(n, 1, 4));
+    EXPECT_TRUE(factor.solve(exec, B, X).converged) << condition;
   }
 }
 

@@ -357,7 +357,8 @@ TYPED_TEST(OocRankCheckpoints, GoOnFromTheLastColumnThatAllHostsHave) {
     goes_on_from(first_on(folders, host, 4, layout));
     folders.change([&] {  // one of its files of column 7, or of the next one that it has some of
       std::string const number =
-          ooc::detail::column_path("", {first_on(folders, host, 7, layout)}).substr(1, 13);
+          ooc::detail::column_path("", ooc::detail::ColumnPart{first_on(folders, host, 7, layout)})
+              .substr(1, 13);
       auto const file = std::ranges::find_if(before, [&](auto const& of) {
         return of.first.parent_path() == folders.of_host(host) &&
                of.first.filename().string().starts_with(number);
