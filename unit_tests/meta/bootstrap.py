@@ -73,7 +73,8 @@ def expect(what, said, *words):
 
 
 def refusals(copy):
-    for arguments in (["demo", "--pigeon"], ["docs", "--gpu"], ["systems", "--gpu"], ["test", "pigeon"], ["shell", "--pigeon"], ["demo", "--trilinos"]):
+    for arguments in (["demo", "--pigeon"], ["docs", "--gpu"], ["systems", "--gpu"], ["test", "pigeon"], ["shell", "--pigeon"], ["demo", "--trilinos"],
+                      ["clean", "--gpu"]):
         said, asked = copy.run(*arguments)
         expect(arguments, said, f"{arguments[0]} has no option '{arguments[1]}'", "usage: ./bootstrap demo")
         assert not asked
@@ -101,6 +102,9 @@ def gpus(copy):
         said, asked = copy.run("demo", "--gpu", STRATA_GPU_ARCH=pigeon, **nvcc)
         expect("an architecture", said, f"Kokkos has no name for the architecture '{pigeon}'")
         assert not asked
+    said, asked = copy.run("demo", "--gpu", STRATA_GPU_ARCH="gfx942", **nvcc)
+    expect("AMD's with CUDA", said, "the architecture 'gfx942' is AMD's", f"{copy.programs}/cuda has a CUDA toolkit", "STRATA_CUDA=")
+    assert not asked
 
     # The architecture that the GPU says, the one that is given, and a Kokkos for it that is there.
     copy.program("nvidia-smi", "echo 8.0; echo 9.0")
@@ -121,6 +125,8 @@ def gpus(copy):
     copy.program("amdgpu-arch", "echo gfx942")
     said, asked = copy.run("shell", "--gpu")
     expect("HIP", said, "Kokkos for HIP (AMD_GFX942)")
+    said_of_nvidia, _ = copy.run("shell", "--gpu", STRATA_GPU_ARCH="sm_90")
+    expect("NVIDIA's with HIP", said_of_nvidia, "the architecture 'sm_90' is not AMD's", "no nvcc was found", "STRATA_CUDA=")
     expect("HIP", asked, "-DKokkos_ENABLE_HIP=ON", "-DKokkos_ARCH_AMD_GFX942=ON", "-DCMAKE_CXX_COMPILER=hipcc")
 
 
