@@ -47,7 +47,7 @@ def as_numpy(name: str, array: Any) -> NDArray[Any]:
             raise TypeError(f"{name} is a masked array: what should become of its masked numbers?")
         return array
     if hasattr(array, "tocsr"):
-        raise TypeError(f"{name} is sparse: strata.sparse takes it, or {name}.toarray() makes it dense")
+        raise TypeError(f"{name} is sparse: {name}.toarray() makes it dense; strata.sparse solves with a sparse A")
     if not hasattr(array, "__dlpack_device__"):
         return np.asarray(array)
     if is_on_device(array):
@@ -65,24 +65,26 @@ def as_float64(name: str, array: Any) -> Array:
     """
     found = as_numpy(name, array)
     if found.dtype != np.float64:
-        raise TypeError(not_float64(name, found.dtype))
+        if found.ndim == 0 and found is not array:
+            raise TypeError(f"{name} is a {type(array).__name__}, must be an array of float64")
+        raise TypeError(not_float64(name, found.dtype, array))
     return found
 
 
-def not_float64(name: str, dtype: np.dtype[Any]) -> str:
-    """What is wrong with numbers of this type, and the way out, if there is one."""
+def not_float64(name: str, dtype: np.dtype[Any], array: Any) -> str:
+    """What is wrong with an array whose numbers are of this type, and the way out, if there is one."""
     if dtype.kind == "c":
         return f"{name} is of {dtype}, must be of float64: Strata has no complex numbers"
-    return f"{name} is of {dtype}, must be of float64: {name}.astype('float64') copies it"
+    copy = f"{name}.astype('float64')" if hasattr(array, "astype") else f"numpy.asarray({name}, 'float64')"
+    return f"{name} is of {dtype}, must be of float64: {copy} copies it"
 
 
-def as_matrix(name: str, array: Any) -> Array:
+def as_matrix(name: str, array: Any, dimensions: tuple[int, ...] = (1, 2)) -> Array:
     """One or two dimensions; copied where no axis has neighbours in memory or they are not aligned."""
-    if _is_plain(array) and array.ndim in (1, 2):
+    if _is_plain(array) and array.ndim in dimensions:
         return array  # type: ignore[no-any-return]
     found = as_float64(name, array)
-    if found.ndim not in (1, 2):
-        raise ShapeError(f"{name} has {found.ndim} dimensions, must have 1 or 2")
+    _require_dimensions(name, found, dimensions)
     return found if found.flags.aligned and _core.has_lines(found) else np.array(found, dtype=np.float64, order="F")
 
 
@@ -131,7 +133,7 @@ class OnDevice:
 Operand = Union[Array, OnDevice]
 
 
-def as_operand(name: str, array: Any) -> Operand:
+def as_operand(name: str, array: Any, dimensions: tuple[int, ...] = (1, 2)) -> Operand:
     """As `as_matrix` in host memory; on the device as it is.
 
     Raises
@@ -140,10 +142,9 @@ def as_operand(name: str, array: Any) -> Operand:
         As `as_matrix` and `OnDevice`.
     """
     if not is_on_device(array):
-        return as_matrix(name, array)
+        return as_matrix(name, array, dimensions)
     found = OnDevice(name, array)
-    if found.ndim not in (1, 2):
-        raise ShapeError(f"{name} has {found.ndim} dimensions, must have 1 or 2")
+    _require_dimensions(name, found, dimensions)
     return found
 
 
@@ -157,8 +158,7 @@ def as_vector(name: str, array: Any) -> Array:
     if _is_plain(array) and array.ndim == 1:
         return array  # type: ignore[no-any-return]
     found = as_float64(name, array)
-    if found.ndim != 1:
-        raise ShapeError(f"{name} has {found.ndim} dimensions, must have 1")
+    _require_dimensions(name, found, (1,))
     return np.ascontiguousarray(found, dtype=np.float64)
 
 
@@ -216,6 +216,8 @@ def as_output(name: str, array: Any, shape: tuple[int, ...]) -> Array:
         If it can't be one.
     """
     found = as_float64(name, array)
+    if found is not array and found.size and not np.may_share_memory(found, as_numpy(name, array)):
+        raise TypeError(f"{name} is a {type(array).__name__}, which gives NumPy a copy of its numbers: x can't be written to it")
     _require_shape(name, found, shape)
     if not found.flags.writeable:
         raise ValueError(f"{name} is read-only")
@@ -231,6 +233,11 @@ def as_output_operand(name: str, array: Any, shape: tuple[int, ...]) -> Operand:
     found = OnDevice(name, array)
     _require_shape(name, found, shape)
     return found
+
+
+def _require_dimensions(name: str, array: Operand, dimensions: tuple[int, ...]) -> None:
+    if array.ndim not in dimensions:
+        raise ShapeError(f"{name} has {array.ndim} dimensions, must have {' or '.join(map(str, dimensions))}")
 
 
 def _require_shape(name: str, array: Operand, shape: tuple[int, ...]) -> None:

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal
 
 from . import _core
 from ._core import FitReport, FitStep, Likelihood, Matern, ProfileInterval, StandardErrors
 from ._errors import ShapeError
-from ._kriging import PARAMETERS, Factor, Mean, Metric, Parameter, Prediction, Storage, as_places, as_values, choose
+from ._kriging import PARAMETERS, Factor, Mean, Metric, Parameter, Parameters, Prediction, Storage, as_places, as_values, choose, require_matern
 
 
 class Fit:
@@ -142,7 +142,7 @@ def fit(
     start: Matern | None = None,
     lower: Matern | None = None,
     upper: Matern | None = None,
-    fixed: Iterable[Parameter] = (),
+    fixed: Parameters = (),
     mean: Mean = "constant",
     search: Literal["bobyqa", "nelder-mead"] = "bobyqa",
     tolerance: float = 1e-5,
@@ -164,7 +164,7 @@ def fit(
     start, lower, upper : Matern, optional
         Where the search begins, and its bounds; by default from the extent of the places and
         the sample variance, without a mean from the mean square of the values, too.
-    fixed : iterable of {"sigma2", "range", "nu", "nugget"}
+    fixed : {"sigma2", "range", "nu", "nugget"} or iterable of them
         Parameters that stay as in `start`.
     mean : {"none", "constant"}
     search : {"bobyqa", "nelder-mead"}
@@ -203,6 +203,9 @@ def fit(
         raise ShapeError(f"values are {len(observed)}, locations {len(places)}")
     options = _core.default_fit_options(places, metric, observed, mean)
     options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
+    for name, given in (("start", start), ("lower", lower), ("upper", upper)):
+        if given is not None:
+            require_matern(name, given)
     options.start = options.start if start is None else start
     options.lower = options.lower if lower is None else lower
     options.upper = options.upper if upper is None else upper

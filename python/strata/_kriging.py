@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, Union
 
 import numpy as np
 
@@ -17,6 +17,7 @@ Mean = Literal["none", "constant"]
 Metric = Literal["euclidean", "great-circle"]
 Storage = Literal["automatic", "host", "devices"]
 Parameter = Literal["sigma2", "range", "nu", "nugget"]
+Parameters = Union[Parameter, Iterable[Parameter]]
 PARAMETERS: tuple[Parameter, ...] = ("sigma2", "range", "nu", "nugget")
 
 
@@ -101,6 +102,7 @@ class Factor:
         budget_bytes: int = 0,
         storage: Storage = "automatic",
     ) -> None:
+        require_matern("covariance", covariance)
         places = as_places("locations", locations)
         self._core = _core.covariance_factor(covariance, places, metric, accuracy, tile_size, devices, budget_bytes, storage)
         self._metric = metric
@@ -138,6 +140,7 @@ class Factor:
         NotPositiveDefinite, MemoryError
             As `Factor`. There is no factor then, until it is updated again.
         """
+        require_matern("covariance", covariance)
         self._core.update(covariance)
 
     def logdet(self) -> _core.LogDeterminant:
@@ -174,14 +177,14 @@ class Factor:
         """
         return self._core.likelihood(as_values(values), mean)
 
-    def gradient(self, values: Any, mean: Mean = "none", wanted: Iterable[Parameter] = PARAMETERS) -> LikelihoodGradient:
+    def gradient(self, values: Any, mean: Mean = "none", wanted: Parameters = PARAMETERS) -> LikelihoodGradient:
         """The exact gradient of the log-likelihood by sigma2, range, nu and nugget.
 
         Parameters
         ----------
         values : array of float64, (n,)
         mean : {"none", "constant"}
-        wanted : iterable of {"sigma2", "range", "nu", "nugget"}
+        wanted : {"sigma2", "range", "nu", "nugget"} or iterable of them
             The others are NaN. Without nu, where it is 1/2, 3/2 or 5/2, it takes less time.
 
         Returns
@@ -205,12 +208,12 @@ class Factor:
         chosen = choose(wanted)
         return self._core.gradient(as_values(values), mean, [name in chosen for name in PARAMETERS])
 
-    def fisher_information(self, wanted: Iterable[Parameter] = PARAMETERS) -> FisherInformation:
+    def fisher_information(self, wanted: Parameters = PARAMETERS) -> FisherInformation:
         """What observations at these places tell of the parameters, whatever their values turn out to be.
 
         Parameters
         ----------
-        wanted : iterable of {"sigma2", "range", "nu", "nugget"}
+        wanted : {"sigma2", "range", "nu", "nugget"} or iterable of them
             Rows and columns that are not wanted are NaN.
 
         Returns
@@ -232,12 +235,12 @@ class Factor:
         chosen = choose(wanted)
         return self._core.fisher_information([name in chosen for name in PARAMETERS])
 
-    def standard_errors(self, estimated: Iterable[Parameter] = PARAMETERS) -> StandardErrors:
+    def standard_errors(self, estimated: Parameters = PARAMETERS) -> StandardErrors:
         """How far estimates by maximum likelihood are from the truth, as far as the Fisher information tells.
 
         Parameters
         ----------
-        estimated : iterable of {"sigma2", "range", "nu", "nugget"}
+        estimated : {"sigma2", "range", "nu", "nugget"} or iterable of them
             The others are known.
 
         Returns
@@ -289,12 +292,19 @@ class Factor:
         return Prediction(found, new_locations)
 
 
-def choose(names: Iterable[str]) -> set[str]:
-    """Names of parameters. Raises ValueError for others."""
-    chosen = set(names)
+def choose(names: Parameters) -> set[str]:
+    """Names of parameters, or one of them. Raises ValueError for others."""
+    chosen: set[str] = {names} if isinstance(names, str) else set(names)
     for name in sorted(chosen.difference(PARAMETERS)):
         raise ValueError(f"no parameter {name!r}; there are {', '.join(PARAMETERS)}")
     return chosen
+
+
+def require_matern(name: str, value: Any) -> None:
+    """Raises TypeError for what is no covariance."""
+    if not isinstance(value, Matern):
+        kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        raise TypeError(f"{name} is a {kind}, must be a strata.geostat.Matern")
 
 
 def as_places(name: str, array: Any) -> _arrays.Array:

@@ -71,7 +71,7 @@ class Factor:
         ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite
             As `cholesky`. There is no factor then.
         """
-        matrix = _arrays.as_operand("A", A)
+        matrix = _arrays.as_operand("A", A, (2,))
         self._core.update(_arrays.given(matrix, self._stream), self._lower)
         self._A = matrix
 
@@ -112,7 +112,7 @@ class Factor:
         ShapeError
             If `b` or `out` do not fit.
         TypeError
-            If they are not of float64, or on a GPU that this build has no backend for.
+            If they are not of float64, or on a GPU that this build has no backend for; if `out` gives NumPy a copy, as a list does.
         ValueError
             If `b` holds a number that is not finite, or `out` overlaps A.
         NotPositiveDefinite
@@ -276,9 +276,10 @@ def cholesky(
     >>> round(factor.logdet().value, 6)
     2.079442
     """
-    matrix = _arrays.as_operand("A", A)
+    matrix = _arrays.as_operand("A", A, (2,))
     queue, taken = _enqueued(matrix)
     text = _arrays.joined("layers", layers)
+    lower = bool(lower)  # SciPy takes 0, 1 and NumPy's, too
     return Factor(_core.cholesky(queue, taken, lower, text, leaf_size, shift, equilibrate, ladder), matrix, lower)
 
 
@@ -326,8 +327,8 @@ def is_positive_definite(A: Any, *, lower: bool = True) -> _core.Definiteness:
     >>> strata.is_positive_definite(A).info
     2
     """
-    queue, taken = _enqueued(_arrays.as_operand("A", A))
-    return _core.is_positive_definite(queue, taken, lower)
+    queue, taken = _enqueued(_arrays.as_operand("A", A, (2,)))
+    return _core.is_positive_definite(queue, taken, bool(lower))
 
 
 def solve(
@@ -424,6 +425,8 @@ def cho_solve(c_and_lower: tuple[Factor, bool], b: Any) -> Any:
     ----------
     As `Factor.solve`.
     """
+    if isinstance(c_and_lower, Factor):
+        raise TypeError("cho_solve takes the pair (c, lower) that strata.cho_factor has made, not a Factor alone, which has a method solve")
     factor, _ = c_and_lower
     if not isinstance(factor, Factor):
         raise TypeError(f"cho_solve takes what strata.cho_factor has made, not a {type(factor).__name__}")

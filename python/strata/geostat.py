@@ -26,7 +26,7 @@ from ._core import (
     can_fit,
 )
 from ._fit import Fit, fit
-from ._kriging import Factor, Mean, Metric, Prediction, Storage, as_places
+from ._kriging import Factor, Mean, Metric, Prediction, Storage, as_places, require_matern
 
 __all__ = [
     "CovarianceFactorReport",
@@ -235,6 +235,7 @@ def covariance_matrix(covariance: Matern, locations: Any, metric: Metric = "eucl
     Gneiting, Kleiber and Schlather, J. Amer. Statist. Assoc. 105 (2010), without a factor sqrt(2 nu) in h. Its Bessel function: Temme,
     J. Comput. Phys. 19 (1975), doi:10.1016/0021-9991(75)90082-0.
     """
+    require_matern("covariance", covariance)
     places = as_places("locations", locations)
     A = np.empty((len(places), len(places)), order="F")
     _core.covariance_matrix(covariance, places, metric, A)
@@ -269,5 +270,6 @@ def synthetic_field(covariance: Matern, locations: Any, seed: int = 1, metric: M
     Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, appendix A.2. The bits of z: Steele, Lea and Flood, OOPSLA 2014,
     doi:10.1145/2660193.2660195.
     """
+    require_matern("covariance", covariance)
     field = _core.synthetic_field(covariance, as_places("locations", locations), metric, seed)
     return _arrays.like(np.asarray(field), locations)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import array
 from typing import Any, Callable
 
 import numpy as np
@@ -148,14 +149,18 @@ def test_refuses_numbers_that_are_not_finite() -> None:
     [
         (np.zeros((2, 3)), strata.ShapeError, "A is 2 x 3, must be square"),
         (np.zeros(3), strata.ShapeError, "A has 1 dimensions, must have 2"),
-        (np.zeros((2, 2, 2)), strata.ShapeError, "A has 3 dimensions"),
+        (np.zeros((2, 2, 2)), strata.ShapeError, "A has 3 dimensions, must have 2"),
+        (4.0, strata.ShapeError, "A has 0 dimensions, must have 2"),
         (np.eye(2, dtype=np.float32), TypeError, "A is of float32, must be of float64"),
         (np.eye(2, dtype=int), TypeError, "A is of int64, must be of float64"),
         (np.eye(2, dtype=">f8"), TypeError, "A is of >f8"),
         (np.eye(2, dtype=complex), TypeError, "A is of complex128.*no complex numbers"),
-        ("abc", TypeError, "must be of float64"),
+        ([[4, 2], [2, 3]], TypeError, r"A is of int64, must be of float64: numpy.asarray\(A, 'float64'\) copies it"),
+        ("abc", TypeError, "A is a str, must be an array of float64"),
+        (None, TypeError, "A is a NoneType, must be an array of float64"),
+        (4, TypeError, "A is a int, must be an array of float64"),
         (np.eye(2).view(np.ma.MaskedArray), TypeError, "A is a masked array"),
-        (scipy.sparse.identity(2), TypeError, "A is sparse: strata.sparse takes it"),
+        (scipy.sparse.identity(2), TypeError, r"A is sparse: A.toarray\(\) makes it dense; strata.sparse solves with a sparse A"),
     ],
 )
 def test_refuses_what_is_no_matrix(a: Any, error: type[Exception], text: str) -> None:
@@ -174,6 +179,33 @@ def test_refuses_what_are_no_layers_and_no_factor() -> None:
             strata.cholesky(np.eye(2), layers)
     with pytest.raises(TypeError, match="what strata.cho_factor has made, not a ndarray"):
         strata.cho_solve(scipy.linalg.cho_factor(np.eye(2)), np.ones(2))
+    alone: Any = strata.cholesky(np.eye(2))
+    with pytest.raises(TypeError, match=r"the pair \(c, lower\) that strata.cho_factor has made, not a Factor alone"):
+        strata.cho_solve(alone, np.ones(2))
+
+
+@pytest.mark.parametrize("lower", [1, 0, np.bool_(True), np.bool_(False)])
+def test_lower_is_taken_as_scipy_takes_it(lower: Any) -> None:
+    a = problems.graded(8, 10.0)
+    a[np.triu_indices(8, 1) if lower else np.tril_indices(8, -1)] = np.nan  # not read
+    b = np.ones(8)
+    expected = scipy.linalg.cho_solve(scipy.linalg.cho_factor(a, bool(lower), check_finite=False), b, check_finite=False)
+    for x in (strata.solve(a, b, lower=lower), strata.cho_solve(strata.cho_factor(a, lower), b)):
+        np.testing.assert_allclose(x, expected, rtol=1e-10)
+    assert strata.is_positive_definite(a, lower=lower)
+
+
+class Copies:
+    """As a frame whose columns lie apart: NumPy gets a copy of it."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.zeros(3)
+
+
+def test_x_is_written_to_what_has_memory_for_it() -> None:
+    out = array.array("d", [0.0, 0.0])
+    assert strata.cholesky(4.0 * np.eye(2)).solve(np.ones(2), out) is out
+    assert list(out) == [0.25, 0.25]
 
 
 def test_refuses_right_hand_sides_that_do_not_fit() -> None:
@@ -187,6 +219,8 @@ def test_refuses_right_hand_sides_that_do_not_fit() -> None:
         (b, np.ones((3, 1)), strata.ShapeError, "out is 3 x 1, must be 3"),
         (b, np.ones(3, "f4"), TypeError, "out is of float32"),
         (np.ones((3, 2)), np.ones((6, 4))[::2, ::2], strata.ShapeError, "out has strides of"),
+        (b, [0.0, 0.0, 0.0], TypeError, "out is a list, which gives NumPy a copy of its numbers"),
+        (b, Copies(), TypeError, "out is a Copies, which gives NumPy a copy of its numbers"),
     ):
         with pytest.raises(error, match=text):
             factor.solve(right, out)

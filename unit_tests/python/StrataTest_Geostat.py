@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import problems
@@ -219,6 +219,37 @@ def test_ctrl_c_ends_a_fit() -> None:
 def test_refuses_options_of_fits(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         geostat.fit(PLACES, VALUES, **options)
+
+
+def test_refuses_what_is_no_covariance() -> None:
+    bad: list[Any] = [(1.0, 0.1), None, TRUTH.sigma2, np.ones(4)]
+    factor = geostat.Factor(PLACES, TRUTH)
+    for covariance in bad:
+        calls: tuple[Callable[[], Any], ...] = (
+            lambda: geostat.loglikelihood(PLACES, VALUES, covariance),
+            lambda: geostat.predict(PLACES, VALUES, PLACES[:2], covariance),
+            lambda: geostat.covariance_matrix(covariance, PLACES),
+            lambda: geostat.synthetic_field(covariance, PLACES),
+            lambda: factor.update(covariance),
+        )
+        kind = "numpy.ndarray" if isinstance(covariance, np.ndarray) else type(covariance).__name__
+        for call in calls:
+            with pytest.raises(TypeError, match=f"covariance is a {kind}, must be a strata.geostat.Matern"):
+                call()
+    assert factor.covariance == TRUTH
+    for name in ("start", "lower", "upper"):
+        options: dict[str, Any] = {name: (1.0, 0.1)}
+        with pytest.raises(TypeError, match=f"{name} is a tuple, must be a strata.geostat.Matern"):
+            geostat.fit(PLACES, VALUES, **options)
+
+
+def test_one_parameter_needs_no_list() -> None:
+    factor = geostat.Factor(PLACES, TRUTH)
+    np.testing.assert_array_equal(factor.gradient(VALUES, wanted="range").by, factor.gradient(VALUES, wanted=["range"]).by)
+    np.testing.assert_array_equal(factor.standard_errors("range").of, factor.standard_errors(["range"]).of)
+    if geostat.can_fit():
+        found = geostat.fit(PLACES, VALUES, fixed="nu", max_evaluations=20)
+        assert found.covariance == geostat.fit(PLACES, VALUES, fixed=["nu"], max_evaluations=20).covariance
 
 
 def test_refuses_what_has_no_covariance_matrix() -> None:
