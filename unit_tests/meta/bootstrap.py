@@ -20,7 +20,8 @@ import time
 COMMIT = re.compile(r"set\(Strata_KOKKOS_COMMIT ([0-9a-f]{40})\)")
 SHA256 = re.compile(r"set\(Strata_KOKKOS_SHA256 ([0-9a-f]{64})\)")
 
-# A stand-in for CMake: it writes down its arguments. A probe finds Kokkos for the devices in HAS, and all else. With BUILDS it builds.
+# A stand-in for CMake: it writes down its arguments. A probe finds Kokkos for the devices in HAS, and all else. With BUILDS it builds, and
+# with OFFLINE it can't fetch Kokkos.
 CMAKE = """#!/bin/sh
 echo "$@" >>"$LOG"
 case "$*" in
@@ -29,7 +30,7 @@ case "$*" in
   *cmake/probe*STRATA_DEVICES=*) exit 1 ;;
   *cmake/probe*) echo "-- found: Kokkos 4.9 (SERIAL) in /pigeon" ;;
   *--build*kokkos*) echo "no compiler today"; exit 1 ;;
-  *cmake/kokkos*) echo "-- Building Kokkos 4.9 (CUDA)" ;;
+  *cmake/kokkos*) [ -z "$OFFLINE" ] || exit 1; echo "-- Building Kokkos 4.9 (CUDA)" ;;
   *--preset*) echo "-- Enabled Kokkos devices: $DEVICES" ;;
   *--build*) [ -n "$BUILDS" ] && mkdir -p "$2/apps" && touch "$2/apps/strata" && chmod +x "$2/apps/strata" ;;
 esac
@@ -114,6 +115,12 @@ def gpus(copy):
                "no compiler today", "failed: Compiling Kokkos")
         expect(name, asked, "-DKokkos_ENABLE_CUDA=ON", f"-DKokkos_ARCH_{name}=ON", f"build/machine-gpu-kokkos-{name}")
         assert "Strata_KOKKOS_SOURCE" not in asked
+        assert "Is GitHub reached?" not in said
+    for sources in ({}, {"STRATA_KOKKOS_SOURCE": str(copy.folder)}):
+        said, _ = copy.run("demo", "--gpu", OFFLINE="1", **nvcc, **sources)
+        expect("no network", said, "failed: Kokkos for CUDA (AMPERE80)", "Is GitHub reached?", "STRATA_KOKKOS_SOURCE=", "STRATA_KOKKOS_KERNELS_SOURCE=")
+    said, _ = copy.run("demo", "--gpu", OFFLINE="1", **nvcc, **sources, STRATA_KOKKOS_KERNELS_SOURCE=str(copy.folder))
+    assert "GitHub" not in said, said
     said, asked = copy.run("test", "--gpu", HAS="CUDA", **nvcc)
     expect("its Kokkos", said, "this machine's Kokkos 4.9 (CUDA)")
     expect("its Kokkos", asked, "-DSTRATA_ARCH=AMPERE80", "-DStrata_REQUIRE_BACKEND=CUDA")
