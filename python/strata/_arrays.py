@@ -47,7 +47,7 @@ def as_numpy(name: str, array: Any) -> NDArray[Any]:
             raise TypeError(f"{name} is a masked array: what should become of its masked numbers?")
         return array
     if hasattr(array, "tocsr"):
-        raise TypeError(f"{name} is sparse: {name}.toarray() makes it dense; strata.sparse solves with a sparse A")
+        raise TypeError(f"{name} is sparse: its toarray() makes it dense; strata.sparse solves with a sparse A")
     if not hasattr(array, "__dlpack_device__"):
         return np.asarray(array)
     if is_on_device(array):
@@ -75,7 +75,11 @@ def not_float64(name: str, dtype: np.dtype[Any], array: Any) -> str:
     """What is wrong with an array whose numbers are of this type, and the way out, if there is one."""
     if dtype.kind == "c":
         return f"{name} is of {dtype}, must be of float64: Strata has no complex numbers"
-    copy = f"{name}.astype('float64')" if hasattr(array, "astype") else f"numpy.asarray({name}, 'float64')"
+    copy = f"numpy.asarray({name}, 'float64')"
+    if hasattr(array, "astype"):
+        copy = f"{name}.astype('float64')"
+    elif hasattr(array, "double"):  # PyTorch's
+        copy = f"{name}.double()"
     return f"{name} is of {dtype}, must be of float64: {copy} copies it"
 
 

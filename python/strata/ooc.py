@@ -158,7 +158,7 @@ def cholesky(
     ShapeError
         If A is not square, or a block of another shape than asked for.
     TypeError
-        If a block is not of floating point.
+        If a block is not of floating point, is masked, sparse or on a GPU; for what is no source.
     ValueError
         For options out of range, or naming a tile that holds a number that is not finite.
     NotPositiveDefinite
@@ -197,6 +197,8 @@ def cholesky(
     if shape is not None and (len(shape) != 2 or shape[0] != shape[1]):
         raise ShapeError(f"A is {' x '.join(map(str, shape))}, must be square")
     if n is None:
+        if shape is None and not callable(source):
+            raise TypeError(f"the source is a {type(source).__name__}, must be a callable, an array with a shape or the path of an .npy file")
         if shape is None:
             raise TypeError("n must be given for a source that has no shape")
         n = int(shape[0])
@@ -205,11 +207,12 @@ def cholesky(
     block: Source = source if callable(source) else lambda rows, cols: source[rows, cols]
 
     def fill(tile: _arrays.Array, row: int, col: int) -> None:
-        found = np.asarray(block(slice(row, row + tile.shape[0]), slice(col, col + tile.shape[1])))
+        name = f"the block at ({row}, {col})"
+        found = _arrays.as_numpy(name, block(slice(row, row + tile.shape[0]), slice(col, col + tile.shape[1])))
         if found.dtype.kind != "f":
-            raise TypeError(f"the block at ({row}, {col}) is of {found.dtype}, must be of floating point")
+            raise TypeError(f"{name} is of {found.dtype}, must be of floating point")
         if found.shape != tile.shape:
-            raise ShapeError(f"the block at ({row}, {col}) is {_arrays.size_of(found)}, must be {_arrays.size_of(tile)}")
+            raise ShapeError(f"{name} is {_arrays.size_of(found)}, must be {_arrays.size_of(tile)}")
         tile[...] = found
 
     names = _arrays.joined("precisions", precisions)

@@ -108,6 +108,7 @@ def loglikelihood(
     ----------
     As `strata.geostat.loglikelihood` and `strata.geostat.Factor.gradient`.
     """
+    _require_tensors(theta=theta, locations=locations, values=values)
     if theta.shape != (4,) or theta.dtype != torch.float64:
         raise ValueError(f"theta is {tuple(theta.shape)} of {theta.dtype}, must be sigma2, range, nu and nugget in float64")
     if locations.requires_grad or values.requires_grad:
@@ -140,6 +141,7 @@ def logdet(A: Any, layers: str | Sequence[str] = "fp64", *, lower: bool = True) 
     As `strata.cholesky` and `strata.Factor.logdet`; the gradient: Giles, Collected matrix derivative results for forward and reverse
     mode algorithmic differentiation, 2008, doi:10.1007/978-3-540-68942-3_4.
     """
+    _require_tensors(A=A)
     return _LogDet.apply(A, {"layers": layers, "lower": lower})
 
 
@@ -168,11 +170,18 @@ def solve(A: Any, b: Any, layers: str | Sequence[str] = "auto", *, lower: bool =
     As `strata.cholesky` and `strata.Factor.solve`; the gradient: Giles, Collected matrix derivative results for forward and reverse
     mode algorithmic differentiation, 2008, doi:10.1007/978-3-540-68942-3_4.
     """
+    _require_tensors(A=A, b=b)
     return _Solve.apply(A, b, {"layers": layers, "lower": lower})
 
 
 def _symmetric(G: Any) -> Any:
     return (G + G.T) / 2
+
+
+def _require_tensors(**given: Any) -> None:
+    for name, value in given.items():
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"{name} is a {type(value).__name__}, must be a torch.Tensor")
 
 
 # Without this word they would be taken for 0.

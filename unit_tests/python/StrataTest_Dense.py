@@ -160,7 +160,7 @@ def test_refuses_numbers_that_are_not_finite() -> None:
         (None, TypeError, "A is a NoneType, must be an array of float64"),
         (4, TypeError, "A is a int, must be an array of float64"),
         (np.eye(2).view(np.ma.MaskedArray), TypeError, "A is a masked array"),
-        (scipy.sparse.identity(2), TypeError, r"A is sparse: A.toarray\(\) makes it dense; strata.sparse solves with a sparse A"),
+        (scipy.sparse.identity(2), TypeError, r"A is sparse: its toarray\(\) makes it dense; strata.sparse solves with a sparse A"),
     ],
 )
 def test_refuses_what_is_no_matrix(a: Any, error: type[Exception], text: str) -> None:

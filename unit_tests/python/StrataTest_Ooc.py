@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import problems
 import pytest
+import scipy.sparse
 import strata
 from problems import Array
 from strata import ooc
@@ -142,6 +143,10 @@ def test_what_the_source_raises_comes_through() -> None:
         (lambda rows, cols: np.eye(2), {"n": 3}, strata.ShapeError, r"the block at \(0, 0\) is 2 x 2, must be 3 x 3"),
         (np.eye(3, dtype=complex), {}, TypeError, r"the block at \(0, 0\) is of complex128"),
         (np.eye(3, dtype=int), {}, TypeError, "must be of floating point"),
+        (np.eye(3).view(np.ma.MaskedArray), {}, TypeError, r"the block at \(0, 0\) is a masked array"),
+        (scipy.sparse.identity(3, format="csr"), {}, TypeError, r"the block at \(0, 0\) is sparse"),
+        (np.eye(3).tolist(), {}, TypeError, "the source is a list, must be a callable, an array with a shape or the path of an .npy file"),
+        (None, {}, TypeError, "the source is a NoneType, must be a callable"),
         (np.full((3, 3), np.nan), {}, ValueError, "not finite"),
         (np.eye(3), {"tile_size": -1}, strata.ShapeError, "tile"),
         (np.eye(3), {"accuracy": 1.5}, ValueError, "accuracy"),
@@ -155,6 +160,12 @@ def test_what_the_source_raises_comes_through() -> None:
 def test_refuses(source: Any, options: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         ooc.cholesky(source, **options)
+
+
+def test_refuses_an_archive(tmp_path: pathlib.Path) -> None:
+    np.savez(tmp_path / "a.npz", A=np.eye(3))
+    with pytest.raises(TypeError, match="the source is a NpzFile, must be .* the path of an .npy file"):
+        ooc.cholesky(tmp_path / "a.npz")
 
 
 def test_ctrl_c_ends_it() -> None:

@@ -276,7 +276,7 @@ def test_refuses_options_and_vectors_that_do_not_fit() -> None:
         (b[1:], None, strata.ShapeError, f"b is {N - 1}, must have {N} rows"),
         (np.ones((N, 1, 1)), None, strata.ShapeError, "b has 3 dimensions"),
         (b.astype("f4"), None, TypeError, "b is of float32"),
-        (scipy.sparse.csr_matrix(b[:, None]), None, TypeError, r"b is sparse: b.toarray\(\) makes it dense"),
+        (scipy.sparse.csr_matrix(b[:, None]), None, TypeError, r"b is sparse: its toarray\(\) makes it dense"),
         (b, b[1:], strata.ShapeError, f"x0 is {N - 1}, must be {N}"),
         (b, b.astype(int), TypeError, "x0 is of int64"),
     ):

@@ -82,6 +82,14 @@ def test_refuses_what_has_no_gradient() -> None:
     for value in (strata.torch.loglikelihood(theta, places, values), strata.torch.logdet(A), strata.torch.solve(A, right_hand_side(N)).sum()):
         with pytest.raises(RuntimeError, match="first derivatives alone"):
             value.backward(create_graph=True)
+    with pytest.raises(TypeError, match="theta is a list, must be a torch.Tensor"):
+        strata.torch.loglikelihood(theta.tolist(), places, values)
+    with pytest.raises(TypeError, match="values is a ndarray, must be a torch.Tensor"):
+        strata.torch.loglikelihood(theta, places, values.numpy())
+    with pytest.raises(TypeError, match="A is a ndarray, must be a torch.Tensor"):
+        strata.torch.logdet(np.eye(2))
+    with pytest.raises(TypeError, match="b is a ndarray, must be a torch.Tensor"):
+        strata.torch.solve(A, np.ones(N))
     with pytest.raises(strata.NotPositiveDefinite):
         strata.torch.logdet(-torch.eye(3, dtype=torch.float64))
 
