@@ -3,7 +3,7 @@
 """Gaussian fields with Matern covariances: exact likelihoods, maximum-likelihood fits, kriging.
 
 The covariance of two places at distance h is C(h) = sigma2 2^(1-nu) / Gamma(nu) (h/range)^nu K_nu(h/range), without a factor
-sqrt(2 nu) in h; an observation's variance is larger by the nugget.
+sqrt(2 nu) in h; an observation's variance is larger by the nugget. Messages count locations and values from 1.
 """
 
 from __future__ import annotations
