@@ -8,6 +8,8 @@ import email.message
 import email.parser
 import pathlib
 import re
+import shutil
+import tarfile
 
 import pytest
 import strata
@@ -49,3 +51,21 @@ def test_the_page_that_it_shows(metadata: email.message.Message) -> None:
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert "# Strata in Python" in metadata.get_payload()
     assert "Typing :: Typed" in metadata.get_all("Classifier", [])
+
+
+def test_an_archive_of_the_source_has_no_build_and_no_wheel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = pytest.importorskip("scikit_build_core.build")
+    source, made = tmp_path / "source", tmp_path / "made"
+    shutil.copytree(SOURCE / "python", source / "python")
+    for name in (".gitignore", "CMakeLists.txt", "pyproject.toml", "LICENSE", "docs/python.md"):
+        (source / name).parent.mkdir(exist_ok=True)
+        shutil.copy(SOURCE / name, source / name)
+    for name in ("build/python/CMakeCache.txt", "dist/strata_solvers.whl", "env/pyvenv.cfg"):  # as docs/python.md makes them
+        (source / name).parent.mkdir(parents=True)
+        (source / name).touch()
+    monkeypatch.chdir(source)
+    made.mkdir()
+    with tarfile.open(made / build.build_sdist(str(made))) as archive:
+        names = [pathlib.PurePath(name).relative_to(pathlib.PurePath(name).parts[0]) for name in archive.getnames()]
+    assert pathlib.PurePath("python/strata/dense.py") in names
+    assert not [name for name in names if name.parts[:1] in (("build",), ("dist",), ("env",))]
