@@ -8,6 +8,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -73,6 +76,16 @@ Exit tell(sparse::Communicator const& comm, Exit exit, std::exception const& err
   return exit;
 }
 
+#ifdef STRATA_ENABLE_MPI
+// MPICH's launcher drops what it has not read from a rank when that calls MPI_Abort. It is given 0.1 s to read.
+static void await_reader(int pipe) {
+  constexpr int tries = 100, microseconds = 1000;
+  int unread = 0;
+  for (int i = 0; i < tries && ioctl(pipe, FIONREAD, &unread) == 0 && unread > 0; ++i)
+    usleep(microseconds);
+}
+#endif
+
 void end_all_ranks(std::string_view message) {
   int rank = 0;
 #ifdef STRATA_ENABLE_MPI
@@ -80,6 +93,7 @@ void end_all_ranks(std::string_view message) {
 #endif
   std::cerr << error_line(words("rank ", rank, " alone: ", one_line(message))) << std::flush;
 #ifdef STRATA_ENABLE_MPI
+  await_reader(STDERR_FILENO);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(Exit::Failed));
 #endif
   std::_Exit(static_cast<int>(Exit::Failed));  // no destructor that waits for the other ranks
