@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/Strata_TileSources.hpp>
 
+#include <comm/Strata_Communicator.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/problems/Strata_Random.hpp>
 
+#include <algorithm>
+#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -82,6 +85,17 @@ TileGenerator<Exec> file_tiles(std::shared_ptr<MatrixBlocks const> file) {
       [file = std::move(file)](std::int64_t row, std::int64_t col, HostBlock const& block) {
         file->read(row, col, block);
       });
+}
+
+void require_symmetric(Communicator const& comm, MatrixBlocks const& file,
+                       std::int64_t block_size) {
+  auto const found =
+      comm.agree([&] { return file.find_asymmetry({block_size, comm.rank(), comm.size()}); });
+  constexpr auto none = std::numeric_limits<std::int64_t>::max();
+  auto const first = std::ranges::min(comm.gather(found ? found->block : none));
+  comm.agree([&] {
+    if (found && found->block == first) throw IoError(found->text);
+  });
 }
 
 template <class Exec>

@@ -10,8 +10,9 @@
 #include <memory>
 
 namespace strata {
+class Communicator;
 class MatrixBlocks;
-}
+}  // namespace strata
 
 namespace strata::ooc {
 
@@ -38,6 +39,15 @@ TileGenerator<ExecutionSpace> host_tiles(
 ///          residual; for the diagonal ones once more where it equilibrates.
 template <class ExecutionSpace>
 TileGenerator<ExecutionSpace> file_tiles(std::shared_ptr<MatrixBlocks const> file);
+
+/// Check that a file that all ranks see holds a symmetric matrix: each rank reads its share of the blocks, and all throw
+/// the same.
+///
+/// Memory   as of `MatrixBlocks::find_asymmetry`.
+/// Throws   IoError with the first pair that differs, of the order of one rank; ValueError if block_size < 1; what
+///          `MatrixBlocks::read` throws.
+void require_symmetric(Communicator const& comm, MatrixBlocks const& file,
+                       std::int64_t block_size = 1024);
 
 /// Tiles of the n x n matrix of MatrixKind::Dominant, on any device and from any thread.
 template <class ExecutionSpace>

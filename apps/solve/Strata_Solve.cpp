@@ -11,6 +11,7 @@
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <ooc/Strata_TileSources.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -43,11 +44,13 @@ Exit solve_dense(Communicator const& comm, SolveOptions const& options, Run cons
     std::optional<Recorder> recorder;
     if (!options.trace.empty()) recorder.emplace();
     auto const problem = as_usage_of_ranks([&] {
-      return comm.agree([&] {
+      Span const span("read");
+      auto set = comm.agree([&] {
         check(options);
-        Span const span("read");
         return set_up(options, progress);
       });
+      if (set.file) ooc::require_symmetric(comm, *set.file);
+      return set;
     });
     double const read_seconds = read.lap();
     auto result = run(problem, options, progress);

@@ -88,14 +88,15 @@ void open_file(SolveOptions const& options, Progress& progress, Problem& problem
     require_memory(summary, options);  // before the file is unpacked
   }
   auto const file = std::make_shared<MatrixBlocks const>(
-      path,
-      MatrixBlocksOptions{.scratch_folder = options.scratch, .on_progress = progress.listener()});
+      path, MatrixBlocksOptions{.scratch_folder = options.scratch,
+                                .on_progress = progress.listener(),
+                                .verify_checksum = !options.comm || options.comm->rank() == 0});
   summary.n = file->order();
   summary.format = file->format();
   summary.scratch_bytes = file->scratch_bytes();
   require_memory(summary, options);
-  file->require_symmetric();
   problem.tiles = ooc::file_tiles<Exec>(file);
+  problem.file = file;
 }
 
 // The values, centred, are the right-hand side: the solution holds the weights of simple kriging.

@@ -7,11 +7,13 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/solve/Strata_Solve.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
+#include <core/io/Strata_MatrixBlocks.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +39,7 @@ struct Problem {
   ProblemSummary summary;
   HostMatrix A;  ///< empty where it is solved out of core: then there are `tiles`
   ooc::TileGenerator<Kokkos::DefaultExecutionSpace> tiles;
+  std::shared_ptr<MatrixBlocks const> file;  ///< of the tiles; not known to be symmetric
   HostMatrix B, X;
   bool knows_solution = false;
   std::vector<std::int64_t> order;  ///< row k stands for station order[k]; empty: rows are as given

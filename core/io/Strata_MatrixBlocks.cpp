@@ -52,7 +52,7 @@ struct MatrixBlocks::State {
 
   void open(MatrixBlocksOptions const& options);
   void open_npy();
-  void open_raw();
+  void open_raw(MatrixBlocksOptions const& options);
   void open_text(MatrixBlocksOptions const& options);
   /// `count` numbers from element (major, minor), along the direction that is contiguous.
   void read_run(std::int64_t major, std::int64_t minor, std::int64_t count,
@@ -71,7 +71,7 @@ void MatrixBlocks::State::open_npy() {
   format = "NumPy " + header.dtype + (by_rows ? ", C order" : ", Fortran order");
 }
 
-void MatrixBlocks::State::open_raw() {
+void MatrixBlocks::State::open_raw(MatrixBlocksOptions const& options) {
   auto const sidecar = detail::read_raw_sidecar(path + ".json");
   file = std::make_unique<FileSource>(path);
   n = sidecar.n;
@@ -89,7 +89,7 @@ void MatrixBlocks::State::open_raw() {
                  " with ld ", ld, " and numbers of ", width, " bytes needs ",
                  static_cast<double>(n) * static_cast<double>(ld) * static_cast<double>(width),
                  " bytes, the file has ", found);
-  if (sidecar.crc32) verify_checksum(*file, *sidecar.crc32);
+  if (sidecar.crc32 && options.verify_checksum) verify_checksum(*file, *sidecar.crc32);
   format = detail::message("raw ", sidecar.single ? "float32" : "float64", ", ",
                            by_rows ? "by rows" : "by columns", ", ld ", ld);
 }
@@ -135,7 +135,7 @@ void MatrixBlocks::State::open(MatrixBlocksOptions const& options) {
     case MatrixFileFormat::Npy:
       return open_npy();
     case MatrixFileFormat::Raw:
-      return open_raw();
+      return open_raw(options);
     case MatrixFileFormat::MatrixMarket:
       return open_text(options);
     case MatrixFileFormat::Columns:
@@ -188,33 +188,46 @@ void MatrixBlocks::read(std::int64_t row, std::int64_t col, HostBlock const& A) 
   }
 }
 
-void MatrixBlocks::require_symmetric(std::int64_t block_size) const {
-  STRATA_REQUIRE(ValueError, block_size >= 1, "require_symmetric: blocks of ", block_size);
-  if (is_lower()) return;
+std::optional<AsymmetricPair> MatrixBlocks::find_asymmetry(SymmetryCheck const& check) const {
+  auto const [block_size, share, of] = check;
+  STRATA_REQUIRE(ValueError, block_size >= 1, "find_asymmetry: blocks of ", block_size);
+  STRATA_REQUIRE(ValueError, share >= 0 && share < of, "find_asymmetry: share ", share, " of ", of);
+  if (is_lower()) return {};
   std::int64_t const n = order(), edge = std::min(n, block_size);
-  std::vector<double> roots(static_cast<std::size_t>(n)),
+  std::vector<double> roots(static_cast<std::size_t>(n), -1),  // -1: not read yet
       below(static_cast<std::size_t>(edge * edge)), above(below.size());
-  for (std::int64_t i = 0; i < n; ++i) {
-    read(i, i, HostBlock(&roots[static_cast<std::size_t>(i)], 1, 1));
-    roots[static_cast<std::size_t>(i)] = std::sqrt(std::abs(roots[static_cast<std::size_t>(i)]));
-  }
+  auto const root = [&](std::int64_t i) {
+    double& value = roots[static_cast<std::size_t>(i)];
+    if (value != -1) return value;
+    read(i, i, HostBlock(&value, 1, 1));
+    return value = std::sqrt(std::abs(value));
+  };
   constexpr double tolerance = 16 * std::numeric_limits<double>::epsilon();
+  std::int64_t block = -1;
   for (std::int64_t col = 0; col < n; col += edge)
     for (std::int64_t row = col; row < n; row += edge) {
+      if (++block % of != share) continue;
       std::int64_t const m = std::min(edge, n - row), k = std::min(edge, n - col);
       HostBlock const L(below.data(), m, k), U(above.data(), k, m);
       read(row, col, L);
-      read(col, row, U);
+      if (row != col) read(col, row, U);
+      auto const& other = row == col ? L : U;
       for (std::int64_t j = 0; j < k; ++j)
         for (std::int64_t i = row == col ? j + 1 : 0; i < m; ++i) {
-          double const bound = tolerance * roots[static_cast<std::size_t>(row + i)] *
-                               roots[static_cast<std::size_t>(col + j)];
-          STRATA_REQUIRE(IoError, !(std::abs(L(i, j) - U(j, i)) > bound), state_->path,
-                         ": the matrix is not symmetric: A(", row + i + 1, ", ", col + j + 1,
-                         ") = ", L(i, j), " but A(", col + j + 1, ", ", row + i + 1,
-                         ") = ", U(j, i));
+          if (L(i, j) == other(j, i)) continue;
+          double const bound = tolerance * root(row + i) * root(col + j);
+          if (!(std::abs(L(i, j) - other(j, i)) > bound)) continue;
+          return AsymmetricPair{
+              block, detail::message(state_->path, ": the matrix is not symmetric: A(", row + i + 1,
+                                     ", ", col + j + 1, ") = ", L(i, j), " but A(", col + j + 1,
+                                     ", ", row + i + 1, ") = ", other(j, i))};
         }
     }
+  return {};
+}
+
+void MatrixBlocks::require_symmetric(std::int64_t block_size) const {
+  if (auto const found = find_asymmetry({.block_size = block_size})) throw IoError(found->text);
 }
 
 }  // namespace strata

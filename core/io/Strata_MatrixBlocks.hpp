@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace strata {
@@ -26,6 +27,23 @@ struct MatrixBlocksOptions {
   double max_gz_ratio = 200;
   /// As of `ReadOptions`, while a text file is unpacked.
   std::function<void(double)> on_progress = {};
+  /// Read all of a raw file that has a crc32; of several ranks one is enough.
+  bool verify_checksum = true;
+};
+
+/// Two numbers that symmetry makes equal, and that differ.
+struct AsymmetricPair {
+  /// Their block's place in the order of the check.
+  std::int64_t block;
+  /// "path: the matrix is not symmetric: A(18, 5) = 2 but A(5, 18) = 3"
+  std::string text;
+};
+
+/// Which blocks of a matrix are checked: numbers share, share + of, ... of those of its lower triangle, column by column.
+struct SymmetryCheck {
+  std::int64_t block_size = 1024;  ///< rows and columns of a block
+  std::int64_t share = 0;          ///< from 0
+  std::int64_t of = 1;             ///< the number of shares
 };
 
 /// A square matrix in a file, of which blocks are read: never the whole of it is in memory.
@@ -69,12 +87,15 @@ class MatrixBlocks {
   ///          file has become shorter.
   void read(std::int64_t row, std::int64_t col, HostBlock const& A) const;
 
-  /// Read all once and compare the triangles.
+  /// Read the blocks of a share and those of the other triangle, and compare them: the first pair that differs by more
+  /// than 16 eps sqrt(|a_ii a_jj|). Numbers that are not finite are passed over.
   ///
-  /// Memory   two blocks of block_size^2 numbers.
-  /// Throws   IoError "path: the matrix is not symmetric" with the 1-based position and both values if a
-  ///          pair differs by more than 16 eps sqrt(|a_ii a_jj|) (numbers that are not finite are
-  ///          passed over); ValueError if block_size < 1; what `read` throws.
+  /// Memory   two blocks of block_size^2 numbers, and one column.
+  /// I/O      each number of these blocks once; those of the diagonal again where a pair differs at all.
+  /// Throws   ValueError if block_size < 1 or share is not one of them; what `read` throws.
+  std::optional<AsymmetricPair> find_asymmetry(SymmetryCheck const& check = {}) const;
+
+  /// Throws   IoError with the text of what `find_asymmetry` finds; what it throws.
   void require_symmetric(std::int64_t block_size = 1024) const;
 
  private:

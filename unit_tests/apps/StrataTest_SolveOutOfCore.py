@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
 """`strata solve --out-of-core`: matrices from files and generators, devices and budgets, checkpoints, refusals."""
+import array
 import json
 import math
 import os
@@ -287,6 +288,39 @@ class Ranks(OutOfCore):
         self.assertEqual(run.returncode, 2, run.stderr)
         self.assertEqual(run.stderr.count("rows 33 to 48 and columns 33 to 48 holds a number that is not finite"), 1)
         self.assertNotIn("MPI_ABORT", run.stderr)
+
+    def test_raw_files_are_read_by_all(self):
+        n, A = 1100, array.array("d", bytes(8 * 1100 * 1100))  # the check has three pairs of blocks
+        for i in range(n):
+            A[i * n + i] = 2.0
+            if i > 0:
+                A[i * n + i - 1] = A[(i - 1) * n + i] = -0.5
+        def write(crc=None):
+            self.path("A.bin").write_bytes(A)
+            crc = f"{zlib.crc32(A):08x}" if crc is None else crc
+            self.path("A.bin.json").write_text(json.dumps({"n": n, "dtype": "float64", "crc32": crc}))
+        write()
+        solutions = []
+        for ranks in (1, 2, 3, 4):
+            run = self.run_on(ranks, "--matrix", self.path("A.bin"), "--tile", 128, "--output", self.path("x.npy"))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            solutions.append(read_npy(self.path("x.npy")))
+        self.assertEqual(len(set(solutions)), 1)
+        A[1090 * n + 1095] = 1.0  # in the third pair
+        for col, text in ((1090, "A(1096, 1091) = 1 but A(1091, 1096) = 0"), (5, "A(1096, 6) = 1 but A(6, 1096) = 0")):
+            A[col * n + 1095] = 1.0  # the second pair comes first
+            write()
+            for ranks in (1, 2, 3, 4):
+                with self.subTest(col=col, ranks=ranks):
+                    run = self.run_on(ranks, "--matrix", self.path("A.bin"), "--tile", 128)
+                    self.assertEqual(run.returncode, 2, run.stderr)
+                    self.assertEqual(run.stderr.count(f"A.bin: the matrix is not symmetric: {text}"), 1, run.stderr)
+                    self.assertEqual(run.stderr.count("strata: "), 1, run.stderr)
+                    self.assertNotIn("MPI_ABORT", run.stderr)
+        write("00000000")
+        run = self.run_on(3, "--matrix", self.path("A.bin"))
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertEqual(run.stderr.count("the sidecar says 0"), 1, run.stderr)
 
     def test_layers_over_ranks_give_the_same_bits(self):
         solutions = []

@@ -14,6 +14,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -189,7 +190,55 @@ TEST(MatrixBlocks, FindsWhatIsNotSymmetric) {
               }).find("A.npy: the matrix is not symmetric: A(18, 5) = 1704.5 but A(5, 18) = 3"),
               std::string::npos);
   EXPECT_EQ(message_of<ValueError>([&] { MatrixBlocks(folder / "A.npy").require_symmetric(0); }),
-            "require_symmetric: blocks of 0");
+            "find_asymmetry: blocks of 0");
+}
+
+// Blocks of 5 in five columns: of (17, 4) number 3, of (19, 12) number 10, of (22, 22) number 14.
+TEST(MatrixBlocks, ComparesTheBlocksOfAShare) {
+  TemporaryFolder const folder;
+  auto const A = symmetric(23);
+  A(17, 4) = A(12, 19) = 0;
+  write_npy(folder / "A.npy", A);
+  MatrixBlocks const blocks(folder / "A.npy");
+  for (std::int64_t const of : {1, 2, 3, 7, 20})
+    for (std::int64_t share = 0; share < of; ++share) {
+      auto const found = blocks.find_asymmetry({.block_size = 5, .share = share, .of = of});
+      bool const has_first = 3 % of == share, has_second = 10 % of == share;
+      ASSERT_EQ(found.has_value(), has_first || has_second) << share << " of " << of;
+      if (!found) continue;
+      EXPECT_EQ(found->block, has_first ? 3 : 10);
+      EXPECT_NE(found->text.find(has_first ? "A(18, 5) = 0 but A(5, 18) = 1704.5"
+                                           : "A(20, 13) = 1912.5 but A(13, 20) = 0"),
+                std::string::npos)
+          << found->text;
+    }
+  for (std::int64_t const share : {-1, 2})
+    EXPECT_EQ(message_of<ValueError>([&] { (void)blocks.find_asymmetry({5, share, 2}); }),
+              "find_asymmetry: share " + std::to_string(share) + " of 2");
+}
+
+TEST(MatrixBlocks, PassesOverWhatIsNotFinite) {
+  TemporaryFolder const folder;
+  for (double const value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    for (auto const& [row, col] : {std::pair{17, 4}, std::pair{4, 4}}) {
+      auto const A = symmetric(23);
+      A(row, col) = A(col, row) = value;
+      A(18, 4) *= 1 + 1e-15;
+      write_npy(folder / "A.npy", A);
+      EXPECT_NO_THROW(MatrixBlocks(folder / "A.npy").require_symmetric(5));
+    }
+}
+
+TEST(MatrixBlocks, VerifiesAChecksumUnlessAskedNotTo) {
+  TemporaryFolder const folder;
+  put(folder / "A.bin", std::string(32, '\0'));
+  put(folder / "A.bin.json", R"({"n": 2, "dtype": "float64", "crc32": "00000000"})");
+  EXPECT_NE(message_of<IoError>([&] { MatrixBlocks(folder / "A.bin"); }).find("CRC-32"),
+            std::string::npos);
+  MatrixBlocksOptions options;
+  options.verify_checksum = false;
+  EXPECT_EQ(MatrixBlocks(folder / "A.bin", options).order(), 2);
 }
 
 TEST(MatrixBlocks, RefusesBlocksOutsideTheMatrix) {
