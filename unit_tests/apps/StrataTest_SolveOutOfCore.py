@@ -219,6 +219,25 @@ class OnDevices(ProgramTest):
                     self.assertEqual(there["no_room"], "")
                     self.assertEqual(x, y)
 
+    def test_stations_on_devices(self):
+        arguments = ("--locations", STATIONS, "--covariance", COVARIANCE, "--layers", "fp16x2,fp32", "--tile", 256, "--log-determinant",
+                     "--output", self.path("x.npy"))
+        solutions, determinants = [], []
+        for where in (("--devices", 2, "--device-memory", "30MB"), ("--out-of-core", "--devices", 2)):
+            report = self.solve(*arguments, *where, kind="solve_out_of_core")
+            self.assertEqual((report["status"], report["n"], report["layers"]), ("solved", 1720, "fp16,fp16,fp32"))
+            self.assertEqual((len(report["devices"]), report["tiles"]["fp16"]), (2, 18))
+            self.assertLessEqual(report["backward_error"], math.sqrt(1720) * 2.0**-52)
+            self.assertEqual(report["storage"], "host" if "--out-of-core" in where else "devices")
+            solutions.append(read_npy(self.path("x.npy")))
+            determinants.append(report["log_determinant"]["value"])
+        self.assertEqual(solutions[0], solutions[1])
+        self.assertEqual(determinants[0], determinants[1])
+        inside = self.solve(*arguments[:4], "--layers", "fp64", "--log-determinant", "--output", self.path("y.npy"))
+        (_, x), (_, y) = solutions[0], read_npy(self.path("y.npy"))
+        self.assertLess(max(abs(a - b) for a, b in zip(x, y)), 1e-9 * max(map(abs, y)))
+        self.assertAlmostEqual(determinants[0], inside["log_determinant"]["value"], delta=1.0)
+
     def test_where_devices_have_no_room_the_host_has_the_tiles(self):
         report, x = self.solved("--devices", 2, "--device-memory", "100kB")
         self.assertEqual(report["storage"], "host")
