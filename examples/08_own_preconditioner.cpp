@@ -1,28 +1,22 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// A preconditioner of one's own under conjugate gradients. Couplings along x are a hundred times stronger than those along
-// y, so each line along x is solved exactly, in fp32, and the iteration does the rest.
-#include <sparse/krylov/Strata_ConjugateGradients.hpp>
-#include <sparse/matrix/Strata_HostRows.hpp>
-#include <sparse/matrix/Strata_ModelProblems.hpp>
+// A preconditioner of one's own, z = M^-1 r, under conjugate gradients. Couplings along x are a hundred times stronger than along
+// y: each line along x is solved exactly, in fp32. A.scatter brings r from the solver's order to that in which rows were given.
+#include <sparse/Strata_Sparse.hpp>
 
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <iostream>
 
 using namespace strata;
 using Exec = Kokkos::DefaultExecutionSpace;
 using Floats = sparse::Vector<float, Exec::memory_space>;
+constexpr std::int64_t points = 128, rows = points * points;
 
-constexpr std::int64_t points = 128;                // each way
-constexpr double diagonal = 2 * (1 + 1e-2 + 1e-4);  // beside it on a line: -1
-
-// Gauss' elimination on each line. The pivots d, d - 1 / d, ... soon are one number, which is taken for all.
+// Gauss' elimination on each line. The pivots 2.0202, 2.0202 - 1 / 2.0202, ... soon are one number, which is taken for all.
 void solve_lines(Exec const& exec, Floats const& v) {
-  auto const pivot = static_cast<float>((diagonal + std::sqrt(diagonal * diagonal - 4)) / 2);
+  auto const pivot = static_cast<float>(1.0101 + Kokkos::sqrt(1.0101 * 1.0101 - 1));
   Kokkos::parallel_for(
       "solve_lines", Kokkos::RangePolicy<Exec>(exec, 0, points), KOKKOS_LAMBDA(std::int64_t line) {
         std::int64_t const first = line * points, last = first + points - 1;
@@ -32,12 +26,9 @@ void solve_lines(Exec const& exec, Floats const& v) {
       });
 }
 
-// What a preconditioner must have is `apply`, z = M^-1 r. The solver has unknowns in an order of its own: A.scatter brings
-// a vector to the order in which the rows were given, A.gather brings it back.
 struct Lines {
   sparse::DistributedMatrix<Exec> A;
   Floats v;
-
   void apply(Exec const& exec, Floats const& r, Floats const& z) const {
     A.scatter(exec, r, v);
     solve_lines(exec, v);
@@ -48,28 +39,22 @@ struct Lines {
 int main(int argc, char** argv) {
   Kokkos::ScopeGuard const kokkos(argc, argv);
   Exec const exec;
-  auto const A = sparse::make_matrix(exec, sparse::Communicator(),
-                                     sparse::make_model(sparse::ModelProblem::Anisotropic,
-                                                        {points, points, 1}, 0, points * points));
+  auto const model = make_model(sparse::ModelProblem::Anisotropic, {points, points, 1}, 0, rows);
+  auto const A = make_matrix(exec, sparse::Communicator(), model);
   auto const ones = A.allocate<double>(exec, "ones"), b = A.allocate<double>(exec, "b");
   Kokkos::deep_copy(exec, ones, 1.0);
   A.multiply(exec, ones, b);
-
   for (bool const with_lines : {false, true}) {
     sparse::Preconditioner<Exec, float> M;  // none
-    if (with_lines) M = Lines{A, Floats("v", points * points)};
+    if (with_lines) M = Lines{A, Floats("v", rows)};
     auto const x = A.allocate<double>(exec, "x");  // 0, to become the ones
     sparse::ConjugateGradients<Exec, float> solver(exec, A, M, {.tolerance = 1e-10});
     auto const report = solver.solve(exec, b, x);
     auto const x_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), x);
     double error = 0;
-    for (int i = 0; i < A.rows(); ++i) error = std::max(error, std::abs(x_host(i) - 1));
+    for (int i = 0; i < rows; ++i) error = Kokkos::fmax(error, Kokkos::abs(x_host(i) - 1));
     std::cout << (with_lines ? "with lines: " : "without: ") << report.iterations
               << " iterations, largest error " << error << '\n';
-    if (report.status != sparse::KrylovStatus::Converged || !(error < 1e-6) ||
-        report.iterations > (with_lines ? 200 : 1000)) {
-      std::cerr << "x is wrong, or took too many iterations\n";
-      return 1;
-    }
+    if (!(error < 1e-6) || report.iterations > (with_lines ? 200 : 1000)) return 1;
   }
 }
