@@ -50,7 +50,7 @@ void check_own(ProcessGrid const& grid, std::span<std::int64_t const, 9> d, int 
   require(0 <= d[CSRC] && d[CSRC] < grid.cols, "CSRC", d[CSRC], "from 0 to ", grid.cols - 1);
 }
 
-// What each rank tells the others, as doubles: P, Q, its place, and what all must agree on.
+// What each rank tells the others, as doubles: P, Q, its coordinates, and what all must agree on.
 constexpr std::array told_names{"P", "Q", "row", "col", "M", "N", "MB", "NB", "RSRC", "CSRC"};
 
 std::vector<double> told(ProcessGrid const& grid, std::span<std::int64_t const, 9> d) {
@@ -149,10 +149,10 @@ BlockCyclic::BlockCyclic(std::shared_ptr<Communicator const> comm, ProcessGrid c
   auto const number = [&](std::size_t rank, std::size_t k) {
     return static_cast<std::int64_t>(all[rank * told_names.size() + k]);
   };
-  auto places = std::make_shared<std::vector<Place>>();
+  auto processes = std::make_shared<std::vector<Process>>();
   for (std::size_t rank = 0; rank < ranks; ++rank)
-    places->push_back({static_cast<int>(number(rank, 2)), static_cast<int>(number(rank, 3))});
-  places_ = std::move(places);
+    processes->push_back({static_cast<int>(number(rank, 2)), static_cast<int>(number(rank, 3))});
+  processes_ = std::move(processes);
   auto const axis = [&](std::size_t k) {
     std::int64_t const size = number(first, 4 + k);
     std::int64_t const block = std::min(number(first, 6 + k), std::max<std::int64_t>(1, size));
@@ -202,31 +202,31 @@ double* BlockCyclic::local(std::int64_t i, std::int64_t j) const {
 
 // f(i, j, length) for each piece of a column of the block that a process has, one entry below the other.
 template <class F>
-void BlockCyclic::for_each_run(Place const& place, WholeBlock const& block, F const& f) const {
+void BlockCyclic::for_each_run(Process const& process, WholeBlock const& block, F const& f) const {
   std::int64_t const last_row = row_ + block.row + block.rows, first_col = col_ + block.col;
   col_axis_.for_each_run(
-      place.col, first_col, first_col + block.cols, [&](std::int64_t begin, std::int64_t end) {
+      process.col, first_col, first_col + block.cols, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t j = begin - col_; j < end - col_; ++j) {
           std::int64_t const top = block.is_lower ? std::max(block.row, j) : block.row;
           row_axis_.for_each_run(
-              place.row, row_ + top, last_row,
+              process.row, row_ + top, last_row,
               [&](std::int64_t from, std::int64_t to) { f(from - row_, j, to - from); });
         }
       });
 }
 
 // Entries of the block that a process has.
-std::int64_t BlockCyclic::count(Place const& place, WholeBlock const& block) const {
+std::int64_t BlockCyclic::count(Process const& process, WholeBlock const& block) const {
   std::int64_t const last_row = row_ + block.row + block.rows, first_col = col_ + block.col;
   auto const rows_from = [&](std::int64_t top) {
-    return row_axis_.below(last_row, place.row) -
-           row_axis_.below(std::min(last_row, row_ + top), place.row);
+    return row_axis_.below(last_row, process.row) -
+           row_axis_.below(std::min(last_row, row_ + top), process.row);
   };
   if (!block.is_lower)
-    return rows_from(block.row) * (col_axis_.below(first_col + block.cols, place.col) -
-                                   col_axis_.below(first_col, place.col));
+    return rows_from(block.row) * (col_axis_.below(first_col + block.cols, process.col) -
+                                   col_axis_.below(first_col, process.col));
   std::int64_t sum = 0;
-  col_axis_.for_each_run(place.col, first_col, first_col + block.cols,
+  col_axis_.for_each_run(process.col, first_col, first_col + block.cols,
                          [&](std::int64_t begin, std::int64_t end) {
                            for (std::int64_t j = begin - col_; j < end - col_; ++j)
                              sum += rows_from(std::max(block.row, j));
@@ -249,13 +249,13 @@ void BlockCyclic::exchange(std::span<WholeBlock const> blocks, bool to_whole, Re
   auto const way_in = [&](int from) { return to_whole ? Way{from, me} : Way{me, from}; };
   auto const each_run = [&](Way const& way, auto const& f) {
     for (std::size_t const b : of_rank[static_cast<std::size_t>(way.whole)])
-      for_each_run((*places_)[static_cast<std::size_t>(way.in_parts)], blocks[b],
+      for_each_run((*processes_)[static_cast<std::size_t>(way.in_parts)], blocks[b],
                    [&](std::int64_t i, std::int64_t j, std::int64_t n) { f(b, i, j, n); });
   };
   auto const numbers_on = [&](Way const& way) {
     std::int64_t sum = 0;
     for (std::size_t const b : of_rank[static_cast<std::size_t>(way.whole)])
-      sum += count((*places_)[static_cast<std::size_t>(way.in_parts)], blocks[b]);
+      sum += count((*processes_)[static_cast<std::size_t>(way.in_parts)], blocks[b]);
     return static_cast<std::size_t>(sum);
   };
   together(comm_.get(), [&] {
@@ -318,7 +318,7 @@ void BlockCyclic::give(std::span<WholeBlock const> blocks,
 
 void BlockCyclic::read_own(WholeBlock const& block, double* numbers) const {
   require_inside(block);
-  for_each_run((*places_)[static_cast<std::size_t>(comm_->rank())], block,
+  for_each_run((*processes_)[static_cast<std::size_t>(comm_->rank())], block,
                [&](std::int64_t i, std::int64_t j, std::int64_t n) {
                  std::copy_n(local(i, j), n, numbers + offset_in(block, i, j));
                });
@@ -326,7 +326,7 @@ void BlockCyclic::read_own(WholeBlock const& block, double* numbers) const {
 
 void BlockCyclic::write_own(WholeBlock const& block, double const* numbers) const {
   require_inside(block);
-  for_each_run((*places_)[static_cast<std::size_t>(comm_->rank())], block,
+  for_each_run((*processes_)[static_cast<std::size_t>(comm_->rank())], block,
                [&](std::int64_t i, std::int64_t j, std::int64_t n) {
                  std::copy_n(numbers + offset_in(block, i, j), n, local(i, j));
                });
@@ -336,7 +336,7 @@ bool BlockCyclic::overlaps(BlockCyclic const& other) const {
   // from this rank's first entry to behind its last one
   auto const span_of = [](BlockCyclic const& A) {
     std::pair<double const*, double const*> span{nullptr, nullptr};
-    A.for_each_run((*A.places_)[static_cast<std::size_t>(A.comm_->rank())],
+    A.for_each_run((*A.processes_)[static_cast<std::size_t>(A.comm_->rank())],
                    {0, 0, A.rows_, A.cols_}, [&](std::int64_t i, std::int64_t j, std::int64_t n) {
                      double const* const at = A.local(i, j);
                      if (span.first == nullptr) span.first = at;

@@ -15,7 +15,7 @@ namespace strata {
 
 class Communicator;
 
-/// A grid of processes and this one's place in it, as BLACS' gridinfo gives them: row and col are -1 on a rank
+/// A grid of processes and this one's coordinates in it, as BLACS' gridinfo gives them: row and col are -1 on a rank
 /// outside of the grid, whose other numbers are not read.
 struct ProcessGrid {
   int rows = 1;  ///< P
@@ -47,7 +47,7 @@ class BlockCyclic {
   ///          outside of the grid, whose descriptor is not read. Any blocks, any first process, any LLD that
   ///          holds the rows.
   /// Throws   ValueError, on all ranks, with the numbers, for a descriptor out of range, one that differs from
-  ///          another rank's in more than LLD, a grid of another number of processes, two at one place, or no
+  ///          another rank's in more than LLD, a grid of another number of processes, two at the same coordinates, or no
   ///          memory where there are blocks.
   BlockCyclic(std::shared_ptr<Communicator const> comm, ProcessGrid const& grid,
               std::span<int const, 9> descriptor, double* A);
@@ -94,7 +94,7 @@ class BlockCyclic {
     template <class F>
     void for_each_run(int process, std::int64_t begin, std::int64_t end, F const& f) const;
   };
-  struct Place {
+  struct Process {
     int row = -1, col = -1;
   };
   using Numbers = Kokkos::View<double*, Kokkos::HostSpace>;
@@ -105,9 +105,9 @@ class BlockCyclic {
   using Descriptor = std::array<std::int64_t, 9>;
   void check(ProcessGrid const& grid, Descriptor const& descriptor) const;
   void require_inside(WholeBlock const& block) const;
-  std::int64_t count(Place const& place, WholeBlock const& block) const;
+  std::int64_t count(Process const& process, WholeBlock const& block) const;
   template <class F>
-  void for_each_run(Place const& place, WholeBlock const& block, F const& f) const;
+  void for_each_run(Process const& process, WholeBlock const& block, F const& f) const;
   double* local(std::int64_t i, std::int64_t j) const;
   template <class Read, class Write>
   void exchange(std::span<WholeBlock const> blocks, bool to_whole, Read const& read,
@@ -118,7 +118,7 @@ class BlockCyclic {
   std::int64_t row_ = 0, col_ = 0, rows_ = 0, cols_ = 0;  // the part
   std::int64_t ld_ = 1;
   double* data_ = nullptr;
-  std::shared_ptr<std::vector<Place> const> places_;  // of the ranks
+  std::shared_ptr<std::vector<Process> const> processes_;  // of the ranks
   std::shared_ptr<Messages> messages_;
 };
 

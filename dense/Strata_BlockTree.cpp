@@ -273,9 +273,9 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const&
   if (bounded == 0) return;
   scaling_memory_ =
       allocate_pieces<memory_space>(exec, "strata::dense::BlockTree::scales", [&](Pieces& pieces) {
-        pieces.place(scales_, count);
-        pieces.place(bounds_, 2 * bounded);
-        pieces.place(block_bounds_, bounded);
+        pieces.lay_out(scales_, count);
+        pieces.lay_out(bounds_, 2 * bounded);
+        pieces.lay_out(block_bounds_, bounded);
       });
   Kokkos::deep_copy(exec, scales_, 0.0);
   Kokkos::deep_copy(exec, bounds_, 0.0);

@@ -31,8 +31,8 @@ CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, Matrix
   blas = std::make_unique<LeafBlas<ExecutionSpace>>(exec);
   analysis_memory =
       allocate_pieces<memory_space>(exec, "strata::dense::cholesky::vectors", [&](Pieces& pieces) {
-        room.place(pieces, n);
-        pieces.place(pivot);
+        room.lay_out(pieces, n);
+        pieces.lay_out(pivot);
       });
   take(matrix, layers);
 }

@@ -34,8 +34,8 @@ inline DealtRow dealt_row(RankGrid const& grid, std::int64_t super_panel, std::i
                           std::int64_t i) {
   std::int64_t const P = grid.rows;
   if (super_panel > 0 || P == 1) return {i % P, i / P};
-  std::int64_t const place = i + (2 * P - tiles % (2 * P)) % (2 * P);
-  std::int64_t const round = place / P, rank = place % P;
+  std::int64_t const turn = i + (2 * P - tiles % (2 * P)) % (2 * P);
+  std::int64_t const round = turn / P, rank = turn % P;
   return {round % 2 == 0 ? rank : P - 1 - rank, round};
 }
 /// The rank that has a tile.

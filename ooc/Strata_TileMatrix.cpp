@@ -256,17 +256,17 @@ std::size_t TileMatrix<Exec>::host_bytes(PrecisionMap const& map, std::int64_t i
 
 // Which of the devices has this rank's tiles of a row.
 template <class Exec>
-std::size_t TileMatrix<Exec>::place_of_row(std::int64_t i) const {
+std::size_t TileMatrix<Exec>::device_index_of_row(std::int64_t i) const {
   auto const number = dealt_row(grid_, super_panel_, tiles(), i).round;
   return static_cast<std::size_t>(number) % options_.devices.size();
 }
 
 template <class Exec>
-std::vector<std::size_t> TileMatrix<Exec>::bytes_of_places(PrecisionMap const& map) const {
+std::vector<std::size_t> TileMatrix<Exec>::bytes_of_tiles(PrecisionMap const& map) const {
   std::vector<std::size_t> bytes(options_.devices.size(), 0);
   for (std::int64_t i = 0; i < tiles(); ++i)
     for (std::int64_t j = 0; j <= i; ++j)
-      if (has_tile(i, j)) bytes[place_of_row(i)] += host_bytes(map, i, j);
+      if (has_tile(i, j)) bytes[device_index_of_row(i)] += host_bytes(map, i, j);
   return bytes;
 }
 
@@ -299,7 +299,7 @@ std::size_t TileMatrix<Exec>::least_pool(PrecisionMap const& map) const {
 // Of the pieces that hold tiles of this map: a larger one is kept unless the device's budget has no pool beside it.
 template <class Exec>
 std::vector<std::size_t> TileMatrix<Exec>::bytes_of_pieces(PrecisionMap const& map) const {
-  auto bytes = bytes_of_places(map);
+  auto bytes = bytes_of_tiles(map);
   auto const& pieces = tiles_->pieces;
   std::size_t const pool = least_pool(map);
   for (std::size_t d = 0; pieces && d < bytes.size(); ++d) {
@@ -315,7 +315,7 @@ std::string TileMatrix<Exec>::lack_of_devices(PrecisionMap const& map) const {
   using Lane = detail::Lane<Exec>;
   auto const& devices = options_.devices;
   auto const& pieces = tiles_->pieces;
-  auto const bytes = bytes_of_places(map);
+  auto const bytes = bytes_of_tiles(map);
   std::size_t const pool = least_pool(map);
   std::map<int, std::size_t> open,
       held;  // of each memory: devices without a budget, bytes of pieces
@@ -389,7 +389,7 @@ TileMatrixReport TileMatrix<Exec>::allocate_on_devices() {
   tiles_->chunks.clear();
   tiles_->chunk_nodes.clear();
   if (!pieces) pieces = std::make_shared<detail::DeviceTiles<Exec>>(devices);
-  auto const bytes = bytes_of_places(tiles_->map), kept = bytes_of_pieces(tiles_->map);
+  auto const bytes = bytes_of_tiles(tiles_->map), kept = bytes_of_pieces(tiles_->map);
   TileMatrixReport report;
   for (std::size_t d = 0; d < devices.size(); ++d) try {
       auto const& round = options_.nodes;
@@ -411,9 +411,9 @@ TileMatrixReport TileMatrix<Exec>::allocate_on_devices() {
         tiles_->data.push_back(nullptr);
         continue;
       }
-      std::size_t const place = place_of_row(i);
-      tiles_->data.push_back(pieces->data(place) + used[place]);
-      used[place] += host_bytes(tiles_->map, i, j);
+      std::size_t const d = device_index_of_row(i);
+      tiles_->data.push_back(pieces->data(d) + used[d]);
+      used[d] += host_bytes(tiles_->map, i, j);
     }
   report.storage = TileStorage::Devices;
   report.bytes = own_bytes(tiles_->map);

@@ -248,7 +248,7 @@ class TileMatrix {
   /// The number of the device that has this rank's tiles of row i; -1: they are on the host.
   int device_of_row(std::int64_t i) const {
     if (storage() == TileStorage::Host) return -1;
-    return options_.devices[place_of_row(i)].id;
+    return options_.devices[device_index_of_row(i)].id;
   }
   /// Bytes that tiles of this map take of a device's memory, by its number; 0: they are on the host.
   std::size_t bytes_on(int device, PrecisionMap const& map) const;
@@ -351,8 +351,8 @@ class TileMatrix {
   TileMatrix(std::int64_t n, std::int64_t tile_size, Generator const& generator);
   void evaluate();
   void take_grid(TileMatrixOptions const& options);
-  std::size_t place_of_row(std::int64_t i) const;
-  std::vector<std::size_t> bytes_of_places(PrecisionMap const& map) const;
+  std::size_t device_index_of_row(std::int64_t i) const;
+  std::vector<std::size_t> bytes_of_tiles(PrecisionMap const& map) const;
   std::vector<std::size_t> bytes_of_pieces(PrecisionMap const& map) const;
   std::size_t least_pool(PrecisionMap const& map) const;
   std::string lack_of_devices(PrecisionMap const& map) const;

@@ -357,7 +357,7 @@ void TileMatrix<Exec>::fill(Exec const& exec, double begin) {
   attempt([&] { make_rounders(exec, rounders); });
   auto const round = [&](std::int64_t i, std::int64_t j) {
     bool const apart = rounders.size() > 1;
-    auto& with = rounders[apart ? place_of_row(i) : 0];
+    auto& with = rounders[apart ? device_index_of_row(i) : 0];
     if (apart) detail::Lane<Exec>::enter(device_of_row(i));
     Precision const precision = tiles_->map.at(i, j);
     auto const tile =

@@ -124,16 +124,16 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
 void predict(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
              Progress& progress, MleResult& result) {
   progress.phase("reading " + options.predict);
-  auto const places = together(factor.comm(), [&] {
+  auto const locations = together(factor.comm(), [&] {
     auto read = read_locations(options.predict, {.on_progress = progress.listener()});
     require(metric_of(read) == data.locations.metric, options.predict, " has ",
             read.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
             read.geographic ? "x,y" : "lon,lat");
     return read;
   });
-  progress.phase(words("predicting at ", places.x.size(), " locations"));
+  progress.phase(words("predicting at ", locations.x.size(), " locations"));
   auto const prediction =
-      geostat::predict(exec, factor, data.values, {places.x, places.y, metric_of(places)},
+      geostat::predict(exec, factor, data.values, {locations.x, locations.y, metric_of(locations)},
                        result.mean, progress.listener());
   // Of the field, and of an observation there, which has the nugget's error as well.
   std::vector<double> sd, new_variance, new_sd;
@@ -142,14 +142,14 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
     new_variance.push_back(variance + result.theta.nugget);
     new_sd.push_back(std::sqrt(new_variance.back()));
   }
-  std::vector<Column> const columns{{places.geographic ? "lon" : "x", places.x},
-                                    {places.geographic ? "lat" : "y", places.y},
+  std::vector<Column> const columns{{locations.geographic ? "lon" : "x", locations.x},
+                                    {locations.geographic ? "lat" : "y", locations.y},
                                     {"mean", prediction.mean},
                                     {"variance", prediction.variance},
                                     {"sd", sd},
                                     {"observation_variance", new_variance},
                                     {"observation_sd", new_sd}};
-  auto others = places.others;
+  auto others = locations.others;
   for (auto& other : others)
     if (std::ranges::find(columns, other.name, &Column::name) != columns.end())
       other.name = "given " + other.name;
@@ -158,11 +158,11 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
     progress.phase("writing " + options.output);
     write_columns(options.output, columns, progress.listener(), others);
   });
-  auto const count = static_cast<double>(places.x.size());
+  auto const count = static_cast<double>(locations.x.size());
   auto const average = [count](std::vector<double> const& v) {
     return std::accumulate(v.begin(), v.end(), 0.0) / count;
   };
-  result.prediction = {options.predict,          static_cast<std::int64_t>(places.x.size()),
+  result.prediction = {options.predict,          static_cast<std::int64_t>(locations.x.size()),
                        average(prediction.mean), average(prediction.variance),
                        average(new_variance),    prediction.backward_error,
                        prediction.converged};

@@ -66,7 +66,7 @@ struct MleOptions {
   geostat::LogDet log_det = geostat::LogDet::Corrected;
   std::size_t max_memory = 0;  ///< bytes of the host; 0: what is available
 
-  std::string predict;       ///< path of a file of places
+  std::string predict;       ///< path of a file of locations
   std::string output, json;  ///< paths, empty: not wanted
 
   std::shared_ptr<Communicator const> comm;  ///< the ranks that share the matrix; none: one
@@ -99,9 +99,9 @@ Exit mle(MleOptions options);
 
 /// The predictions in short; the numbers are in the file.
 struct PredictionSummary {
-  std::string places;               ///< the file with the places
+  std::string locations;            ///< the file with the locations
   std::int64_t count = 0;           ///< of them
-  double mean = 0, variance = 0;    ///< averages over the places; of the field without noise
+  double mean = 0, variance = 0;    ///< averages over the locations; of the field without noise
   double observation_variance = 0;  ///< average, of a new observation: with the nugget
   double backward_error = 0;
   bool converged = true;

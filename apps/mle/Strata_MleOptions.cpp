@@ -121,12 +121,12 @@ void add_method_options(CLI::App& command, MleOptions& options) {
 void fix(geostat::FitOptions& fit, std::string const& text) {
   auto const equals = std::min(text.find('='), text.size());
   auto const name = std::string_view(text).substr(0, equals);
-  auto const place =
+  auto const found =
       std::find(geostat::parameter_names.begin(), geostat::parameter_names.end(), name) -
       geostat::parameter_names.begin();
-  require(place < 4, "--fix: '", text,
+  require(found < 4, "--fix: '", text,
           "' must be sigma2, range, nu or nugget, with or without =VALUE");
-  auto const k = static_cast<std::size_t>(place);
+  auto const k = static_cast<std::size_t>(found);
   fit.fixed[k] = true;
   if (equals == text.size()) return;
   auto const number = text.substr(equals + 1);

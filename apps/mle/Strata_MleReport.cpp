@@ -312,8 +312,8 @@ void add_prediction(Report& report, MleResult const& result) {
       result.mean == geostat::Mean::Constant ? "ordinary kriging" : "simple kriging";
   report.section("Prediction", "prediction/");
   report.tell("count", "locations", prediction.count,
-              words(prediction.count, " of ", prediction.places));
-  report.only_json("places", prediction.places);
+              words(prediction.count, " of ", prediction.locations));
+  report.only_json("places", prediction.locations);
   report.tell(
       "average_mean", "average", prediction.mean,
       words(prediction.mean, ", kriging standard error ", std::sqrt(prediction.variance),

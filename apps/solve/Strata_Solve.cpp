@@ -110,10 +110,10 @@ void take_solution(Kokkos::DefaultExecutionSpace const& exec, Problem const& pro
   Kokkos::deep_copy(exec, host, X);
   exec.fence("strata::solve::copied_to_host");
   if (problem.knows_solution) result.forward_error = forward_error(host, problem.X);
-  std::vector<std::int64_t> place(problem.order.size());  // of each row of the files
-  for (std::size_t k = 0; k < place.size(); ++k)
-    place[static_cast<std::size_t>(problem.order[k])] = static_cast<std::int64_t>(k);
-  result.X = in_order(host, place);
+  std::vector<std::int64_t> row_of(problem.order.size());  // of each row of the files
+  for (std::size_t k = 0; k < row_of.size(); ++k)
+    row_of[static_cast<std::size_t>(problem.order[k])] = static_cast<std::int64_t>(k);
+  result.X = in_order(host, row_of);
 }
 
 Exit solve(SolveOptions const& options) {

@@ -199,13 +199,13 @@ class Others {
     };
     for (std::size_t k = 0; k < columns.count && wanted == Wanted::Locations; ++k) {
       if (is_used(k)) continue;
-      places_.push_back(k);
+      columns_.push_back(k);
       texts_.push_back({columns.names[k], {}});
     }
   }
   void add(std::vector<Field> const& fields) {
-    for (std::size_t k = 0; k < places_.size(); ++k) {
-      texts_[k].texts.push_back(unquoted(fields[places_[k]]));
+    for (std::size_t k = 0; k < columns_.size(); ++k) {
+      texts_[k].texts.push_back(unquoted(fields[columns_[k]]));
       bytes_ += sizeof(std::string) + texts_[k].texts.back().size();
     }
   }
@@ -213,7 +213,7 @@ class Others {
   std::vector<TextColumn> take() { return std::move(texts_); }
 
  private:
-  std::vector<std::size_t> places_;
+  std::vector<std::size_t> columns_;
   std::vector<TextColumn> texts_;
   std::size_t bytes_ = 0;
 };

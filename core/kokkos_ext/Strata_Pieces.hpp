@@ -14,7 +14,7 @@ namespace strata {
 
 /// Views side by side in one allocation, which costs a host a microsecond and a device many: once to make it, and once to free it.
 ///
-/// A function that places each View is called twice, see `allocate_pieces`: a first pass counts the bytes, a second one sets the Views.
+/// A function that lays out each View is called twice, see `allocate_pieces`: a first pass counts the bytes, a second one sets the Views.
 class Pieces {
  public:
   static constexpr std::size_t alignment =
@@ -27,7 +27,7 @@ class Pieces {
 
   /// view = View(extents...), without values, in memory that is not its own. The pass that counts leaves it as it is.
   template <class View, class... Extent>
-  void place(View& view, Extent... extents) {
+  void lay_out(View& view, Extent... extents) {
     if (!is_counting_)
       view = View(reinterpret_cast<typename View::pointer_type>(memory_ + bytes_),
                   static_cast<std::size_t>(extents)...);
@@ -44,20 +44,20 @@ class Pieces {
   std::size_t bytes_ = 0;
 };
 
-/// Memory for all Views that `place_all(pieces)` places, which do not outlive it, and have no values yet.
+/// Memory for all Views that `lay_out_all(pieces)` lays out, which do not outlive it, and have no values yet.
 ///
 /// Result   a View of bytes. Where there is no memory, the Views are as they were.
 /// Sync     enqueued on `exec`.
 /// Throws   MemoryError with the label and the bytes.
-template <class MemorySpace, class ExecutionSpace, class PlaceAll>
+template <class MemorySpace, class ExecutionSpace, class LayOutAll>
 Kokkos::View<std::byte*, MemorySpace> allocate_pieces(ExecutionSpace const& exec,
                                                       std::string const& label,
-                                                      PlaceAll const& place_all) {
+                                                      LayOutAll const& lay_out_all) {
   Pieces counted;
-  place_all(counted);
+  lay_out_all(counted);
   auto const memory = allocate<Kokkos::View<std::byte*, MemorySpace>>(exec, label, counted.bytes());
   Pieces pieces(memory.data());
-  place_all(pieces);
+  lay_out_all(pieces);
   return memory;
 }
 

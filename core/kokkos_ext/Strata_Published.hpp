@@ -43,8 +43,8 @@ struct Published {
   }
 
   /// Numbers at(0), at(1), ... when all of them are there; 0 where `at` is negative.
-  template <int count, class Places>
-  KOKKOS_FORCEINLINE_FUNCTION void gather(Places const& at, T (&values)[count]) const {
+  template <int count, class Indices>
+  KOKKOS_FORCEINLINE_FUNCTION void gather(Indices const& at, T (&values)[count]) const {
     bool is_there;
     do {
       is_there = true;
@@ -64,8 +64,8 @@ struct Published {
                                         T (&values)[count]) const {
     gather(
         [=](int k) {
-          std::int64_t const place = i + std::int64_t{k} * step;
-          return place < end ? place : std::int64_t{-1};
+          std::int64_t const index = i + std::int64_t{k} * step;
+          return index < end ? index : std::int64_t{-1};
         },
         values);
   }

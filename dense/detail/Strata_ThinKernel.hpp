@@ -202,16 +202,16 @@ struct Kernel {
   }
 
   /// The sums over `count` lanes: of output t in thread t.
-  template <int outs, int count, class Member, class Place>
+  template <int outs, int count, class Member, class Index>
   KOKKOS_FORCEINLINE_FUNCTION S add_up(Member const& team, Scratch<S>& scratch,
-                                       Place const& place) const {
+                                       Index const& index) const {
     constexpr int each = count / slices;
     int const t = team.team_rank(), out = t % outs, slice = t / outs;
     team.team_barrier();
     if (slice < slices) {
       S sum = 0;
 #pragma unroll
-      for (int k = 0; k < each; ++k) sum += scratch.sums[place(out, slice * each + k)];
+      for (int k = 0; k < each; ++k) sum += scratch.sums[index(out, slice * each + k)];
       scratch.parts[slice][out] = sum;
     }
     team.team_barrier();

@@ -122,10 +122,10 @@ ThinSolve<ExecutionSpace>::ThinSolve(ExecutionSpace const& exec, Tree const& tre
     list(tasks, i, leaves[i].size, leaves[i].after.parts, ColumnProducts, Up, at_once);
   auto const numbers = static_cast<std::size_t>(2 * (std::int64_t{most_parts} + 1) * n_ + 1);
   memory_ = allocate_pieces<memory_space>(exec, "strata::dense::ThinSolve", [&](Pieces& pieces) {
-    pieces.place(strips_, strips.size());
-    pieces.place(leaves_, leaves.size());
-    pieces.place(tasks_, tasks.size());
-    pieces.place(numbers_, numbers * traits(precision_).bytes);
+    pieces.lay_out(strips_, strips.size());
+    pieces.lay_out(leaves_, leaves.size());
+    pieces.lay_out(tasks_, tasks.size());
+    pieces.lay_out(numbers_, numbers * traits(precision_).bytes);
   });
   copy(exec, strips, strips_);
   copy(exec, leaves, leaves_);

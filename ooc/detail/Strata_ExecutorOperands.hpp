@@ -45,7 +45,7 @@ auto Executor<Exec>::Stream::fetch(std::int64_t i, std::int64_t k, bool planned)
 
 // Room for the tile, to be written.
 template <class Exec>
-auto Executor<Exec>::Stream::place(std::int64_t i, std::int64_t j) -> Hold {
+auto Executor<Exec>::Stream::room_for(std::int64_t i, std::int64_t j) -> Hold {
   if (is_at_home(i, j)) return at_home(i, j);
   Precision const precision = map().at(i, j);
   Hold hold =

@@ -154,7 +154,7 @@ auto Executor<Exec>::Stream::reopen(Visit const& visit) -> Sums {
   Sums C;
   C.in_place = plan_.in_place(i, j);
   C.bytes = number_bytes(working, plan_.rows(i), plan_.rows(j));
-  C.stored = C.in_place ? fetch(i, j, true) : place(i, j);
+  C.stored = C.in_place ? fetch(i, j, true) : room_for(i, j);
   if (!C.in_place)
     C.sums =
         memory().acquire(plan_.sums_key(i, j), plan_.units(working), executor_.progress_, false);

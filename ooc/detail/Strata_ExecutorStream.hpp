@@ -78,7 +78,7 @@ class Executor<ExecutionSpace>::Stream {
   Mark load(Hold const& hold, std::int64_t i, std::int64_t k);
   void cast(Hold const& hold, std::int64_t i, std::int64_t k, Precision form);
   void prefetch(std::int64_t i, std::int64_t k);
-  Hold place(std::int64_t i, std::int64_t j);
+  Hold room_for(std::int64_t i, std::int64_t j);
   void look_ahead(Visit const& visit, std::int64_t k, Visit const* next);
   void bounce(Sums const& C);
 

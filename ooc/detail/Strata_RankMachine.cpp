@@ -118,7 +118,7 @@ double RankMachine::operand(Lane const& lane, std::int64_t i, std::int64_t k) {
   if (is_own && (order_.devices == 1 || order_.device_of(i) == lane.device))
     return tile(i, k).final_there;
   auto const& copies = device(lane.rank, lane.device).copies[step_of(i, k)];
-  return copies ? copies[place(i, k)] : not_there;
+  return copies ? copies[number_in_step(i, k)] : not_there;
 }
 
 // What a lane does between two events: the end of a visit, some updates of the next, or POTRF or TRSM.
@@ -248,7 +248,7 @@ void RankMachine::post(int rank, double now) {
         self.relays[index(self.step)] += static_cast<std::int64_t>(targets_.size());
       }
       if (!self.receives.empty())
-        self.state[index(self.step)] = std::make_unique<State[]>(places(self.step));
+        self.state[index(self.step)] = std::make_unique<State[]>(count_in_step(self.step));
     }
     Message const m = self.receives[self.position++];
     double const bytes = costs_.bytes(m.row, m.col);
@@ -258,7 +258,7 @@ void RankMachine::post(int rank, double now) {
     self.held_bytes[index(self.step)] += bytes;
     auto& most = result_.ranks[index(rank)].copy_bytes;
     most = std::max(most, static_cast<std::uint64_t>(self.used_bytes));
-    self.state[index(self.step)][place(m.row, m.col)] = State::Posted;
+    self.state[index(self.step)][number_in_step(m.row, m.col)] = State::Posted;
     if (is_at(m.from, m.row, m.col)) send(m, now);
   }
 }
@@ -308,7 +308,7 @@ void RankMachine::come_home(int rank, std::int64_t i, std::int64_t k, double now
 }
 
 void RankMachine::arrive(int rank, std::int64_t i, std::int64_t k, double now) {
-  at(rank).state[step_of(i, k)][place(i, k)] = State::There;
+  at(rank).state[step_of(i, k)][number_in_step(i, k)] = State::There;
   spread(rank, i, k, now);
   pass_on(rank, i, k, now);
 }
@@ -330,10 +330,10 @@ void RankMachine::spread(int rank, std::int64_t i, std::int64_t k, double now) {
     (is_linked ? part.bytes_peer : part.bytes_in) += static_cast<std::uint64_t>(bytes);
     auto& copies = on.copies[index(step)];
     if (!copies) {
-      copies = std::make_unique_for_overwrite<double[]>(places(step));
-      std::fill_n(copies.get(), places(step), not_there);
+      copies = std::make_unique_for_overwrite<double[]>(count_in_step(step));
+      std::fill_n(copies.get(), count_in_step(step), not_there);
     }
-    copies[place(i, k)] = on.in;
+    copies[number_in_step(i, k)] = on.in;
     wake_waiting(rank, d, i, k, on.in);
   }
 }

@@ -65,7 +65,7 @@ class RankMachine {
     std::int64_t col = -1;
   };
   struct Column {
-    std::size_t step, place;  // of its tiles: the step, and where they begin among those of it
+    std::size_t step, first;  // of its tiles: the step, and where they begin among those of it
     int part;                 // of its owners' numbers
   };
   enum class State : std::uint8_t { Unknown, Posted, There };
@@ -89,14 +89,14 @@ class RankMachine {
   Device& device(int rank, int d) {
     return devices_[static_cast<std::size_t>(d * order_.grid.ranks() + rank)];
   }
-  // `RankOrder::step_of_tile`, the position of a tile among those of its step, and how many these can be.
+  // `RankOrder::step_of_tile`, the number of a tile among those of its step, and how many these can be.
   std::size_t step_of(std::int64_t i, std::int64_t k) const {
     return order_.super_panel > 0 ? columns_[index(k)].step : index(i);
   }
-  std::size_t place(std::int64_t i, std::int64_t k) const {
-    return order_.super_panel > 0 ? columns_[index(k)].place + index(i) : index(k);
+  std::size_t number_in_step(std::int64_t i, std::int64_t k) const {
+    return order_.super_panel > 0 ? columns_[index(k)].first + index(i) : index(k);
   }
-  std::size_t places(std::int64_t step) const {
+  std::size_t count_in_step(std::int64_t step) const {
     return static_cast<std::size_t>(order_.super_panel > 0 ? order_.super_panel * order_.tiles
                                                            : step + 1);
   }
@@ -125,7 +125,7 @@ class RankMachine {
   void post(int rank, double now);
   State state(int rank, std::int64_t i, std::int64_t k) {
     auto const& states = at(rank).state[step_of(i, k)];
-    return states ? states[place(i, k)] : State::Unknown;
+    return states ? states[number_in_step(i, k)] : State::Unknown;
   }
   // Whether the rank has the final tile on its host.
   bool is_at(int rank, std::int64_t i, std::int64_t k) {

@@ -120,19 +120,19 @@ struct BatchedTeams {
 
     KOKKOS_FORCEINLINE_FUNCTION int n() const { return static_cast<int>(s.n); }
     KOKKOS_FORCEINLINE_FUNCTION bool exists() const { return number < s.count; }
-    KOKKOS_FORCEINLINE_FUNCTION T* place(int row, int column) const {
+    KOKKOS_FORCEINLINE_FUNCTION T* address(int row, int column) const {
       return s.triangle(number) + row * s.row_stride + column * s.column_stride;
     }
     // An element of the triangle with I below and right of it, and 0 above the diagonal.
-    KOKKOS_FORCEINLINE_FUNCTION T bordered(T const* place, int row, int column) const {
-      return exists() && row < n() && column <= row ? *place : T(row == column);
+    KOKKOS_FORCEINLINE_FUNCTION T bordered(T const* address, int row, int column) const {
+      return exists() && row < n() && column <= row ? *address : T(row == column);
     }
 
     KOKKOS_FORCEINLINE_FUNCTION void factor() const {
       std::int64_t order = 0;
       for (int j0 = 0; j0 < n(); j0 += width) {
         T a[width] = {};  // sums on their own, for their terms may be lost beside a large diagonal
-        T* here = place(i, j0);
+        T* here = address(i, j0);
         Row next = fetch(here, j0, j0);
         update_panel(j0, a);
         [&]<int... c>(std::integer_sequence<int, c...>) {
@@ -157,7 +157,7 @@ struct BatchedTeams {
     }
     // a -= L(i, :j0) L(j0:, :j0)^T
     KOKKOS_FORCEINLINE_FUNCTION void update_panel(int j0, T (&a)[width]) const {
-      T const* here = place(i, 0);
+      T const* here = address(i, 0);
       Row next = fetch(here, 0, j0);
       for (int k = 0; k < j0; k += step) {
         auto& rows = shared.rows[k / step % 2];
@@ -256,7 +256,7 @@ struct BatchedTeams {
       STRATA_UNROLL
       for (int p = 0; p < step; ++p)
         row.x[p] =
-            forward ? bordered(place(i, j + p), i, j + p) : bordered(place(j + p, i), j + p, i);
+            forward ? bordered(address(i, j + p), i, j + p) : bordered(address(j + p, i), j + p, i);
       return row;
     }
     // Block j of y = L^-1 y (forward) or L^-T y; then what it adds to the others is taken from them.

@@ -21,31 +21,31 @@ BlockVectors<Exec>::BlockVectors(Exec const& exec, std::int64_t rows, std::int64
       blocks_(static_cast<std::size_t>(blocks)) {
   std::int64_t const moments = chunks_ * cols, products = moments * steps,
                      coefficients = 8 * cols + 2 * cols * steps;
-  auto const place = [&](Pieces& pieces) {
-    for (Block& block : blocks_) pieces.place(block, rows, cols);
-    pieces.place(starts_, 3 * cols);
-    pieces.place(found_in_);
+  auto const lay_out = [&](Pieces& pieces) {
+    for (Block& block : blocks_) pieces.lay_out(block, rows, cols);
+    pieces.lay_out(starts_, 3 * cols);
+    pieces.lay_out(found_in_);
     if (has_one_memory) return;
-    pieces.place(moments_, moments);
-    pieces.place(products_, products);
-    pieces.place(arena_, coefficients);
+    pieces.lay_out(moments_, moments);
+    pieces.lay_out(products_, products);
+    pieces.lay_out(arena_, coefficients);
   };
-  auto const place_on_host = [&](Pieces& pieces) {
-    pieces.place(host_moments_, moments);
-    pieces.place(host_products_, products);
-    pieces.place(host_arena_, coefficients);
+  auto const lay_out_on_host = [&](Pieces& pieces) {
+    pieces.lay_out(host_moments_, moments);
+    pieces.lay_out(host_products_, products);
+    pieces.lay_out(host_arena_, coefficients);
   };
   std::string const label = "strata::dense::refine::vectors";
   memory_ = allocate_pieces<MemorySpace>(exec_, label, [&](Pieces& pieces) {
-    place(pieces);
-    if (has_one_memory) place_on_host(pieces);
+    lay_out(pieces);
+    if (has_one_memory) lay_out_on_host(pieces);
   });
   if constexpr (has_one_memory) {
     moments_ = Kokkos::subview(host_moments_, Kokkos::ALL, std::int64_t{OfMeasure});
     products_ = host_products_;
     arena_ = host_arena_;
   } else {
-    host_memory_ = allocate_pieces<HostSpace>(exec_, label + "_on_host", place_on_host);
+    host_memory_ = allocate_pieces<HostSpace>(exec_, label + "_on_host", lay_out_on_host);
   }
   Kokkos::deep_copy(exec_, found_in_, std::int64_t(0));
 }

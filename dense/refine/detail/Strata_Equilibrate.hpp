@@ -18,9 +18,9 @@ struct AnalysisRoom {
   Kokkos::View<double*, MemorySpace> scaling;
   Kokkos::View<double* [2], MemorySpace> sums;  ///< of rows
 
-  void place(Pieces& pieces, std::int64_t n) {
-    pieces.place(scaling, n);
-    pieces.place(sums, n);
+  void lay_out(Pieces& pieces, std::int64_t n) {
+    pieces.lay_out(scaling, n);
+    pieces.lay_out(sums, n);
   }
 };
 

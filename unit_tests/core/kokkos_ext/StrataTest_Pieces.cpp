@@ -30,11 +30,11 @@ struct Several {
   Kokkos::View<float*, Space> none;
   Kokkos::View<double* [2], Space> pairs;
 
-  void place(Pieces& pieces) {
-    pieces.place(block, std::int64_t{5}, 3);
-    pieces.place(number);
-    pieces.place(none, 0);
-    pieces.place(pairs, 7U);
+  void lay_out(Pieces& pieces) {
+    pieces.lay_out(block, std::int64_t{5}, 3);
+    pieces.lay_out(number);
+    pieces.lay_out(none, 0);
+    pieces.lay_out(pairs, 7U);
   }
 };
 
@@ -50,7 +50,7 @@ TYPED_TEST(PiecesOn, LieSideBySideInOneAllocation) {
   Several<Space> views;
   Allocations const allocations;
   auto const memory = allocate_pieces<Space>(exec, "strata::test::pieces",
-                                             [&](Pieces& pieces) { views.place(pieces); });
+                                             [&](Pieces& pieces) { views.lay_out(pieces); });
   EXPECT_EQ(Allocations::labels(), std::multiset<std::string>{"strata::test::pieces"});
   EXPECT_EQ(views.block.extent(0), 5U);
   EXPECT_EQ(views.block.extent(1), 3U);
@@ -71,7 +71,7 @@ TYPED_TEST(PiecesOn, HoldWhatIsWrittenToThem) {
   TypeParam const exec;
   Several<Space> views;
   auto const memory = allocate_pieces<Space>(exec, "strata::test::pieces",
-                                             [&](Pieces& pieces) { views.place(pieces); });
+                                             [&](Pieces& pieces) { views.lay_out(pieces); });
   Kokkos::deep_copy(exec, views.block, 1.0);
   Kokkos::deep_copy(exec, views.number, std::int64_t{2});
   Kokkos::deep_copy(exec, views.pairs, 3.0);
@@ -89,13 +89,13 @@ TYPED_TEST(PiecesOn, LeaveViewsAsTheyAreWhereThereIsNoMemory) {
   using Space = typename TypeParam::memory_space;
   TypeParam const exec;
   Several<Space> views;
-  auto const place = [&](Pieces& pieces) { views.place(pieces); };
-  auto const memory = allocate_pieces<Space>(exec, "strata::test::pieces", place);
+  auto const lay_out = [&](Pieces& pieces) { views.lay_out(pieces); };
+  auto const memory = allocate_pieces<Space>(exec, "strata::test::pieces", lay_out);
   auto const* const before = views.pairs.data();
   FailingAllocations const failing("strata::test::none", [] { return true; });
   EXPECT_TRUE(throws_with<MemoryError>(
       "strata::test::none: can't allocate 384 bytes: made to fail",
-      [&] { (void)allocate_pieces<Space>(exec, "strata::test::none", place); }));
+      [&] { (void)allocate_pieces<Space>(exec, "strata::test::none", lay_out); }));
   EXPECT_EQ(views.pairs.data(), before);
   EXPECT_EQ(views.pairs.extent(0), 7U);
 }

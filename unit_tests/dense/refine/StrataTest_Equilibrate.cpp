@@ -37,8 +37,8 @@ Found<Space> analyse(Space const& exec, Uplo uplo,
                      ConstMatrixRef<typename Space::memory_space> const& A, bool equilibrate) {
   using Memory = typename Space::memory_space;
   dense::detail::AnalysisRoom<Memory> room;
-  auto const memory = allocate_pieces<Memory>(exec, "strata::test::room",
-                                              [&](Pieces& pieces) { room.place(pieces, A.rows); });
+  auto const memory = allocate_pieces<Memory>(
+      exec, "strata::test::room", [&](Pieces& pieces) { room.lay_out(pieces, A.rows); });
   return {dense::detail::analyse(exec, uplo, A, equilibrate, room), memory};
 }
 
