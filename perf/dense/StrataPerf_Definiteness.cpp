@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // How soon a matrix whose leading minor of some order is the first that is not positive is known for that: by
-// is_positive_definite, by cholesky, and by the vendor's potrf, which has the matrix in place.
+// is_positive_definite, by cholesky, and by the vendor's potrf, which has the matrix in place. A negative diagonal entry shows
+// before anything is factored; an entry that is too large beside positive ones ("pair") shows in a factorisation alone.
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_Definiteness.hpp>
@@ -16,14 +17,27 @@ namespace {
 
 using namespace strata::dense;
 
+// A(i, i - 1) becomes twice what two diagonal entries allow.
+void enlarge(Exec const& exec, MatrixView const& A, std::int64_t i) {
+  Kokkos::parallel_for(
+      "strata::perf::enlarge", Kokkos::RangePolicy<Exec>(exec, i, i + 1),
+      KOKKOS_LAMBDA(std::int64_t k) {
+        A(k, k - 1) = A(k - 1, k) = 2 * Kokkos::sqrt(A(k, k) * A(k - 1, k - 1));
+      });
+}
+
 struct Problem {
   std::string matrix;
   std::int64_t n, minor;
+  bool by_pair;
 
-  std::string name() const { return text("/matrix:", matrix, "/n:", n, "/minor:", minor); }
+  std::string name() const {
+    return text("/matrix:", matrix, by_pair ? "/pair" : "", "/n:", n, "/minor:", minor);
+  }
   void fill(Exec const& exec, MatrixView const& A) const {
     SpdMatrix(exec, matrix, n, settings().condition).fill(exec, A);
-    Kokkos::deep_copy(exec, Kokkos::subview(A, minor - 1, minor - 1), -1.0);
+    by_pair ? enlarge(exec, A, minor - 1)
+            : Kokkos::deep_copy(exec, Kokkos::subview(A, minor - 1, minor - 1), -1.0);
   }
 };
 
@@ -69,7 +83,8 @@ Suite const suite([] {
   for (std::int64_t const n : settings().n)
     for (std::string const& matrix : settings().matrices)
       for (std::int64_t const minor : {std::int64_t{2}, n / 10, n / 2, n - 1})
-        add_all({matrix, n, std::max<std::int64_t>(1, minor)});
+        for (bool const by_pair : {false, true})
+          add_all({matrix, n, std::max<std::int64_t>(2, minor), by_pair});
 });
 
 }  // namespace
