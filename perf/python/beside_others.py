@@ -7,6 +7,8 @@
   system      the same and log det A
   likelihood  of a Matern covariance:  scikit-learn's GaussianProcessRegressor | GPyTorch's exact marginal log-likelihood
   gradient    the same and its gradient in all parameters
+  smooth      `solve` with a smoother covariance, whose condition is 1.4e5 at n = 1000; if asked for, with --device cpu alone
+  ill         the same with less of a nugget and a longer range: 5e8
 
 The left ones with --device cpu, the right ones with --device cuda. Where there is no GPyTorch, the likelihood is written out in PyTorch,
 and autograd makes its gradient; --theirs torch takes that on a CPU, too. Each side runs in a process of its own, on a GPU in one for all
@@ -33,16 +35,18 @@ import threading
 import time
 
 import numpy as np
-from contenders import MATRIX, RUNS, Problem
+from contenders import HARD, MATRIX, RUNS, Problem
 
-CASES = ("solve", "system", "likelihood", "gradient")
+BASIC = ("solve", "system", "likelihood", "gradient")
+CASES = (*BASIC, *HARD)
 # Packages to compare with; the first that is installed is taken.
-THEIRS = {"cpu": {"solve": ["scipy"], "system": ["scipy"], "likelihood": ["sklearn"], "gradient": ["sklearn"]},
+THEIRS = {"cpu": {"solve": ["scipy"], "system": ["scipy"], "likelihood": ["sklearn"], "gradient": ["sklearn"],
+                  **{case: ["scipy"] for case in HARD}},
           "cuda": {"solve": ["torch"], "system": ["torch"], "likelihood": ["gpytorch", "torch"], "gradient": ["gpytorch", "torch"]}}
-CAN = {"scipy": CASES[:2], "sklearn": CASES[2:], "torch": CASES, "gpytorch": CASES[2:]}
+CAN = {"scipy": (*BASIC[:2], *HARD), "sklearn": BASIC[2:], "torch": BASIC, "gpytorch": BASIC[2:]}
 SIZES = {"cpu": [1000, 2000, 4000, 8000], "cuda": [1024, 2048, 4096, 8192, 16384, 32768, 65536]}
 # The least that must be there, in matrices of n^2 numbers: the matrix and a factor, or K, dK and what they come from.
-NEEDS = {"solve": 2, "system": 2, "likelihood": 2, "gradient": 4}
+NEEDS = {"solve": 2, "system": 2, "likelihood": 2, "gradient": 4, **dict.fromkeys(HARD, 2)}
 OURS = ("strata", "kept")
 TILES = 0.55  # of a likelihood of Strata's, in host memory
 LONG = 20  # seconds of runs, after which a side is not repeated
@@ -335,7 +339,7 @@ def packages(arguments):
     for case in arguments.cases:
         if arguments.theirs and case not in CAN[arguments.theirs]:
             continue
-        names = [arguments.theirs] if arguments.theirs else THEIRS[arguments.device][case]
+        names = [arguments.theirs] if arguments.theirs else THEIRS[arguments.device].get(case, [])
         there = [name for name in names if importlib.util.find_spec(name) is not None]
         if there:
             found[case] = there[0]
@@ -347,7 +351,7 @@ def packages(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(BASIC))
     parser.add_argument("--n", type=int, nargs="+", help="orders; by default 1000 to 8000, on a GPU 1024 to 65536")
     parser.add_argument("--repeat", type=int, default=3, help=f"runs after the first, as long as they take {LONG} s together")
     parser.add_argument("--processor-time", action="store_true", help="seconds of the processor, of all threads, on hosts that others use, too")

@@ -4,11 +4,12 @@
 import numpy as np
 
 SIGMA2, RANGE, NUGGET = 1.0, 0.1, 0.01
-MATRIX = ("solve", "system")  # these have one in memory before
+HARD = {"smooth": (0.1, 1e-3), "ill": (0.3, 1e-6)}  # range and nugget of a solve with nu = 3/2
+MATRIX = ("solve", "system", *HARD)  # these have one in memory before
 
 
 class Problem:
-    """Places, values and, for systems, the covariance matrix with nu = 1/2 of which they are; PyTorch's on a GPU, and for its own runs."""
+    """Places, values and, for systems, a covariance matrix of theirs, with nu = 1/2 but in `HARD`; PyTorch's on a GPU, and for its own runs."""
 
     def __init__(self, n, device, case, who):
         random = np.random.default_rng(1)
@@ -42,8 +43,12 @@ class Problem:
             return A
         from scipy.spatial.distance import cdist
 
-        A = SIGMA2 * np.exp(-cdist(self.places, self.places) / RANGE)
-        A[np.diag_indices_from(A)] += NUGGET
+        length, nugget = HARD.get(self.case, (RANGE, NUGGET))
+        h = cdist(self.places, self.places) / length
+        A = SIGMA2 * np.exp(-h)
+        if self.case in HARD:
+            A *= 1 + h
+        A[np.diag_indices_from(A)] += nugget
         return A
 
     def right(self):
@@ -70,9 +75,9 @@ def run_strata(problem):
     from strata import geostat
 
     if problem.case in MATRIX:
-        factor = factored(problem, lambda: strata.cholesky(problem.A, "auto" if problem.case == "solve" else "fp64"), problem.A)
+        factor = factored(problem, lambda: strata.cholesky(problem.A, "fp64" if problem.case == "system" else "auto"), problem.A)
         result = {"x": factor.solve(problem.right()), "layers": factor.report.layers}
-        if problem.case == "solve":
+        if problem.case != "system":
             return result
         log_det = factor.logdet()
         return {**result, "value": log_det.value, "stated_error": log_det.error}
@@ -95,7 +100,7 @@ def run_scipy(problem):
 
     c = cho_factor(problem.A, lower=True)
     result = {"x": cho_solve(c, problem.values)}
-    return result if problem.case == "solve" else {**result, "value": float(2 * np.log(np.diag(c[0])).sum())}
+    return result if problem.case != "system" else {**result, "value": float(2 * np.log(np.diag(c[0])).sum())}
 
 
 def run_sklearn(problem):

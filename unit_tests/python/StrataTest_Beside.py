@@ -12,6 +12,7 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 import strata
 
@@ -51,6 +52,16 @@ def test_a_comparison_has_a_limit_of_its_own(tmp_path: pathlib.Path) -> None:
     status, rows, _ = run(tmp_path / "found.json", "--n", "60", "--cases", "solve", "system", "--limit", "0")
     assert status == 0 and len(rows) == 2
     assert all(row[who] == {"failed": "no time left"} for row in rows for who in ("strata", "kept", "theirs"))
+
+
+def test_solves_with_harder_covariances_where_it_is_asked_to(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, rows, _ = run(tmp_path / "found.json", "--n", "60", "--cases", "smooth", "ill")
+    assert status == 0 and [(row["case"], row["theirs_is"]) for row in rows] == [("smooth", "scipy"), ("ill", "scipy")]
+    assert all(row[who]["backward_error"] < 1e-14 for row in rows for who in ("strata", "kept", "theirs"))
+    monkeypatch.syspath_prepend(PROGRAM.parent)
+    contenders = importlib.import_module("contenders")
+    conditions = [np.linalg.cond(contenders.Problem(60, "cpu", case, "scipy").A) for case in ("solve", "smooth", "ill")]
+    assert conditions == sorted(conditions)
 
 
 def test_begins_nothing_for_which_there_is_no_memory(tmp_path: pathlib.Path) -> None:
