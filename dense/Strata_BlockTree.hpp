@@ -172,7 +172,7 @@ class BlockTree<LayerList, ExecutionSpace> {
   std::size_t stored_bytes() const { return stored_bytes_; }
   /// Of the working blocks alone.
   std::size_t working_bytes() const { return working_bytes_; }
-  /// The scales of all nodes' stored blocks, in the order of nodes().
+  /// The scales of all nodes' stored blocks, in the order of nodes(): in memory of the tree, which must outlive it.
   Kokkos::View<double const*, memory_space> scales() const { return scales_; }
 
   /// What a tree of these sizes takes, before it is made, with the default options.

@@ -36,7 +36,8 @@ std::int64_t telling_columns(Tree const& tree) {
   return strata::runs_on_host<ExecutionSpace> ? tree.root().first_size : tree.order() / 6;
 }
 
-/// What part of the largest pivot the last one will be, by the first columns of a factor, of which there are at least 4.
+/// What part of the largest pivot the last one will be, by the first columns of a factor, of which there are at least 4. The largest
+/// one is the first, or the geometric mean of a quarter of these columns.
 ///
 /// room     a number for each leaf, and 4 more
 /// Result   from a straight line through the means of the pivots' logarithms in the third and in the last quarter of these

@@ -80,6 +80,7 @@ void TreePotrf<ExecutionSpace>::look(ExecutionSpace const& exec, Node const& don
   try {
     ends_ = !first_columns_.goes_on(exec, end);
   } catch (...) {  // nothing of an ended call goes on running
+    exec.fence("strata::dense::tree_potrf: ended after the first columns");
     bulk_.blas().exec().fence("strata::dense::tree_potrf: ended after the first columns");
     throw;
   }

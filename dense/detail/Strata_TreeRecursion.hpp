@@ -96,7 +96,7 @@ class TreeRecursion {
 
   LeafBlas<ExecutionSpace>& blas() const { return blas_; }
 
-  /// On a host `potrf` calls this with each diagonal leaf that it has factored.
+  /// `potrf` calls this with each diagonal leaf that it has factored, on a device once that is enqueued.
   std::function<void(Node const&)> on_leaf;
 
  private:

@@ -183,7 +183,7 @@ class BlockVectors {
   Exec const& exec() const { return exec_; }
   std::int64_t rows() const { return rows_; }
 
-  /// The first columns of one of its own blocks, without values at first.
+  /// The first columns of one of its own blocks, whose memory is this object's, without values at first.
   Block block(std::int64_t number, std::int64_t cols) const {
     return Kokkos::subview(blocks_[static_cast<std::size_t>(number)], Kokkos::ALL,
                            std::pair<std::int64_t, std::int64_t>(0, cols));

@@ -34,7 +34,7 @@ class RefinementMemory {
 
   Kernels& kernels() { return kernels_; }
 
-  /// Its first columns. Without values; the same memory each time.
+  /// Its first columns, in memory of this object. Without values; the same memory each time.
   Block vector(Vector which, std::int64_t cols) const { return kernels_.block(which, cols); }
 
   /// Whether all of it is small beside a matrix.
