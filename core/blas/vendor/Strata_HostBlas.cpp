@@ -139,7 +139,8 @@ bool Blas<Exec>::potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView
   return with_lapack(
       [&]<class T>(T) {
         Region const region("strata::core::potrf[lapack]");
-        ProductThreads const threads(blas_control(), count(A) * static_cast<double>(A.rows) / 3,
+        // half of its flops: its columns wait for one another
+        ProductThreads const threads(blas_control(), count(A) * static_cast<double>(A.rows) / 6,
                                      count(A));
         char const triangle = letter(uplo);
         int status = 0;

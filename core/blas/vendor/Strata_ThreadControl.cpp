@@ -117,9 +117,9 @@ void ThreadControl::end(int before) noexcept {
 
 namespace {
 
-// A thread is worth its start and its wait for this many flops, about a millisecond; a number from memory takes as long
+// A thread is worth its start and its wait for this many flops, less than a millisecond; a number from memory takes as long
 // as 16 of them.
-constexpr double flops_of_thread = 33554432, flops_of_number = 16;
+constexpr double flops_of_thread = 16777216, flops_of_number = 16;
 
 int worth(double flops, double numbers) {
   double const threads = std::max(flops, flops_of_number * numbers) / flops_of_thread;
