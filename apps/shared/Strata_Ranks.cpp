@@ -77,13 +77,17 @@ Exit tell(sparse::Communicator const& comm, Exit exit, std::exception const& err
 }
 
 #ifdef STRATA_ENABLE_MPI
+namespace {
+
 // MPICH's launcher drops what it has not read from a rank when that calls MPI_Abort. It is given 0.1 s to read.
-static void await_reader(int pipe) {
+void await_reader(int pipe) {
   constexpr int tries = 100, microseconds = 1000;
   int unread = 0;
   for (int i = 0; i < tries && ioctl(pipe, FIONREAD, &unread) == 0 && unread > 0; ++i)
     usleep(microseconds);
 }
+
+}  // namespace
 #endif
 
 void end_all_ranks(std::string_view message) {

@@ -12,8 +12,8 @@ namespace strata {
 ///
 /// Without one a product takes as many as its work pays for: one for each 2^24 flops (of a factorisation 2^25), or as long for
 /// memory. It never takes more than the library would by itself, so that OPENBLAS_NUM_THREADS, MKL_NUM_THREADS,
-/// OMP_NUM_THREADS and calls of the library's own functions hold, and inside a parallel region of OpenMP it takes one. Afterwards the library has the
-/// number that it had. For threads that work side by side: each with its part of the cores. Of objects in one thread
+/// OMP_NUM_THREADS and calls of the library's own functions hold, and inside a parallel region of OpenMP it takes one. Afterwards
+/// the library has the number that it had. For threads that work side by side: each with its part of the cores. Of objects in one thread
 /// the smallest number holds; they end in the opposite order.
 ///
 /// OpenBLAS, with threads of its own or OpenMP's, and oneMKL can be told; another BLAS does as it does. OpenBLAS with threads
