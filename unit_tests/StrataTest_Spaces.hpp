@@ -9,7 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 namespace strata::test {
@@ -36,6 +38,20 @@ struct SpaceNames {
     return std::string(Space::name()) + "_";
   }
 };
+
+/// How many instances a space can be partitioned in: one of OpenMP needs a thread of its own, or Kokkos aborts; those of
+/// Serial share the thread that calls.
+template <class Space>
+int most_instances() {
+  if (Space::name() == std::string_view("Serial")) return std::numeric_limits<int>::max();
+  return Space().concurrency();
+}
+
+/// Skips the test, or what is left of a function of it, where a space has no `count` instances.
+#define STRATATEST_NEEDS_INSTANCES(Space, count)                                         \
+  if (int const most = strata::test::most_instances<Space>(); most < (count))            \
+  GTEST_SKIP() << "Instances of " << Space::name() << " need a thread each, " << (count) \
+               << " of them; there are " << most
 
 }  // namespace strata::test
 

@@ -342,6 +342,7 @@ TYPED_TEST(BatchedCholeskyOn, AllocatesNothingTheSecondTime) {
 }
 
 TYPED_TEST(BatchedCholeskyOn, RunsOnTheInstancePassed) {
+  STRATATEST_NEEDS_INSTANCES(TypeParam, 2);
   for (BlasPath const path : {BlasPath::Automatic, BlasPath::Vendor}) {
     if (path == BlasPath::Vendor && !vendor_libraries<TypeParam>.factorisation) continue;
     auto const batch = dominant_batch<TypeParam, double>(20, 2, 50, Uplo::Lower);

@@ -628,6 +628,7 @@ TYPED_TEST(CholeskyOn, GivesTheFactorOfTheMatrixAsGiven) {
 }
 
 TYPED_TEST(CholeskyOn, MovesAndWorksOnAnotherInstance) {
+  STRATATEST_NEEDS_INSTANCES(TypeParam, 2);
   auto const instances = Kokkos::Experimental::partition_space(TypeParam(), 1, 1);
   auto const A = on_device<TypeParam>(hard(MatrixKind::Geometric, 100, 100));
   auto const b = on_device<TypeParam>(random_matrix(100, 1, 5));

@@ -14,7 +14,10 @@ using namespace strata;
 using strata::test::InstanceRecorder;
 
 template <class Space>
-class InstanceOn : public testing::Test {};
+class InstanceOn : public testing::Test {
+ protected:
+  void SetUp() override { STRATATEST_NEEDS_INSTANCES(Space, 2); }
+};
 TYPED_TEST_SUITE(InstanceOn, strata::test::Spaces, strata::test::SpaceNames);
 
 // An instance that is not the default one, where the backend has several.

@@ -17,7 +17,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -131,9 +130,7 @@ TYPED_TEST(TileSources, MakeTheDominantMatrix) {
 
 template <class Exec>
 void fill_in_threads(TileGenerator<Exec> const& generator) {
-  // Instances of OpenMP have a thread or more each, those of Serial share the one that calls.
-  bool const is_serial = Exec::name() == std::string_view("Serial");
-  int const count = is_serial ? 4 : std::min(4, Exec().concurrency());
+  int const count = std::min(4, most_instances<Exec>());
   auto const instances = Kokkos::Experimental::partition_space(
       Exec(), std::vector<int>(static_cast<std::size_t>(count), 1));
   std::vector<std::thread> threads;

@@ -89,6 +89,7 @@ void scaled_results_are_refused() {
 // Two halves of a space at once, each with its own workspace, and an object that was moved.
 template <class Space>
 void runs_on_other_instances() {
+  STRATATEST_NEEDS_INSTANCES(Space, 2);
   auto const halves = Kokkos::Experimental::partition_space(Space(), 1, 1);
   auto const A = stored<Space>(65, 33, fp16), B = stored<Space>(33, 17, fp16);
   auto const expected = reference::gemm(1, A.read(), B.read(), 0, HostMatrix());

@@ -90,6 +90,7 @@ void check_gemm(Space const& exec, vendor::Blas<Space>& blas, Product const& p) 
 // All transpositions of one combination of types; without and with scales and old values.
 template <class Space>
 void check_gemm_types(Precision a, Precision b, Precision c) {
+  STRATATEST_NEEDS_INSTANCES(Space, 2);
   auto const instances = Kokkos::Experimental::partition_space(Space(), 1, 1);
   Space const exec = instances[1];
   vendor::Blas<Space> blas(exec);
