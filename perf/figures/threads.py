@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What threads set by hand gain over none set: seconds of one command of `strata`, as Markdown.
 
-    taskset -c 0-7 python3 perf/figures/threads.py --program strata --threads 1 2 4 8 --repeat 3 \\
+    taskset -c 0-7 python3 perf/figures/threads.py --program strata --blas 1 2 4 8 --openmp 1 2 4 8 --repeat 3 \\
       --run mle --locations apps/data/stations.csv --fix nu=0.5
 
 First with none of the variables of threads, then with each pair of OPENBLAS_NUM_THREADS and OMP_NUM_THREADS; they take turns. The seconds
@@ -32,7 +32,7 @@ def seconds(arguments, setting):
 
 def measure(arguments):
     """Seconds of each run, by setting, in turns; no turn begins later than --most-seconds."""
-    settings = [(), *((blas, openmp) for blas in arguments.threads for openmp in arguments.threads)]
+    settings = [(), *((blas, openmp) for blas in arguments.blas for openmp in arguments.openmp)]
     runs = {setting: [] for setting in settings}
     begin = time.monotonic()
     for turn in range(arguments.repeat):
@@ -46,7 +46,8 @@ def measure(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--program", default="strata")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--blas", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--openmp", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--most-seconds", type=float, default=float("inf"), help="no further turn after these")
     parser.add_argument("--json", type=pathlib.Path, help="write all times there")
