@@ -148,7 +148,7 @@ option(Strata_ENABLE_MPI "Several ranks, in the modules sparse and ooc" ${MPI_CX
 if(Strata_ENABLE_MPI AND NOT MPI_CXX_FOUND)
   message(FATAL_ERROR "Strata_ENABLE_MPI is ON but no MPI >= 3.1 was found")
 endif()
-# Messages between ranks that devices enqueue: private to the sparse module, among several ranks.
+# Messages between ranks that devices enqueue: private to the module comm, among several ranks.
 if(Kokkos_ENABLE_CUDA AND Strata_ENABLE_MPI)
   strata_plain_tpl(NCCL nccl.h nccl "Use NCCL, for messages between GPUs"
     ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_DIR})

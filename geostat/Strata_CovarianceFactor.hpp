@@ -3,6 +3,7 @@
 #ifndef STRATA_COVARIANCE_FACTOR_HPP
 #define STRATA_COVARIANCE_FACTOR_HPP
 
+#include <comm/Strata_Transport.hpp>
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
@@ -64,6 +65,7 @@ struct CovarianceFactorOptions {
   /// with what is given it, with the same numbers, and have the same results; max_bytes is of each. Empty: one.
   std::shared_ptr<Communicator const> comm;
   ooc::RankGrid grid{0, 0};  ///< of them, as in `TileMatrixOptions`; 0 x 0: chosen
+  Transport transport = Transport::Automatic;  ///< between them, as of `ooc::CholeskyOptions`
 };
 
 /// What it took.

@@ -22,6 +22,10 @@
 #include <string>
 #include <vector>
 
+namespace strata {
+enum class Transport;  // comm/Strata_Transport.hpp
+}
+
 namespace strata::ooc {
 
 class PrecisionMap;
@@ -75,7 +79,10 @@ struct CholeskyOptions {
   int streams = 0;
   /// See `cholesky_schedule`, of whole tasks; 0: 1, but for V4 the one that moves the fewest bytes in a simulation.
   std::int64_t column_block = 0;
-  bool peer_copies = true;       ///< fetch finished tiles from the device that has them
+  bool peer_copies = true;  ///< fetch finished tiles from the device that has them
+  /// How tiles travel between ranks, the same on each: `Automatic`. `Enqueued` is from the first device of each rank, which each
+  /// has alone; `Direct` of tiles on devices needs an MPI that reads their memory.
+  Transport transport{};
   int lookahead = 2;             ///< updates ahead of which V4 fetches
   bool ladder = true;            ///< on breakdown or without convergence, go on with the next rung
   CheckpointOptions checkpoint;  ///< where finished columns are kept; none by default
@@ -114,6 +121,7 @@ struct CholeskyReport {
   std::vector<DeviceReport> devices;        ///< of this rank
   std::size_t room_bytes = 0;               ///< on this rank's host, for tiles of others
   std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< to and from other ranks, by this one
+  Transport transport{};                             ///< that took them
   std::size_t smallest_budget_bytes = 0;  ///< of a device for these streams and precisions
   double setup_seconds = 0;               ///< for what the team has not: pools, queues, threads
   double factor_seconds = 0;              ///< of the last attempt

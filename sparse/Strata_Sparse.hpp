@@ -6,8 +6,6 @@
 // All of Strata::sparse: sparse matrices over ranks, Krylov methods, multigrid, HPG-MxP.
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/comm/Strata_HaloPattern.hpp>
-#include <sparse/comm/Strata_Transport.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>

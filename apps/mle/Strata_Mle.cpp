@@ -177,6 +177,7 @@ void diverge(Exec const& exec, MleOptions const& options, Observations const& da
     fp64.storage = options.tiles.storage;
     fp64.comm = options.comm;
     fp64.grid = options.tiles.grid;
+    fp64.transport = options.tiles.transport;
     fp64.devices = factor.team().devices();
     (void)watch_factors(fp64, result.n, " in fp64, for the divergence", progress);
     Factor const exact(exec, factor.team(), result.theta, data.locations, fp64);

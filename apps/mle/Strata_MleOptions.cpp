@@ -205,6 +205,7 @@ geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
   factor.devices = tile_devices(options.tiles, options.comm.get());
   factor.comm = options.comm;
   factor.grid = options.tiles.grid;
+  factor.transport = options.tiles.transport;
   return factor;
 }
 

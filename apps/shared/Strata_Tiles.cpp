@@ -76,6 +76,10 @@ void add_tile_options(OptionGroup& group, TileOptions& options) {
   group.count("--tile", options.tile, "N", "order of the tiles [the library's choice]");
   group.parsed("--grid", options.grid, "PxQ", ooc::grid_from,
                "of mpirun's ranks, in P rows and Q columns [by their number]");
+  group.named(
+      "--transport", options.transport,
+      "of tiles between ranks: MPI with a device's memory, MPI through host memory, NCCL or "
+      "RCCL");
 }
 
 void check(TileOptions const& options, Communicator const* comm) {

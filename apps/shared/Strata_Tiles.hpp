@@ -3,6 +3,7 @@
 #ifndef STRATA_APPS_TILES_HPP
 #define STRATA_APPS_TILES_HPP
 
+#include <comm/Strata_Transport.hpp>
 #include <core/Strata_Precision.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <ooc/Strata_Cholesky.hpp>
@@ -41,6 +42,7 @@ struct TileOptions {
   int devices = 1;
   std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
   ooc::RankGrid grid{0, 0};       ///< of the ranks; 0 x 0: the library's choice
+  Transport transport = Transport::Automatic;  ///< between the ranks
   ooc::TileStorage storage =
       ooc::TileStorage::Automatic;  ///< Host for `strata solve --out-of-core`
 };

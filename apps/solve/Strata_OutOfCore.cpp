@@ -57,6 +57,7 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
   progress.phase(words("factoring, n = ", matrix.order(), " in tiles of ", matrix.tile_size()));
   ooc::CholeskyOptions choices;
   choices.checkpoint.folder = options.checkpoint;
+  choices.transport = options.tiles.transport;
   choices.on_task = count_tasks(matrix.tiles(), result.ranks, progress);
   Factor made = as_usage_of_ranks([&] {  // budgets and checkpoints are the user's
     return ooc::cholesky(tile_devices(options.tiles, options.comm.get()), std::move(matrix),

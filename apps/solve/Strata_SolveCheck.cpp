@@ -18,9 +18,9 @@ constexpr std::string_view of_dense[] = {
     "--locations", "--covariance", "--cond",       "--scaling",         "--layers",
     "--leaf",      "--refine",     "--nrhs",       "--log-determinant", "--compare",
     "--repeat",    "--trace",      "--out-of-core"};
-constexpr std::string_view of_tiles[] = {"--precisions",    "--epsilon", "--devices",
-                                         "--device-memory", "--tile",    "--grid",
-                                         "--checkpoint",    "--scratch"};
+constexpr std::string_view of_tiles[] = {"--precisions",    "--epsilon",    "--devices",
+                                         "--device-memory", "--tile",       "--grid",
+                                         "--transport",     "--checkpoint", "--scratch"};
 constexpr std::string_view of_core[] = {"--leaf", "--cond", "--scaling", "--compare", "--repeat"};
 constexpr std::string_view of_sparse[] = {
     "--solver",     "--preconditioner", "--precision", "--restart",

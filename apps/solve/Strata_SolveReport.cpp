@@ -3,6 +3,7 @@
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Tiles.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <comm/Strata_Transport.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 
 #include <cmath>
@@ -306,6 +307,7 @@ void add_tile_factor(Report& report, OutOfCoreResult const& result) {
   report.only_json("schedule/first_column", factor.first_column);
   report.only_json("schedule/grid", Value{factor.grid_rows, factor.grid_cols});
   report.only_json("schedule/super_panel", factor.super_panel);
+  report.only_json("schedule/transport", name_of(factor.transport));
   report.add_unless_zero("checkpoint", "checkpoint", result.checkpoint, unit::plain,
                          words(factor.first_column, " of ", factor.tiles, " columns were there"));
   add_devices(report, factor);
@@ -315,7 +317,8 @@ void add_tile_factor(Report& report, OutOfCoreResult const& result) {
   if (result.ranks > 1)
     report.tell("bytes/room", "ranks", factor.room_bytes,
                 words(result.ranks, " on a grid of ", factor.grid_rows, " x ", factor.grid_cols,
-                      "; rank 0 sent ", in_bytes(static_cast<double>(factor.bytes_sent)), ", got ",
+                      "; messages ", name_of(factor.transport), "; rank 0 sent ",
+                      in_bytes(static_cast<double>(factor.bytes_sent)), ", got ",
                       in_bytes(static_cast<double>(factor.bytes_received)), ", has room for ",
                       in_bytes(static_cast<double>(factor.room_bytes)), " of others"));
   else

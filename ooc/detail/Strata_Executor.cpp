@@ -6,6 +6,7 @@
 #include <ooc/detail/Strata_Budgets.hpp>
 #include <ooc/detail/Strata_ExecutorStream.hpp>
 #include <ooc/detail/Strata_NeededTiles.hpp>
+#include <ooc/detail/Strata_RankRoom.hpp>
 #include <ooc/detail/Strata_TileCheckpoint.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
 
@@ -13,6 +14,7 @@
 #include <latch>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace strata::ooc::detail {
 
@@ -81,25 +83,42 @@ auto Executor<Exec>::needs_of(std::size_t device) const -> Needs {
 // That a tile of another rank and its forms take at most.
 template <class Exec>
 std::int64_t Executor<Exec>::blocks_of_others(std::size_t device) const {
-  return plan_.blocks_per_tile() - (is_at_home_[device] ? 1 : 0);
+  return plan_.blocks_per_tile() - (is_at_home_[device] || room_bytes_ > 0 ? 1 : 0);
+}
+
+// What the tiles of other ranks take of the only device's budget, so that they come to it at once, if that leaves most of it.
+template <class Exec>
+std::size_t Executor<Exec>::room_on_device() const {
+  if (is_at_home_.front()) return 0;
+  std::size_t const room =
+      rank_room(order_, matrix_.comm()->rank(), matrix_.order(), matrix_.tile_size(), matrix_.map())
+          .bytes();
+  std::size_t const budget = devices_.front().budget_bytes;
+  std::size_t const least =
+      smallest_budget_bytes(matrix_.order(), matrix_.tile_size(), matrix_.map(), order_.streams);
+  return room <= budget / 4 && budget - room >= least ? room : 0;
 }
 
 // The pools, and which devices can read one another's.
 template <class Exec>
-void Executor<Exec>::make_memories() {
+void Executor<Exec>::make_memories(bool may_hold_others) {
   std::size_t const count = devices_.size();
   auto const streams = static_cast<std::size_t>(order_.streams);
+  if (may_hold_others && count == 1) room_bytes_ = room_on_device();
   for (std::size_t d = 0; d < count; ++d) {
-    auto const& device = devices_[d];
     Needs const needs = needs_of(d);
     std::int64_t const useful = needs.own + needs.near + needs.others * blocks_of_others(d) +
                                 std::int64_t{order_.streams} * plan_.items();
-    auto const blocks = static_cast<std::int64_t>(std::min<std::size_t>(
-        device.budget_bytes / plan_.block_bytes(), static_cast<std::size_t>(useful)));
+    auto const blocks = static_cast<std::int64_t>(
+        std::min<std::size_t>((devices_[d].budget_bytes - room_bytes_) / plan_.block_bytes(),
+                              static_cast<std::size_t>(useful)));
     bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
+    auto const pool =
+        pool_of(d, room_bytes_ + static_cast<std::size_t>(blocks) * plan_.block_bytes());
+    if (room_bytes_ > 0) others_data_ = pool.data();
     memories_.push_back(std::make_unique<Memory>(
-        pool_of(d, static_cast<std::size_t>(blocks) * plan_.block_bytes()), blocks,
-        plan_.units_per_block(), plan_.unit_bytes(), plan_.keys(), rules_.eviction,
+        Kokkos::subview(pool, std::pair(room_bytes_, pool.size())), blocks, plan_.units_per_block(),
+        plan_.unit_bytes(), plan_.keys(), rules_.eviction,
         looks_ahead ? UseTable(plan_, std::span(lanes_).subspan(d * streams, streams))
                     : UseTable()));
     is_resident_.push_back(stays(d, needs, blocks));
@@ -118,7 +137,7 @@ void Executor<Exec>::make_memories() {
 template <class Exec>
 bool Executor<Exec>::stays(std::size_t device, Needs const& needs, std::int64_t blocks) const {
   if (order_.super_panel == 0 || rules_.eviction == Eviction::AtOnce) return false;
-  std::int64_t const others = is_at_home_[device] ? 0 : needs.others;
+  std::int64_t const others = is_at_home_[device] || room_bytes_ > 0 ? 0 : needs.others;
   return blocks >= needs.own + others + std::int64_t{order_.streams} * plan_.items();
 }
 
@@ -137,10 +156,19 @@ auto Executor<Exec>::pool_of(std::size_t device, std::size_t bytes) -> typename 
 template <class Exec>
 Executor<Exec>::~Executor() = default;
 
+// By what the ranks send one another tiles. Collective.
+template <class Exec>
+MailboxLink Executor<Exec>::link_for(std::vector<Route> const& routes) {
+  Communicator const& comm = *matrix_.comm();
+  if (auto const& pretended = pretended_carrier(); pretended)
+    return {Transport::Enqueued, pretended(comm, routes)};
+  return make_mailbox_link<Exec>(devices_.front().id, comm, routes, options_.transport);
+}
+
 // What can be refused.
 template <class Exec>
-void Executor<Exec>::prepare() {
-  make_memories();
+void Executor<Exec>::prepare(MailboxLink const& link, RankMessages messages) {
+  make_memories(link.carrier != nullptr);
   if (!folder_.empty())
     checkpoint_ = std::make_unique<CheckpointWriter>(
         [this](std::exception_ptr const& error) { progress_.stop(error); });
@@ -148,14 +176,22 @@ void Executor<Exec>::prepare() {
     streams_.push_back(
         std::make_unique<Stream>(*this, device_of(lane), static_cast<int>(lane) % order_.streams));
   if (matrix_.comm())
-    exchange_ = std::make_unique<RankExchange<Exec>>(matrix_, order_, lanes_, progress_);
+    exchange_ =
+        std::make_unique<RankExchange<Exec>>(matrix_, order_, std::move(messages), lanes_,
+                                             progress_, link, devices_.front().id, others_data_);
 }
 
 template <class Exec>
 Info Executor<Exec>::run(CholeskyReport& report) {
   Kokkos::Timer const setup;
   Communicator const* const comm = matrix_.comm();
-  together(comm, [&] { prepare(); });
+  RankMessages messages;
+  together(comm, [&] {
+    if (comm) messages = messages_of(order_, comm->rank());
+  });
+  MailboxLink const link = comm ? link_for(routes_of(messages)) : MailboxLink{};
+  report.transport = link.transport;
+  together(comm, [&] { prepare(link, std::move(messages)); });
   report.setup_seconds = setup.seconds();
   play(report);
   if (checkpoint_) checkpoint_->finish();
@@ -206,7 +242,7 @@ template <class Exec>
 void Executor<Exec>::report_on(CholeskyReport& report) {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     Memory const& memory = *memories_[d];
-    report.devices.push_back({devices_[d].id, memory.bytes(), 0, 0, 0, memory.hits(),
+    report.devices.push_back({devices_[d].id, memory.bytes() + room_bytes_, 0, 0, 0, memory.hits(),
                               memory.misses(), memory.evictions()});
   }
   for (std::size_t lane = 0; lane < streams_.size(); ++lane) {

@@ -3,6 +3,7 @@
 #ifndef STRATA_EXECUTOR_HPP
 #define STRATA_EXECUTOR_HPP
 
+#include <comm/Strata_Transport.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_RankOrder.hpp>
@@ -26,7 +27,7 @@ namespace strata::ooc::detail {
 /// Where a tile has several visits, its sums stay on the device between them if there is room for all tiles of
 /// the rank; else they go home after each, to where the tile is stored. A worker on a host whose budget was left open has
 /// all tiles at home: its pool holds what they are rounded to, and sums of low ones. A device has those at home that the
-/// matrix keeps in its memory.
+/// matrix keeps in its memory, and those of other ranks that come to slots there.
 template <class ExecutionSpace>
 class Executor {
  public:
@@ -46,13 +47,15 @@ class Executor {
  private:
   class Stream;
 
-  void prepare();
+  MailboxLink link_for(std::vector<Route> const& routes);
+  void prepare(MailboxLink const& link, RankMessages messages);
   void play(CholeskyReport& report);
   std::byte* data(std::int64_t i, std::int64_t j) const {
     return matrix_.has_tile(i, j) ? matrix_.data(i, j) : exchange_->data(i, j);
   }
   int device_of(std::size_t lane) const { return static_cast<int>(lane) / order_.streams; }
-  void make_memories();
+  void make_memories(bool may_hold_others);
+  std::size_t room_on_device() const;
   typename Memory::Pool pool_of(std::size_t device, std::size_t bytes);
   // What a device needs: blocks for tiles and their forms, but for tiles that it has at home, and tiles of other ranks.
   struct Needs {
@@ -64,8 +67,9 @@ class Executor {
   Needs needs_of(std::size_t device) const;
   // Whether a device works on the tile where it is stored.
   bool is_at_home(std::size_t device, std::int64_t i, std::int64_t j) const {
-    return is_at_home_[device] ||
-           (matrix_.has_tile(i, j) && matrix_.device_of_row(i) == machine_.devices()[device].id);
+    if (is_at_home_[device]) return true;
+    return matrix_.has_tile(i, j) ? matrix_.device_of_row(i) == machine_.devices()[device].id
+                                  : room_bytes_ > 0;
   }
   bool is_on_devices() const { return matrix_.storage() == TileStorage::Devices; }
   bool stays(std::size_t device, Needs const& needs, std::int64_t blocks) const;
@@ -85,8 +89,10 @@ class Executor {
   TilePlan plan_;
   Progress<Mark> progress_;
   std::vector<std::unique_ptr<Memory>> memories_;
-  std::vector<bool> is_at_home_;   // whether each device works on all tiles where they are stored
-  std::vector<bool> is_resident_;  // whether sums stay on each device between visits
+  std::vector<bool> is_at_home_;  // whether each device works on all tiles where they are stored
+  std::size_t room_bytes_ = 0;    // of the only device's pool, for tiles of other ranks
+  std::byte* others_data_ = nullptr;       // where that is
+  std::vector<bool> is_resident_;          // whether sums stay on each device between visits
   std::vector<std::vector<bool>> linked_;  // [device][other]
   std::vector<int> makers_;                // the device that makes each tile, -1: none
   /// TRSMs that still need a diagonal tile, for each device and column.

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <exception>
 #include <numeric>
+#include <set>
 
 namespace strata::ooc::detail {
 
@@ -26,37 +27,53 @@ void tell(char const* what, Message const& message, char const* whom, int rank) 
                 now, now);
 }
 
-constexpr int most_open = 16;  // sends to one rank
+// Sends to one rank: the next one in order, and, with few under way, a tile that is final before it, which the rank has room for.
+constexpr int most_open = 16, most_open_early = 2;
 // Between looks at messages. On a host they take time from the streams' products, so that looks become rare while nothing
 // moves and no stream waits for a tile.
-constexpr std::chrono::microseconds shortest_pause(100), longest_pause_on_host(1600);
+constexpr std::chrono::microseconds pause_beside_device(20), shortest_pause_on_host(100),
+    longest_pause_on_host(1600);
 
 }  // namespace
 
+std::vector<Route> routes_of(RankMessages const& messages) {
+  std::set<Route> routes;
+  for (Message const& sent : messages.sends) routes.insert({sent.from, sent.to});
+  for (Message const& got : messages.receives) routes.insert({got.from, got.to});
+  return {routes.begin(), routes.end()};
+}
+
 template <class Exec>
 RankExchange<Exec>::RankExchange(TileMatrix<Exec>& matrix, RankOrder const& order,
+                                 RankMessages messages,
                                  std::vector<std::vector<Visit>> const& lanes,
-                                 Progress<Mark>& progress)
+                                 Progress<Mark>& progress, MailboxLink const& link, int device,
+                                 std::byte* slots)
     : matrix_(matrix),
       progress_(progress),
-      mailbox_(*matrix.comm()),
+      transport_(link.transport),
+      device_(device),
+      mailbox_(*matrix.comm(), link.carrier),
       order_(order),
+      sends_(std::move(messages.sends)),
+      receives_(std::move(messages.receives)),
       queues_(static_cast<std::size_t>(order.grid.ranks())),
       steps_(static_cast<std::size_t>(order.steps())),
       slot_of_(tile_count(matrix.tiles()), 0) {
-  auto messages = messages_of(order, matrix.comm()->rank());
-  sends_ = std::move(messages.sends);
-  receives_ = std::move(messages.receives);
   for (std::size_t m = 0; m < sends_.size(); ++m) {
-    queues_[static_cast<std::size_t>(sends_[m].to)].messages.push_back(m);
+    Queue& queue = queues_[static_cast<std::size_t>(sends_[m].to)];
+    queue.to_send.push_back(queue.messages.size());
+    queue.messages.push_back(m);
     if (is_relay(sends_[m])) ++step_of(sends_[m]).relays;
   }
   RankRoom const room =
       rank_room(order, matrix.comm()->rank(), matrix.order(), matrix.tile_size(), matrix.map());
   slot_bytes_ = room.slot_bytes;
-  room_bytes_ = room.bytes() + bytes_of_stages();
-  slots_ = matrix.memory_for_others(room_bytes_);
-  make_stages(slots_ + room.bytes());
+  std::size_t const room_bytes = slots ? 0 : room.bytes();
+  room_bytes_ = room_bytes + bytes_of_stages();
+  std::byte* const host = matrix.memory_for_others(room_bytes_);
+  slots_ = slots ? slots : host;
+  make_stages(host + room_bytes);
   free_.resize(room.slots);
   std::iota(free_.rbegin(), free_.rend(), std::size_t(0));
   for (auto const& lane : lanes)
@@ -72,14 +89,21 @@ std::size_t RankExchange<Exec>::bytes_of_stages() const {
   return bytes;
 }
 
-// Of tiles that go from devices to one rank, as far as they are this rank's.
+// Whether a tile is on a device that the link can't read: a carrier reads one.
+template <class Exec>
+bool RankExchange<Exec>::is_staged(Message const& sent) const {
+  if (matrix_.storage() == TileStorage::Host || is_relay(sent)) return false;
+  return transport_ == Transport::Staged ||
+         (transport_ == Transport::Enqueued && matrix_.device_of_row(sent.row) != device_);
+}
+
+// Of the tiles that are staged for one rank.
 template <class Exec>
 std::size_t RankExchange<Exec>::widest_of(Queue const& queue) const {
   std::size_t widest = 0;
-  if (matrix_.storage() == TileStorage::Host) return widest;
   for (std::size_t const number : queue.messages) {
     std::int64_t const row = sends_[number].row, col = sends_[number].col;
-    if (!is_relay(sends_[number]))
+    if (is_staged(sends_[number]))
       widest = std::max(
           widest, tile_bytes(matrix_.map().at(row, col), matrix_.rows(row), matrix_.rows(col)));
   }
@@ -113,12 +137,12 @@ auto RankExchange<Exec>::step_of(Message const& message) -> Step& {
   return steps_[static_cast<std::size_t>(order_.step_of_tile(message.row, message.col))];
 }
 
-// Where a message of the queue that is final is on the host; nullptr: on its way there.
+// From where a message of the queue that is final can leave; nullptr: it is on its way there.
 template <class Exec>
 std::byte const* RankExchange<Exec>::data_of(Queue& queue, std::int64_t number) {
   Message const& sent = sends_[static_cast<std::size_t>(number)];
   if (is_relay(sent)) return data(sent.row, sent.col);
-  if (matrix_.storage() == TileStorage::Host) return matrix_.data(sent.row, sent.col);
+  if (!is_staged(sent)) return matrix_.data(sent.row, sent.col);
   try {
     return staged(queue, number);
   } catch (...) {
@@ -169,7 +193,9 @@ void RankExchange<Exec>::finish_visit(std::int64_t step, Mark const& end, Mark c
 
 template <class Exec>
 void RankExchange<Exec>::run(int streams) {
-  auto const longest_pause = strata::runs_on_host<Exec> ? longest_pause_on_host : shortest_pause;
+  bool const is_host = strata::runs_on_host<Exec>;
+  auto const shortest_pause = is_host ? shortest_pause_on_host : pause_beside_device;
+  auto const longest_pause = is_host ? longest_pause_on_host : pause_beside_device;
   auto pause = shortest_pause;
   while (true) {
     bool moved = end_visits(streams);
@@ -177,8 +203,8 @@ void RankExchange<Exec>::run(int streams) {
     moved = send() || moved;
     moved = poll() || moved;
     std::unique_lock lock(mutex_);
-    bool const sent = std::ranges::all_of(
-        queues_, [](Queue const& queue) { return queue.next == queue.messages.size(); });
+    bool const sent =
+        std::ranges::all_of(queues_, [](Queue const& queue) { return queue.to_send.empty(); });
     if (ended_streams_ == streams && sent && posted_ == receives_.size() && mailbox_.open() == 0)
       return end_copies();
     if (!moved) changed_.wait_for(lock, pause);
@@ -244,27 +270,46 @@ template <class Exec>
 bool RankExchange<Exec>::send() {
   bool moved = false;
   for (Queue& queue : queues_) {
-    for (; queue.next < queue.messages.size() && queue.open < most_open; ++queue.next) {
-      std::size_t const number = queue.messages[queue.next];
-      Message const& sent = sends_[number];
-      std::size_t const tile = tile_number(sent.row, sent.col, matrix_.tiles());
-      std::byte const* data = nullptr;
-      std::size_t bytes = 0;
-      if (!progress_.stopped()) {
-        if (!progress_.is_final(tile)) break;
-        if (!is_reached(progress_.mark(tile))) break;
-        data = data_of(queue, static_cast<std::int64_t>(number));
-        if (!data) break;
-        bytes = matrix_.copy_bytes(sent.row, sent.col);
-      }
-      mailbox_.send(static_cast<std::int64_t>(number), data, bytes, sent.to);
-      tell("send", sent, "to", sent.to);
-      bytes_sent += bytes;
-      ++queue.open;
+    auto& to_send = queue.to_send;
+    while (!to_send.empty() && queue.open < most_open && send(queue, to_send.front(), true)) {
+      to_send.pop_front();
       moved = true;
+    }
+    if (to_send.empty() || queue.open >= most_open_early) continue;
+    auto const awaited = static_cast<std::size_t>(
+        std::min(mailbox_.awaited(sends_[queue.messages[to_send.front()]].to),
+                 static_cast<std::int64_t>(to_send.front()) + Mailbox::most_apart));
+    for (auto nth = to_send.begin(); nth != to_send.end() && *nth < awaited;) {
+      if (queue.open >= most_open_early) break;
+      bool const leaves = send(queue, *nth, false);
+      nth = leaves ? to_send.erase(nth) : nth + 1;
+      moved = moved || leaves;
     }
   }
   return moved;
+}
+
+// Whether the message, which may be the next of its queue, could leave.
+template <class Exec>
+bool RankExchange<Exec>::send(Queue& queue, std::size_t nth, bool is_next) {
+  std::size_t const number = queue.messages[nth];
+  Message const& sent = sends_[number];
+  std::size_t const tile = tile_number(sent.row, sent.col, matrix_.tiles());
+  std::byte const* data = nullptr;
+  std::size_t bytes = 0;
+  if (!progress_.stopped()) {
+    if (!progress_.is_final(tile) || !is_reached(progress_.mark(tile))) return false;
+    if (is_staged(sent) && !is_next) return false;  // stages are for those that are sure to leave
+    data = data_of(queue, static_cast<std::int64_t>(number));
+    if (!data) return false;
+    bytes = matrix_.copy_bytes(sent.row, sent.col);
+  }
+  mailbox_.send(static_cast<std::int64_t>(number), data, bytes, sent.to,
+                static_cast<std::int64_t>(nth));
+  tell("send", sent, "to", sent.to);
+  bytes_sent += bytes;
+  ++queue.open;
+  return true;
 }
 
 template <class Exec>

@@ -3,7 +3,9 @@
 #ifndef STRATA_RANK_EXCHANGE_HPP
 #define STRATA_RANK_EXCHANGE_HPP
 
+#include <comm/Strata_Carrier.hpp>
 #include <comm/Strata_Mailbox.hpp>
+#include <comm/Strata_Transport.hpp>
 #include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
@@ -15,15 +17,29 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 namespace strata::ooc::detail {
 
-/// One rank's messages of a factorisation: final tiles go from the host memory that they are in, or that they are copied to
-/// from a device, and those of others come to slots of host memory, from where devices copy them in. What a rank passes on
-/// goes on from its slot.
+/// What a test lets a machine without NCCL take as a carrier; empty: nothing.
+using PretendedCarrier =
+    std::function<std::shared_ptr<Carrier>(Communicator const&, std::vector<Route> const&)>;
+inline PretendedCarrier& pretended_carrier() {
+  static PretendedCarrier carrier;
+  return carrier;
+}
+
+/// Between which ranks these messages go.
+std::vector<Route> routes_of(RankMessages const& messages);
+
+/// One rank's messages of a factorisation: final tiles go from where they are, or, if they are on a device and the link can't
+/// read it, from host memory that they are copied to. Those of others come to slots of host memory, from where devices copy
+/// them in, or of the device's, which works on them there. What a rank passes on goes on from its slot.
 ///
 /// A rank that stops, for an error of its streams or of a device, or a breakdown, sends the rest of its messages without
 /// bytes, by which their receivers stop too; each rank's messages all come to their end, so that none is left waiting.
@@ -32,13 +48,15 @@ class RankExchange {
  public:
   using Mark = typename Lane<ExecutionSpace>::Mark;
 
-  /// For the visits that this rank's streams make in an order.
+  /// For the visits that this rank's streams make in an order, by a link that was made for the device with this number.
   ///
-  /// Memory   on the host, of the matrix: this rank's `rank_room`; if its tiles are on devices, for each rank that gets any
-  ///          two more, so that one is copied while the other leaves.
+  /// `slots`    `rank_room` of the device's memory, which the link reads; nullptr: of the host's.
+  /// Memory   on the host, of the matrix: this rank's `rank_room`; for each rank that gets tiles from where the link can't read
+  ///          them two more, so that one is copied while the other leaves.
   /// Throws   MemoryError.
-  RankExchange(TileMatrix<ExecutionSpace>& matrix, RankOrder const& order,
-               std::vector<std::vector<Visit>> const& lanes, Progress<Mark>& progress);
+  RankExchange(TileMatrix<ExecutionSpace>& matrix, RankOrder const& order, RankMessages messages,
+               std::vector<std::vector<Visit>> const& lanes, Progress<Mark>& progress,
+               MailboxLink const& link, int device, std::byte* slots);
 
   /// Where a tile of another rank is, which is final.
   std::byte* data(std::int64_t i, std::int64_t j) const {
@@ -73,8 +91,8 @@ class RankExchange {
   };
   struct Queue {
     std::array<Stage, 2> stages;  // of their own: a rank that takes nothing keeps no other waiting
-    std::vector<std::size_t> messages;  // of `sends_`
-    std::size_t next = 0;
+    std::vector<std::size_t> messages;  // of `sends_`, in the order of their receives
+    std::deque<std::size_t> to_send;    // of these, in order
     int open = 0;
   };
   // What a rank does before it gives up what it got for a step.
@@ -88,11 +106,13 @@ class RankExchange {
 
   bool is_reached(Mark const& mark);
   bool send();
+  bool send(Queue& queue, std::size_t nth, bool is_next);
   bool receive();
   bool end_visits(int streams);
   bool poll();
   Step& step_of(Message const& message);
   bool is_relay(Message const& sent) const { return !matrix_.has_tile(sent.row, sent.col); }
+  bool is_staged(Message const& sent) const;
   std::byte const* data_of(Queue& queue, std::int64_t number);
   std::byte const* staged(Queue& queue, std::int64_t number);
   std::size_t bytes_of_stages() const;
@@ -103,6 +123,8 @@ class RankExchange {
 
   TileMatrix<ExecutionSpace> const& matrix_;
   Progress<Mark>& progress_;
+  Transport transport_;
+  int device_;
   Mailbox mailbox_;
   RankOrder const& order_;
   std::vector<Message> sends_, receives_;  // in their order

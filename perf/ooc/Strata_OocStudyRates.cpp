@@ -88,11 +88,12 @@ double message_seconds(Communicator const& comm, std::size_t bytes) {
   constexpr int turns = 6;
   std::vector<std::byte> data(bytes);
   Mailbox mailbox(comm);
+  std::int64_t messages = 0;  // from this rank
   comm.barrier();
   Kokkos::Timer const timer;
   for (int turn = 0; comm.rank() < 2 && turn < turns; ++turn) {
     if (turn % 2 == comm.rank())
-      mailbox.send(0, data.data(), bytes, 1 - comm.rank());
+      mailbox.send(0, data.data(), bytes, 1 - comm.rank(), messages++);
     else
       mailbox.receive(0, data.data(), bytes, 1 - comm.rank());
     while (mailbox.open() > 0)

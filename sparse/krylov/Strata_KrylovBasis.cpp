@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 
+#include <comm/Strata_DeviceMessages.hpp>
 #include <core/Strata_Float.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 #include <sparse/krylov/detail/Strata_KrylovPass.hpp>
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 #ifndef STRATA_SPARSE_KRYLOV_BASIS_HPP
 #define STRATA_SPARSE_KRYLOV_BASIS_HPP
 
+#include <comm/Strata_Transport.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_Errors.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/comm/Strata_Transport.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
 

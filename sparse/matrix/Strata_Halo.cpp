@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/matrix/Strata_Halo.hpp>
 
+#include <comm/Strata_DeviceMessages.hpp>
 #include <comm/Strata_Mpi.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
@@ -9,7 +10,6 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 #ifndef STRATA_SPARSE_HALO_HPP
 #define STRATA_SPARSE_HALO_HPP
 
+#include <comm/Strata_HaloPattern.hpp>
+#include <comm/Strata_Transport.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/comm/Strata_HaloPattern.hpp>
-#include <sparse/comm/Strata_Transport.hpp>
 #include <sparse/matrix/Strata_EllMatrix.hpp>
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 #ifndef STRATA_SPARSE_MATRIX_OPTIONS_HPP
 #define STRATA_SPARSE_MATRIX_OPTIONS_HPP
 
+#include <comm/Strata_Transport.hpp>
 #include <core/Strata_EnumNames.hpp>
-#include <sparse/comm/Strata_Transport.hpp>
 
 #include <cstdint>
 #include <functional>

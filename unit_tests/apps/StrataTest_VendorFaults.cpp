@@ -96,8 +96,10 @@ int ends_capture(void* stream, void** graph) {
   F(cublasLtMatmul, returns<cublas_failed>)                 \
   F(cusolverDnXpotrf_bufferSize, returns<cusolver_failed>)  \
   F(cusolverDnXpotrf, returns<cusolver_failed>)             \
-  F(ncclCommInitRank, returns<nccl_failed>)                 \
+  F(ncclCommInitRankConfig, returns<nccl_failed>)           \
   F(ncclAllReduce, returns<nccl_failed>)                    \
+  F(ncclSend, returns<nccl_failed>)                         \
+  F(ncclRecv, returns<nccl_failed>)                         \
   F(ncclGroupEnd, returns<nccl_failed>)
 
 // Each a symbol NAME that jumps to what stratatest_target says of stratatest_NAME.

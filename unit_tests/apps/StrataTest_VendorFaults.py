@@ -137,22 +137,29 @@ class VendorFaults(ProgramTest):
 class NcclFaults(ProgramTest):
     """On the second of two ranks, which have a GPU each."""
 
-    RUN = ("hpgmxp", "--nx", "32", "--rt", "1", "--transport", "enqueued")
+    HPGMXP = ("hpgmxp", "--nx", "32", "--rt", "1")
+    TILES = ("solve", "--out-of-core", "--generate", "matern", "--n", "3000", "--tile", "250")
 
-    def ranks(self, fault=""):
+    def ranks(self, run, fault=""):
         preload = f'[ "${{PMIX_RANK:-$PMI_RANK}}" = 1 ] && export LD_PRELOAD={FAULTS} STRATATEST_VENDOR={fault}; exec "$@"'
-        words = [MPIEXEC, "-n", "2", *(("sh", "-c", preload, "sh") if fault else ()), PROGRAM, *self.RUN]
+        words = [MPIEXEC, "-n", "2", *(("sh", "-c", preload, "sh") if fault else ()), PROGRAM, *run, "--transport", "enqueued"]
         return subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, env={**os.environ, "TERM": "dumb"})
 
     def test_a_call_fails_on_one_rank(self):
-        undisturbed = self.ranks()
+        self.fails(self.HPGMXP, ("ncclCommInitRankConfig", (1,)), ("ncclAllReduce", (1, 20, 300)), ("ncclGroupEnd", (1, 50, 500)))
+
+    def test_a_call_fails_on_one_rank_while_tiles_travel(self):
+        self.fails(self.TILES, ("ncclCommInitRankConfig", (1, 2)), ("ncclSend", (1, 2, 20)), ("ncclRecv", (1, 2, 20)))
+
+    def fails(self, program, *faults):
+        undisturbed = self.ranks(program)
         if "transport enqueued: " in undisturbed.stderr:
             self.skipTest(undisturbed.stderr)
         self.assertEqual(undisturbed.returncode, 0, undisturbed.stderr)
-        for call, numbers in (("ncclCommInitRank", (1,)), ("ncclAllReduce", (1, 20, 300)), ("ncclGroupEnd", (1, 50, 500))):
+        for call, numbers in faults:
             for number in numbers:
                 with self.subTest(call=call, number=number):
-                    run = self.ranks(f"{call}:{number}")
+                    run = self.ranks(program, f"{call}:{number}")
                     self.assertEqual(run.returncode, 1, run.stderr)
                     self.assertRegex(run.stderr, f"strata: rank 1 alone: .*{call}")
 

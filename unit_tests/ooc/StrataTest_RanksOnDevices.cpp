@@ -6,6 +6,7 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_Tiles.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
+#include <comm/Strata_Transport.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
@@ -89,9 +90,10 @@ std::shared_ptr<Communicator const> all_ranks() {
 
 // No host memory for tiles, the bytes of messages that the host's tiles take, and the bits of one rank.
 template <class Exec>
-void factors_to_the_same_bits(int devices, int streams) {
+void factors_to_the_same_bits(int devices, int streams, Transport transport) {
   CholeskyOptions options;
   options.streams = streams;
+  options.transport = transport;
   for (auto const& c : cases()) {
     auto const whole = cholesky(devices_of<Exec>(1), make<Exec>(c, nullptr));
     for (Layout const& layout : layouts()) {
@@ -111,20 +113,33 @@ void factors_to_the_same_bits(int devices, int streams) {
       EXPECT_EQ(factor.report().bytes_sent, on_host.report().bytes_sent);
       EXPECT_EQ(factor.report().bytes_received, on_host.report().bytes_received);
       EXPECT_EQ(factor.report().bytes_out(), 0u);
-      // for each rank that gets tiles two more, as wide as the widest
+      EXPECT_EQ(factor.report().transport, on_host.report().transport);
+      if (test_ranks().size() == 1 || transport != Transport::Automatic) {
+        EXPECT_EQ(factor.report().transport,
+                  test_ranks().size() == 1 ? Transport::Direct : transport);
+      }
+      // for each rank that gets tiles from where MPI can't read them two more, as wide as the widest
       std::size_t const copies = factor.report().room_bytes - on_host.report().room_bytes;
-      EXPECT_EQ(copies > 0, factor.report().bytes_sent > 0);
+      if (transport == Transport::Staged) {
+        EXPECT_EQ(copies > 0, factor.report().bytes_sent > 0);
+      }
+      if (factor.report().transport == Transport::Direct) {
+        EXPECT_EQ(copies, 0u);
+      }
       EXPECT_LE(copies, 2 * static_cast<std::size_t>(test_ranks().size() - 1) *
                             ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
     }
   }
 }
 TYPED_TEST(OocRanksOnDevices, FactorToTheBitsOfOneRank) {
-  factors_to_the_same_bits<TypeParam>(1, 0);
+  for (Transport const transport : {Transport::Automatic, Transport::Staged})
+    factors_to_the_same_bits<TypeParam>(1, 0, transport);
 }
 TYPED_TEST(OocRanksOnDevices, FactorToTheBitsOfOneRankOnManyDevicesAndStreams) {
-  factors_to_the_same_bits<TypeParam>(2, 3);
-  factors_to_the_same_bits<TypeParam>(3, 1);
+  for (Transport const transport : {Transport::Automatic, Transport::Staged}) {
+    factors_to_the_same_bits<TypeParam>(2, 3, transport);
+    factors_to_the_same_bits<TypeParam>(3, 1, transport);
+  }
 }
 
 template <class Exec>

@@ -4,8 +4,8 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <comm/Strata_DeviceMessages.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/comm/vendor/Strata_DeviceMessages.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
@@ -31,7 +31,7 @@ using strata::runs_on_host;
 
 #ifdef STRATA_ENABLE_MPI
 template <class Exec>
-class StandIn final : public sparse::vendor::DeviceMessages<Exec> {
+class StandIn final : public strata::DeviceMessages<Exec> {
  public:
   explicit StandIn(Communicator const& comm) : comm_(comm) {}
   void exchange(Exec const&, HaloPattern const& pattern, float const* send,
@@ -244,7 +244,7 @@ TEST(Transport, HasNames) {
 }
 
 TEST(Transport, SeesWhichRanksShareADevice) {
-  using sparse::vendor::shared_device;
+  using strata::shared_device;
   EXPECT_EQ(shared_device({}), "");
   EXPECT_EQ(shared_device({{1, 2}}), "");
   EXPECT_EQ(shared_device({{1, 2}, {1, 3}, {2, 2}, {2, 1}}), "");

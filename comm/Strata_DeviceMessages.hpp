@@ -3,8 +3,8 @@
 #ifndef STRATA_DEVICE_MESSAGES_HPP
 #define STRATA_DEVICE_MESSAGES_HPP
 
-#include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/comm/Strata_HaloPattern.hpp>
+#include <comm/Strata_Communicator.hpp>
+#include <comm/Strata_HaloPattern.hpp>
 
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace strata::sparse::vendor {
+namespace strata {
 
 /// Messages between the ranks of a communicator that go when a device's queue gets there.
 ///
@@ -26,6 +26,7 @@ class DeviceMessages {
   /// `send` holds what goes to `pattern.to`, rank by rank; `halo` gets what comes from `pattern.from`.
   virtual void exchange(Exec const& exec, HaloPattern const& pattern, float const* send,
                         float* halo) const = 0;
+  /// The same in fp64.
   virtual void exchange(Exec const& exec, HaloPattern const& pattern, double const* send,
                         double* halo) const = 0;
   /// In place, over the ranks; the same bits on each.
@@ -40,8 +41,8 @@ std::string shared_device(std::vector<DeviceIdentity> const& of_ranks);
 /// Messages, or why there can be none; one rank needs none and gets neither.
 template <class Exec>
 struct DeviceMessagesOffer {
-  std::shared_ptr<DeviceMessages<Exec> const> messages;
-  std::string obstacle;
+  std::shared_ptr<DeviceMessages<Exec> const> messages;  ///< nullptr: none
+  std::string obstacle;                                  ///< why; empty: messages, or one rank
 };
 /// By NCCL or RCCL, whose communicator is made once for these ranks and devices, and ends with `comm`, of which
 /// the result holds a copy. Collective; the same offer on all ranks. Throws VendorError, on a
@@ -49,6 +50,6 @@ struct DeviceMessagesOffer {
 template <class Exec>
 DeviceMessagesOffer<Exec> device_messages(Exec const& exec, Communicator const& comm);
 
-}  // namespace strata::sparse::vendor
+}  // namespace strata
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef STRATA_DEVICE_AWARE_MPI_HPP
 #define STRATA_DEVICE_AWARE_MPI_HPP
 
-#include <sparse/comm/Strata_Communicator.hpp>
+#include <comm/Strata_Communicator.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -13,7 +13,7 @@
 #include <mpi-ext.h>
 #endif
 
-namespace strata::sparse::vendor {
+namespace strata {
 
 /// Whether MPI says that it takes pointers to this space's memory; false where it cannot say.
 template <class ExecutionSpace>
@@ -27,6 +27,6 @@ bool is_device_aware() {
   return false;
 }
 
-}  // namespace strata::sparse::vendor
+}  // namespace strata
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_SPARSE_HALO_PATTERN_HPP
-#define STRATA_SPARSE_HALO_PATTERN_HPP
+#ifndef STRATA_HALO_PATTERN_HPP
+#define STRATA_HALO_PATTERN_HPP
 
 #include <cstdint>
 #include <vector>
 
-namespace strata::sparse {
+namespace strata {
 
 /// Who needs which rows of whom; on the host.
 struct HaloPattern {
@@ -20,6 +20,6 @@ struct HaloPattern {
   std::int64_t rows = 0, halo = 0;   ///< vectors have rows + halo entries
 };
 
-}  // namespace strata::sparse
+}  // namespace strata
 
 #endif

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_NCCL_HPP
+#define STRATA_NCCL_HPP
+
+// NCCL, or RCCL, which has its names. Without either there is nothing here.
+#if defined(STRATA_ENABLE_TPL_NCCL)
+#include <nccl.h>
+#define STRATA_HAS_NCCL
+#elif defined(STRATA_ENABLE_TPL_RCCL)
+#include <rccl/rccl.h>
+#define STRATA_HAS_NCCL
+#endif
+
+#ifdef STRATA_HAS_NCCL
+
+#if NCCL_VERSION_CODE < 21700
+#error \
+    "Strata needs NCCL 2.17, or the RCCL that has its interface (ROCm 6): Strata_ENABLE_TPL_NCCL=OFF does without"
+#endif
+
+#include <comm/Strata_Communicator.hpp>
+#include <comm/Strata_DeviceMessages.hpp>
+
+#include <vector>
+
+namespace strata::vendor {
+
+/// Throw VendorError with the call and the meaning of the status unless it is success.
+void check(ncclResult_t status, char const* call);
+
+/// The device of each rank, by what NCCL knows it by; parts of one are one. Collective.
+std::vector<DeviceIdentity> devices_of(int device, Communicator const& comm);
+
+/// A communicator of NCCL, of some of the ranks of `comm`, this one among them.
+struct NcclGroup {
+  std::vector<DeviceIdentity> devices;  ///< of all ranks of `comm`
+  std::vector<int> ranks;               ///< of `comm`, of those in the group
+  int most_blocks = 0;                  ///< of threads that a kernel may take; 0: NCCL's choice
+  /// The same ranks and devices, with the same number of blocks.
+  bool operator==(NcclGroup const&) const = default;
+};
+/// Its handle, which is made once, kept with `comm` and ends with it. Collective in the group: those that are in several make
+/// them in the same order. Throws VendorError, on a rank that can't join the others alone.
+ncclComm_t handle_of(int device, Communicator const& comm, NcclGroup const& group);
+
+}  // namespace strata::vendor
+
+#endif
+
+#endif
