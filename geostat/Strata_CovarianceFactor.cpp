@@ -236,7 +236,8 @@ dense::LogDeterminantEstimate CovarianceFactor<Exec>::log_determinant(
   if (mixed && options_.log_det == LogDet::Corrected) return factor().log_determinant(exec, probes);
   dense::LogDeterminantEstimate result;
   result.value = factor_log_determinant();
-  result.rounding_error = whole_ ? whole_->rounding_error() : factor().rounding_error();
+  result.rounding_error =
+      whole_ ? whole_->rounding_error(probes) : factor().rounding_error(exec, probes);
   if (mixed) result.standard_error = std::numeric_limits<double>::quiet_NaN();
   return result;
 }

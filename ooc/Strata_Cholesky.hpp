@@ -187,13 +187,14 @@ class TileFactor {
   /// Throws   ValueError if there is no factor.
   double log_determinant() const;
 
-  /// About the most that rounding in fp64 changes in log det A: 16 2^-53 sum_i h_ii / l_ii^2, h_ii <= 2 and
-  /// l_ii being of the equilibrated matrix. A pivot l_ii^2 is h_ii less what the columns before explain of
-  /// it, and has the rounding errors of numbers as large as h_ii, those of the generated entries included. And 2^-52
-  /// times the sum of the logarithms' magnitudes, which is more than the pivots' where the entries are far from 1.
+  /// About the most that rounding in fp64 changes in log det A: `dense::log_determinant_rounding` of the equilibrated
+  /// matrix, its generated entries' rounding included. And 2^-52 times the sum of the logarithms' magnitudes, which is
+  /// more where the entries are far from 1.
   ///
-  /// Throws   ValueError if there is no factor.
-  double rounding_error() const;
+  /// Sync     fences `exec`. The tiles are read once. Memory: as `half_solve` of `options.probes` columns.
+  /// Throws   ValueError if there is no factor; all ranks call it.
+  double rounding_error(ExecutionSpace const& exec,
+                        dense::LogDeterminantOptions const& options = {}) const;
 
   /// log det A with the factor's error estimated away. Generator and tiles are read once for each
   /// step of Lanczos.

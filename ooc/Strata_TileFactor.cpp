@@ -81,6 +81,19 @@ struct Teams {
   std::shared_ptr<Team> factor, residual;
 };
 
+// What rounding changes in the log-determinant of a factor: in that of L L^T = H, and in the logarithms.
+template <class Exec>
+double rounding_of(Exec const& exec, TileMatrix<Exec> const& matrix, detail::TileTeam<Exec>& team,
+                   dense::LogDeterminantOptions const& options) {
+  double logarithms = 0;
+  for (double const l : diagonal_of(matrix)) logarithms += std::abs(2 * std::log(l));
+  for (double const d : matrix.scaling()) logarithms += std::abs(2 * std::log(d));
+  dense::LogDeterminantOperators<Exec> of_H;
+  of_H.forward = [&team](BlockOf<Exec> const& V) { team.forward(V); };
+  return dense::log_determinant_rounding(exec, matrix.order(), 0, of_H, options) +
+         0x1p-52 * logarithms;
+}
+
 }  // namespace
 
 template <class Exec>
@@ -131,16 +144,15 @@ double TileFactor<Exec>::log_determinant() const {
 }
 
 template <class Exec>
-double TileFactor<Exec>::rounding_error() const {
+double TileFactor<Exec>::rounding_error(Exec const& exec,
+                                        dense::LogDeterminantOptions const& options) const {
   state_->need_factor("rounding_error");
   auto const& matrix = state_->matrix;
-  double sum = 0, logarithms = 0;
-  for (double const l : diagonal_of(matrix)) {
-    sum += 2 / (l * l);
-    logarithms += std::abs(2 * std::log(l));
-  }
-  for (double const d : matrix.scaling()) logarithms += std::abs(2 * std::log(d));
-  return 16 * 0x1p-53 * sum + 0x1p-52 * logarithms;
+  return name_bad_alloc("log_determinant", [&] {
+    detail::Loan<Exec> const loan(state_->solving);
+    detail::TileTeam<Exec> team(loan.machine(), exec, matrix, true);
+    return rounding_of(exec, matrix, team, options);
+  });
 }
 
 template <class Exec>
@@ -157,7 +169,8 @@ dense::LogDeterminantEstimate TileFactor<Exec>::log_determinant(
     auto told = options;
     told.on_progress = heard_together(matrix.comm(), options.on_progress);
     auto estimate = dense::log_determinant(exec, matrix.order(), of_factor, operators, told);
-    estimate.rounding_error = rounding_error();
+    // ||A^-1|| <= ||M^-1|| / the least eigenvalue of L^-1 A L^-T
+    estimate.rounding_error = rounding_of(exec, matrix, *team.factor, options) / estimate.lowest;
     return estimate;
   });
 }

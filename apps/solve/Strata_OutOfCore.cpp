@@ -89,7 +89,7 @@ void solve(Exec const& exec, Problem const& problem, SolveOptions const& options
     result.log_determinant = factor.log_determinant(exec, {.on_progress = progress.listener()});
   else
     result.log_determinant = {.value = factor.log_determinant(),
-                              .rounding_error = factor.rounding_error()};
+                              .rounding_error = factor.rounding_error(exec)};
   result.seconds.log_determinant = watch.lap();
 }
 

@@ -133,15 +133,16 @@ double WholeFactor<Exec>::log_determinant() const {
   return static_cast<double>(sum + log_scaling());
 }
 
-// As that of a factor in tiles.
 template <class Exec>
-double WholeFactor<Exec>::rounding_error() const {
-  double sum = 0, logarithms = std::abs(static_cast<double>(log_scaling()));
-  for (double const l : diagonal_) {
-    sum += 2 / (l * l);
-    logarithms += std::abs(2 * std::log(l));
-  }
-  return 16 * 0x1p-53 * sum + 0x1p-52 * logarithms;
+double WholeFactor<Exec>::rounding_error(dense::LogDeterminantOptions const& options) {
+  double logarithms = std::abs(static_cast<double>(log_scaling()));
+  for (double const l : diagonal_) logarithms += std::abs(2 * std::log(l));
+  dense::LogDeterminantOperators<Exec> of_H;
+  of_H.forward = [this](Block const& V) {
+    blas_.trsm(Side::Left, Uplo::Lower, Op::NoTrans, Diag::NonUnit, 1, matrix_ref(H_),
+               matrix_ref(V));
+  };
+  return dense::log_determinant_rounding(exec_, order(), 0, of_H, options) + 0x1p-52 * logarithms;
 }
 
 // log det S - log det H

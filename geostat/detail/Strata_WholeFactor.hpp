@@ -5,6 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 #include <geostat/Strata_Matern.hpp>
 
@@ -50,9 +51,10 @@ class WholeFactor final : public dense::SpdFactor<ExecutionSpace> {
   double fill_seconds() const { return fill_seconds_; }
   double factor_seconds() const { return factor_seconds_; }
 
-  /// log det S = 2 sum_i log l_ii, and what rounding may do to it.
+  /// log det S = 2 sum_i log l_ii.
   double log_determinant() const;
-  double rounding_error() const;
+  /// What rounding may do to it, as `TileFactor::rounding_error`. Fences.
+  double rounding_error(dense::LogDeterminantOptions const& options);
 
   /// X = S^-1 B. Shape: n x m. Fences.
   [[nodiscard]] dense::SolveReport solve(Block const& B, Block const& X);

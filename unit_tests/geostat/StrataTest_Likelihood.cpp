@@ -96,6 +96,29 @@ TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfIt) {
   EXPECT_GT(worst, 1e-3);  // a bar that is far too long would end searches early
 }
 
+// Of very smooth fields: the inverse is far larger than the pivots' reciprocals, by which its size was once taken.
+TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfLogDetsOfVerySmoothFields) {
+  TypeParam const exec;
+  double worst = 0;
+  for (std::int64_t const n : {50, 80})
+    for (std::uint64_t seed = 1; seed <= 12; ++seed)
+      for (double const range : {0.2, 0.35, 0.5}) {
+        Locations const at = synthetic_locations(n, seed);
+        MaternCovariance const c{.sigma2 = 2, .range = range, .nu = 6, .nugget = 0};
+        CovarianceFactor<TypeParam> const factor(exec, c, at);
+        if (!factor.info().ok()) continue;
+        auto const found = factor.log_determinant(exec);
+        SlowField const slow(n, [S = entries_of(exec, c, at)](std::int64_t i, std::int64_t j) {
+          return static_cast<long double>(
+              S(static_cast<std::size_t>(i), static_cast<std::size_t>(j)));
+        });
+        double const off = std::abs(found.value - static_cast<double>(slow.log_det()));
+        EXPECT_LE(off, found.error()) << n << " " << range << ", seed " << seed;
+        worst = std::max(worst, off / found.error());
+      }
+  EXPECT_GT(worst, 0.03);
+}
+
 // With locations that are far apart S is diagonal, and sums of n terms are all that is rounded.
 TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfSums) {
   TypeParam const exec;
