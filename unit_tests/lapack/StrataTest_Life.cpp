@@ -39,7 +39,8 @@ bool factors() {
   return info == 0 && A[0] == 1 && std::abs(A[n + 1] - std::sqrt(0.75)) < 1e-15;
 }
 
-// A x = b for b of ones: all numbers of x are 2 / (n + 1).
+// A x = b for b of ones: all numbers of x are 2 / (n + 1). LAPACK's dsposv stops at a residual of sqrt(n) 2^-53 ||A|| ||x||, by
+// which x may be off by 3e-12, as ||A|| ||A^-1|| is 1200, and by what rounds the residual.
 bool solves() {
   auto A = matrix();
   std::vector<double> const B(n * nrhs, 1.0);
@@ -48,7 +49,7 @@ bool solves() {
   int info = -1, iter = -1;
   dsposv_("L", &n, &nrhs, A.data(), &n, B.data(), &n, X.data(), &n, work.data(), swork.data(),
           &iter, &info);
-  return info == 0 && std::abs(X[n + 5] * (n + 1) / 2 - 1) < 1e-12;
+  return info == 0 && std::abs(X[n + 5] * (n + 1) / 2 - 1) < 1e-11;
 }
 
 std::int64_t by_strata() {
