@@ -14,9 +14,10 @@ function(strata_add_c_library name)
   set(target strata_${name})
   add_library(${target} SHARED ${arg_SOURCES})
   add_library(Strata::${name} ALIAS ${target})
+  set(rpath "$ORIGIN" ${Strata_KOKKOS_RPATH})
   set_target_properties(${target} PROPERTIES
     EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON INSTALL_RPATH "$ORIGIN"
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON INSTALL_RPATH "${rpath}"
     LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${arg_EXPORTS})
   if(TARGET strata_precompiled_modules)  # as strata_compile_together, but with the visibility above, which those headers have not
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)

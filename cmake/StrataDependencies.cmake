@@ -71,6 +71,23 @@ if(BUILD_SHARED_LIBS AND TARGET Kokkos::kokkoscore)
     file(REAL_PATH "${Strata_KOKKOS_LIBRARY}" Strata_KOKKOS_LIBRARY)
   endif()
 endif()
+# Where what is installed finds a shared Kokkos that the loader does not. INSTALL_RPATH_USE_LINK_PATH leaves out what lies
+# below the source folder, as the Kokkos that bootstrap builds does.
+set(Strata_KOKKOS_RPATH)
+foreach(_library IN ITEMS Kokkos::kokkoscore Kokkos::kokkoskernels)
+  set(_imported FALSE)
+  if(TARGET ${_library})
+    get_target_property(_imported ${_library} IMPORTED)
+  endif()
+  if(_imported)
+    get_target_property(_location ${_library} LOCATION)
+    cmake_path(GET _location PARENT_PATH _folder)
+    if(_location MATCHES "\\.so" AND NOT _folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+      list(APPEND Strata_KOKKOS_RPATH ${_folder})
+    endif()
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES Strata_KOKKOS_RPATH)
 
 # Presets that are meant for one backend say so.
 set(Strata_REQUIRE_BACKEND "" CACHE STRING "Refuse a Kokkos without this backend (OPENMP, CUDA, HIP)")

@@ -134,9 +134,10 @@ function(strata_add_module name)
   endif()
   add_library(strata_${name} ${arg_SOURCES})
   add_library(Strata::${name} ALIAS strata_${name})
+  set(rpath "$ORIGIN" ${Strata_KOKKOS_RPATH})
   set_target_properties(strata_${name} PROPERTIES
     EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-    POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+    POSITION_INDEPENDENT_CODE ON INSTALL_RPATH "${rpath}" INSTALL_RPATH_USE_LINK_PATH ON)
   target_compile_features(strata_${name} PUBLIC cxx_std_20)
   if(arg_ADAPTER)  # its own headers cost more
     strata_precompile(strata_${name} strata_precompiled_modules)
