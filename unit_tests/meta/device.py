@@ -52,6 +52,7 @@ class Refused(Exception):
 
 
 class Hip:
+    openmp = []  # Kokkos asks for it in the host's pass alone, which there is not
     other = "Cuda"  # vendor/Strata_Cuda*.cpp are not its sources
     left_out = ()
     kokkos = {"KOKKOS_ENABLE_HIP": "", "KOKKOS_ARCH_AMD_GFX942": "", "KOKKOS_ARCH_AMD_GPU": '"gfx942"'}
@@ -68,6 +69,7 @@ class Hip:
 
 
 class Cuda:
+    openmp = ["-Xcompiler", "-fopenmp"]
     other = "Hip"
     left_out = ("HostOnednn",)  # nvcc 13.0 ends with an internal error in its front end (lexical.c, line 22316); it has no device code
     kokkos = {"KOKKOS_ENABLE_CUDA": "", "KOKKOS_ENABLE_CUDA_LAMBDA": "", "KOKKOS_ENABLE_CUDA_CONSTEXPR": "", "KOKKOS_ARCH_HOPPER": "",
@@ -91,17 +93,18 @@ SOURCES_OF = {"CUBLAS": ("DeviceBlas", "DeviceFp8Gemm"), "CUSOLVER": ("DevicePot
 
 
 def options_of(build):
-    """The options that name folders of headers, of all that the build compiles, once each; and the macros of each source."""
-    folders, macros = [], {}
+    """The options that name folders of headers, of all that the build compiles, once each; the macros of each source; whether it has OpenMP."""
+    folders, macros, openmp = [], {}, False
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
         for number, word in enumerate(words):
             folder = [word] if re.match(r"-I.", word) else words[number : number + 2] if word in ("-I", "-isystem") else []
             if folder and folder not in folders:
                 folders.append(folder)
+        openmp = openmp or "-fopenmp" in words
         for file in compiled(pathlib.Path(entry["file"])):
             macros[file] = [word for word in words if re.match(r"-DSTRATA_", word)]
-    return folders, macros
+    return folders, macros, openmp
 
 
 def edited(file, macros):
@@ -140,7 +143,7 @@ def name_of(file):
     return file.stem.removeprefix("Strata_")
 
 
-def in_groups(top, backend, libraries):
+def in_groups(top, backend, libraries, built):
     """The sources, those together that may be one translation unit."""
     absent = {name for library, names in SOURCES_OF.items() if library in backend.libraries and library not in libraries for name in names}
 
@@ -149,7 +152,8 @@ def in_groups(top, backend, libraries):
         if file.is_relative_to(top / "unit_tests/meta") or "trilinos" in file.parts:
             return False
         if file.relative_to(top).parts[0] in PROGRAMS:
-            return DEVICE_CODE.search(file.read_text())
+            text = file.read_text()
+            return DEVICE_CODE.search(text) and (file in built or "#include <mpi.h>" not in text)  # a build without MPI has none
         return not ("vendor" in file.parts and (name.startswith(backend.other) or name in absent or name in backend.left_out))
 
     groups = [[] for _ in UNITS]
@@ -224,7 +228,7 @@ def main():
         if arguments.compiler.endswith("NOTFOUND"):
             raise Refused(f"there is no compiler for {arguments.backend} here", SKIPPED)
         backend = {"hip": Hip, "cuda": Cuda}[arguments.backend](arguments.compiler, arguments.toolkit)
-        folders, macros = options_of(arguments.build)
+        folders, macros, openmp = options_of(arguments.build)
         kokkos = next((p for p in (pathlib.Path(option[-1].removeprefix("-I")) for option in folders) if (p / "KokkosCore_config.h").exists()), None)
         if not kokkos:
             raise Refused("no folder of the build's has KokkosCore_config.h")
@@ -234,9 +238,9 @@ def main():
         print(refused)
         return refused.status
     defined = arguments.define + [f"STRATA_ENABLE_TPL_{library}" for library in libraries if library in ("NCCL", "RCCL")]
-    command = [*backend.command, f"-I{folder / 'include'}", *(word for option in folders for word in option), "-isystem", str(backend.include),
+    command = [*backend.command, *(backend.openmp if openmp else []), f"-I{folder / 'include'}", *(word for option in folders for word in option), "-isystem", str(backend.include),
                *(f"-D{macro}" for macro in defined)]
-    groups = [[source.resolve()] for source in arguments.source] if arguments.source else in_groups(top, backend, libraries)
+    groups = [[source.resolve()] for source in arguments.source] if arguments.source else in_groups(top, backend, libraries, macros)
     if arguments.only:
         groups = [group for group in ([s for s in g if s.is_relative_to(top / arguments.only)] for g in groups) if group]
     judge = Judge(command, macros, folder, top)
