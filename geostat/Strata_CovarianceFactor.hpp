@@ -154,7 +154,8 @@ class CovarianceFactor {
   double factor_log_determinant() const;
   /// log det S as the options say, and what its error may be: of the estimate, for tiles in low
   /// precision, and of rounding. Infinite: the tiles' rounding is too large beside S for a statement.
-  /// NaN: LogDet::Factor with such tiles, not known. The same probes serve every covariance.
+  /// NaN: LogDet::Factor with such tiles, not known. The same probes serve every covariance. A factor in fp64 substitutes once,
+  /// for the probes that tell the size of S^-1, which rounding goes by. Fences `exec`.
   [[nodiscard]] dense::LogDeterminantEstimate log_determinant(
       ExecutionSpace const& exec, dense::LogDeterminantOptions const& probes = {}) const;
 

@@ -54,7 +54,7 @@ struct Likelihood {
 /// Shape    a value for each location, n >= 1.
 /// Result   see Likelihood; its `info` says if S is not positive definite.
 /// Sync     fences `exec`.
-/// Memory   `CovarianceFactor::bytes_needed`, and 6 n numbers.
+/// Memory   `CovarianceFactor::bytes_needed`, and (6 + probes) n numbers.
 /// Throws   ShapeError if the values are not as many as the locations, or none; ValueError naming the first value
 ///          that is not finite; what CovarianceFactor throws.
 /// Error    of log_det no more than `log_det_error`. Of the quadratic form no more than `quadratic_form_error`, whatever
