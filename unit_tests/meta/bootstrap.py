@@ -20,16 +20,16 @@ import time
 COMMIT = re.compile(r"set\(Strata_KOKKOS_COMMIT ([0-9a-f]{40})\)")
 SHA256 = re.compile(r"set\(Strata_KOKKOS_SHA256 ([0-9a-f]{64})\)")
 
-# A stand-in for CMake: it writes down its arguments. A probe finds Kokkos for the devices in HAS, and all else. With BUILDS it builds, and
-# with OFFLINE it can't fetch Kokkos.
+# A stand-in for CMake: it writes down its arguments. A probe finds Kokkos for the devices in HAS, and all else if nothing is in LACKS. With
+# BUILDS it builds, and with OFFLINE it can't fetch Kokkos.
 CMAKE = """#!/bin/sh
 echo "$@" >>"$LOG"
 case "$*" in
-  *cmake/probe*STRATA_DEVICES=none*) ;;
+  *cmake/probe*STRATA_DEVICES=none*) [ -z "$LACKS" ] ;;
   *cmake/probe*STRATA_DEVICES=$HAS*) echo "-- found: Kokkos 4.9 ($HAS) in /pigeon" ;;
   *cmake/probe*STRATA_DEVICES=*) exit 1 ;;
   *cmake/probe*) echo "-- found: Kokkos 4.9 (SERIAL) in /pigeon" ;;
-  *--build*kokkos*) echo "no compiler today"; exit 1 ;;
+  *--build*kokkos*) [ -n "$BUILDS" ] || { echo "no compiler today"; exit 1; } ;;
   *cmake/kokkos*) [ -z "$OFFLINE" ] || exit 1; echo "-- Building Kokkos 4.9 (CUDA)" ;;
   *--preset*) echo "-- Enabled Kokkos devices: $DEVICES" ;;
   *--build*) [ -n "$BUILDS" ] && mkdir -p "$2/apps" && touch "$2/apps/strata" && chmod +x "$2/apps/strata" ;;
@@ -143,6 +143,14 @@ def threads(copy):
     _, asked = copy.run("demo", "--openmp", STRATA_KOKKOS_SOURCE=f"{source}/../source")
     expect("a folder", asked, f"-DStrata_KOKKOS_SOURCE={source}", "-DKokkos_ENABLE_OPENMP=ON", "build/machine-openmp-kokkos")
 
+    # With a machine's own BLAS, whose threads may be its own, those of OpenMP sleep while they wait, unless the user wants it otherwise.
+    builds = {"status": 0, "BUILDS": "1", "HAS": "OPENMP"}
+    for option, given, wanted in (("--openmp", {}, "false passive"), ("--openmp", {"OMP_WAIT_POLICY": "active"}, "false active"), ("", {}, "")):
+        kept = {"OMP_PROC_BIND": "", "OMP_WAIT_POLICY": ""} | given
+        said, asked = copy.run("shell", *([option] if option else []), "--", "sh", "-c", "echo policy: $OMP_PROC_BIND $OMP_WAIT_POLICY", **builds, **kept)
+        assert said.splitlines()[0].split()[1:] == wanted.split(), said
+        assert "BLAS_LIBRARIES" not in asked, asked
+
     # A hint before it compiles, where most CPUs would be idle.
     for cpus, devices, hint in ((16, "SERIAL", True), (4, "SERIAL", False), (16, "OPENMP;SERIAL", False)):
         copy.program("nproc", f"echo {cpus}")
@@ -194,7 +202,7 @@ tar -cf - -T /dev/null
 
 
 def systems(copy):
-    """Both private systems are made at the same time, and once."""
+    """Both private systems are made at the same time, and once. In the first one, --openmp links the OpenBLAS for OpenMP."""
     if not pathlib.Path("/usr/lib/apt/apt-helper").exists():
         return
     rooms, mirror = copy.folder / "rooms", copy.folder / "mirror"
@@ -213,6 +221,17 @@ def systems(copy):
     assert all((copy.folder / "build" / name / ".stamp").exists() for name in ("root", "root-trilinos")) and not asked
     said, _ = copy.run("systems", **given)
     assert not said, said
+
+    library = "/usr/lib/pigeon-linux-gnu/openblas-openmp/libopenblas.so"
+    path = pathlib.Path(f"{copy.folder}/build/root{library}")
+    path.parent.mkdir(parents=True)
+    path.touch()
+    copy.program("bwrap", 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"')
+    said, asked = copy.run("shell", "--openmp", "--", "sh", "-c", "echo policy: $OMP_WAIT_POLICY", BUILDS="1", LACKS="1", OMP_WAIT_POLICY="", **given)
+    configured = [line for line in asked.splitlines() if "--preset" in line]
+    assert len(configured) == 1, asked
+    expect("OpenBLAS for OpenMP", configured[0], f"{copy.folder}/build/debian-openmp ", f"-DBLAS_LIBRARIES={library} ", f"-DLAPACK_LIBRARIES={library} ")
+    assert said.startswith("policy:\n"), said
 
 
 def container(source):
