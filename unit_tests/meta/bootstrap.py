@@ -143,7 +143,7 @@ def threads(copy):
     _, asked = copy.run("demo", "--openmp", STRATA_KOKKOS_SOURCE=f"{source}/../source")
     expect("a folder", asked, f"-DStrata_KOKKOS_SOURCE={source}", "-DKokkos_ENABLE_OPENMP=ON", "build/machine-openmp-kokkos")
 
-    # With a machine's own BLAS, whose threads may be its own, those of OpenMP sleep while they wait, unless the user wants it otherwise.
+    # OpenMP's threads are not bound and sleep while they wait, unless the user wants it otherwise.
     builds = {"status": 0, "BUILDS": "1", "HAS": "OPENMP"}
     for option, given, wanted in (("--openmp", {}, "false passive"), ("--openmp", {"OMP_WAIT_POLICY": "active"}, "false active"), ("", {}, "")):
         kept = {"OMP_PROC_BIND": "", "OMP_WAIT_POLICY": ""} | given
@@ -227,11 +227,10 @@ def systems(copy):
     path.parent.mkdir(parents=True)
     path.touch()
     copy.program("bwrap", 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"')
-    said, asked = copy.run("shell", "--openmp", "--", "sh", "-c", "echo policy: $OMP_WAIT_POLICY", BUILDS="1", LACKS="1", OMP_WAIT_POLICY="", **given)
+    _, asked = copy.run("shell", "--openmp", "--", "true", BUILDS="1", LACKS="1", **given)
     configured = [line for line in asked.splitlines() if "--preset" in line]
     assert len(configured) == 1, asked
     expect("OpenBLAS for OpenMP", configured[0], f"{copy.folder}/build/debian-openmp ", f"-DBLAS_LIBRARIES={library} ", f"-DLAPACK_LIBRARIES={library} ")
-    assert said.startswith("policy:\n"), said
 
 
 def container(source):
