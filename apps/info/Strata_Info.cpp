@@ -8,8 +8,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace strata::apps {
@@ -20,6 +22,14 @@ using Exec = Kokkos::DefaultExecutionSpace;
 
 std::string list_of(std::vector<std::string> const& names) {
   return names.empty() ? "none" : joined(names);
+}
+
+// Whether the threads of the BLAS and those of Kokkos' host backend are in each other's way, in words.
+std::string waiting(BlasThreading const& threads) {
+  char const* const policy = std::getenv("OMP_WAIT_POLICY");  // NOLINT(concurrency-mt-unsafe)
+  Kokkos::DefaultHostExecutionSpace const host;
+  bool const is_openmp = std::string_view(host.name()) == "OpenMP";
+  return advice_on_waiting(threads, is_openmp ? host.concurrency() : 1, policy ? policy : "");
 }
 
 void add_versions(Report& report, Configuration const& built) {
@@ -36,9 +46,10 @@ void add_versions(Report& report, Configuration const& built) {
     report.add("libraries/" + library.name, library.name, library.version);
   auto const& threads = built.blas_threads;
   std::string const source = threads.source.empty() ? "the library's choice" : threads.source;
-  report.tell(
-      "blas_threads/most", "BLAS threads", threads.most,
-      words("up to ", threads.most, " a product, by its size (", source, "; ", threads.kind, ')'));
+  std::string const advice = waiting(threads);
+  report.tell("blas_threads/most", "BLAS threads", threads.most,
+              words("up to ", threads.most, " a product, by its size (", source, "; ", threads.kind,
+                    ')', advice.empty() ? "" : "; ", advice));
   report.only_json("blas_threads/kind", threads.kind);
   report.only_json("blas_threads/source", threads.source);
   report.section("Backends");

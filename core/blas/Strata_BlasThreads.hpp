@@ -46,6 +46,11 @@ struct BlasThreading {
 /// The threads of this process' BLAS.
 BlasThreading blas_threading();
 
+/// What to tell a user where the threads of such a BLAS and so many of Kokkos' OpenMP backend wait busily for work on the same
+/// cores, which slows both down; empty where they do not. `wait_policy` is the value of OMP_WAIT_POLICY, empty if it has none.
+std::string advice_on_waiting(BlasThreading const& blas, int openmp_threads,
+                              std::string wait_policy);
+
 }  // namespace strata
 
 #endif

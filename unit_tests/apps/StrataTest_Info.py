@@ -42,6 +42,14 @@ class Info(ProgramTest):
             self.assertEqual(json.loads(run.out)["blas_threads"], {"most": 1, "kind": "pthreads", "source": name})
             self.assertRegex(strata("info", env={**none, name: "1"}).out, rf"up to 1 a product, by its size \({name}; pthreads\)")
 
+    def test_says_where_the_threads_of_openmp_and_of_the_blas_wait_on_the_same_cores(self):
+        free = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": ""}
+        info = json.loads(strata("info", "--json", env=free).out)
+        both = "OpenMP" in info["backends"] and info["blas_threads"]["kind"] == "pthreads" and info["blas_threads"]["most"] > 1
+        advice = "); these and OpenMP's wait busily on the same cores: link OpenBLAS for OpenMP, or set OMP_WAIT_POLICY=passive\n"
+        self.assertEqual(advice in strata("info", env=free).out, both)
+        self.assertNotIn("wait busily", strata("info", env={**free, "OMP_WAIT_POLICY": "passive"}).out)
+
     def test_is_the_configuration_of_every_report(self):
         run = strata("info", "--json")
         self.path("info.json").write_text(run.out)

@@ -7,8 +7,10 @@
 #include <core/detail/Strata_Symbol.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <limits>
+#include <string>
 
 namespace strata {
 
@@ -34,6 +36,16 @@ BlasThreading blas_threading() {
         return value && std::atoi(value) > 0;  // NOLINT(cert-err34-c): as the libraries read it
       });
   return {control.kind, control.most(), set == control.variables.end() ? "" : *set};
+}
+
+std::string advice_on_waiting(BlasThreading const& blas, int openmp_threads,
+                              std::string wait_policy) {
+  for (char& letter : wait_policy)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  if (blas.kind != "pthreads" || blas.most < 2 || openmp_threads < 2 || wait_policy == "passive")
+    return "";
+  return "these and OpenMP's wait busily on the same cores: "
+         "link OpenBLAS for OpenMP, or set OMP_WAIT_POLICY=passive";
 }
 
 }  // namespace strata

@@ -132,6 +132,20 @@ TEST(BlasThreads, AreLeftToALibraryThatCannotBeTold) {
   EXPECT_EQ(unknown.kind, "unknown");
 }
 
+TEST(BlasThreads, AreSaidToWaitOnTheCoresOfOpenMPWhereTheyDo) {
+  BlasThreading const own{"pthreads", 2, ""};
+  EXPECT_EQ(advice_on_waiting(own, 2, ""),
+            "these and OpenMP's wait busily on the same cores: "
+            "link OpenBLAS for OpenMP, or set OMP_WAIT_POLICY=passive");
+  EXPECT_NE(advice_on_waiting(own, 2, "active"), "");
+  for (char const* const passive : {"passive", "PASSIVE"})
+    EXPECT_EQ(advice_on_waiting(own, 2, passive), "");
+  EXPECT_EQ(advice_on_waiting(own, 1, ""), "");
+  EXPECT_EQ(advice_on_waiting({"pthreads", 1, "OPENBLAS_NUM_THREADS"}, 2, ""), "");
+  for (char const* const other : {"OpenMP", "oneMKL", "none", "unknown"})
+    EXPECT_EQ(advice_on_waiting({other, 2, ""}, 2, ""), "");
+}
+
 TEST(BlasThreads, OfTheLinkedLibraryAreWhatTheyWereAfterProducts) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
   int const before = blas_threading().most;
