@@ -43,7 +43,7 @@ class Info(ProgramTest):
             self.assertRegex(strata("info", env={**none, name: "1"}).out, rf"up to 1 a product, by its size \({name}; pthreads\)")
 
     def test_says_where_the_threads_of_openmp_and_of_the_blas_wait_on_the_same_cores(self):
-        free = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": ""}
+        free = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "active"}
         info = json.loads(strata("info", "--json", env=free).out)
         both = "OpenMP" in info["backends"] and info["blas_threads"]["kind"] == "pthreads" and info["blas_threads"]["most"] > 1
         advice = "); these and OpenMP's wait busily on the same cores: link OpenBLAS for OpenMP, or set OMP_WAIT_POLICY=passive\n"
