@@ -24,7 +24,7 @@
 
 namespace strata {
 enum class Transport;  // comm/Strata_Transport.hpp
-}
+}  // namespace strata
 
 namespace strata::ooc {
 
