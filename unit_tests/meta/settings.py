@@ -10,7 +10,7 @@ import re
 import sys
 
 LIBRARY = ("apps", "c", "comm", "core", "dense", "geostat", "lapack", "ooc", "perf", "python", "sparse", "trilinos")
-VARIABLE = re.compile(r'(?:getenv\(|environ\.get\(|environ\[|chosen\(argc, argv, "[^"]*", |[{ ]|^)"([A-Z]+_[A-Z_]+|TERM)"')
+VARIABLE = re.compile(r'(?:getenv\(|environ\.get\(|environ\[|chosen\(argc, argv, "[^"]*", |[{ (]|^)"([A-Z]+_[A-Z_]+|TERM)"')
 READS = re.compile(r'getenv\(|environ|_NUM_THREADS"|chosen\(argc')
 OPTION = re.compile(r"^ *(?:option\((Strata_\w+) |set\((Strata_\w+) [^)]*? CACHE |strata_(?:plain_)?tpl\((\w+) )", re.M)
 
