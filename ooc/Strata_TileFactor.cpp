@@ -89,6 +89,7 @@ double rounding_of(Exec const& exec, TileMatrix<Exec> const& matrix, detail::Til
   for (double const l : diagonal_of(matrix)) logarithms += std::abs(2 * std::log(l));
   for (double const d : matrix.scaling()) logarithms += std::abs(2 * std::log(d));
   dense::LogDeterminantOperators<Exec> of_H;
+  of_H.diagonal = matrix.is_equilibrated() ? 1 : matrix.norm_inf();
   of_H.forward = [&team](BlockOf<Exec> const& V) { team.forward(V); };
   return dense::log_determinant_rounding(exec, matrix.order(), 0, of_H, options) +
          0x1p-52 * logarithms;

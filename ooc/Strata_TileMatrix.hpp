@@ -323,9 +323,10 @@ class TileMatrix {
   std::uint64_t digest() const { return digest_; }
   /// The same of the tiles: of the digest and the precisions.
   std::uint64_t hash() const;
-  double norm_inf() const { return norm_inf_; }              ///< ||H||_inf
-  double given_norm_inf() const { return given_norm_inf_; }  ///< ||A||_inf
-  TileNorms const& norms() const { return norms_; }          ///< of H
+  double norm_inf() const { return norm_inf_; }                  ///< ||H||_inf
+  bool is_equilibrated() const { return options_.equilibrate; }  ///< else H = A
+  double given_norm_inf() const { return given_norm_inf_; }      ///< ||A||_inf
+  TileNorms const& norms() const { return norms_; }              ///< of H
   /// What it took to make it.
   TileMatrixReport const& report() const { return report_; }
 

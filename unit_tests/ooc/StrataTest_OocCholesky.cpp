@@ -284,4 +284,29 @@ TYPED_TEST(OocCholesky, CorrectsTheLogDeterminantOfALowFactor) {
   corrects_the_log_determinant<TypeParam>();
 }
 
+// Of c A no less than of A, whose rounding is the same, also where c A is not equilibrated.
+template <class Exec>
+void states_the_rounding_of_a_matrix_of_any_size() {
+  Exec const exec;
+  auto const error_of = [&](double c, bool equilibrate) {
+    auto const generator =
+        matern_tiles(exec, MaternCovariance{c, 0.5, 1.5, 0}, synthetic_locations(61));
+    TileMatrixOptions options;
+    options.equilibrate = equilibrate;
+    auto const factor =
+        cholesky(devices_of<Exec>(1), TileMatrix<Exec>::generate(exec, 61, 8, generator, options));
+    EXPECT_TRUE(factor.info().ok());
+    return factor.rounding_error(exec);
+  };
+  double const plain = error_of(1, true);
+  EXPECT_LT(plain, 1e-6);
+  for (double const c : {0x1p-20, 1.0, 0x1p+20}) {
+    EXPECT_GE(error_of(c, false), plain) << c;
+    EXPECT_GE(error_of(c, true), plain) << c;
+  }
+}
+TYPED_TEST(OocCholesky, StatesTheRoundingOfAMatrixOfAnySize) {
+  states_the_rounding_of_a_matrix_of_any_size<TypeParam>();
+}
+
 }  // namespace
