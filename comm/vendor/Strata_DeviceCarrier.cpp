@@ -19,16 +19,14 @@ namespace strata {
 
 namespace {
 
-// Transfers that wait for their other end hold blocks of threads: not more, of all routes, than leave the products half of a GPU.
-constexpr int blocks_of_all = 64, most_blocks = 4;
-
-// Queues that a device has for streams of one priority. Streams that share one wait for each other, and so two transfers between two
-// ranks, one in each direction, might for ever.
-int queues() {
-  char const* const set =
+// That a device has queues for. Streams that share one wait for each other, and so two transfers between two ranks, one in each
+// direction, might for ever. Transfers that wait for their other end hold four blocks of threads each: more would take half of a GPU.
+int most_routes() {
+  char const* const queues =
       std::getenv(STRATA_CUDA_OR_HIP("CUDA_DEVICE_MAX_CONNECTIONS", "GPU_MAX_HW_QUEUES"));
-  return set ? std::atoi(set) : STRATA_CUDA_OR_HIP(8, 4);
+  return std::min(queues ? std::atoi(queues) : STRATA_CUDA_OR_HIP(8, 4), 16);
 }
+constexpr int blocks = 4;
 
 // Both ends of a transfer are enqueued within the time of a message, so that no kernel waits for another rank's work.
 class DeviceCarrier final : public Carrier {
@@ -109,13 +107,12 @@ CarrierOffer device_carrier<runtime::Exec>(int device, Communicator const& comm,
   auto const devices = vendor::devices_of(device, comm);
   if (auto const shared = shared_device(devices); !shared.empty()) return {nullptr, shared};
   int const most = static_cast<int>(comm.max(static_cast<double>(routes.size())));
-  int const least_queues = -static_cast<int>(comm.max(-queues()));
-  if (most > least_queues)
+  int const allowed = -static_cast<int>(comm.max(-most_routes()));
+  if (most > allowed)
     return {nullptr, detail::message("a rank has ", most, " routes of messages, and a device ",
-                                     least_queues, " queues for them")};
+                                     allowed, " queues for them")};
   std::ranges::sort(routes);  // of any two ranks the one that is first here makes its handle first
   auto carrier = std::make_shared<DeviceCarrier>(device, comm);
-  int const blocks = std::min(most_blocks, blocks_of_all / std::max(1, most));
   for (Route const& route : routes)
     carrier->add(route, vendor::handle_of(device, comm, {devices, {route.from, route.to}, blocks}));
   return {std::move(carrier), {}};

@@ -18,6 +18,9 @@
 
 namespace strata::ooc::detail {
 
+static_assert(Transport{} ==
+              Transport::Automatic);  // the default of CholeskyOptions, which do not see its names
+
 template <class Exec>
 Executor<Exec>::Executor(Machine<Exec>& machine, Devices const& devices, TileMatrix<Exec>& matrix,
                          RankOrder const& order, std::string checkpoint,

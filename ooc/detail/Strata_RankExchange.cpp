@@ -298,8 +298,8 @@ bool RankExchange<Exec>::send(Queue& queue, std::size_t nth, bool is_next) {
   std::byte const* data = nullptr;
   std::size_t bytes = 0;
   if (!progress_.stopped()) {
-    if (!progress_.is_final(tile) || !is_reached(progress_.mark(tile))) return false;
     if (is_staged(sent) && !is_next) return false;  // stages are for those that are sure to leave
+    if (!progress_.is_final(tile) || !is_reached(progress_.mark(tile))) return false;
     data = data_of(queue, static_cast<std::int64_t>(number));
     if (!data) return false;
     bytes = matrix_.copy_bytes(sent.row, sent.col);

@@ -42,7 +42,8 @@ std::vector<Route> routes_of(RankMessages const& messages);
 /// them in, or of the device's, which works on them there. What a rank passes on goes on from its slot.
 ///
 /// A rank that stops, for an error of its streams or of a device, or a breakdown, sends the rest of its messages without
-/// bytes, by which their receivers stop too; each rank's messages all come to their end, so that none is left waiting.
+/// bytes, by which their receivers stop too; each rank's messages all come to their end, so that none is left waiting. An error
+/// of a message itself is this rank's alone (`run`).
 template <class ExecutionSpace>
 class RankExchange {
  public:
