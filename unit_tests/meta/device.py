@@ -84,7 +84,7 @@ class Cuda:
             raise Refused(f"no cuda_runtime.h in {self.include}", SKIPPED)
         self.command = [compiler, "-x", "cu", "-c", "-o", os.devnull, "-Xcompiler", "-fsyntax-only",
                         "-gencode=arch=compute_90,code=compute_90", "-Xcicc", "-O0", "-std=c++20", "--expt-extended-lambda",
-                        "--expt-relaxed-constexpr", "-Werror", "cross-execution-space-call"]
+                        "-Werror", "cross-execution-space-call", "-diag-error", "20013,20015"]
 
 
 # What a library's absence leaves out: the sources of core that CMake then leaves out.
