@@ -115,8 +115,7 @@ std::vector<Buffer> allocate_each(ExecutionSpace const& exec, PerPrecision const
   for (std::size_t i = 0; i < precision_count; ++i) {
     if (bytes[i] == 0) continue;
     try {
-      buffers[i] = prefer_large_pages(
-          Buffer(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label), bytes[i]));
+      buffers[i] = Buffer(exec, label, bytes[i]);
     } catch (std::exception const& error) {
       throw MemoryError(strata::detail::message(
           label, ": ", sum(bytes), " bytes are needed in all, ", bytes[i], " for the blocks in ",
@@ -271,12 +270,11 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const&
     ++bounded;
   }
   if (bounded == 0) return;
-  scaling_memory_ =
-      allocate_pieces<memory_space>(exec, "strata::dense::BlockTree::scales", [&](Pieces& pieces) {
-        pieces.lay_out(scales_, count);
-        pieces.lay_out(bounds_, 2 * bounded);
-        pieces.lay_out(block_bounds_, bounded);
-      });
+  scaling_memory_ = allocate_pieces(exec, "strata::dense::BlockTree::scales", [&](Pieces& pieces) {
+    pieces.lay_out(scales_, count);
+    pieces.lay_out(bounds_, 2 * bounded);
+    pieces.lay_out(block_bounds_, bounded);
+  });
   Kokkos::deep_copy(exec, scales_, 0.0);
   Kokkos::deep_copy(exec, bounds_, 0.0);
   std::vector<detail::BlockBound> bounds;

@@ -5,7 +5,9 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <dense/Strata_Layers.hpp>
+#include <dense/detail/Strata_LeafBlocks.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -150,6 +152,17 @@ class BlockTree<LayerList, ExecutionSpace> {
             Kokkos::View<double const*, memory_space> const& d = {}, double shift = 0,
             Diag diag = Diag::NonUnit);
 
+  /// The same by a kernel of the caller's, which writes each element of the lower triangle of D A D to its place in what this returns, the
+  /// diagonal times 1 + shift. Leaves hold zeros above the diagonal already. Empty on hosts, and where the leaf size is no
+  /// multiple of `LeafBlocks::run`: then `load` is left. After the kernel comes `bound_scales`.
+  ///
+  /// Sync     enqueued on `exec`, which is fenced where there are several leaves. Memory: as `load`.
+  detail::LeafBlocks<memory_space> begin_load(ExecutionSpace const& exec, double shift = 0);
+
+  /// The scales of blocks that follow from the diagonal of D A D, its diagonal times 1 + shift; `load` does it too. Enqueued.
+  void bound_scales(ExecutionSpace const& exec, ConstMatrix const& A,
+                    Kokkos::View<double const*, memory_space> const& d, double shift = 0);
+
   /// Quantise every working block into its stored block, and invert the leaves where they are solved
   /// by their inverses: for a triangle that was loaded rather than factored. Enqueued. (Leaves of a
   /// unit diagonal are solved by substitution: make such a tree with LeafSolve::Substitution.)
@@ -183,7 +196,7 @@ class BlockTree<LayerList, ExecutionSpace> {
   static Bytes bytes_needed(std::int64_t n, LayerList const& layers, std::int64_t leaf_size);
 
  private:
-  using Buffer = Kokkos::View<std::byte*, memory_space>;
+  using Buffer = strata::Buffer<ExecutionSpace>;
   using Scales = Kokkos::View<double*, memory_space>;
 
   void allocate_stored(ExecutionSpace const& exec);
@@ -202,6 +215,7 @@ class BlockTree<LayerList, ExecutionSpace> {
   Scales scales_, bounds_;
   Kokkos::View<detail::BlockBound*, memory_space> block_bounds_;
   Scales inverse_scales_;
+  Buffer leaf_blocks_;  // for `begin_load`
   std::size_t stored_bytes_ = 0, working_bytes_ = 0;
 };
 

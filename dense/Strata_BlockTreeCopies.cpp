@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What goes into a block tree and out of it.
 #include <core/blas/Strata_SetIdentity.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <vector>
 
 namespace strata::dense {
 
@@ -99,8 +101,8 @@ void load_block_on_host(ExecutionSpace const& exec, MatrixRef<Kokkos::HostSpace>
 // The scales that follow from |l_ij| <= sqrt(a_ii) and, for what L's blocks are solved from,
 // |s_ij| <= sqrt(a_ii a_jj), with room for rounding; a_ii is d_i^2 A(i, i) (1 + shift).
 template <class From, class ExecutionSpace, class Bounds, class Scaling>
-void bound_scales(ExecutionSpace const& exec, Bounds const& bounds, From const* a, std::int64_t ld,
-                  Scaling const& d, double shift) {
+void find_bounds(ExecutionSpace const& exec, Bounds const& bounds, From const* a, std::int64_t ld,
+                 Scaling const& d, double shift) {
   if (bounds.extent(0) == 0) return;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   bool const scaled = d.extent(0) > 0;
@@ -151,6 +153,23 @@ void store_block(ExecutionSpace const& exec,
       });
 }
 
+// The leaves, which lie side by side, are 0.
+template <class ExecutionSpace, class Node>
+void clear_leaves(ExecutionSpace const& exec, std::vector<Node> const& nodes) {
+  std::byte *begin = nullptr, *end = nullptr;
+  for (Node const& node : nodes) {
+    if (!node.is_leaf()) continue;
+    auto const& W = node.working;
+    auto* const first = static_cast<std::byte*>(W.data);
+    auto* const last = first + static_cast<std::size_t>(W.ld * W.cols) * traits(W.precision).bytes;
+    begin = begin == nullptr ? first : std::min(begin, first);
+    end = std::max(end, last);
+  }
+  Kokkos::View<std::byte*, typename ExecutionSpace::memory_space, Kokkos::MemoryUnmanaged> const
+      memory(begin, static_cast<std::size_t>(end - begin));
+  Kokkos::deep_copy(exec, memory, std::byte{0});
+}
+
 template <class Node>
 std::int64_t first_row(Node const& node) {
   return node.begin + node.first_size;  // a leaf's first size is 0
@@ -185,9 +204,58 @@ void BlockTree<LayerList, ExecutionSpace>::load(ExecutionSpace const& exec, Uplo
                          diag == Diag::NonUnit);
       });
     }
-    if (diag == Diag::NonUnit)
-      bound_scales(exec, block_bounds_, A.template as<From>(), A.ld, d, shift);
   });
+  if (diag == Diag::NonUnit) bound_scales(exec, A, d, shift);
+}
+
+template <class ExecutionSpace>
+void BlockTree<LayerList, ExecutionSpace>::bound_scales(
+    ExecutionSpace const& exec, ConstMatrix const& A,
+    Kokkos::View<double const*, memory_space> const& d, double shift) {
+  with_arithmetic_type(A.precision, [&]<class From>(std::type_identity<From>) {
+    find_bounds(exec, block_bounds_, A.template as<From>(), A.ld, d, shift);
+  });
+}
+
+template <class ExecutionSpace>
+auto BlockTree<LayerList, ExecutionSpace>::begin_load(ExecutionSpace const& exec, double shift)
+    -> detail::LeafBlocks<memory_space> {
+  using Blocks = detail::LeafBlocks<memory_space>;
+  using Block = typename Blocks::Block;
+  Blocks into;
+  bool const is_one = !nodes_.empty() && root().is_leaf();
+  if (runs_on_host<ExecutionSpace> || n_ == 0 || (leaf_size_ % Blocks::run != 0 && !is_one))
+    return into;
+  allocate_working(exec);
+  into.n = n_, into.shift = shift;
+  into.leaf_size = is_one ? (n_ + Blocks::run - 1) / Blocks::run * Blocks::run : leaf_size_;
+  into.leaves = (n_ + into.leaf_size - 1) / into.leaf_size;
+  auto const at = [](Matrix const& W, std::int64_t row, std::int64_t col) {
+    return Block{W.block(row, col, 0, 0).data, static_cast<int>(W.ld),
+                 W.precision == Precision::fp64};
+  };
+  std::vector<Block> blocks(static_cast<std::size_t>(into.leaves * into.leaves));
+  if (!is_one) clear_leaves(exec, nodes_);
+  for (Node const& node : nodes_) {
+    Matrix const& W = node.working;
+    for (std::int64_t j = 0; j < W.cols; j += into.leaf_size)
+      for (std::int64_t i = 0; i < W.rows; i += into.leaf_size) {
+        std::int64_t const a = (first_row(node) + i) / into.leaf_size,
+                           b = (node.begin + j) / into.leaf_size;
+        blocks[static_cast<std::size_t>(a + b * into.leaves)] = at(W, i, j);
+      }
+  }
+  into.only = blocks.front();
+  if (is_one) return into;
+  std::size_t const bytes = blocks.size() * sizeof(Block);
+  if (leaf_blocks_.size() != bytes)
+    leaf_blocks_ = Buffer(exec, "strata::dense::BlockTree::leaf_blocks", bytes);
+  into.blocks = decltype(into.blocks)(reinterpret_cast<Block*>(leaf_blocks_.data()), blocks.size());
+  Kokkos::View<Block const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(blocks.data(),
+                                                                                    blocks.size());
+  Kokkos::deep_copy(exec, into.blocks, host);
+  exec.fence("strata::dense::BlockTree: the list of blocks copied");
+  return into;
 }
 
 template <class ExecutionSpace>
@@ -234,6 +302,10 @@ void BlockTree<LayerList, ExecutionSpace>::store(ExecutionSpace const& exec, Upl
   template void BlockTree<LayerList, Exec>::load(Exec const&, Uplo, ConstMatrix const&,            \
                                                  Kokkos::View<double const*, memory_space> const&, \
                                                  double, Diag);                                    \
+  template void BlockTree<LayerList, Exec>::bound_scales(                                          \
+      Exec const&, ConstMatrix const&, Kokkos::View<double const*, memory_space> const&, double);  \
+  template auto BlockTree<LayerList, Exec>::begin_load(Exec const&, double)                        \
+      -> detail::LeafBlocks<memory_space>;                                                         \
   template void BlockTree<LayerList, Exec>::quantise_all(LeafBlas<Exec>&);                         \
   template void BlockTree<LayerList, Exec>::quantise_inverse(LeafBlas<Exec>&, Node const&) const;  \
   template void BlockTree<LayerList, Exec>::store(Exec const&, Uplo, Matrix const&) const;

@@ -29,11 +29,10 @@ CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, Matrix
   STRATA_REQUIRE(ShapeError, matrix.extent(0) == matrix.extent(1), "cholesky: A is ",
                  matrix.extent(0), " x ", matrix.extent(1), ", must be square");
   blas = std::make_unique<LeafBlas<ExecutionSpace>>(exec);
-  analysis_memory =
-      allocate_pieces<memory_space>(exec, "strata::dense::cholesky::vectors", [&](Pieces& pieces) {
-        room.lay_out(pieces, n);
-        pieces.lay_out(pivot);
-      });
+  analysis_memory = allocate_pieces(exec, "strata::dense::cholesky::vectors", [&](Pieces& pieces) {
+    room.lay_out(pieces, n);
+    pieces.lay_out(pivot);
+  });
   take(matrix, layers);
 }
 
@@ -50,7 +49,7 @@ void CholeskyFactor<ExecutionSpace>::State::take(MatrixView const& matrix,
   report.leaf_size = leaf_size(layers);
   info = Info::success();
   next_step = held = 0;
-  factored = is_foretold = false;
+  factored = is_foretold = is_loaded = false;
   refused = true;
   minors = 0;
   analyse(layers);
@@ -77,14 +76,30 @@ template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
   Region const region(exec, "strata::dense::cholesky::analyse");
   Kokkos::Timer const timer;
-  analysis = detail::analyse(exec, uplo, A, options.equilibrate, room);
+  steps = steps_for(layers);
+  detail::LeafBlocks<memory_space> into;
+  if (!runs_on_host<ExecutionSpace> && options.equilibrate) {
+    make_tree(steps.front());
+    into = tree->begin_load(exec, steps.front().shift);
+  }
+  analysis = detail::analyse(exec, uplo, A, options.equilibrate, room, into);
+  is_loaded = into.n > 0;
   report.equilibrated = options.equilibrate;
   report.smallest_scaling = analysis.smallest_scaling;
   report.largest_scaling = analysis.largest_scaling;
   report.norm_inf = analysis.norm;
-  steps = options.ladder ? detail::rungs<ExecutionSpace>(n, layers, options.shift)
-                         : std::vector<detail::Step>{{Rung::AsAsked, layers, options.shift}};
   report.analyse_seconds = timer.seconds();
+}
+
+template <class ExecutionSpace>
+std::vector<detail::Step> CholeskyFactor<ExecutionSpace>::State::steps_for(
+    LayerList const& layers) const {
+  if (!options.ladder) return {{Rung::AsAsked, layers, options.shift}};
+  auto found = detail::rungs<ExecutionSpace>(n, layers, options.shift);
+  LayerList const fp64{Precision::fp64};
+  if (!runs_on_host<ExecutionSpace> && n > leaf_size(fp64))
+    found.push_back({Rung::Fp64, fp64, 0, LeafSolve::Substitution});
+  return found;
 }
 
 template <class ExecutionSpace>
@@ -154,14 +169,14 @@ void CholeskyFactor<ExecutionSpace>::State::give_up(detail::Step const& step, In
 // The leading block of this order in fp64: if it breaks down, no rung can hold.
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
-  detail::Step const fp64{Rung::Fp64, LayerList{Precision::fp64}, 0};
+  detail::Step const fp64{Rung::Fp64, LayerList{Precision::fp64}, 0, LeafSolve::Substitution};
   if (next_step > 0) {  // of a rung that broke down
     low_solve.reset();
     tree.reset();
   }
   Info const found = note_attempt(fp64, [&] {
     Tree block(exec, order, fp64.layers, automatic_leaf_size<ExecutionSpace>(order, fp64.layers),
-               options.block_scaling);
+               tree_options(fp64));
     return load_and_factor(block, 0, {});
   });
   if (found.ok()) {
@@ -177,13 +192,25 @@ template <class ExecutionSpace>
 Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step, bool may_leave) {
   factored = is_foretold = false;
   blas->release_scratch();  // of an attempt that threw
-  if (!tree || !(tree->layers() == step.layers)) {
-    low_solve.reset();
-    tree.reset();
-    tree =
-        std::make_unique<Tree>(exec, n, step.layers, leaf_size(step.layers), options.block_scaling);
-  }
+  make_tree(step);
   return load_and_factor(*tree, step.shift, may_leave ? first_look() : FirstColumns());
+}
+
+template <class ExecutionSpace>
+BlockTreeOptions CholeskyFactor<ExecutionSpace>::State::tree_options(
+    detail::Step const& step) const {
+  BlockTreeOptions chosen(options.block_scaling);
+  chosen.leaf_solve = step.leaf_solve;
+  return chosen;
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::make_tree(detail::Step const& step) {
+  if (tree && tree->layers() == step.layers && tree_solve == step.leaf_solve) return;
+  low_solve.reset();
+  tree.reset();
+  tree = std::make_unique<Tree>(exec, n, step.layers, leaf_size(step.layers), tree_options(step));
+  tree_solve = step.leaf_solve;
 }
 
 // Where the next rung's cost is known, the first pivots tell whether the rest is worth its time.
@@ -209,7 +236,10 @@ Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double s
     Kokkos::Timer const timer;
     Kokkos::View<double const*, memory_space> d = analysis.d;
     if (d.extent(0) > 0) d = Kokkos::subview(d, std::pair<std::int64_t, std::int64_t>(0, m));
-    into.load(exec, uplo, A.block(0, 0, m, m), d, shift);
+    if (std::exchange(is_loaded, false) && &into == tree.get())
+      into.bound_scales(exec, A, d, shift);
+    else
+      into.load(exec, uplo, A.block(0, 0, m, m), d, shift);
     // On a device a fence takes longer than to load a small matrix, which counts as factored.
     if (strata::runs_on_host<ExecutionSpace> || m >= 4096)
       exec.fence("strata::dense::cholesky: loaded");

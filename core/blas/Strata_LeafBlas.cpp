@@ -82,6 +82,7 @@ struct LeafBlas<Exec>::Impl {
       : exec(space),
         path(which),
         workspace(space),
+        tiles(space),
         vendor(space),
         kernels(space),
         portable(space),
@@ -133,7 +134,7 @@ struct LeafBlas<Exec>::Impl {
 
   Exec exec;
   BlasPath path;
-  detail::Workspace<Exec> workspace;
+  detail::Workspace<Exec> workspace, tiles;  // the latter of `tile_potrf`
   std::array<std::unique_ptr<detail::Workspace<Exec>>, scratch_slots> scratch;
   vendor::Blas<Exec> vendor;
   detail::KernelsBlas<Exec> kernels;
@@ -332,7 +333,7 @@ void LeafBlas<Exec>::potrf_invert(Matrix const& A, Matrix const& inverse, std::i
     trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, inverse);
   } else {
     if (impl_->path == BlasPath::Automatic &&
-        vendor::tile_potrf(impl_->exec, impl_->workspace, A, &inverse, offset, info))
+        vendor::tile_potrf(impl_->exec, impl_->tiles, A, &inverse, offset, info))
       return;
     auto const gemm = [&](auto const&... arguments) { this->gemm(arguments...); };
     detail::potrf_invert(impl_->exec, impl_->workspace, gemm, A, inverse, offset, info);

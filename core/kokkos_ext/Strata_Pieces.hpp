@@ -3,7 +3,7 @@
 #ifndef STRATA_PIECES_HPP
 #define STRATA_PIECES_HPP
 
-#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Buffer.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -46,16 +46,26 @@ class Pieces {
 
 /// Memory for all Views that `lay_out_all(pieces)` lays out, which do not outlive it, and have no values yet.
 ///
-/// Result   a View of bytes. Where there is no memory, the Views are as they were.
-/// Sync     enqueued on `exec`.
+/// Result   their bytes. Where there is no memory, the Views are as they were.
 /// Throws   MemoryError with the label and the bytes.
-template <class MemorySpace, class ExecutionSpace, class LayOutAll>
-Kokkos::View<std::byte*, MemorySpace> allocate_pieces(ExecutionSpace const& exec,
-                                                      std::string const& label,
-                                                      LayOutAll const& lay_out_all) {
+template <class ExecutionSpace, class LayOutAll>
+Buffer<ExecutionSpace> allocate_pieces(ExecutionSpace const& exec, std::string const& label,
+                                       LayOutAll const& lay_out_all) {
   Pieces counted;
   lay_out_all(counted);
-  auto const memory = allocate<Kokkos::View<std::byte*, MemorySpace>>(exec, label, counted.bytes());
+  Buffer<ExecutionSpace> const memory(exec, label, counted.bytes());
+  Pieces pieces(memory.data());
+  lay_out_all(pieces);
+  return memory;
+}
+
+/// The same in host memory that is pinned for a device, or of another kind.
+template <class HostSpace, class LayOutAll>
+Kokkos::View<std::byte*, HostSpace> allocate_pieces_on_host(std::string const& label,
+                                                            LayOutAll const& lay_out_all) {
+  Pieces counted;
+  lay_out_all(counted);
+  auto const memory = allocate_on_host<Kokkos::View<std::byte*, HostSpace>>(label, counted.bytes());
   Pieces pieces(memory.data());
   lay_out_all(pieces);
   return memory;

@@ -38,6 +38,9 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// Analyse and factor a matrix of this order; what an earlier one left is used again.
   void take(MatrixView const& matrix, LayerList const& layers);
   void analyse(LayerList const& layers);
+  /// The rungs; where leaves in fp64 are solved by their inverses, which costs one or two digits of the factor, the last is one by
+  /// substitution, as LAPACK's: it decides whether a matrix is positive definite.
+  std::vector<detail::Step> steps_for(LayerList const& layers) const;
   /// As asked, or what is fast for such layers.
   std::int64_t leaf_size(LayerList const& layers) const;
   /// Factor on the next rung that holds; false if none does. An exception leaves the rung that held, whose factor
@@ -53,6 +56,9 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   bool at_the_top() const override { return next_step >= steps.size(); }
   /// Factor on one rung; an exception leaves no factor.
   Info attempt(detail::Step const& step, bool may_leave = true);
+  /// The tree of a step, if it is not there.
+  void make_tree(detail::Step const& step);
+  BlockTreeOptions tree_options(detail::Step const& step) const;
   Info load_and_factor(Tree& into, double shift, FirstColumns const& first_columns);
   /// Ends an attempt that is not worth its time.
   FirstColumns first_look();
@@ -101,9 +107,10 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   std::int64_t n;
   std::unique_ptr<LeafBlas<ExecutionSpace>> blas;
   std::unique_ptr<Tree> tree;
+  LeafSolve tree_solve = LeafSolve::Automatic;                  // the tree's
   std::unique_ptr<detail::LowSolve<ExecutionSpace>> low_solve;  // of the tree
   Block scaled;                                                 // D X
-  Kokkos::View<std::byte*, memory_space> analysis_memory;       // of `room` and `pivot`
+  Buffer<ExecutionSpace> analysis_memory;                       // of `room` and `pivot`
   detail::AnalysisRoom<memory_space> room;
   detail::Analysis<memory_space> analysis;
   Info64 pivot;  // the first that was not positive
@@ -111,6 +118,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   std::size_t next_step = 0;
   std::size_t held = 0;      // the step whose factor there is, or was
   bool factored = false;     // the tree holds it
+  bool is_loaded = false;    // the tree's working blocks, by the analysis
   bool is_foretold = false;  // the last attempt ended where its pivots told that it would not serve
   bool refused = false;      // the matrix: `take` threw
   std::int64_t minors = 0;   // leading minors up to this order are positive in fp64

@@ -4,6 +4,7 @@
 #define STRATA_DETAIL_LADDER_HPP
 
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 
@@ -14,11 +15,12 @@
 
 namespace strata::dense::detail {
 
-/// One rung: the layers to factor with, and the relative shift of the diagonal.
+/// One rung: the layers to factor with, the relative shift of the diagonal, and how leaves are solved with.
 struct Step {
   Rung rung;
   LayerList layers;
   double shift;
+  LeafSolve leaf_solve = LeafSolve::Automatic;
 };
 
 /// All rungs for `layers`: without and with shifts, then promoted layer by layer, fp64 last.

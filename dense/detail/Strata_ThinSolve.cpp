@@ -121,7 +121,7 @@ ThinSolve<ExecutionSpace>::ThinSolve(ExecutionSpace const& exec, Tree const& tre
   for (int i = count; i-- > 0;)
     list(tasks, i, leaves[i].size, leaves[i].after.parts, ColumnProducts, Up, at_once);
   auto const numbers = static_cast<std::size_t>(2 * (std::int64_t{most_parts} + 1) * n_ + 1);
-  memory_ = allocate_pieces<memory_space>(exec, "strata::dense::ThinSolve", [&](Pieces& pieces) {
+  memory_ = allocate_pieces(exec, "strata::dense::ThinSolve", [&](Pieces& pieces) {
     pieces.lay_out(strips_, strips.size());
     pieces.lay_out(leaves_, leaves.size());
     pieces.lay_out(tasks_, tasks.size());

@@ -49,7 +49,7 @@ class ThinSolve {
   ExecutionSpace exec_;
   Precision precision_;
   std::int64_t n_;
-  Table<std::byte> memory_;  // of the tables
+  Buffer<ExecutionSpace> memory_;  // of the tables
   Table<FactorStrip> strips_;
   Table<ThinLeaf> leaves_;
   Table<ThinTask> tasks_;

@@ -163,14 +163,19 @@ auto TreePotrf<ExecutionSpace>::pieces(Node const& panel) -> std::vector<Piece> 
     }
     node = in_left ? &tree_.left(*node) : &tree_.right(*node);
   }
-  bulk_.reserve_panel(most_rows, panel.size);  // of one memory, which must not move
+  bool const has_measured = std::ranges::any_of(found, [](Piece const& piece) {
+    Precision const stored = piece.stored.precision;
+    return solve_precision(stored) != stored;
+  });
+  if (has_measured)
+    bulk_.reserve_panel(most_rows, panel.size);  // of one memory, which must not move
   for (Piece& piece : found)
     piece.panel = bulk_.panel(*piece.node, panel.begin - piece.node->begin, panel.size);
   std::reverse(found.begin(), found.end());
-  if (!tree_.splits_panels()) return found;
   std::vector<Panel<memory_space>*> panels;
   for (Piece& piece : found) panels.push_back(&piece.panel);
-  bulk_.make_room_for_split(panels);
+  if (tree_.splits_panels()) bulk_.make_room_for_split(panels);
+  bulk_.reserve_operands(tree_, panels);
   return found;
 }
 

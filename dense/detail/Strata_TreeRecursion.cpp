@@ -103,6 +103,20 @@ void TreeRecursion<ExecutionSpace>::reserve_panel(std::int64_t rows, std::int64_
 }
 
 template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::reserve_operands(
+    Tree const& tree, std::vector<Panel<memory_space>*> const& panels) {
+  std::size_t bytes = 0;
+  for (auto const* panel : panels) {
+    Matrix const& X = panel->solution;
+    std::int64_t const cols = std::min(X.cols, tree.leaf_size());
+    bytes = std::max(bytes, tree.splits_panels()
+                                ? split_bytes(X.rows, cols, SplitParts::Left)
+                                : scale_bytes + packed_bytes(X.rows, cols, X.precision));
+  }
+  (void)blas_.scratch(first_slot_ + left_operand, bytes);
+}
+
+template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::make_room_for_split(
     std::vector<Panel<memory_space>*> const& panels) {
   constexpr SplitParts both = SplitParts::Both;

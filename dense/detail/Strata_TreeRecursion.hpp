@@ -74,10 +74,13 @@ class TreeRecursion {
   /// What `solve` takes for columns [begin, begin + cols) of A's block: its solution is the stored
   /// block, or a copy in scratch of a block that is quantised when its largest entry is known.
   Panel<memory_space> panel(Node const& A, std::int64_t begin, std::int64_t cols);
-  /// Room for the solutions in scratch of blocks of up to so many rows and columns.
+  /// Room for the solutions in scratch of blocks of up to so many rows and columns, which are quantised when their largest
+  /// entries are known.
   void reserve_panel(std::int64_t rows, std::int64_t cols);
   /// Each panel's place for its solution when it is split, for `finish`.
   void make_room_for_split(std::vector<Panel<memory_space>*> const& panels);
+  /// Room for what `solve` rounds of the largest of these, so that memory need not grow while kernels use it.
+  void reserve_operands(Tree const& tree, std::vector<Panel<memory_space>*> const& panels);
   /// Quantise the solution of such a block into `stored`, its columns of the stored block, or split it.
   void finish(Tree const& tree, Panel<memory_space>& X, Matrix const& stored);
 

@@ -5,10 +5,13 @@
 #include <core/info/Strata_Version.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Quantise.hpp>
+#include <dense/refine/detail/Strata_Equilibrate.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -23,6 +26,18 @@ using Tree = BlockTree<LayerList, Space>;
 template <class Space>
 class BlockTreeOn : public testing::Test {};
 TYPED_TEST_SUITE(BlockTreeOn, Spaces, SpaceNames);
+
+/// A block on the host, without its scale.
+template <class Space>
+HostMatrix read(MatrixRef<typename Space::memory_space> const& block) {
+  Space const exec;
+  LeafBlas<Space> blas(exec);
+  Kokkos::View<double**, Kokkos::LayoutLeft, typename Space::memory_space> const wide(
+      "strata::test::wide", block.rows, block.cols);
+  blas.convert(Op::NoTrans, block, matrix_ref(wide));
+  exec.fence("strata::test::read");
+  return on_host(wide);
+}
 
 /// tril(A) through a tree and back into a matrix of `background`.
 template <class Space>
@@ -181,6 +196,53 @@ std::string message_of(Function const& f) {
     return error.what();
   }
   return "no error";
+}
+
+// A device's analysis loads the same numbers as `load`, in one pass, with the same scales.
+TYPED_TEST(BlockTreeOn, IsLoadedByTheAnalysisAsByItself) {
+  using Memory = typename TypeParam::memory_space;
+  TypeParam const exec;
+  bool const on_host = runs_on_host<TypeParam>;
+  for (auto const& [n, leaf] : {std::pair(1, 16), std::pair(65, 16), std::pair(600, 64),
+                                std::pair(1030, 256), std::pair(1100, 72), std::pair(300, 50)})
+    for (LayerList const& layers :
+         {LayerList{P::fp64}, LayerList{P::fp16_split, P::fp32}, LayerList{P::fp32, P::fp64},
+          LayerList{P::fp16, P::fp32}, LayerList{P::fp8_e4m3, P::fp16}})
+      for (Uplo const uplo : {Uplo::Lower, Uplo::Upper}) {
+        SCOPED_TRACE(layers.name() + " " + std::to_string(n) + " " + std::to_string(leaf));
+        auto const A = on_device<TypeParam>(
+            reference::generate(n, n,
+                                [&](auto i, auto j) {
+                                  if (!reference::in_triangle(uplo, i, j)) return nan_value;
+                                  double const size = std::ldexp(1.0, static_cast<int>(i + j) % 9);
+                                  return size * (i == j ? 3.0 : std::sin(double(i * 7 + j * 7)));
+                                }),
+            3);
+        detail::AnalysisRoom<Memory> room;
+        auto const memory = allocate_pieces(exec, "strata::test::room",
+                                            [&](Pieces& pieces) { room.lay_out(pieces, n); });
+        double const shift = 0x1p-5;
+        Tree<TypeParam> at_once(exec, n, layers, leaf), alone(exec, n, layers, leaf);
+        auto const into = at_once.begin_load(exec, shift);
+        bool const is_one = n <= leaf;
+        EXPECT_EQ(into.n > 0, !on_host && (leaf % 8 == 0 || is_one));
+        if (into.n == 0) continue;
+        auto const found = detail::analyse(exec, uplo, matrix_ref(A), true, room, into);
+        at_once.bound_scales(exec, matrix_ref(A), found.d, shift);
+        alone.load(exec, uplo, matrix_ref(A), found.d, shift);
+        for (std::size_t k = 0; k < alone.nodes().size(); ++k) {
+          auto const &one = at_once.nodes()[k], &other = alone.nodes()[k];
+          HostMatrix const W = read<TypeParam>(one.working),
+                           expected = read<TypeParam>(other.working);
+          for (std::int64_t j = 0; j < one.working.cols; ++j)
+            for (std::int64_t i = is_one ? j : 0; i < one.working.rows; ++i)
+              ASSERT_EQ(W(i, j), expected(i, j)) << k << ' ' << i << ' ' << j;
+        }
+        auto const scales =
+                       Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), at_once.scales()),
+                   same = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), alone.scales());
+        for (std::size_t k = 0; k < scales.extent(0); ++k) EXPECT_EQ(scales(k), same(k));
+      }
 }
 
 TYPED_TEST(BlockTreeOn, SaysWhatIsWrong) {

@@ -295,6 +295,30 @@ TYPED_TEST(CholeskyOn, AnIndefiniteMatrixTakesOneBreakdownAndOneLeadingBlock) {
   }
 }
 
+// Where leaves in fp64 are solved by inverses, a factorisation by substitution has the last word.
+TYPED_TEST(CholeskyOn, SubstitutionDecidesOnADevice) {
+  bool const on_host = runs_on_host<TypeParam>;
+  TypeParam const exec;
+  std::int64_t const n = 200;
+  for (std::int64_t const leaf : {16, 256}) {
+    HostMatrix const A("strata::test::A", n, n);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = j; i < n; ++i) A(i, j) = std::exp(-static_cast<double>(i - j) / 5);
+    CholeskyOptions options;
+    options.leaf_size = leaf;
+    auto const good = cholesky(exec, on_device<TypeParam>(A), {P::fp64}, options);
+    EXPECT_TRUE(good.info().ok());
+    EXPECT_EQ(good.report().attempts.size(), 1U);
+    A(n - 1, n - 2) = 1.5;
+    auto const bad = cholesky(exec, on_device<TypeParam>(A), {P::fp64}, options);
+    EXPECT_EQ(bad.info().order(), n);
+    EXPECT_EQ(bad.report().attempts.size(), on_host || leaf > n ? 1U : 2U);
+    options.ladder = false;
+    auto const asked = cholesky(exec, on_device<TypeParam>(A), {P::fp64}, options);
+    EXPECT_EQ(asked.report().attempts.size(), 1U);
+  }
+}
+
 // A host looks at a small leading block before it loads the matrix.
 TYPED_TEST(CholeskyOn, AnEarlyMinorIsFoundInWhicheverBlock) {
   constexpr bool on_host = Kokkos::SpaceAccessibility<TypeParam, Kokkos::HostSpace>::accessible;

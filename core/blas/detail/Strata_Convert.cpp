@@ -21,13 +21,18 @@ KOKKOS_INLINE_FUNCTION bool is_normal_fp32(double x) { return x >= 0x1p-126 && x
 /// One team converts a chunk of a column.
 template <class Exec, class Source, class Target>
 struct ConvertColumns {
-  static constexpr int chunk = runs_on_host<Exec> ? 8192 : 2048;
+  /// Numbers of a column for a team: fewer where there are few, or some of a device's processors do all.
+  static std::int64_t chunk_of(std::int64_t rows, std::int64_t cols) {
+    constexpr std::int64_t large = runs_on_host<Exec> ? 8192 : 2048, small = 256, enough = 64;
+    bool const is_large = runs_on_host<Exec> || rows / large * cols >= enough;
+    return is_large ? large : small;
+  }
 
   Source const* source;
   Target* target;
   double const* source_scale;
   double const* target_scale;
-  std::int64_t rows, cols, source_ld, target_ld, chunks;
+  std::int64_t rows, cols, source_ld, target_ld, chunk, chunks;
   Part part;
 
   template <class Member>
@@ -138,11 +143,12 @@ void convert(Exec const& exec, Op op, Part part,
   with_type(source.precision, [&]<class Source>(std::type_identity<Source>) {
     with_type(target.precision, [&]<class Target>(std::type_identity<Target>) {
       using Kernel = ConvertColumns<Exec, Source, Target>;
-      std::int64_t const chunks = (target.rows + Kernel::chunk - 1) / Kernel::chunk;
+      std::int64_t const chunk = Kernel::chunk_of(target.rows, target.cols),
+                         chunks = (target.rows + chunk - 1) / chunk;
       launch_teams("strata::core::convert", exec, chunks * target.cols, 0,
                    Kernel{static_cast<Source const*>(source.data),
                           static_cast<Target*>(target.data), source.scale, target.scale,
-                          target.rows, target.cols, source.ld, target.ld, chunks, part});
+                          target.rows, target.cols, source.ld, target.ld, chunk, chunks, part});
     });
   });
 }

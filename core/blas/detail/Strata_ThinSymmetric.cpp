@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/detail/Strata_ThinSymmetric.hpp>
 
-#include <core/blas/detail/Strata_SymmetricTiles.hpp>
+#include <core/blas/Strata_SymmetricTiles.hpp>
 #include <core/kokkos_ext/Strata_BatchedSum.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <core/kokkos_ext/Strata_TeamsThatFit.hpp>
 
-#include <algorithm>
 #include <optional>
 
 namespace strata::detail {
@@ -33,13 +32,6 @@ void add_tiles(Exec const& exec, Tiling const& tiling, double alpha, T const* of
       });
 }
 
-// As many columns of a tile as leave enough tiles to fill a device.
-std::int64_t columns(std::int64_t n) {
-  constexpr std::int64_t enough = 2048, strip = Tiling::strip;
-  std::int64_t const down = (n + Tiling::rows - 1) / Tiling::rows;
-  return std::clamp<std::int64_t>(n * down / 2 / enough / strip * strip, 2 * strip, Tiling::widest);
-}
-
 }  // namespace
 
 template <class Exec>
@@ -50,7 +42,8 @@ bool thin_symmetric(Exec const& exec, Workspace<Exec>& workspace, Uplo uplo, dou
   bool const takes = C.cols <= 2 && is_arithmetic(C.precision) && B.precision == C.precision &&
                      A.precision == C.precision && !A.scale && !B.scale && !C.scale;
   if (runs_on_host<Exec> || !takes || A.rows == 0) return false;
-  Tiling const tiling(A.rows, uplo == Uplo::Lower, tile_cols > 0 ? tile_cols : columns(A.rows));
+  Tiling const tiling(A.rows, uplo == Uplo::Lower,
+                      tile_cols > 0 ? tile_cols : Tiling::columns(A.rows));
   std::size_t const bytes = Workspace<Exec>::bytes(C.precision, tiling.n, tiling.across) +
                             Workspace<Exec>::bytes(C.precision, tiling.n, tiling.down);
   using Frame = typename Workspace<Exec>::Frame;
@@ -64,16 +57,16 @@ bool thin_symmetric(Exec const& exec, Workspace<Exec>& workspace, Uplo uplo, dou
   with_arithmetic_type(C.precision, [&]<class T>(std::type_identity<T>) {
     T* const of_rows = frame.take(C.precision, tiling.n, tiling.across).template as<T>();
     T* const of_cols = frame.take(C.precision, tiling.n, tiling.down).template as<T>();
-    constexpr unsigned teams =
-        teams_that_fit(3, Tiling::scratch_numbers(Tiling::widest) * sizeof(T));
+    using Kernel = SymmetricTiles<T, ProductTerms<T>>;
+    constexpr unsigned teams = teams_that_fit(3, Kernel::scratch_bytes(Tiling::widest(1)));
     using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<Tiling::threads, teams>>;
     for (std::int64_t k = 0; k < C.cols; ++k) {
       auto const* const x = static_cast<T const*>(B.data) + k * B.ld;
       Policy policy(exec, static_cast<int>(tiling.down * tiling.across), Tiling::threads);
-      policy.set_scratch_size(0, Kokkos::PerTeam(Tiling::scratch_numbers(tiling.cols) * sizeof(T)));
+      policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes(tiling.cols)));
       Kokkos::parallel_for(
           "strata::core::thin_symmetric::tiles", policy,
-          MultiplyTiles<T>{tiling, static_cast<T const*>(A.data), x, A.ld, of_rows, of_cols});
+          Kernel{tiling, static_cast<T const*>(A.data), A.ld, {x, of_rows, of_cols, tiling.n}});
       add_tiles(exec, tiling, alpha, of_rows, of_cols, beta, C.template as<T>() + k * C.ld);
     }
   });

@@ -68,17 +68,19 @@ bool is_ready(Kokkos::Cuda const& exec) {
   return answers[device] == Yes;
 }
 
+/// All bits are 1: no number is there yet.
+inline void unset(Kokkos::Cuda const& exec, void* workspace, std::size_t bytes) {
+  STRATA_RUNTIME_CALL(MemsetAsync, workspace, 0xff, bytes, runtime::stream_of(exec));
+}
+
 template <class T>
-void launch(Kokkos::Cuda const& exec, Matrices<T> const& m, void* workspace, std::size_t bytes,
-            int most_blocks) {
+void launch(Kokkos::Cuda const& exec, Matrices<T> const& m, int most_blocks) {
   // Few blocks go on while a device has other work, as beside products in large trees.
   constexpr int most_with_inverse = 64;
   int const multiprocessors = exec.cuda_device_prop().multiProcessorCount;
   int const blocks = std::min({m.V != nullptr ? most_with_inverse : multiprocessors,
                                m.tile_count() + 1, std::max(most_blocks, 2)});
   constexpr std::size_t shared_bytes = DiagonalTiles<T>::numbers * sizeof(T);
-  runtime::select(exec);
-  STRATA_RUNTIME_CALL(MemsetAsync, workspace, 0xff, bytes, runtime::stream_of(exec));
   factor<T><<<static_cast<unsigned>(blocks), threads, shared_bytes, runtime::stream_of(exec)>>>(m);
   STRATA_RUNTIME_CALL(GetLastError);
 }
@@ -115,11 +117,18 @@ bool tile_potrf(
       std::int64_t const numbers = m.numbers();
       using Frame = typename detail::Workspace<Exec>::Frame;
       std::size_t const bytes = detail::Workspace<Exec>::bytes(A.precision, numbers + 1, 1);
+      bool const is_unset = workspace.unset() >= bytes;
       Frame room(workspace, bytes);
       Kokkos::Profiling::ScopedRegion const region("strata::core::tile_potrf");
       m.tiles = room.take(A.precision, numbers + 1, 1).template as<T>();
       m.started = reinterpret_cast<unsigned*>(m.tiles + numbers);
-      tiles::launch(exec, m, m.tiles, bytes, most_blocks);
+      runtime::select(exec);
+      if (!is_unset) tiles::unset(exec, m.tiles, bytes);
+      tiles::launch(exec, m, most_blocks);
+      if (inverse != nullptr) {  // of the next leaf, which need not wait for it then
+        tiles::unset(exec, m.tiles, bytes);
+        workspace.leave_unset(bytes);
+      }
       return true;
     });
   }

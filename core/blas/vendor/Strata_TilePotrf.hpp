@@ -27,7 +27,8 @@ namespace strata::vendor {
 ///          was compiled for older ones.
 /// Sync     enqueued; fences where the workspace grows.
 /// Blocks   `most_blocks` at most; their number changes no bit.
-/// Memory   workspace: n^2/2 numbers and 12288 for each tile on the diagonal; n^2 with the inverse.
+/// Memory   workspace, of which nothing is taken, and with the inverse one that nobody else uses, also in a replay of captured work:
+///          it stays as the next call needs it. It holds n^2/2 numbers and 12288 for each tile on the diagonal; n^2 with the inverse.
 /// Throws   MemoryError where they can't be had: another factorisation would have other bits.
 /// Error    as for a Cholesky factorisation in the type, |A - L L^T| <= c n eps |L| |L^T|, whatever the condition of A:
 ///          products with the inverse of a tile on the diagonal are corrected once by what they leave. Of the inverse V,

@@ -5,7 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
-#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <core/kokkos_ext/Strata_Replay.hpp>
 
@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 
 namespace strata::detail {
 
@@ -50,14 +49,14 @@ class Workspace {
     STRATA_REQUIRE(MemoryError, !is_captured(exec_), "workspace: ", more,
                    " bytes needed, and none can be had while work is captured");
     if (buffer_.size() > 0) exec_.fence("strata::core::workspace::grow");
-    buffer_ = {};
-    try {
-      buffer_ = prefer_large_pages(Buffer(
-          Kokkos::view_alloc(exec_, Kokkos::WithoutInitializing, "strata::core::workspace"), more));
-    } catch (std::exception const& failure) {
-      throw MemoryError(message("workspace: can't allocate ", more, " bytes: ", failure.what()));
-    }
+    buffer_ = {}, unset_ = 0;
+    buffer_ = Buffer<Exec>(exec_, "strata::core::workspace", more);
   }
+
+  /// The first bytes of an empty stack whose bits are all 1: as many as somebody left so, since when nobody took any.
+  std::size_t unset() const { return unset_; }
+  /// Once no frame is left.
+  void leave_unset(std::size_t bytes) { unset_ = bytes; }
 
   /// The stack from its bottom, for who takes it as a whole.
   std::byte* data() const { return buffer_.data(); }
@@ -68,6 +67,7 @@ class Workspace {
     Frame(Workspace& workspace, std::size_t bytes)
         : workspace_(workspace), start_(workspace.used_) {
       workspace.ensure(bytes);
+      workspace.unset_ = 0;
     }
     ~Frame() { workspace_.used_ = start_; }
     Frame(Frame const&) = delete;
@@ -86,12 +86,11 @@ class Workspace {
   };
 
  private:
-  using Buffer = Kokkos::View<std::byte*, typename Exec::memory_space>;
   static constexpr std::size_t alignment = 256;
 
   Exec exec_;
-  Buffer buffer_;
-  std::size_t used_ = 0;
+  Buffer<Exec> buffer_;
+  std::size_t used_ = 0, unset_ = 0;
 };
 
 }  // namespace strata::detail

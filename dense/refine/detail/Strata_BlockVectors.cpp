@@ -36,7 +36,7 @@ BlockVectors<Exec>::BlockVectors(Exec const& exec, std::int64_t rows, std::int64
     pieces.lay_out(host_arena_, coefficients);
   };
   std::string const label = "strata::dense::refine::vectors";
-  memory_ = allocate_pieces<MemorySpace>(exec_, label, [&](Pieces& pieces) {
+  memory_ = allocate_pieces(exec_, label, [&](Pieces& pieces) {
     lay_out(pieces);
     if (has_one_memory) lay_out_on_host(pieces);
   });
@@ -45,7 +45,7 @@ BlockVectors<Exec>::BlockVectors(Exec const& exec, std::int64_t rows, std::int64
     products_ = host_products_;
     arena_ = host_arena_;
   } else {
-    host_memory_ = allocate_pieces<HostSpace>(exec_, label + "_on_host", lay_out_on_host);
+    host_memory_ = allocate_pieces_on_host<HostSpace>(label + "_on_host", lay_out_on_host);
   }
   Kokkos::deep_copy(exec_, found_in_, std::int64_t(0));
 }

@@ -4,6 +4,7 @@
 #define STRATA_DENSE_DETAIL_BLOCK_VECTORS_HPP
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <dense/refine/Strata_StridedMatrix.hpp>
 
@@ -275,7 +276,7 @@ class BlockVectors {
 
   Exec exec_;
   std::int64_t rows_, chunks_;
-  Kokkos::View<std::byte*, MemorySpace> memory_;     // that the views are in
+  Buffer<Exec> memory_;                              // that the views are in
   Kokkos::View<std::byte*, HostSpace> host_memory_;  // or in this, where it is another one
   std::vector<Block> blocks_;
   Kokkos::View<MomentsOfBoth*, MemorySpace> moments_;  // of `measure`: chunk + chunks * column

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
 
+#include <core/blas/Strata_SymmetricTiles.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <core/kokkos_ext/Strata_TeamsThatFit.hpp>
@@ -49,19 +50,22 @@ void choose_scaling(ExecutionSpace const& exec, Triangle const& A, ScalingView c
       });
 }
 
-// sums(i, 0) = sum_j |a_ij|, sums(i, 1) = sum_j |d_i a_ij d_j|
-template <class ExecutionSpace, class ScalingView, class SumsView>
+// sums(i, 0) = sum_j |a_ij|, sums(i, 1) = sum_j |d_i a_ij d_j|, and the working blocks of D A D
+template <class ExecutionSpace, class ScalingView, class SumsView, class Blocks>
 void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& d,
-              SumsView const& sums) {
-  using Kernel = RowSums<ScalingView, SumsView>;
+              SumsView const& sums, Blocks const& into) {
+  using Terms = RowSumTerms<ScalingView, SumsView>;
+  using Kernel = SymmetricTiles<double, Terms>;
   bool const is_lower = A.row_stride == 1;  // in memory
-  Kernel const kernel{
-      A.a, A.n, is_lower ? A.col_stride : A.row_stride, is_lower, d, sums, Kernel::best_run(A.n)};
-  constexpr unsigned teams = strata::teams_that_fit(3, Kernel::scratch_bytes);
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<Kernel::threads, teams>>;
-  Policy policy(exec, static_cast<int>(kernel.league()), Kernel::threads);
-  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes)));
-  Kokkos::parallel_for("strata::dense::analyse::row_sums", policy, kernel);
+  Tiling const tiling(A.n, is_lower, Tiling::columns(A.n, Terms::count));
+  constexpr unsigned teams =
+      strata::teams_that_fit(2, Kernel::scratch_bytes(Tiling::widest(Terms::count)));
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<Tiling::threads, teams>>;
+  Policy policy(exec, static_cast<int>(tiling.down * tiling.across), Tiling::threads);
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(tiling.cols))));
+  Kokkos::parallel_for(
+      "strata::dense::analyse::row_sums", policy,
+      Kernel{tiling, A.a, is_lower ? A.col_stride : A.row_stride, {d, sums, into}});
 }
 
 // The same on a host, by blocks of the triangle as it lies in memory: an entry off the diagonal counts for its row, and
@@ -165,7 +169,8 @@ template <class ExecutionSpace>
 Analysis<typename ExecutionSpace::memory_space> analyse(
     ExecutionSpace const& exec, Uplo uplo,
     ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate,
-    AnalysisRoom<typename ExecutionSpace::memory_space> const& room) {
+    AnalysisRoom<typename ExecutionSpace::memory_space> const& room,
+    LeafBlocks<typename ExecutionSpace::memory_space> const& into) {
   Analysis<typename ExecutionSpace::memory_space> result;
   std::int64_t const n = A.rows;
   if (n == 0) return result;
@@ -175,7 +180,7 @@ Analysis<typename ExecutionSpace::memory_space> analyse(
   auto const& sums = room.sums;
   choose_scaling(exec, triangle, result.d, sums);
   if constexpr (!strata::runs_on_host<ExecutionSpace>)
-    sum_rows(exec, triangle, result.d, sums);
+    sum_rows(exec, triangle, result.d, sums, into);
   else if (equilibrate)
     sum_rows_on_host<true>(exec, triangle, result.d.data(), sums);
   else
@@ -194,7 +199,7 @@ Analysis<typename ExecutionSpace::memory_space> analyse(
 #define STRATA_INSTANTIATE(Exec)                                          \
   template Analysis<Exec::memory_space> analyse<Exec>(                    \
       Exec const&, Uplo, ConstMatrixRef<Exec::memory_space> const&, bool, \
-      AnalysisRoom<Exec::memory_space> const&);
+      AnalysisRoom<Exec::memory_space> const&, LeafBlocks<Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -5,6 +5,7 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_Pieces.hpp>
+#include <dense/detail/Strata_LeafBlocks.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -39,7 +40,8 @@ struct Analysis {
 /// A matrix that is not to be equilibrated is scaled as a whole if its norm is not in [2^-600, 2^600]: roundings of
 /// subnormal numbers are no small part of them, and products of its entries leave the range of fp64.
 ///
-/// Shape    A: n x n fp64, of which the triangle `uplo` is read.
+/// Shape    A: n x n fp64, of which the triangle `uplo` is read. On a device the same pass loads what is `into`, where A is
+///          equilibrated: the lower triangle of D A D, its diagonal times 1 + shift.
 /// Sync     fences `exec`, once where A is finite. Memory: `room`, in which d lies.
 /// Throws   ValueError naming the first non-finite entry, column by column.
 /// Source   Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), section 3; deviation: powers of two.
@@ -47,7 +49,8 @@ template <class ExecutionSpace>
 Analysis<typename ExecutionSpace::memory_space> analyse(
     ExecutionSpace const& exec, Uplo uplo,
     ConstMatrixRef<typename ExecutionSpace::memory_space> const& A, bool equilibrate,
-    AnalysisRoom<typename ExecutionSpace::memory_space> const& room);
+    AnalysisRoom<typename ExecutionSpace::memory_space> const& room,
+    LeafBlocks<typename ExecutionSpace::memory_space> const& into = {});
 
 /// V(i, j) = d_i U(i, j); an empty d is the identity. V may be U.
 template <class ExecutionSpace, class ScalingView, class InBlock, class OutBlock>

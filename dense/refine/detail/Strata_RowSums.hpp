@@ -3,113 +3,64 @@
 #ifndef STRATA_DETAIL_ROW_SUMS_HPP
 #define STRATA_DETAIL_ROW_SUMS_HPP
 
+#include <core/blas/Strata_SymmetricTiles.hpp>
+#include <dense/detail/Strata_LeafBlocks.hpp>
+
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 namespace strata::dense::detail {
 
-/// sums(i, 0) += sum_j |a_ij|, sums(i, 1) += sum_j |d_i a_ij d_j| of a symmetric matrix: the kernel of a device.
-///
-/// A team takes some squares, one after the other, of a row of squares of the triangle as it lies in memory, a(p, q) = a[p + q ld],
-/// and reads each once: an entry off the diagonal counts for row p and by symmetry for row q. A number of the next square is
-/// loaded as soon as the one of this square is in scratch memory, so that loads are always under way; the sums over q stay in
-/// registers, those over p go through scratch memory.
+/// sums(i, 0) += sum_j |a_ij|, sums(i, 1) += sum_j |d_i a_ij d_j| of a symmetric matrix, for `SymmetricTiles` on a device, which load the
+/// working blocks of D A D in the same pass, if there are any.
 template <class ScalingView, class SumsView>
-struct RowSums {
-  static constexpr int tile = 64, groups = 4, threads = tile * groups;
-  static constexpr int share = tile / groups;  ///< of a line, that a thread sums up
-  static constexpr int pitch = tile + 1;       ///< so that threads find lines in different banks
+struct RowSumTerms {
+  static constexpr int count = 2, strip = Tiling::strip;
+  using Blocks = LeafBlocks<typename SumsView::memory_space>;
 
-  struct Scratch {
-    double values[tile * pitch];    ///< |a|
-    double d_p[tile];               ///< of the rows p
-    double parts[2][groups][tile];  ///< the threads' sums
-  };
-  static constexpr std::size_t scratch_bytes = sizeof(Scratch) + alignof(Scratch);
-
-  double const* a;
-  std::int64_t n, ld;
-  bool is_lower;  ///< the triangle in memory, p >= q
   ScalingView d;  ///< empty: sums(i, 1) stay
   SumsView sums;
+  Blocks into;
 
-  std::int64_t run = 1;  ///< squares that a team takes
-
-  /// As many as leave enough teams for all that a device runs at a time.
-  static std::int64_t best_run(std::int64_t n) {
-    constexpr std::int64_t enough = 2048, most = 8;
-    std::int64_t const tiles = (n + tile - 1) / tile;
-    return std::clamp<std::int64_t>(tiles * tiles / 2 / enough, 1, most);
+  KOKKOS_FORCEINLINE_FUNCTION double weight(std::int64_t i) const {
+    return d.extent(0) > 0 ? d(i) : 1;
   }
-  /// Teams: as many for each row of squares, of which those outside of the triangle have nothing to do.
-  std::int64_t league() const { return tiles() * runs(); }
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& team) const {
-    auto& scratch = *static_cast<Scratch*>(
-        team.team_scratch(0).get_shmem_aligned(sizeof(Scratch), alignof(Scratch)));
-    std::int64_t const row = team.league_rank() / runs(), part = team.league_rank() % runs();
-    std::int64_t const first = is_lower ? 0 : row, end = is_lower ? row + 1 : tiles();
-    std::int64_t const begin = first + part * run, stop = begin + run < end ? begin + run : end;
-    if (begin >= stop) return;
-    int const t = team.team_rank(), line = t % tile, group = t / tile;
-    std::int64_t const p = row * tile + line;
-    bool const scaled = d.extent(0) > 0;
-    double const mine_d = scaled && p < n ? d(p) : 1;
-    if (group == 0) scratch.d_p[line] = mine_d;
-    double mine[share], of_p[2] = {};
+  KOKKOS_FORCEINLINE_FUNCTION static double term(int k, double a, double x) {
+    double const size = Kokkos::abs(a);
+    return k == 0 ? size : size * x;
+  }
+  template <bool is_inside>
+  KOKKOS_FORCEINLINE_FUNCTION void take(Tiling const& tiling, double const (&values)[strip],
+                                        std::int64_t p, std::int64_t q, double d_p,
+                                        double const* d_q) const {
+    static_assert(Blocks::run == strip);
+    if (p >= into.n || q >= into.n) return;
+    std::int64_t const leaf_p = into.leaf_of(p), leaf_q = into.leaf_of(q),
+                       in_p = p - leaf_p * into.leaf_size, in_q = q - leaf_q * into.leaf_size;
+    bool const lower = tiling.is_lower;  // in memory: p is the row
+    if (lower ? leaf_p < leaf_q : leaf_p > leaf_q) return;
+    auto const block = lower ? into.block(leaf_p, leaf_q) : into.block(leaf_q, leaf_p);
+    double scaled[strip];
 #pragma unroll
-    for (int k = 0; k < share; ++k) mine[k] = entry(p, begin * tile + group * share + k);
-    for (std::int64_t square = begin; square < stop; ++square) {
-      std::int64_t const first_q = square * tile;
+    for (int k = 0; k < strip; ++k) scaled[k] = values[k] * d_p * d_q[k];
+    if (is_inside && !lower) return into.write_run(block, in_q + in_p * block.ld, scaled);
 #pragma unroll
-      for (int k = 0; k < share; ++k) {
-        int const other = group * share + k;
-        of_p[0] += mine[k];
-        if (scaled) of_p[1] += mine[k] * (first_q + other < n ? d(first_q + other) : 1);
-        scratch.values[line + other * pitch] = mine[k];
-        if (square + 1 < stop) mine[k] = entry(p, first_q + tile + other);
-      }
-      team.team_barrier();
-      double of_q[2] = {};
-      for (int k = 0; k < share; ++k) {
-        int const other = group * share + k;  // of the rows p, and `line` of the rows q
-        bool const is_counted = square == row && line == other;  // on the diagonal
-        double const value = is_counted ? 0 : scratch.values[other + line * pitch];
-        of_q[0] += value;
-        of_q[1] += value * scratch.d_p[other];
-      }
-      add(team, scratch, of_q, first_q, scaled);
+    for (int k = 0; k < strip; ++k) {
+      if (!is_inside && !tiling.contains(p, q + k)) continue;
+      if (!is_inside && p == q + k) scaled[k] += into.shift * scaled[k];
+      into.write(block, lower ? in_p + (in_q + k) * block.ld : in_q + k + in_p * block.ld,
+                 scaled[k]);
     }
-    team.team_barrier();
-    add(team, scratch, of_p, row * tile, scaled);
   }
-
- private:
-  KOKKOS_INLINE_FUNCTION std::int64_t tiles() const { return (n + tile - 1) / tile; }
-  KOKKOS_INLINE_FUNCTION std::int64_t runs() const { return (tiles() + run - 1) / run; }
-
-  KOKKOS_INLINE_FUNCTION double entry(std::int64_t p, std::int64_t q) const {
-    bool const is_inside = p < n && q < n && (is_lower ? p >= q : p <= q);
-    return is_inside ? Kokkos::abs(a[p + q * ld]) : 0;
+  KOKKOS_FORCEINLINE_FUNCTION void add_row(std::int64_t i, std::int64_t,
+                                           double const (&sum)[count]) const {
+    Kokkos::atomic_add(&sums(i, 0), sum[0]);
+    if (d.extent(0) > 0) Kokkos::atomic_add(&sums(i, 1), sum[1] * d(i));
   }
-
-  /// The groups' sums of rows from `first` on to those of the matrix. What was in scratch memory may be written again after it,
-  /// but for the parts: these after one more barrier.
-  template <class Member>
-  KOKKOS_INLINE_FUNCTION void add(Member const& team, Scratch& scratch, double const (&sum)[2],
-                                  std::int64_t first, bool scaled) const {
-    int const line = team.team_rank() % tile, group = team.team_rank() / tile;
-    for (int s = 0; s < 2; ++s) scratch.parts[s][group][line] = sum[s];
-    team.team_barrier();
-    if (group > 1 || first + line >= n || (group == 1 && !scaled)) return;
-    double total = 0;
-    for (int g = 0; g < groups; ++g) total += scratch.parts[group][g][line];
-    if (group == 1) total *= d(first + line);
-    Kokkos::atomic_add(&sums(first + line, group), total);
+  KOKKOS_FORCEINLINE_FUNCTION void add_col(std::int64_t j, std::int64_t r,
+                                           double const (&sum)[count]) const {
+    add_row(j, r, sum);
   }
 };
 

@@ -4,7 +4,7 @@
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
-#include <core/blas/detail/Strata_SymmetricTiles.hpp>
+#include <core/blas/Strata_SymmetricTiles.hpp>
 #include <core/blas/detail/Strata_ThinSymmetric.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 
@@ -68,7 +68,7 @@ TYPED_TEST_SUITE(ThinSymmetric, Spaces, SpaceNames);
 
 /// The largest difference, in n u of the sum of magnitudes, of the tiles' sums on the host from a x, with threads in any order.
 double tiles_error(std::int64_t n, bool is_lower, std::int64_t cols) {
-  strata::detail::Tiling const tiling(n, is_lower, cols);
+  strata::Tiling const tiling(n, is_lower, cols);
   HostMatrix const values = reference::random(n, n + 1, 1);
   std::int64_t const ld = n + 3;
   std::vector<double> a(static_cast<std::size_t>(ld * n), nan_value), x;
@@ -78,18 +78,15 @@ double tiles_error(std::int64_t n, bool is_lower, std::int64_t cols) {
       if (is_lower ? i >= j : i <= j) a[static_cast<std::size_t>(i + j * ld)] = values(i, j);
   std::vector<double> of_rows(static_cast<std::size_t>(n * tiling.across), nan_value),
       of_cols(static_cast<std::size_t>(n * tiling.down), nan_value);
-  strata::detail::MultiplyTiles<double> const kernel{tiling, a.data(),       x.data(),
-                                                     ld,     of_rows.data(), of_cols.data()};
-  FiberTeam team(strata::detail::Tiling::threads,
-                 strata::detail::Tiling::scratch_numbers(cols) * sizeof(double),
-                 static_cast<unsigned>(n));
+  using Kernel = strata::SymmetricTiles<double, strata::ProductTerms<double>>;
+  Kernel const kernel{tiling, a.data(), ld, {x.data(), of_rows.data(), of_cols.data(), n}};
+  FiberTeam team(strata::Tiling::threads, Kernel::scratch_bytes(cols), static_cast<unsigned>(n));
   for (std::int64_t league = 0; league < tiling.down * tiling.across; ++league)
     EXPECT_TRUE(team.run(static_cast<int>(league), kernel));
   double worst = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     double sum = 0, exact = 0, size = 0;
-    auto const across = tiling.of_row(i / strata::detail::Tiling::rows),
-               down = tiling.of_col(i / cols);
+    auto const across = tiling.of_row(i / strata::Tiling::rows), down = tiling.of_col(i / cols);
     for (auto k = across.first; k < across.second; ++k)
       sum += of_rows[static_cast<std::size_t>(i + k * n)];
     for (auto k = down.first; k < down.second; ++k)

@@ -205,6 +205,34 @@ TYPED_TEST(TilePotrf, HasTheSameBitsEachTime) {
   }
 }
 
+// With the inverse a call leaves all bits of its workspace 1, which the next one needs; what somebody else took is set again.
+TYPED_TEST(TilePotrf, FindsItsWorkspaceAsItLeftIt) {
+  using Workspace = strata::detail::Workspace<TypeParam>;
+  TypeParam const exec;
+  Workspace workspace(exec);
+  Info<TypeParam> const info("strata::test::info");
+  EXPECT_EQ(workspace.unset(), 0U);
+  HostMatrix first;
+  for (std::int64_t const n : {200, 200, 130, 200, 200}) {
+    StoredMatrix<TypeParam> const A(lower(n), fp32), V(reference::random(n, n, 1), fp32);
+    auto const inverse = V.ref();
+    ASSERT_TRUE(strata::vendor::tile_potrf(exec, workspace, A.ref(), &inverse, 0, info));
+    EXPECT_GE(workspace.unset(), static_cast<std::size_t>(n * n) * sizeof(float));
+    if (n == 130) {
+      typename Workspace::Frame frame(workspace, 4096);
+      auto const taken = frame.take(fp32, 32, 32);
+      Kokkos::View<float*, typename TypeParam::memory_space, Kokkos::MemoryUnmanaged> const numbers(
+          taken.template as<float>(), 1024);
+      Kokkos::deep_copy(exec, numbers, 1.0F);
+      EXPECT_EQ(workspace.unset(), 0U);
+      continue;
+    }
+    if (first.extent(0) == 0) first = V.read();
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(V.read()(i, j), first(i, j));
+  }
+}
+
 // Each kernel waits for its own blocks alone.
 TYPED_TEST(TilePotrf, SharesTheDeviceWithOthersOfItsKind) {
   auto const instances = Kokkos::Experimental::partition_space(TypeParam(), 1, 1, 1);

@@ -38,9 +38,8 @@ struct Several {
   }
 };
 
-template <class Piece>
-std::ptrdiff_t offset_in(Kokkos::View<std::byte*, typename Piece::memory_space> const& memory,
-                         Piece const& piece) {
+template <class Memory, class Piece>
+std::ptrdiff_t offset_in(Memory const& memory, Piece const& piece) {
   return reinterpret_cast<std::byte const*>(piece.data()) - memory.data();
 }
 
@@ -49,8 +48,8 @@ TYPED_TEST(PiecesOn, LieSideBySideInOneAllocation) {
   TypeParam const exec;
   Several<Space> views;
   Allocations const allocations;
-  auto const memory = allocate_pieces<Space>(exec, "strata::test::pieces",
-                                             [&](Pieces& pieces) { views.lay_out(pieces); });
+  auto const memory =
+      allocate_pieces(exec, "strata::test::pieces", [&](Pieces& pieces) { views.lay_out(pieces); });
   EXPECT_EQ(Allocations::labels(), std::multiset<std::string>{"strata::test::pieces"});
   EXPECT_EQ(views.block.extent(0), 5U);
   EXPECT_EQ(views.block.extent(1), 3U);
@@ -59,7 +58,7 @@ TYPED_TEST(PiecesOn, LieSideBySideInOneAllocation) {
   EXPECT_EQ(offset_in(memory, views.block), 0);
   EXPECT_EQ(offset_in(memory, views.number), 128);  // 120 bytes before
   EXPECT_EQ(offset_in(memory, views.pairs), 256);
-  EXPECT_EQ(memory.extent(0), 384U);
+  EXPECT_EQ(memory.size(), 384U);
   // As the same Views would be by themselves.
   Kokkos::View<double* [2], Space> const alone("strata::test::alone", 7);
   EXPECT_EQ(views.pairs.stride(0), alone.stride(0));
@@ -70,8 +69,8 @@ TYPED_TEST(PiecesOn, HoldWhatIsWrittenToThem) {
   using Space = typename TypeParam::memory_space;
   TypeParam const exec;
   Several<Space> views;
-  auto const memory = allocate_pieces<Space>(exec, "strata::test::pieces",
-                                             [&](Pieces& pieces) { views.lay_out(pieces); });
+  auto const memory =
+      allocate_pieces(exec, "strata::test::pieces", [&](Pieces& pieces) { views.lay_out(pieces); });
   Kokkos::deep_copy(exec, views.block, 1.0);
   Kokkos::deep_copy(exec, views.number, std::int64_t{2});
   Kokkos::deep_copy(exec, views.pairs, 3.0);
@@ -90,12 +89,12 @@ TYPED_TEST(PiecesOn, LeaveViewsAsTheyAreWhereThereIsNoMemory) {
   TypeParam const exec;
   Several<Space> views;
   auto const lay_out = [&](Pieces& pieces) { views.lay_out(pieces); };
-  auto const memory = allocate_pieces<Space>(exec, "strata::test::pieces", lay_out);
+  auto const memory = allocate_pieces(exec, "strata::test::pieces", lay_out);
   auto const* const before = views.pairs.data();
   FailingAllocations const failing("strata::test::none", [] { return true; });
   EXPECT_TRUE(throws_with<MemoryError>(
       "strata::test::none: can't allocate 384 bytes: made to fail",
-      [&] { (void)allocate_pieces<Space>(exec, "strata::test::none", lay_out); }));
+      [&] { (void)allocate_pieces(exec, "strata::test::none", lay_out); }));
   EXPECT_EQ(views.pairs.data(), before);
   EXPECT_EQ(views.pairs.extent(0), 7U);
 }

@@ -29,7 +29,7 @@ HostMatrix badly_scaled(Uplo uplo, std::int64_t n) {
 // The analysis of a matrix, and the memory that it lies in.
 template <class Space>
 struct Found : dense::detail::Analysis<typename Space::memory_space> {
-  Kokkos::View<std::byte*, typename Space::memory_space> memory;
+  Buffer<Space> memory;
 };
 
 template <class Space>
@@ -37,8 +37,8 @@ Found<Space> analyse(Space const& exec, Uplo uplo,
                      ConstMatrixRef<typename Space::memory_space> const& A, bool equilibrate) {
   using Memory = typename Space::memory_space;
   dense::detail::AnalysisRoom<Memory> room;
-  auto const memory = allocate_pieces<Memory>(
-      exec, "strata::test::room", [&](Pieces& pieces) { room.lay_out(pieces, A.rows); });
+  auto const memory = allocate_pieces(exec, "strata::test::room",
+                                      [&](Pieces& pieces) { room.lay_out(pieces, A.rows); });
   return {dense::detail::analyse(exec, uplo, A, equilibrate, room), memory};
 }
 
@@ -87,14 +87,49 @@ TYPED_TEST(Equilibrate, MeasuresBothNormsOfBothTriangles) {
       for (bool const equilibrate : {false, true}) check<TypeParam>(uplo, n, equilibrate);
 }
 
+/// Working blocks in fp64 or fp32, each of one leaf's rows and columns, which hold zeros.
+struct LeafBlocksOnHost {
+  using Blocks = dense::detail::LeafBlocks<Kokkos::HostSpace>;
+  std::int64_t n, size, leaves = (n + size - 1) / size;
+  bool is_fp64;
+  double shift = 0x1p-4;
+  Kokkos::View<Blocks::Block*, Kokkos::HostSpace> table{"strata::test::blocks",
+                                                        static_cast<std::size_t>(leaves* leaves)};
+  Kokkos::View<double*, Kokkos::HostSpace> numbers{
+      "strata::test::numbers", static_cast<std::size_t>(leaves* leaves* size* size)};
+
+  LeafBlocksOnHost(std::int64_t order, std::int64_t leaf_size, bool wide)
+      : n(order), size(leaf_size), is_fp64(wide) {
+    for (std::int64_t b = 0; b < leaves; ++b)
+      for (std::int64_t a = b; a < leaves; ++a)
+        table(a + b * leaves) = {&numbers((a + b * leaves) * size * size), static_cast<int>(size),
+                                 is_fp64};
+  }
+  Blocks blocks() const {
+    Blocks into;
+    into.blocks = table, into.n = n, into.leaf_size = size, into.leaves = leaves,
+    into.shift = shift;
+    return into;
+  }
+  double rounded(double value) const {
+    return is_fp64 ? value : static_cast<double>(static_cast<float>(value));
+  }
+  double operator()(std::int64_t i, std::int64_t j) const {
+    auto const& block = table(i / size + j / size * leaves);
+    std::int64_t const at = i % size + j % size * size;
+    return is_fp64 ? static_cast<double const*>(block.data)[at]
+                   : static_cast<double>(static_cast<float const*>(block.data)[at]);
+  }
+};
+
 // The kernel of a device, on the host, with threads in any order.
-TYPED_TEST(Equilibrate, RowSumsOfADeviceFollowTheFormulas) {
+TYPED_TEST(Equilibrate, RowSumsAndBlocksOfADeviceFollowTheFormulas) {
   using Space = TypeParam;
   if constexpr (!strata::runs_on_host<Space>) {
     GTEST_SKIP() << "runs there in the other tests";
   } else {
     for (bool const is_lower : {true, false})
-      for (std::int64_t const n : {1, 63, 64, 65, 200, 201, 323})
+      for (std::int64_t const n : {1, 63, 64, 65, 200, 201, 323, 600})
         for (bool const scaled : {false, true}) {
           StoredMatrix<Space> const stored(badly_scaled(is_lower ? Uplo::Lower : Uplo::Upper, n),
                                            fp64, 3);
@@ -105,16 +140,27 @@ TYPED_TEST(Equilibrate, RowSumsOfADeviceFollowTheFormulas) {
             return scaled ? std::ldexp(1.0, static_cast<int>(i % 5)) : 1;
           };
           for (std::size_t i = 0; i < d.extent(0); ++i) d(i) = weight(i);
-          using Kernel = dense::detail::RowSums<decltype(d), decltype(sums)>;
-          std::int64_t const run = 1 + n % 4;  // several squares, of which the last may be fewer
-          Kernel const kernel{
-              stored.ref().template as<double>(), n, stored.ref().ld, is_lower, d, sums, run};
-          FiberTeam team(Kernel::threads, Kernel::scratch_bytes, static_cast<unsigned>(n));
-          for (int league = 0; league < kernel.league(); ++league)
+          LeafBlocksOnHost const leaves(n, n % 2 == 0 ? 16 : 72, n % 3 == 0);
+          using Kernel =
+              SymmetricTiles<double, dense::detail::RowSumTerms<decltype(d), decltype(sums)>>;
+          Tiling const tiling(n, is_lower,
+                              8 * (1 + n % 4));  // several columns, of which the last may be fewer
+          Kernel const kernel{tiling,
+                              stored.ref().template as<double>(),
+                              stored.ref().ld,
+                              {d, sums, leaves.blocks()}};
+          FiberTeam team(Tiling::threads, Kernel::scratch_bytes(tiling.cols),
+                         static_cast<unsigned>(n));
+          for (int league = 0; league < tiling.down * tiling.across; ++league)
             ASSERT_TRUE(team.run(league, kernel));
           for (std::int64_t i = 0; i < n; ++i) {
             double sum = 0, scaled_sum = 0;
             for (std::int64_t j = 0; j < n; ++j) {
+              double const loaded =
+                  i < j ? 0 : A(i, j) * weight(i) * weight(j) * (i == j ? 1 + leaves.shift : 1);
+              if (i >= j || i / leaves.size == j / leaves.size) {
+                EXPECT_EQ(leaves(i, j), leaves.rounded(loaded)) << i << ' ' << j;
+              }
               sum += std::abs(A(i, j));
               scaled_sum += std::abs(A(i, j)) * weight(i) * weight(j);
             }

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_BUFFER_HPP
+#define STRATA_BUFFER_HPP
+
+#include <core/Strata_Errors.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
+
+namespace strata {
+
+namespace vendor {
+
+/// Bytes of the device's memory that its pool lends; null if the device has no pools. Defined in `vendor/`.
+///
+/// Throws   MemoryError.
+template <class Exec>
+std::shared_ptr<std::byte> pooled_memory(Exec const& exec, std::string const& label,
+                                         std::size_t bytes);
+
+}  // namespace vendor
+
+/// Bytes without values in an instance's memory, shared by its copies as a View is.
+///
+/// On a device they come from a pool: the driver takes a tenth of a millisecond and more to hand out a large piece, and as much to
+/// take it back, and a system of some thousand unknowns needs a dozen. The pool is Strata's own. What nobody uses
+/// stays in it, up to a sixteenth of the device's memory, until Kokkos ends or Strata finds no other memory.
+///
+/// It is not for messages between processes, which can't be sent from a pool.
+///
+/// Sync     may be used by any instance of the device at once. The end of the last copy waits for the device, as Kokkos' does.
+template <class ExecutionSpace>
+class Buffer {
+ public:
+  /// No bytes.
+  Buffer() = default;
+  /// Throws   MemoryError with the label and the bytes.
+  Buffer(ExecutionSpace const& exec, std::string const& label, std::size_t bytes) : size_(bytes) {
+    if (bytes == 0) return;
+    if constexpr (!runs_on_host<ExecutionSpace>) {
+      pooled_ = vendor::pooled_memory(exec, label, bytes);
+      if (pooled_) return;
+    }
+    view_ = allocate<View>(exec, label, bytes);
+  }
+
+  /// The first byte, aligned to at least 64 bytes.
+  std::byte* data() const { return pooled_ ? pooled_.get() : view_.data(); }
+  /// Bytes.
+  std::size_t size() const { return size_; }
+
+ private:
+  using View = Kokkos::View<std::byte*, typename ExecutionSpace::memory_space>;
+  View view_;
+  std::shared_ptr<std::byte> pooled_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace strata
+
+#endif

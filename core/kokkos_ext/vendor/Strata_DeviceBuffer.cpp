@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/kokkos_ext/Strata_AtKokkosEnd.hpp>
+#include <core/kokkos_ext/Strata_Buffer.hpp>
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+namespace strata::vendor {
+
+namespace {
+
+/// A pool of one device. It hands out and takes back in the order of a stream of its own, on which nothing else happens, and takes
+/// back only when the device has nothing to do any more: so all streams may use what it lends, and may end before.
+class Pool {
+ public:
+  explicit Pool(int device) : device_(device), stream_(device, false) {
+    runtime::Selected const selected(device);
+    STRATA_CUDA_OR_HIP(cudaMemPoolProps, hipMemPoolProps) properties{};
+    properties.allocType = STRATA_RUNTIME(MemAllocationTypePinned);
+    properties.location.type = STRATA_RUNTIME(MemLocationTypeDevice);
+    properties.location.id = device;
+    STRATA_RUNTIME_CALL(MemPoolCreate, &pool_, &properties);
+    std::size_t free = 0, total = 0;
+    STRATA_RUNTIME_CALL(MemGetInfo, &free, &total);
+    constexpr std::size_t parts = 16;  // of which one is kept, though nobody uses it
+    std::uint64_t kept = total / parts;
+    STRATA_RUNTIME_CALL(MemPoolSetAttribute, pool_, STRATA_RUNTIME(MemPoolAttrReleaseThreshold),
+                        &kept);
+  }
+  ~Pool() {
+    (void)STRATA_RUNTIME(MemPoolDestroy)(pool_);  // what is lent comes back first
+  }
+  Pool(Pool const&) = delete;
+  Pool& operator=(Pool const&) = delete;
+
+  /// Null if there is no memory.
+  std::byte* take(std::size_t bytes) {
+    runtime::Selected const selected(device_);
+    void* data = nullptr;
+    auto const allocate = [&] {
+      return STRATA_RUNTIME(MallocFromPoolAsync)(&data, bytes, pool_, stream_);
+    };
+    auto status = allocate();
+    if (status == STRATA_CUDA_OR_HIP(cudaErrorMemoryAllocation, hipErrorOutOfMemory)) {
+      (void)STRATA_RUNTIME(GetLastError)();
+      STRATA_RUNTIME_CALL(MemPoolTrimTo, pool_, 0);
+      status = allocate();
+    }
+    if (status == STRATA_CUDA_OR_HIP(cudaErrorMemoryAllocation, hipErrorOutOfMemory)) {
+      (void)STRATA_RUNTIME(GetLastError)();
+      return nullptr;
+    }
+    runtime::check(status, STRATA_RUNTIME_TEXT(MallocFromPoolAsync));
+    STRATA_RUNTIME_CALL(StreamSynchronize, stream_);
+    return static_cast<std::byte*>(data);
+  }
+  void take_back(std::byte* data) noexcept {
+    int before = 0;
+    (void)STRATA_RUNTIME(GetDevice)(&before);
+    (void)STRATA_RUNTIME(SetDevice)(device_);
+    (void)STRATA_RUNTIME(DeviceSynchronize)();
+    (void)STRATA_RUNTIME(FreeAsync)(data, stream_);
+    (void)STRATA_RUNTIME(SetDevice)(before);
+  }
+
+ private:
+  int device_;
+  runtime::Stream stream_;
+  STRATA_RUNTIME(MemPool_t) pool_ = nullptr;
+};
+
+/// The pools of all devices, each made when it is first asked for.
+class Pools {
+ public:
+  static Pools& the() {
+    static Pools& one = *new Pools;  // static destructors may need it
+    return one;
+  }
+  /// Null where the device has none.
+  std::shared_ptr<Pool> of(int device) {
+    std::lock_guard const lock(changing_);
+    auto const number = static_cast<std::size_t>(device);
+    if (number >= pools_.size() || has_none_[number]) return nullptr;
+    if (!pools_[number]) {
+      int has_pools = 0;
+      STRATA_RUNTIME_CALL(DeviceGetAttribute, &has_pools,
+                          STRATA_CUDA_OR_HIP(cudaDevAttrMemoryPoolsSupported,
+                                             hipDeviceAttributeMemoryPoolsSupported),
+                          device);
+      has_none_[number] = has_pools == 0;
+      if (has_pools == 0) return nullptr;
+      pools_[number] = std::make_shared<Pool>(device);
+    }
+    return pools_[number];
+  }
+
+ private:
+  void end() {
+    std::lock_guard const lock(changing_);
+    for (auto& pool : pools_) pool.reset();
+  }
+
+  std::mutex changing_;
+  std::array<std::shared_ptr<Pool>, 64> pools_;
+  std::array<bool, 64> has_none_{};
+  AtKokkosEnd at_end_{[this] { end(); }};
+};
+
+}  // namespace
+
+template <>
+std::shared_ptr<std::byte> pooled_memory(runtime::Exec const& exec, std::string const& label,
+                                         std::size_t bytes) {
+  auto const pool = Pools::the().of(runtime::device_of(exec));
+  if (!pool) return nullptr;
+  namespace tools = Kokkos::Tools;
+  auto const space = tools::make_space_handle(runtime::Exec::memory_space::name());
+  std::byte* const data = pool->take(bytes);
+  STRATA_REQUIRE(MemoryError, data != nullptr, label, ": can't allocate ", bytes,
+                 " bytes: the device has no memory left");
+  try {
+    tools::allocateData(space, label, data, bytes);
+  } catch (std::exception const& failure) {  // of a tool, which freed it
+    throw MemoryError(
+        strata::detail::message(label, ": can't allocate ", bytes, " bytes: ", failure.what()));
+  }
+  return {data, [pool, label, bytes, space](std::byte* memory) {
+            tools::deallocateData(space, label, memory, bytes);
+            pool->take_back(memory);
+          }};
+}
+
+}  // namespace strata::vendor
