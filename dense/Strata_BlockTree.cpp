@@ -351,6 +351,7 @@ void BlockTree<LayerList, ExecutionSpace>::release_working() {
   for (Node& node : nodes_)
     if (node.scale != nullptr) node.working = {};
   workspace_.clear();
+  leaf_blocks_ = {};
   working_bytes_ = 0;
 }
 

@@ -153,10 +153,11 @@ class BlockTree<LayerList, ExecutionSpace> {
             Diag diag = Diag::NonUnit);
 
   /// The same by a kernel of the caller's, which writes each element of the lower triangle of D A D to its place in what this returns, the
-  /// diagonal times 1 + shift. Leaves hold zeros above the diagonal already. Empty on hosts, and where the leaf size is no
-  /// multiple of `LeafBlocks::run`: then `load` is left. After the kernel comes `bound_scales`.
+  /// diagonal times 1 + shift. Leaves hold zeros above the diagonal already, but for one that is the whole matrix and stays
+  /// in its type. Empty on hosts, where the leaf size is no multiple of `LeafBlocks::run`, and where there are more than 1024 leaves:
+  /// then `load` is left. After the kernel comes `bound_scales`.
   ///
-  /// Sync     enqueued on `exec`, which is fenced where there are several leaves. Memory: as `load`.
+  /// Sync     enqueued on `exec`, which is fenced where there are several leaves. Memory: as `load`, and 16 bytes for each pair of leaves.
   detail::LeafBlocks<memory_space> begin_load(ExecutionSpace const& exec, double shift = 0);
 
   /// The scales of blocks that follow from the diagonal of D A D, its diagonal times 1 + shift; `load` does it too. Enqueued.

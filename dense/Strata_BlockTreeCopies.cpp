@@ -224,8 +224,9 @@ auto BlockTree<LayerList, ExecutionSpace>::begin_load(ExecutionSpace const& exec
   using Block = typename Blocks::Block;
   Blocks into;
   bool const is_one = !nodes_.empty() && root().is_leaf();
-  if (runs_on_host<ExecutionSpace> || n_ == 0 || (leaf_size_ % Blocks::run != 0 && !is_one))
-    return into;
+  constexpr std::int64_t most_leaves = 1024;  // whose list takes 16 MB
+  bool const has_leaves = leaf_size_ % Blocks::run == 0 && n_ <= most_leaves * leaf_size_;
+  if (runs_on_host<ExecutionSpace> || n_ == 0 || !(is_one || has_leaves)) return into;
   allocate_working(exec);
   into.n = n_, into.shift = shift;
   into.leaf_size = is_one ? (n_ + Blocks::run - 1) / Blocks::run * Blocks::run : leaf_size_;
@@ -235,7 +236,7 @@ auto BlockTree<LayerList, ExecutionSpace>::begin_load(ExecutionSpace const& exec
                  W.precision == Precision::fp64};
   };
   std::vector<Block> blocks(static_cast<std::size_t>(into.leaves * into.leaves));
-  if (!is_one) clear_leaves(exec, nodes_);
+  if (!is_one || root().scale != nullptr) clear_leaves(exec, nodes_);
   for (Node const& node : nodes_) {
     Matrix const& W = node.working;
     for (std::int64_t j = 0; j < W.cols; j += into.leaf_size)

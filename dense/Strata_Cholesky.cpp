@@ -4,6 +4,7 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
+#include <core/kokkos_ext/Strata_FewThreads.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Pieces.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -17,11 +18,21 @@
 
 namespace strata::dense {
 
+namespace {
+
+// Of a matrix that one thread of a host reads in less time than several take to begin and end the loops of a factor and a solve.
+bool is_small(std::int64_t n) { return n <= 256; }
+
+}  // namespace
+
 template <class ExecutionSpace>
 CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, MatrixView const& matrix,
                                              LayerList const& layers,
                                              CholeskyOptions const& choices)
-    : exec(space), options(choices), n(static_cast<std::int64_t>(matrix.extent(0))) {
+    : given(space),
+      exec(for_work(space, is_small(static_cast<std::int64_t>(matrix.extent(0))))),
+      options(choices),
+      n(static_cast<std::int64_t>(matrix.extent(0))) {
   STRATA_REQUIRE(ValueError, options.leaf_size >= 0, "cholesky: the leaf size is ",
                  options.leaf_size, ", must be >= 1, or 0 for automatic");
   STRATA_REQUIRE(ValueError, options.shift >= 0 && options.shift <= 1, "cholesky: the shift is ",
@@ -57,7 +68,7 @@ void CholeskyFactor<ExecutionSpace>::State::take(MatrixView const& matrix,
     end_ladder();  // not positive definite for certain: only the first minor is left to be found
     find_minor(analysis.bad_diagonal);
   } else {
-    if (options.ladder) {  // a matrix that breaks down early is not worth loading
+    if (options.ladder) {  // on a host a matrix that breaks down early is not worth loading
       std::int64_t const order = detail::early_block<ExecutionSpace>(n);
       if (order > 0) find_minor(order);
       minors = 0;  // too little work to count when the next block is weighed
@@ -79,10 +90,20 @@ void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
   steps = steps_for(layers);
   detail::LeafBlocks<memory_space> into;
   if (!runs_on_host<ExecutionSpace> && options.equilibrate) {
-    make_tree(steps.front());
-    into = tree->begin_load(exec, steps.front().shift);
+    try {
+      make_tree(steps.front());
+      into = tree->begin_load(exec, steps.front().shift);
+    } catch (
+        MemoryError const&) {  // a matrix that is refused needs none; of others the attempt says so
+      drop_tree();
+    }
   }
-  analysis = detail::analyse(exec, uplo, A, options.equilibrate, room, into);
+  try {
+    analysis = detail::analyse(exec, uplo, A, options.equilibrate, room, into);
+  } catch (...) {
+    drop_tree();
+    throw;
+  }
   is_loaded = into.n > 0;
   report.equilibrated = options.equilibrate;
   report.smallest_scaling = analysis.smallest_scaling;
@@ -163,17 +184,14 @@ template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::give_up(detail::Step const& step, Info found) {
   info = found;
   describe(step);
-  tree.reset();
+  drop_tree();
 }
 
 // The leading block of this order in fp64: if it breaks down, no rung can hold.
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
   detail::Step const fp64{Rung::Fp64, LayerList{Precision::fp64}, 0, LeafSolve::Substitution};
-  if (next_step > 0) {  // of a rung that broke down
-    low_solve.reset();
-    tree.reset();
-  }
+  if (next_step > 0) drop_tree();  // of a rung that broke down
   Info const found = note_attempt(fp64, [&] {
     Tree block(exec, order, fp64.layers, automatic_leaf_size<ExecutionSpace>(order, fp64.layers),
                tree_options(fp64));
@@ -205,18 +223,24 @@ BlockTreeOptions CholeskyFactor<ExecutionSpace>::State::tree_options(
 }
 
 template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::make_tree(detail::Step const& step) {
-  if (tree && tree->layers() == step.layers && tree_solve == step.leaf_solve) return;
+void CholeskyFactor<ExecutionSpace>::State::drop_tree() {
   low_solve.reset();
   tree.reset();
+  is_loaded = false;
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::make_tree(detail::Step const& step) {
+  if (tree && tree->layers() == step.layers && tree_solve == step.leaf_solve) return;
+  drop_tree();
   tree = std::make_unique<Tree>(exec, n, step.layers, leaf_size(step.layers), tree_options(step));
   tree_solve = step.leaf_solve;
 }
 
-// Where the next rung's cost is known, the first pivots tell whether the rest is worth its time.
+// Where the cost of higher layers is known, the first pivots tell whether the rest is worth its time.
 template <class ExecutionSpace>
 auto CholeskyFactor<ExecutionSpace>::State::first_look() -> FirstColumns {
-  if (at_the_top() || !patience().is_measured) return {};
+  if (at_the_top() || tree->layers().is_fp64() || !patience().is_measured) return {};
   return {detail::telling_columns<ExecutionSpace>(*tree),
           [this](ExecutionSpace const& instance, std::int64_t columns) {
             double const pivot = detail::foretold_pivot(instance, *tree, columns, room.sums.data());
@@ -236,7 +260,7 @@ Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double s
     Kokkos::Timer const timer;
     Kokkos::View<double const*, memory_space> d = analysis.d;
     if (d.extent(0) > 0) d = Kokkos::subview(d, std::pair<std::int64_t, std::int64_t>(0, m));
-    if (std::exchange(is_loaded, false) && &into == tree.get())
+    if (&into == tree.get() && std::exchange(is_loaded, false))
       into.bound_scales(exec, A, d, shift);
     else
       into.load(exec, uplo, A.block(0, 0, m, m), d, shift);
@@ -313,12 +337,13 @@ void CholeskyFactor<ExecutionSpace>::State::need_factor(char const* function) {
 
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::use(ExecutionSpace const& other) {
-  if (other == exec) return;
+  if (other == given) return;
   exec.fence("strata::dense::cholesky: change of instance");
-  auto next = std::make_unique<LeafBlas<ExecutionSpace>>(other);
+  auto const working = for_work(other, is_small(n));
+  auto next = std::make_unique<LeafBlas<ExecutionSpace>>(working);
   low_solve.reset();
   blas = std::move(next);
-  exec = other;
+  given = other, exec = working;
 }
 
 template <class ExecutionSpace>

@@ -64,7 +64,8 @@ struct CholeskyReport {
   std::vector<CholeskyBlock> blocks;                         ///< of the factor that is there
   double norm_inf = 0;                                       ///< ||A||_inf
   std::size_t stored_bytes = 0, peak_bytes = 0;  ///< of the tree, after and while it is factored
-  /// Sums over the attempts. Below order 4096 a device's load is not waited for: it counts as factored.
+  /// Sums over the attempts. On a device that equilibrates the first attempt's load is a part of the analysis; below order 4096 what is
+  /// left of it is not waited for, and counts as factored.
   double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;
   double factor_flop_per_s = 0;  ///< of the last attempt, n^3/3 flops
   ConditionEstimate
@@ -97,7 +98,7 @@ Target fp64_view(ViewType const& A) {
 /// A Cholesky factorisation in layers of an SPD matrix, which it solves with to fp64 accuracy.
 ///
 /// It keeps a reference to A, which must not change: residuals need it. All work runs on the instance passed to
-/// `cholesky`. Not copyable; not to be used by two threads at once. A factor that was given up for a rung which then had
+/// `cholesky`, up to n = 256 on one thread of a host. Not copyable; not to be used by two threads at once. A factor that was given up for a rung which then had
 /// no memory is made again when it is next needed; whatever needs it throws MemoryError while it can't be.
 template <class ExecutionSpace>
 class CholeskyFactor {

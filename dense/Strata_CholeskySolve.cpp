@@ -78,7 +78,7 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve_strided(ExecutionSpace const& 
                                       static_cast<std::int64_t>(s.view.stride(0)),
                                       static_cast<std::int64_t>(s.view.stride(1))};
   STRATA_REQUIRE(ValueError, !share_memory(A, X), "solve: X overlaps A, which the factor reads");
-  return dense::solve(exec, s, B, X, options);
+  return dense::solve(s.exec, s, B, X, options);
 }
 
 // A sum for each leaf, in the tree's order, and one for the scaling, all read at once.
@@ -130,10 +130,10 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   operators.diagonal = s.report.equilibrated ? 1 : s.analysis.scaled_norm;
   LogDeterminantEstimate estimate{.value = of_factor};
   if (!s.report.layers.is_fp64() || s.report.shift != 0)
-    estimate = dense::log_determinant(exec, s.n, of_factor, operators, options);
+    estimate = dense::log_determinant(s.exec, s.n, of_factor, operators, options);
   // ||A^-1|| <= ||M^-1|| / the least eigenvalue of L^-1 A L^-T
   estimate.rounding_error =
-      log_determinant_rounding(exec, s.n, of_factor, operators, options) / estimate.lowest;
+      log_determinant_rounding(s.exec, s.n, of_factor, operators, options) / estimate.lowest;
   // log det A is the difference of the two. The logarithm of a power of two and the difference are rounded, too.
   estimate.rounding_error += 0x1p-52 * std::abs(of_scaling);
   estimate.value -= of_scaling;

@@ -25,15 +25,19 @@ template <class Exec>
 std::shared_ptr<std::byte> pooled_memory(Exec const& exec, std::string const& label,
                                          std::size_t bytes);
 
+/// What nobody uses of the device's pool goes back to the device. Defined in `vendor/`; there is none in a build without GPUs.
+void release_pooled_memory(int device) noexcept;
+
 }  // namespace vendor
 
 /// Bytes without values in an instance's memory, shared by its copies as a View is.
 ///
 /// On a device they come from a pool: the driver takes a tenth of a millisecond and more to hand out a large piece, and as much to
 /// take it back, and a system of some thousand unknowns needs a dozen. The pool is Strata's own. What nobody uses
-/// stays in it, up to a sixteenth of the device's memory, until Kokkos ends or Strata finds no other memory.
+/// stays in it, up to a sixteenth of the device's memory, until Kokkos ends, the pool itself finds no other memory, or a matrix
+/// in tiles asks how much is free. Tools see it as memory of a space of its own, as "CudaPool".
 ///
-/// It is not for messages between processes, which can't be sent from a pool.
+/// It is not for messages between processes, nor for other devices: neither reaches a pool.
 ///
 /// Sync     may be used by any instance of the device at once. The end of the last copy waits for the device, as Kokkos' does.
 template <class ExecutionSpace>
@@ -54,7 +58,7 @@ class Buffer {
   /// The first byte, aligned to at least 64 bytes.
   std::byte* data() const { return pooled_ ? pooled_.get() : view_.data(); }
   /// Bytes.
-  std::size_t size() const { return size_; }
+  std::size_t size() const { return data() != nullptr ? size_ : 0; }
 
  private:
   using View = Kokkos::View<std::byte*, typename ExecutionSpace::memory_space>;

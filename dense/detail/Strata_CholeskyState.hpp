@@ -38,7 +38,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// Analyse and factor a matrix of this order; what an earlier one left is used again.
   void take(MatrixView const& matrix, LayerList const& layers);
   void analyse(LayerList const& layers);
-  /// The rungs; where leaves in fp64 are solved by their inverses, which costs one or two digits of the factor, the last is one by
+  /// The rungs; where leaves in fp64 are solved by their inverses, which costs digits of an ill-conditioned leaf, the last is one by
   /// substitution, as LAPACK's: it decides whether a matrix is positive definite.
   std::vector<detail::Step> steps_for(LayerList const& layers) const;
   /// As asked, or what is fast for such layers.
@@ -58,6 +58,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   Info attempt(detail::Step const& step, bool may_leave = true);
   /// The tree of a step, if it is not there.
   void make_tree(detail::Step const& step);
+  void drop_tree();
   BlockTreeOptions tree_options(detail::Step const& step) const;
   Info load_and_factor(Tree& into, double shift, FirstColumns const& first_columns);
   /// Ends an attempt that is not worth its time.
@@ -99,8 +100,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// Work on a block that comes from the host and goes back to it.
   void apply_to_host(std::vector<double>& V, std::function<void(Block const&)> const& work);
 
-  ExecutionSpace exec;
-  MatrixView view;  // keeps A alive
+  ExecutionSpace given, exec;  // the caller's instance, and the one that works, see `for_work`
+  MatrixView view;             // keeps A alive
   ConstMatrixRef<memory_space> A;
   Uplo uplo;
   CholeskyOptions options;

@@ -66,12 +66,12 @@ Patience patience(std::int64_t n, LayerList const& layers, LayerList const& next
 template <class ExecutionSpace>
 double least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next);
 
-/// The first step from `next` on that is more accurate than the step before `next`: of other layers, or
-/// of a smaller shift.
+/// The first step from `next` on that is more accurate than the step before `next`: of other layers, of a smaller shift, or
+/// with leaves that are solved otherwise.
 inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next) {
   Step const& last = steps[next - 1];
   while (next < steps.size() && steps[next].layers == last.layers &&
-         steps[next].shift >= last.shift)
+         steps[next].shift >= last.shift && steps[next].leaf_solve == last.leaf_solve)
     ++next;
   return next;
 }
@@ -95,7 +95,7 @@ bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64
     auto const x = static_cast<double>(order);
     return x * x * x;
   };
-  bool const is_last = next + 1 == steps.size();
+  bool const is_last = steps[next].layers == steps.back().layers;
   if (failed <= minors || (is_last && on_host)) return false;
   // what follows fp16 where `rungs` goes by costs: it takes a third of what fp64 does
   bool const is_cheap = *steps[next].layers.begin() == Precision::fp16_split;

@@ -105,6 +105,8 @@ void TreeRecursion<ExecutionSpace>::reserve_panel(std::int64_t rows, std::int64_
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::reserve_operands(
     Tree const& tree, std::vector<Panel<memory_space>*> const& panels) {
+  bool const has_inverses = tree.nodes().back().inverse.data != nullptr;  // of a leaf
+  if (!has_inverses) return;
   std::size_t bytes = 0;
   for (auto const* panel : panels) {
     Matrix const& X = panel->solution;

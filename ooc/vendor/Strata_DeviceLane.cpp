@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/vendor/Strata_DeviceLane.hpp>
 
+#include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
@@ -129,6 +130,7 @@ void DeviceLane<Exec>::fence() {
 template <>
 std::size_t DeviceLane<Exec>::free_bytes(int device) {
   std::size_t free = 0, total = 0;
+  strata::vendor::release_pooled_memory(device);
   runtime::Selected const selected(device);
   STRATA_RUNTIME_CALL(MemGetInfo, &free, &total);
   return free;

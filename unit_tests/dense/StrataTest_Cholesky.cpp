@@ -370,6 +370,26 @@ TYPED_TEST(CholeskyOn, SettlesABreakdownOnlyWhereThatPays) {
   EXPECT_EQ(worth(steps.size() - 1, 600, 0), !on_host);
 }
 
+// A rung of the same layers whose leaves are solved otherwise is another one, and the one before it costs as much as the last.
+TYPED_TEST(CholeskyOn, SubstitutionIsARungOfItsOwn) {
+  namespace detail = strata::dense::detail;
+  auto steps = detail::ladder({P::fp16, P::fp32}, 0);
+  std::size_t const last = steps.size() - 1;
+  auto const worth = [&](std::size_t next, std::int64_t failed) {
+    return detail::worth_settling<TypeParam>(steps, next, 1000, failed, 0, [] { return false; });
+  };
+  bool const cheap = worth(last, 600), dear = worth(last, 900);
+  EXPECT_EQ(detail::next_layers(steps, last + 1), last + 1);
+  steps.push_back({Rung::Fp64, LayerList{P::fp64}, 0, LeafSolve::Substitution});
+  EXPECT_EQ(worth(last, 600), cheap);
+  EXPECT_EQ(worth(last, 900), dear);
+  EXPECT_FALSE(dear);
+  EXPECT_EQ(detail::next_layers(steps, last + 1), last + 1);
+  EXPECT_LT(detail::next_layers(steps, last + 1), steps.size());
+  steps.back().leaf_solve = LeafSolve::Automatic;
+  EXPECT_EQ(detail::next_layers(steps, last + 1), steps.size());
+}
+
 // By the last whole leaf before the breakdown: 64 unit roundoffs of fp16 are 2^-5 of the largest pivot.
 TYPED_TEST(CholeskyOn, RoundingExplainsABreakdownAfterSmallPivots) {
   TypeParam const exec;

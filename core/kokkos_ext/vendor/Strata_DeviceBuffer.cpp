@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 namespace strata::vendor {
 
@@ -17,8 +18,8 @@ namespace {
 /// back only when the device has nothing to do any more: so all streams may use what it lends, and may end before.
 class Pool {
  public:
+  /// Of the current device.
   explicit Pool(int device) : device_(device), stream_(device, false) {
-    runtime::Selected const selected(device);
     STRATA_CUDA_OR_HIP(cudaMemPoolProps, hipMemPoolProps) properties{};
     properties.allocType = STRATA_RUNTIME(MemAllocationTypePinned);
     properties.location.type = STRATA_RUNTIME(MemLocationTypeDevice);
@@ -47,7 +48,7 @@ class Pool {
     auto status = allocate();
     if (status == STRATA_CUDA_OR_HIP(cudaErrorMemoryAllocation, hipErrorOutOfMemory)) {
       (void)STRATA_RUNTIME(GetLastError)();
-      STRATA_RUNTIME_CALL(MemPoolTrimTo, pool_, 0);
+      trim();
       status = allocate();
     }
     if (status == STRATA_CUDA_OR_HIP(cudaErrorMemoryAllocation, hipErrorOutOfMemory)) {
@@ -58,16 +59,31 @@ class Pool {
     STRATA_RUNTIME_CALL(StreamSynchronize, stream_);
     return static_cast<std::byte*>(data);
   }
+  /// Memory stays lent for good where the device can't be waited for, as while somebody captures its work: kernels may use it.
   void take_back(std::byte* data) noexcept {
-    int before = 0;
-    (void)STRATA_RUNTIME(GetDevice)(&before);
-    (void)STRATA_RUNTIME(SetDevice)(device_);
-    (void)STRATA_RUNTIME(DeviceSynchronize)();
-    (void)STRATA_RUNTIME(FreeAsync)(data, stream_);
-    (void)STRATA_RUNTIME(SetDevice)(before);
+    on_device([&] {
+      return STRATA_RUNTIME(DeviceSynchronize)() == STRATA_RUNTIME(Success) &&
+             STRATA_RUNTIME(FreeAsync)(data, stream_) == STRATA_RUNTIME(Success);
+    });
+  }
+  void trim() noexcept {
+    on_device([&] {
+      return STRATA_RUNTIME(StreamSynchronize)(stream_) == STRATA_RUNTIME(Success) &&
+             STRATA_RUNTIME(MemPoolTrimTo)(pool_, 0) == STRATA_RUNTIME(Success);
+    });
   }
 
  private:
+  template <class Work>
+  void on_device(Work const& work) noexcept {
+    int before = 0;
+    (void)STRATA_RUNTIME(GetDevice)(&before);
+    (void)STRATA_RUNTIME(SetDevice)(device_);
+    // an error that is left would be taken for that of the next kernel
+    if (!work()) (void)STRATA_RUNTIME(GetLastError)();
+    (void)STRATA_RUNTIME(SetDevice)(before);
+  }
+
   int device_;
   runtime::Stream stream_;
   STRATA_RUNTIME(MemPool_t) pool_ = nullptr;
@@ -93,9 +109,15 @@ class Pools {
                           device);
       has_none_[number] = has_pools == 0;
       if (has_pools == 0) return nullptr;
+      runtime::Selected const selected(device);
       pools_[number] = std::make_shared<Pool>(device);
     }
     return pools_[number];
+  }
+  void trim(int device) noexcept {
+    std::unique_lock const lock(changing_, std::try_to_lock);
+    auto const number = static_cast<std::size_t>(device);
+    if (lock.owns_lock() && number < pools_.size() && pools_[number]) pools_[number]->trim();
   }
 
  private:
@@ -117,21 +139,24 @@ std::shared_ptr<std::byte> pooled_memory(runtime::Exec const& exec, std::string 
                                          std::size_t bytes) {
   auto const pool = Pools::the().of(runtime::device_of(exec));
   if (!pool) return nullptr;
-  namespace tools = Kokkos::Tools;
-  auto const space = tools::make_space_handle(runtime::Exec::memory_space::name());
   std::byte* const data = pool->take(bytes);
   STRATA_REQUIRE(MemoryError, data != nullptr, label, ": can't allocate ", bytes,
                  " bytes: the device has no memory left");
+  std::shared_ptr<std::byte> const memory(data, [pool](std::byte* lent) { pool->take_back(lent); });
+  namespace tools = Kokkos::Tools;
+  static std::string const name = std::string(runtime::Exec::memory_space::name()) + "Pool";
+  auto const space = tools::make_space_handle(name.c_str());
   try {
     tools::allocateData(space, label, data, bytes);
-  } catch (std::exception const& failure) {  // of a tool, which freed it
+  } catch (std::exception const& failure) {  // of a tool
     throw MemoryError(
         strata::detail::message(label, ": can't allocate ", bytes, " bytes: ", failure.what()));
   }
-  return {data, [pool, label, bytes, space](std::byte* memory) {
-            tools::deallocateData(space, label, memory, bytes);
-            pool->take_back(memory);
+  return {data, [memory, label, bytes, space](std::byte* lent) {
+            tools::deallocateData(space, label, lent, bytes);
           }};
 }
+
+void release_pooled_memory(int device) noexcept { Pools::the().trim(device); }
 
 }  // namespace strata::vendor

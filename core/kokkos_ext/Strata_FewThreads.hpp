@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_FEW_THREADS_HPP
+#define STRATA_FEW_THREADS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include <type_traits>
+
+namespace strata {
+
+/// The instance, or for little work an instance of one thread where it has several on a host: these take microseconds to begin a loop
+/// and to end it, up to fifty where they sleep in between, as long as one takes for all of a small matrix.
+template <class Exec>
+Exec for_work(Exec const& exec, [[maybe_unused]] bool is_little) {
+#ifdef KOKKOS_ENABLE_OPENMP
+  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>)
+    if (is_little && exec.concurrency() > 1) return Exec(1);
+#endif
+  return exec;
+}
+
+}  // namespace strata
+
+#endif
