@@ -108,14 +108,15 @@ std::size_t sum(PerPrecision const& bytes) {
   return total;
 }
 
-template <class ExecutionSpace, class Buffer>
-std::vector<Buffer> allocate_each(ExecutionSpace const& exec, PerPrecision const& bytes,
-                                  std::string const& label) {
-  std::vector<Buffer> buffers(precision_count);
+template <class ExecutionSpace>
+std::vector<std::shared_ptr<std::byte>> allocate_each(ExecutionSpace const& exec,
+                                                      PerPrecision const& bytes,
+                                                      std::string const& label) {
+  std::vector<std::shared_ptr<std::byte>> buffers(precision_count);
   for (std::size_t i = 0; i < precision_count; ++i) {
     if (bytes[i] == 0) continue;
     try {
-      buffers[i] = Buffer(exec, label, bytes[i]);
+      buffers[i] = Buffer<ExecutionSpace>(exec, label, bytes[i]).owner();
     } catch (std::exception const& error) {
       throw MemoryError(strata::detail::message(
           label, ": ", sum(bytes), " bytes are needed in all, ", bytes[i], " for the blocks in ",
@@ -172,19 +173,19 @@ PerPrecision inverse_bytes(std::int64_t n, LayerList const& layers, std::int64_t
 }
 
 // Hands out the blocks of one buffer per precision, in order.
-template <class Matrix, class Buffer>
+template <class Matrix>
 class Blocks {
  public:
-  explicit Blocks(std::vector<Buffer> const& buffers) : buffers_(buffers) {}
+  explicit Blocks(std::vector<std::shared_ptr<std::byte>> const& buffers) : buffers_(buffers) {}
   Matrix next(std::int64_t rows, std::int64_t cols, Precision precision) {
     std::size_t& begin = offset_[index(precision)];
-    auto* const data = buffers_[index(precision)].data() + begin;
+    auto* const data = buffers_[index(precision)].get() + begin;
     begin += block_bytes(rows, cols, precision);
     return {data, rows, cols, leading_dimension(rows), precision, nullptr};
   }
 
  private:
-  std::vector<Buffer> const& buffers_;
+  std::vector<std::shared_ptr<std::byte>> const& buffers_;
   PerPrecision offset_{};
 };
 
@@ -239,9 +240,9 @@ std::vector<Node*> by_size(std::vector<Node>& nodes) {
 template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::allocate_stored(ExecutionSpace const& exec) {
   auto const bytes = count_bytes(n_, layers_, leaf_size_).first;
-  storage_ = allocate_each<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::stored");
+  storage_ = allocate_each(exec, bytes, "strata::dense::BlockTree::stored");
   stored_bytes_ = sum(bytes);
-  Blocks<Matrix, Buffer> blocks(storage_);
+  Blocks<Matrix> blocks(storage_);
   for (Node* const node : by_size(nodes_)) {
     BlockShape const shape = shape_of(node->size, node->first_size, node->depth, layers_);
     node->stored = blocks.next(shape.rows, shape.cols, shape.precision);
@@ -270,11 +271,13 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const&
     ++bounded;
   }
   if (bounded == 0) return;
-  scaling_memory_ = allocate_pieces(exec, "strata::dense::BlockTree::scales", [&](Pieces& pieces) {
-    pieces.lay_out(scales_, count);
-    pieces.lay_out(bounds_, 2 * bounded);
-    pieces.lay_out(block_bounds_, bounded);
-  });
+  auto const memory =
+      allocate_pieces(exec, "strata::dense::BlockTree::scales", [&](Pieces& pieces) {
+        pieces.lay_out(scales_, count);
+        pieces.lay_out(bounds_, 2 * bounded);
+        pieces.lay_out(block_bounds_, bounded);
+      });
+  scaling_memory_ = memory.owner();
   Kokkos::deep_copy(exec, scales_, 0.0);
   Kokkos::deep_copy(exec, bounds_, 0.0);
   std::vector<detail::BlockBound> bounds;
@@ -301,12 +304,11 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const&
 template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::allocate_inverses(ExecutionSpace const& exec) {
   auto const bytes = inverse_bytes(n_, layers_, leaf_size_);
-  inverses_ =
-      allocate_each<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::inverses");
+  inverses_ = allocate_each(exec, bytes, "strata::dense::BlockTree::inverses");
   stored_bytes_ += sum(bytes);
   inverse_scales_ = strata::allocate_zeros<Scales>(exec, "strata::dense::BlockTree::inverse_scales",
                                                    nodes_.size());
-  Blocks<Matrix, Buffer> blocks(inverses_);
+  Blocks<Matrix> blocks(inverses_);
   auto const low = low_solve_precision(layers_);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
@@ -322,10 +324,9 @@ template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::allocate_working(ExecutionSpace const& exec) {
   if (!workspace_.empty()) return;
   auto const bytes = count_bytes(n_, layers_, leaf_size_).second;
-  workspace_ =
-      allocate_each<ExecutionSpace, Buffer>(exec, bytes, "strata::dense::BlockTree::working");
+  workspace_ = allocate_each(exec, bytes, "strata::dense::BlockTree::working");
   working_bytes_ = sum(bytes);
-  Blocks<Matrix, Buffer> blocks(workspace_);
+  Blocks<Matrix> blocks(workspace_);
   for (Node* const node : by_size(nodes_))
     if (node->scale != nullptr)
       node->working =

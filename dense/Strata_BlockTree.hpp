@@ -5,14 +5,13 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <dense/Strata_Layers.hpp>
-#include <dense/detail/Strata_LeafBlocks.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace strata::dense {
@@ -56,6 +55,9 @@ template <class LayersT, class ExecutionSpace>
 class BlockTree;
 
 namespace detail {
+
+template <class MemorySpace>
+struct LeafBlocks;
 
 /// The rows and columns of a block whose scales follow from bounds, and where they go.
 struct BlockBound {
@@ -197,7 +199,7 @@ class BlockTree<LayerList, ExecutionSpace> {
   static Bytes bytes_needed(std::int64_t n, LayerList const& layers, std::int64_t leaf_size);
 
  private:
-  using Buffer = strata::Buffer<ExecutionSpace>;
+  using Owner = std::shared_ptr<std::byte>;  // of memory, as Buffer::owner
   using Scales = Kokkos::View<double*, memory_space>;
 
   void allocate_stored(ExecutionSpace const& exec);
@@ -211,12 +213,12 @@ class BlockTree<LayerList, ExecutionSpace> {
   bool splits_panels_ = false;
   std::vector<Node> nodes_;
   std::vector<int> panels_;
-  std::vector<Buffer> storage_, workspace_, inverses_;  // one per precision
-  Buffer scaling_memory_;                               // of the next three
+  std::vector<Owner> storage_, workspace_, inverses_;  // one per precision
+  Owner scaling_memory_;                               // of the next three
   Scales scales_, bounds_;
   Kokkos::View<detail::BlockBound*, memory_space> block_bounds_;
   Scales inverse_scales_;
-  Buffer leaf_blocks_;  // for `begin_load`
+  Owner leaf_blocks_;  // for `begin_load`
   std::size_t stored_bytes_ = 0, working_bytes_ = 0;
 };
 

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What goes into a block tree and out of it.
 #include <core/blas/Strata_SetIdentity.hpp>
-#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Quantise.hpp>
+#include <dense/refine/detail/Strata_LeafBlocks.hpp>
 
 #include <algorithm>
 #include <type_traits>
@@ -249,9 +250,10 @@ auto BlockTree<LayerList, ExecutionSpace>::begin_load(ExecutionSpace const& exec
   into.only = blocks.front();
   if (is_one) return into;
   std::size_t const bytes = blocks.size() * sizeof(Block);
-  if (leaf_blocks_.size() != bytes)
-    leaf_blocks_ = Buffer(exec, "strata::dense::BlockTree::leaf_blocks", bytes);
-  into.blocks = decltype(into.blocks)(reinterpret_cast<Block*>(leaf_blocks_.data()), blocks.size());
+  if (!leaf_blocks_)
+    leaf_blocks_ =
+        Buffer<ExecutionSpace>(exec, "strata::dense::BlockTree::leaf_blocks", bytes).owner();
+  into.blocks = decltype(into.blocks)(reinterpret_cast<Block*>(leaf_blocks_.get()), blocks.size());
   Kokkos::View<Block const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(blocks.data(),
                                                                                     blocks.size());
   Kokkos::deep_copy(exec, into.blocks, host);

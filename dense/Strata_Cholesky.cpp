@@ -20,8 +20,8 @@ namespace strata::dense {
 
 namespace {
 
-// Of a matrix that one thread of a host reads in less time than several take to begin and end the loops of a factor and a solve.
-bool is_small(std::int64_t n) { return n <= 256; }
+// Of a matrix that one thread of a host reads in less time than several take to begin and to end the loops of a factor and a solve.
+bool is_small(std::int64_t n) { return n <= 1024; }
 
 }  // namespace
 

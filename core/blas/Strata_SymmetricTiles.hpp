@@ -13,13 +13,18 @@ namespace strata {
 
 /// The tiles of a triangle: a team takes one, a thread some of its rows, strip by strip.
 struct Tiling {
-  static constexpr int threads = 128, rows_of_thread = 4, strip = 8;
-  static constexpr int rows = threads * rows_of_thread, groups = threads / strip;
+  static constexpr int threads = 128;                    ///< of a team
+  static constexpr int rows_of_thread = 4;               ///< `threads` apart
+  static constexpr int strip = 8;                        ///< columns that are added up together
+  static constexpr int rows = threads * rows_of_thread;  ///< of a tile
+  static constexpr int groups = threads / strip;         ///< that share a column's sum
 
-  std::int64_t n, cols;  ///< cols: a multiple of the strip
-  std::int64_t down, across;
-  bool is_lower;
+  std::int64_t n;             ///< order
+  std::int64_t cols;          ///< of a tile, a multiple of the strip
+  std::int64_t down, across;  ///< tiles
+  bool is_lower;              ///< the triangle, as it lies in memory
 
+  /// Of an order, of the lower or the upper triangle, by tiles of so many columns.
   Tiling(std::int64_t order, bool lower, std::int64_t width)
       : n(order), cols(width), down((n + rows - 1) / rows), is_lower(lower) {
     across = (n + cols - 1) / cols;
@@ -36,11 +41,13 @@ struct Tiling {
     if (is_lower) return {0, end < across ? end : across};
     return {r * rows / cols, across};
   }
+  /// Of a column.
   KOKKOS_INLINE_FUNCTION Kokkos::pair<std::int64_t, std::int64_t> of_col(std::int64_t c) const {
     std::int64_t const end = ((c + 1) * cols + rows - 1) / rows;
     if (is_lower) return {c * cols / rows, down};
     return {0, end < down ? end : down};
   }
+  /// Whether the triangle has this element.
   KOKKOS_INLINE_FUNCTION bool contains(std::int64_t i, std::int64_t j) const {
     return i < n && j < n && (is_lower ? i >= j : i <= j);
   }
@@ -76,15 +83,17 @@ struct Tiling {
 ///                                       take the sums of line i over tile column c, and of line j over tile row r
 template <class T, class Terms>
 struct SymmetricTiles {
-  Tiling tiling;
-  T const* a;
-  std::int64_t ld;
-  Terms terms;
+  Tiling tiling;    ///< of the triangle
+  T const* a;       ///< its numbers, column by column
+  std::int64_t ld;  ///< from one column to the next
+  Terms terms;      ///< see above
 
+  /// Of the scratch memory of a team whose tiles have so many columns.
   KOKKOS_INLINE_FUNCTION static constexpr std::size_t scratch_bytes(std::int64_t tile_cols) {
     return Tiling::scratch_numbers(tile_cols, Terms::count) * sizeof(T);
   }
 
+  /// The tile of a team.
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     std::int64_t const r = team.league_rank() % tiling.down, c = team.league_rank() / tiling.down;
@@ -177,21 +186,27 @@ struct SymmetricTiles {
 /// of_rows(i, c) = sum of a_ij x_j over tile column c;  of_cols(j, r) = sum of a_ij x_i, i != j, over tile row r.
 template <class T>
 struct ProductTerms {
-  static constexpr int count = 1;
+  static constexpr int count = 1;  ///< sums of a line
 
-  T const* x;
-  T *of_rows, *of_cols;
-  std::int64_t n;
+  T const* x;      ///< a vector
+  T* of_rows;      ///< n x tiles across
+  T* of_cols;      ///< n x tiles down
+  std::int64_t n;  ///< order
 
+  /// x_i
   KOKKOS_FORCEINLINE_FUNCTION T weight(std::int64_t i) const { return x[i]; }
+  /// a x
   KOKKOS_FORCEINLINE_FUNCTION static T term(int, T a, T weight) { return a * weight; }
+  /// Nothing.
   template <bool>
   KOKKOS_FORCEINLINE_FUNCTION static void take(Tiling const&, T const (&)[Tiling::strip],
                                                std::int64_t, std::int64_t, T, T const*) {}
+  /// of_rows(i, c) = sum
   KOKKOS_FORCEINLINE_FUNCTION void add_row(std::int64_t i, std::int64_t c,
                                            T const (&sum)[1]) const {
     of_rows[i + c * n] = sum[0];
   }
+  /// of_cols(j, r) = sum
   KOKKOS_FORCEINLINE_FUNCTION void add_col(std::int64_t j, std::int64_t r,
                                            T const (&sum)[1]) const {
     of_cols[j + r * n] = sum[0];

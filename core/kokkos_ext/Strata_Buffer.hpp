@@ -10,7 +10,6 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
-#include <exception>
 #include <memory>
 #include <string>
 
@@ -46,24 +45,27 @@ class Buffer {
   /// No bytes.
   Buffer() = default;
   /// Throws   MemoryError with the label and the bytes.
-  Buffer(ExecutionSpace const& exec, std::string const& label, std::size_t bytes) : size_(bytes) {
+  Buffer(ExecutionSpace const& exec, std::string const& label, std::size_t bytes) {
     if (bytes == 0) return;
+    size_ = bytes;
     if constexpr (!runs_on_host<ExecutionSpace>) {
-      pooled_ = vendor::pooled_memory(exec, label, bytes);
-      if (pooled_) return;
+      memory_ = vendor::pooled_memory(exec, label, bytes);
+      if (memory_) return;
     }
-    view_ = allocate<View>(exec, label, bytes);
+    auto const view = allocate<View>(exec, label, bytes);
+    memory_ = {view.data(), [view](std::byte*) {}};
   }
 
   /// The first byte, aligned to at least 64 bytes.
-  std::byte* data() const { return pooled_ ? pooled_.get() : view_.data(); }
+  std::byte* data() const { return memory_.get(); }
   /// Bytes.
-  std::size_t size() const { return data() != nullptr ? size_ : 0; }
+  std::size_t size() const { return memory_ ? size_ : 0; }
+  /// What keeps them, for who knows where they are and how many.
+  std::shared_ptr<std::byte> const& owner() const { return memory_; }
 
  private:
   using View = Kokkos::View<std::byte*, typename ExecutionSpace::memory_space>;
-  View view_;
-  std::shared_ptr<std::byte> pooled_;
+  std::shared_ptr<std::byte> memory_;
   std::size_t size_ = 0;
 };
 

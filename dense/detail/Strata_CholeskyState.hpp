@@ -5,6 +5,7 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>

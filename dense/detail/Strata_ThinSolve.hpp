@@ -3,6 +3,7 @@
 #ifndef STRATA_DETAIL_THIN_SOLVE_HPP
 #define STRATA_DETAIL_THIN_SOLVE_HPP
 
+#include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/detail/Strata_ThinTasks.hpp>
 

@@ -27,7 +27,7 @@ WHOLE = ("core", "comm", "dense", "ooc", "geostat", "sparse")  # these have a he
 PROGRAMS = ("apps", "examples", "perf")  # they see public headers
 PRIVATE = ("detail", "vendor")
 # Headers that modules share and users do not need: not in the header of a whole module.
-SHARED = re.compile(r"core/kokkos_ext/(?!Strata_(Allocate|Recorder)\.)|Strata_(SetIdentity|LargestMagnitude|Pack|ByteSink|ByteSource|FileDescriptor|ParseNumber)\.hpp")
+SHARED = re.compile(r"core/kokkos_ext/(?!Strata_(Allocate|Recorder)\.)|Strata_(SetIdentity|SymmetricTiles|LargestMagnitude|Pack|ByteSink|ByteSource|FileDescriptor|ParseNumber)\.hpp")
 # What a user of a solver compiles: own headers that a header of these rooms includes, itself or by others, at most.
 SOLVERS = ("dense", "dense/refine", "ooc", "sparse", "sparse/krylov", "sparse/multigrid")
 MOST = 12

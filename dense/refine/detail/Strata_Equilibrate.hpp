@@ -5,7 +5,7 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_Pieces.hpp>
-#include <dense/detail/Strata_LeafBlocks.hpp>
+#include <dense/refine/detail/Strata_LeafBlocks.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -4,7 +4,7 @@
 #define STRATA_DETAIL_ROW_SUMS_HPP
 
 #include <core/blas/Strata_SymmetricTiles.hpp>
-#include <dense/detail/Strata_LeafBlocks.hpp>
+#include <dense/refine/detail/Strata_LeafBlocks.hpp>
 
 #include <Kokkos_Core.hpp>
 
