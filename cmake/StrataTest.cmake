@@ -91,7 +91,7 @@ endfunction()
 #
 # The program of StrataFuzz_<Stem>.cpp, which includes StrataTest_Fuzz.hpp, and its ctest entry
 # strata.fuzz.<module>.<Stem> of Strata_FUZZ_SECONDS, label fuzz.
-set(Strata_FUZZ_SECONDS 30 CACHE STRING "Seconds that ctest runs each fuzzer")
+set(Strata_FUZZ_SECONDS 15 CACHE STRING "Seconds that ctest runs each fuzzer")
 set(Strata_FUZZ_SEED 1 CACHE STRING "Seed of the fuzzers in ctest; by hand they draw one")
 mark_as_advanced(Strata_FUZZ_SECONDS Strata_FUZZ_SEED)
 function(strata_add_fuzzer module stem)
