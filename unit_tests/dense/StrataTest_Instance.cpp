@@ -3,6 +3,7 @@
 // The instance rule of the whole dense pipeline, seen from outside.
 #include "StrataTest_InstanceRecorder.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 
