@@ -46,8 +46,10 @@ std::vector<void (*)()>& suites() {
 std::atomic<std::int64_t> allocated{0}, most_allocated{0};
 
 bool counts(Kokkos::Tools::SpaceHandle const& space, char const* label) {
-  return std::string_view(space.name) == Exec::memory_space::name() &&
-         !std::string_view(label).starts_with("strata::perf::");
+  std::string_view const name = space.name, own = Exec::memory_space::name();
+  bool const is_device =
+      name.starts_with(own) && (name == own || name.substr(own.size()) == "Pool");
+  return is_device && !std::string_view(label).starts_with("strata::perf::");
 }
 void on_allocate(Kokkos::Tools::SpaceHandle space, char const* label, void const*,
                  std::uint64_t bytes) {
