@@ -155,7 +155,8 @@ bool CholeskyFactor<ExecutionSpace>::State::climb() {
                                                                minors, rounding_explains)) {
       try {
         find_minor(found.order());
-      } catch (MemoryError const&) {  // the rungs will tell
+      } catch (MemoryError const&) {
+        continue;  // the rungs will tell
       }
     }
   }

@@ -43,13 +43,21 @@ struct RandomRows {
 /// The slow reference: rows as lists on the host.
 using RowList = std::vector<std::vector<std::pair<std::int64_t, double>>>;
 
+/// Takes up the entries of a row; a function of both sides, as the sources that call it are.
+struct ListEntries {
+  RowList::value_type* row;
+
+  KOKKOS_FUNCTION void operator()([[maybe_unused]] std::int64_t column,
+                                  [[maybe_unused]] double value) const {
+    KOKKOS_IF_ON_HOST((row->emplace_back(column, value);))
+  }
+};
+
 template <class Source>
 RowList listed(std::int64_t rows, Source const& source) {
   RowList list(static_cast<std::size_t>(rows));
   for (std::int64_t i = 0; i < rows; ++i)
-    source(i, [&](std::int64_t column, double value) {
-      list[static_cast<std::size_t>(i)].emplace_back(column, value);
-    });
+    source(i, ListEntries{&list[static_cast<std::size_t>(i)]});
   return list;
 }
 
