@@ -35,13 +35,13 @@ struct End {
     (void)(std::uncaught_exceptions() > 0 ? ncclCommAbort(comm) : ncclCommDestroy(comm));
   }
 };
-using Handle = std::unique_ptr<std::remove_pointer_t<ncclComm_t>, End>;
+using NcclHandle = std::unique_ptr<std::remove_pointer_t<ncclComm_t>, End>;
 
 // What is kept with an MPI communicator, and ends with it, in the order in which it was made: the same on all ranks.
 struct Attached {
   struct Made {
     NcclGroup group;
-    Handle handle;
+    NcclHandle handle;
   };
   Attached() = default;
   ~Attached() {
@@ -106,7 +106,7 @@ ncclUniqueId shared_id(Communicator const& comm, std::vector<int> const& ranks) 
   return told.id;
 }
 
-Handle join(int device, Communicator const& comm, NcclGroup const& group) {
+NcclHandle join(int device, Communicator const& comm, NcclGroup const& group) {
   runtime::Selected const selected(device);
   ncclUniqueId const id = shared_id(comm, group.ranks);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -120,7 +120,7 @@ Handle join(int device, Communicator const& comm, NcclGroup const& group) {
                  "ncclCommInitRankConfig: ", ncclGetErrorString(status),
                  "; NCCL_DEBUG=INFO in the environment tells more, and the transports direct and "
                  "staged do without");
-  return Handle(joined);
+  return NcclHandle(joined);
 }
 
 // Two ranks connect at their first transfer, which takes some 40 ms: not while a tile waits.
@@ -159,7 +159,7 @@ ncclComm_t handle_of(int device, Communicator const& comm, NcclGroup const& grou
   auto& all = attached_to(comm).made;
   auto const known = std::ranges::find(all, group, &Attached::Made::group);
   if (known != all.end()) return known->handle.get();
-  Handle handle = join(device, comm, group);
+  NcclHandle handle = join(device, comm, group);
   if (group.ranks.size() == 2) connect(device, handle.get(), group.ranks.front() == comm.rank());
   return all.emplace_back(Attached::Made{group, std::move(handle)}).handle.get();
 }

@@ -34,7 +34,7 @@ UNITS = (
     (("perf", "unit_tests", "examples"),
      ("BatchedBlas", "BatchedLanes", "HostBlas", "CholeskySolve", "Solve", "MatrixMarket", "OutOfCore")),
     (("sparse",), ()),
-    (("geostat", "apps"), ()),
+    (("geostat", "apps"), ("StrataPerf_Definiteness",)),
     ((), ("MatrixFile", "PortableTrsm", "ThinProduct", "WidenedBlas", "MatrixProperties", "SparseSolver", "Likelihood", "ExecutorStream",
           "TileFactor", "DeviceBatched", "VendorInfo", "RankExchange", "TileMatrixFill", "TileTeamRanks", "SolveRun", "SparseSolve")),
     (("comm", "c", "vendor"), ("BlockTreeCopies", "BlockVectorsFirst", "CholeskyCondition", "SolveCompare", "StrataPerf_EllKernels")),
