@@ -20,8 +20,9 @@ namespace strata::dense {
 
 namespace {
 
-// Of a matrix that one thread of a host reads in less time than several take to begin and to end the loops of a factor and a solve.
-bool is_small(std::int64_t n) { return n <= 1024; }
+// Of a matrix, or a block of columns, that one thread of a host reads in less time than several take to begin and to end the loops of a
+// factor and a solve.
+bool is_small(std::int64_t extent) { return extent <= 1024; }
 
 }  // namespace
 
@@ -30,7 +31,8 @@ CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, Matrix
                                              LayerList const& layers,
                                              CholeskyOptions const& choices)
     : given(space),
-      exec(for_work(space, is_small(static_cast<std::int64_t>(matrix.extent(0))))),
+      is_little(has_threads(space) && is_small(static_cast<std::int64_t>(matrix.extent(0)))),
+      exec(for_work(space, is_little)),
       options(choices),
       n(static_cast<std::int64_t>(matrix.extent(0))) {
   STRATA_REQUIRE(ValueError, options.leaf_size >= 0, "cholesky: the leaf size is ",
@@ -93,9 +95,8 @@ void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
     try {
       make_tree(steps.front());
       into = tree->begin_load(exec, steps.front().shift);
-    } catch (
-        MemoryError const&) {  // a matrix that is refused needs none; of others the attempt says so
-      drop_tree();
+    } catch (MemoryError const&) {
+      drop_tree();  // a matrix that is refused needs none; of others the attempt says so
     }
   }
   try {
@@ -337,14 +338,15 @@ void CholeskyFactor<ExecutionSpace>::State::need_factor(char const* function) {
 }
 
 template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::use(ExecutionSpace const& other) {
-  if (other == given) return;
+void CholeskyFactor<ExecutionSpace>::State::use(ExecutionSpace const& other, std::int64_t cols) {
+  bool const little = has_threads(other) && is_small(std::max(n, cols));
+  if (other == given && little == is_little) return;
   exec.fence("strata::dense::cholesky: change of instance");
-  auto const working = for_work(other, is_small(n));
+  auto const working = for_work(other, little);
   auto next = std::make_unique<LeafBlas<ExecutionSpace>>(working);
   low_solve.reset();
   blas = std::move(next);
-  given = other, exec = working;
+  given = other, exec = working, is_little = little;
 }
 
 template <class ExecutionSpace>

@@ -98,7 +98,8 @@ Target fp64_view(ViewType const& A) {
 /// A Cholesky factorisation in layers of an SPD matrix, which it solves with to fp64 accuracy.
 ///
 /// It keeps a reference to A, which must not change: residuals need it. All work runs on the instance passed to
-/// `cholesky`, up to n = 1024 on one thread of a host, but for products that the BLAS shares. Not copyable; not to be used by two threads at once. A factor that was given up for a rung which then had
+/// `cholesky`; up to n = 1024, and 1024 right-hand sides, on one thread of a host, but for products that the BLAS shares.
+/// Not copyable; not to be used by two threads at once. A factor that was given up for a rung which then had
 /// no memory is made again when it is next needed; whatever needs it throws MemoryError while it can't be.
 template <class ExecutionSpace>
 class CholeskyFactor {

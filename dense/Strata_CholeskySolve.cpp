@@ -72,7 +72,7 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve_strided(ExecutionSpace const& 
                                                           StridedMatrix<double> const& X,
                                                           RefinementOptions const& options) {
   State& s = *state_;
-  s.use(exec);
+  s.use(exec, B.cols);
   s.need_factor("solve");
   StridedMatrix<double const> const A{s.view.data(), s.n, s.n,
                                       static_cast<std::int64_t>(s.view.stride(0)),

@@ -9,13 +9,22 @@
 
 namespace strata {
 
+/// Whether it is of a host's threads, and there are several.
+template <class Exec>
+bool has_threads([[maybe_unused]] Exec const& exec) {
+#ifdef KOKKOS_ENABLE_OPENMP
+  if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>) return exec.concurrency() > 1;
+#endif
+  return false;
+}
+
 /// The instance, or for little work an instance of one thread where it has several on a host: these take microseconds to begin a loop
 /// and to end it, up to fifty where they sleep in between, as long as one takes for all of a small matrix.
 template <class Exec>
 Exec for_work(Exec const& exec, [[maybe_unused]] bool is_little) {
 #ifdef KOKKOS_ENABLE_OPENMP
   if constexpr (std::is_same_v<Exec, Kokkos::OpenMP>)
-    if (is_little && exec.concurrency() > 1) return Exec(1);
+    if (is_little && has_threads(exec)) return Exec(1);
 #endif
   return exec;
 }

@@ -71,8 +71,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   void describe_blocks();
   /// Refuses, or makes the factor again that was given up for a rung which then had no memory.
   void need_factor(char const* function);
-  /// Continue on another instance: the work enqueued on the old one has ended.
-  void use(ExecutionSpace const& other);
+  /// Continue on another instance, with blocks of so many columns: the work enqueued on the old one has ended.
+  void use(ExecutionSpace const& other, std::int64_t cols = 1);
 
   // --- the solve (Strata_CholeskySolve.cpp) ---
 
@@ -101,8 +101,10 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// Work on a block that comes from the host and goes back to it.
   void apply_to_host(std::vector<double>& V, std::function<void(Block const&)> const& work);
 
-  ExecutionSpace given, exec;  // the caller's instance, and the one that works, see `for_work`
-  MatrixView view;             // keeps A alive
+  ExecutionSpace given;  // the caller's instance
+  bool is_little;        // the work, for which one thread of several is enough
+  ExecutionSpace exec;   // that works, see `for_work`
+  MatrixView view;       // keeps A alive
   ConstMatrixRef<memory_space> A;
   Uplo uplo;
   CholeskyOptions options;

@@ -4,6 +4,7 @@
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <core/Strata_MatrixRef.hpp>
+#include <core/kokkos_ext/Strata_FewThreads.hpp>
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
@@ -368,6 +369,26 @@ TYPED_TEST(CholeskyOn, SettlesABreakdownOnlyWhereThatPays) {
   EXPECT_TRUE(worth(promotes, 501, 500));
   EXPECT_FALSE(worth(promotes, 500, 500));
   EXPECT_EQ(worth(steps.size() - 1, 600, 0), !on_host);
+}
+
+// Several threads of a host share what is large: the matrix, or the right-hand sides. Turns between both keep nothing of each other.
+TYPED_TEST(CholeskyOn, LittleWorkIsForOneThread) {
+  TypeParam const exec;
+  EXPECT_EQ(has_threads(exec), runs_on_host<TypeParam> && exec.concurrency() > 1);
+  EXPECT_EQ(for_work(exec, true) == exec, !has_threads(exec));
+  EXPECT_TRUE(for_work(exec, false) == exec);
+  std::int64_t const n = 64;
+  auto factor =
+      cholesky(exec, on_device<TypeParam>(hard(MatrixKind::Geometric, n, 1e4)), {P::fp32});
+  HostMatrix first;
+  for (std::int64_t const cols : {1, 1024, 1025, 1}) {
+    auto const B = on_device<TypeParam>(random_matrix(n, cols, 3)),
+               X = on_device<TypeParam>(random_matrix(n, cols, 4));
+    EXPECT_TRUE(factor.solve(exec, B, X).converged) << cols;
+    if (cols > 1) continue;
+    if (first.extent(0) == 0) first = on_host(X);
+    EXPECT_EQ(largest_difference(first, on_host(X)), 0);
+  }
 }
 
 // A rung of the same layers whose leaves are solved otherwise is another one, and the one before it costs as much as the last.

@@ -55,7 +55,7 @@ class Workspace {
 
   /// The first bytes of an empty stack whose bits are all 1: as many as somebody left so, since when nobody took any.
   std::size_t unset() const { return unset_; }
-  /// Once no frame is left.
+  /// By whoever has the only frame, at its end.
   void leave_unset(std::size_t bytes) { unset_ = bytes; }
 
   /// The stack from its bottom, for who takes it as a whole.
