@@ -55,22 +55,28 @@ function(strata_add_test module)
   endforeach()
 endfunction()
 
+# strata_test_on_ranks(<module> <target> <ranks>...): an entry strata.<module>.mpi<N> for each number of ranks. It prints the
+# failures alone, which the lines of the passing tests of all ranks would hide.
+function(strata_test_on_ranks module target)
+  foreach(ranks IN LISTS ARGN)
+    set(name strata.${module}.mpi${ranks})
+    add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+      ${MPIEXEC_PREFLAGS} $<TARGET_FILE:${target}> ${MPIEXEC_POSTFLAGS})
+    set_tests_properties(${name} PROPERTIES
+      LABELS "${module};mpi" PROCESSORS ${ranks} TIMEOUT 600 FAIL_REGULAR_EXPRESSION " 0 tests from"
+      ENVIRONMENT "${Strata_MPI_TEST_ENVIRONMENT};OPENBLAS_NUM_THREADS=1;GTEST_BRIEF=1")
+  endforeach()
+endfunction()
+
 # strata_add_mpi_test(<module> SOURCES ... [APART ...] LINK targets... RANKS numbers...): one executable, which starts MPI, and
-# an entry strata.<module>.mpi<N> for each number of ranks.
+# its entries.
 function(strata_add_mpi_test module)
   cmake_parse_arguments(arg "" "" "SOURCES;APART;LINK;RANKS" ${ARGN})
   set(target strata_${module}_mpi_test)
   add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/unit_tests/sparse/StrataTest_MpiMain.cpp)
   target_link_libraries(${target} PRIVATE strata_test_flags GTest::gtest ${arg_LINK})
   strata_compile_together(${target} strata_precompiled_tests APART ${arg_APART})
-  foreach(ranks IN LISTS arg_RANKS)
-    set(name strata.${module}.mpi${ranks})
-    add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
-      ${MPIEXEC_PREFLAGS} $<TARGET_FILE:${target}> ${MPIEXEC_POSTFLAGS})
-    set_tests_properties(${name} PROPERTIES
-      LABELS "${module};mpi" PROCESSORS ${ranks} TIMEOUT 300 FAIL_REGULAR_EXPRESSION "Running 0 tests"
-      ENVIRONMENT "${Strata_MPI_TEST_ENVIRONMENT};OPENBLAS_NUM_THREADS=1")
-  endforeach()
+  strata_test_on_ranks(${module} ${target} ${arg_RANKS})
 endfunction()
 
 # strata_add_c_test(<library> SOURCES ... [LINK targets...]): the same for a library of C functions,
