@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <system_error>
-#include <utility>
 
 namespace strata::dense {
 
 namespace {
-
-constexpr std::size_t most_layers = 32;
 
 std::string_view trimmed(std::string_view text) {
   auto const begin = std::min(text.find_first_not_of(" \t"), text.size());
@@ -24,17 +21,18 @@ std::size_t repetitions(std::string_view part, std::size_t x) {
   std::size_t count = 0;
   auto const* const end = part.data() + part.size();
   auto const [rest, status] = std::from_chars(part.data() + x + 1, end, count);
-  STRATA_REQUIRE(ValueError,
-                 status == std::errc() && rest == end && count >= 1 && count <= most_layers,
-                 "layers: '", part, "': the x must be followed by a number of 1 to ", most_layers);
+  STRATA_REQUIRE(
+      ValueError, status == std::errc() && rest == end && count >= 1 && count <= LayerList::most,
+      "layers: '", part, "': the x must be followed by a number of 1 to ", LayerList::most);
   return count;
 }
 
 }  // namespace
 
-LayerList::LayerList(std::vector<Precision> layers) : layers_(std::move(layers)) {
-  STRATA_REQUIRE(ValueError, !layers_.empty() && layers_.size() <= most_layers,
-                 "layers: there are ", layers_.size(), ", must be 1 to ", most_layers);
+LayerList::LayerList(std::span<Precision const> layers) : size_(layers.size()) {
+  STRATA_REQUIRE(ValueError, size_ > 0 && size_ <= most, "layers: there are ", size_,
+                 ", must be 1 to ", most);
+  std::ranges::copy(layers, layers_.begin());
 }
 
 LayerList LayerList::parse(std::string_view text) {
@@ -46,7 +44,7 @@ LayerList LayerList::parse(std::string_view text) {
     layers.insert(layers.end(), repetitions(part, x), from_name<Precision>(part.substr(0, x)));
     begin = end + 1;
   }
-  return LayerList(std::move(layers));
+  return LayerList(layers);
 }
 
 namespace {
@@ -68,14 +66,14 @@ Precision promoted(Precision precision) {
 }  // namespace
 
 LayerList LayerList::promoted() const {
-  std::vector<Precision> layers;
-  for (Precision const layer : layers_) layers.push_back(dense::promoted(layer));
-  return LayerList(std::move(layers));
+  LayerList next(*this);
+  for (std::size_t k = 0; k < size_; ++k) next.layers_[k] = dense::promoted(layers_[k]);
+  return next;
 }
 
 double LayerList::unit_roundoff() const {
   double largest = 0;
-  for (Precision const layer : layers_) largest = std::max(largest, traits(layer).unit_roundoff);
+  for (Precision const layer : *this) largest = std::max(largest, traits(layer).unit_roundoff);
   return largest;
 }
 
@@ -85,7 +83,7 @@ bool LayerList::is_fp64() const {
 
 std::string LayerList::name() const {
   std::string text;
-  for (Precision const layer : layers_)
+  for (Precision const layer : *this)
     text.append(text.empty() ? "" : ",").append(traits(layer).name);
   return text;
 }

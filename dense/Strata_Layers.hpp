@@ -6,8 +6,10 @@
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_Precision.hpp>
 
+#include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,10 +29,13 @@ enum class BlockScaling {
 /// 2).
 class LayerList {
  public:
-  /// Throws   ValueError if there is no layer or more than 32.
-  LayerList(std::initializer_list<Precision> layers) : LayerList(std::vector(layers)) {}
-  /// Throws   ValueError if there is no layer or more than 32.
-  explicit LayerList(std::vector<Precision> layers);
+  /// The most that a list may have.
+  static constexpr std::size_t most = 32;
+
+  /// Throws   ValueError if there is no layer or more than `most`.
+  LayerList(std::initializer_list<Precision> layers) : LayerList(std::span(layers)) {}
+  /// Throws   ValueError if there is no layer or more than `most`.
+  explicit LayerList(std::span<Precision const> layers);
 
   /// Read "fp16,fp16,fp32", outermost layer first, or shorter "fp16x2,fp32"; in upper or lower case,
   /// with or without blanks.
@@ -39,17 +44,15 @@ class LayerList {
   static LayerList parse(std::string_view text);
 
   /// Of the off-diagonal block at `depth` (0 is the largest block).
-  Precision at_depth(std::size_t depth) const {
-    return layers_[depth < layers_.size() ? depth : layers_.size() - 1];
-  }
+  Precision at_depth(std::size_t depth) const { return layers_[depth < size_ ? depth : size_ - 1]; }
   /// Of the diagonal leaves.
-  Precision leaf() const { return layers_.back(); }
+  Precision leaf() const { return layers_[size_ - 1]; }
   /// How many there are.
-  std::size_t size() const { return layers_.size(); }
+  std::size_t size() const { return size_; }
   /// The outermost.
   auto begin() const { return layers_.begin(); }
   /// Behind the last.
-  auto end() const { return layers_.end(); }
+  auto end() const { return begin() + static_cast<std::ptrdiff_t>(size_); }
 
   /// The layer list one step more accurate: fp8 becomes fp16; fp16, bf16 and tf32 become fp32; fp32
   /// and fp16_split, whose products are almost as accurate, become fp64.
@@ -65,7 +68,8 @@ class LayerList {
   friend bool operator==(LayerList const&, LayerList const&) = default;
 
  private:
-  std::vector<Precision> layers_;
+  std::array<Precision, most> layers_{};  // those behind the last are all the same
+  std::size_t size_ = 0;
 };
 
 /// A type that numbers are stored in: double, float, strata::fp16, strata::bf16, strata::fp8_e4m3, ...
@@ -84,7 +88,7 @@ struct Layers {
     if constexpr ((StorageType<T> && ...))
       return {precision_of<T>...};
     else
-      return LayerList(std::vector<Precision>());
+      return LayerList(std::span<Precision const>());
   }
 };
 

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace strata::dense {
 
@@ -31,7 +30,7 @@ LayerList over_fp32(Precision low, std::int64_t n) {
   std::vector<Precision> layers;
   for (std::int64_t size = n; size > leaf; size = half_of_leaves(size, leaf)) layers.push_back(low);
   layers.push_back(Precision::fp32);
-  return LayerList(std::move(layers));
+  return LayerList(layers);
 }
 
 // What is tried before fp64, in this order: fp32 is what LAPACK's own would take.
