@@ -130,19 +130,31 @@ struct SmallFactor {
     return 0;
   }
 
-  /// The lower triangle of A, 1 on the rest of the diagonal and 0 beyond it.
+  /// By whole vectors, the last two of which may overlap: columns are too short for a call of the C library each.
+  STRATA_INLINE static void copy(T const* from, std::int64_t count, T* to) {
+    if (count < lanes) {
+      std::copy_n(from, count, to);
+      return;
+    }
+    auto const copy_vector = [&](std::int64_t i) STRATA_INLINE_LAMBDA {
+      *reinterpret_cast<Vector*>(to + i) = *reinterpret_cast<Vector const*>(from + i);
+    };
+    for (std::int64_t i = 0; i + lanes < count; i += lanes) copy_vector(i);
+    copy_vector(count - lanes);
+  }
+
+  /// The lower triangle of A, 1 on the rest of the diagonal and 0 beyond it; above the diagonal, 0 in its blocks of `width`.
   STRATA_INLINE void load(T const* a, std::int64_t order, std::int64_t lda) const {
     for (std::int64_t j = 0; j < n; ++j) {
       T* const column = l + j * ld;
-      std::fill_n(column, std::min(j, order), T(0));
-      if (j < order) std::copy_n(a + j + j * lda, order - j, column + j);
-      std::fill_n(column + order, ld - order, T(0));
+      at(j - j % width, j) = Vector{};
+      if (j < order) copy(a + j + j * lda, order - j, column + j);
+      at(order, j) = at(ld - lanes, j) = Vector{};
       if (j >= order) column[j] = 1;
     }
   }
   STRATA_INLINE void unload(T* a, std::int64_t order, std::int64_t lda) const {
-    for (std::int64_t j = 0; j < order; ++j)
-      std::copy_n(l + j + j * ld, order - j, a + j + j * lda);
+    for (std::int64_t j = 0; j < order; ++j) copy(l + j + j * ld, order - j, a + j + j * lda);
   }
 };
 

@@ -77,10 +77,17 @@ void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double cons
   bool const lower = A.row_stride == 1;  // else columns of memory are rows of the triangle
   std::int64_t const ld = lower ? A.col_stride : A.row_stride;
   std::int64_t const row_blocks = (A.n + rows - 1) / rows, col_blocks = (A.n + cols - 1) / cols;
-  AddColumnPart* const add_part = add_column_part();
+  AddColumnsPart* const add_part = add_columns_part();
+  bool const is_alone = row_blocks * col_blocks == 1;
   auto const add = [=](std::int64_t i, double sum, double scaled_sum) {
-    Kokkos::atomic_add(&sums(i, 0), sum);
-    if constexpr (is_scaled) Kokkos::atomic_add(&sums(i, 1), scaled_sum * d[i]);
+    auto const add_to = [=](double& total, double term) {
+      if (is_alone)
+        total += term;
+      else
+        Kokkos::atomic_add(&total, term);
+    };
+    add_to(sums(i, 0), sum);
+    if constexpr (is_scaled) add_to(sums(i, 1), scaled_sum * d[i]);
   };
   Kokkos::parallel_for(
       "strata::dense::analyse::row_sums",
@@ -90,18 +97,34 @@ void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double cons
         std::int64_t const row = block % row_blocks * rows, col = block / row_blocks * cols;
         std::int64_t const row_end = std::min(row + rows, A.n), col_end = std::min(col + cols, A.n);
         if (lower ? row_end <= col : row >= col_end) return;
-        double of_rows[rows] = {}, scaled_of_rows[rows] = {};
-        for (std::int64_t j = col; j < col_end; ++j) {
-          double const *const a = A.a + j * ld, d_j = is_scaled ? d[j] : 1;
-          std::int64_t const begin = lower ? std::max(row, j + 1) : row,
-                             end = lower ? row_end : std::min(row_end, j);
-          bool const has_diagonal = row <= j && j < row_end;
-          double const diagonal = has_diagonal ? std::abs(a[j]) : 0;
-          double of_column[2] = {diagonal, diagonal * d_j};
+        double of_rows[rows], scaled_of_rows[rows];
+        std::fill_n(of_rows, row_end - row, 0.0);
+        std::fill_n(scaled_of_rows, row_end - row, 0.0);
+        for (std::int64_t j = col; j < col_end; j += ColumnsPart::most) {
+          auto const count =
+              static_cast<int>(std::min<std::int64_t>(ColumnsPart::most, col_end - j));
+          double const* const a = A.a + j * ld;
+          double of_columns[ColumnsPart::most][2] = {};
+          std::int64_t const begin = lower ? std::max(row, j + count) : row,
+                             end = lower ? row_end : std::min(row_end, j);  // in all columns
           if (begin < end)
-            add_part({a + begin, is_scaled ? d + begin : nullptr, d_j, end - begin},
-                     of_rows + (begin - row), scaled_of_rows + (begin - row), of_column);
-          add(j, of_column[0], of_column[1]);
+            add_part({a + begin, ld, is_scaled ? d + begin : nullptr, is_scaled ? d + j : nullptr,
+                      end - begin, count},
+                     of_rows + (begin - row), scaled_of_rows + (begin - row), of_columns[0]);
+          for (std::int64_t k = j; k < j + count; ++k) {  // those between them and the diagonal
+            double* const of_column = of_columns[k - j];
+            std::int64_t const first = std::max(row, lower ? k : j),
+                               last = std::min(row_end, lower ? j + count : k + 1);
+            for (std::int64_t i = first; i < last; ++i) {
+              double const x = std::abs(a[i + (k - j) * ld]), d_i = is_scaled ? d[i] : 1;
+              of_column[0] += x;
+              of_column[1] += x * d_i;
+              if (i == k) continue;
+              of_rows[i - row] += x;
+              scaled_of_rows[i - row] += x * (is_scaled ? d[k] : 1);
+            }
+            add(k, of_column[0], of_column[1]);
+          }
         }
         for (std::int64_t i = row; i < row_end; ++i)
           add(i, of_rows[i - row], scaled_of_rows[i - row]);
