@@ -3,6 +3,7 @@
 // The C++ interface in forks, in many threads, and in static objects. One scenario a process.
 #include <StrataTest_Life.hpp>
 
+#include <core/kokkos_ext/Strata_ConcurrentCall.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 
@@ -74,6 +75,7 @@ void has_sixteen_threads() {
   for (int t = 0; t < 16; ++t)
     pool.emplace_back([&, t] {
       for (std::int64_t round = 0; round < 20; ++round) {
+        ConcurrentCall const call;  // no thread captures a graph meanwhile
         System system(1 + (7 * t + round) % 40);
         double const value = system.factor.log_determinant(system.exec).value;
         if (!system.solves() || !std::isfinite(value)) ++wrong;
