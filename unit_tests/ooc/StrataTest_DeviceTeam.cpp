@@ -36,6 +36,13 @@ std::int64_t threads_of_the_process() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
 }
 
+// Whether the process comes to so many: the system lists a thread for a moment after it was joined.
+bool comes_to_threads(std::int64_t count) {
+  Kokkos::Timer const timer;
+  while (threads_of_the_process() != count && timer.seconds() < 10) std::this_thread::yield();
+  return threads_of_the_process() == count;
+}
+
 std::multiset<std::string> const none;
 
 TYPED_TEST(DeviceTeamOn, FactorsASecondTimeWithoutANewThreadOrAllocation) {
@@ -183,13 +190,13 @@ TYPED_TEST(DeviceTeamOn, GivesBackWhatItHas) {
   team.release();
   EXPECT_EQ(copy.bytes(), 0U);
   EXPECT_EQ(copy.threads(), 0);
-  EXPECT_EQ(threads_of_the_process(), before);
+  EXPECT_TRUE(comes_to_threads(before));
   typename TileFactor<TypeParam>::Block const V("strata::test::V", 100, 1);
   factor.half_solve(exec, Op::NoTrans, V);
   EXPECT_GT(copy.bytes(), 0U);
   team.release();
   auto const own = cholesky(devices_of<TypeParam>(2), field<TypeParam>(100, 16));
-  EXPECT_EQ(threads_of_the_process(), before);
+  EXPECT_TRUE(comes_to_threads(before));
 }
 
 // What a team and pools hold counts as free for its next automatic budget.
