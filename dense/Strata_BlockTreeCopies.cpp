@@ -4,7 +4,6 @@
 #include <core/blas/Strata_SetIdentity.hpp>
 #include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
-#include <core/kokkos_ext/Strata_HostVectors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -62,51 +61,7 @@ void load_block(ExecutionSpace const& exec,
       });
 }
 
-// A part of a column, on a host: w(i) = a(i * stride) d(i) d_c, or w(i) = a(i * stride) where d is null.
-template <class To, class From>
-struct ColumnLoad {
-  From const* a;
-  std::int64_t stride;
-  double const* d;
-  double d_c;
-  To* w;
-  std::int64_t count;
-};
-
-template <class To, class From>
-STRATA_INLINE void load_column(ColumnLoad<To, From> const& column) {
-  From const* __restrict const a = column.a;
-  double const* __restrict const d = column.d;
-  To* __restrict const w = column.w;
-  double const d_c = column.d_c;
-  std::int64_t const count = column.count;
-  auto const load = [=](auto stride) STRATA_INLINE_LAMBDA {
-    if (d != nullptr) {  // d(i) d_c alone may overflow
-      for (std::int64_t i = 0; i < count; ++i)
-        w[i] = static_cast<To>(static_cast<double>(a[i * stride]) * d[i] * d_c);
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) w[i] = static_cast<To>(a[i * stride]);
-    }
-  };
-  if (column.stride == 1)
-    load(std::integral_constant<std::int64_t, 1>());
-  else
-    load(column.stride);
-}
-template <class To, class From>
-void load_column_16(ColumnLoad<To, From> const& c) {
-  load_column(c);
-}
-template <class To, class From>
-STRATA_VECTORS_OF_32 void load_column_32(ColumnLoad<To, From> const& c) {
-  load_column(c);
-}
-template <class To, class From>
-STRATA_VECTORS_OF_64 void load_column_64(ColumnLoad<To, From> const& c) {
-  load_column(c);
-}
-
-// `load_block` on a host, column by column, without a branch for each element, so that compilers vectorise it.
+// The same on a host, column by column, without a branch for each element, so that compilers vectorise it.
 template <class To, class From, class ExecutionSpace>
 void load_block_on_host(ExecutionSpace const& exec, MatrixRef<Kokkos::HostSpace> const& W,
                         From const* a, std::int64_t row_stride, std::int64_t col_stride,
@@ -115,10 +70,6 @@ void load_block_on_host(ExecutionSpace const& exec, MatrixRef<Kokkos::HostSpace>
   using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   To* const w = W.template as<To>();
   std::int64_t const rows = W.rows, ld = W.ld;
-  auto* load = &load_column_16<To, From>;
-  if constexpr (std::is_floating_point_v<To> && std::is_floating_point_v<From>)
-    load =
-        of_vectors(host_vector_bytes(), load, &load_column_32<To, From>, &load_column_64<To, From>);
   Kokkos::parallel_for(
       "strata::dense::BlockTree::load", Policy(exec, 0, W.cols), [=](std::int64_t j) {
         std::int64_t const c = col + j;
@@ -127,13 +78,24 @@ void load_block_on_host(ExecutionSpace const& exec, MatrixRef<Kokkos::HostSpace>
         To* const w_j = w + j * ld;
         From const* const a_j = a + row * row_stride + c * col_stride;
         double const d_c = d != nullptr ? d[c] : 1;
+        auto const load = [&](auto stride) {
+          if (d != nullptr) {  // d_r d_c alone may overflow
+            double const* const d_row = d + row;
+            for (std::int64_t i = below; i < rows; ++i)
+              w_j[i] = static_cast<To>(static_cast<double>(a_j[i * stride]) * d_row[i] * d_c);
+          } else {
+            for (std::int64_t i = below; i < rows; ++i) w_j[i] = static_cast<To>(a_j[i * stride]);
+          }
+        };
         std::fill_n(w_j, below, To(0));
         if (above < below && with_diagonal) {
           double const entry = static_cast<double>(a_j[above * row_stride]) * d_c * d_c;
           w_j[above] = static_cast<To>(entry + shift * entry);
         }
-        load({a_j + below * row_stride, row_stride, d != nullptr ? d + row + below : nullptr, d_c,
-              w_j + below, rows - below});
+        if (row_stride == 1)
+          load(std::integral_constant<std::int64_t, 1>());
+        else
+          load(row_stride);
       });
 }
 
