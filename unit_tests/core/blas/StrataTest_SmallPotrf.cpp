@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -74,6 +75,28 @@ TYPED_TEST(SmallPotrf, FactorsIllConditionedMatricesWithVectorsOfAnyWidth) {
       for (std::int64_t n = 0; n <= 50; ++n) check<TypeParam>(precision, n, bytes);
       for (std::int64_t const n : {64, 65, 111, 200}) check<TypeParam>(precision, n, bytes);
     }
+}
+
+// What others left in the workspace is nobody's number.
+TYPED_TEST(SmallPotrf, HasTheSameBitsInAWorkspaceOfNaNs) {
+  TypeParam const exec;
+  typename LeafBlas<TypeParam>::InfoView const info("strata::test::info");
+  for (Precision const precision : {fp64, fp32})
+    for (int const bytes : {32, 64})
+      for (std::int64_t const n : {1, 7, 8, 9, 31, 50}) {
+        StoredMatrix<TypeParam> const A(covariance(n, precision), precision),
+            B(covariance(n, precision), precision);
+        ASSERT_EQ(factor(A, bytes), 0);
+        strata::detail::Workspace<TypeParam> workspace(exec);
+        constexpr std::size_t room = std::size_t{1} << 16;
+        workspace.ensure(room);
+        std::memset(workspace.data(), 0xff, room);
+        ASSERT_TRUE(strata::detail::small_potrf(exec, workspace, B.ref(), 0, info, bytes));
+        EXPECT_EQ(info(), 0);
+        HostMatrix const a = A.read(), b = B.read();
+        for (std::int64_t j = 0; j < n; ++j)
+          for (std::int64_t i = j; i < n; ++i) EXPECT_EQ(a(i, j), b(i, j)) << n << ' ' << bytes;
+      }
 }
 
 TYPED_TEST(SmallPotrf, FindsTheFirstMinorThatIsNotPositive) {
