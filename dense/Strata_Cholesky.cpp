@@ -369,6 +369,7 @@ void CholeskyFactor<ExecutionSpace>::refactor(ExecutionSpace const& exec, Matrix
   STRATA_REQUIRE(ShapeError, A.extent(0) == n && A.extent(1) == n, "refactor: A is ", A.extent(0),
                  " x ", A.extent(1), ", the factor of order ", n);
   s.use(exec);
+  if (s.reserve.bytes() < s.report.peak_bytes) s.reserve = {s.exec, s.report.peak_bytes};
   LayerList const layers = s.steps.front().layers;
   s.take(A, layers);
 }

@@ -119,7 +119,8 @@ class CholeskyFactor {
   /// options: what this factor and its solves allocated is used again.
   ///
   /// Result   as of `cholesky`. Sync, Memory: as there, of which the tree, the analysis and the solves' vectors are
-  ///          those that there are.
+  ///          those that there are. From the first call on, and until the factor ends, a device's pool keeps what was
+  ///          needed only while it was made (core/kokkos_ext/Strata_Buffer.hpp).
   /// Throws   as `cholesky`, and ShapeError for another order. After what A's numbers or a lack of memory threw there is
   ///          no factor.
   void refactor(ExecutionSpace const& exec, MatrixView const& A);

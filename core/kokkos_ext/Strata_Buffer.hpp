@@ -33,8 +33,8 @@ void release_pooled_memory(int device) noexcept;
 ///
 /// On a device they come from a pool: the driver takes a tenth of a millisecond and more to hand out a large piece, and as much to
 /// take it back, and a system of some thousand unknowns needs a dozen. The pool is Strata's own. What nobody uses
-/// stays in it, up to a sixteenth of the device's memory, until Kokkos ends, the pool itself finds no other memory, or a matrix
-/// in tiles asks how much is free. Tools see it as memory of a space of its own, as "CudaPool".
+/// stays in it, up to a sixteenth of the device's memory and what is in a `PoolReserve`, until Kokkos ends, the pool itself finds no other
+/// memory, or a matrix in tiles asks how much is free. Tools see it as memory of a space of its own, as "CudaPool".
 ///
 /// It is not for messages between processes, nor for other devices: neither reaches a pool.
 ///

@@ -6,6 +6,7 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Buffer.hpp>
+#include <core/kokkos_ext/Strata_PoolReserve.hpp>
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
@@ -109,6 +110,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   Uplo uplo;
   CholeskyOptions options;
   std::int64_t n;
+  PoolReserve<ExecutionSpace> reserve;  // of a factor that is made again; it outlives what is below
   std::unique_ptr<LeafBlas<ExecutionSpace>> blas;
   std::unique_ptr<Tree> tree;
   LeafSolve tree_solve = LeafSolve::Automatic;                  // the tree's

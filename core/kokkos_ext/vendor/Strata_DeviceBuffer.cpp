@@ -3,6 +3,7 @@
 #include <core/kokkos_ext/Strata_AtKokkosEnd.hpp>
 #include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
+#include <core/kokkos_ext/Strata_PoolReserve.hpp>
 
 #include <array>
 #include <cstdint>
@@ -28,9 +29,8 @@ class Pool {
     std::size_t free = 0, total = 0;
     STRATA_RUNTIME_CALL(MemGetInfo, &free, &total);
     constexpr std::size_t parts = 16;  // of which one is kept, though nobody uses it
-    std::uint64_t kept = total / parts;
-    STRATA_RUNTIME_CALL(MemPoolSetAttribute, pool_, STRATA_RUNTIME(MemPoolAttrReleaseThreshold),
-                        &kept);
+    kept_ = total / parts;
+    runtime::check(tell_kept(), STRATA_RUNTIME_TEXT(MemPoolSetAttribute));
   }
   ~Pool() {
     (void)STRATA_RUNTIME(MemPoolDestroy)(pool_);  // what is lent comes back first
@@ -66,11 +66,28 @@ class Pool {
              STRATA_RUNTIME(FreeAsync)(data, stream_) == STRATA_RUNTIME(Success);
     });
   }
-  void trim() noexcept {
+  void trim(std::size_t kept = 0) noexcept {
     on_device([&] {
       return STRATA_RUNTIME(StreamSynchronize)(stream_) == STRATA_RUNTIME(Success) &&
-             STRATA_RUNTIME(MemPoolTrimTo)(pool_, 0) == STRATA_RUNTIME(Success);
+             STRATA_RUNTIME(MemPoolTrimTo)(pool_, kept) == STRATA_RUNTIME(Success);
     });
+  }
+  std::size_t bytes() {
+    std::uint64_t held = 0;
+    STRATA_RUNTIME_CALL(MemPoolGetAttribute, pool_, STRATA_RUNTIME(MemPoolAttrReservedMemCurrent),
+                        &held);
+    return held;
+  }
+  void keep_more(std::size_t bytes) noexcept {
+    std::lock_guard const lock(keeping_);
+    kept_ += bytes;
+    on_device([&] { return tell_kept() == STRATA_RUNTIME(Success); });
+  }
+  void keep_less(std::size_t bytes) noexcept {
+    std::lock_guard const lock(keeping_);
+    kept_ -= bytes;
+    on_device([&] { return tell_kept() == STRATA_RUNTIME(Success); });
+    trim(kept_);
   }
 
  private:
@@ -84,9 +101,16 @@ class Pool {
     (void)STRATA_RUNTIME(SetDevice)(before);
   }
 
+  runtime::Status tell_kept() noexcept {
+    return STRATA_RUNTIME(MemPoolSetAttribute)(pool_, STRATA_RUNTIME(MemPoolAttrReleaseThreshold),
+                                               &kept_);
+  }
+
   int device_;
   runtime::Stream stream_;
   STRATA_RUNTIME(MemPool_t) pool_ = nullptr;
+  std::mutex keeping_;
+  std::uint64_t kept_ = 0;  // bytes, though nobody uses them
 };
 
 /// The pools of all devices, each made when it is first asked for.
@@ -155,6 +179,19 @@ std::shared_ptr<std::byte> pooled_memory(runtime::Exec const& exec, std::string 
   return {data, [memory, label, bytes, space](std::byte* lent) {
             tools::deallocateData(space, label, lent, bytes);
           }};
+}
+
+template <>
+std::shared_ptr<void> kept_in_pool(runtime::Exec const& exec, std::size_t bytes) {
+  auto const pool = Pools::the().of(runtime::device_of(exec));
+  if (!pool) return nullptr;
+  pool->keep_more(bytes);
+  return {pool.get(), [pool, bytes](void*) { pool->keep_less(bytes); }};
+}
+
+std::size_t pooled_bytes(int device) {
+  auto const pool = Pools::the().of(device);
+  return pool ? pool->bytes() : 0;
 }
 
 void release_pooled_memory(int device) noexcept { Pools::the().trim(device); }

@@ -5,6 +5,8 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <core/kokkos_ext/Strata_Buffer.hpp>
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
+#include <core/kokkos_ext/Strata_PoolReserve.hpp>
 
 #include <gtest/gtest.h>
 
@@ -100,6 +102,47 @@ TYPED_TEST(BufferOn, TellsToolsWhatItTakesAndSaysWhatIsMissing) {
   Buffer<TypeParam> const small(exec, "strata::test::small", 10);  // there is some for others
   EXPECT_NE(small.data(), nullptr);
 }
+
+TYPED_TEST(BufferOn, AReserveSaysWhatItKeeps) {
+  PoolReserve<TypeParam> reserve;
+  EXPECT_EQ(reserve.bytes(), 0U);
+  reserve = {TypeParam(), 1000};
+  EXPECT_EQ(reserve.bytes(), 1000U);
+}
+
+#ifdef STRATA_RUNTIME
+
+TEST(PoolReserve, KeepsWhatNobodyUsesUntilItEnds) {
+  runtime::Exec const exec;
+  int const device = runtime::device_of(exec);
+  std::size_t free = 0, total = 0;
+  STRATA_RUNTIME_CALL(MemGetInfo, &free, &total);
+  std::size_t const bytes = total / 8, by_itself = total / 16, rounding = total / 64;
+  if (free < 2 * bytes) GTEST_SKIP() << "other work has the device's memory";
+  auto const take_and_give_back = [&] {
+    {
+      Buffer<runtime::Exec> const buffer(exec, "strata::test::large", bytes);
+    }
+    Buffer<runtime::Exec> const small(exec, "strata::test::small",
+                                      1);  // the pool looks what it has
+    return vendor::pooled_bytes(device);
+  };
+  EXPECT_LE(take_and_give_back(), by_itself + rounding);
+  {
+    PoolReserve<runtime::Exec> const reserve(exec, bytes);
+    EXPECT_GE(take_and_give_back(), bytes);
+    {
+      PoolReserve<runtime::Exec> const copy = reserve;
+    }
+    EXPECT_GE(take_and_give_back(), bytes);
+    vendor::release_pooled_memory(device);  // for who finds no other
+    EXPECT_LE(vendor::pooled_bytes(device), rounding);
+    EXPECT_GE(take_and_give_back(), bytes);
+  }
+  EXPECT_LE(vendor::pooled_bytes(device), by_itself + rounding);
+}
+
+#endif
 
 }  // namespace
 }  // namespace strata::test
