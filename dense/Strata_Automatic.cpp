@@ -33,7 +33,7 @@ struct Layering {
 };
 
 constexpr Layering layerings[] = {
-    {"host", 768, 64, Precision::fp32},
+    {"host", 513, 64, Precision::fp32},
     {"sm_90", 8192, 256, Precision::fp16_split},
     {"sm_90", 20480, 256, Precision::fp16},
     {"device", 10240, 256, Precision::fp16},

@@ -19,7 +19,7 @@ constexpr bool fp64_is_faster(std::int64_t n, std::int64_t columns) { return col
 /// What is taken for a matrix of which nothing but its order is known, and why.
 struct AutomaticChoice {
   LayerList layers;    ///< outermost first
-  std::string reason;  ///< "fp64: below n = 768 refinement costs more than layers save"
+  std::string reason;  ///< "fp64: below n = 513 refinement costs more than layers save"
 };
 
 /// The layers of a matrix that is factored to solve for so many right-hand sides, by a table of the orders and numbers of

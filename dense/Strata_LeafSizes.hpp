@@ -12,24 +12,13 @@
 
 namespace strata::dense {
 
-/// Orders whose leaves have a size of their own.
-struct LeafSizeBand {
-  std::int64_t from = 0;   ///< the first order
-  std::int64_t below = 0;  ///< the first order above
-  std::int64_t size = 0;   ///< columns of a leaf
-  /// The same numbers.
-  friend bool operator==(LeafSizeBand const&, LeafSizeBand const&) = default;
-};
-
 /// Leaves of an n x n matrix: n / divisor columns, in whole units, between least and most; up to order `whole` the matrix
-/// is one leaf, which one POTRF factors faster than the recursion does, but for the orders of a band.
+/// is one leaf, which one POTRF factors faster than the recursion does.
 struct LeafSizeRule {
   std::int64_t divisor, unit, least, most, whole = 0;  ///< of the formula above
-  LeafSizeBand band = {};                              ///< none by default
 
   /// The leaf size of an n x n matrix.
   std::int64_t operator()(std::int64_t n) const {
-    if (band.from <= n && n < band.below) return band.size;
     if (0 < n && n <= whole) return n;
     std::int64_t const step = divisor * unit;
     return std::clamp((n + step - 1) / step * unit, least, most);

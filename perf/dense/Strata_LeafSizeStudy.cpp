@@ -44,7 +44,7 @@ struct Options {
 // The rules that are tried: the current one's units and least size with other shares and bounds.
 std::vector<LeafSizeRule> candidates(LeafSizeRule const& current, Options const& options) {
   std::vector<LeafSizeRule> rules{current};
-  for (std::int64_t const divisor : {2, 4, 8, 16, 32})
+  for (std::int64_t const divisor : {1, 2, 4, 8, 16, 32})
     for (std::int64_t const most : options.most)
       rules.push_back({divisor, current.unit, std::min(current.least, most), most});
   return rules;
@@ -140,11 +140,8 @@ std::string key_of(std::string const& architecture, std::string const& kind) {
 
 std::string row_of(std::string const& key, LeafSizeRule const& rule) {
   auto const number = [](std::int64_t x) { return std::to_string(x); };
-  auto const& [from, below, size] = rule.band;
   return key + '{' + number(rule.divisor) + ", " + number(rule.unit) + ", " + number(rule.least) +
-         ", " + number(rule.most) + (rule.whole > 0 || size > 0 ? ", " + number(rule.whole) : "") +
-         (size > 0 ? ", {" + number(from) + ", " + number(below) + ", " + number(size) + "}" : "") +
-         "}},";
+         ", " + number(rule.most) + (rule.whole > 0 ? ", " + number(rule.whole) : "") + "}},";
 }
 
 // The row replaces that with its key, or becomes the last.
@@ -188,7 +185,6 @@ int run(Options const& options) {
     LeafSizeRule current = leaf_size_rule(architecture, kind);
     std::int64_t const whole =
         std::exchange(current.whole, 0);  // the recursion is measured at every order
-    LeafSizeBand const band = std::exchange(current.band, {});
     if (options.times.empty()) measured[kind] = measure(kind, current, options);
     Times const& times = measured[kind];
     for (Json const& one : to_json(kind, times)) document["times"].push_back(one);
@@ -196,7 +192,6 @@ int run(Options const& options) {
     print(kind, times, chosen);
     bool const is_new = !(chosen == current);
     chosen.whole = whole;
-    chosen.band = band;
     std::string const key = key_of(architecture, kind), row = row_of(key, chosen);
     std::printf("%s%s\n", row.c_str(), is_new ? "" : "  // as it was");
     if (!options.table.empty() && is_new) write_row(options.table, key, row);
