@@ -184,7 +184,7 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
     return detail::with_budgets(loan.machine(), report, least, sharing, matrix, map);
   });
   if (strata::runs_on_host<Exec> && options.streams == 0 && options.variant != Variant::Sync) {
-    report.streams = detail::streams_on_cores<Exec>(ready, report.tiles, least);
+    report.streams = detail::streams_on_cores<Exec>(ready, report.tiles, report.tile_size, least);
     least *= static_cast<std::size_t>(report.streams);
   }
   factored = false;

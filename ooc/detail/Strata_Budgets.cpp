@@ -42,8 +42,11 @@ int streams_of(CholeskyOptions const& options) {
 }
 
 template <class Exec>
-int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t least) {
-  std::int64_t const workers = static_cast<std::int64_t>(devices.size()) * Exec().concurrency();
+int streams_on_cores(Devices const& devices, std::int64_t tiles, std::int64_t tile_size,
+                     std::size_t least) {
+  Exec const exec;
+  int const threads = has_own_tiles(exec, tile_size) ? 1 : exec.concurrency();
+  std::int64_t const workers = static_cast<std::int64_t>(devices.size()) * threads;
   std::int64_t streams = std::min({std::int64_t{64}, tiles, available_cores() / workers});
   for (Device const& device : devices)
     streams = std::min(streams, static_cast<std::int64_t>(device.budget_bytes / least));
@@ -150,14 +153,14 @@ std::int64_t column_block_of(Devices const& given, Devices const& devices,
   return best;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                          \
-  template int streams_of<Exec>(CholeskyOptions const&);                                  \
-  template int streams_on_cores<Exec>(Devices const&, std::int64_t, std::size_t);         \
-  template std::vector<int> ranks_that_share<Exec>(Devices const&, Communicator const*);  \
-  template Devices with_budgets<Exec>(Machine<Exec>&, CholeskyReport const&, std::size_t, \
-                                      std::vector<int> const&, TileMatrix<Exec> const&,   \
-                                      PrecisionMap const&);                               \
-  template std::int64_t column_block_of<Exec>(                                            \
+#define STRATA_INSTANTIATE(Exec)                                                                \
+  template int streams_of<Exec>(CholeskyOptions const&);                                        \
+  template int streams_on_cores<Exec>(Devices const&, std::int64_t, std::int64_t, std::size_t); \
+  template std::vector<int> ranks_that_share<Exec>(Devices const&, Communicator const*);        \
+  template Devices with_budgets<Exec>(Machine<Exec>&, CholeskyReport const&, std::size_t,       \
+                                      std::vector<int> const&, TileMatrix<Exec> const&,         \
+                                      PrecisionMap const&);                                     \
+  template std::int64_t column_block_of<Exec>(                                                  \
       Devices const&, Devices const&, TileMatrix<Exec> const&, CholeskyOptions const&, int);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -30,7 +30,8 @@ int streams_of(CholeskyOptions const& options);
 /// On hosts, where it was left open, how many streams of each device keep all cores busy and have their budgets, each
 /// of `least` bytes.
 template <class ExecutionSpace>
-int streams_on_cores(Devices const& devices, std::int64_t tiles, std::size_t least);
+int streams_on_cores(Devices const& devices, std::int64_t tiles, std::int64_t tile_size,
+                     std::size_t least);
 
 /// Of each of these devices, how many ranks have its memory, this one included. Collective; nullptr: one rank.
 template <class ExecutionSpace>

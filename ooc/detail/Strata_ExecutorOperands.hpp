@@ -96,7 +96,7 @@ void Executor<Exec>::Stream::cast(Hold const& hold, std::int64_t i, std::int64_t
   bool const turn = is_transposed(precision) != is_transposed(form);
   {
     Span const span = works("cast", i, k);
-    copy_trailer<Exec>(work_.exec(), form, trailer(source.data, precision, i, k),
+    copy_trailer<Exec>(worker_.exec(), form, trailer(source.data, precision, i, k),
                        trailer(hold.data, form, i, k));
     blas_->convert(turn ? Op::Trans : Op::NoTrans, from, to);
   }

@@ -15,7 +15,8 @@ void Executor<Exec>::Stream::run(std::vector<Visit> const& visits, std::latch& r
   std::optional<Recorder::OnThread> recorded;
   std::optional<vendor::OnNode> near_device;
   // As many as its kernels have, whatever the number of streams, on which the bits of L would depend.
-  BlasThreads const threads(work_.exec().concurrency());
+  worker_.be_one_thread(has_own_tiles(work_.exec(), plan_.rows(0)));
+  BlasThreads const threads(worker_.threads());
   try {
     recorded.emplace(executor_.recorder_,
                      strata::detail::message("device ", device_, " stream ", number_, " "));
@@ -45,9 +46,9 @@ void Executor<Exec>::Stream::prepare() {
   blas_ = &worker_.blas();
   meter_ = &worker_.meter(plan_.rows(0));
   worker_.make_results();
-  Kokkos::deep_copy(work_.exec(), worker_.info, 0);
+  Kokkos::deep_copy(worker_.exec(), worker_.info, 0);
   if (!rules_.keeps_sums)
-    worker_.scratch.need(work_.exec(), "strata::ooc::stream::HostScratch",
+    worker_.scratch.need(worker_.exec(), "strata::ooc::stream::HostScratch",
                          tile_bytes(Precision::fp64, plan_.rows(0), plan_.rows(0)));
   if constexpr (!strata::runs_on_host<Exec>) warm_up();
   work_.fence();
@@ -70,7 +71,7 @@ void Executor<Exec>::Stream::warm_up() {
   }
   if (edge <= worker_.warm_edge && (bits & ~worker_.warm_forms) == 0) return;
   std::size_t const bytes = tile_bytes(Precision::fp64, edge, edge);
-  Exec const& exec = work_.exec();
+  Exec const& exec = worker_.exec();
   using Buffer = Kokkos::View<std::byte*, Space>;
   auto const a = allocate_zeros<Buffer>(exec, "strata::ooc::warm_up", bytes);
   auto const c = allocate_zeros<Buffer>(exec, "strata::ooc::warm_up", bytes);
@@ -241,7 +242,7 @@ void Executor<Exec>::Stream::factor_diagonal(Sums const& C, std::int64_t j) {
     Span const span = works("potrf", j, j);
     blas_->potrf(Uplo::Lower, C.matrix, offset, worker_.info);
   }
-  Kokkos::deep_copy(work_.exec(), worker_.host_info, worker_.info);
+  Kokkos::deep_copy(worker_.exec(), worker_.host_info, worker_.info);
   work_.fence();
   std::int64_t const info = worker_.host_info();
   if (info == 0) return;
@@ -277,7 +278,7 @@ void Executor<Exec>::Stream::close(Sums const& C, Visit const& visit) {
   {
     Span const span = works("round", i, j);
     (*meter_)(C.matrix, i == j, worker_.measure.data());
-    write_trailer<Exec>(work_.exec(), precision, worker_.measure.data(), behind);
+    write_trailer<Exec>(worker_.exec(), precision, worker_.measure.data(), behind);
     if (!C.in_place)
       blas_->convert(is_transposed(precision) ? Op::Trans : Op::NoTrans, C.matrix,
                      stored_tile<Space>(C.stored.data, precision, plan_.rows(i), plan_.rows(j)));

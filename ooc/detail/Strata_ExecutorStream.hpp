@@ -104,7 +104,7 @@ class Executor<ExecutionSpace>::Stream {
     return Span(Track{"copy in"}, in_.exec(), what, " ", i, ",", j);
   }
   Span works(char const* what, std::int64_t i, std::int64_t j) const {
-    return Span(work_.exec(), what, " ", i, ",", j);
+    return Span(worker_.exec(), what, " ", i, ",", j);
   }
   Span copies_out(std::int64_t i, std::int64_t j) const {
     return Span(Track{"copy out"}, out_.exec(), "out ", i, ",", j);

@@ -5,6 +5,7 @@
 
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_FewThreads.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/detail/Strata_JobThread.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
@@ -60,6 +61,13 @@ class Kept {
   View view_;
 };
 
+/// Whether of a host's threads each works on tiles of its own: larger ones are shared by all threads of Kokkos and of the BLAS.
+template <class ExecutionSpace>
+bool has_own_tiles(ExecutionSpace const& exec, std::int64_t tile_size) {
+  constexpr std::int64_t most = 512;  // of the automatic size on a host with several threads
+  return has_threads(exec) && tile_size <= most;
+}
+
 /// One thread's share of a device: its lanes, its libraries and its memory.
 template <class ExecutionSpace>
 struct Worker {
@@ -71,9 +79,21 @@ struct Worker {
         node(Lane<ExecutionSpace>::node_of(device)),
         in(device),
         work(device),
-        out(device) {}
+        out(device),
+        exec_(work.exec()) {}
 
-  ExecutionSpace const& exec() const { return work.exec(); }
+  /// What its kernels and products run on.
+  ExecutionSpace const& exec() const { return exec_; }
+  /// How many threads of a host a product takes.
+  int threads() const { return is_one_ ? 1 : exec_.concurrency(); }
+  /// From now on it is one thread of a host's several, or all of them as at first. Nothing of it may run meanwhile.
+  void be_one_thread(bool is_one) {
+    if (is_one == is_one_) return;
+    blas_.reset();
+    meter_.reset();
+    exec_ = for_work(work.exec(), is_one);
+    is_one_ = is_one;
+  }
   LeafBlas<ExecutionSpace>& blas() {
     if (!blas_) blas_ = std::make_unique<LeafBlas<ExecutionSpace>>(exec());
     return *blas_;
@@ -132,6 +152,8 @@ struct Worker {
   Kept<Kokkos::View<double*, Space>> stage, tile, values, sums, terms, scaling;
 
  private:
+  ExecutionSpace exec_;
+  bool is_one_ = false;  // thread of several
   std::unique_ptr<Lane<ExecutionSpace>> feed_;
   std::unique_ptr<LeafBlas<ExecutionSpace>> blas_;
   std::unique_ptr<TileMeter<ExecutionSpace>> meter_;

@@ -63,6 +63,8 @@ TileTeam<Exec>::TileTeam(Machine<Exec>& machine, Exec const& exec, TileMatrix<Ex
   else
     for (std::size_t d = 0; d < machine.size(); ++d)
       members_.push_back({machine.worker(d), static_cast<int>(d), {}});
+  home_.be_one_thread(false);
+  for (Member& member : members_) member.worker.be_one_thread(false);
   Lane<Exec>::enter(home_.id);
 }
 
@@ -147,7 +149,7 @@ void TileTeam<Exec>::run(std::function<void(Member&)> const& pass) {
       std::optional<BlasThreads> threads;  // as many as its kernels have
       if (!alone_) {
         near_device.emplace(member.worker.node);
-        threads.emplace(member.worker.exec().concurrency());
+        threads.emplace(member.worker.threads());
       }
       Lane<Exec>::enter(member.worker.id);
       pass(member);

@@ -24,11 +24,11 @@ template <class Exec>
 class HostStreamsOn : public testing::Test {};
 TYPED_TEST_SUITE(HostStreamsOn, Spaces, SpaceNames);
 
-// On hosts the streams share the cores out, as far as tiles and budgets go; their products have the threads of their
-// execution space however many they are, so that the bits of L are the same.
+// On hosts the streams share the cores out, as far as tiles and budgets go. Products of small tiles have one thread, others those of
+// their execution space, however many the streams are, so that the bits of L are the same.
 TYPED_TEST(HostStreamsOn, KeepTheCoresBusy) {
   if (!runs_on_host<TypeParam>) GTEST_SKIP() << "a GPU has four streams";
-  int const width = TypeParam().concurrency(), cores = std::max(1, available_cores() / width);
+  int const cores = available_cores();
   std::atomic<int> most_least = std::numeric_limits<int>::max(), most = 0;
   ooc::CholeskyOptions options;
   options.on_task = [&](ooc::Task const&) {
@@ -40,8 +40,8 @@ TYPED_TEST(HostStreamsOn, KeepTheCoresBusy) {
     auto const factor =
         ooc::cholesky(devices_of<TypeParam>(devices, budget), field<TypeParam>(96, 16), options);
     EXPECT_TRUE(factor.info().ok());
-    EXPECT_EQ(most_least, width);
-    EXPECT_EQ(most, width);
+    EXPECT_EQ(most_least, 1);
+    EXPECT_EQ(most, 1);
     EXPECT_EQ(factor.report().smallest_budget_bytes,
               static_cast<std::size_t>(factor.report().streams) * 3 * (16 * 16 * 8 + 256));
     return factor.report().streams;
@@ -54,6 +54,24 @@ TYPED_TEST(HostStreamsOn, KeepTheCoresBusy) {
   EXPECT_EQ(BlasThreads::most(), std::numeric_limits<int>::max());
   options.variant = ooc::Variant::Sync;
   EXPECT_EQ(streams(1, 0), 1);
+}
+
+TYPED_TEST(HostStreamsOn, ShareLargeTilesWithAllThreadsOfTheirs) {
+  if (!runs_on_host<TypeParam>) GTEST_SKIP() << "a GPU has four streams";
+  int const threads = TypeParam().concurrency();
+  for (std::int64_t const tile : {512, 513}) {
+    std::atomic<int> most = 0;
+    ooc::CholeskyOptions options;
+    options.on_task = [&](ooc::Task const&) { most = BlasThreads::most(); };
+    auto const factor =
+        ooc::cholesky(devices_of<TypeParam>(1, 0), field<TypeParam>(1026, tile), options);
+    EXPECT_TRUE(factor.info().ok());
+    int const width = tile <= 512 ? 1 : threads;
+    EXPECT_EQ(most, width) << tile;
+    EXPECT_EQ(factor.report().streams,
+              std::clamp<std::int64_t>(available_cores() / width, 1, factor.report().tiles))
+        << tile;
+  }
 }
 
 }  // namespace
