@@ -32,6 +32,7 @@ class PoolReserve {
  public:
   /// Keep no more than the pool does anyway.
   PoolReserve() = default;
+  /// Until the last copy ends. On a device without pools nothing is kept.
   PoolReserve(ExecutionSpace const& exec, std::size_t bytes) : bytes_(bytes) {
     if constexpr (!runs_on_host<ExecutionSpace>) kept_ = vendor::kept_in_pool(exec, bytes);
   }
