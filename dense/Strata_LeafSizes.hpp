@@ -13,13 +13,19 @@
 namespace strata::dense {
 
 /// Leaves of an n x n matrix: n / divisor columns, in whole units, between least and most; up to order `whole` the matrix
-/// is one leaf, which one POTRF factors faster than the recursion does.
+/// is one leaf, which one POTRF factors faster than the recursion does. With `even`, a matrix of more than `most` columns has an even number of
+/// leaves that are alike, as few as there can be: the left half of the tree is half of the columns then.
 struct LeafSizeRule {
   std::int64_t divisor, unit, least, most, whole = 0;  ///< of the formula above
+  bool even = false;                                   ///< without a divisor above `most`
 
   /// The leaf size of an n x n matrix.
   std::int64_t operator()(std::int64_t n) const {
     if (0 < n && n <= whole) return n;
+    if (even && n > most) {
+      std::int64_t const leaves = 2 * ((n + 2 * most - 1) / (2 * most)), step = leaves * unit;
+      return (n + step - 1) / step * unit;
+    }
     std::int64_t const step = divisor * unit;
     return std::clamp((n + step - 1) / step * unit, least, most);
   }

@@ -74,7 +74,8 @@ struct CheckpointOptions {
 /// Choices of an out-of-core factorisation.
 struct CholeskyOptions {
   Variant variant = Variant::V4;  ///< what is kept on a device
-  /// Of each device; 0: 4 on a GPU, on hosts as many as keep all cores busy, where the budgets suffice for them; Sync has one.
+  /// Of each device; 0: 4 on a GPU, on hosts as many as keep all cores busy, but no more than columns of tiles and than the budgets
+  /// suffice for; Sync has one.
   /// On hosts each stream's products take one thread where tiles have at most 512 rows, else as many as its execution space has.
   int streams = 0;
   /// See `cholesky_schedule`, of whole tasks; 0: 1, but for V4 the one that moves the fewest bytes in a simulation.

@@ -24,7 +24,8 @@ std::size_t pooled_bytes(int device);
 /// While it is there, the pool of the device (core/kokkos_ext/Strata_Buffer.hpp) keeps so many bytes more of what nobody uses: for who will
 /// ask for them again. Hosts have no pool, and keep nothing.
 ///
-/// It takes no memory, and holds none against anybody of whom the pool hears that there is none left.
+/// It takes no memory, and holds none against anybody of whom the pool hears that there is none left. What the pool has lent to others counts
+/// as kept, too.
 ///
 /// Sync     its end waits for the pool's own stream.
 template <class ExecutionSpace>

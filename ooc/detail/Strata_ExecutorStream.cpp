@@ -15,12 +15,13 @@ void Executor<Exec>::Stream::run(std::vector<Visit> const& visits, std::latch& r
   std::optional<Recorder::OnThread> recorded;
   std::optional<vendor::OnNode> near_device;
   // As many as its kernels have, whatever the number of streams, on which the bits of L would depend.
-  worker_.be_one_thread(has_own_tiles(work_.exec(), plan_.rows(0)));
-  BlasThreads const threads(worker_.threads());
+  std::optional<BlasThreads> threads;
   try {
     recorded.emplace(executor_.recorder_,
                      strata::detail::message("device ", device_, " stream ", number_, " "));
     near_device.emplace(worker_.node);
+    worker_.be_one_thread(has_own_tiles(work_.exec(), plan_.rows(0)));
+    threads.emplace(worker_.threads());
     prepare();
   } catch (...) {
     executor_.progress_.stop(std::current_exception());

@@ -80,23 +80,21 @@ struct Worker {
         in(device),
         work(device),
         out(device),
-        exec_(work.exec()) {}
+        all_(work.exec()) {}
 
   /// What its kernels and products run on.
-  ExecutionSpace const& exec() const { return exec_; }
+  ExecutionSpace const& exec() const { return is_one_ ? one_->exec : all_.exec; }
   /// How many threads of a host a product takes.
-  int threads() const { return is_one_ ? 1 : exec_.concurrency(); }
+  int threads() const { return is_one_ ? 1 : exec().concurrency(); }
   /// From now on it is one thread of a host's several, or all of them as at first. Nothing of it may run meanwhile.
   void be_one_thread(bool is_one) {
-    if (is_one == is_one_) return;
-    blas_.reset();
-    meter_.reset();
-    exec_ = for_work(work.exec(), is_one);
+    if (is_one && !one_) one_ = std::make_unique<Hands>(for_work(work.exec(), true));
     is_one_ = is_one;
   }
   LeafBlas<ExecutionSpace>& blas() {
-    if (!blas_) blas_ = std::make_unique<LeafBlas<ExecutionSpace>>(exec());
-    return *blas_;
+    auto& blas = hands().blas;
+    if (!blas) blas = std::make_unique<LeafBlas<ExecutionSpace>>(exec());
+    return *blas;
   }
   /// The positions that a factorisation's kernels write to.
   void make_results() {
@@ -108,12 +106,13 @@ struct Worker {
   }
   /// For tiles of at most so many columns.
   TileMeter<ExecutionSpace>& meter(std::int64_t columns) {
-    if (!meter_ || columns > meter_columns_) {
-      meter_.reset();
-      meter_ = std::make_unique<TileMeter<ExecutionSpace>>(exec(), columns);
-      meter_columns_ = columns;
+    auto& [exec, blas, meter, most] = hands();
+    if (!meter || columns > most) {
+      meter.reset();
+      meter = std::make_unique<TileMeter<ExecutionSpace>>(exec, columns);
+      most = columns;
     }
-    return *meter_;
+    return *meter;
   }
   /// A lane for tiles on their way to a solve, beside the vectors that come in.
   Lane<ExecutionSpace>& feed() {
@@ -152,12 +151,20 @@ struct Worker {
   Kept<Kokkos::View<double*, Space>> stage, tile, values, sums, terms, scaling;
 
  private:
-  ExecutionSpace exec_;
-  bool is_one_ = false;  // thread of several
+  // What works, and what it has made for itself.
+  struct Hands {
+    explicit Hands(ExecutionSpace const& with) : exec(with) {}
+    ExecutionSpace exec;
+    std::unique_ptr<LeafBlas<ExecutionSpace>> blas = nullptr;
+    std::unique_ptr<TileMeter<ExecutionSpace>> meter = nullptr;
+    std::int64_t meter_columns = 0;
+  };
+  Hands& hands() { return is_one_ ? *one_ : all_; }
+
+  Hands all_;                   // threads
+  std::unique_ptr<Hands> one_;  // thread of several, if it was asked for
+  bool is_one_ = false;
   std::unique_ptr<Lane<ExecutionSpace>> feed_;
-  std::unique_ptr<LeafBlas<ExecutionSpace>> blas_;
-  std::unique_ptr<TileMeter<ExecutionSpace>> meter_;
-  std::int64_t meter_columns_ = 0;
 };
 
 /// The workers of some devices, the memory of each, and what they exchange; all made when it is asked for.

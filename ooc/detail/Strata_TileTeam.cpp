@@ -63,8 +63,6 @@ TileTeam<Exec>::TileTeam(Machine<Exec>& machine, Exec const& exec, TileMatrix<Ex
   else
     for (std::size_t d = 0; d < machine.size(); ++d)
       members_.push_back({machine.worker(d), static_cast<int>(d), {}});
-  home_.be_one_thread(false);
-  for (Member& member : members_) member.worker.be_one_thread(false);
   Lane<Exec>::enter(home_.id);
 }
 
@@ -105,6 +103,8 @@ template <class Exec>
 void TileTeam<Exec>::begin(Block const& V, std::size_t sums, std::int64_t first) {
   cols_ = static_cast<std::int64_t>(V.extent(1));
   first_ = first;
+  home_.be_one_thread(false);
+  for (Member& member : members_) member.worker.be_one_thread(false);
   std::size_t const size = V.extent(0) * V.extent(1);
   exec_.fence("strata::ooc::team::begin");  // V is there
   auto const& stage = home_.stage.need(home_.exec(), "strata::ooc::team::stage", size);

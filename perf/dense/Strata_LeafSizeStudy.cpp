@@ -141,7 +141,8 @@ std::string key_of(std::string const& architecture, std::string const& kind) {
 std::string row_of(std::string const& key, LeafSizeRule const& rule) {
   auto const number = [](std::int64_t x) { return std::to_string(x); };
   return key + '{' + number(rule.divisor) + ", " + number(rule.unit) + ", " + number(rule.least) +
-         ", " + number(rule.most) + (rule.whole > 0 ? ", " + number(rule.whole) : "") + "}},";
+         ", " + number(rule.most) + (rule.whole > 0 || rule.even ? ", " + number(rule.whole) : "") +
+         (rule.even ? ", true" : "") + "}},";
 }
 
 // The row replaces that with its key, or becomes the last.
@@ -185,6 +186,7 @@ int run(Options const& options) {
     LeafSizeRule current = leaf_size_rule(architecture, kind);
     std::int64_t const whole =
         std::exchange(current.whole, 0);  // the recursion is measured at every order
+    bool const even = std::exchange(current.even, false);
     if (options.times.empty()) measured[kind] = measure(kind, current, options);
     Times const& times = measured[kind];
     for (Json const& one : to_json(kind, times)) document["times"].push_back(one);
@@ -192,6 +194,7 @@ int run(Options const& options) {
     print(kind, times, chosen);
     bool const is_new = !(chosen == current);
     chosen.whole = whole;
+    chosen.even = even;
     std::string const key = key_of(architecture, kind), row = row_of(key, chosen);
     std::printf("%s%s\n", row.c_str(), is_new ? "" : "  // as it was");
     if (!options.table.empty() && is_new) write_row(options.table, key, row);

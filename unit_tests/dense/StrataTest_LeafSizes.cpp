@@ -29,6 +29,26 @@ TEST(LeafSizes, UpToWholeThereIsOneLeaf) {
   EXPECT_EQ(rule(4097), 256);
 }
 
+TEST(LeafSizes, EvenLeavesAreAlikeAndHalveTheColumns) {
+  LeafSizeRule const rule{1, 8, 64, 512, 0, true};
+  EXPECT_EQ(rule(0), 64);
+  EXPECT_EQ(rule(300), 304);
+  EXPECT_EQ(rule(512), 512);
+  EXPECT_EQ(rule(513), 264);
+  EXPECT_EQ(rule(1024), 512);
+  EXPECT_EQ(rule(1025), 264);
+  EXPECT_EQ(rule(1500), 376);
+  EXPECT_EQ(rule(65536), 512);
+  EXPECT_EQ(rule, leaf_size_rule("host", "fp64"));
+  EXPECT_EQ(rule, leaf_size_rule("host", "fp32"));
+  for (std::int64_t n = 513; n < 5000; ++n) {
+    std::int64_t const half = half_of_leaves(n, rule(n));
+    EXPECT_LE(rule(n), 512) << n;
+    EXPECT_LE(2 * half - n, 8 * ((n + 1023) / 1024) * 2) << n;  // of flops about an eighth
+    EXPECT_GE(2 * half, n) << n;
+  }
+}
+
 TEST(LeafSizes, KindIsWhatTheLayersAreStoredIn) {
   EXPECT_EQ(leaf_kind(LayerList::parse("fp64,fp64")), "fp64");
   EXPECT_EQ(leaf_kind(LayerList::parse("fp32,fp64")), "fp32");
