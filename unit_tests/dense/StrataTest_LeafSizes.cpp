@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Spaces.hpp"
+#include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_LeafSizes.hpp>
 
