@@ -3,7 +3,9 @@
 #ifndef STRATA_TILE_ELIMINATION_HPP
 #define STRATA_TILE_ELIMINATION_HPP
 
-#include <Kokkos_Macros.hpp>
+#include <core/kokkos_ext/Strata_Published.hpp>
+
+#include <cstdint>
 
 // What the blocks of `tile_potrf` do in their shared memory; see Strata_TilePotrf.hpp.
 #ifdef KOKKOS_ENABLE_CUDA
@@ -38,19 +40,14 @@ template <class T>
 struct Reciprocal {
   T first, second;
 
-  __device__ __forceinline__ explicit Reciprocal(T d) : second(1) {
+  __device__ __forceinline__ explicit Reciprocal(T d) {
     constexpr T largest = sizeof(T) == 8 ? T(0x1p1000) : T(0x1p120f);
-    if (d >= 1 / largest && d <= largest)
-      first = normal_reciprocal(d);
-    else
-      first = second = inverse_root(d);
+    constexpr T unit = sizeof(T) == 8 ? T(0x1p512) : T(0x1p64f);
+    bool const is_usual = d >= 1 / largest && d <= largest;
+    second = is_usual ? T(1) : d < 1 ? unit : 1 / unit;
+    first = normal_reciprocal(d * second);
   }
-  __device__ __forceinline__ Reciprocal(T a, T b) : first(a), second(b) {}
-  __device__ __forceinline__ T times(T x) const { return x * first * second; }
-  /// That of lane j.
-  __device__ __forceinline__ Reciprocal of_lane(int j) const {
-    return {__shfl_sync(~0u, first, j), __shfl_sync(~0u, second, j)};
-  }
+  __device__ __forceinline__ T times(T x) const { return x * second * first; }
 };
 
 /// The block's shared memory.
@@ -58,6 +55,15 @@ template <class T>
 __device__ __forceinline__ T* shared() {
   extern __shared__ __align__(16) unsigned char strata_tiles_shared[];
   return reinterpret_cast<T*>(strata_tiles_shared);
+}
+
+template <class T>
+using Bits = typename Published<T>::Bits;
+
+/// A number of the workspace is there from now on.
+template <class T>
+__device__ __forceinline__ void hand_on(T value, T* to) {
+  Published<T>{reinterpret_cast<Bits<T>*>(to)}.write(0, value);
 }
 
 /// Four neighbouring numbers of the shared memory, aligned to as many.
@@ -78,60 +84,78 @@ __device__ __forceinline__ void read_column(T (&s)[count], T const* C) {
   for (int c = 0; c < count; c += 4) read(s + c, C + c);
 }
 
-/// A step of the elimination for a row a: column 1 less its part of the column that is done, s, becomes the next one,
-/// and all that follow move up by one.
-template <int count, class T>
-__device__ __forceinline__ void move_up(T (&a)[half], T const (&s)[count], T part) {
-#pragma unroll
-  for (int c = 2; c < count; ++c) a[c - 1] = a[c] - part * s[c];
-}
-
-/// The rows of a pivot block of 32 x 32, by one warp, a row a lane: column j of the elimination goes to C + 32 j, from the
-/// diagonal on and not divided by the root of its pivot. What lies above the diagonal means nothing.
-template <class T>
-class Elimination {
+/// How far the two eliminations of a tile are, by eights of their columns: one warp tells it, others wait for it. Each turn is
+/// a tile's.
+class Progress {
  public:
-  __device__ __forceinline__ static void run(T const* S, T* C, bool has_rows_below) {
-    int const i = threadIdx.x % lanes;
-    Elimination rows;
-    rows.has_rows_below_ = has_rows_below;
-#pragma unroll
-    for (int c = 0; c < half; ++c) rows.a_[c] = S[c * ld<T> + i];
-    rows.at_ = i, rows.C_ = C, rows.now_ = rows.a_[0];
-    C[i] = rows.now_;
-    rows.pivot_ = __shfl_sync(~0u, rows.now_, 0);
+  static constexpr int eighths = 2 * half / 8;
+
+  __device__ __forceinline__ static void begin() {
+    if (threadIdx.x < eighths)
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(threadIdx.x)) : "memory");
+  }
+  /// By all lanes of a warp.
+  __device__ __forceinline__ static void tell(int eighth) {
     __syncwarp();
-    rows.template eight<32>();
-    rows.template eight<24>();
-    rows.template eight<16>();
-    rows.template eight<8>();
+    if (threadIdx.x % lanes == 0)
+      asm volatile(
+          "{ .reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0]; }" ::"r"(address(eighth))
+          : "memory");
+  }
+  __device__ __forceinline__ static void wait(int eighth, int turn) {
+    unsigned done;
+    do {
+      asm volatile(
+          "{ .reg .pred done; mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2; selp.u32 "
+          "%0, 1, 0, done; }"
+          : "=r"(done)
+          : "r"(address(eighth)), "r"(turn % 2)
+          : "memory");
+    } while (done == 0);
   }
 
  private:
-  template <int left>
-  __device__ __forceinline__ void eight() {
-    constexpr int first = half - left;
-#pragma unroll 1
-    for (int j = first; j < first + 8; ++j) {
-      T s[left];
-      read_column(s, C_);
-      T const part = Reciprocal<T>(pivot_).times(now_);
-      C_ += half, at_ = (at_ - 1) & (half - 1);
-      now_ = a_[1] - part * s[1];
-      C_[at_] = now_;  // the last one beyond the block, where there is room
-      pivot_ = __shfl_sync(~0u, now_, (j + 1) & (half - 1));
-      __syncwarp();
-      move_up(a_, s, part);
-    }
-    asm volatile("bar.arrive %0, 64;" ::"n"(first / 8 + 1) : "memory");
-    if (has_rows_below_) asm volatile("bar.arrive %0, 96;" ::"n"(first / 8 + 6) : "memory");
+  __device__ __forceinline__ static unsigned address(int eighth) {
+    __shared__ unsigned long long barriers[eighths];
+    return static_cast<unsigned>(__cvta_generic_to_shared(barriers + eighth));
   }
-
-  T a_[half], now_, pivot_;
-  T* C_;
-  int at_;
-  bool has_rows_below_;
 };
+
+/// The rows of a pivot block of 32 x 32, by one warp, a row a lane: column j of the elimination goes to C + 32 j, not divided
+/// by the root of its pivot. What lies above the diagonal means nothing.
+///
+/// All else waits for this. So it is one piece of code without loops, in which the work of a column is done while the next
+/// one and its pivot are on their way.
+template <class T>
+__device__ __noinline__ void eliminate_block(int s_at, int c_at, int first_eighth) {
+  int const i = threadIdx.x % lanes;
+  T const* const S = shared<T>() + s_at + i;
+  T* const C = shared<T>() + c_at;
+  T a[half], s[half];
+#pragma unroll
+  for (int c = 0; c < half; ++c) a[c] = S[c * ld<T>];
+  C[i] = a[0];
+  T pivot = __shfl_sync(~0u, a[0], 0);
+  __syncwarp();
+  read_column(s, C);
+#pragma unroll
+  for (int j = 0; j + 1 < half; ++j) {
+    T const part = Reciprocal<T>(pivot).times(a[j]);
+    a[j + 1] -= part * s[j + 1];
+    T* const next = C + (j + 1) * half;
+    next[i] = a[j + 1];
+    pivot = __shfl_sync(~0u, a[j + 1], j + 1);
+    __syncwarp();
+    T of_next[half];
+#pragma unroll
+    for (int c = (j + 2) / 4 * 4; c < half; c += 4) read(of_next + c, next + c);
+#pragma unroll
+    for (int c = j + 2; c < half; ++c) a[c] -= part * s[c];
+#pragma unroll
+    for (int c = j + 2; c < half; ++c) s[c] = of_next[c];
+    if (j % 8 == 6) Progress::tell(first_eighth + j / 8);
+  }
+}
 
 /// A power of two in whose units a row of L^-1 is found, as 1 / d may overflow for the row's number d on A's diagonal.
 template <class T>
@@ -141,82 +165,97 @@ __device__ __forceinline__ T unit_of_inverse(T d) {
   return d < 1 / large ? 1 / unit : d > large ? unit : T(1);
 }
 
-/// Other rows follow the pivots, by a warp that has 64 of them: the identity's, which become L^-T, and those of R, which
-/// become R L^-T.
+/// Other rows follow the pivots, a row a lane: R becomes X = R L^-T, of 32 columns.
 template <class T>
 class Followers {
  public:
-  /// L^-T to `inverse`, where the pivot block was, and, transposed, to `transposed`; R L^-T to `solution`, transposed or
-  /// not.
-  __device__ __forceinline__ static void run(T* inverse, T* transposed, T const* R, T* solution,
-                                             bool is_transposed, T const* C) {
-    int const i = threadIdx.x % lanes;
-    Followers rows;
-    T const unit = unit_of_inverse(inverse[i * ld<T> + i]);
-    rows.per_unit_ = 1 / unit;
-#pragma unroll
-    for (int c = 0; c < half; ++c)
-      rows.a_[0][c] = c == i ? unit : T(0), rows.a_[1][c] = R[c * ld<T> + i];
-    for (int m = 0; m < 2; ++m) rows.now_[m] = rows.a_[m][0];
-    rows.C_ = C, rows.inverse_ = inverse + i, rows.transposed_ = transposed + i * ld<T>;
-    rows.solution_ = solution + (is_transposed ? i * ld<T> : i),
-    rows.step_ = is_transposed ? 1 : ld<T>;
-    rows.template eight<32>();
-    rows.template eight<24>();
-    rows.template eight<16>();
-    rows.template eight<8>();
+  /// Where a lane's row comes from and goes to: distances in the shared memory (`to` < 0: not there), and a tile of the
+  /// workspace, where it is `factor` X.
+  struct Row {
+    int from, to;
+    T* tile;
+    T factor;
+  };
+
+  /// The elimination, at C in the shared memory, is done or goes on.
+  __device__ __noinline__ static void run(Row row, int c_at, int first_eighth, int turn) {
+    Followers f(row, c_at, first_eighth, turn);
+    f.template eight<0>();
+    f.template eight<1>();
+    f.template eight<2>();
+    f.template eight<3>();
   }
 
  private:
-  template <int left>
-  __device__ __forceinline__ void eight() {
-    asm volatile("bar.sync %0, 64;" ::"n"((half - left) / 8 + 1) : "memory");
-    T const pivot = C_[threadIdx.x % 8 * half], roots = inverse_root(pivot);
-    Reciprocal<T> const reciprocals(pivot);
-#pragma unroll 1
-    for (int j = 0; j < 8; ++j) {
-      T s[left];
-      read_column(s, C_);
-      C_ += half;
-      T const root = __shfl_sync(~0u, roots, j);
-      Reciprocal<T> const reciprocal = reciprocals.of_lane(j);
-      *inverse_ = *transposed_ = now_[0] * root * per_unit_, *solution_ = now_[1] * root;
-      inverse_ += ld<T>, ++transposed_, solution_ += step_;
+  __device__ __forceinline__ Followers(Row const& row, int c_at, int eighth, int turn)
+      : c_at_(c_at), eighth_(eighth), turn_(turn), row_(row) {
 #pragma unroll
-      for (int m = 0; m < 2; ++m) {
-        T const part = reciprocal.times(now_[m]);
-        now_[m] = a_[m][1] - part * s[1];
-        move_up(a_[m], s, part);
-      }
+    for (int c = 0; c < half; ++c) a_[c] = shared<T>()[row.from + c * ld<T>];
+  }
+
+  /// What column j has below its diagonal.
+  template <int first>
+  __device__ __forceinline__ void read_below(T (&s)[half], int j) const {
+#pragma unroll
+    for (int c = first; c < half; c += 4)
+      if (c + 3 > j) read(s + c, shared<T>() + c_at_ + j * half + c);
+  }
+
+  template <int e>
+  __device__ __forceinline__ void eight() {
+    Progress::wait(eighth_ + e, turn_);
+    T const roots =
+        inverse_root(shared<T>()[c_at_ + (8 * e + static_cast<int>(threadIdx.x % 8)) * (half + 1)]);
+    T s[half];
+    read_below<8 * e>(s, 8 * e);
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+      int const j = 8 * e + k;
+      T next[half] = {};
+      if (k < 7) read_below<8 * e>(next, j + 1);  // before anything is stored
+      T const root = __shfl_sync(~0u, roots, k), x = a_[j] * root, part = x * root,
+              value = x * row_.factor;
+#pragma unroll
+      for (int c = j + 1; c < half; ++c) a_[c] -= part * s[c];
+      if (row_.to >= 0) shared<T>()[row_.to + j * ld<T>] = value;
+      hand_on(value, row_.tile + j * order);
+#pragma unroll
+      for (int c = j + 2; c < half; ++c) s[c] = next[c];
     }
   }
 
-  T a_[2][half], now_[2], per_unit_;
-  T const* C_;
-  T *inverse_, *transposed_, *solution_;
-  int step_;
+  T a_[half];
+  int c_at_, eighth_, turn_;
+  Row row_;
 };
 
-/// The pivot block's columns of L from those of the elimination, with zeros above the diagonal, both given by their
-/// distance from the begin of the shared memory; thread u of `count`.
+/// The pivot block's columns of L from those of the elimination, with zeros above the diagonal, to a tile of the workspace, by
+/// a warp.
 template <class T>
-__device__ __noinline__ void scale_columns(int s_at, int c_at, int u, int count) {
-  T *const S = shared<T>() + s_at, *const C = shared<T>() + c_at;
-  int const i = u % half;
-#pragma unroll 2
-  for (int j = u / half; j < half; j += count / half) {
-    T const d = C[j * half], r = inverse_root(d);
-    T value = C[j * half + ((i - j) & (half - 1))] * r;
-    if (i == j)
-      value = fma(T(0.5) * r, fma(-value, value, d), value);  // the root, its rounding corrected
-    S[j * ld<T> + i] = i < j ? T(0) : value;
+__device__ __noinline__ void hand_on_pivots(int c_at, T* tile) {
+  int const i = threadIdx.x % lanes;
+  T const* const C = shared<T>() + c_at + i;
+  T const d = C[i * half], own_root = inverse_root(d), rounded = d * own_root;
+  T const on_diagonal =
+      fma(T(0.5) * own_root, fma(-rounded, rounded, d), rounded);  // the root, corrected
+#pragma unroll 1
+  for (int first = 0; first < half; first += 8) {
+    T values[8];
+#pragma unroll
+    for (int m = 0; m < 8; ++m) values[m] = C[(first + m) * half];
+#pragma unroll
+    for (int m = 0; m < 8; ++m) {
+      int const j = first + m;
+      T const below = values[m] * __shfl_sync(~0u, own_root, j);
+      hand_on(i < j ? T(0) : i == j ? on_diagonal : below, tile + j * order + i);
+    }
   }
 }
 
 /// The first of a block's 32 pivots that is no positive finite number, from 1, or 0; all lanes of a warp.
 template <class T>
 __device__ __forceinline__ int first_bad_pivot(T const* C) {
-  T const d = C[threadIdx.x % lanes * half];
+  T const d = C[threadIdx.x % lanes * (half + 1)];
   return __ffs(static_cast<int>(__ballot_sync(~0u, !(d > T(0) && isfinite(d)))));
 }
 

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(threads, 1) factor(Matrices<T> m) {
 template <class T>
 bool prepare(Kokkos::Cuda const& exec) {
   auto const& device = exec.cuda_device_prop();
-  constexpr std::size_t own_bytes = 16;  // of `turn`
+  constexpr std::size_t own_bytes = 128;  // of `turn` and of the barriers
   if (device.sharedMemPerBlockOptin < DiagonalTiles<T>::numbers * sizeof(T) + own_bytes)
     return false;
   if (device.multiProcessorCount < 2) return false;

@@ -23,7 +23,7 @@ namespace strata::vendor {
 ///
 /// Shape    A, inverse: n x n of one arithmetic type, without scale. Cost n^3/3 flops and as many for the inverse.
 /// Result   *info as for `LeafBlas::potrf`. False, with nothing done, if the operands are others, or on other devices
-///          than NVIDIA's from compute capability 9.0 on with 221 KiB of shared memory a block (fp32: 117), or if the program
+///          than NVIDIA's from compute capability 9.0 on with 153 KiB of shared memory a block (fp32: 81), or if the program
 ///          was compiled for older ones.
 /// Sync     enqueued; fences where the workspace grows.
 /// Blocks   `most_blocks` at most; their number changes no bit.
@@ -31,7 +31,8 @@ namespace strata::vendor {
 ///          it stays as the next call needs it. It holds n^2/2 numbers and 12288 for each tile on the diagonal; n^2 with the inverse.
 /// Throws   MemoryError where they can't be had: another factorisation would have other bits.
 /// Error    as for a Cholesky factorisation in the type, |A - L L^T| <= c n eps |L| |L^T|, whatever the condition of A:
-///          products with the inverse of a tile on the diagonal are corrected once by what they leave. Of the inverse V,
+///          products with the inverse of a tile on the diagonal are corrected once by what they leave (in fp32 by one product of
+///          tf32: 2^-11 of a correction that is below eps cond). Of the inverse V,
 ///          |V L^T - 1| is as small, |L^T V - 1| need not be. Products of fp32 are made on the matrix units from operands in two
 ///          parts of tf32, each with an error of at most 8 unit roundoffs more, in sums of eight that are cut off instead
 ///          of rounded.

@@ -14,44 +14,46 @@ namespace strata::vendor::tiles {
 __device__ __forceinline__ int row_of(int p) { return threadIdx.x % lanes / 4 + 8 * p; }
 __device__ __forceinline__ int col_of(int q) { return threadIdx.x % 4 * 2 + 8 * (q / 2) + q % 2; }
 
-/// acc += F G^T over `depth` columns.
-template <int R>
+/// acc += F G^T over `depth` columns; G may be given as its transpose.
+template <int R, bool is_transposed = false, bool is_coarse = false>
 __device__ __forceinline__ void multiply(double (&acc)[R][4], double const* F, double const* G,
                                          int depth) {
-  constexpr int ld_ = ld<double>;
+  constexpr int ld_ = ld<double>, to_row = is_transposed ? ld_ : 1,
+                to_col = is_transposed ? 1 : ld_;
   int const l = threadIdx.x % lanes;
-  F += l / 4 + l % 4 * ld_, G += l / 4 + l % 4 * ld_;
-#pragma unroll 4
+  F += l / 4 + l % 4 * ld_, G += l / 4 * to_row + l % 4 * to_col;
+#pragma unroll 8
   for (int k = 0; k < depth; k += 4) {
     double x[R], y[2];
 #pragma unroll
     for (int p = 0; p < R; ++p) x[p] = F[k * ld_ + p * 8];
 #pragma unroll
-    for (int q = 0; q < 2; ++q) y[q] = G[k * ld_ + q * 8];
+    for (int q = 0; q < 2; ++q) y[q] = G[k * to_col + q * 8 * to_row];
 #pragma unroll
     for (int p = 0; p < R; ++p)
 #pragma unroll
       for (int q = 0; q < 2; ++q)
-        asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-                     : "+d"(acc[p][2 * q]), "+d"(acc[p][2 * q + 1])
-                     : "d"(x[p]), "d"(y[q]));
+        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+            : "+d"(acc[p][2 * q]), "+d"(acc[p][2 * q + 1])
+            : "d"(x[p]), "d"(y[q]));
   }
 }
 
-/// x as the sum of two numbers of tf32.
+/// x as the sum of two numbers of tf32, of which the matrix units cut off all bits but 19. The instructions that convert
+/// are eight times slower than these. A NaN may only be in the smaller part.
 struct TwoParts {
   unsigned large, small;
 
   __device__ __forceinline__ void of(float x) {
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(large) : "f"(x));
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(small) : "f"(x - __uint_as_float(large)));
+    large = (__float_as_uint(x) + 0x1000u) & ~0x1fffu;  // rounded to nearest
+    float const rest = x - __uint_as_float(large);
+    small = __float_as_uint(fmaf(rest, 0x1p-11f, rest));  // as near to `rest`, once it is cut off
   }
 };
 
 __device__ __forceinline__ void multiply_tf32(float (&c)[2][4], int q, unsigned const (&x)[4],
                                               unsigned const (&y)[2]) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
       "{%0,%1,%2,%3};"
       : "+f"(c[0][2 * q]), "+f"(c[0][2 * q + 1]), "+f"(c[1][2 * q]), "+f"(c[1][2 * q + 1])
       : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
@@ -59,13 +61,13 @@ __device__ __forceinline__ void multiply_tf32(float (&c)[2][4], int q, unsigned 
 
 /// The same, of operands in two parts: three products of tf32. The units cut their sums off instead of rounding them,
 /// so that these are of eight terms only.
-template <int R>
+template <int R, bool is_transposed = false, bool is_coarse = false>
 __device__ __forceinline__ void multiply(float (&acc)[R][4], float const* F, float const* G,
                                          int depth) {
-  constexpr int ld_ = ld<float>;
+  constexpr int ld_ = ld<float>, to_row = is_transposed ? ld_ : 1, to_col = is_transposed ? 1 : ld_;
   int const l = threadIdx.x % lanes;
-  F += l / 4 + l % 4 * ld_, G += l / 4 + l % 4 * ld_;
-#pragma unroll 2
+  F += l / 4 + l % 4 * ld_, G += l / 4 * to_row + l % 4 * to_col;
+#pragma unroll 4
   for (int k = 0; k < depth; k += 8) {
     unsigned Y[2][2], y[2][2];
 #pragma unroll
@@ -73,7 +75,7 @@ __device__ __forceinline__ void multiply(float (&acc)[R][4], float const* F, flo
 #pragma unroll
       for (int p = 0; p < 2; ++p) {
         TwoParts parts;
-        parts.of(G[(k + p * 4) * ld_ + q * 8]);
+        parts.of(G[(k + p * 4) * to_col + q * 8 * to_row]);
         Y[q][p] = parts.large, y[q][p] = parts.small;
       }
 #pragma unroll
@@ -88,8 +90,7 @@ __device__ __forceinline__ void multiply(float (&acc)[R][4], float const* F, flo
       float sum[2][4] = {};
 #pragma unroll
       for (int q = 0; q < 2; ++q) {
-        multiply_tf32(sum, q, x, Y[q]);
-        multiply_tf32(sum, q, X, y[q]);
+        if (!is_coarse) multiply_tf32(sum, q, x, Y[q]), multiply_tf32(sum, q, X, y[q]);
         multiply_tf32(sum, q, X, Y[q]);
       }
 #pragma unroll
@@ -110,16 +111,19 @@ __device__ __forceinline__ void put(Into into, T& s, T product) {
                               : s - product;
 }
 
-/// S = F G^T, S = -F G^T, S += F G^T or S -= F G^T for S of rows x cols, by warps u, u + count, ... Operands are given by
-/// their distance from the begin of the shared memory: one piece of code for all, which stays in the instructions' cache.
+/// S = -F G^T or S -= F G^T, by warps u, u + count, ... Operands are given by their distance from the begin of the shared
+/// memory: one piece of code for all, which stays in the instructions' cache. Where F = G the parts above the diagonal of S
+/// are left out.
 template <class T>
 __device__ __noinline__ void product(Into into, int s_at, int f_at, int g_at, int rows, int cols,
                                      int depth, int u, int count) {
   T* const memory = shared<T>();
-  int const across = rows / 16, all = across * (cols / 16);
+  bool const is_symmetric = f_at == g_at;
+  int i = 16 * u, j = 0;
 #pragma unroll 1
-  for (int part = u; part < all; part += count) {
-    int const i = part % across * 16, j = part / across * 16;
+  for (;; i += 16 * count) {
+    while (i >= rows && j < cols) j += 16, i -= rows - (is_symmetric ? j : 0);
+    if (j >= cols) return;
     T acc[2][4] = {};
     multiply<2>(acc, memory + f_at + i, memory + g_at + j, depth);
 #pragma unroll

@@ -10,7 +10,6 @@
 #include <Kokkos_BitManipulation.hpp>
 
 #include <cstdint>
-#include <type_traits>
 
 // The tasks of `tile_potrf` and how they hand on tiles; see Strata_TilePotrf.hpp.
 #ifdef KOKKOS_ENABLE_CUDA
@@ -32,7 +31,7 @@ struct Matrices {
   __host__ __device__ int tile_count() const {
     return V != nullptr ? across * across : across * (across + 1) / 2;
   }
-  /// A finished tile: of L below the diagonal, of V = L^-T above it, on it of L^-1.
+  /// A finished tile: of L below the diagonal, of V = L^-T on it and above.
   __device__ T* finished(int row, int col) const {
     return tile(V != nullptr ? row + col * across : row * (row + 1) / 2 + col);
   }
@@ -52,9 +51,6 @@ struct Matrices {
   __device__ T* tile(int i) const { return tiles + std::int64_t{i} * order * order; }
 };
 
-template <class T>
-using Bits = typename Published<T>::Bits;
-
 /// A tile of the workspace, or `rows` x `cols` of it that begin at `from`, on its way to the shared memory, by `count`
 /// threads.
 template <class T, int count, int rows = order, int cols = order>
@@ -72,14 +68,25 @@ class Arrival {
 #pragma unroll
     for (int m = 0; m < each; ++m) bits_[m] = is_inside(m) ? from_[m * step * order] : Bits<T>(0);
   }
-  __device__ __forceinline__ void put(T* S, bool transposed = false) {
+  __device__ __forceinline__ void put(T* S) {
     while (!is_there()) load();
-    int const at = transposed ? row_ * ld<T> + col_ : col_ * ld<T> + row_;
-    int const next = transposed ? step : step * ld<T>;
 #pragma unroll
     for (int m = 0; m < each; ++m)
-      if (is_inside(m)) S[at + m * next] = Kokkos::bit_cast<T>(bits_[m]);
+      if (is_inside(m)) S[(col_ + m * step) * ld<T> + row_] = Kokkos::bit_cast<T>(bits_[m]);
     __syncwarp();  // barriers and products want all lanes
+  }
+  /// To a matrix, as far as it has `rows_there` and `cols_there`.
+  template <bool is_lower>
+  __device__ __forceinline__ void put_in_matrix(T* to, std::int64_t ld_to, int rows_there,
+                                                int cols_there) {
+    while (!is_there()) load();
+#pragma unroll
+    for (int m = 0; m < each; ++m) {
+      int const col = col_ + m * step;
+      if (row_ < rows_there && col < cols_there && (!is_lower || row_ >= col))
+        to[row_ + col * ld_to] = Kokkos::bit_cast<T>(bits_[m]);
+    }
+    __syncwarp();
   }
   /// Of one thread a row: to its registers.
   __device__ __forceinline__ void put(T (&a)[cols])
@@ -110,11 +117,6 @@ class Arrival {
   Bits<T> bits_[each];
 };
 
-template <class T>
-__device__ __forceinline__ void hand_on(T value, T* to) {
-  Published<T>{reinterpret_cast<Bits<T>*>(to)}.write(0, value);
-}
-
 /// `rows` of a tile to the workspace, by all threads.
 template <int rows = order, class T>
 __device__ __forceinline__ void send(T const* S, T* tile, int thread) {
@@ -123,27 +125,16 @@ __device__ __forceinline__ void send(T const* S, T* tile, int thread) {
     hand_on(S[e / rows * ld<T> + e % rows], tile + e / rows * order + e % rows);
 }
 
-/// The quarter of a tile that begins at its number `at`, from the shared memory's tile `from`, by `count` threads.
-template <class T>
-__device__ __noinline__ void send_quarter(int from, T* tile, int at, int thread, int count) {
-  T const* const S = shared<T>() + from + at / order * ld<T> + at % order;
-#pragma unroll 2
-  for (int e = thread; e < half * half; e += count)
-    hand_on(S[e / half * ld<T> + e % half], tile + at + e / half * order + e % half);
-}
-
-enum class Part { Full, Lower, Transposed };
-
 /// `rows` of a tile to where they belong in A or V, as far as there are `rows_there` and `cols`.
-template <Part part, int count, int rows = order, class T>
+template <int count, int rows = order, class T>
 __device__ __forceinline__ void store(T const* S, T* to, std::int64_t ld_to, int rows_there,
                                       int cols, int thread) {
-  int const i = thread % rows, end = part == Part::Lower ? min(cols, i + 1) : cols;
+  int const i = thread % rows;
   if (i >= rows_there) return;
   to += i + thread / rows * ld_to;
 #pragma unroll 4
-  for (int c = thread / rows; c < end; c += count / rows, to += count / rows * ld_to)
-    *to = part == Part::Transposed ? S[i * ld<T> + c] : S[c * ld<T> + i];
+  for (int c = thread / rows; c < cols; c += count / rows, to += count / rows * ld_to)
+    *to = S[c * ld<T> + i];
 }
 
 /// Tile (row, col) of L, or of V where row >= across: what A has there, less its products with finished tiles, solved
@@ -210,23 +201,44 @@ class TileTask {
       put<R>(done_of_next);
       send<rows>(at(X), m_.below(row_) + first, thread_);
     }
-    store<Part::Full, threads, rows>(at(S), target(first, col_), of_inverse_ ? m_.ldv : m_.lda,
-                                     m_.extent(row_) - first, m_.extent(col_), thread_);
+    store<threads, rows>(at(S), target(first, col_), of_inverse_ ? m_.ldv : m_.lda,
+                         m_.extent(row_) - first, m_.extent(col_), thread_);
   }
 
   // What the block with the diagonal begins a tile with: the next one there but for its column before, and the first one.
   // And the zeros of its inverse and its triangle.
   __device__ __forceinline__ void send_diagonal() {
-    int const end = min(col_ + 2, m_.across);
+    int const col = col_, end = min(col + 2, m_.across);
 #pragma unroll 1
-    for (int d = col_ == 0 ? 0 : col_ + 1; d < end; ++d) {
+    for (int d = col == 0 ? 0 : col + 1; d < end; ++d) {
       row_ = col_ = d;
       send_rest(m_.diagonal(d), d - 1);
       for (int e = thread_; e < half * half; e += threads) {
-        int const at = (half + e / half) * order + e % half;
-        hand_on(T(0), m_.finished(d, d) + at), hand_on(T(0), m_.triangle(d) + at);
+        int const first = e % half, second = half + e / half;
+        hand_on(T(0), m_.triangle(d) + first + second * order);
+        hand_on(T(0), m_.finished(d, d) + second + first * order);
       }
     }
+    if (col > 0) bring_to_matrices(col - 1);
+    if (col + 1 == m_.across) bring_to_matrices(col);
+  }
+  // What the block with the diagonal has sent of a column, to where it belongs.
+  __device__ __forceinline__ void bring_to_matrices(int col) {
+    T* const A = m_.A + std::int64_t{col} * order * (m_.lda + 1);
+    bring<true>(m_.triangle(col), A, m_.lda, m_.extent(col), m_.extent(col));
+    if (m_.V != nullptr)
+      bring<false>(m_.finished(col, col), m_.V + std::int64_t{col} * order * (m_.ldv + 1), m_.ldv,
+                   m_.extent(col), m_.extent(col));
+    if (col + 1 < m_.across)
+      bring<false>(m_.finished(col + 1, col), A + order, m_.lda, m_.extent(col + 1), order);
+  }
+  template <bool is_lower>
+  __device__ __forceinline__ void bring(T const* tile, T* to, std::int64_t ld_to, int rows,
+                                        int cols) {
+    Arrival<T, threads> numbers(tile, thread_);
+    numbers.wait();
+    numbers.load();
+    numbers.template put_in_matrix<is_lower>(to, ld_to, rows, cols);
   }
   // What A has there, less the products before column `end`.
   __device__ __forceinline__ void send_rest(T* to, int end) const {
@@ -268,7 +280,7 @@ class TileTask {
       if (!is_urgent() || k + 1 < col_) x.wait(), y.wait();
       x.load(), y.load();
       __syncthreads();
-      x.put(at(X), of_inverse_ && k == row_), y.put(at(Y));
+      x.put(at(X)), y.put(at(Y));
       __syncthreads();
       if constexpr (goes_on) {
         Arrival<T, threads> z(m_.finished(col_ + 1, k), thread_);
@@ -303,18 +315,19 @@ class TileTask {
     __syncthreads();
     Arrival<T, threads> triangle(m_.triangle(col_), thread_);
     triangle.load();
-    multiply_lower<R>(Into::Result, S, X, Y);
+    multiply_triangle<R, true>(Into::Result, S, X, Y);
     triangle.put(at(L));
     __syncthreads();
-    multiply_lower<R>(Into::Subtracted, X, S, L);
-    multiply_lower<R>(Into::Added, S, X, Y);
+    multiply_triangle<R, false>(Into::Subtracted, X, S, L);
+    multiply_triangle<R, true, true>(Into::Added, S, X, Y);
     send<16 * R>(at(S), m_.finished(row_, col_) + first, thread_);
   }
-  // C = F G^T, C += F G^T or C -= F G^T for a lower triangular G.
-  template <int R>
-  __device__ __noinline__ static void multiply_lower(Into into, int c_at, int f_at, int g_at) {
+  // C = F G^T, C += F G^T or C -= F G^T for a lower triangular G, or its transpose.
+  template <int R, bool is_transposed, bool is_coarse = false>
+  __device__ __noinline__ static void multiply_triangle(Into into, int c_at, int f_at, int g_at) {
     T sum[R][4] = {};
-    multiply<R>(sum, at(f_at) + i0<R>(), at(g_at) + j0(), j0() + 16);
+    multiply<R, is_transposed, is_coarse>(sum, at(f_at) + i0<R>(),
+                                          at(g_at) + j0() * (is_transposed ? ld<T> : 1), j0() + 16);
 #pragma unroll
     for (int q = 0; q < 4; ++q)
 #pragma unroll
