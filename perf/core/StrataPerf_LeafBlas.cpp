@@ -125,19 +125,22 @@ void trsv(Run& run, BlasPath path, Precision type, std::int64_t n, Op op) {
   });
 }
 
-// A = L L^T of a leaf, of paper A's matrix.
-void potrf(Run& run, BlasPath path, Precision type, std::int64_t n) {
+// A = L L^T of a leaf, of paper A's matrix, and perhaps L^-T.
+void potrf(Run& run, BlasPath path, Precision type, std::int64_t n, bool inverts) {
   Exec const& exec = run.exec();
-  OwnedMatrix const L(exec, n, n, type);
+  OwnedMatrix const L(exec, n, n, type), V(exec, inverts ? n : 0, inverts ? n : 0, type);
   MatrixView const A = fp64_matrix(exec, n, n);
   SpdMatrix const matrix(exec, "dominant", n, 1);
   matrix.fill(exec, A);
   Blas &blas = shared_blas(path), &automatic = shared_blas();
   Blas::InfoView const info(Kokkos::view_alloc(exec, "strata::perf::info"));
   run.measure([&] { automatic.convert(Op::NoTrans, matrix_ref(A), L.ref()); },
-              [&] { blas.potrf(Uplo::Lower, L.ref(), 0, info); });
-  run.count_flops(potrf_flops(n), type);
-  run.count_bytes(potrf_bytes(n, size_of(type)));
+              [&] {
+                inverts ? blas.potrf_invert(L.ref(), V.ref(), 0, info)
+                        : blas.potrf(Uplo::Lower, L.ref(), 0, info);
+              });
+  run.count_flops((inverts ? 2 : 1) * potrf_flops(n), type);
+  run.count_bytes((inverts ? 2 : 1) * potrf_bytes(n, size_of(type)));
   run.count_error("backward_error", sum_limit(type, n), [&] {
     OwnedMatrix const B(exec, n, 1, fp64), X(exec, n, 1, fp64);
     for (auto const& vector : {B, X}) fill_uniform(exec, vector.ref(), 0, 3);
@@ -145,7 +148,7 @@ void potrf(Run& run, BlasPath path, Precision type, std::int64_t n) {
       automatic.trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1, L.ref(), X.ref());
     return backward_error(automatic, matrix_ref(A), X.ref(), B.ref());
   });
-  finish(run, path, text("potrf ", n));
+  finish(run, path, text(inverts ? "potrf_invert " : "potrf ", n));
 }
 
 // target = source, rounded, of the size of the copy.
@@ -200,7 +203,9 @@ void register_leaf(BlasPath path, Precision type) {
   std::int64_t const m = settings().gemm_n, inner = std::max<std::int64_t>(m / 8, 1);
   std::string const prefix = path_name(path) + std::string(traits(type).name);
   for (std::int64_t const n : settings().leaf) {
-    add("core/potrf", prefix + text("/n:", n), [=](Run& run) { potrf(run, path, type, n); });
+    for (bool const inverts : {false, true})
+      add(inverts ? "core/potrf_invert" : "core/potrf", prefix + text("/n:", n),
+          [=](Run& run) { potrf(run, path, type, n, inverts); });
     add("core/trsm", prefix + text("/n:", n, "/m:", m),
         [=](Run& run) { trsm(run, path, type, n, m); });
     for (Op const op : {Op::NoTrans, Op::Trans})

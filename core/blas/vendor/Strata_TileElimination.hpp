@@ -13,7 +13,7 @@
 namespace strata::vendor::tiles {
 
 constexpr int order = 64;  // of a tile
-constexpr int half = order / 2, lanes = 32, threads = 256, warps = threads / lanes;
+constexpr int half = order / 2, lanes = 32, threads = 256;
 
 /// Numbers from one column of a tile to the next: such that the fragments of matrix units lie in other banks.
 template <class T>
@@ -84,8 +84,8 @@ __device__ __forceinline__ void read_column(T (&s)[count], T const* C) {
   for (int c = 0; c < count; c += 4) read(s + c, C + c);
 }
 
-/// How far the two eliminations of a tile are, by eights of their columns: one warp tells it, others wait for it. Each turn is
-/// a tile's.
+/// How many groups of eight columns of a tile are eliminated: one warp tells it, others wait for it. Phase k of each `mbarrier`
+/// belongs to tile k.
 class Progress {
  public:
   static constexpr int eighths = 2 * half / 8;
@@ -157,7 +157,7 @@ __device__ __noinline__ void eliminate_block(int s_at, int c_at, int first_eight
   }
 }
 
-/// A power of two in whose units a row of L^-1 is found, as 1 / d may overflow for the row's number d on A's diagonal.
+/// A power of two in whose units a row of L^-1 is found, as 1 / d may overflow for what is left there of A's diagonal, d.
 template <class T>
 __device__ __forceinline__ T unit_of_inverse(T d) {
   constexpr T large = sizeof(T) == 8 ? T(0x1p600) : T(0x1p80f);

@@ -32,7 +32,7 @@ namespace strata::vendor {
 /// Throws   MemoryError where they can't be had: another factorisation would have other bits.
 /// Error    as for a Cholesky factorisation in the type, |A - L L^T| <= c n eps |L| |L^T|, whatever the condition of A:
 ///          products with the inverse of a tile on the diagonal are corrected once by what they leave (in fp32 by one product of
-///          tf32: 2^-11 of a correction that is below eps cond). Of the inverse V,
+///          tf32, to 2^-10 of a correction that is below eps cond). Of the inverse V,
 ///          |V L^T - 1| is as small, |L^T V - 1| need not be. Products of fp32 are made on the matrix units from operands in two
 ///          parts of tf32, each with an error of at most 8 unit roundoffs more, in sums of eight that are cut off instead
 ///          of rounded.

@@ -51,8 +51,8 @@ struct Matrices {
   __device__ T* tile(int i) const { return tiles + std::int64_t{i} * order * order; }
 };
 
-/// A tile of the workspace, or `rows` x `cols` of it that begin at `from`, on its way to the shared memory, by `count`
-/// threads.
+/// A tile of the workspace, or `rows` x `cols` of it that begin at `from`, on its way to the shared memory or to a
+/// matrix, by `count` threads.
 template <class T, int count, int rows = order, int cols = order>
 class Arrival {
  public:
@@ -86,15 +86,6 @@ class Arrival {
       if (row_ < rows_there && col < cols_there && (!is_lower || row_ >= col))
         to[row_ + col * ld_to] = Kokkos::bit_cast<T>(bits_[m]);
     }
-    __syncwarp();
-  }
-  /// Of one thread a row: to its registers.
-  __device__ __forceinline__ void put(T (&a)[cols])
-    requires(count == rows)
-  {
-    while (!is_there()) load();
-#pragma unroll
-    for (int m = 0; m < cols; ++m) a[m] = Kokkos::bit_cast<T>(bits_[m]);
     __syncwarp();
   }
 
@@ -141,6 +132,9 @@ __device__ __forceinline__ void store(T const* S, T* to, std::int64_t ld_to, int
 /// for. The block with the diagonal has the tiles there and below it; of them tasks make what does not wait for that
 /// block: (col, col) the next tile on the diagonal; and (col + 1, col) and (col + 2, col) half of tile (col + 2, col)
 /// each and then of the tile to its right, as that block waits for this next.
+///
+/// Task (col, col) also brings column col - 1 of that block's results to A and V, and the last one its own. It does so at its
+/// end, since in a column that block waits for the tile below before it has sent all.
 ///
 /// No task waits for one of a higher number, and that block for none that waits for what it has not sent yet: so that
 /// two blocks are enough.
