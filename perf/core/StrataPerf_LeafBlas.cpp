@@ -144,8 +144,14 @@ void potrf(Run& run, BlasPath path, Precision type, std::int64_t n, bool inverts
   run.count_error("backward_error", sum_limit(type, n), [&] {
     OwnedMatrix const B(exec, n, 1, fp64), X(exec, n, 1, fp64);
     for (auto const& vector : {B, X}) fill_uniform(exec, vector.ref(), 0, 3);
-    for (Op const op : {Op::NoTrans, Op::Trans})
-      automatic.trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1, L.ref(), X.ref());
+    if (inverts) {  // X = V V^T B
+      OwnedMatrix const Y(exec, n, 1, fp64);
+      automatic.gemm(Op::Trans, Op::NoTrans, 1, V.ref(), B.ref(), 0, Y.ref());
+      automatic.gemm(Op::NoTrans, Op::NoTrans, 1, V.ref(), Y.ref(), 0, X.ref());
+    } else {
+      for (Op const op : {Op::NoTrans, Op::Trans})
+        automatic.trsm(Side::Left, Uplo::Lower, op, Diag::NonUnit, 1, L.ref(), X.ref());
+    }
     return backward_error(automatic, matrix_ref(A), X.ref(), B.ref());
   });
   finish(run, path, text(inverts ? "potrf_invert " : "potrf ", n));

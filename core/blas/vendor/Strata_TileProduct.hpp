@@ -39,8 +39,8 @@ __device__ __forceinline__ void multiply(double (&acc)[R][4], double const* F, d
   }
 }
 
-/// x as the sum of two numbers of tf32, of which the matrix units ignore the last 13 bits. The instructions that convert are many times
-/// slower than these. Of a NaN only `small` is sure to be a NaN.
+/// x as the sum of two numbers of tf32, of which the matrix units ignore the last 13 bits, without the instructions that
+/// convert. Of a NaN only `small` is sure to be a NaN.
 struct TwoParts {
   unsigned large, small;
 
@@ -60,7 +60,8 @@ __device__ __forceinline__ void multiply_tf32(float (&c)[2][4], int q, unsigned 
 }
 
 /// The same, of operands in two parts: three products of tf32. The units cut their sums off instead of rounding them,
-/// so that these are of eight terms only. `is_coarse` leaves the small parts out, with them a NaN: for corrections of sums that have it.
+/// so that these are of eight terms only. `is_coarse` leaves the small parts out, and NaNs with them: for corrections of sums
+/// that have them.
 template <int R, bool is_transposed = false, bool is_coarse = false>
 __device__ __forceinline__ void multiply(float (&acc)[R][4], float const* F, float const* G,
                                          int depth) {

@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace strata::test {
@@ -129,6 +131,20 @@ TYPED_TEST(TilePotrf, FindsTheFirstMinorThatIsNotPositive) {
         StoredMatrix<TypeParam> const A(a, precision), B(a, precision), V(a, precision);
         EXPECT_EQ(factor(A, &V), 1000 + order) << pivot;
         EXPECT_EQ(factor<TypeParam>(B, nullptr, 7), 7) << "one before stays";
+      }
+}
+
+// They come to the pivot of their row through products, of which some leave out what is small.
+TYPED_TEST(TilePotrf, FindsNumbersBelowTheDiagonalThatAreNotFinite) {
+  for (Precision const precision : {fp64, fp32})
+    for (double const number : {nan_value, static_cast<double>(INFINITY)})
+      for (auto const& [row, col] : std::initializer_list<std::pair<int, int>>{
+               {1, 0}, {40, 3}, {63, 62}, {64, 0}, {100, 40}, {130, 70}, {199, 0}, {250, 100}}) {
+        HostMatrix a = lower(300);
+        a(row, col) = number;
+        StoredMatrix<TypeParam> const A(a, precision), B(a, precision), V(a, precision);
+        EXPECT_EQ(factor(A, &V), 1000 + row + 1) << row << ' ' << col << ' ' << number;
+        EXPECT_EQ(factor<TypeParam>(B, nullptr), 1000 + row + 1) << row << ' ' << col;
       }
 }
 
