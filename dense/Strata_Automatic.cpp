@@ -34,7 +34,7 @@ struct Layering {
 
 constexpr Layering layerings[] = {
     {"host", 513, 64, Precision::fp32},
-    {"sm_90", 8192, 256, Precision::fp16_split},
+    {"sm_90", 7168, 256, Precision::fp16_split},
     {"sm_90", 20480, 256, Precision::fp16},
     {"device", 10240, 256, Precision::fp16},
 };
@@ -160,22 +160,18 @@ std::int64_t automatic_leaf_size(std::int64_t n, LayerList const& layers) {
 
 // On a host the recursion's larger products are worth more than the order of updates. On a device a
 // wide panel makes the products of the updates deep, but only where these last longer than the
-// chain of leaves of the next panel; the first panel has nothing to hide behind.
+// chain of leaves of the next panel.
 template <class ExecutionSpace>
-std::int64_t detail::automatic_panel_size(std::int64_t n, std::int64_t leaf_size,
-                                          std::int64_t begin) {
-  constexpr bool host = Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible;
-  if (host) return n;
-  std::int64_t const left = (n - begin) / leaf_size;
-  std::int64_t const leaves = left >= 32 ? 8 : left >= 16 ? 4 : left >= 8 ? 2 : 1;
-  return leaf_size * (begin == 0 ? std::min<std::int64_t>(leaves, 4) : leaves);
+std::int64_t detail::automatic_panel_size(std::int64_t n, std::int64_t leaf_size) {
+  if (strata::runs_on_host<ExecutionSpace>) return n;
+  std::int64_t const leaves = n / leaf_size;
+  return leaf_size * (leaves >= 32 ? 8 : leaves >= 16 ? 4 : leaves >= 8 ? 2 : 1);
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                                  \
   template AutomaticChoice automatic_choice<Exec>(std::int64_t, std::int64_t);                    \
   template LayerList automatic_layers<Exec>(std::int64_t n);                                      \
-  template std::int64_t detail::automatic_panel_size<Exec>(std::int64_t, std::int64_t,            \
-                                                           std::int64_t);                         \
+  template std::int64_t detail::automatic_panel_size<Exec>(std::int64_t, std::int64_t);           \
   template std::int64_t automatic_leaf_size<Exec>(std::int64_t, LayerList const&);                \
   template std::vector<detail::Step> detail::rungs<Exec>(std::int64_t, LayerList const&, double); \
   template Patience detail::patience<Exec>(std::int64_t, LayerList const&, LayerList const&);     \

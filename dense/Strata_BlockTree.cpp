@@ -214,10 +214,10 @@ BlockTree<LayerList, ExecutionSpace>::BlockTree(ExecutionSpace const& exec, std:
       uses_inverses<ExecutionSpace>(options.leaf_solve, layers_, n <= leaf_size);
   splits_panels_ = has_inverses && is_split(layers_, nodes_);
   for (std::int64_t end = 0; Node const& node : nodes_) {  // a node comes before what is in it
-    std::int64_t const most =
-        options.panel_size > 0 ? options.panel_size
-        : splits_panels_       ? leaf_size
-                         : detail::automatic_panel_size<ExecutionSpace>(n, leaf_size, node.begin);
+    std::int64_t const most = options.panel_size > 0 ? options.panel_size
+                              : splits_panels_
+                                  ? leaf_size
+                                  : detail::automatic_panel_size<ExecutionSpace>(n, leaf_size);
     if (node.begin != end || (node.size > most && !node.is_leaf())) continue;
     panels_.push_back(static_cast<int>(&node - nodes_.data()));
     end += node.size;
@@ -307,13 +307,14 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_inverses(ExecutionSpace cons
   inverses_ = allocate_each(exec, bytes, "strata::dense::BlockTree::inverses");
   stored_bytes_ += sum(bytes);
   inverse_scales_ = strata::allocate_zeros<Scales>(exec, "strata::dense::BlockTree::inverse_scales",
-                                                   nodes_.size());
+                                                   2 * nodes_.size());
   Blocks<Matrix> blocks(inverses_);
   auto const low = low_solve_precision(layers_);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
     if (!node.is_leaf()) continue;
     node.inverse = blocks.next(node.size, node.size, accumulator(layers_.leaf()));
+    node.inverse_largest = inverse_scales_.data() + nodes_.size() + i;
     if (!low) continue;
     node.low_inverse = blocks.next(node.size, node.size, *low);
     node.low_inverse.scale = inverse_scales_.data() + i;

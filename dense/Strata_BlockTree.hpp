@@ -101,6 +101,8 @@ class BlockTree<LayerList, ExecutionSpace> {
     /// Of a leaf: L^-T, and the same in the precision that the low layers are solved in; without
     /// data where leaves are solved by substitution, or no layer is low.
     Matrix inverse, low_inverse;
+    /// Of a leaf with an inverse: the largest magnitude in it, in device memory.
+    double* inverse_largest = nullptr;
 
     /// Whether it is a diagonal leaf, without halves.
     bool is_leaf() const { return left < 0; }
@@ -171,8 +173,8 @@ class BlockTree<LayerList, ExecutionSpace> {
   /// unit diagonal are solved by substitution: make such a tree with LeafSolve::Substitution.)
   void quantise_all(LeafBlas<ExecutionSpace>& blas);
 
-  /// leaf.low_inverse = leaf.inverse, quantised. Enqueued.
-  void quantise_inverse(LeafBlas<ExecutionSpace>& blas, Node const& leaf) const;
+  /// leaf.low_inverse = leaf.inverse, quantised, whose largest magnitude is known. Enqueued.
+  void quantise_inverse(ExecutionSpace const& exec, Node const& leaf) const;
 
   /// Free what only the updates needed; the stored blocks stay.
   void release_working();
@@ -190,6 +192,8 @@ class BlockTree<LayerList, ExecutionSpace> {
   std::size_t working_bytes() const { return working_bytes_; }
   /// The scales of all nodes' stored blocks, in the order of nodes(): in memory of the tree, which must outlive it.
   Kokkos::View<double const*, memory_space> scales() const { return scales_; }
+  /// All bounds that nodes have as scales, which `load` or `bound_scales` sets.
+  Kokkos::View<double const*, memory_space> bounds() const { return bounds_; }
 
   /// What a tree of these sizes takes, before it is made, with the default options.
   struct Bytes {

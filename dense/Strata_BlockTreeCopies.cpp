@@ -267,7 +267,8 @@ void BlockTree<LayerList, ExecutionSpace>::quantise_all(LeafBlas<ExecutionSpace>
     if (node.is_leaf() && node.inverse.data != nullptr) {
       set_identity(blas.exec(), node.inverse);
       blas.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, node.working, node.inverse);
-      quantise_inverse(blas, node);
+      measure_largest(blas.exec(), ConstMatrix(node.inverse), node.inverse_largest);
+      quantise_inverse(blas.exec(), node);
     }
     if (node.scale == nullptr) continue;
     for (auto const& [begin, strip] : strips(node))
@@ -277,10 +278,11 @@ void BlockTree<LayerList, ExecutionSpace>::quantise_all(LeafBlas<ExecutionSpace>
 }
 
 template <class ExecutionSpace>
-void BlockTree<LayerList, ExecutionSpace>::quantise_inverse(LeafBlas<ExecutionSpace>& blas,
+void BlockTree<LayerList, ExecutionSpace>::quantise_inverse(ExecutionSpace const& exec,
                                                             Node const& leaf) const {
   if (leaf.low_inverse.data != nullptr)
-    quantise(blas, leaf.inverse, leaf.low_inverse, const_cast<double*>(leaf.low_inverse.scale));
+    quantise_below(exec, ConstMatrix(leaf.inverse), leaf.inverse_largest, leaf.low_inverse,
+                   const_cast<double*>(leaf.low_inverse.scale));
 }
 
 template <class ExecutionSpace>
@@ -310,7 +312,7 @@ void BlockTree<LayerList, ExecutionSpace>::store(ExecutionSpace const& exec, Upl
   template auto BlockTree<LayerList, Exec>::begin_load(Exec const&, double)                        \
       -> detail::LeafBlocks<memory_space>;                                                         \
   template void BlockTree<LayerList, Exec>::quantise_all(LeafBlas<Exec>&);                         \
-  template void BlockTree<LayerList, Exec>::quantise_inverse(LeafBlas<Exec>&, Node const&) const;  \
+  template void BlockTree<LayerList, Exec>::quantise_inverse(Exec const&, Node const&) const;      \
   template void BlockTree<LayerList, Exec>::store(Exec const&, Uplo, Matrix const&) const;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

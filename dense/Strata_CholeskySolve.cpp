@@ -87,19 +87,16 @@ auto CholeskyFactor<ExecutionSpace>::State::logarithms() const -> Logarithms {
   Logarithms result;
   if (n == 0) return result;
   bool const is_scaled = analysis.d.extent(0) > 0;
-  std::size_t count = is_scaled ? 1 : 0;
-  for (auto const& node : tree->nodes()) count += node.is_leaf() ? 1 : 0;
+  std::vector<ConstMatrixRef<memory_space>> leaves;
+  for (auto const& node : tree->nodes())
+    if (node.is_leaf()) leaves.push_back(node.stored);
+  std::size_t const count = leaves.size() + (is_scaled ? 1 : 0);
   auto const sums = strata::allocate<Kokkos::View<double*, memory_space>>(
       exec, "strata::dense::log_determinant::sums", count);
-  double* next = sums.data();
-  for (auto const& node : tree->nodes()) {
-    if (!node.is_leaf()) continue;
-    with_type(node.stored.precision, [&]<class T>(std::type_identity<T>) {
-      detail::log_diagonal<T>(exec, node.stored, detail::DeviceNumber<ExecutionSpace>(next++));
-    });
-  }
+  detail::log_diagonals<ExecutionSpace>(exec, leaves, sums.data());
   if (is_scaled)
-    detail::sum_of_exponents(exec, analysis.d, detail::DeviceNumber<ExecutionSpace>(next));
+    detail::sum_of_exponents(exec, analysis.d,
+                             detail::DeviceNumber<ExecutionSpace>(sums.data() + leaves.size()));
   result.leaves.resize(count);
   Kokkos::deep_copy(
       exec,

@@ -3,26 +3,59 @@
 #include <dense/Strata_Quantise.hpp>
 
 #include <core/blas/Strata_LargestMagnitude.hpp>
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 
 namespace strata::dense {
 
 template <class ExecutionSpace>
-void measure_scale(ExecutionSpace const& exec,
-                   ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
-                   Precision precision, double* scale, BlockScaling scaling) {
+void measure_largest(ExecutionSpace const& exec,
+                     ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
+                     double* largest) {
   using MemorySpace = typename ExecutionSpace::memory_space;
-  Kokkos::View<double, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const slot(scale);
-  double const* const source_scale = source.scale;
+  using Number = Kokkos::View<double, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  Kokkos::deep_copy(exec, Number(largest), 0.0);
   with_type(source.precision, [&]<class T>(std::type_identity<T>) {
-    Kokkos::deep_copy(exec, slot, 0.0);
-    strata::largest_magnitude<T>("strata::dense::quantise::largest", exec, source, 1, 0, scale);
+    strata::largest_magnitude<T>("strata::dense::quantise::largest", exec, source, 1, 0, largest);
   });
-  Kokkos::parallel_for(
-      "strata::dense::quantise::scale", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
-      KOKKOS_LAMBDA(int) {
-        slot() = block_scale(precision, source_scale ? *source_scale * slot() : slot(), scaling);
+}
+
+namespace {
+
+template <class Source, class Stored, class ExecutionSpace>
+void divide_and_round(ExecutionSpace const& exec,
+                      ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
+                      double const* largest,
+                      MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
+                      BlockScaling scaling) {
+  Source const* const from = source.template as<Source>();
+  Stored* const to = stored.template as<Stored>();
+  std::int64_t const ld_from = source.ld, ld_to = stored.ld;
+  Precision const precision = stored.precision;
+  strata::for_each_element(
+      "strata::dense::quantise::below", exec, source.rows, source.cols,
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+        double const s = block_scale(precision, *largest, scaling);
+        if (i == 0 && j == 0) *scale = s;
+        // By a power of two: what is rounded twice is too small for the stored type.
+        auto const quotient = static_cast<double>(from[i + j * ld_from]) * (1 / s);
+        to[i + j * ld_to] = static_cast<Stored>(static_cast<Source>(quotient));
       });
+}
+
+}  // namespace
+
+template <class ExecutionSpace>
+void quantise_below(ExecutionSpace const& exec,
+                    ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
+                    double const* largest,
+                    MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
+                    BlockScaling scaling) {
+  with_arithmetic_type(source.precision, [&]<class Source>(std::type_identity<Source>) {
+    with_type(stored.precision, [&]<class Stored>(std::type_identity<Stored>) {
+      divide_and_round<Source, Stored>(exec, source, largest, stored, scale, scaling);
+    });
+  });
 }
 
 template <class ExecutionSpace>
@@ -37,15 +70,25 @@ void quantise(LeafBlas<ExecutionSpace>& blas,
       ValueError, scale != nullptr && stored.scale == scale && source.scale != scale,
       "quantise: the scale must be that of the stored block, and not that of the source");
   if (source.rows == 0 || source.cols == 0) return;
-  measure_scale(blas.exec(), source, stored.precision, scale, scaling);
+  measure_largest(blas.exec(), source, scale);
+  double const* const source_scale = source.scale;
+  Precision const precision = stored.precision;
+  Kokkos::parallel_for(
+      "strata::dense::quantise::scale", Kokkos::RangePolicy<ExecutionSpace>(blas.exec(), 0, 1),
+      KOKKOS_LAMBDA(int) {
+        *scale = block_scale(precision, source_scale ? *source_scale * *scale : *scale, scaling);
+      });
   blas.convert(Op::NoTrans, source, stored);
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                            \
-  template void measure_scale<Exec>(Exec const&, ConstMatrixRef<Exec::memory_space> const&, \
-                                    Precision, double*, BlockScaling);                      \
-  template void quantise<Exec>(LeafBlas<Exec>&, ConstMatrixRef<Exec::memory_space> const&,  \
-                               MatrixRef<Exec::memory_space> const&, double*, BlockScaling);
+#define STRATA_INSTANTIATE(Exec)                                                                   \
+  template void measure_largest<Exec>(Exec const&, ConstMatrixRef<Exec::memory_space> const&,      \
+                                      double*);                                                    \
+  template void quantise<Exec>(LeafBlas<Exec>&, ConstMatrixRef<Exec::memory_space> const&,         \
+                               MatrixRef<Exec::memory_space> const&, double*, BlockScaling);       \
+  template void quantise_below<Exec>(Exec const&, ConstMatrixRef<Exec::memory_space> const&,       \
+                                     double const*, MatrixRef<Exec::memory_space> const&, double*, \
+                                     BlockScaling);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -46,14 +46,11 @@ KOKKOS_INLINE_FUNCTION double block_scale(Precision precision, double amax,
   return scaling == BlockScaling::DownOnly && scale < 1 ? 1 : scale;
 }
 
-/// *scale = block_scale(precision, the largest magnitude of the source, scaling).
-///
-/// Shape    source: of any precision, with or without another scale.
-/// Sync     enqueued; the scale stays on the device.
+/// *largest = the largest finite stored magnitude of the source, or 0. Enqueued; it stays on the device.
 template <class ExecutionSpace>
-void measure_scale(ExecutionSpace const& exec,
-                   ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
-                   Precision precision, double* scale, BlockScaling scaling = BlockScaling::TwoWay);
+void measure_largest(ExecutionSpace const& exec,
+                     ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
+                     double* largest);
 
 /// stored = round(source / s) with s = block_scale(...) of the source, and *scale = s.
 ///
@@ -67,6 +64,14 @@ void quantise(LeafBlas<ExecutionSpace>& blas,
               ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
               MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
               BlockScaling scaling = BlockScaling::TwoWay);
+
+/// The same of a source without scale whose largest finite magnitude is in *largest, in one kernel.
+template <class ExecutionSpace>
+void quantise_below(ExecutionSpace const& exec,
+                    ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
+                    double const* largest,
+                    MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
+                    BlockScaling scaling = BlockScaling::TwoWay);
 
 }  // namespace strata::dense
 

@@ -3,6 +3,7 @@
 #include <core/blas/Strata_LeafBlas.hpp>
 
 #include <core/Strata_Backends.hpp>
+#include <core/blas/Strata_LargestMagnitude.hpp>
 #include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/blas/detail/Strata_FormattedProduct.hpp>
 #include <core/blas/detail/Strata_KernelsBlas.hpp>
@@ -71,6 +72,11 @@ void write_quotient(Exec const& exec, double const* a, double const* b, Slot con
       KOKKOS_LAMBDA(int) { slot() = (a ? *a : 1.0) / (b ? *b : 1.0); });
 }
 
+// A number of somebody else's.
+template <class Exec>
+using Number =
+    Kokkos::View<double, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
 std::int64_t rows_of(Op op, auto const& A) { return op == Op::NoTrans ? A.rows : A.cols; }
 std::int64_t cols_of(Op op, auto const& A) { return op == Op::NoTrans ? A.cols : A.rows; }
 
@@ -96,6 +102,16 @@ struct LeafBlas<Exec>::Impl {
       ratio = allocate_zeros<decltype(ratio)>(exec, "strata::core::gemm::scale");
     write_quotient(exec, a, b, ratio);
     return ratio.data();
+  }
+
+  // Whether the vendor has made this product, the scale of its result divided out.
+  bool divides(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+               double beta, Matrix const& C) {
+    bool const can_divide = !runs_on_host<Exec> && vendor_libraries<Exec>.products &&
+                            traits(A.precision).bytes > 1 && !are_formatted(A, B);
+    bool const asks_vendor = path == BlasPath::Automatic || path == BlasPath::Vendor;
+    return can_divide && asks_vendor && alpha != 0 && cols_of(op_a, A) > 0 &&
+           vendor.gemm(op_a, op_b, alpha, A, B, beta, C);
   }
 
   // A product of A and B in their format.
@@ -196,6 +212,11 @@ void LeafBlas<Exec>::reserve_product(Precision format, std::int64_t m, std::int6
 }
 
 template <class Exec>
+void LeafBlas<Exec>::set_fixed_scales(Kokkos::View<double const*, memory_space> const& scales) {
+  impl_->vendor.set_fixed_scales(scales);
+}
+
+template <class Exec>
 std::byte* LeafBlas<Exec>::scratch(int slot, std::size_t bytes) {
   STRATA_REQUIRE(ValueError, slot >= 0 && slot < scratch_slots, "scratch: slot ", slot,
                  ", must be 0 to ", scratch_slots - 1);
@@ -219,6 +240,7 @@ void LeafBlas<Exec>::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A,
   require_shapes<ConstMatrix>("gemm", fits, {A, B, C});
   if (C.rows == 0 || C.cols == 0) return;
   if (C.scale) {  // stored C = alpha op(A / scale) op(B) + beta stored C
+    if (impl_->divides(op_a, op_b, alpha, A, B, beta, C)) return;
     ConstMatrix scaled = A;
     scaled.scale = impl_->quotient(A.scale, C.scale);
     return gemm(op_a, op_b, alpha, scaled, B, beta, C.without_scale());
@@ -318,26 +340,32 @@ void LeafBlas<Exec>::potrs(ConstMatrix const& A, Matrix const& B) {
 
 template <class Exec>
 void LeafBlas<Exec>::potrf_invert(Matrix const& A, Matrix const& inverse, std::int64_t offset,
-                                  InfoView const& info) {
+                                  InfoView const& info, double* largest) {
   bool const fits = A.rows == A.cols && inverse.rows == A.rows && inverse.cols == A.cols;
   require_result<ConstMatrix>("potrf_invert", fits, {A, inverse});
   STRATA_REQUIRE(
       ValueError, is_arithmetic(A.precision) && A.precision == inverse.precision && !A.scale,
       "potrf_invert: takes fp64 or fp32 without scale:", shapes<ConstMatrix>({A, inverse}));
-  if (A.rows == 0) return;
   if (is_product_format(A.precision))
-    return potrf_invert(A.as_stored(), inverse.as_stored(), offset, info);
-  if constexpr (runs_on_host<Exec>) {
+    return potrf_invert(A.as_stored(), inverse.as_stored(), offset, info, largest);
+  if (impl_->path == BlasPath::Automatic &&
+      vendor::tile_potrf(impl_->exec, impl_->tiles, A, &inverse, offset, info, largest))
+    return;
+  if (A.rows == 0) {
+  } else if constexpr (runs_on_host<Exec>) {
     potrf(Uplo::Lower, A, offset, info);
     set_identity(impl_->exec, inverse);
     trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, inverse);
   } else {
-    if (impl_->path == BlasPath::Automatic &&
-        vendor::tile_potrf(impl_->exec, impl_->tiles, A, &inverse, offset, info))
-      return;
     auto const gemm = [&](auto const&... arguments) { this->gemm(arguments...); };
     detail::potrf_invert(impl_->exec, impl_->workspace, gemm, A, inverse, offset, info);
   }
+  if (largest == nullptr) return;
+  Kokkos::deep_copy(impl_->exec, Number<Exec>(largest), 0.0);
+  with_arithmetic_type(A.precision, [&]<class T>(std::type_identity<T>) {
+    largest_magnitude<T>("strata::core::potrf_invert::largest", impl_->exec, inverse, 1, 0,
+                         largest);
+  });
 }
 
 template <class Exec>

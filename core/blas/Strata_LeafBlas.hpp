@@ -87,6 +87,10 @@ class LeafBlas {
   /// Throws   ShapeError if an extent is negative.
   void reserve_product(Precision format, std::int64_t m, std::int64_t n, std::int64_t k);
 
+  /// These scales, in one memory, keep their values until the next call: where all scales of a product's operands are among
+  /// them, their product is not made again. None at first.
+  void set_fixed_scales(Kokkos::View<double const*, memory_space> const& scales);
+
   static constexpr int scratch_slots = 8;  ///< of `scratch`, numbered from 0
   /// Memory for the operands of algorithms made of these operations, at least `bytes` of it,
   /// aligned to 64. A slot is kept and grows to its largest request, which fences and loses its
@@ -132,16 +136,17 @@ class LeafBlas {
   /// Sync     enqueued.
   void potrs(ConstMatrix const& A, Matrix const& B);
 
-  /// A = L L^T in place (Lower), and inverse = L^-T, the part below its diagonal 0.
+  /// A = L L^T in place (Lower), and inverse = L^-T, the part below its diagonal 0. If `largest` is given, *largest is the
+  /// largest finite magnitude in the inverse, or 0.
   ///
   /// Shape    A, inverse: n x n of one arithmetic type. Cost n^3/3 flops and as many for the
   ///          inverse; on devices 3 times that, in products that keep them busy.
-  /// Result   *info as for `potrf`.
+  /// Result   *info as for `potrf`; *largest in the memory of the space.
   /// Memory   on devices up to 4 n^2 numbers of workspace.
   /// Throws   also ValueError if the matrices are not of one arithmetic type without scale.
   /// Error    |L^-T L^T - I| <= c n eps |L^-T| |L^T|.
   void potrf_invert(Matrix const& A, Matrix const& inverse, std::int64_t offset,
-                    InfoView const& info);
+                    InfoView const& info, double* largest = nullptr);
 
   /// C = alpha A B + beta C for a symmetric A of which the triangle `uplo` is read. Cost 2 n^2 m
   /// flops.

@@ -7,9 +7,9 @@
 
 namespace strata::dense::detail {
 
-/// The largest panel (`BlockTree::panels`) that is fast from column `begin` on.
+/// The columns of the panels (`BlockTree::panels`) with which a factorisation is fastest.
 template <class ExecutionSpace>
-std::int64_t automatic_panel_size(std::int64_t n, std::int64_t leaf_size, std::int64_t begin);
+std::int64_t automatic_panel_size(std::int64_t n, std::int64_t leaf_size);
 
 }  // namespace strata::dense::detail
 

@@ -5,10 +5,15 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <type_traits>
 
 namespace strata::dense::detail {
 
@@ -17,21 +22,48 @@ template <class ExecutionSpace>
 using DeviceNumber = Kokkos::View<double, typename ExecutionSpace::memory_space,
                                   Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// sum = sum_i log l_ii of a leaf, its scale applied. Enqueued.
+/// What one kernel takes of a factor's leaves.
+template <class MemorySpace>
+using SomeBlocks = Kokkos::Array<ConstMatrixRef<MemorySpace>, 16>;
+
+/// sums[k] = sum_i log l_ii of each of `count` blocks, its scale applied. Enqueued.
 template <class T, class ExecutionSpace>
-void log_diagonal(ExecutionSpace const& exec,
-                  ConstMatrixRef<typename ExecutionSpace::memory_space> const& leaf,
-                  DeviceNumber<ExecutionSpace> const& sum) {
-  T const* const l = leaf.template as<T>();
-  double const* const scale = leaf.scale;
-  std::int64_t const stride = leaf.ld + 1;
-  Kokkos::parallel_reduce(
-      "strata::dense::log_determinant::leaf",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, leaf.rows),
-      KOKKOS_LAMBDA(std::int64_t i, double& part) {
-        part += Kokkos::log((scale ? *scale : 1.0) * static_cast<double>(l[i * stride]));
-      },
-      sum);
+void log_some_diagonals(ExecutionSpace const& exec,
+                        SomeBlocks<typename ExecutionSpace::memory_space> const& blocks, int count,
+                        double* sums) {
+  using Member = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  launch_teams(
+      "strata::dense::log_determinant::leaves", exec, count, 0, KOKKOS_LAMBDA(Member const& team) {
+        for (int k = team.league_rank(); k < count; k += team.league_size()) {
+          auto const& block = blocks[k];
+          T const* const l = static_cast<T const*>(block.data);
+          double const scale = block.scale ? *block.scale : 1.0;
+          std::int64_t const stride = block.ld + 1;
+          double sum = 0;
+          Kokkos::parallel_reduce(
+              Kokkos::TeamThreadRange(team, block.rows),
+              [&](std::int64_t i, double& part) {
+                part += Kokkos::log(scale * static_cast<double>(l[i * stride]));
+              },
+              sum);
+          Kokkos::single(Kokkos::PerTeam(team), [&] { sums[k] = sum; });
+        }
+      });
+}
+
+/// The same of any number of square blocks of one precision. Enqueued, a kernel for each sixteen.
+template <class ExecutionSpace>
+void log_diagonals(ExecutionSpace const& exec,
+                   std::span<ConstMatrixRef<typename ExecutionSpace::memory_space> const> blocks,
+                   double* sums) {
+  SomeBlocks<typename ExecutionSpace::memory_space> some;
+  for (std::size_t first = 0; first < blocks.size(); first += some.size()) {
+    auto const part = blocks.subspan(first, std::min(some.size(), blocks.size() - first));
+    std::ranges::copy(part, some.data());
+    with_type(some[0].precision, [&]<class T>(std::type_identity<T>) {
+      log_some_diagonals<T>(exec, some, static_cast<int>(part.size()), sums + first);
+    });
+  }
 }
 
 /// sum = sum_i log2 d_i of powers of two, exactly. Enqueued.

@@ -48,6 +48,7 @@ double foretold_pivot(ExecutionSpace const& exec, Tree const& tree, std::int64_t
                       double* room) {
   std::int64_t const ends[] = {1, columns / 4, columns / 2, columns - columns / 4, columns};
   std::vector<int> parts;  // of each sum in `room`
+  std::vector<ConstMatrixRef<typename ExecutionSpace::memory_space>> blocks;
   for (auto const& leaf : tree.nodes()) {
     if (!leaf.is_leaf()) continue;
     for (int part = 0; part < 5; ++part) {
@@ -55,13 +56,11 @@ double foretold_pivot(ExecutionSpace const& exec, Tree const& tree, std::int64_t
                              0, (part < 2 ? 0 : ends[part - 1]) - leaf.begin),
                          size = std::min(leaf.size, ends[part] - leaf.begin) - first;
       if (size <= 0) continue;
-      with_type(leaf.stored.precision, [&]<class T>(std::type_identity<T>) {
-        log_diagonal<T>(exec, leaf.stored.block(first, first, size, size),
-                        DeviceNumber<ExecutionSpace>(room + parts.size()));
-      });
+      blocks.push_back(leaf.stored.block(first, first, size, size));
       parts.push_back(part);
     }
   }
+  log_diagonals<ExecutionSpace>(exec, blocks, room);
   using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
   std::vector<double> sums(parts.size());
   Kokkos::deep_copy(

@@ -48,14 +48,16 @@ MatrixRef<MemorySpace> split_matrix(std::byte* memory, std::int64_t rows, std::i
           scale};
 }
 
-/// copy = the copies of X, or of rows of it: then the rows of an [H L H H].
+/// copy = the copies of X, or of rows of it: then the rows of an [H L H H]. If `largest` is given, it holds X's largest magnitude,
+/// and *copy.scale becomes fp16's scale for it.
 ///
 /// Shape    X: fp32, m x n without scale; copy: as `split_matrix` says, with a scale.
-/// Sync     enqueued.
+/// Sync     enqueued, one kernel.
 template <class ExecutionSpace>
 void split(ExecutionSpace const& exec,
            ConstMatrixRef<typename ExecutionSpace::memory_space> const& X, SplitParts parts,
-           MatrixRef<typename ExecutionSpace::memory_space> const& copy);
+           MatrixRef<typename ExecutionSpace::memory_space> const& copy,
+           double const* largest = nullptr);
 
 /// The A of A B^T in an [H L H H].
 template <class Matrix>

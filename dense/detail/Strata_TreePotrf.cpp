@@ -47,6 +47,8 @@ TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const&
   for (Precision const layer : splits ? LayerList{tree.layers().leaf()} : tree.layers())
     for (TreeRecursion<ExecutionSpace> const* part : {&bulk_, &diagonal_})
       part->blas().reserve_product(layer, n, n, n);
+  for (TreeRecursion<ExecutionSpace> const* part : {&bulk_, &diagonal_})
+    part->blas().set_fixed_scales(tree.bounds());
   if (!on_progress && !first_columns.goes_on) return;
   bulk_.on_leaf = [this](Node const& leaf) {
     look(bulk_.blas().exec(), leaf);
@@ -54,6 +56,12 @@ TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const&
   };
   if (runs_on_host<ExecutionSpace>)
     diagonal_.on_leaf = bulk_.on_leaf;  // else the bulk runs beside it
+}
+
+template <class ExecutionSpace>
+TreePotrf<ExecutionSpace>::~TreePotrf() {
+  for (TreeRecursion<ExecutionSpace> const* part : {&bulk_, &diagonal_})
+    part->blas().set_fixed_scales({});
 }
 
 // Of n^3/3 flops, once this leaf is done and panels before its own have updated all that follows them.
@@ -122,18 +130,21 @@ void TreePotrf<ExecutionSpace>::operator()() {
   using strata::enqueue_wait;
   ExecutionSpace const &bulk = bulk_.blas().exec(), &diagonal = diagonal_.blas().exec();
   std::size_t const count = tree_.panels().size();
+  std::vector<Piece> blocks;
+  if (panel(0).is_leaf()) blocks = begin_panel(0);
   bulk_.potrf(tree_, panel(0), info_);
+  if (!panel(0).is_leaf()) blocks = begin_panel(0);  // whose scratch the recursion takes
   for (std::size_t p = 0; p + 1 < count && !ends_ && !bulk_.broke_down(info_); ++p) {
-    auto blocks = pieces(panel(p));
     reach_next(panel(p), panel(p + 1), blocks.front());
     enqueue_wait(diagonal, bulk);
     diagonal_.potrf(tree_, panel(p + 1), info_);
     for (Piece& block : blocks) {  // L21 = A21 L11^-T
-      std::int64_t const rows = block.panel.working.rows - block.solved;
+      std::int64_t const rows = block.panel.working.rows - block.urgent;
       if (rows == 0) continue;
-      solve(panel(p), block, block.solved, rows);
+      solve(panel(p), block, block.urgent, rows);
     }
     update(blocks, &panel(p + 1));  // A22 -= L21 L21^T
+    blocks = begin_panel(p + 1);
     enqueue_wait(bulk, diagonal);
     if (runs_on_host<ExecutionSpace>) continue;
     look(diagonal, panel(p + 1));
@@ -179,12 +190,24 @@ auto TreePotrf<ExecutionSpace>::pieces(Node const& panel) -> std::vector<Piece> 
   return found;
 }
 
+// The blocks below panel p, and for the rows of the next one what need not wait for its first leaf.
+template <class ExecutionSpace>
+auto TreePotrf<ExecutionSpace>::begin_panel(std::size_t p) -> std::vector<Piece> {
+  auto blocks = pieces(panel(p));
+  if (blocks.empty()) return blocks;
+  Piece& nearest = blocks.front();
+  bool const is_measured = nearest.panel.solution.precision != nearest.stored.precision;
+  nearest.urgent = is_measured ? nearest.panel.working.rows : panel(p + 1).size;
+  nearest.panel.operand =
+      bulk_.first_operand(tree_, panel(p), nearest.panel.rows(0, nearest.urgent));
+  return blocks;
+}
+
 // The rows of the next panel, and its update: all that its factorisation waits for.
 template <class ExecutionSpace>
 void TreePotrf<ExecutionSpace>::reach_next(Node const& panel, Node const& next, Piece& nearest) {
-  bool const is_measured = nearest.panel.solution.precision != nearest.stored.precision;
-  nearest.solved = is_measured ? nearest.panel.working.rows : next.size;
-  solve(panel, nearest, 0, nearest.solved);
+  solve(panel, nearest, 0, nearest.urgent);
+  nearest.panel.operand = {};
   auto const rows = nearest.panel.rows(0, next.size);
   bulk_.syrk(tree_, next, -1, rows.left(), rows.right());
 }

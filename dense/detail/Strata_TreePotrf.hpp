@@ -38,6 +38,9 @@ class TreePotrf {
   TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree, InfoView const& info,
             std::function<void(double)> const& on_progress = {},
             FirstColumns<ExecutionSpace> const& first_columns = {});
+  ~TreePotrf();
+  TreePotrf(TreePotrf const&) = delete;
+  TreePotrf& operator=(TreePotrf const&) = delete;
 
   void operator()();
 
@@ -51,12 +54,13 @@ class TreePotrf {
     Node const* node;
     Matrix stored;
     Panel<memory_space> panel;
-    std::int64_t solved = 0;  ///< rows that are done, from the first
+    std::int64_t urgent = 0;  ///< rows that the next panel waits for, from the first
   };
 
   Node const& panel(std::size_t p) const;
   std::vector<Piece> pieces(Node const& panel);
   void solve(Node const& panel, Piece& piece, std::int64_t begin, std::int64_t count);
+  std::vector<Piece> begin_panel(std::size_t p);
   void reach_next(Node const& panel, Node const& next, Piece& nearest);
   void update(std::vector<Piece> const& pieces, Node const* next);
   double part_done(Node const& leaf) const;

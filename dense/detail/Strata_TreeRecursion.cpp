@@ -47,10 +47,14 @@ void TreeRecursion<ExecutionSpace>::potrf(Tree const& tree, Node const& A, InfoV
     if (on_leaf) on_leaf(A);
     return;
   }
-  potrf(tree, tree.left(A), info);  // A11 = L11 L11^T
+  Node const& A11 = tree.left(A);
+  Matrix const operand =
+      A11.is_leaf() ? first_operand(tree, A11, panel(A, 0, A.first_size)) : Matrix{};
+  potrf(tree, A11, info);  // A11 = L11 L11^T
   if (broke_down(info)) return;
   auto A21 = panel(A, 0, A.first_size);
-  solve(tree, tree.left(A), A21);  // L21 = A21 L11^-T
+  A21.operand = operand;
+  solve(tree, A11, A21);  // L21 = A21 L11^-T
   finish(tree, A21, tree.strips(A).front().stored);
   syrk(tree, tree.right(A), -1, A21.left(), A21.right());  // A22 -= L21 L21^T
   potrf(tree, tree.right(A), info);                        // A22 = L22 L22^T
@@ -70,8 +74,8 @@ template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::factor_leaf(Tree const& tree, Node const& A,
                                                 InfoView const& info) {
   if (A.inverse.data != nullptr) {
-    blas_.potrf_invert(A.working, A.inverse, A.begin, info);
-    tree.quantise_inverse(blas_, A);
+    blas_.potrf_invert(A.working, A.inverse, A.begin, info, A.inverse_largest);
+    tree.quantise_inverse(blas_.exec(), A);
   } else {
     blas_.potrf(Uplo::Lower, A.working, A.begin, info);
   }
@@ -156,44 +160,64 @@ void TreeRecursion<ExecutionSpace>::solve(Tree const& tree, Node const& L,
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
                                                Panel<memory_space> const& B) {
-  if (tree.splits_panels()) return solve_leaf_split(L, B);
   if (L.inverse.data == nullptr) {
     ConstMatrix const A = in_precision(B.working.precision, L.stored, left_operand, tree.scaling());
     blas_.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, B.working);
     if (B.solution.data != B.working.data) blas_.convert(Op::NoTrans, B.working, B.solution);
     return;
   }
+  Matrix const right = B.operand.data != nullptr ? B.operand : operand_of(tree, B);
+  if (tree.splits_panels())
+    return blas_.gemm(Op::NoTrans, Op::NoTrans, 1, right, split_inverse(L), 0,
+                      B.solution.as_stored());
   Precision const precision = B.solution.precision;
-  Matrix right = scratch_matrix(left_operand, B.working.rows, B.working.cols, precision);
-  right.scale = is_arithmetic(precision) ? nullptr : B.operand_scale;
-  blas_.convert(Op::NoTrans, B.working, right);
   ConstMatrix const inverse = precision == L.low_inverse.precision && L.low_inverse.data != nullptr
                                   ? L.low_inverse
                                   : in_precision(precision, L.inverse, right_operand);
   blas_.gemm(Op::NoTrans, Op::NoTrans, 1, right, inverse, 0, B.solution);  // X = B L^-T
 }
 
-// X = B L^-T of a B and an inverse that are split once.
 template <class ExecutionSpace>
-void TreeRecursion<ExecutionSpace>::solve_leaf_split(Node const& L, Panel<memory_space> const& B) {
-  using enum SplitParts;
-  auto const& exec = blas_.exec();
+auto TreeRecursion<ExecutionSpace>::first_operand(Tree const& tree, Node const& L,
+                                                  Panel<memory_space> const& B) -> Matrix {
+  Node const* leaf = &L;
+  while (!leaf->is_leaf()) leaf = &tree.left(*leaf);
+  return leaf->inverse.data != nullptr ? operand_of(tree, B.columns(0, leaf->size)) : Matrix{};
+}
+
+// In scratch: B as the product with a leaf's inverse takes it.
+template <class ExecutionSpace>
+auto TreeRecursion<ExecutionSpace>::operand_of(Tree const& tree, Panel<memory_space> const& B)
+    -> Matrix {
+  std::int64_t const rows = B.working.rows, cols = B.working.cols;
+  if (tree.splits_panels()) {
+    constexpr SplitParts left = SplitParts::Left;
+    std::byte* const memory =
+        blas_.scratch(first_slot_ + left_operand, split_bytes(rows, cols, left));
+    Matrix const copy = split_matrix<memory_space>(memory, rows, cols, left, B.operand_scale);
+    split(blas_.exec(), ConstMatrix(B.working), left, copy);
+    return copy;
+  }
+  Precision const precision = B.solution.precision;
+  Matrix copy = scratch_matrix(left_operand, rows, cols, precision);
+  copy.scale = is_arithmetic(precision) ? nullptr : B.operand_scale;
+  blas_.convert(Op::NoTrans, B.working, copy);
+  return copy;
+}
+
+// In scratch, where it stays for other blocks below the leaf.
+template <class ExecutionSpace>
+auto TreeRecursion<ExecutionSpace>::split_inverse(Node const& L) -> ConstMatrix {
+  constexpr SplitParts below = SplitParts::Below;
   std::int64_t const n = L.size;
   std::byte* const memory =
-      blas_.scratch(first_slot_ + right_operand, scale_bytes + split_bytes(n, n, Below));
-  auto* const scale = reinterpret_cast<double*>(memory);
-  Matrix const inverse = split_matrix<memory_space>(memory + scale_bytes, n, n, Below, scale);
-  if (split_leaf_ != &L) {
-    measure_scale(exec, ConstMatrix(L.inverse), Precision::fp16, scale);
-    split(exec, ConstMatrix(L.inverse), Below, inverse);
-    split_leaf_ = &L;
-  }
-  std::int64_t const rows = B.working.rows;
-  Matrix const right = split_matrix<memory_space>(
-      blas_.scratch(first_slot_ + left_operand, split_bytes(rows, n, Left)), rows, n, Left,
-      B.operand_scale);
-  split(exec, ConstMatrix(B.working), Left, right);
-  blas_.gemm(Op::NoTrans, Op::NoTrans, 1, right, inverse, 0, B.solution.as_stored());
+      blas_.scratch(first_slot_ + right_operand, scale_bytes + split_bytes(n, n, below));
+  Matrix const copy = split_matrix<memory_space>(memory + scale_bytes, n, n, below,
+                                                 reinterpret_cast<double*>(memory));
+  if (split_leaf_ != &L)
+    split(blas_.exec(), ConstMatrix(L.inverse), below, copy, L.inverse_largest);
+  split_leaf_ = &L;
+  return copy;
 }
 
 template <class ExecutionSpace>

@@ -28,16 +28,25 @@ struct Panel {
   double const* solution_scale;     ///< bound of X
 
   MatrixRef<MemorySpace> split = {};  ///< X split once for products with it, or without data
+  MatrixRef<MemorySpace> operand =
+      {};  ///< what the first leaf's product takes of the right-hand side, or without data
 
   Panel rows(std::int64_t begin, std::int64_t count) const {
     return {working.block(begin, 0, count, working.cols),
-            solution.block(begin, 0, count, solution.cols), operand_scale, solution_scale,
-            split.data ? split.block(begin, 0, count, split.cols) : split};
+            solution.block(begin, 0, count, solution.cols),
+            operand_scale,
+            solution_scale,
+            split.data ? split.block(begin, 0, count, split.cols) : split,
+            operand.data ? operand.block(begin, 0, count, operand.cols) : operand};
   }
   /// Without what is split, which is the whole panel's.
   Panel columns(std::int64_t begin, std::int64_t count) const {
     return {working.block(0, begin, working.rows, count),
-            solution.block(0, begin, solution.rows, count), operand_scale, solution_scale};
+            solution.block(0, begin, solution.rows, count),
+            operand_scale,
+            solution_scale,
+            {},
+            begin == 0 ? operand : MatrixRef<MemorySpace>{}};
   }
   /// What products X Y^T take for X, and for Y.
   ConstMatrixRef<MemorySpace> left() const { return split.data ? left_of(split) : solution; }
@@ -81,6 +90,10 @@ class TreeRecursion {
   void make_room_for_split(std::vector<Panel<memory_space>*> const& panels);
   /// Room for what `solve` rounds of the largest of these, so that memory need not grow while kernels use it.
   void reserve_operands(Tree const& tree, std::vector<Panel<memory_space>*> const& panels);
+  /// What the product with the inverse of L's first leaf takes of B, rounded or split: `Panel::operand`, which need not wait for that
+  /// leaf then. It lies in scratch until `solve` has taken it or solves for anything else. Without data where leaves are solved by
+  /// substitution.
+  Matrix first_operand(Tree const& tree, Node const& L, Panel<memory_space> const& B);
   /// Quantise the solution of such a block into `stored`, its columns of the stored block, or split it.
   void finish(Tree const& tree, Panel<memory_space>& X, Matrix const& stored);
 
@@ -117,7 +130,8 @@ class TreeRecursion {
                Node const* skip, std::vector<Product<memory_space>>& products) const;
   void factor_leaf(Tree const& tree, Node const& A, InfoView const& info);
   void solve_leaf(Tree const& tree, Node const& L, Panel<memory_space> const& B);
-  void solve_leaf_split(Node const& L, Panel<memory_space> const& B);
+  Matrix operand_of(Tree const& tree, Panel<memory_space> const& B);
+  ConstMatrix split_inverse(Node const& L);
   void trsm(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B,
             std::vector<Copy>& copies);
   void trsm_leaf(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B);

@@ -6,6 +6,7 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_Quantise.hpp>
 #include <dense/Strata_TreePotrf.hpp>
 #include <dense/detail/Strata_SplitCopy.hpp>
 
@@ -35,7 +36,8 @@ TYPED_TEST_SUITE(SplitCopyOn, Spaces, SpaceNames);
 /// The copies of X, from number `shift` of their memory on, which holds 77 elsewhere.
 template <class Space>
 std::vector<double> copies_of_matrix(HostMatrix const& X, std::int64_t padding, SplitParts parts,
-                                     double scale, std::int64_t shift) {
+                                     double scale, std::int64_t shift,
+                                     double const* largest = nullptr) {
   using Memory = typename Space::memory_space;
   auto const m = static_cast<std::int64_t>(X.extent(0)), n = static_cast<std::int64_t>(X.extent(1));
   Kokkos::View<float**, Kokkos::LayoutLeft, Memory> const all("strata::test::X", m + padding, n);
@@ -51,8 +53,16 @@ std::vector<double> copies_of_matrix(HostMatrix const& X, std::int64_t padding, 
   auto const copy = dense::detail::split_matrix<Memory>(
       reinterpret_cast<std::byte*>(memory.data() + shift), m, n, parts, s.data());
   EXPECT_EQ(static_cast<std::size_t>(copy.ld * copy.cols), numbers);
-  dense::detail::split(Space(), ConstMatrixRef<Memory>(matrix_ref(x)), parts, copy);
+  Kokkos::View<double, Memory> const given("strata::test::largest");
+  if (largest != nullptr) Kokkos::deep_copy(given, *largest);
+  dense::detail::split(Space(), ConstMatrixRef<Memory>(matrix_ref(x)), parts, copy,
+                       largest != nullptr ? given.data() : nullptr);
   Kokkos::fence("strata::test::split");
+  if (largest != nullptr) {
+    double now = 0;
+    Kokkos::deep_copy(now, s);
+    EXPECT_EQ(now, block_scale(Precision::fp16, *largest));
+  }
   auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), memory);
   std::vector<double> found;
   for (std::size_t k = static_cast<std::size_t>(shift); k < size; ++k)
@@ -92,6 +102,16 @@ TYPED_TEST(SplitCopyOn, HoldsHighAndLowPartsWhereProductsTakeThem) {
       if (rows % 16 != 0) {
         EXPECT_EQ(found[static_cast<std::size_t>(rows)], 77) << "below the copies";
       }
+    }
+}
+
+TYPED_TEST(SplitCopyOn, TakesItsScaleFromALargestMagnitude) {
+  double const largest = 37.5;
+  for (std::int64_t const m : {7, 64})  // by numbers, and by packs
+    for (SplitParts const parts : {SplitParts::Both, SplitParts::Left, SplitParts::Below}) {
+      HostMatrix const X = random_matrix(m, 5, 5);
+      EXPECT_EQ(copies_of_matrix<TypeParam>(X, 0, parts, 77, 0, &largest),
+                copies_of_matrix<TypeParam>(X, 0, parts, block_scale(Precision::fp16, largest), 0));
     }
 }
 

@@ -116,7 +116,7 @@ void DeviceBlas::gemm_as(Op op_a, Op op_b, double alpha, ConstMatrix const& A, C
   Region const region(
       STRATA_CUDA_OR_HIP("strata::core::gemm[cublas]", "strata::core::gemm[rocblas]"));
   std::int64_t const k = op_a == Op::NoTrans ? A.cols : A.rows;
-  auto const s = set_mode(scalars_.product<T>(alpha, A.scale, B.scale, beta));
+  auto const s = set_mode(scalars_.product<T>(alpha, A.scale, B.scale, beta, C.scale));
 #ifdef KOKKOS_ENABLE_CUDA
   auto const compute =
       A.precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : Routines<T>::compute;

@@ -46,6 +46,9 @@ class DeviceBlas {
             Matrix const& B);
   bool symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
+  void set_fixed_scales(DeviceScalars<Exec>::Scales const& scales) {
+    scalars_.set_fixed_scales(scales);
+  }
 
  private:
   /// Of a device, and for one instance on it at a time.

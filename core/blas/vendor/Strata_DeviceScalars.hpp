@@ -11,6 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <tuple>
 #include <utility>
 
 // The scalars that vendor calls take from, and leave in, device memory.
@@ -65,22 +68,33 @@ struct Scalars {
 /// Makes the `Scalars` of one call at a time, on the device if a scale of an operand is part of
 /// them.
 ///
-/// The instance is in order: a slot is overwritten only after the call that reads it.
+/// The instance is in order: a slot is overwritten only after the call that reads it. What is of fixed scales alone has a slot of
+/// its own, which is written once.
 template <class ExecutionSpace>
 class DeviceScalars {
  public:
   using Slot = Kokkos::View<double*, typename ExecutionSpace::memory_space>;
+  using Scales = Kokkos::View<double const*, typename ExecutionSpace::memory_space>;
+
+  static constexpr std::size_t most_kept = 255;
 
   static Slot allocate_slot(ExecutionSpace const& exec) {
-    return allocate_zeros<Slot>(exec, "strata::vendor::scalars", 2);
+    return allocate_zeros<Slot>(exec, "strata::vendor::scalars", 2 * (1 + most_kept));
   }
   DeviceScalars(ExecutionSpace const& exec, Slot slot) : exec_(exec), slot_(std::move(slot)) {}
   explicit DeviceScalars(ExecutionSpace const& exec) : DeviceScalars(exec, allocate_slot(exec)) {}
 
-  /// (alpha a b, beta); a null scale is 1.
+  /// These scales keep their values until the next call.
+  void set_fixed_scales(Scales const& scales) {
+    fixed_ = scales;
+    kept_.clear();
+  }
+
+  /// (alpha a b / divisor, beta); a null scale is 1.
   template <class T>
-  Scalars<T> product(double alpha, double const* a, double const* b, double beta) {
-    return a || b ? device<T>(alpha, a, b, nullptr, beta) : host<T>(alpha, beta);
+  Scalars<T> product(double alpha, double const* a, double const* b, double beta,
+                     double const* divisor = nullptr) {
+    return a || b || divisor ? device<T>(alpha, a, b, divisor, beta) : host<T>(alpha, beta);
   }
   /// (alpha / divisor, 0)
   template <class T>
@@ -92,9 +106,23 @@ class DeviceScalars {
   template <class T>
   Scalars<T> device(double alpha, double const* a, double const* b, double const* divisor,
                     double beta) {
-    T* const slot = reinterpret_cast<T*>(slot_.data());
-    write_scalars(exec_, alpha, a, b, divisor, beta, slot);
+    bool const is_kept =
+        kept_.size() < most_kept && is_fixed(a) && is_fixed(b) && is_fixed(divisor);
+    std::size_t place = 0;
+    bool is_new = true;
+    if (is_kept) {
+      auto const [kept, added] =
+          kept_.try_emplace({alpha, a, b, divisor, beta, sizeof(T)}, 1 + kept_.size());
+      place = kept->second, is_new = added;
+    }
+    T* const slot = reinterpret_cast<T*>(slot_.data() + 2 * place);
+    if (is_new) write_scalars(exec_, alpha, a, b, divisor, beta, slot);
     return {slot, slot + 1, true};
+  }
+  bool is_fixed(double const* scale) const {
+    std::less<> const before;
+    return scale == nullptr ||
+           (!before(scale, fixed_.data()) && before(scale, fixed_.data() + fixed_.size()));
   }
   template <class T>
   Scalars<T> host(double alpha, double beta) {
@@ -106,6 +134,10 @@ class DeviceScalars {
 
   ExecutionSpace exec_;
   Slot slot_;
+  Scales fixed_;
+  using Product =
+      std::tuple<double, double const*, double const*, double const*, double, std::size_t>;
+  std::map<Product, std::size_t> kept_;  // with the slots of fixed scales
   alignas(double) std::byte host_[2 * sizeof(double)];
 };
 

@@ -178,6 +178,10 @@ bool Blas<Exec>::symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix
       factor, beta, C, A, B);
 }
 
+// Its factors are on the host already.
+template <class Exec>
+void Blas<Exec>::set_fixed_scales(Scales const&) {}
+
 #define STRATA_INSTANTIATE_HOST_BLAS(Space) template class Blas<Space>;
 STRATA_FOR_EACH_HOST_SPACE(STRATA_INSTANTIATE_HOST_BLAS)
 

@@ -29,6 +29,10 @@ class DiagonalTiles {
     first.load();
     first.put(shared<T>());
     Progress::begin();
+    if (thread_ == 0 && m_.largest != nullptr) {
+      *m_.largest = 0;
+      __threadfence();  // before others raise it, who wait for what this block sends
+    }
     __syncthreads();
 #pragma unroll 1
     for (col_ = 0; col_ < m_.across; ++col_) {

@@ -95,7 +95,7 @@ bool tile_potrf(
     [[maybe_unused]] MatrixRef<typename Exec::memory_space> const* inverse,
     [[maybe_unused]] std::int64_t offset,
     [[maybe_unused]] Kokkos::View<std::int64_t, typename Exec::memory_space> const& info,
-    [[maybe_unused]] int most_blocks) {
+    [[maybe_unused]] double* largest, [[maybe_unused]] int most_blocks) {
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) {
     std::int64_t const most_rows =
@@ -113,7 +113,8 @@ bool tile_potrf(
                            nullptr,
                            nullptr,
                            info.data(),
-                           offset};
+                           offset,
+                           largest};
       std::int64_t const numbers = m.numbers();
       using Frame = typename detail::Workspace<Exec>::Frame;
       std::size_t const bytes = detail::Workspace<Exec>::bytes(A.precision, numbers + 1, 1);
@@ -136,11 +137,11 @@ bool tile_potrf(
   return false;
 }
 
-#define STRATA_INSTANTIATE(Space)                                                        \
-  template bool tile_potrf(Space const&, detail::Workspace<Space>&,                      \
-                           MatrixRef<typename Space::memory_space> const&,               \
-                           MatrixRef<typename Space::memory_space> const*, std::int64_t, \
-                           Kokkos::View<std::int64_t, typename Space::memory_space> const&, int);
+#define STRATA_INSTANTIATE(Space)                                                              \
+  template bool tile_potrf(                                                                    \
+      Space const&, detail::Workspace<Space>&, MatrixRef<typename Space::memory_space> const&, \
+      MatrixRef<typename Space::memory_space> const*, std::int64_t,                            \
+      Kokkos::View<std::int64_t, typename Space::memory_space> const&, double*, int);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -22,7 +22,7 @@ namespace strata::vendor {
 /// for all else waits for them.
 ///
 /// Shape    A, inverse: n x n of one arithmetic type, without scale. Cost n^3/3 flops and as many for the inverse.
-/// Result   *info as for `LeafBlas::potrf`. False, with nothing done, if the operands are others, or on other devices
+/// Result   *info and, if given, *largest as for `LeafBlas::potrf_invert`. False, with nothing done, if the operands are others, or on other devices
 ///          than NVIDIA's from compute capability 9.0 on with 153 KiB of shared memory a block (fp32: 81), or if the program
 ///          was compiled for older ones.
 /// Sync     enqueued; fences where the workspace grows.
@@ -41,7 +41,7 @@ bool tile_potrf(Exec const& exec, detail::Workspace<Exec>& workspace,
                 MatrixRef<typename Exec::memory_space> const& A,
                 MatrixRef<typename Exec::memory_space> const* inverse, std::int64_t offset,
                 Kokkos::View<std::int64_t, typename Exec::memory_space> const& info,
-                int most_blocks = std::numeric_limits<int>::max());
+                double* largest = nullptr, int most_blocks = std::numeric_limits<int>::max());
 
 }  // namespace strata::vendor
 

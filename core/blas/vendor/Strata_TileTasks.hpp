@@ -27,6 +27,7 @@ struct Matrices {
   unsigned* started;
   std::int64_t* info;
   std::int64_t offset;
+  double* largest;  ///< magnitude of V, or null
 
   __host__ __device__ int tile_count() const {
     return V != nullptr ? across * across : across * (across + 1) / 2;
@@ -50,6 +51,26 @@ struct Matrices {
  private:
   __device__ T* tile(int i) const { return tiles + std::int64_t{i} * order * order; }
 };
+
+/// The larger of a magnitude and that of x, if this is finite.
+template <class T>
+__device__ __forceinline__ T larger_finite(T most, T x) {
+  constexpr T finite = Kokkos::Experimental::finite_max_v<T>;
+  T const magnitude = fabs(x);
+  return magnitude > most && magnitude <= finite ? magnitude : most;
+}
+
+/// *largest = the larger of itself and what the lanes of a warp have.
+template <class T>
+__device__ __forceinline__ void raise(double* largest, T most) {
+#pragma unroll
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    most = max(most, __shfl_xor_sync(~0u, most, distance));
+  // Of numbers that are not negative the bits are in the numbers' order.
+  if (threadIdx.x % lanes == 0)
+    atomicMax(reinterpret_cast<unsigned long long*>(largest),
+              Kokkos::bit_cast<unsigned long long>(static_cast<double>(most)));
+}
 
 /// A tile of the workspace, or `rows` x `cols` of it that begin at `from`, on its way to the shared memory or to a
 /// matrix, by `count` threads.
@@ -87,6 +108,15 @@ class Arrival {
         to[row_ + col * ld_to] = Kokkos::bit_cast<T>(bits_[m]);
     }
     __syncwarp();
+  }
+  /// The largest finite magnitude in so many rows and columns, of this thread's numbers.
+  __device__ __forceinline__ T largest(int rows_there, int cols_there) const {
+    T most = 0;
+#pragma unroll
+    for (int m = 0; m < each; ++m)
+      if (row_ < rows_there && col_ + m * step < cols_there)
+        most = larger_finite(most, Kokkos::bit_cast<T>(bits_[m]));
+    return most;
   }
 
  private:
@@ -197,6 +227,17 @@ class TileTask {
     }
     store<threads, rows>(at(S), target(first, col_), of_inverse_ ? m_.ldv : m_.lda,
                          m_.extent(row_) - first, m_.extent(col_), thread_);
+    if (of_inverse_ && m_.largest != nullptr) measure();
+  }
+  // What is in S, a tile of V.
+  __device__ __forceinline__ void measure() const {
+    T most = 0;
+    int const i = thread_ % order;
+    if (i < m_.extent(row_))
+#pragma unroll 4
+      for (int c = thread_ / order; c < m_.extent(col_); c += threads / order)
+        most = larger_finite(most, at(S)[c * ld<T> + i]);
+    raise(m_.largest, most);
   }
 
   // What the block with the diagonal begins a tile with: the next one there but for its column before, and the first one.
@@ -222,17 +263,18 @@ class TileTask {
     bring<true>(m_.triangle(col), A, m_.lda, m_.extent(col), m_.extent(col));
     if (m_.V != nullptr)
       bring<false>(m_.finished(col, col), m_.V + std::int64_t{col} * order * (m_.ldv + 1), m_.ldv,
-                   m_.extent(col), m_.extent(col));
+                   m_.extent(col), m_.extent(col), m_.largest);
     if (col + 1 < m_.across)
       bring<false>(m_.finished(col + 1, col), A + order, m_.lda, m_.extent(col + 1), order);
   }
   template <bool is_lower>
   __device__ __forceinline__ void bring(T const* tile, T* to, std::int64_t ld_to, int rows,
-                                        int cols) {
+                                        int cols, double* largest = nullptr) {
     Arrival<T, threads> numbers(tile, thread_);
     numbers.wait();
     numbers.load();
     numbers.template put_in_matrix<is_lower>(to, ld_to, rows, cols);
+    if (largest != nullptr) raise(largest, numbers.largest(rows, cols));
   }
   // What A has there, less the products before column `end`.
   __device__ __forceinline__ void send_rest(T* to, int end) const {

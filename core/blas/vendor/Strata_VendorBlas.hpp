@@ -23,6 +23,7 @@ class Blas {
   using Matrix = MatrixRef<typename ExecutionSpace::memory_space>;
   using ConstMatrix = ConstMatrixRef<typename ExecutionSpace::memory_space>;
   using InfoView = Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space>;
+  using Scales = Kokkos::View<double const*, typename ExecutionSpace::memory_space>;
 
   explicit Blas(ExecutionSpace const& exec);
   ~Blas();
@@ -38,6 +39,7 @@ class Blas {
   bool potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
   bool symm(Uplo uplo, double alpha, ConstMatrix const& A, ConstMatrix const& B, double beta,
             Matrix const& C);
+  void set_fixed_scales(Scales const& scales);
 
  private:
   struct Impl;

@@ -66,6 +66,11 @@ bool Blas<ExecutionSpace>::symm(Uplo uplo, double alpha, ConstMatrix const& A, C
   return impl_->symm(uplo, alpha, A, B, beta, C);
 }
 
+template <class ExecutionSpace>
+void Blas<ExecutionSpace>::set_fixed_scales(Scales const& scales) {
+  if constexpr (requires { impl_->set_fixed_scales(scales); }) impl_->set_fixed_scales(scales);
+}
+
 }  // namespace strata::vendor
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace strata::test {
@@ -29,9 +30,12 @@ template <class Space>
 using Info = typename LeafBlas<Space>::InfoView;
 
 template <class Space>
-std::int64_t value_of(Info<Space> const& info) {
-  std::int64_t value = -1;
-  Kokkos::deep_copy(value, info);
+using Number = Kokkos::View<double, typename Space::memory_space>;
+
+template <class Space, class View>
+auto value_of(View const& number) {
+  typename View::non_const_value_type value = -1;
+  Kokkos::deep_copy(value, number);
   return value;
 }
 
@@ -44,12 +48,18 @@ void factors_and_inverts(BlasPath path, Precision precision, Index n) {
   PaddedMatrix<Space> const A(exec, precision, n, n, n + 3, lower);
   PaddedMatrix<Space> const X(exec, precision, n, n, n + 5, noise(1));
   Info<Space> const info("strata::test::info");
-  blas.potrf_invert(A.ref(), X.ref(), 100, info);
+  Number<Space> const largest("strata::test::largest");
+  Kokkos::deep_copy(largest, 1e300);  // which is not there yet counts for nothing
+  blas.potrf_invert(A.ref(), X.ref(), 100, info, largest.data());
   exec.fence();
   ASSERT_EQ(value_of<Space>(info), 0);
   EXPECT_TRUE(A.kept([](Index i, Index j) { return i >= j; }));
   EXPECT_TRUE(X.kept([](Index, Index) { return true; }));
   auto const L = A.now(), inverse = X.now();
+  double most = 0;
+  for (Index j = 0; j < n; ++j)
+    for (Index i = 0; i < n; ++i) most = std::max(most, std::abs(inverse[X.position(i, j)]));
+  EXPECT_EQ(value_of<Space>(largest), most) << n;
   double const eps = precision == Precision::fp64 ? 0x1p-53 : 0x1p-24;
   double const bound = c * static_cast<double>(n) * eps;
   for (Index j = 0; j < n; ++j)
@@ -203,7 +213,29 @@ TYPED_TEST(PotrfInvertOn, PathsAgree) {
 TYPED_TEST(PotrfInvertOn, AnEmptyLeafIsNoWork) {
   LeafBlas<TypeParam> blas{TypeParam()};
   MatrixRef<typename TypeParam::memory_space> const none;
-  blas.potrf_invert(none, none, 0, Info<TypeParam>("strata::test::info"));
+  Number<TypeParam> const largest("strata::test::largest");
+  Kokkos::deep_copy(largest, 5.0);
+  blas.potrf_invert(none, none, 0, Info<TypeParam>("strata::test::info"), largest.data());
+  EXPECT_EQ(value_of<TypeParam>(largest), 0);
+}
+TYPED_TEST(PotrfInvertOn, TheLargestMagnitudeIsThatOfFiniteNumbers) {
+  for (Index const order : {9, 70, 200}) {
+    LeafBlas<TypeParam> blas{TypeParam()};
+    Index const n = 200;
+    auto const symmetric = positive_definite(n);
+    auto const element = [&](Index i, Index j) {
+      return i == j && i == order - 1 ? not_a_number : symmetric(i, j);
+    };
+    PaddedMatrix<TypeParam> const A(TypeParam(), Precision::fp32, n, n, n, element),
+        X(TypeParam(), Precision::fp32, n, n, n, noise(1));
+    Number<TypeParam> const largest("strata::test::largest");
+    blas.potrf_invert(A.ref(), X.ref(), 0, Info<TypeParam>("strata::test::info"), largest.data());
+    double most = 0;
+    auto const inverse = X.now();
+    for (double const x : inverse)
+      if (std::isfinite(x)) most = std::max(most, std::abs(x));
+    EXPECT_EQ(value_of<TypeParam>(largest), most) << order;
+  }
 }
 TYPED_TEST(PotrfInvertOn, FindsTheFirstMinorThatIsNotPositive) {
   for (Precision const precision : {Precision::fp64, Precision::fp32})

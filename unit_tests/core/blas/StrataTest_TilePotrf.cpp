@@ -33,7 +33,7 @@ std::optional<std::int64_t> factor(StoredMatrix<Space> const& A, StoredMatrix<Sp
   Kokkos::deep_copy(exec, info, before);
   std::optional<MatrixRef<typename Space::memory_space>> V;
   if (inverse != nullptr) V = inverse->ref();
-  if (!strata::vendor::tile_potrf(exec, workspace, A.ref(), V ? &*V : nullptr, 1000, info,
+  if (!strata::vendor::tile_potrf(exec, workspace, A.ref(), V ? &*V : nullptr, 1000, info, nullptr,
                                   most_blocks))
     return {};
   std::int64_t after = -1;

@@ -118,6 +118,44 @@ void check_scalars() {
   EXPECT_EQ(read(scalars.template quotient<double>(3, nullptr)), Pair(3, 0));
 }
 
+// What fixed scales give is made once, each in its place; with any other scale, or after the next call, again.
+template <class Space>
+void check_fixed_scales() {
+  Space const exec;
+  vendor::DeviceScalars<Space> scalars(exec);
+  using View = Kokkos::View<double*, typename Space::memory_space>;
+  View const fixed("strata::test::fixed", 2), other("strata::test::other", 1);
+  auto const set = [&](View const& view, double value) {
+    Kokkos::deep_copy(exec, view, value);
+    exec.fence("strata::test::set");
+  };
+  set(fixed, 2), set(other, 3);
+  auto const alpha = [&](double factor, double const* a, double const* b, double beta) {
+    auto const s = scalars.template product<double>(factor, a, b, beta);
+    auto const both = download(exec, s.alpha, 2);
+    EXPECT_EQ(both[1], beta);
+    return both[0];
+  };
+  double const *first = fixed.data(), *second = first + 1, *third = other.data();
+  scalars.set_fixed_scales(fixed);
+  EXPECT_EQ(alpha(5, first, second, 1), 20);
+  EXPECT_EQ(alpha(7, first, second, 1), 28);
+  EXPECT_EQ(alpha(5, first, nullptr, 0), 10);
+  EXPECT_EQ(alpha(5, first, third, 0), 30);
+  set(fixed, 4), set(other, 5);  // against the promise, to tell what is made anew
+  EXPECT_EQ(alpha(5, first, second, 1), 20);
+  EXPECT_EQ(alpha(7, first, second, 1), 28);
+  EXPECT_EQ(alpha(5, first, nullptr, 0), 10);
+  EXPECT_EQ(alpha(5, first, third, 0), 100);
+  EXPECT_EQ(alpha(5, first, second, 0), 80) << "another beta";
+  for (int k = 0; k < 600; ++k) EXPECT_EQ(alpha(k, first, first, 1), 16 * k);  // more than are kept
+  scalars.set_fixed_scales(fixed);
+  EXPECT_EQ(alpha(5, first, second, 1), 80);
+  scalars.set_fixed_scales({});
+  set(fixed, 2);
+  EXPECT_EQ(alpha(5, first, second, 1), 20);
+}
+
 // *info after the vendor's `status` and a factor whose pivot `bad` (if any) is `value`.
 template <class Space>
 Index merged(Index status, Index bad, double value, Index before) {
@@ -178,6 +216,7 @@ TYPED_TEST(VendorKernels, StoreProductsInAnyType) {
 }
 
 TYPED_TEST(VendorKernels, MultiplyTheScalesOnTheDevice) { check_scalars<TypeParam>(); }
+TYPED_TEST(VendorKernels, MultiplyFixedScalesOnce) { check_fixed_scales<TypeParam>(); }
 
 TYPED_TEST(VendorKernels, MergeTheStatusOfAFactorisation) { check_merge<TypeParam>(); }
 

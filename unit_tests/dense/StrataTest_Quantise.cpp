@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Dense.hpp"
+#include "StrataTest_Spaces.hpp"
+#include <dense/Strata_Quantise.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace strata::test {
+namespace {
+
+using namespace strata::dense;
+
+template <class Space>
+class QuantiseOn : public testing::Test {};
+TYPED_TEST_SUITE(QuantiseOn, Spaces, SpaceNames);
+
+/// The numbers of a block in `precision`, its scale applied, and last the scale.
+template <class Space>
+class Quantised {
+  using Memory = typename Space::memory_space;
+
+ public:
+  Quantised(std::int64_t rows, std::int64_t cols, Precision precision)
+      : bytes_("strata::test::stored",
+               static_cast<std::size_t>(rows * cols) * traits(precision).bytes),
+        scale_("strata::test::scale"),
+        stored_{bytes_.data(), rows, cols, rows, precision, scale_.data()} {}
+
+  MatrixRef<Memory> const& stored() const { return stored_; }
+  double* scale() const { return scale_.data(); }
+  std::vector<double> numbers(LeafBlas<Space>& blas) const {
+    Kokkos::View<double**, Kokkos::LayoutLeft, Memory> const wide("strata::test::wide",
+                                                                  stored_.rows, stored_.cols);
+    blas.convert(Op::NoTrans, ConstMatrixRef<Memory>(stored_), matrix_ref(wide));
+    auto const host = on_host(wide);
+    std::vector<double> found(host.data(), host.data() + host.size());
+    double scale = 0;
+    Kokkos::deep_copy(scale, scale_);
+    found.push_back(scale);
+    return found;
+  }
+
+ private:
+  Kokkos::View<std::byte*, Memory> bytes_;
+  Kokkos::View<double, Memory> scale_;
+  MatrixRef<Memory> stored_;
+};
+
+// From 1e-9 to 1e9, among it what no scale changes.
+HostMatrix graded(std::int64_t rows, std::int64_t cols, double unit) {
+  HostMatrix const A = random_matrix(rows, cols, 3);
+  for (std::int64_t j = 0; j < cols; ++j)
+    for (std::int64_t i = 0; i < rows; ++i)
+      A(i, j) *= unit * std::pow(10.0, static_cast<double>((i + 7 * j) % 19) - 9);
+  A(rows - 1, 0) = 0;
+  return A;
+}
+
+TYPED_TEST(QuantiseOn, BelowAKnownLargestMagnitudeIsTheSameBitByBit) {
+  using Memory = typename TypeParam::memory_space;
+  LeafBlas<TypeParam> blas{TypeParam()};
+  Kokkos::View<double, Memory> const largest("strata::test::largest");
+  for (double const unit : {1.0, 1e-20, 1e20})
+    for (Precision const precision :
+         {Precision::fp16, Precision::bf16, Precision::fp8_e4m3, Precision::fp32})
+      for (BlockScaling const scaling :
+           {BlockScaling::TwoWay, BlockScaling::DownOnly, BlockScaling::None}) {
+        std::int64_t const rows = 37, cols = 11;
+        auto const source = on_device<TypeParam>(graded(rows, cols, unit));
+        ConstMatrixRef<Memory> const A = matrix_ref(source);
+        Quantised<TypeParam> const at_once(rows, cols, precision), measured(rows, cols, precision);
+        measure_largest(TypeParam(), A, largest.data());
+        quantise_below(TypeParam(), A, largest.data(), at_once.stored(), at_once.scale(), scaling);
+        quantise(blas, A, measured.stored(), measured.scale(), scaling);
+        auto const found = at_once.numbers(blas), expected = measured.numbers(blas);
+        for (std::size_t k = 0; k < found.size(); ++k)
+          EXPECT_TRUE(found[k] == expected[k] || (std::isnan(found[k]) && std::isnan(expected[k])))
+              << unit << ' ' << traits(precision).name << ": " << found[k] << " for "
+              << expected[k];
+      }
+}
+
+TYPED_TEST(QuantiseOn, TheLargestMagnitudeIsThatOfFiniteNumbers) {
+  Kokkos::View<double, typename TypeParam::memory_space> const largest("strata::test::largest");
+  HostMatrix const A = random_matrix(5, 3, 1);
+  A(4, 2) = -7;
+  A(0, 0) = std::numeric_limits<double>::infinity(), A(1, 1) = std::nan("");
+  auto const source = on_device<TypeParam>(A);
+  Kokkos::deep_copy(largest, 1e10);
+  ConstMatrixRef<typename TypeParam::memory_space> const all = matrix_ref(source);
+  measure_largest(TypeParam(), all, largest.data());
+  double found = 0;
+  Kokkos::deep_copy(found, largest);
+  EXPECT_EQ(found, 7);
+}
+
+}  // namespace
+}  // namespace strata::test
