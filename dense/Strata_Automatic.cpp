@@ -159,8 +159,7 @@ std::int64_t automatic_leaf_size(std::int64_t n, LayerList const& layers) {
 }
 
 // On a host the recursion's larger products are worth more than the order of updates. On a device a
-// wide panel makes the products of the updates deep, but only where these last longer than the
-// chain of leaves of the next panel.
+// wide panel makes the products of the updates deep, and the first chain of leaves long, which nothing runs beside.
 template <class ExecutionSpace>
 std::int64_t detail::automatic_panel_size(std::int64_t n, std::int64_t leaf_size) {
   if (strata::runs_on_host<ExecutionSpace>) return n;

@@ -314,7 +314,7 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_inverses(ExecutionSpace cons
     Node& node = nodes_[i];
     if (!node.is_leaf()) continue;
     node.inverse = blocks.next(node.size, node.size, accumulator(layers_.leaf()));
-    node.inverse_largest = inverse_scales_.data() + nodes_.size() + i;
+    if (low || splits_panels_) node.inverse_largest = inverse_scales_.data() + nodes_.size() + i;
     if (!low) continue;
     node.low_inverse = blocks.next(node.size, node.size, *low);
     node.low_inverse.scale = inverse_scales_.data() + i;

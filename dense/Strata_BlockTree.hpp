@@ -101,7 +101,7 @@ class BlockTree<LayerList, ExecutionSpace> {
     /// Of a leaf: L^-T, and the same in the precision that the low layers are solved in; without
     /// data where leaves are solved by substitution, or no layer is low.
     Matrix inverse, low_inverse;
-    /// Of a leaf with an inverse: the largest magnitude in it, in device memory.
+    /// Of a leaf with an inverse that is rounded or split: the largest magnitude in it, in device memory.
     double* inverse_largest = nullptr;
 
     /// Whether it is a diagonal leaf, without halves.
@@ -221,8 +221,8 @@ class BlockTree<LayerList, ExecutionSpace> {
   Owner scaling_memory_;                               // of the next three
   Scales scales_, bounds_;
   Kokkos::View<detail::BlockBound*, memory_space> block_bounds_;
-  Scales inverse_scales_;
-  Owner leaf_blocks_;  // for `begin_load`
+  Scales inverse_scales_;  // and the largest magnitudes
+  Owner leaf_blocks_;      // for `begin_load`
   std::size_t stored_bytes_ = 0, working_bytes_ = 0;
 };
 

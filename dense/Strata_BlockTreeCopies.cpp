@@ -267,7 +267,8 @@ void BlockTree<LayerList, ExecutionSpace>::quantise_all(LeafBlas<ExecutionSpace>
     if (node.is_leaf() && node.inverse.data != nullptr) {
       set_identity(blas.exec(), node.inverse);
       blas.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, node.working, node.inverse);
-      measure_largest(blas.exec(), ConstMatrix(node.inverse), node.inverse_largest);
+      if (node.inverse_largest != nullptr)
+        measure_largest(blas.exec(), ConstMatrix(node.inverse), node.inverse_largest);
       quantise_inverse(blas.exec(), node);
     }
     if (node.scale == nullptr) continue;

@@ -3,8 +3,8 @@
 #include <dense/Strata_Quantise.hpp>
 
 #include <core/blas/Strata_LargestMagnitude.hpp>
-#include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 
 namespace strata::dense {
 
@@ -28,18 +28,25 @@ void divide_and_round(ExecutionSpace const& exec,
                       double const* largest,
                       MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
                       BlockScaling scaling) {
-  Source const* const from = source.template as<Source>();
-  Stored* const to = stored.template as<Stored>();
-  std::int64_t const ld_from = source.ld, ld_to = stored.ld;
+  using Member = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  Source const* const source_data = source.template as<Source>();
+  Stored* const stored_data = stored.template as<Stored>();
+  std::int64_t const rows = source.rows, cols = source.cols, source_ld = source.ld,
+                     stored_ld = stored.ld;
   Precision const precision = stored.precision;
-  strata::for_each_element(
-      "strata::dense::quantise::below", exec, source.rows, source.cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        double const s = block_scale(precision, *largest, scaling);
-        if (i == 0 && j == 0) *scale = s;
-        // By a power of two: what is rounded twice is too small for the stored type.
-        auto const quotient = static_cast<double>(from[i + j * ld_from]) * (1 / s);
-        to[i + j * ld_to] = static_cast<Stored>(static_cast<Source>(quotient));
+  strata::launch_teams(
+      "strata::dense::quantise::below", exec, cols, 0, KOKKOS_LAMBDA(Member const& team) {
+        double const s = block_scale(precision, *largest, scaling), to_unit = 1 / s;
+        if (team.league_rank() == 0) Kokkos::single(Kokkos::PerTeam(team), [&] { *scale = s; });
+        for (std::int64_t j = team.league_rank(); j < cols; j += team.league_size()) {
+          Source const* const from = source_data + j * source_ld;
+          Stored* const to = stored_data + j * stored_ld;
+          // Times a power of two: what is rounded twice is too small for the stored type.
+          strata::team_for(team, static_cast<int>(rows), [=](int i) {
+            to[i] =
+                static_cast<Stored>(static_cast<Source>(static_cast<double>(from[i]) * to_unit));
+          });
+        }
       });
 }
 
@@ -51,6 +58,15 @@ void quantise_below(ExecutionSpace const& exec,
                     double const* largest,
                     MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
                     BlockScaling scaling) {
+  STRATA_REQUIRE(ShapeError, source.rows == stored.rows && source.cols == stored.cols,
+                 "quantise_below: the source is ", source.rows, " x ", source.cols, ", stored ",
+                 stored.rows, " x ", stored.cols);
+  STRATA_REQUIRE(
+      ValueError,
+      scale != nullptr && stored.scale == scale && scale != largest && source.scale == nullptr,
+      "quantise_below: the scale must be that of the stored block, the source must have none, and "
+      "the largest magnitude must lie elsewhere");
+  if (source.rows == 0 || source.cols == 0) return;
   with_arithmetic_type(source.precision, [&]<class Source>(std::type_identity<Source>) {
     with_type(stored.precision, [&]<class Stored>(std::type_identity<Stored>) {
       divide_and_round<Source, Stored>(exec, source, largest, stored, scale, scaling);

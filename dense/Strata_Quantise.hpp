@@ -65,7 +65,9 @@ void quantise(LeafBlas<ExecutionSpace>& blas,
               MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
               BlockScaling scaling = BlockScaling::TwoWay);
 
-/// The same of a source without scale whose largest finite magnitude is in *largest, in one kernel.
+/// The same of a source in fp64 or fp32, without scale, whose largest finite magnitude is in *largest, in one kernel.
+///
+/// Throws   also ValueError if `largest` is `scale`.
 template <class ExecutionSpace>
 void quantise_below(ExecutionSpace const& exec,
                     ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,

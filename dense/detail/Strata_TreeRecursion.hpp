@@ -29,7 +29,7 @@ struct Panel {
 
   MatrixRef<MemorySpace> split = {};  ///< X split once for products with it, or without data
   MatrixRef<MemorySpace> operand =
-      {};  ///< what the first leaf's product takes of the right-hand side, or without data
+      {};  ///< what the first leaf's product takes of the rows that are solved for next, or without data
 
   Panel rows(std::int64_t begin, std::int64_t count) const {
     return {working.block(begin, 0, count, working.cols),
@@ -91,8 +91,8 @@ class TreeRecursion {
   /// Room for what `solve` rounds of the largest of these, so that memory need not grow while kernels use it.
   void reserve_operands(Tree const& tree, std::vector<Panel<memory_space>*> const& panels);
   /// What the product with the inverse of L's first leaf takes of B, rounded or split: `Panel::operand`, which need not wait for that
-  /// leaf then. It lies in scratch until `solve` has taken it or solves for anything else. Without data where leaves are solved by
-  /// substitution.
+  /// leaf then. It lies in scratch until `solve` has taken it, if nothing else is solved for or updated before. Without data where
+  /// leaves are solved by substitution.
   Matrix first_operand(Tree const& tree, Node const& L, Panel<memory_space> const& B);
   /// Quantise the solution of such a block into `stored`, its columns of the stored block, or split it.
   void finish(Tree const& tree, Panel<memory_space>& X, Matrix const& stored);

@@ -3,6 +3,7 @@
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <dense/Strata_Quantise.hpp>
+#include <dense/detail/Strata_FactorKernels.hpp>
 
 #include <gtest/gtest.h>
 
@@ -61,9 +62,19 @@ HostMatrix graded(std::int64_t rows, std::int64_t cols, double unit) {
   return A;
 }
 
-TYPED_TEST(QuantiseOn, BelowAKnownLargestMagnitudeIsTheSameBitByBit) {
-  using Memory = typename TypeParam::memory_space;
-  LeafBlas<TypeParam> blas{TypeParam()};
+template <class T, class Space>
+Kokkos::View<T**, Kokkos::LayoutLeft, typename Space::memory_space> rounded(HostMatrix const& A) {
+  Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::HostSpace> const host("strata::test::host",
+                                                                      A.extent(0), A.extent(1));
+  for (std::size_t j = 0; j < A.extent(1); ++j)
+    for (std::size_t i = 0; i < A.extent(0); ++i) host(i, j) = static_cast<T>(A(i, j));
+  return Kokkos::create_mirror_view_and_copy(typename Space::memory_space(), host);
+}
+
+template <class T, class Space>
+void is_the_same_below_a_known_largest_magnitude() {
+  using Memory = typename Space::memory_space;
+  LeafBlas<Space> blas{Space()};
   Kokkos::View<double, Memory> const largest("strata::test::largest");
   for (double const unit : {1.0, 1e-20, 1e20})
     for (Precision const precision :
@@ -71,11 +82,11 @@ TYPED_TEST(QuantiseOn, BelowAKnownLargestMagnitudeIsTheSameBitByBit) {
       for (BlockScaling const scaling :
            {BlockScaling::TwoWay, BlockScaling::DownOnly, BlockScaling::None}) {
         std::int64_t const rows = 37, cols = 11;
-        auto const source = on_device<TypeParam>(graded(rows, cols, unit));
+        auto const source = rounded<T, Space>(graded(rows, cols, unit));
         ConstMatrixRef<Memory> const A = matrix_ref(source);
-        Quantised<TypeParam> const at_once(rows, cols, precision), measured(rows, cols, precision);
-        measure_largest(TypeParam(), A, largest.data());
-        quantise_below(TypeParam(), A, largest.data(), at_once.stored(), at_once.scale(), scaling);
+        Quantised<Space> const at_once(rows, cols, precision), measured(rows, cols, precision);
+        measure_largest(Space(), A, largest.data());
+        quantise_below(Space(), A, largest.data(), at_once.stored(), at_once.scale(), scaling);
         quantise(blas, A, measured.stored(), measured.scale(), scaling);
         auto const found = at_once.numbers(blas), expected = measured.numbers(blas);
         for (std::size_t k = 0; k < found.size(); ++k)
@@ -83,6 +94,50 @@ TYPED_TEST(QuantiseOn, BelowAKnownLargestMagnitudeIsTheSameBitByBit) {
               << unit << ' ' << traits(precision).name << ": " << found[k] << " for "
               << expected[k];
       }
+}
+
+TYPED_TEST(QuantiseOn, BelowAKnownLargestMagnitudeIsTheSameBitByBit) {
+  is_the_same_below_a_known_largest_magnitude<double, TypeParam>();
+  is_the_same_below_a_known_largest_magnitude<float, TypeParam>();
+}
+
+TYPED_TEST(QuantiseOn, BelowAKnownLargestMagnitudeRefusesWhatItCannotTake) {
+  using Memory = typename TypeParam::memory_space;
+  auto const source = on_device<TypeParam>(random_matrix(4, 3, 1));
+  ConstMatrixRef<Memory> const A = matrix_ref(source);
+  Quantised<TypeParam> const stored(4, 3, Precision::fp16), other(3, 3, Precision::fp16);
+  Kokkos::View<double, Memory> const largest("strata::test::largest");
+  EXPECT_THROW(quantise_below(TypeParam(), A, largest.data(), other.stored(), other.scale()),
+               ShapeError);
+  EXPECT_THROW(quantise_below(TypeParam(), A, stored.scale(), stored.stored(), stored.scale()),
+               ValueError);
+  EXPECT_THROW(quantise_below(TypeParam(), A, largest.data(), stored.stored(), other.scale()),
+               ValueError);
+}
+
+// More than one kernel takes, one of no rows, and scales.
+TYPED_TEST(QuantiseOn, LogarithmsOfDiagonalsAreThoseOfEachBlock) {
+  using Memory = typename TypeParam::memory_space;
+  HostMatrix const A = random_matrix(300, 300, 4);
+  for (std::int64_t i = 0; i < 300; ++i) A(i, i) = 1 + static_cast<double>(i) / 7;
+  auto const device = on_device<TypeParam>(A);
+  Kokkos::View<double, Memory> const scale("strata::test::scale");
+  Kokkos::deep_copy(scale, 8.0);
+  std::vector<ConstMatrixRef<Memory>> blocks;
+  std::vector<double> expected;
+  for (std::int64_t k = 0, begin = 0; k < 23; begin += k++) {
+    ConstMatrixRef<Memory> block = matrix_ref(device).block(begin, begin, k, k);
+    if (k % 2 == 1) block.scale = scale.data();
+    blocks.push_back(block);
+    expected.push_back(0);
+    for (std::int64_t i = 0; i < k; ++i)
+      expected.back() += std::log((k % 2 == 1 ? 8 : 1) * A(begin + i, begin + i));
+  }
+  Kokkos::View<double*, Memory> const sums("strata::test::sums", blocks.size());
+  dense::detail::log_diagonals<TypeParam>(TypeParam(), blocks, sums.data());
+  auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sums);
+  for (std::size_t k = 0; k < blocks.size(); ++k)
+    EXPECT_NEAR(found(k), expected[k], 1e-13 * (1 + std::abs(expected[k]))) << k;
 }
 
 TYPED_TEST(QuantiseOn, TheLargestMagnitudeIsThatOfFiniteNumbers) {

@@ -9,6 +9,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -106,17 +107,22 @@ class DeviceScalars {
   template <class T>
   Scalars<T> device(double alpha, double const* a, double const* b, double const* divisor,
                     double beta) {
-    bool const is_kept =
-        kept_.size() < most_kept && is_fixed(a) && is_fixed(b) && is_fixed(divisor);
+    bool const are_fixed = is_fixed(a) && is_fixed(b) && is_fixed(divisor) &&
+                           std::isfinite(alpha) && std::isfinite(beta);
+    Product const key(alpha, a, b, divisor, beta, sizeof(T));
     std::size_t place = 0;
-    bool is_new = true;
-    if (is_kept) {
-      auto const [kept, added] =
-          kept_.try_emplace({alpha, a, b, divisor, beta, sizeof(T)}, 1 + kept_.size());
-      place = kept->second, is_new = added;
+    if (are_fixed) {
+      if (auto const kept = kept_.find(key); kept != kept_.end()) return at<T>(kept->second);
+      if (kept_.size() < most_kept) place = 1 + kept_.size();
     }
-    T* const slot = reinterpret_cast<T*>(slot_.data() + 2 * place);
-    if (is_new) write_scalars(exec_, alpha, a, b, divisor, beta, slot);
+    Scalars<T> const scalars = at<T>(place);
+    write_scalars(exec_, alpha, a, b, divisor, beta, const_cast<T*>(scalars.alpha));
+    if (place > 0) kept_.emplace(key, place);
+    return scalars;
+  }
+  template <class T>
+  Scalars<T> at(std::size_t place) const {
+    T const* const slot = reinterpret_cast<T const*>(slot_.data() + 2 * place);
     return {slot, slot + 1, true};
   }
   bool is_fixed(double const* scale) const {

@@ -4,7 +4,9 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_PaddedMatrix.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/Strata_Backends.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 
 #include <gtest/gtest.h>
 
@@ -166,6 +168,37 @@ void divides_by_the_scale_of_the_result() {
     }
 }
 
+// What fixed scales give is as before; on a device it is not read again while they are promised to stay.
+template <class Space>
+void takes_fixed_scales() {
+  Space const exec;
+  LeafBlas<Space> blas(exec);
+  Index const m = 20, n = 12, k = 40;
+  auto const ones = [](Index, Index) { return 1.0; };
+  PaddedMatrix<Space> const A(exec, Precision::fp16, m, k, m, ones),
+      B(exec, Precision::fp16, n, k, n, ones), C(exec, Precision::fp32, m, n, m, ones);
+  Kokkos::View<double*, typename Space::memory_space> const scales("strata::test::scales", 2);
+  auto const product = [&](double alpha, double a, double b) {
+    ConstMatrixRef<typename Space::memory_space> left = A.ref(), right = B.ref();
+    left.scale = scales.data(), right.scale = scales.data() + 1;
+    Kokkos::deep_copy(exec, Kokkos::subview(scales, 0), a);
+    Kokkos::deep_copy(exec, Kokkos::subview(scales, 1), b);
+    blas.gemm(Op::NoTrans, Op::Trans, alpha, left, right, 0, C.ref());
+    exec.fence();
+    return C.now()[C.position(3, 5)] / static_cast<double>(k);
+  };
+  EXPECT_EQ(product(1, 2, 3), 6);
+  blas.set_fixed_scales(scales);
+  EXPECT_EQ(product(1, 4, 3), 12);
+  EXPECT_EQ(product(2, 4, 3), 24);
+  bool const keeps = !runs_on_host<Space> && vendor_libraries<Space>.products;
+  EXPECT_EQ(product(1, 1, 1), keeps ? 12 : 1) << "against the promise";
+  blas.set_fixed_scales(scales);
+  EXPECT_EQ(product(1, 5, 3), 15);
+  blas.set_fixed_scales({});
+  EXPECT_EQ(product(1, 7, 3), 21);
+}
+
 // One and two columns, both transposes, rows that no load of 16 bytes divides.
 template <class Space>
 void multiplies_with_few_columns(Precision matrix, Precision vector) {
@@ -253,6 +286,7 @@ TYPED_TEST(PotrfInvertOn, MultipliesABatch) {
 TYPED_TEST(PotrfInvertOn, DividesByTheScaleOfTheResult) {
   divides_by_the_scale_of_the_result<TypeParam>();
 }
+TYPED_TEST(PotrfInvertOn, TakesFixedScales) { takes_fixed_scales<TypeParam>(); }
 TYPED_TEST(PotrfInvertOn, MultipliesWithFewColumns) {
   for (Precision const matrix :
        {Precision::fp64, Precision::fp32, Precision::fp16, Precision::bf16, Precision::fp8_e4m3})
