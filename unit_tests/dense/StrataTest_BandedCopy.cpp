@@ -24,15 +24,6 @@ HostMatrix graded(std::int64_t lines, std::int64_t length, bool in_rows, int shi
 }
 
 template <class Space, class From>
-auto converted(HostMatrix const& A) {
-  Kokkos::View<From**, Kokkos::LayoutLeft, Kokkos::HostSpace> const host("strata::test::host",
-                                                                         A.extent(0), A.extent(1));
-  for (std::size_t j = 0; j < A.extent(1); ++j)
-    for (std::size_t i = 0; i < A.extent(0); ++i) host(i, j) = static_cast<From>(A(i, j));
-  return Kokkos::create_mirror_view_and_copy(typename Space::memory_space(), host);
-}
-
-template <class Space, class From>
 class BandedCopyTester {
  public:
   using Copy = BandedCopy<Space>;

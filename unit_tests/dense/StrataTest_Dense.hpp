@@ -27,6 +27,16 @@ inline HostMatrix random_matrix(std::int64_t rows, std::int64_t cols, unsigned s
   return A;
 }
 
+/// A's numbers as T, in a space's memory.
+template <class Space, class T>
+auto converted(HostMatrix const& A) {
+  Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::HostSpace> const host("strata::test::host",
+                                                                      A.extent(0), A.extent(1));
+  for (std::size_t j = 0; j < A.extent(1); ++j)
+    for (std::size_t i = 0; i < A.extent(0); ++i) host(i, j) = static_cast<T>(A(i, j));
+  return Kokkos::create_mirror_view_and_copy(typename Space::memory_space(), host);
+}
+
 /// A well-conditioned lower triangular matrix, unit-sized off the diagonal; NaN above it.
 inline HostMatrix random_triangle(std::int64_t n, unsigned seed) {
   HostMatrix const L = random_matrix(n, n, seed);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Dense.hpp"
+#include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <dense/Strata_Quantise.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
@@ -52,7 +53,7 @@ class Quantised {
   MatrixRef<Memory> stored_;
 };
 
-// From 1e-9 to 1e9, among it what no scale changes.
+// From 1e-9 to 1e9, and a 0.
 HostMatrix graded(std::int64_t rows, std::int64_t cols, double unit) {
   HostMatrix const A = random_matrix(rows, cols, 3);
   for (std::int64_t j = 0; j < cols; ++j)
@@ -60,15 +61,6 @@ HostMatrix graded(std::int64_t rows, std::int64_t cols, double unit) {
       A(i, j) *= unit * std::pow(10.0, static_cast<double>((i + 7 * j) % 19) - 9);
   A(rows - 1, 0) = 0;
   return A;
-}
-
-template <class T, class Space>
-Kokkos::View<T**, Kokkos::LayoutLeft, typename Space::memory_space> rounded(HostMatrix const& A) {
-  Kokkos::View<T**, Kokkos::LayoutLeft, Kokkos::HostSpace> const host("strata::test::host",
-                                                                      A.extent(0), A.extent(1));
-  for (std::size_t j = 0; j < A.extent(1); ++j)
-    for (std::size_t i = 0; i < A.extent(0); ++i) host(i, j) = static_cast<T>(A(i, j));
-  return Kokkos::create_mirror_view_and_copy(typename Space::memory_space(), host);
 }
 
 template <class T, class Space>
@@ -82,7 +74,7 @@ void is_the_same_below_a_known_largest_magnitude() {
       for (BlockScaling const scaling :
            {BlockScaling::TwoWay, BlockScaling::DownOnly, BlockScaling::None}) {
         std::int64_t const rows = 37, cols = 11;
-        auto const source = rounded<T, Space>(graded(rows, cols, unit));
+        auto const source = converted<Space, T>(graded(rows, cols, unit));
         ConstMatrixRef<Memory> const A = matrix_ref(source);
         Quantised<Space> const at_once(rows, cols, precision), measured(rows, cols, precision);
         measure_largest(Space(), A, largest.data());
@@ -107,12 +99,16 @@ TYPED_TEST(QuantiseOn, BelowAKnownLargestMagnitudeRefusesWhatItCannotTake) {
   ConstMatrixRef<Memory> const A = matrix_ref(source);
   Quantised<TypeParam> const stored(4, 3, Precision::fp16), other(3, 3, Precision::fp16);
   Kokkos::View<double, Memory> const largest("strata::test::largest");
-  EXPECT_THROW(quantise_below(TypeParam(), A, largest.data(), other.stored(), other.scale()),
-               ShapeError);
-  EXPECT_THROW(quantise_below(TypeParam(), A, stored.scale(), stored.stored(), stored.scale()),
-               ValueError);
-  EXPECT_THROW(quantise_below(TypeParam(), A, largest.data(), stored.stored(), other.scale()),
-               ValueError);
+  EXPECT_TRUE(throws_with<ShapeError>("quantise_below: the source is 4 x 3, stored 3 x 3", [&] {
+    quantise_below(TypeParam(), A, largest.data(), other.stored(), other.scale());
+  }));
+  char const* const scales = "quantise_below: the scale must be that of the stored block";
+  EXPECT_TRUE(throws_with<ValueError>(scales, [&] {
+    quantise_below(TypeParam(), A, stored.scale(), stored.stored(), stored.scale());
+  }));
+  EXPECT_TRUE(throws_with<ValueError>(scales, [&] {
+    quantise_below(TypeParam(), A, largest.data(), stored.stored(), other.scale());
+  }));
 }
 
 // More than one kernel takes, one of no rows, and scales.
