@@ -10,11 +10,15 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace strata::dense::detail::thin {
 
 /// A team's work: all tasks, in their order.
-template <class S>
+///
+/// Stored   what all strips are stored as, or void where that is looked up for each. Code for one type alone keeps what
+///          is under way in registers.
+template <class S, class Stored>
 struct Kernel {
   FactorStrip const* strips;
   ThinLeaf const* leaves;
@@ -57,7 +61,7 @@ struct Kernel {
     for (int s = side.first; s < side.first + side.count; ++s) {
       FactorStrip const strip = strips[s];
       S const scale = strip.scale ? static_cast<S>(*strip.scale) : S(1);
-      with_device_type<S>(strip.precision, [&]<class T>(T) {
+      auto const add = [&]<class T>(T) {
         int const chunks = static_cast<int>((strip.count + chunk_width<T> - 1) / chunk_width<T>);
         S sum;
         if constexpr (of_rows)
@@ -67,7 +71,11 @@ struct Kernel {
           sum = multiply_columns<T>(team, scratch, strip, task.first, leaf.size, next, chunks,
                                     side.parts);
         total += scale * sum;
-      });
+      };
+      if constexpr (std::is_void_v<Stored>)
+        with_device_type<S>(strip.precision, add);
+      else
+        add(Stored());
     }
     if (t < outputs && task.first + t < leaf.size)
       (of_rows ? row_products : column_products)
@@ -265,7 +273,8 @@ struct Kernel {
     constexpr int columns = outs * 32 > threads ? outs * 32 / threads : 1;  // of a thread
     constexpr int across = threads * columns / outs, packs = packs_of_inverse / columns;
     int const t = team.team_rank(), lane = t % across, column = first + t / across * columns;
-    S const* const a = static_cast<S const*>(leaf.inverse) + column * leaf.ld;
+    std::int64_t const ld = leaf.ld;
+    S const* const a = static_cast<S const*>(leaf.inverse) + column * ld;
     Words pack[columns][packs];
     auto const load = [&](int begin) {
 #pragma unroll
@@ -276,7 +285,7 @@ struct Kernel {
           bool const is_read = column + c < leaf.size && row <= column + c;
           pack[c][k] = {};
           if (!is_read) continue;
-          pack[c][k].load(a + row + c * leaf.ld);
+          pack[c][k].load(a + row + c * ld);
           if (row + size > leaf.size) pack[c][k].template clear_from<S>(leaf.size - row);
         }
     };
@@ -324,6 +333,7 @@ struct Kernel {
     constexpr int size = Pack<S>::size, outs = solved_at_once<S>, across = outs / size;
     constexpr int columns = threads / across, packs = packs_of_inverse;
     int const t = team.team_rank(), row = t % across * size, lane = t / across;
+    std::int64_t const ld = leaf.ld;
     S const* const a = static_cast<S const*>(leaf.inverse) + first + row;
     bool const has_row = first + row < leaf.size;
     Words pack[packs];
@@ -331,7 +341,7 @@ struct Kernel {
 #pragma unroll
       for (int k = 0; k < packs; ++k) {
         int const column = begin + lane + k * columns;
-        if (has_row && column < leaf.size) pack[k].load(a + column * leaf.ld);
+        if (has_row && column < leaf.size) pack[k].load(a + column * ld);
       }
     };
     load(first);

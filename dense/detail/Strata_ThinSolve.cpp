@@ -120,6 +120,9 @@ ThinSolve<ExecutionSpace>::ThinSolve(ExecutionSpace const& exec, Tree const& tre
     list(tasks, i, leaves[i].size, leaves[i].before.parts, RowProducts, Down, at_once);
   for (int i = count; i-- > 0;)
     list(tasks, i, leaves[i].size, leaves[i].after.parts, ColumnProducts, Up, at_once);
+  bool const alike = std::ranges::all_of(
+      strips, [&](FactorStrip const& strip) { return strip.precision == strips[0].precision; });
+  if (alike && !strips.empty()) stored_ = strips[0].precision;
   auto const numbers = static_cast<std::size_t>(2 * (std::int64_t{most_parts} + 1) * n_ + 1);
   memory_ = allocate_pieces(exec, "strata::dense::ThinSolve", [&](Pieces& pieces) {
     pieces.lay_out(strips_, strips.size());
@@ -135,13 +138,17 @@ ThinSolve<ExecutionSpace>::ThinSolve(ExecutionSpace const& exec, Tree const& tre
 
 template <class ExecutionSpace>
 void ThinSolve<ExecutionSpace>::operator()(Matrix const& b) {
-  with_arithmetic_type(precision_,
-                       [&]<class S>(std::type_identity<S>) { solve<S>(b.template as<S>()); });
+  with_arithmetic_type(precision_, [&]<class S>(std::type_identity<S>) {
+    S* const x = b.template as<S>();
+    if (stored_ == Precision::fp16) return solve<S, fp16>(x);
+    if (stored_ == precision_) return solve<S, S>(x);
+    solve<S, void>(x);
+  });
 }
 
 // x_i = L_ii^-1 (b_i - sum over j < i of L_ij x_j), and then x_i = L_ii^-T (x_i - sum over j > i of L_ji^T x_j)
 template <class ExecutionSpace>
-template <class S>
+template <class S, class Stored>
 void ThinSolve<ExecutionSpace>::solve(S* b) const {
   constexpr std::size_t scratch_bytes = sizeof(thin::Scratch<S>) + alignof(thin::Scratch<S>);
   constexpr unsigned teams = strata::teams_that_fit(2, scratch_bytes);
@@ -149,16 +156,16 @@ void ThinSolve<ExecutionSpace>::solve(S* b) const {
   auto* const bits = reinterpret_cast<typename Published<S>::Bits*>(numbers_.data());
   std::int64_t const counter = 2 * (std::int64_t{most_parts} + 1) * n_;
   strata::unset("strata::dense::ThinSolve::unset", exec_, bits, counter + 1);
-  thin::Kernel<S> const kernel{strips_.data(),
-                               leaves_.data(),
-                               tasks_.data(),
-                               n_,
-                               b,
-                               {bits},
-                               {bits + most_parts * n_},
-                               {bits + (most_parts + 1) * n_},
-                               {bits + (2 * most_parts + 1) * n_},
-                               reinterpret_cast<unsigned*>(bits + counter)};
+  thin::Kernel<S, Stored> const kernel{strips_.data(),
+                                       leaves_.data(),
+                                       tasks_.data(),
+                                       n_,
+                                       b,
+                                       {bits},
+                                       {bits + most_parts * n_},
+                                       {bits + (most_parts + 1) * n_},
+                                       {bits + (2 * most_parts + 1) * n_},
+                                       reinterpret_cast<unsigned*>(bits + counter)};
   Policy policy(exec_, static_cast<int>(tasks_.extent(0)), thin::threads);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch_bytes)));
   Kokkos::parallel_for("strata::dense::ThinSolve", policy, kernel);

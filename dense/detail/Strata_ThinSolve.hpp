@@ -44,11 +44,12 @@ class ThinSolve {
  private:
   template <class T>
   using Table = Kokkos::View<T*, memory_space>;
-  template <class S>
+  template <class S, class Stored>
   void solve(S* b) const;
 
   ExecutionSpace exec_;
   Precision precision_;
+  std::optional<Precision> stored_;  // of all strips, if they are alike
   std::int64_t n_;
   Buffer<ExecutionSpace> memory_;  // of the tables
   Table<FactorStrip> strips_;
