@@ -92,7 +92,8 @@ struct RefinementOperators {
   Kokkos::View<double const*, typename ExecutionSpace::memory_space> scaling;
   /// ||G||_inf, where there is a scaling.
   double given_norm_inf = 0;
-  /// Y = G X in fp64, where there is a scaling: spares passes over vectors that `apply` makes for D. May be empty.
+  /// Y = G X in fp64, where there is a scaling: residuals and CG take it, which spares passes over vectors that `apply` makes for D.
+  /// May be empty.
   std::function<void(Block const& X, Block const& Y)> apply_given;
 };
 
@@ -107,9 +108,9 @@ struct RefinementOperators {
 /// Result   X is each column's best iterate, always finite (0 where nothing better was found). A
 ///          zero column of B gives an exactly zero column of X. NaN or Inf in A, M or B: not
 ///          converged.
-/// Sync     fences `exec` once per outer step, the first solve included, and once more before it where n > 8192; 3 times per
-///          iteration of CG, 4 of GMRES. X is enqueued.
-/// Memory   3 n m numbers; CG 6 n m; GMRES 3 n m and its basis of 2 restart + 1 vectors a column.
+/// Sync     fences `exec` once per outer step, the first solve included, and once more before it where n > 8192; once per
+///          iteration of CG, 4 times of GMRES. X is enqueued.
+/// Memory   3 n m numbers; CG 6 n m, or 7 n m with `apply_given`; GMRES 3 n m and its basis of 2 restart + 1 vectors a column.
 /// Throws   ShapeError if B and X differ in shape; ValueError for options or norms out of range.
 /// Source   CG: Golub and Ye, SIAM J. Sci. Comput. 21 (1999), doi:10.1137/S1064827597323415.
 ///          GMRES: Carson and Higham, SIAM J. Sci. Comput. 40 (2018), doi:10.1137/17M1140819, and

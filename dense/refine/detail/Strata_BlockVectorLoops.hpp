@@ -7,43 +7,69 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 // The loops that the kernels of `BlockVectors` are made of.
 namespace strata::dense::detail {
 
-template <class Exec>
+/// For a column c what does body(i, c) or body(i, c, moments) for its rows i.
 template <class Body>
-void BlockVectors<Exec>::for_each(char const* label, std::int64_t cols, Body const& body) {
+struct SameForEachColumn {
+  Body body;
+
+  struct Rows {
+    Body const& body;
+    std::int64_t column;
+
+    template <class... Result>
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t i, Result&... moments) const {
+      body(i, column, moments...);
+    }
+  };
+  KOKKOS_FORCEINLINE_FUNCTION Rows operator()(std::int64_t c) const { return {body, c}; }
+};
+
+template <class Exec>
+template <class Columns>
+void BlockVectors<Exec>::for_each_column(char const* label, std::int64_t cols,
+                                         Columns const& columns) {
   auto const rows = rows_, chunks = chunks_;
   Kokkos::parallel_for(
       label, Policy(exec_, static_cast<int>(chunks * cols), Kokkos::AUTO),
       KOKKOS_LAMBDA(Team const& team) {
         Chunk const chunk(team.league_rank(), chunks, rows);
+        auto const row = columns(chunk.column);
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, chunk.first, chunk.last),
-                             [&](std::int64_t i) { body(i, chunk.column); });
+                             [&](std::int64_t i) { row(i); });
       });
 }
 
 template <class Exec>
-template <class Result, class Body>
-void BlockVectors<Exec>::enqueue(char const* label, std::int64_t cols, Slot slot,
-                                 Body const& body) {
+template <class Body>
+void BlockVectors<Exec>::for_each(char const* label, std::int64_t cols, Body const& body) {
+  for_each_column(label, cols, SameForEachColumn<Body>{body});
+}
+
+template <class Exec>
+template <class Result, class Columns>
+void BlockVectors<Exec>::enqueue_columns(char const* label, std::int64_t cols, Slot slot,
+                                         Columns const& columns) {
   static_assert(sizeof(Result) <= sizeof(MomentsOfBoth));
   is_under_way_[slot] = true;
   auto const rows = rows_, chunks = chunks_;
   auto* const partial = slot_data<Result>(slot);
-  auto* const kept = slot == OfMeasure ? reinterpret_cast<Result*>(moments_.data()) : nullptr;
+  auto* const kept = slot != OfOthers && !has_one_memory ? kept_data<Result>(slot) : nullptr;
   Kokkos::parallel_for(
       label, Policy(exec_, static_cast<int>(chunks * cols), Kokkos::AUTO),
       KOKKOS_LAMBDA(Team const& team) {
         Chunk const chunk(team.league_rank(), chunks, rows);
+        auto const row = columns(chunk.column);
         Result total;
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, chunk.first, chunk.last),
-            [&](std::int64_t i, Result& moments) { body(i, chunk.column, moments); },
-            Kokkos::Sum<Result>(total));
+            [&](std::int64_t i, Result& moments) { row(i, moments); }, Kokkos::Sum<Result>(total));
         Kokkos::single(Kokkos::PerTeam(team), [&] {
           partial[chunk.number + chunks * chunk.column] = total;
           if (kept != nullptr) kept[chunk.number + chunks * chunk.column] = total;
@@ -52,11 +78,18 @@ void BlockVectors<Exec>::enqueue(char const* label, std::int64_t cols, Slot slot
 }
 
 template <class Exec>
+template <class Result, class Body>
+void BlockVectors<Exec>::enqueue(char const* label, std::int64_t cols, Slot slot,
+                                 Body const& body) {
+  enqueue_columns<Result>(label, cols, slot, SameForEachColumn<Body>{body});
+}
+
+template <class Exec>
 template <class Result>
 std::vector<Result> BlockVectors<Exec>::collect(std::int64_t cols, Slot slot) {
   if (is_under_way_[slot]) {
     exec_.fence("strata::dense::refine::moments");
-    is_under_way_[OfMeasure] = is_under_way_[OfOthers] = false;
+    std::ranges::fill(is_under_way_, false);
     used_ = 0;
   }
   auto const* const found = slot_data<Result>(slot);

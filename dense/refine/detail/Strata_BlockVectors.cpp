@@ -12,6 +12,62 @@
 
 namespace strata::dense::detail {
 
+/// `direction` for the rows of a column, whose coefficients each team works out.
+template <class Exec>
+struct DirectionOf {
+  using Kernels = BlockVectors<Exec>;
+
+  typename Kernels::Factors s, t;
+  PartialSums products;
+  typename Kernels::Block Z, P, V;
+  typename Kernels::Scaling d;
+
+  struct Rows {
+    DirectionOf const& of;
+    std::int64_t c;
+    double s, beta;
+
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t i) const {
+      double p = s != 0 ? s * of.Z(i, c) : 0;
+      if (beta != 0) p += beta * of.P(i, c);
+      of.P(i, c) = p;
+      if (of.d.extent(0) > 0) of.V(i, c) = of.d(i) * p;
+    }
+  };
+  KOKKOS_FORCEINLINE_FUNCTION Rows operator()(std::int64_t c) const {
+    return {*this, c, s(c), t(c) != 0 ? t(c) * (s(c) * products.sum(1, c)) : 0};
+  }
+};
+
+/// The same of `advance`.
+template <class Exec>
+struct AdvanceOf {
+  using Kernels = BlockVectors<Exec>;
+
+  typename Kernels::Factors s;
+  PartialSums products, curvature;
+  typename Kernels::Block P, Q, D, R;
+
+  struct Rows {
+    AdvanceOf const& of;
+    std::int64_t c;
+    double step;
+
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(std::int64_t i, Moments& m) const {
+      double r = of.R(i, c);
+      if (step != 0) {
+        of.D(i, c) += step * of.P(i, c);
+        of.R(i, c) = r -= step * of.Q(i, c);
+      }
+      m.sum[0] += r * r;
+      m.see(0, r);
+    }
+  };
+  KOKKOS_FORCEINLINE_FUNCTION Rows operator()(std::int64_t c) const {
+    return {*this, c, s(c) != 0 ? step_length(s(c) * products.sum(0, c), curvature.sum(0, c)) : 0};
+  }
+};
+
 template <class Exec>
 BlockVectors<Exec>::BlockVectors(Exec const& exec, std::int64_t rows, std::int64_t cols,
                                  std::int64_t steps, std::int64_t blocks)
@@ -41,7 +97,6 @@ BlockVectors<Exec>::BlockVectors(Exec const& exec, std::int64_t rows, std::int64
     if (has_one_memory) lay_out_on_host(pieces);
   });
   if constexpr (has_one_memory) {
-    moments_ = Kokkos::subview(host_moments_, Kokkos::ALL, std::int64_t{OfMeasure});
     products_ = host_products_;
     arena_ = host_arena_;
   } else {
@@ -169,42 +224,49 @@ void BlockVectors<Exec>::scale(Scalars const& s, Scalars const& t, Block const& 
 }
 
 template <class Exec>
+void BlockVectors<Exec>::see_products(Block const& R, Block const& Q, Block const& Z) {
+  enqueue<Moments>(
+      "strata::dense::refine::products", Z.extent(1), OfProducts,
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
+        m.sum[0] += R(i, c) * Z(i, c);
+        m.sum[1] += Q(i, c) * Z(i, c);
+      });
+}
+
+template <class Exec>
 void BlockVectors<Exec>::direction(Scalars const& s, Block const& Z, Scalars const& t,
-                                   Block const& P) {
-  auto const first = upload(s), second = upload(t);
-  for_each(
-      "strata::dense::refine::direction", P.extent(1),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
-        double const step = first(c) != 0 ? first(c) * Z(i, c) : 0;
-        P(i, c) = second(c) != 0 ? step + second(c) * P(i, c) : step;
+                                   Block const& P, Scaling const& d, Block const& V) {
+  for_each_column("strata::dense::refine::direction", P.extent(1),
+                  DirectionOf<Exec>{upload(s), upload(t), seen(OfProducts), Z, P, V, d});
+}
+
+template <class Exec>
+void BlockVectors<Exec>::see_curvature(Block const& P, Scaling const& d, Block const& Q) {
+  bool const multiplies = d.extent(0) > 0;
+  enqueue<Moments>(
+      "strata::dense::refine::curvature", Q.extent(1), OfCurvature,
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
+        double const q = multiplies ? d(i) * Q(i, c) : Q(i, c);
+        if (multiplies) Q(i, c) = q;
+        m.sum[0] += P(i, c) * q;
       });
 }
 
 template <class Exec>
-std::vector<Moments> BlockVectors<Exec>::dot(Block const& X, Block const& Y, Block const& Z) {
-  return reduce(
-      "strata::dense::refine::dot", Z.extent(1),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
-        m.sum[0] += X(i, c) * Z(i, c);
-        m.sum[1] += Y(i, c) * Z(i, c);
-      });
-}
-
-template <class Exec>
-std::vector<Moments> BlockVectors<Exec>::advance(Scalars const& s, Block const& P, Block const& Q,
-                                                 Block const& D, Block const& R) {
-  auto const factor = upload(s);
-  return reduce(
-      "strata::dense::refine::advance", R.extent(1),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
-        double r = R(i, c);
-        if (factor(c) != 0) {
-          D(i, c) += factor(c) * P(i, c);
-          R(i, c) = r -= factor(c) * Q(i, c);
-        }
-        m.sum[0] += r * r;
-        m.see(0, r);
-      });
+std::vector<ConjugateStep> BlockVectors<Exec>::advance(Scalars const& s, Block const& P,
+                                                       Block const& Q, Block const& D,
+                                                       Block const& R) {
+  auto const cols = static_cast<std::int64_t>(R.extent(1));
+  enqueue_columns<Moments>(
+      "strata::dense::refine::advance", cols, OfOthers,
+      AdvanceOf<Exec>{upload(s), seen(OfProducts), seen(OfCurvature), P, Q, D, R});
+  auto const residual = collect<Moments>(cols, OfOthers),
+             products = collect<Moments>(cols, OfProducts),
+             curvature = collect<Moments>(cols, OfCurvature);
+  std::vector<ConjugateStep> steps;
+  for (std::size_t c = 0; c < residual.size(); ++c)
+    steps.push_back({products[c], curvature[c], residual[c]});
+  return steps;
 }
 
 template <class Exec>

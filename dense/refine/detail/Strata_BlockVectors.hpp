@@ -10,8 +10,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -102,13 +104,24 @@ struct FirstScale {
   }
 };
 
+/// How far conjugate gradients go along a direction p: r'z / p'Ap, and nowhere if A or M^-1 is not positive or a number is not finite.
+KOKKOS_INLINE_FUNCTION double step_length(double rz, double curvature) {
+  bool const positive = rz > 0 && curvature > 0 && Kokkos::isfinite(rz);
+  return positive && Kokkos::isfinite(curvature) ? rz / curvature : 0;
+}
+
+/// What a step of conjugate gradients saw of a column: r'z and q'z, p'q, and what is left of r.
+struct ConjugateStep {
+  Moments products, curvature, residual;
+};
+
 /// The worst number in a column of right-hand sides: one that D B has lost, or one that is not finite.
 enum Finding : std::int64_t { Nothing = 0, Lost = 1, NotFinite = 2 };
 
-/// The rows of one column that a team takes: a sixteenth of them, but at least `least` and at most `most`.
+/// The rows of one column that a team takes: a share of them, but at least `least` and at most `most`.
 struct Chunk {
   static constexpr std::int64_t least = 512, most = 4096,
-                                teams = 16;  ///< of a column, where these don't bind
+                                teams = 64;  ///< of a column, where these don't bind
 
   std::int64_t column, number, first, last;
 
@@ -123,6 +136,18 @@ struct Chunk {
     return share < least ? std::int64_t{least} : share < most ? share : std::int64_t{most};
   }
   static constexpr std::int64_t count(std::int64_t n) { return (n + rows(n) - 1) / rows(n); }
+};
+
+/// What an earlier kernel left on the device, a number of `chunks` for each column.
+struct PartialSums {
+  Moments const* partial;
+  std::int64_t chunks;
+
+  KOKKOS_FORCEINLINE_FUNCTION double sum(int q, std::int64_t c) const {
+    double total = 0;
+    for (std::int64_t k = 0; k < chunks; ++k) total += partial[k + chunks * c].sum[q];
+    return total;
+  }
 };
 
 /// Kernels on blocks of columns, each column with its own coefficient, on one instance.
@@ -175,7 +200,7 @@ class BlockVectors {
                std::int64_t blocks = 0);
   /// Fences where its host memory may be in use: Kokkos waits before it frees a device's memory, not always a host's.
   ~BlockVectors() {
-    if (used_ > 0 || is_under_way_[OfMeasure] || is_under_way_[OfOthers])
+    if (used_ > 0 || std::ranges::find(is_under_way_, true) != std::end(is_under_way_))
       strata::detail::fence_at_end(exec_, "strata::dense::refine::release");
   }
   BlockVectors(BlockVectors const&) = delete;
@@ -231,29 +256,38 @@ class BlockVectors {
   /// W += s D, rounded to where the numbers d (t W), which leave the refinement, are exact in fp64 or overflow; an empty
   /// d: t W;  where it `multiplies`, D = d W
   void correct(Scalars const& s, Block const& D, Scalars const& t, Scaling const& d, Block const& W, bool multiplies = false);
-  /// P = s Z + t P
-  void direction(Scalars const& s, Block const& Z, Scalars const& t, Block const& P);
-  /// sum[0] = x'z, sum[1] = y'z
-  std::vector<Moments> dot(Block const& X, Block const& Y, Block const& Z);
-  /// D += s P, R -= s Q;  sum[0] = r'r, max[0] = max |r|
-  std::vector<Moments> advance(Scalars const& s, Block const& P, Block const& Q, Block const& D, Block const& R);
+  /// sum[0] = r'z, sum[1] = q'z for `direction` and `advance`
+  void see_products(Block const& R, Block const& Q, Block const& Z);
+  /// P = s Z + t (s q'z) P, and V = d P where there is a d
+  void direction(Scalars const& s, Block const& Z, Scalars const& t, Block const& P, Scaling const& d, Block const& V);
+  /// Q = d Q where there is a d;  sum[0] = p'q for `advance`
+  void see_curvature(Block const& P, Scaling const& d, Block const& Q);
+  /// D += a P, R -= a Q with a = step_length(s r'z, p'q);  what was seen, with residual.sum[0] = r'r, residual.max[0] = max |r|
+  std::vector<ConjugateStep> advance(Scalars const& s, Block const& P, Block const& Q, Block const& D, Block const& R);
   /// V^T W, of the first `steps` vectors
   Scalars project(Basis const& V, std::int64_t steps, Block const& W);
   /// W += s V y, of the first `steps` vectors
   void combine(double s, Basis const& V, std::int64_t steps, Scalars const& y, Block const& W);
   // clang-format on
 
+  /// columns(c)(i) for each entry of `cols` columns.
+  template <class Columns>
+  void for_each_column(char const* label, std::int64_t cols, Columns const& columns);
   /// body(i, c) for each entry of `cols` columns.
   template <class Body>
   void for_each(char const* label, std::int64_t cols, Body const& body);
   /// body(i, c, moments) for each entry; the moments of each column. Fences.
   template <class Result = Moments, class Body>
   std::vector<Result> reduce(char const* label, std::int64_t cols, Body const& body);
-  /// Where the partial sums of a reduction go: `measure`'s stay while others come.
-  enum Slot : std::int64_t { OfMeasure, OfOthers };
+  /// Where the partial sums of a reduction go. All but the last stay while others come, and are on the device, too.
+  enum Slot : std::int64_t { OfMeasure, OfProducts, OfCurvature, OfOthers };
+  static constexpr std::int64_t slots = OfOthers + 1;
   /// `reduce` without its end.
   template <class Result, class Body>
   void enqueue(char const* label, std::int64_t cols, Slot slot, Body const& body);
+  /// The same of columns(c)(i, moments).
+  template <class Result, class Columns>
+  void enqueue_columns(char const* label, std::int64_t cols, Slot slot, Columns const& columns);
   /// `residual` and `correct` with coefficients that are on the device, or few; X as in `residual_first`.
   std::vector<MomentsOfBoth> residual(Factors const& factor, Block const& B, Indices const& index,
                                       Block const& W, Block const& R, Scaling const& d, double u,
@@ -265,13 +299,21 @@ class BlockVectors {
   using Coefficients = Kokkos::View<double*, MemorySpace>;
   static constexpr bool has_one_memory = std::is_same_v<MemorySpace, HostSpace>;
 
+  PartialSums seen(Slot slot) const { return {kept_data<Moments>(slot), chunks_}; }
   Factors upload(Scalars const& values);
   Scalars fetch_products(std::int64_t count);
   template <class Result>
   std::vector<Result> collect(std::int64_t cols, Slot slot);
+  /// Of the host, where a device writes them to.
   template <class Result>
   Result* slot_data(Slot slot) const {
     return reinterpret_cast<Result*>(host_moments_.data() + slot * host_moments_.extent(0));
+  }
+  /// For the device to read.
+  template <class Result>
+  Result* kept_data(Slot slot) const {
+    if (has_one_memory) return slot_data<Result>(slot);
+    return reinterpret_cast<Result*>(moments_.data() + slot * moments_.extent(0));
   }
 
   Exec exec_;
@@ -279,13 +321,14 @@ class BlockVectors {
   Buffer<Exec> memory_;                              // that the views are in
   Kokkos::View<std::byte*, HostSpace> host_memory_;  // or in this, where it is another one
   std::vector<Block> blocks_;
-  Kokkos::View<MomentsOfBoth*, MemorySpace> moments_;  // of `measure`: chunk + chunks * column
-  Kokkos::View<MomentsOfBoth* [2], Kokkos::LayoutLeft, HostSpace> host_moments_;  // by slot
+  Kokkos::View<MomentsOfBoth* [OfOthers], Kokkos::LayoutLeft, MemorySpace>
+      moments_;  // by slot: chunk + chunks * column
+  Kokkos::View<MomentsOfBoth* [slots], Kokkos::LayoutLeft, HostSpace> host_moments_;
   Coefficients starts_;  // of `start`: s, to unit, from unit and t of all columns
   Kokkos::View<std::int64_t, MemorySpace> found_in_;  // the last `measure` that found something
   std::int64_t measured_ = 0;
-  bool is_under_way_[2] = {};  // by slot: a reduction since the last fence
-  Coefficients products_;      // chunk + chunks * (step + steps * column)
+  bool is_under_way_[slots] = {};  // by slot: a reduction since the last fence
+  Coefficients products_;          // chunk + chunks * (step + steps * column)
   Kokkos::View<double*, HostSpace> host_products_;
   Coefficients arena_;  // coefficients of kernels enqueued since the last fence
   Kokkos::View<double*, HostSpace> host_arena_;

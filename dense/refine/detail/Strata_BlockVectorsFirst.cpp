@@ -48,7 +48,7 @@ template <class Exec>
 void BlockVectors<Exec>::start(Block const& B, double norm, Block const& D) {
   auto const rows = rows_, chunks = chunks_;
   auto const cols = static_cast<std::int64_t>(D.extent(1));
-  auto const* const measured = moments_.data();
+  auto const* const measured = kept_data<MomentsOfBoth>(OfMeasure);
   auto* const starts = starts_.data();
   Kokkos::parallel_for(
       "strata::dense::refine::start", Policy(exec_, static_cast<int>(chunks * cols), Kokkos::AUTO),

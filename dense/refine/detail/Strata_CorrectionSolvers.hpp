@@ -47,7 +47,9 @@ class ConjugateGradients {
         operators_(operators),
         P_(kernels.allocate("strata::dense::refine::P", cols)),
         Q_(kernels.allocate("strata::dense::refine::Q", cols)),
-        Z_(kernels.allocate("strata::dense::refine::Z", cols)) {}
+        Z_(kernels.allocate("strata::dense::refine::Z", cols)),
+        d_(operators.apply_given ? operators.scaling : typename Kernels::Scaling()),
+        V_(d_.extent(0) > 0 ? kernels.allocate("strata::dense::refine::V", cols) : P_) {}
 
   /// R: columns of magnitude 1, overwritten by what is left of them. D: the solution; M^-1 R before, if that `is_there`.
   void solve(Block const& R, Block const& D, std::vector<Correction>& columns, bool is_there) {
@@ -55,9 +57,9 @@ class ConjugateGradients {
     auto const first = [&](Block const& A) {
       return Block(Kokkos::subview(A, Kokkos::ALL, std::pair<std::size_t, std::size_t>(0, cols)));
     };
-    Block const P = first(P_), Q = first(Q_), Z = first(Z_);
+    Block const P = first(P_), Q = first(Q_), Z = first(Z_), V = first(V_);
     auto const start = kernels_.norms(Scalars(cols, 1.0), R);
-    Scalars scale(cols), goal(cols), rz(cols), alpha(cols, 0.0), beta(cols, 0.0);
+    Scalars scale(cols), goal(cols), back(cols), conjugate(cols, 0.0);
     std::vector<bool> live(cols);
     for (std::size_t c = 0; c < cols; ++c) {
       goal[c] = columns[c].target * columns[c].target * start[c].sum[0];
@@ -72,41 +74,42 @@ class ConjugateGradients {
         kernels_.scale(scale, R, Z);
         operators_.precondition(Z);  // z = M^-1 (scale r)
       }
-      auto const products = kernels_.dot(R, Q, Z);
+      for (std::size_t c = 0; c < cols; ++c) back[c] = live[c] ? 1 / scale[c] : 0;
+      kernels_.see_products(R, Q, Z);
+      kernels_.direction(back, Z, conjugate, P, d_, V);  // p = z / scale + beta p
+      multiply(P, V, Q);
+      kernels_.see_curvature(P, d_, Q);
+      auto const steps = kernels_.advance(back, P, Q, D, R);  // d += alpha p, r -= alpha q
       for (std::size_t c = 0; c < cols; ++c) {
-        if (!live[c]) continue;
-        ++columns[c].iterations;
-        double const new_rz = products[c].sum[0] / scale[c];
-        beta[c] = rz[c] > 0 ? -alpha[c] * (products[c].sum[1] / scale[c]) / rz[c] : 0;
-        rz[c] = new_rz;
-        if (!positive(new_rz)) stop(c, live, columns[c]);
-      }
-      for (std::size_t c = 0; c < cols; ++c) {
-        alpha[c] = live[c] ? 1 / scale[c] : 0;
-        if (!live[c]) beta[c] = 0;
-      }
-      kernels_.direction(alpha, Z, beta, P);  // p = z / scale + beta p
-      operators_.apply(P, Q);
-      auto const curvature = kernels_.dot(P, P, Q);
-      for (std::size_t c = 0; c < cols; ++c) {
-        columns[c].indefinite |= live[c] && curvature[c].sum[0] < 0;
-        if (live[c] && !positive(curvature[c].sum[0])) stop(c, live, columns[c]);
-        alpha[c] = live[c] ? rz[c] / curvature[c].sum[0] : 0;
-      }
-      auto const residual = kernels_.advance(alpha, P, Q, D, R);  // d += alpha p, r -= alpha q
-      for (std::size_t c = 0; c < cols; ++c) {
-        live[c] =
-            live[c] && residual[c].sum[0] > goal[c] && columns[c].iterations < columns[c].budget;
-        if (live[c] && will_not_do(columns[c], residual[c].sum[0] / start[c].sum[0])) {
-          live[c] = false;
-          columns[c].gave_up = true;
-        }
-        scale[c] = live[c] ? normaliser(residual[c].max[0]) : 0;
+        if (live[c]) live[c] = goes_on(steps[c], start[c].sum[0], goal[c], back[c], columns[c]);
+        conjugate[c] = live[c] ? -1 / steps[c].curvature.sum[0] : 0;
+        scale[c] = live[c] ? normaliser(steps[c].residual.max[0]) : 0;
       }
     }
   }
 
  private:
+  /// Q = A P, or G V for V = d P, where `see_curvature` multiplies by d.
+  void multiply(Block const& P, Block const& V, Block const& Q) {
+    if (d_.extent(0) > 0)
+      operators_.apply_given(V, Q);
+    else
+      operators_.apply(P, Q);
+  }
+
+  /// Whether there is more to do in a column, of which `start` was r'r at first.
+  static bool goes_on(ConjugateStep const& step, double start, double goal, double back,
+                      Correction& column) {
+    ++column.iterations;
+    double const rz = back * step.products.sum[0], curvature = step.curvature.sum[0],
+                 left = step.residual.sum[0];
+    column.broken = step_length(rz, curvature) == 0;
+    column.indefinite |= rz > 0 && curvature < 0;
+    if (column.broken || !(left > goal) || column.iterations >= column.budget) return false;
+    column.gave_up = will_not_do(column, left / start);
+    return !column.gave_up;
+  }
+
   /// Whether, at the rate so far, the column needs more iterations than it may have. The residual of CG with the factor of
   /// a matrix that was rounded falls by nearly the same factor in each iteration.
   static bool will_not_do(Correction const& column, double gained) {
@@ -116,16 +119,11 @@ class ConjugateGradients {
            static_cast<double>(column.budget) * std::log(std::max(gained, 0x1p-1000));
   }
 
-  static bool positive(double value) { return value > 0 && std::isfinite(value); }
-
-  static void stop(std::size_t c, std::vector<bool>& live, Correction& column) {
-    live[c] = false;
-    column.broken = true;
-  }
-
   Kernels& kernels_;
   RefinementOperators<Exec> const& operators_;
   Block P_, Q_, Z_;
+  typename Kernels::Scaling d_;  // where products are with the matrix as given
+  Block V_;
 };
 
 /// Flexible GMRES on A D = R, preconditioned from the right, one cycle; columns in lock step.

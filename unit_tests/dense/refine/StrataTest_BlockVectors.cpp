@@ -106,10 +106,6 @@ void scale_and_add_follow_the_formulas(std::size_t n) {
                each(n, 3, [&](auto i, auto c) { return f.Z(i, c) + f.s[c] * f.Y(i, c); }));
   f.kernels.fill(Z, 5);
   expect_equal(Device::read(Z), each(n, 3, [](auto, auto) { return 5.0; }));
-  auto const P = Device::copy(f.poisoned(f.Y, 2));
-  f.kernels.direction(f.s, Device::copy(f.poisoned(f.X, 1)), f.t, P);
-  expect_equal(Device::read(P),
-               each(n, 3, [&](auto i, auto c) { return f.s[c] * f.X(i, c) + f.t[c] * f.Y(i, c); }));
 }
 TYPED_TEST(BlockVectorKernels, ScaleAndAddFollowTheFormulas) {
   for (std::size_t const n : sizes) scale_and_add_follow_the_formulas<TypeParam>(n);
@@ -119,30 +115,97 @@ template <class Exec>
 void reductions_follow_the_formulas(std::size_t n) {
   Fixture<Exec> f{n};
   using Device = OnDevice<Exec>;
-  auto const X = Device::copy(f.X), Y = Device::copy(f.Y), Z = Device::copy(f.Z, 2);
-  auto const norms = f.kernels.norms(f.s, X);
-  auto const dots = f.kernels.dot(X, Y, Z);
+  auto const norms = f.kernels.norms(f.s, Device::copy(f.X));
   ASSERT_EQ(norms.size(), 3u);
   for (std::size_t c = 0; c < 3; ++c) {
     auto const scaled = [&](std::size_t i) { return f.s[c] * f.X(i, c); };
     expect_close(norms[c].sum[0], sum(n, [&](auto i) { return scaled(i) * scaled(i); }), n);
     EXPECT_EQ(norms[c].max[0], largest(n, scaled));
-    expect_close(dots[c].sum[0], sum(n, [&](auto i) { return f.X(i, c) * f.Z(i, c); }), n);
-    expect_close(dots[c].sum[1], sum(n, [&](auto i) { return f.Y(i, c) * f.Z(i, c); }), n);
-  }
-  auto const D = Device::copy(f.X), R = Device::copy(f.Y);
-  auto const left = f.kernels.advance(f.s, Device::copy(f.poisoned(f.Z, 1)), Z, D, R);
-  PlainMatrix const r = each(n, 3, [&](auto i, auto c) { return f.Y(i, c) - f.s[c] * f.Z(i, c); });
-  expect_equal(Device::read(R), r);
-  expect_equal(Device::read(D),
-               each(n, 3, [&](auto i, auto c) { return f.X(i, c) + f.s[c] * f.Z(i, c); }));
-  for (std::size_t c = 0; c < 3; ++c) {
-    expect_close(left[c].sum[0], sum(n, [&](auto i) { return r(i, c) * r(i, c); }), n);
-    expect_close(left[c].max[0], largest(n, [&](auto i) { return r(i, c); }), n);
   }
 }
 TYPED_TEST(BlockVectorKernels, ReductionsFollowTheFormulas) {
   for (std::size_t const n : sizes) reductions_follow_the_formulas<TypeParam>(n);
+}
+
+/// Powers of two, as a scaling of n rows.
+template <class Exec>
+auto powers_of_two(std::size_t n) {
+  PlainMatrix const d =
+      each(n, 1, [](auto i, auto) { return std::ldexp(1.0, static_cast<int>(i % 7) - 3); });
+  return typename BlockVectors<Exec>::Scaling(
+      Kokkos::subview(OnDevice<Exec>::copy(d), Kokkos::ALL, 0));
+}
+
+// A step of three columns, of which the second is idle and the third starts anew, with and without d.
+template <class Exec>
+void conjugate_step_follows_the_formulas(std::size_t n, bool is_scaled) {
+  Fixture<Exec> f{n};
+  using Device = OnDevice<Exec>;
+  typename BlockVectors<Exec>::Scaling d;
+  if (is_scaled) d = powers_of_two<Exec>(n);
+  auto const d_of = [&](std::size_t i) {
+    return is_scaled ? std::ldexp(1.0, static_cast<int>(i % 7) - 3) : 1;
+  };
+  PlainMatrix const r = random_numbers(n, 3, 5), q = random_numbers(n, 3, 6);
+  auto const R = Device::copy(r), Z = Device::copy(f.poisoned(f.Z, 1)),
+             P = Device::copy(f.poisoned(f.X, 2)), V = Device::copy(f.Y), D = Device::copy(f.Y);
+  std::vector<double> const s{2, 0, 0.5}, t{-0.25, 0, 0};
+  f.kernels.see_products(R, Device::copy(q), Z);
+  f.kernels.direction(s, Z, t, P, d, V);
+  auto const qz = [&](std::size_t c) {
+    return sum(n, [&](auto i) { return q(i, c) * f.Z(i, c); });
+  };
+  PlainMatrix const p = each(n, 3, [&](auto i, auto c) {
+    double const old = c == 0 ? t[c] * s[c] * qz(c) * f.X(i, c) : 0;
+    return c == 1 ? 0 : s[c] * f.Z(i, c) + old;
+  });
+  double const bound = 1e-14 * static_cast<double>(n + 10);
+  PlainMatrix const found_p = Device::read(P), found_v = Device::read(V);
+  for (std::size_t k = 0; k < p.data.size(); ++k) {
+    ASSERT_NEAR(found_p.data[k], p.data[k], bound) << k;
+    ASSERT_EQ(found_v.data[k], is_scaled ? d_of(k % n) * found_p.data[k] : f.Y.data[k]) << k;
+  }
+  // Q = d Q as if A were 2, or -2 in the third column
+  auto const sign = [](std::size_t c) { return c == 2 ? -2 : 2; };
+  auto const Q =
+      Device::copy(each(n, 3, [&](auto i, auto c) { return sign(c) * found_p(i, c) / d_of(i); }));
+  f.kernels.see_curvature(P, d, Q);
+  auto const steps = f.kernels.advance(s, P, Q, D, R);
+  ASSERT_EQ(steps.size(), 3u);
+  PlainMatrix const left = Device::read(R), x = Device::read(D);
+  for (std::size_t c = 0; c < 3; ++c) {
+    double const rz = steps[c].products.sum[0], curvature = steps[c].curvature.sum[0];
+    if (c != 1) {
+      EXPECT_NEAR(rz, sum(n, [&](auto i) { return r(i, c) * f.Z(i, c); }), bound);
+      EXPECT_NEAR(steps[c].products.sum[1], qz(c), bound);
+    }
+    EXPECT_NEAR(curvature, sum(n, [&](auto i) { return sign(c) * found_p(i, c) * found_p(i, c); }),
+                bound * (1 + std::abs(curvature)));
+    double const step = c == 0 && rz > 0 ? s[c] * rz / curvature : 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      double const by = step * found_p(i, c);
+      EXPECT_NEAR(x(i, c), f.Y(i, c) + by, 1e-14 * (1 + std::abs(by)));
+      EXPECT_NEAR(left(i, c), r(i, c) - 2 * by, 1e-14 * (1 + std::abs(by)));
+    }
+    expect_close(steps[c].residual.sum[0], sum(n, [&](auto i) { return left(i, c) * left(i, c); }),
+                 n);
+    EXPECT_EQ(steps[c].residual.max[0], largest(n, [&](auto i) { return left(i, c); }));
+  }
+}
+TYPED_TEST(BlockVectorKernels, ConjugateStepFollowsTheFormulas) {
+  for (std::size_t const n : sizes)
+    for (bool const is_scaled : {false, true})
+      conjugate_step_follows_the_formulas<TypeParam>(n, is_scaled);
+}
+
+TYPED_TEST(BlockVectorKernels, StepLengthsAreZeroWhereNothingIsPositive) {
+  using strata::dense::detail::step_length;
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(step_length(3, 2), 1.5);
+  for (double const value : {0.0, -1.0, not_a_number, infinite, -infinite}) {
+    EXPECT_EQ(step_length(value, 1), 0) << value;
+    EXPECT_EQ(step_length(1, value), 0) << value;
+  }
 }
 
 template <class Exec>
@@ -397,7 +460,7 @@ void takes_one_allocation_a_memory() {
   auto const A = kernels.block(0, 3), B = kernels.block(1, 3), first = kernels.block(1, 2);
   kernels.scale({2, 3, 4}, X, A);
   kernels.scale({5, 6, 7}, X, B);
-  (void)kernels.dot(A, B, X);
+  (void)kernels.norms({1, 1, 1}, A);
   std::multiset<std::string> own;
   for (auto const& name : Allocations::labels())
     if (name.starts_with("strata::")) own.insert(name);

@@ -466,6 +466,66 @@ TYPED_TEST(Refinement, AutomaticTakesStepsThatGainMuch) {
   automatic_takes_steps_that_gain_much<TypeParam>();
 }
 
+// The host looks once at what an iteration found: step lengths stay where they are needed.
+template <class Exec>
+void cg_waits_once_an_iteration() {
+  auto const pair = perturbed(geometric_spectrum(120, 1e5), 30);
+  PlainMatrix const B = random_numbers(120, 3);
+  static int waits;
+  auto const saved = Kokkos::Tools::Experimental::get_callbacks();
+  Kokkos::Tools::Experimental::set_begin_fence_callback(
+      [](char const* name, std::uint32_t, std::uint64_t*) {
+        waits += std::string(name) == "strata::dense::refine::moments";
+      });
+  waits = 0;
+  auto const outcome =
+      solve<Exec>(pair.A, cholesky_solve<Exec, double>(pair.M), B, {.refine = Refine::Cg});
+  Kokkos::Tools::Experimental::set_callbacks(saved);
+  auto const& report = outcome.report;
+  EXPECT_GT(report.iterations, 10);
+  // The first solve waits once; an outer step before its iterations, and for its residual.
+  EXPECT_EQ(waits, (report.iterations - 1) + 2 * report.outer_iterations + 1);
+}
+TYPED_TEST(Refinement, CgWaitsOnceAnIteration) { cg_waits_once_an_iteration<TypeParam>(); }
+
+// With D G D as D (G (D p)), where the passes for D are its own: powers of two round nothing.
+template <class Exec>
+void products_with_the_matrix_as_given_change_no_bit() {
+  Exec const exec;
+  std::size_t const n = 90;
+  auto const [H, M] = perturbed(geometric_spectrum(n, 1e5), 30);
+  PlainMatrix const B = random_numbers(n, 2);
+  PlainMatrix G = H, d(n, 1);
+  for (std::size_t i = 0; i < n; ++i) d(i, 0) = std::ldexp(1.0, static_cast<int>(i % 9) - 4);
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = 0; i < n; ++i) G(i, j) /= d(i, 0) * d(j, 0);
+  for (Refine const refine : {Refine::Classical, Refine::Cg, Refine::Automatic}) {
+    SCOPED_TRACE(name_of(refine));
+    auto operators = operators_of(exec, H, cholesky_solve<Exec, double>(M));
+    operators.scaling = Kokkos::subview(OnDevice<Exec>::copy(d), Kokkos::ALL, 0);
+    operators.given_norm_inf = norm_inf(G);
+    auto const b = OnDevice<Exec>::copy(B), x = OnDevice<Exec>::copy(PlainMatrix(n, 2)),
+               y = OnDevice<Exec>::copy(PlainMatrix(n, 2));
+    auto const expected = dense::refine(exec, operators, b, x, {.refine = refine});
+    int products = 0;
+    operators.apply = [](Block<Exec> const&, Block<Exec> const&) {
+      FAIL() << "D G D was asked for";
+    };
+    operators.apply_given = [&, given = OnDevice<Exec>::copy(G)](Block<Exec> const& X,
+                                                                 Block<Exec> const& Y) {
+      ++products;
+      reference_product(exec, given, X, Y);
+    };
+    auto const found = dense::refine(exec, operators, b, y, {.refine = refine});
+    EXPECT_EQ(found.iterations, expected.iterations);
+    EXPECT_EQ(OnDevice<Exec>::read(y).data, OnDevice<Exec>::read(x).data);
+    EXPECT_GT(products, 1);
+  }
+}
+TYPED_TEST(Refinement, ProductsWithTheMatrixAsGivenChangeNoBit) {
+  products_with_the_matrix_as_given_change_no_bit<TypeParam>();
+}
+
 /// A factor below a rung that costs as much as some iterations.
 template <class Exec>
 class LowFactor final : public SpdFactor<Exec> {
