@@ -470,7 +470,7 @@ TYPED_TEST(Refinement, AutomaticTakesStepsThatGainMuch) {
 template <class Exec>
 void cg_waits_once_an_iteration() {
   auto const pair = perturbed(geometric_spectrum(120, 1e5), 30);
-  PlainMatrix const B = random_numbers(120, 3);
+  PlainMatrix const B = random_numbers(120, 1);
   static int waits;
   auto const saved = Kokkos::Tools::Experimental::get_callbacks();
   Kokkos::Tools::Experimental::set_begin_fence_callback(
