@@ -82,7 +82,8 @@ TYPED_TEST(ThinSolveOn, EqualsSubstitutionWithTheStoredFactor) {
   constexpr bool on_host_space = strata::runs_on_host<TypeParam>;
   for (LayerList const& layers :
        {LayerList{fp64}, LayerList{fp16, fp16, fp32}, LayerList{fp8_e4m3, fp16, fp32},
-        LayerList{fp8_e5m2, bf16, fp64}, LayerList{fp32, fp64}, LayerList{tf32, fp16_split}}) {
+        LayerList{fp8_e5m2, bf16, fp64}, LayerList{fp32, fp64}, LayerList{fp16, fp64},
+        LayerList{bf16, fp32}, LayerList{tf32, fp16_split}}) {
     for (auto const& [n, leaf] : std::vector<std::array<std::int64_t, 2>>{
              {32, 16}, {33, 16}, {200, 16}, {513, 128}, {700, 64}, {1100, 1024}}) {
       SCOPED_TRACE(testing::Message() << layers.name() << ", " << n << ", " << leaf);
