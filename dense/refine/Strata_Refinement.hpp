@@ -108,8 +108,9 @@ struct RefinementOperators {
 /// Result   X is each column's best iterate, always finite (0 where nothing better was found). A
 ///          zero column of B gives an exactly zero column of X. NaN or Inf in A, M or B: not
 ///          converged.
-/// Sync     fences `exec` once per outer step, the first solve included, and once more before it where n > 8192; once per
-///          iteration of CG, 4 times of GMRES. X is enqueued.
+/// Sync     fences `exec` once per outer step, the first solve included, and once more before it where n > 8192; once where CG,
+///          or a cycle of GMRES, begins and once per iteration of CG, 4 times of GMRES; once where it chooses after the first
+///          solve, and up to twice where columns leave. X is enqueued.
 /// Memory   3 n m numbers; CG 6 n m, or 7 n m with `apply_given`; GMRES 3 n m and its basis of 2 restart + 1 vectors a column.
 /// Throws   ShapeError if B and X differ in shape; ValueError for options or norms out of range.
 /// Source   CG: Golub and Ye, SIAM J. Sci. Comput. 21 (1999), doi:10.1137/S1064827597323415.

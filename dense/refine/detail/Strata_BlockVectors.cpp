@@ -35,7 +35,7 @@ struct DirectionOf {
     }
   };
   KOKKOS_FORCEINLINE_FUNCTION Rows operator()(std::int64_t c) const {
-    return {*this, c, s(c), t(c) != 0 ? t(c) * (s(c) * products.sum(1, c)) : 0};
+    return {*this, c, s(c), t(c) != 0 ? s(c) * products.sum(1, c) / t(c) : 0};
   }
 };
 

@@ -152,10 +152,9 @@ struct PartialSums {
 
 /// Kernels on blocks of columns, each column with its own coefficient, on one instance.
 ///
-/// A team takes one chunk; partial sums go to host memory and are added
-/// there in a fixed order, so results don't depend on scheduling. A coefficient of 0 means that the
-/// column is left out, whatever NaN it holds. Kernels that return something fence; the others are
-/// only enqueued.
+/// A team takes one chunk. Partial sums of the chunks are added in one order, by the host and by the kernels that need them,
+/// so that both have the same number, and results don't depend on scheduling. A coefficient of 0 means that the column is
+/// left out, whatever NaN it holds. Kernels that return something fence; the others are only enqueued.
 ///
 /// Memory   one allocation; on devices another one that is pinned.
 template <class Exec>
@@ -258,7 +257,7 @@ class BlockVectors {
   void correct(Scalars const& s, Block const& D, Scalars const& t, Scaling const& d, Block const& W, bool multiplies = false);
   /// sum[0] = r'z, sum[1] = q'z for `direction` and `advance`
   void see_products(Block const& R, Block const& Q, Block const& Z);
-  /// P = s Z + t (s q'z) P, and V = d P where there is a d
+  /// P = s Z + (s q'z / t) P, and V = d P where there is a d
   void direction(Scalars const& s, Block const& Z, Scalars const& t, Block const& P, Scaling const& d, Block const& V);
   /// Q = d Q where there is a d;  sum[0] = p'q for `advance`
   void see_curvature(Block const& P, Scaling const& d, Block const& Q);

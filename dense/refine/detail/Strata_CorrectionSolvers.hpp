@@ -59,7 +59,7 @@ class ConjugateGradients {
     };
     Block const P = first(P_), Q = first(Q_), Z = first(Z_), V = first(V_);
     auto const start = kernels_.norms(Scalars(cols, 1.0), R);
-    Scalars scale(cols), goal(cols), back(cols), conjugate(cols, 0.0);
+    Scalars scale(cols), goal(cols), back(cols), before(cols, 0.0);  // the last: -p'Ap
     std::vector<bool> live(cols);
     for (std::size_t c = 0; c < cols; ++c) {
       goal[c] = columns[c].target * columns[c].target * start[c].sum[0];
@@ -76,13 +76,13 @@ class ConjugateGradients {
       }
       for (std::size_t c = 0; c < cols; ++c) back[c] = live[c] ? 1 / scale[c] : 0;
       kernels_.see_products(R, Q, Z);
-      kernels_.direction(back, Z, conjugate, P, d_, V);  // p = z / scale + beta p
+      kernels_.direction(back, Z, before, P, d_, V);  // p = z / scale + beta p
       multiply(P, V, Q);
       kernels_.see_curvature(P, d_, Q);
       auto const steps = kernels_.advance(back, P, Q, D, R);  // d += alpha p, r -= alpha q
       for (std::size_t c = 0; c < cols; ++c) {
         if (live[c]) live[c] = goes_on(steps[c], start[c].sum[0], goal[c], back[c], columns[c]);
-        conjugate[c] = live[c] ? -1 / steps[c].curvature.sum[0] : 0;
+        before[c] = live[c] ? -steps[c].curvature.sum[0] : 0;
         scale[c] = live[c] ? normaliser(steps[c].residual.max[0]) : 0;
       }
     }

@@ -149,14 +149,14 @@ void conjugate_step_follows_the_formulas(std::size_t n, bool is_scaled) {
   PlainMatrix const r = random_numbers(n, 3, 5), q = random_numbers(n, 3, 6);
   auto const R = Device::copy(r), Z = Device::copy(f.poisoned(f.Z, 1)),
              P = Device::copy(f.poisoned(f.X, 2)), V = Device::copy(f.Y), D = Device::copy(f.Y);
-  std::vector<double> const s{2, 0, 0.5}, t{-0.25, 0, 0};
+  std::vector<double> const s{2, 0, 0.5}, t{-4, 0, 0};
   f.kernels.see_products(R, Device::copy(q), Z);
   f.kernels.direction(s, Z, t, P, d, V);
   auto const qz = [&](std::size_t c) {
     return sum(n, [&](auto i) { return q(i, c) * f.Z(i, c); });
   };
   PlainMatrix const p = each(n, 3, [&](auto i, auto c) {
-    double const old = c == 0 ? t[c] * s[c] * qz(c) * f.X(i, c) : 0;
+    double const old = c == 0 ? s[c] * qz(c) / t[c] * f.X(i, c) : 0;
     return c == 1 ? 0 : s[c] * f.Z(i, c) + old;
   });
   double const bound = 1e-14 * static_cast<double>(n + 10);
@@ -556,7 +556,8 @@ TYPED_TEST(BlockVectorKernels, ProbesAreWhatTheySay) { probes_are_what_they_say<
 // --- the host's part ------------------------------------------------------------------------------
 
 TEST(Chunk, EachRowIsInOne) {
-  for (std::int64_t const n : {1, 511, 512, 513, 8192, 8193, 65536, 65537, 200000}) {
+  for (std::int64_t const n :
+       {1, 511, 512, 513, 8192, 8193, 65536, 65537, 262144, 262145, 1000000}) {
     std::int64_t const chunks = Chunk::count(n);
     std::int64_t next = 0;
     for (std::int64_t rank = 3 * chunks; rank < 4 * chunks; ++rank) {  // of column 3
