@@ -287,8 +287,7 @@ STRATA_API strata_status strata_sbackward_errors_batched(
 
 /* Its settings, as the environment variable STRATA_LAPACK gives them at the first call:
  * "threshold=512,layers=auto,leaf=0,trace=0,lapack=". Settings that `text` leaves out stay.
- *   threshold  smaller matrices go to the system's LAPACK; default 512, in builds for GPUs 4096,
- *              of dsposv 2048
+ *   threshold  smaller matrices go to the system's LAPACK; default 512, in builds for GPUs 1024
  *   layers     of dsposv, joined by colons (bf16:bf16:fp32); auto: see strata_dsposv
  *   leaf       columns of a leaf; 0: chosen for the size
  *   trace      1: at exit of a process that has called any, print to stderr how many calls of each

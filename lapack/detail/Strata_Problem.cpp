@@ -139,7 +139,7 @@ void dispatch(Routine routine, Width width, Problem<T>& p) {
   if (depth > 0 && try_system(now, routine, width, p)) return;
   bool const device = depth == 0 && on_device(p);
   bool const large =
-      depth == 0 && (device || p.n >= now.threshold.value_or(default_threshold(target, routine)));
+      depth == 0 && (device || p.n >= now.threshold.value_or(default_threshold(target)));
   std::string reason;
   Attempt attempt = large ? try_strata(routine, p, now, reason) : Attempt::Untouched;
   if (attempt == Attempt::Done) return;

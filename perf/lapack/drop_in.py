@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time SciPy's cho_factor, and LAPACK's dpotrf, dposv and dsposv, with and without the drop-in, in processes that take turns.
+"""Time SciPy's cho_factor, and LAPACK's dpotrf, dpotrs, dposv and dsposv, with and without the drop-in, in processes that take turns.
 
     python3 perf/lapack/drop_in.py build/release/lapack/libstrata_lapack.so --n 8192 --repeat 5
     python3 perf/lapack/drop_in.py build/cuda-hopper/lapack/libstrata_lapack.so --n 1024 2048 4096 8192 16384 \\
@@ -47,8 +47,8 @@ def backward_error(A, x, b):
     return float(np.abs(b - A @ x).max() / (norm * np.abs(x).max() + np.abs(b).max()))
 
 
-def dpotrf(A, b):
-    """The factorisation alone, where there is no SciPy."""
+def dpotrf(A, b, solves=False):
+    """The factorisation alone, where there is no SciPy; or the solve with it alone."""
     copy, order, info = A.copy(order="F"), ctypes.c_int(len(b)), ctypes.c_int(0)
     x, one = b.copy(), ctypes.c_int(1)
     process = ctypes.CDLL(None)  # the first of that name: the drop-in's, if it is preloaded
@@ -58,8 +58,13 @@ def dpotrf(A, b):
     seconds = clock() - begin
     if info.value:
         sys.exit(f"dpotrf: info = {info.value}")
+    begin = clock()
     process.dpotrs_(b"L", ctypes.byref(order), ctypes.byref(one), *arguments[2:4], ctypes.c_void_p(x.ctypes.data), arguments[3], arguments[4])
-    return seconds, x, 0
+    return clock() - begin if solves else seconds, x, 0
+
+
+def dpotrs(A, b):
+    return dpotrf(A, b, solves=True)
 
 
 def dposv(A, b):
@@ -81,6 +86,10 @@ def by_torch(name, A, b):
     copy, x = torch.from_numpy(A.T.copy()), torch.from_numpy(b.copy())[:, None]
     begin = clock()
     L = torch.linalg.cholesky_ex(copy.cuda())[0]
+    if name == "dpotrs":
+        copy.copy_(L)
+        begin = clock()
+        L = copy.cuda()
     if name in ("dpotrf", "cho_factor"):
         copy.copy_(L)
         seconds = clock() - begin
@@ -147,7 +156,7 @@ def start(arguments, who):
     return json.loads(done.stdout)
 
 
-CALLS = {"cho_factor": cho_factor, "dpotrf": dpotrf, "dposv": dposv, "dsposv": dsposv}
+CALLS = {"cho_factor": cho_factor, "dpotrf": dpotrf, "dpotrs": dpotrs, "dposv": dposv, "dsposv": dsposv}
 
 
 def main():

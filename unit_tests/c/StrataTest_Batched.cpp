@@ -38,6 +38,20 @@ TYPED_TEST(CBatched, FactorsAndSolvesAsALoopOfLapacksDoes) {
       }
 }
 
+// To a device and back in many pieces, of which most end within a matrix.
+TYPED_TEST(CBatched, SolvesWhatCrossesInManyPieces) {
+  double const eps = std::numeric_limits<typename TypeParam::Scalar>::epsilon();
+  for (char const uplo : {'L', 'U'}) {
+    Batch<TypeParam> batch(uplo, 90, 2, 400);
+    ASSERT_EQ(batch.factor_and_solve(), STRATA_SUCCESS) << strata_message();
+    for (std::int64_t b = 0; b < batch.count; ++b) {
+      EXPECT_EQ(batch.info[static_cast<std::size_t>(b)], 0);
+      EXPECT_LE(batch.system(b).backward_error(batch.B_of(b)), 10 * eps) << b;
+      EXPECT_TRUE(batch.system(b).rest_is_untouched(batch.A_of(b), true)) << b;
+    }
+  }
+}
+
 // A pivot of system `which` that fails, and what the message has to say.
 template <class Call>
 void expect_one_failure(std::int64_t n, std::int64_t position, double bad) {

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace strata::test {
@@ -55,6 +56,32 @@ TYPED_TEST(CLapack, FactorsAndSolvesInPlace) {
         EXPECT_TRUE(s.rest_is_untouched(A, true) && s.rest_is_untouched(B, false));
         EXPECT_TRUE(s.rest_is_untouched(D, true) && s.rest_is_untouched(C, false));
       }
+}
+
+// On a device, where matrices cross: 18 pieces and more, by several threads, for two callers at once, and again.
+TYPED_TEST(CLapack, FactorsAndSolvesWhatCrossesInManyPieces) {
+  using T = typename TypeParam::Scalar;
+  constexpr bool crosses =
+      !Kokkos::SpaceAccessibility<Kokkos::DefaultExecutionSpace, Kokkos::HostSpace>::accessible;
+  double const eps = std::numeric_limits<T>::epsilon();
+  auto const solve = [&](char uplo) {
+    System<T> const s(uplo, crosses ? 4100 : 300, 1);
+    for (int time = 0; time < (crosses ? 3 : 1); ++time) {
+      auto A = s.A, B = s.B, C = s.B;
+      std::int64_t info = -99;
+      EXPECT_EQ(TypeParam::posv(uplo, s.n, 1, A.data(), s.ld, B.data(), s.ld, nullptr, &info),
+                STRATA_SUCCESS);
+      EXPECT_LE(s.backward_error(B), 10 * eps);
+      EXPECT_EQ(TypeParam::potrs(uplo, s.n, 1, A.data(), s.ld, C.data(), s.ld, &info),
+                STRATA_SUCCESS);  // the factor has come back, too
+      EXPECT_LE(s.backward_error(C), 10 * eps);
+      EXPECT_TRUE(s.rest_is_untouched(A, true) && s.rest_is_untouched(B, false));
+    }
+  };
+  EXPECT_EQ(strata_initialize(), STRATA_SUCCESS);  // by the thread that may end it
+  std::thread other(solve, 'U');
+  solve('L');
+  other.join();
 }
 
 TYPED_TEST(CLapack, NamesTheFirstMinorThatIsNotPositive) {

@@ -5,20 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-
 namespace strata::test {
 namespace {
 
-TEST(LapackThreshold, IsThatOfThePagesForEachRoutine) {
-  using lapack::detail::default_threshold, lapack::detail::routine_names;
-  using lapack::detail::Routine, lapack::detail::Target;
-  for (std::size_t k = 0; k < routine_names.size(); ++k) {
-    auto const routine = static_cast<Routine>(k);
-    EXPECT_EQ(default_threshold(Target::Hosts, routine), 512) << routine_names[k];
-    EXPECT_EQ(default_threshold(Target::Gpus, routine), routine == Routine::Dsposv ? 2048 : 4096)
-        << routine_names[k];
-  }
+TEST(LapackThreshold, IsThatOfThePages) {
+  using lapack::detail::default_threshold, lapack::detail::Target;
+  EXPECT_EQ(default_threshold(Target::Hosts), 512);
+  EXPECT_EQ(default_threshold(Target::Gpus), 1024);
 }
 
 }  // namespace

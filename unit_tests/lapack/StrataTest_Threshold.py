@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who does a call just below and at the threshold, where no setting has one: by routine, as the manual and the page have it."""
+"""Who does a call just below and at the threshold, where no setting has one: of each routine, as the manual and the page have it."""
 import json
 import os
 import pathlib
@@ -13,8 +13,8 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 TARGET = os.environ["STRATATEST_TARGET"]  # hosts or GPUs: what this build is for
 ROUTINES = ("spotrf", "dpotrf", "spotrs", "dpotrs", "sposv", "dposv", "dsposv")
-PAGE = "docs/interoperability.md", r"\| `threshold` \| .*; default (\d+), in builds for GPUs (\d+), of `dsposv` (\d+)\b"
-MANUAL = "c/strata.h", r"default (\d+), in builds for GPUs (\d+),\s+\*\s+of dsposv (\d+)\b"
+PAGE = "docs/interoperability.md", r"\| `threshold` \| .*; default (\d+), in builds for GPUs (\d+)\b"
+MANUAL = "c/strata.h", r"default (\d+), in builds for GPUs (\d+)\b"
 PROGRAM = """
 import ctypes, json, sys
 program = ctypes.CDLL(None)
@@ -46,7 +46,7 @@ print(json.dumps({name: [who_did(name, threshold + k) for k in (-1, 0)] for name
 
 
 def documented(path, pattern):
-    """The thresholds that a text has: of builds for hosts, of builds for GPUs, and of dsposv there."""
+    """The thresholds that a text has: of builds for hosts, and of builds for GPUs."""
     found = re.findall(pattern, (TOP / path).read_text(encoding="utf-8"))
     assert len(found) == 1, (path, found)
     return tuple(map(int, found[0]))
@@ -57,8 +57,8 @@ class Threshold(unittest.TestCase):
         self.assertEqual(documented(*PAGE), documented(*MANUAL))
 
     def test_a_process_without_settings_keeps_to_them(self):
-        hosts, gpus, mixed = documented(*MANUAL)
-        thresholds = {name: hosts if TARGET == "hosts" else mixed if name == "dsposv" else gpus for name in ROUTINES}
+        hosts, gpus = documented(*MANUAL)
+        thresholds = dict.fromkeys(ROUTINES, hosts if TARGET == "hosts" else gpus)
         environment = dict(os.environ, LD_PRELOAD=os.environ["STRATA_LAPACK_LIBRARY"])
         environment.pop("STRATA_LAPACK", None)
         command = [sys.executable, "-c", PROGRAM, json.dumps(thresholds)]
