@@ -495,9 +495,8 @@ TYPED_TEST(Refinement, AutomaticTakesStepsThatGainMuch) {
 template <class Exec>
 void cg_waits_once_an_iteration() {
   auto const pair = perturbed(geometric_spectrum(120, 1e5), 30);
-  PlainMatrix B = random_numbers(
-      120,
-      3);  // equal columns, which are done at the same time, and too many to be arguments of a kernel
+  // Equal columns, which are done at the same time, and too many to be arguments of a kernel.
+  PlainMatrix B = random_numbers(120, 3);
   for (std::size_t i = 0; i < 120; ++i) B(i, 1) = B(i, 2) = B(i, 0);
   static int waits;
   auto const saved = Kokkos::Tools::Experimental::get_callbacks();
