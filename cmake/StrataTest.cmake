@@ -64,6 +64,12 @@ function(strata_add_test module)
     set(name strata.${module}.${backend})
     add_test(NAME ${name} COMMAND ${target} --gtest_filter=${filter})
     strata_watch_test(${name} "${module};${backend}")
+    if(backend MATCHES "^(CUDA|HIP)$" AND TARGET strata_label_logger)  # without the tool, under which nothing is replayed
+      add_test(NAME ${name}.unwatched COMMAND ${target} --gtest_filter=${filter})
+      set_tests_properties(${name}.unwatched PROPERTIES
+        LABELS "${module};${backend}" FAIL_REGULAR_EXPRESSION "Running 0 tests")
+      strata_in_part(studies ${name}.unwatched)
+    endif()
   endforeach()
 endfunction()
 
