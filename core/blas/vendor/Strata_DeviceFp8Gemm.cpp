@@ -134,8 +134,7 @@ bool DeviceFp8Gemm::operator()(Op op_a, Op op_b, double alpha, ConstMatrix const
   bool const direct = C.precision == Precision::fp32 && C.rows == m &&
                       is_fp8_aligned(C.data, C.ld * static_cast<std::int64_t>(sizeof(float)));
   float const* scale = nullptr;  // *A.scale * *B.scale, on the device; else the store applies it
-  if (direct && (A.scale || B.scale))
-    scale = scalars.product<float>(1, A.scale, B.scale, 0).alpha;
+  if (direct && (A.scale || B.scale)) scale = scalars.product<float>(1, A.scale, B.scale, 0).alpha;
   Plan const& plan = this->plan(
       {type_of(A.precision), type_of(B.precision), scale, m, n, k, a.ld, b.ld, direct ? C.ld : m});
   if (!plan.algorithm) return false;
