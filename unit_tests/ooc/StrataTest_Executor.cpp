@@ -49,8 +49,8 @@ TYPED_TEST(ExecutorOn, RefusesABudgetTooSmallWithTheSmallest) {
 
 // What is free does not suffice: an error, where the streams would wait for ever.
 TYPED_TEST(ExecutorOn, RefusesAnAutomaticBudgetTooSmall) {
-  if (!std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>)
-    GTEST_SKIP() << "a GPU tells what is free";
+  bool const on_host = std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>;
+  if (!on_host) GTEST_SKIP() << "a GPU tells what is free";
   for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-4}}) {
     auto matrix = field<TypeParam>(96, 16, rule);
     HostMatrix const before = stored_matrix(matrix);
@@ -75,8 +75,8 @@ TYPED_TEST(ExecutorOn, RefusesAnAutomaticBudgetTooSmall) {
 }
 
 TYPED_TEST(ExecutorOn, SharesWhatIsFree) {
-  if (!std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>)
-    GTEST_SKIP() << "a GPU tells what is free";
+  bool const on_host = std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>;
+  if (!on_host) GTEST_SKIP() << "a GPU tells what is free";
   auto const whole = cholesky(devices_of<TypeParam>(1), field<TypeParam>(96, 16));
   for (Variant const variant : enum_values<Variant>) {
     CholeskyOptions options;
@@ -259,7 +259,8 @@ constexpr std::size_t enough = std::size_t{1} << 26;  // for all tiles
 
 // Where a worker on a host has no budget, nothing is copied, to the same bits.
 TYPED_TEST(ExecutorOn, LeavesTilesOfAHostWhereTheyAre) {
-  if (!runs_on_host<TypeParam>) GTEST_SKIP() << "a GPU has memory of its own";
+  bool const on_host = runs_on_host<TypeParam>;
+  if (!on_host) GTEST_SKIP() << "a GPU has memory of its own";
   for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}})
     for (Variant const variant : enum_values<Variant>) {
       CholeskyOptions options;
