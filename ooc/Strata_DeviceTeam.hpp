@@ -11,6 +11,10 @@
 #include <memory>
 #include <vector>
 
+namespace strata {
+class Communicator;
+}  // namespace strata
+
 namespace strata::ooc {
 
 namespace detail {
@@ -38,6 +42,18 @@ Devices make_devices(int count, std::size_t budget_bytes = 0);
 /// nodes. All the same where there is one, or in a build without libnuma.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 std::vector<int> numa_nodes(Devices const& devices);
+
+namespace detail {
+
+/// Streams of each device where it was left open and nothing is known of the matrix: 4 on a GPU, 1 on a host.
+template <class ExecutionSpace>
+int default_streams();
+
+/// For each of these devices, the number of ranks that have its memory, this one included. Collective; nullptr: one rank.
+template <class ExecutionSpace>
+std::vector<int> ranks_that_share(Devices const& devices, Communicator const* comm);
+
+}  // namespace detail
 
 /// Devices, and what work on them takes: queues, library handles, threads, and memory on the devices and
 /// pinned on the host. Factorisations and solves borrow it, so that the second one makes none of it anew.

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/Strata_Messages.hpp>
 
-#include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/detail/Strata_SchedulePlayer.hpp>
 
 #include <algorithm>
@@ -14,7 +13,7 @@ std::uint64_t bytes_of(std::vector<Message> const& messages, std::int64_t n, std
   std::uint64_t bytes = 0;
   auto const rows = [&](std::int64_t i) { return std::min(tile_size, n - i * tile_size); };
   for (Message const& m : messages)
-    bytes += detail::tile_copy_bytes(map.at(m.row, m.col), rows(m.row), rows(m.col));
+    bytes += tile_copy_bytes(map.at(m.row, m.col), rows(m.row), rows(m.col));
   return bytes;
 }
 

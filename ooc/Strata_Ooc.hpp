@@ -6,6 +6,7 @@
 // All of Strata::ooc: tiles in host memory, factored by one or several devices.
 #include <ooc/Strata_BlockCyclicTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_CholeskyOptions.hpp>
 #include <ooc/Strata_DeviceTeam.hpp>
 #include <ooc/Strata_Messages.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
@@ -15,6 +16,7 @@
 #include <ooc/Strata_Simulate.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/Strata_TileSources.hpp>
 
 #endif

@@ -22,6 +22,21 @@ constexpr std::size_t tile_count(std::int64_t tiles) {
   return static_cast<std::size_t>(tiles * (tiles + 1) / 2);
 }
 
+/// Bytes that the numbers of a tile take, rounded up to where its scale lies.
+constexpr std::size_t number_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
+  constexpr std::size_t alignment = 256;
+  auto const bytes = static_cast<std::size_t>(rows * cols) * traits(precision).bytes;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+/// Bytes of a stored tile: its numbers, then a block of its own for scale, squared norm and largest magnitude.
+constexpr std::size_t tile_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
+  return number_bytes(precision, rows, cols) + 256;
+}
+/// Bytes of a stored tile that carry something, which a copy takes.
+constexpr std::size_t tile_copy_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
+  return number_bytes(precision, rows, cols) + 3 * sizeof(double);
+}
+
 /// How precisions are chosen.
 struct PrecisionRule {
   /// eps: the matrix is perturbed by at most eps ||A||_F. 0: every tile in the first precision.

@@ -4,10 +4,10 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_NeededTiles.hpp>
 #include <ooc/detail/Strata_SchedulePlayer.hpp>
 #include <ooc/detail/Strata_TileCache.hpp>
-#include <ooc/detail/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
 #include <ooc/detail/Strata_VariantRules.hpp>
 
@@ -38,7 +38,6 @@ namespace {
 
 using detail::Eviction;
 using detail::TileCache;
-using detail::TilePlan;
 using detail::UseTable;
 
 class Machine {
@@ -99,8 +98,7 @@ class Machine {
     return tile_number(i, j, schedule_.tiles);
   }
   double bytes_of(std::int64_t i, std::int64_t j) const {
-    return static_cast<double>(
-        detail::tile_copy_bytes(plan_.map().at(i, j), plan_.rows(i), plan_.rows(j)));
+    return static_cast<double>(tile_copy_bytes(plan_.map().at(i, j), plan_.rows(i), plan_.rows(j)));
   }
 
   std::span<std::vector<Visit> const> lanes_of(int d) const {
@@ -290,8 +288,8 @@ class Machine {
   }
 
   void bounce(Device& device, Stream& stream, std::int64_t i, std::int64_t j) {
-    auto const bytes = static_cast<double>(
-        detail::number_bytes(plan_.working(i, j), plan_.rows(i), plan_.rows(j)));
+    auto const bytes =
+        static_cast<double>(number_bytes(plan_.working(i, j), plan_.rows(i), plan_.rows(j)));
     device.out = std::max(device.out, stream.time) + bytes / options_.rates.out_bytes_per_s;
     device.in = std::max(device.in, device.out) + bytes / options_.rates.in_bytes_per_s;
     stream.time = device.in;

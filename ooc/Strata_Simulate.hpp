@@ -3,7 +3,7 @@
 #ifndef STRATA_SIMULATE_HPP
 #define STRATA_SIMULATE_HPP
 
-#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_CholeskyOptions.hpp>
 #include <ooc/Strata_PrecisionMap.hpp>
 #include <ooc/Strata_Schedule.hpp>
 

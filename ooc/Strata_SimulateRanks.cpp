@@ -13,7 +13,6 @@ namespace strata::ooc {
 namespace {
 
 using detail::TileCosts;
-using detail::TilePlan;
 
 // The bytes of each rank's tiles.
 std::vector<std::uint64_t> own_bytes(RankOrder const& order, TilePlan const& plan) {
@@ -21,7 +20,7 @@ std::vector<std::uint64_t> own_bytes(RankOrder const& order, TilePlan const& pla
   for (std::int64_t j = 0; j < order.tiles; ++j)
     for (std::int64_t i = j; i < order.tiles; ++i)
       bytes[static_cast<std::size_t>(order.owner(i, j))] +=
-          detail::tile_bytes(plan.map().at(i, j), plan.rows(i), plan.rows(j));
+          tile_bytes(plan.map().at(i, j), plan.rows(i), plan.rows(j));
   return bytes;
 }
 

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/Strata_TileMatrix.hpp>
 
+#include <comm/Strata_Communicator.hpp>
 #include <comm/Strata_Together.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <ooc/detail/Strata_Budgets.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
+#include <ooc/Strata_RankOrder.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_DeviceTiles.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_RankRoom.hpp>
@@ -50,7 +53,7 @@ std::size_t TileMatrix<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_siz
   std::size_t bytes = 0;
   for (std::int64_t j = 0; j < tiles; ++j)
     for (std::int64_t i = j; i < tiles; ++i)
-      bytes += detail::tile_bytes(map.at(i, j), rows_of(n, tile_size, i), rows_of(n, tile_size, j));
+      bytes += tile_bytes(map.at(i, j), rows_of(n, tile_size, i), rows_of(n, tile_size, j));
   return bytes;
 }
 
@@ -74,8 +77,7 @@ std::size_t TileMatrix<Exec>::bytes_needed(std::int64_t n, std::int64_t tile_siz
     for (std::int64_t j = 0; j < tiles; ++j)
       for (std::int64_t i = j; i < tiles; ++i)
         if (order.owner(i, j) == rank)
-          bytes += detail::tile_bytes(Precision::fp64, rows_of(n, tile_size, i),
-                                      rows_of(n, tile_size, j));
+          bytes += tile_bytes(Precision::fp64, rows_of(n, tile_size, i), rows_of(n, tile_size, j));
     return bytes;
   });
 }
@@ -89,7 +91,7 @@ std::int64_t TileMatrix<Exec>::automatic_tile_size(std::int64_t n, std::size_t b
   std::int64_t const largest = on_one_core ? 384 : on_host ? 512 : 2048;
   std::int64_t size = std::clamp((n + rows * step - 1) / (rows * step) * step, smallest, largest);
   while (budget_bytes > 0 && size > smallest &&
-         tiles * detail::tile_bytes(Precision::fp64, size, size) > budget_bytes)
+         tiles * tile_bytes(Precision::fp64, size, size) > budget_bytes)
     size -= step;
   if (!on_one_core || size < largest || n <= rows * largest) return size;
   constexpr std::int64_t lanes = 8;  // of the products' kernels
@@ -226,7 +228,7 @@ void TileMatrix<Exec>::require_host_memory(PrecisionMap const& map, std::int64_t
   std::size_t room = room_bytes(map, column_block);
   if (comm() && where == TileStorage::Devices)  // for copies of tiles on their way
     room += 2 * static_cast<std::size_t>(grid_.ranks() - 1) *
-            detail::tile_bytes(Precision::fp64, rows(0), rows(0));
+            tile_bytes(Precision::fp64, rows(0), rows(0));
   std::size_t const needed = (on_host ? own_bytes(map) : 0) + room;
   std::string const whose = comm()
                                 ? strata::detail::message(" for its part of ", grid_.ranks(), ", ",
@@ -249,9 +251,9 @@ std::size_t TileMatrix<Exec>::room_bytes(PrecisionMap const& map, std::int64_t c
 template <class Exec>
 std::size_t TileMatrix<Exec>::host_bytes(PrecisionMap const& map, std::int64_t i,
                                          std::int64_t j) const {
-  std::size_t const stored = detail::tile_bytes(map.at(i, j), rows(i), rows(j));
+  std::size_t const stored = tile_bytes(map.at(i, j), rows(i), rows(j));
   if (super_panel_ == 0 || map.at(i, j) == Precision::fp64) return stored;
-  return std::max(stored, detail::tile_bytes(Precision::fp32, rows(i), rows(j)));
+  return std::max(stored, tile_bytes(Precision::fp32, rows(i), rows(j)));
 }
 
 // Which of the devices has this rank's tiles of a row.
@@ -293,7 +295,7 @@ std::size_t TileMatrix<Exec>::bytes_on(int device) const {
 // The least pool of a factorisation.
 template <class Exec>
 std::size_t TileMatrix<Exec>::least_pool(PrecisionMap const& map) const {
-  return smallest_budget_bytes(n_, tile_size_, map, detail::streams_of<Exec>(CholeskyOptions{}));
+  return smallest_budget_bytes(n_, tile_size_, map, detail::default_streams<Exec>());
 }
 
 // Of the pieces that hold tiles of this map: a larger one is kept unless the device's budget has no pool beside it.
@@ -471,7 +473,7 @@ std::byte* TileMatrix<Exec>::memory_for_others(std::size_t bytes) {
 
 template <class Exec>
 double TileMatrix<Exec>::square(std::int64_t i, std::int64_t j) const {
-  std::size_t const numbers = detail::number_bytes(tiles_->map.at(i, j), rows(i), rows(j));
+  std::size_t const numbers = number_bytes(tiles_->map.at(i, j), rows(i), rows(j));
   double result = 0;
   copy(&result, data(i, j) + numbers + detail::SquareField * sizeof(double), sizeof result);
   return result;
@@ -494,7 +496,7 @@ std::byte* TileMatrix<Exec>::data(std::int64_t i, std::int64_t j) const {
 
 template <class Exec>
 std::size_t TileMatrix<Exec>::copy_bytes(std::int64_t i, std::int64_t j) const {
-  return detail::tile_copy_bytes(tiles_->map.at(i, j), rows(i), rows(j));
+  return tile_copy_bytes(tiles_->map.at(i, j), rows(i), rows(j));
 }
 
 template <class Exec>

@@ -401,20 +401,6 @@ class TileMatrix {
 
 namespace detail {
 
-/// Bytes that the numbers of a tile take, rounded up to where its scale lies.
-constexpr std::size_t number_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
-  constexpr std::size_t alignment = 256;
-  auto const bytes = static_cast<std::size_t>(rows * cols) * traits(precision).bytes;
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-/// Bytes of a stored tile: numbers, then what `TrailerField` names in a block of its own.
-constexpr std::size_t tile_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
-  return number_bytes(precision, rows, cols) + 256;
-}
-/// Bytes of it that carry something.
-constexpr std::size_t tile_copy_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
-  return number_bytes(precision, rows, cols) + 3 * sizeof(double);
-}
 /// Whether tiles of this precision are stored transposed.
 constexpr bool is_transposed(Precision precision) { return traits(precision).bytes == 1; }
 

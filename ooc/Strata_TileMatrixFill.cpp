@@ -54,7 +54,7 @@ struct Measuring {
   using Measures = Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>;
   Measuring(Exec const& exec, std::int64_t n, std::int64_t edge, bool is_even, std::size_t tiles)
       : buffer(allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::tile",
-                                      detail::tile_bytes(Precision::fp64, edge, edge))),
+                                      tile_bytes(Precision::fp64, edge, edge))),
         of_given(exec, is_even ? 0 : n, is_even ? 0 : edge),
         of_scaled(exec, n, edge),
         measures(allocate<Measures>(exec, "strata::ooc::tile_matrix::norms", tiles)),
@@ -110,9 +110,9 @@ struct Rounder {
   Rounder(Exec const& where, std::int64_t edge)
       : exec(where),
         wide(allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::tile",
-                                    detail::tile_bytes(Precision::fp64, edge, edge))),
+                                    tile_bytes(Precision::fp64, edge, edge))),
         narrow(allocate<Buffer<Exec>>(exec, "strata::ooc::tile_matrix::rounded",
-                                      detail::tile_bytes(Precision::fp64, edge, edge))),
+                                      tile_bytes(Precision::fp64, edge, edge))),
         measure(allocate<Kokkos::View<detail::TileMeasure*, typename Exec::memory_space>>(
             exec, "strata::ooc::tile_matrix::norms", 1)),
         meter(exec, edge),
@@ -224,7 +224,7 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
     add_sums(with->of_scaled);
     if (!keep || !has_tile(i, j)) return;
     auto* const trailer = reinterpret_cast<double*>(
-        with->buffer.data() + detail::number_bytes(Precision::fp64, rows(i), rows(j)));
+        with->buffer.data() + number_bytes(Precision::fp64, rows(i), rows(j)));
     detail::write_trailer<Exec>(exec, Precision::fp64, measure, trailer);
     copy_out(exec, with->buffer.data(), i, j);
   };
@@ -368,8 +368,8 @@ void TileMatrix<Exec>::fill(Exec const& exec, double begin) {
                                  static_cast<std::size_t>(rows(j))),
                   with.scaling);
     with.meter(tile, i == j, with.measure.data());
-    auto* const trailer = reinterpret_cast<double*>(
-        with.narrow.data() + detail::number_bytes(precision, rows(i), rows(j)));
+    auto* const trailer =
+        reinterpret_cast<double*>(with.narrow.data() + number_bytes(precision, rows(i), rows(j)));
     detail::write_trailer<Exec>(with.exec, precision, with.measure.data(), trailer);
     with.blas.convert(op(i, j), tile, stored);
     copy_out(with.exec, with.narrow.data(), i, j);

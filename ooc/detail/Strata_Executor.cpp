@@ -3,6 +3,7 @@
 #include <comm/Strata_Together.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_Budgets.hpp>
 #include <ooc/detail/Strata_ExecutorStream.hpp>
 #include <ooc/detail/Strata_NeededTiles.hpp>

@@ -5,14 +5,14 @@
 
 #include <comm/Strata_Transport.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_CholeskyOptions.hpp>
 #include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_Checkpoint.hpp>
 #include <ooc/detail/Strata_DeviceMemory.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_RankExchange.hpp>
-#include <ooc/detail/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_VariantRules.hpp>
 
 #include <atomic>

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_RankRoom.hpp>
 
-#include <ooc/Strata_TileMatrix.hpp>
-
 #include <algorithm>
 
 namespace strata::ooc::detail {

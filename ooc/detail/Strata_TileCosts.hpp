@@ -5,7 +5,7 @@
 
 #include <core/blas/Strata_FlopCount.hpp>
 #include <ooc/Strata_Simulate.hpp>
-#include <ooc/detail/Strata_TilePlan.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #define STRATA_USE_TABLE_HPP
 
 #include <ooc/Strata_RankOrder.hpp>
-#include <ooc/detail/Strata_TilePlan.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 
 #include <algorithm>
 #include <cstddef>

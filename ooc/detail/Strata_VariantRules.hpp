@@ -3,8 +3,7 @@
 #ifndef STRATA_VARIANT_RULES_HPP
 #define STRATA_VARIANT_RULES_HPP
 
-#include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/Strata_CholeskyOptions.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
 
 namespace strata::ooc::detail {

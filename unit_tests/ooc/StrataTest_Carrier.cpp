@@ -9,6 +9,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_RankExchange.hpp>
 
 #include <gtest/gtest.h>

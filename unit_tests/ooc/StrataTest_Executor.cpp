@@ -9,6 +9,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Schedule.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_Lane.hpp>
 
 #include <gtest/gtest.h>

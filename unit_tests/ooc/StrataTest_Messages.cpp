@@ -141,9 +141,8 @@ TEST(Messages, CountBytesInStoredPrecision) {
   PrecisionMap map(3);
   map.set(1, 0, Precision::fp32);
   std::vector<Message> const messages = {{1, 0, 1, 0}, {2, 2, 0, 1}};
-  EXPECT_EQ(bytes_of(messages, 20, 8, map),
-            ooc::detail::tile_copy_bytes(Precision::fp32, 8, 8) +
-                ooc::detail::tile_copy_bytes(Precision::fp64, 4, 4));
+  EXPECT_EQ(bytes_of(messages, 20, 8, map), ooc::tile_copy_bytes(Precision::fp32, 8, 8) +
+                                                ooc::tile_copy_bytes(Precision::fp64, 4, 4));
 }
 
 TEST(Messages, RefuseARankThatIsNone) {

@@ -10,6 +10,7 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/Strata_TileSources.hpp>
 
 #include <gtest/gtest.h>
@@ -117,7 +118,7 @@ void expect_messages_of(RankOrder const& order, MaternCase const& c, PrecisionMa
     EXPECT_EQ(report.bytes_out(), mine.bytes_out);
   }
   EXPECT_LE(report.room_bytes, static_cast<std::size_t>(room_of(order, rank)) *
-                                   ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
+                                   ooc::tile_bytes(Precision::fp64, c.tile, c.tile));
 }
 
 template <class Exec>
@@ -325,7 +326,7 @@ TYPED_TEST(OocRanks, TakeNoMemoryForTilesThatTheyDoNotNeed) {
       for (std::int64_t i = j; i < report.tiles; ++i) own += order.owner(i, j) == rank;
     auto const tiles = static_cast<std::size_t>(own + room_of(order, rank)) + 2 * 3;
     EXPECT_LE(report.devices.front().budget_bytes,
-              tiles * ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
+              tiles * ooc::tile_bytes(Precision::fp64, c.tile, c.tile));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Schedule.hpp>
 #include <ooc/Strata_Simulate.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 
 #include <gtest/gtest.h>
 

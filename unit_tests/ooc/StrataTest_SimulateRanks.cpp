@@ -50,7 +50,7 @@ TEST(SimulateRanks, SendsTheBytesOfTheSchedule) {
             EXPECT_EQ(part.bytes_sent, bytes_of(messages.sends, n, nb, map));
             EXPECT_EQ(part.bytes_received, bytes_of(messages.receives, n, nb, map));
             EXPECT_LE(part.copy_bytes, static_cast<std::uint64_t>(room_of(order)) *
-                                           ooc::detail::tile_bytes(Precision::fp64, nb, nb));
+                                           ooc::tile_bytes(Precision::fp64, nb, nb));
           }
         }
       }

@@ -139,7 +139,7 @@ TYPED_TEST(TileMatrixOn, TellsHowFarItIsFilled) {
 TYPED_TEST(TileMatrixOn, KeepsItsChunksBounded) {
   TypeParam const exec;
   TileMatrixOptions options;
-  options.chunk_bytes = 3 * ooc::detail::tile_bytes(Precision::fp64, 10, 10);
+  options.chunk_bytes = 3 * ooc::tile_bytes(Precision::fp64, 10, 10);
   auto const matrix = TileMatrix<TypeParam>::from_view(
       exec, on_space<TypeParam>(matern_matrix(50, 0.1)), 10, options);
   EXPECT_EQ(matrix.report().chunks, 5);
@@ -163,7 +163,7 @@ TYPED_TEST(TileMatrixOn, BindsRowsOfTilesToNodes) {
   TileMatrixOptions options;
   options.nodes = {known, other};
   auto matrix = TileMatrix<TypeParam>::from_view(exec, on_space<TypeParam>(A), 10, options);
-  std::size_t const tile = ooc::detail::tile_bytes(Precision::fp64, 10, 10);
+  std::size_t const tile = ooc::tile_bytes(Precision::fp64, 10, 10);
   std::map<int, std::size_t> const expected = {{known, 9 * tile}, {other, 6 * tile}};
   EXPECT_EQ(matrix.report().node_bytes, expected);
   EXPECT_EQ(matrix.report().chunks, 2);

@@ -11,6 +11,7 @@
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_Schedule.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/vendor/Strata_Numa.hpp>
 
 #include <gtest/gtest.h>
@@ -184,7 +185,7 @@ TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereADeviceHasNoRoom) {
   std::size_t tiles = 0;  // of odd rows
   for (std::int64_t i = 1; i < there.tiles(); i += 2)
     for (std::int64_t j = 0; j <= i; ++j)
-      tiles += ooc::detail::tile_bytes(there.map().at(i, j), there.rows(i), there.rows(j));
+      tiles += ooc::tile_bytes(there.map().at(i, j), there.rows(i), there.rows(j));
   for (Device& device : devices) device.budget_bytes = std::size_t{1} << 26;
   devices[1].budget_bytes = tiles + pool;
   EXPECT_EQ(make<TypeParam>(c, TileStorage::Automatic, devices).storage(), TileStorage::Devices);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/Strata_RankOrder.hpp>
-#include <ooc/detail/Strata_TilePlan.hpp>
+#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_UseTable.hpp>
 
 #include <gtest/gtest.h>

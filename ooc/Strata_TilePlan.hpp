@@ -1,39 +1,36 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_TILE_PLAN_HPP
-#define STRATA_TILE_PLAN_HPP
+#ifndef STRATA_OOC_TILE_PLAN_HPP
+#define STRATA_OOC_TILE_PLAN_HPP
 
 #include <ooc/Strata_PrecisionMap.hpp>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
-namespace strata::ooc::detail {
+namespace strata::ooc {
 
-/// What the precisions mean for sizes and operands: the same for the executor and the simulator.
+/// What a map of precisions means for sizes and operands: the same for a run and for a simulation.
+///
+/// A device has a pool of blocks, each as large as a tile in fp64. Where precisions are mixed, a block has eight units of
+/// one byte a number. A tile has a form for each precision that some product reads it in, and one for its sums.
 class TilePlan {
  public:
-  static constexpr std::int64_t forms = 5;  ///< the four precisions, and the sums of a low tile
+  static constexpr std::int64_t forms = 5;  ///< The four precisions, and the sums of a low tile.
 
-  TilePlan(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map)
-      : n_(n), tile_size_(tile_size), map_(map) {
-    auto const count = map.histogram();
-    units_ = map.is_mixed() ? 8 : 1;
-    items_ = !map.is_mixed() ? 3 : count[2] + count[3] == 0 ? 4 : 5;
-    std::int64_t const edge = std::min(n, tile_size);
-    unit_bytes_ = map.is_mixed() ? tile_bytes(Precision::fp8_e4m3, edge, edge)
-                                 : tile_bytes(Precision::fp64, edge, edge);
-  }
+  /// A matrix of order n. The plan refers to `map`.
+  TilePlan(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map);
 
+  /// The precision of each tile.
   PrecisionMap const& map() const { return map_; }
+  /// Rows of the tiles in tile row i.
   std::int64_t rows(std::int64_t i) const { return std::min(tile_size_, n_ - i * tile_size_); }
-  /// A block of the pool holds one tile in fp64.
+  /// Units in a block of the pool, which holds one tile in fp64.
   int units_per_block() const { return units_; }
+  /// Bytes of a unit.
   std::size_t unit_bytes() const { return unit_bytes_; }
+  /// Bytes of a block.
   std::size_t block_bytes() const { return unit_bytes_ * static_cast<std::size_t>(units_); }
   /// Tiles that a stream holds at once, at most.
   int items() const { return items_; }
@@ -44,9 +41,11 @@ class TilePlan {
     return tiles * blocks_per_tile() + std::int64_t{streams} * items_;
   }
 
+  /// Units that a tile takes in a precision.
   int units(Precision precision) const {
     return units_ == 1 ? 1 : static_cast<int>(traits(precision).bytes);
   }
+  /// Key of a tile in one of its forms.
   std::int64_t key(std::int64_t i, std::int64_t j, Precision form) const {
     return static_cast<std::int64_t>(tile_number(i, j, map_.tiles())) * forms +
            precision_rank(form);
@@ -57,42 +56,28 @@ class TilePlan {
   }
   /// The tile that a key is of, and the number of its form.
   struct KeyedTile {
-    std::int64_t i, j;
-    int form;
+    std::int64_t i;  ///< Tile row.
+    std::int64_t j;  ///< Tile column.
+    int form;  ///< Position of the precision, as `precision_rank` says, or `forms` - 1 for sums.
   };
-  KeyedTile tile_of(std::int64_t key) const {
-    std::int64_t const number = key / forms, tiles = map_.tiles();
-    std::int64_t low = 0, high = tiles;  // the last column that begins at the number or before
-    while (high - low > 1) {
-      std::int64_t const middle = (low + high) / 2;
-      bool const is_before =
-          static_cast<std::int64_t>(tile_number(middle, middle, tiles)) <= number;
-      (is_before ? low : high) = middle;
-    }
-    std::int64_t const first = static_cast<std::int64_t>(tile_number(low, low, tiles));
-    return {low + number - first, low, static_cast<int>(key % forms)};
-  }
+  /// The tile and the form that a key stands for.
+  KeyedTile tile_of(std::int64_t key) const;
+  /// One more than the largest key.
   std::size_t keys() const { return tile_count(map_.tiles()) * forms; }
 
-  /// What the sums of a tile are made in.
+  /// Precision that the sums of a tile are made in.
   Precision working(std::int64_t i, std::int64_t j) const {
     return map_.at(i, j) == Precision::fp64 ? Precision::fp64 : Precision::fp32;
   }
-  /// Whether they are made where the tile is stored.
+  /// Whether the sums of a tile are made where the tile is stored.
   bool in_place(std::int64_t i, std::int64_t j) const { return is_stored(i, j, working(i, j)); }
-  /// Whether the tile's numbers are stored as those of `form`.
+  /// Whether the numbers of a tile are stored as numbers of `form`.
   bool is_stored(std::int64_t i, std::int64_t j, Precision form) const {
     return storage(map_.at(i, j)) == storage(form);
   }
-  /// What L_ik L_jk^T is made in when tile (i, j) is updated: the lower of the operands', which the
+  /// Precision in which L_ik L_jk^T is made when tile (i, j) is updated: the lower of the operands', which the
   /// operand rule answers for, and of the sums' or of the tile's own format.
-  Precision product(std::int64_t i, std::int64_t j, std::int64_t k) const {
-    Precision const sums = in_place(i, j) ? map_.at(i, j) : working(i, j);
-    return std::max({map_.at(i, k), map_.at(j, k), sums}, [](Precision a, Precision b) {
-      return std::pair(precision_rank(a), is_product_format(a)) <
-             std::pair(precision_rank(b), is_product_format(b));
-    });
-  }
+  Precision product(std::int64_t i, std::int64_t j, std::int64_t k) const;
 
  private:
   std::int64_t n_, tile_size_;
@@ -101,6 +86,12 @@ class TilePlan {
   std::size_t unit_bytes_;
 };
 
-}  // namespace strata::ooc::detail
+/// The least bytes of tiles that each device needs.
+///
+/// Throws   ValueError if streams < 1.
+std::size_t smallest_budget_bytes(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map,
+                                  int streams);
+
+}  // namespace strata::ooc
 
 #endif
