@@ -8,6 +8,7 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <ooc/detail/Strata_Lane.hpp>
 #include <ooc/detail/Strata_Machine.hpp>
 
 #include <array>
@@ -32,6 +33,16 @@ std::vector<int> numa_nodes(Devices const& devices) {
   std::vector<int> nodes;
   for (Device const& device : devices) nodes.push_back(detail::Lane<Exec>::node_of(device.id));
   return nodes;
+}
+
+template <class Exec>
+int device_of(Exec const& exec) {
+  return detail::Lane<Exec>::device_of(exec);
+}
+
+template <class Exec>
+std::size_t free_bytes(Exec const& exec) {
+  return detail::Lane<Exec>::free_bytes(device_of(exec));
 }
 
 namespace detail {
@@ -106,6 +117,8 @@ void DeviceTeam<Exec>::release() {
 
 #define STRATA_INSTANTIATE(Exec)                                                                 \
   template class DeviceTeam<Exec>;                                                               \
+  template int device_of<Exec>(Exec const&);                                                     \
+  template std::size_t free_bytes<Exec>(Exec const&);                                            \
   template int detail::default_streams<Exec>();                                                  \
   template std::vector<int> detail::ranks_that_share<Exec>(Devices const&, Communicator const*); \
   template std::vector<int> numa_nodes<Exec>(Devices const&);

@@ -43,6 +43,15 @@ Devices make_devices(int count, std::size_t budget_bytes = 0);
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 std::vector<int> numa_nodes(Devices const& devices);
 
+/// The number of the device that `exec` works on, which `Device::id` is; 0 on a host.
+template <class ExecutionSpace>
+int device_of(ExecutionSpace const& exec);
+/// Bytes of that device's memory that are free now.
+///
+/// Throws   VendorError.
+template <class ExecutionSpace>
+std::size_t free_bytes(ExecutionSpace const& exec);
+
 namespace detail {
 
 /// Streams of each device where it was left open and nothing is known of the matrix: 4 on a GPU, 1 on a host.

@@ -18,5 +18,6 @@
 #include <ooc/Strata_TileMatrix.hpp>
 #include <ooc/Strata_TilePlan.hpp>
 #include <ooc/Strata_TileSources.hpp>
+#include <ooc/Strata_TileStore.hpp>
 
 #endif

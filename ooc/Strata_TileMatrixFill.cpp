@@ -129,7 +129,7 @@ struct Rounder {
 
 template <class Exec>
 void TileMatrix<Exec>::bring(std::int64_t j, TileUsers users) const {
-  if (!comm() || !options_.arrived) return;
+  if (!comm() || !arrived_) return;
   std::vector<WholeBlock> blocks;
   std::int64_t const end = users == TileUsers::Diagonal ? j + 1 : tiles();
   for (std::int64_t i = j; i < end; ++i) {
@@ -137,21 +137,21 @@ void TileMatrix<Exec>::bring(std::int64_t j, TileUsers users) const {
     if (users != TileUsers::Owners) to.insert(maker_of_row(i));
     if (users == TileUsers::Owners || users == TileUsers::All) to.insert(owner(i, j));
     for (int const rank : to)
-      blocks.push_back({i * tile_size_, j * tile_size_, rows(i), rows(j), i == j, rank});
+      blocks.push_back({i * tile_size(), j * tile_size(), rows(i), rows(j), i == j, rank});
   }
-  options_.arrived->bring(blocks);
+  arrived_->bring(blocks);
 }
 
 template <class Exec>
 BlockCyclic const* TileMatrix<Exec>::block_cyclic() const {
-  return options_.arrived ? &options_.arrived->matrix() : nullptr;
+  return arrived_ ? &arrived_->matrix() : nullptr;
 }
 
 // D from the diagonal tiles; the arrays of a device are copied to and fro.
 template <class Exec>
 void TileMatrix<Exec>::equilibrate(Exec const& exec) {
-  if (n_ == 0) return;
-  auto const size = static_cast<std::size_t>(n_), edge = static_cast<std::size_t>(rows(0));
+  if (order() == 0) return;
+  auto const size = static_cast<std::size_t>(order()), edge = static_cast<std::size_t>(rows(0));
   Vector diagonal, buffer;
   LocalSteps attempt;
   attempt([&] {
@@ -164,8 +164,8 @@ void TileMatrix<Exec>::equilibrate(Exec const& exec) {
     attempt([&] {
       TileView<Exec> const tile(buffer.data(), static_cast<std::size_t>(rows(i)),
                                 static_cast<std::size_t>(rows(i)));
-      generator_(exec, i * tile_size_, i * tile_size_, tile);
-      detail::read_diagonal<Exec>(exec, i * tile_size_, matrix_ref(tile), diagonal);
+      generator_(exec, i * tile_size(), i * tile_size(), tile);
+      detail::read_diagonal<Exec>(exec, i * tile_size(), matrix_ref(tile), diagonal);
     });
   }
   attempt([&] {
@@ -184,7 +184,7 @@ void TileMatrix<Exec>::equilibrate(Exec const& exec) {
 // Norms of all tiles, and the tiles themselves if they are to be kept as they are, in fp64.
 template <class Exec>
 void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
-  if (n_ == 0) return;
+  if (order() == 0) return;
   std::vector<detail::TileMeasure> host(tile_count(tiles()));
   bool const is_even = std::ranges::all_of(scaling_, [&](double d) { return d == scaling_[0]; });
   measure_own(exec, keep, is_even, host);
@@ -203,7 +203,7 @@ template <class Exec>
 void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
                                    std::vector<detail::TileMeasure>& host) {
   std::optional<Measuring<Exec>> with;
-  together(comm(), [&] { with.emplace(exec, n_, rows(0), is_even, host.size()); });
+  together(comm(), [&] { with.emplace(exec, order(), rows(0), is_even, host.size()); });
   LocalSteps attempt;
   auto const look_at = [&](std::int64_t i, std::int64_t j) {
     auto const stored = detail::stored_tile<typename Exec::memory_space>(
@@ -211,7 +211,7 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
     TileView<Exec> const tile(static_cast<double*>(stored.data), static_cast<std::size_t>(rows(i)),
                               static_cast<std::size_t>(rows(j)));
     auto* const measure = with->measures.data() + tile_number(i, j, tiles());
-    std::int64_t const row = i * tile_size_, col = j * tile_size_;
+    std::int64_t const row = i * tile_size(), col = j * tile_size();
     generator_(exec, row, col, tile);
     auto const add_sums = [&](RowSums<Exec> const& of) {
       double* const row_sums = of.sums.data() + row;
@@ -245,7 +245,7 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
     exec.fence("strata::ooc::tile_matrix::measure");
     for (std::int64_t i = 0; i < tiles(); ++i) {
       if (makes_row(i)) continue;  // of others they are not whole
-      std::pair const part(i * tile_size_, i * tile_size_ + rows(i));
+      std::pair const part(i * tile_size(), i * tile_size() + rows(i));
       Kokkos::deep_copy(exec, Kokkos::subview(with->of_scaled.sums, part), 0.0);
       if (!is_even) Kokkos::deep_copy(exec, Kokkos::subview(with->of_given.sums, part), 0.0);
     }
@@ -263,13 +263,13 @@ void TileMatrix<Exec>::gather(std::vector<detail::TileMeasure>& measures) const 
   constexpr std::size_t size = sizeof(detail::TileMeasure) / sizeof(double);
   static_assert(size * sizeof(double) == sizeof(detail::TileMeasure));
   std::vector<double> own;
-  for_each_tile_in_rows_of(rank_, [&](std::size_t tile) {
+  for_each_tile_in_rows_of(this->rank(), [&](std::size_t tile) {
     own.resize(own.size() + size);
     std::memcpy(&own[own.size() - size], &measures[tile], sizeof(detail::TileMeasure));
   });
   auto const all = comm()->gather(own);
   std::size_t position = 0;
-  for (int rank = 0; rank < grid_.ranks(); ++rank)
+  for (int rank = 0; rank < this->grid().ranks(); ++rank)
     for_each_tile_in_rows_of(rank, [&](std::size_t tile) {
       std::memcpy(&measures[tile], &all[position], sizeof(detail::TileMeasure));
       position += size;
@@ -289,18 +289,17 @@ void TileMatrix<Exec>::take_norms(std::vector<detail::TileMeasure> const& measur
   norms_.squares.clear();
   norms_.traces.clear();
   digest_ = 0;
-  for (std::int64_t j = 0; j < tiles(); ++j) {
+  for (std::int64_t j = 0; j < tiles(); ++j)
     for (std::int64_t i = j; i < tiles(); ++i) {
       auto const& measure = measures[tile_number(i, j, tiles())];
       STRATA_REQUIRE(ValueError, std::isfinite(measure.absolute), "tile matrix: the tile of rows ",
-                     i * tile_size_ + 1, " to ", i * tile_size_ + rows(i), " and columns ",
-                     j * tile_size_ + 1, " to ", j * tile_size_ + rows(j),
+                     i * tile_size() + 1, " to ", i * tile_size() + rows(i), " and columns ",
+                     j * tile_size() + 1, " to ", j * tile_size() + rows(j),
                      " holds a number that is not finite");
       norms_.squares.push_back(measure.square);
       if (i == j) norms_.traces.push_back(measure.trace);
       digest_ += detail::digest_of(measure.digest, tile_number(i, j, tiles()));
     }
-  }
   for (std::size_t i = 0; i < scaling_.size(); ++i)
     digest_ += detail::digest_of(std::bit_cast<std::uint64_t>(scaling_[i]), measures.size() + i);
 }
@@ -310,33 +309,33 @@ void TileMatrix<Exec>::copy_out(Exec const& exec, std::byte* from, std::int64_t 
                                 std::int64_t j) const {
   using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
   using OnDevice = Kokkos::View<std::byte*, typename Exec::memory_space, Unmanaged>;
-  OnDevice const made(from, copy_bytes(i, j));
+  OnDevice const made(from, this->copy_bytes(i, j));
   if (storage() == TileStorage::Devices)
-    return Kokkos::deep_copy(exec, OnDevice(data(i, j), copy_bytes(i, j)), made);
-  Kokkos::View<std::byte*, HostMemory, Unmanaged> const host(data(i, j), copy_bytes(i, j));
+    return Kokkos::deep_copy(exec, OnDevice(data(i, j), this->copy_bytes(i, j)), made);
+  Kokkos::View<std::byte*, HostMemory, Unmanaged> const host(data(i, j), this->copy_bytes(i, j));
   Kokkos::deep_copy(exec, host, made);
 }
 
 // A pass that is from `begin` to `end` of the filling has come to tile (i, j).
 template <class Exec>
 void TileMatrix<Exec>::tell_filled(std::int64_t i, std::int64_t j, double begin, double end) const {
-  if (!options_.on_progress) return;
+  if (!on_progress_) return;
   auto const done = static_cast<double>(tile_number(i, j, tiles()) + 1);
-  options_.on_progress(begin + (end - begin) * done / static_cast<double>(tile_count(tiles())));
+  on_progress_(begin + (end - begin) * done / static_cast<double>(tile_count(tiles())));
 }
 
 // What rounds tiles: one where `exec` works, or each of several devices its own.
 template <class Exec>
 void TileMatrix<Exec>::make_rounders(Exec const& exec,
                                      std::deque<detail::Rounder<Exec>>& rounders) const {
-  bool const apart = storage() == TileStorage::Devices && options_.anywhere;
+  bool const apart = storage() == TileStorage::Devices && is_anywhere_;
   if (!apart) {
     rounders.emplace_back(exec, rows(0)).scaling = device_scaling_;
     return;
   }
-  for (std::size_t d = 0; d < options_.devices.size(); ++d) {
-    detail::Lane<Exec>::enter(options_.devices[d].id);
-    auto& rounder = rounders.emplace_back(tiles_->pieces->exec(d), rows(0));
+  for (std::size_t d = 0; d < this->devices().size(); ++d) {
+    detail::Lane<Exec>::enter(this->devices()[d].id);
+    auto& rounder = rounders.emplace_back(this->exec_on(d), rows(0));
     if (device_scaling_.extent(0) == 0) continue;
     auto const scaling =
         allocate<Vector>(rounder.exec, "strata::ooc::tile_matrix::scaling", scaling_.size());
@@ -349,7 +348,7 @@ void TileMatrix<Exec>::make_rounders(Exec const& exec,
 // All tiles once more, rounded to their precisions: from `begin` on of the filling.
 template <class Exec>
 void TileMatrix<Exec>::fill(Exec const& exec, double begin) {
-  if (n_ == 0) return;
+  if (order() == 0) return;
   using Space = typename Exec::memory_space;
   typename detail::Lane<Exec>::Visit const visit;
   std::deque<detail::Rounder<Exec>> rounders;
@@ -357,9 +356,9 @@ void TileMatrix<Exec>::fill(Exec const& exec, double begin) {
   attempt([&] { make_rounders(exec, rounders); });
   auto const round = [&](std::int64_t i, std::int64_t j) {
     bool const apart = rounders.size() > 1;
-    auto& with = rounders[apart ? device_index_of_row(i) : 0];
-    if (apart) detail::Lane<Exec>::enter(device_of_row(i));
-    Precision const precision = tiles_->map.at(i, j);
+    auto& with = rounders[apart ? this->device_index_of_row(i) : 0];
+    if (apart) detail::Lane<Exec>::enter(this->device_of_row(i));
+    Precision const precision = this->map().at(i, j);
     auto const tile =
         detail::stored_tile<Space>(with.wide.data(), Precision::fp64, rows(i), rows(j));
     auto const stored = detail::stored_tile<Space>(with.narrow.data(), precision, rows(i), rows(j));

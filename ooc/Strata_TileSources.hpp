@@ -3,7 +3,7 @@
 #ifndef STRATA_TILE_SOURCES_HPP
 #define STRATA_TILE_SOURCES_HPP
 
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/Strata_TileStore.hpp>
 
 #include <cstdint>
 #include <functional>
