@@ -7,14 +7,14 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <ooc/Strata_RankOrder.hpp>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/Strata_TilePlan.hpp>
 #include <ooc/detail/Strata_Budgets.hpp>
-#include <ooc/detail/Strata_Executor.hpp>
-#include <ooc/detail/Strata_Machine.hpp>
-#include <ooc/detail/Strata_TileCheckpoint.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
+#include <ooc/executor/detail/Strata_Executor.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
+#include <ooc/team/detail/Strata_Machine.hpp>
+#include <ooc/tiles/detail/Strata_TileCheckpoint.hpp>
 
 #include <algorithm>
 #include <cmath>

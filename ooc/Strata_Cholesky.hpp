@@ -10,7 +10,7 @@
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 #include <ooc/Strata_CholeskyOptions.hpp>
-#include <ooc/Strata_DeviceTeam.hpp>
+#include <ooc/team/Strata_DeviceTeam.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -3,8 +3,8 @@
 #include <ooc/Strata_SimulateRanks.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/detail/Strata_RankMachine.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
 
 #include <algorithm>
 

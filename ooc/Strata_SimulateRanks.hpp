@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_SIMULATE_RANKS_HPP
-#define STRATA_SIMULATE_RANKS_HPP
+#ifndef STRATA_OOC_SIMULATE_RANKS_HPP
+#define STRATA_OOC_SIMULATE_RANKS_HPP
 
-#include <ooc/Strata_PrecisionMap.hpp>
-#include <ooc/Strata_Simulate.hpp>
+#include <ooc/executor/Strata_Simulate.hpp>
+#include <ooc/schedule/Strata_PrecisionMap.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <ooc/Strata_Simulate.hpp>
+#include <ooc/executor/Strata_Simulate.hpp>
 
 #include <algorithm>
 #include <cstdint>

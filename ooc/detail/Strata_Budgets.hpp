@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_BUDGETS_HPP
-#define STRATA_BUDGETS_HPP
+#ifndef STRATA_OOC_DETAIL_BUDGETS_HPP
+#define STRATA_OOC_DETAIL_BUDGETS_HPP
 
-#include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_CholeskyOptions.hpp>
-#include <ooc/Strata_DeviceTeam.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
-#include <ooc/detail/Strata_Machine.hpp>
+#include <ooc/team/Strata_DeviceTeam.hpp>
+#include <ooc/team/detail/Strata_Machine.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +14,6 @@
 
 // What a factorisation takes of its devices, where that was left open.
 namespace strata::ooc::detail {
-
-/// Whether a worker of the team works on tiles where they are stored: on a host, where its budget was left open.
-template <class ExecutionSpace>
-bool works_at_home(Device const& given) {
-  return strata::runs_on_host<ExecutionSpace> && given.budget_bytes == 0;
-}
 
 /// Streams of each device. Throws ValueError for options out of range.
 template <class ExecutionSpace>

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_RANK_MACHINE_HPP
-#define STRATA_RANK_MACHINE_HPP
+#ifndef STRATA_OOC_DETAIL_RANK_MACHINE_HPP
+#define STRATA_OOC_DETAIL_RANK_MACHINE_HPP
 
-#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/detail/Strata_TileCosts.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
 
 #include <algorithm>
 #include <cstddef>

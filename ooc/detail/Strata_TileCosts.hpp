@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_TILE_COSTS_HPP
-#define STRATA_TILE_COSTS_HPP
+#ifndef STRATA_OOC_DETAIL_TILE_COSTS_HPP
+#define STRATA_OOC_DETAIL_TILE_COSTS_HPP
 
 #include <core/blas/Strata_FlopCount.hpp>
-#include <ooc/Strata_Simulate.hpp>
-#include <ooc/Strata_TilePlan.hpp>
+#include <ooc/executor/Strata_Simulate.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -8,8 +8,8 @@
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/Strata_Simulate.hpp>
+#include <ooc/executor/Strata_Simulate.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
 
 #include <algorithm>
 

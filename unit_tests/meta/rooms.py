@@ -4,8 +4,10 @@
 """Who includes whom, by rooms: the folders of sources, each with its detail/ and vendor/.
 
 Exit status 1 and one line for each offence: an include of another module's detail/ or vendor/, an arrow that
-runs up, a room without a place in the order, a public header that the header of its whole module lacks, a solver's header that pulls too many
-others. --draw FILE draws the rooms and their arrows (needs matplotlib).
+runs up between rooms or makes a circle in one, other than those that are named here, a room without a place in the order or with too
+many boxes, a public header that the header of its whole module lacks, a solver's header that pulls too many
+others. A box is a header with its source. --draw FILE draws the rooms and their arrows, with --inside MODULE the boxes of
+its rooms (needs matplotlib).
 """
 import argparse
 import collections
@@ -17,19 +19,42 @@ import tempfile
 
 # From the ground up: a room includes rooms before it in this list alone, so that there is no circle.
 ORDER = ("core", "core/kokkos_ext", "core/blas", "core/io", "core/problems", "core/info",
-         "comm", "dense/refine", "dense", "ooc", "geostat",
+         "comm", "dense/refine", "dense", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat",
          "sparse/comm", "sparse/matrix", "sparse/multigrid", "sparse/krylov", "sparse", "sparse/hpgmxp",
          "c/runtime", "c", "lapack", "python", "trilinos", "apps/shared", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
 # The modules that a module may include; the program sees all of them.
 MODULES = {"core": (), "dense": ("core",), "comm": ("core",), "ooc": ("core", "comm", "dense"), "geostat": ("core", "comm", "dense", "ooc"), "sparse": ("core", "comm"),
            "c": ("core", "dense"), "lapack": ("c",), "python": ("core", "comm", "dense", "ooc", "geostat", "sparse", "c"), "trilinos": ("core", "comm", "sparse")}
+# The one arrow that runs up between rooms: what a factorisation is asked for and what it reports.
+UP = ("ooc/executor", "ooc/Strata_CholeskyOptions.hpp")
+# Arrows that make circles of the boxes of a room, at most MOST_UP in each: without them no box includes itself by others.
+MOST_UP = 3
+UP_INSIDE = {
+    "apps/solve": (("SolveProblem", "Solve"),),
+    "core/blas": (("detail/FormattedProduct", "LeafBlas"),),
+    "core/info": (("detail/HostInfo", "Version"), ("vendor/VendorInfo", "Version")),
+    "core/io": (("detail/CsvStream", "Csv"), ("detail/MatrixMarketStream", "MatrixMarket"), ("detail/NpyStream", "Npy")),
+    "dense": (("detail/CholeskyState", "Cholesky"), ("detail/Ladder", "Cholesky"), ("detail/TreeRecursion", "TreeTrsm")),
+    "dense/refine": (("Refinement", "detail/RefinementMemory"), ("Refinement", "detail/Refiner"), ("detail/BlockVectors", "detail/BlockVectorLoops")),
+    "lapack": (("detail/Problem", "detail/SystemCall"), ("detail/Report", "detail/Settings")),
+    "ooc": (("detail/RankMachine", "SimulateRanks"), ("detail/TileFactorState", "Cholesky")),
+    "ooc/executor": (("detail/ExecutorStream", "detail/Executor"), ("detail/ExecutorOperands", "detail/ExecutorStream")),
+    "ooc/schedule": (("detail/SchedulePlayer", "Messages"), ("detail/SchedulePlayer", "RankOrder"), ("detail/SchedulePlayer", "Schedule")),
+    "ooc/team": (("detail/Machine", "DeviceTeam"),),
+    "sparse/hpgmxp": (("detail/TimeLeft", "Hpgmxp"),),
+    "sparse/matrix": (("detail/RowBlock", "EllKernels"), ("detail/RowExchange", "HostRows")),
+}
+# Boxes of a room, at most; rooms with more may only lose some.
+MOST_BOXES = 15
+FULLER = {"core/blas": 54, "core/io": 24, "core/kokkos_ext": 29, "dense": 35, "dense/refine": 22, "geostat": 19, "sparse/matrix": 26}
 WHOLE = ("core", "comm", "dense", "ooc", "geostat", "sparse")  # these have a header of the whole module
 PROGRAMS = ("apps", "examples", "perf")  # they see public headers
 PRIVATE = ("detail", "vendor")
+SUFFIXES = (".hpp", ".cpp", ".h", ".c", ".inc")
 # Headers that modules share and users do not need: not in the header of a whole module.
 SHARED = re.compile(r"core/kokkos_ext/(?!Strata_(Allocate|Recorder)\.)|Strata_(SetIdentity|SymmetricTiles|LargestMagnitude|Pack|ByteSink|ByteSource|FileDescriptor|ParseNumber)\.hpp")
 # What a user of a solver compiles: own headers that a header of these rooms includes, itself or by others, at most.
-SOLVERS = ("dense", "dense/refine", "ooc", "sparse", "sparse/krylov", "sparse/multigrid")
+SOLVERS = ("dense", "dense/refine", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "sparse", "sparse/krylov", "sparse/multigrid")
 MOST = 12
 # Those that pull more, which may only become fewer: the hierarchies hold matrices, the names are for all operations, blocks are
 # of a tile matrix and its factor, and a factor's options have a header of their own.
@@ -48,6 +73,12 @@ def room_of(path):
     return "/".join(folders)
 
 
+def box_of(path):
+    """A source and its header are one box, a header alone, too."""
+    path = pathlib.PurePosixPath(path)
+    return (path.parent / path.stem).as_posix()
+
+
 def is_private(path):
     return any(part in PRIVATE for part in pathlib.PurePosixPath(path).parts)
 
@@ -56,7 +87,7 @@ def includes(top, folders):
     """(source, header) of each include of one of Strata's headers."""
     for folder in folders:
         for source in sorted((top / folder).rglob("*")):
-            if source.suffix in (".hpp", ".cpp", ".h", ".c", ".inc"):
+            if source.suffix in SUFFIXES:
                 for header in INCLUDE.findall(source.read_text(encoding="utf-8")):
                     if header.split("/")[0] in MODULES or header.split("/")[0] == "apps":
                         yield source.relative_to(top).as_posix(), header
@@ -99,6 +130,80 @@ def solver_headers(top):
                 yield header, WIDER.get(header, MOST)
 
 
+def sources_of(top, folder):
+    """The sources of a folder, from the top."""
+    return [path.relative_to(top).as_posix() for path in sorted((top / folder).rglob("*")) if path.suffix in SUFFIXES]
+
+
+def boxes_by_room(top, modules):
+    """The boxes of each room; a header of a whole module is none."""
+    boxes = collections.defaultdict(set)
+    for module in modules:
+        for path in sources_of(top, module):
+            if path != umbrella(module):
+                boxes[room_of(path)].add(box_of(path))
+    return boxes
+
+
+def arrows_by_room(pairs):
+    """Who includes whom among the boxes of each room."""
+    arrows = collections.defaultdict(set)
+    for source, header in pairs:
+        here, there = box_of(source), box_of(header)
+        if here != there and room_of(source) == room_of(header) and source != umbrella(source.split("/")[0]):
+            arrows[room_of(source)].add((here, there))
+    return arrows
+
+
+def circle(arrows):
+    """Boxes that include each other round in a circle, the first one twice; or None."""
+    after, done = collections.defaultdict(list), set()
+    for here, there in sorted(arrows):
+        after[here].append(there)
+
+    def walk(path):
+        for there in after[path[-1]]:
+            if there in path:
+                return [*path[path.index(there):], there]
+            found = walk([*path, there]) if there not in done else None
+            if found:
+                return found
+        done.add(path[-1])
+        return None
+
+    return next((found for found in (walk([box]) for box in list(after) if box not in done) if found), None)
+
+
+def listed(room, arrows):
+    """Arrows of a room whose boxes are named as in the list above."""
+    whole = [[f"{room}/{'/'.join([*box.split('/')[:-1], 'Strata_' + box.split('/')[-1]])}" for box in arrow] for arrow in arrows]
+    return tuple(map(tuple, whole))
+
+
+def circle_offences(room, arrows, up):
+    """What is wrong with the arrows in a room, of which those listed may run up."""
+    if len(up) > MOST_UP:
+        yield f"{room}: {len(up)} arrows may run up, at most {MOST_UP}"
+    for arrow in sorted(set(up) - arrows):
+        yield f"{room}: there is no arrow from {arrow[0]} to {arrow[1]}; take it off the list"
+    found = circle(arrows - set(up))
+    if found:
+        yield f"{room}: a circle: {' > '.join(found)}"
+    for arrow in sorted(set(up) & arrows):
+        if not found and not circle(arrows - (set(up) - {arrow})):
+            yield f"{room}: the arrow from {arrow[0]} to {arrow[1]} makes no circle; take it off the list"
+
+
+def fullness_offences(boxes, fuller):
+    """Rooms with too many boxes, or with fewer than the list says."""
+    for room, inside in sorted(boxes.items()):
+        count, most = len(inside), fuller.get(room, MOST_BOXES)
+        if count > most:
+            yield f"{room}: {count} boxes, at most {most}"
+        elif room in fuller and count < most:
+            yield f"{room}: {count} boxes; the list says {most}: it may only shrink, so it does"
+
+
 def offence(source, header):
     """What is wrong with an include, or None."""
     module, other = source.split("/")[0], header.split("/")[0]
@@ -109,6 +214,8 @@ def offence(source, header):
     if module in MODULES and module != other and other not in MODULES[module]:
         return f"{module} does not build on {other}: {header}"
     here, there = room_of(source), room_of(header)
+    if (here, header) == UP:
+        return None
     for room in (here, there):
         if room not in ORDER and room.split("/")[0] not in PROGRAMS:
             return f"the room {room} has no place in the order"
@@ -119,7 +226,26 @@ def offence(source, header):
     return None
 
 
+def self_test_of_circles():
+    arrows = {("m/A", "m/B"), ("m/B", "m/detail/C"), ("m/A", "m/detail/C")}
+    assert circle(arrows) is None
+    back = ("m/detail/C", "m/A")
+    assert sorted(circle(arrows | {back})[1:]) == ["m/A", "m/B", "m/detail/C"], circle(arrows | {back})
+    assert not list(circle_offences("m", arrows | {back}, (back,)))
+    for wrong, up, words in ((arrows | {back}, (), "m: a circle: "), (arrows, (back,), "there is no arrow"),
+                             (arrows, (("m/A", "m/B"),), "makes no circle"), (arrows, [("m/A", f"m/{k}") for k in range(MOST_UP + 1)], "may run up")):
+        assert words in next(circle_offences("m", wrong, up)), list(circle_offences("m", wrong, up))
+    assert arrows_by_room([("m/Strata_A.cpp", "m/detail/Strata_B.hpp"), ("m/Strata_A.cpp", "m/Strata_A.hpp"), ("m/Strata_M.hpp", "m/Strata_A.hpp"),
+                           ("m/n/Strata_A.cpp", "m/Strata_B.hpp")]) == {"m": {("m/Strata_A", "m/detail/Strata_B")}}
+    full = {"m": {f"m/{k}" for k in range(MOST_BOXES)}}
+    assert not list(fullness_offences(full, {}))
+    assert len(list(fullness_offences({"m": full["m"] | {"m/one_more"}}, {}))) == 1
+    assert not list(fullness_offences({"m": full["m"] | {"m/one_more"}}, {"m": MOST_BOXES + 1}))
+    assert "may only shrink" in next(fullness_offences(full, {"m": MOST_BOXES + 1}))
+
+
 def self_test():
+    self_test_of_circles()
     good = [("dense/detail/Strata_A.cpp", "core/blas/Strata_B.hpp"), ("core/blas/vendor/Strata_A.cpp", "core/blas/detail/Strata_B.hpp"),
             ("sparse/krylov/Strata_A.hpp", "sparse/matrix/detail/Strata_B.hpp"), ("perf/ooc/Strata_A.cpp", "geostat/Strata_B.hpp"),
             ("ooc/vendor/Strata_A.cpp", FOR_VENDORS)]
@@ -216,10 +342,47 @@ def draw(pairs, path):
     figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
 
 
+def draw_inside(top, pairs, module, path):
+    """The boxes of a module's rooms, each room a band, and the arrows in it that no others imply; red: those that run up."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "strata"
+    from matplotlib import pyplot
+
+    boxes, inside = boxes_by_room(top, [module]), arrows_by_room(pairs)
+    rooms = sorted(boxes, key=ORDER.index)
+    figure, axes = pyplot.subplots(figsize=(14, 2 + 1.1 * sum(len(boxes[room]) for room in rooms) ** 0.72))
+    base, widest = 0, 0
+    for room in rooms:
+        up = set(listed(room, UP_INSIDE.get(room, ())))
+        down = inside[room] - up
+        at = {box: (x, y) for box, (x, y) in places(sorted(boxes[room]), down).items()}
+        top_row = max(y for _, y in at.values())
+        for here, there in sorted(inside[room]):
+            if (here, there) in up or not is_implied((here, there), down):
+                axes.annotate("", (at[there][0], base + at[there][1]), (at[here][0], base + at[here][1]), arrowprops={
+                    "arrowstyle": "-|>", "color": "#c0392b" if (here, there) in up else "#7f8c8d", "alpha": 0.8, "lw": 0.9,
+                    "shrinkA": 12, "shrinkB": 12, "connectionstyle": "arc3,rad=0.12" if (here, there) in up else "arc3,rad=0.04"})
+        for box, (x, y) in at.items():
+            name = pathlib.PurePosixPath(box).name.removeprefix("Strata_")
+            axes.text(x, base + y, name, ha="center", va="center", fontsize=8,
+                      bbox={"boxstyle": "round,pad=0.3", "fc": "#f4f6f7" if is_private(box) else "#d6eaf8", "ec": "#2c3e50"})
+        axes.axhspan(base - 0.5, base + top_row + 0.5, color="#000000", alpha=0.03 if rooms.index(room) % 2 else 0.07, lw=0)
+        axes.text(0, base - 0.38, room, ha="left", va="center", fontsize=11, color="#566573")
+        widest = max(widest, *(x for x, _ in at.values()))
+        base += top_row + 1
+    axes.set_xlim(0, widest + 0.7)
+    axes.set_ylim(-0.6, base - 0.4)
+    axes.axis("off")
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("top", type=pathlib.Path)
     parser.add_argument("--draw", metavar="FILE", help="an .svg of the library's rooms")
+    parser.add_argument("--inside", metavar="MODULE", choices=sorted(MODULES), help="draw the boxes of this module's rooms instead")
     arguments = parser.parse_args()
     self_test()
     modules = [module for module in MODULES if (arguments.top / module).is_dir()]
@@ -227,8 +390,22 @@ def main():
         if not importlib.util.find_spec("matplotlib"):
             print("there is no matplotlib")
             return 77
+        if arguments.inside:
+            return draw_inside(arguments.top, list(includes(arguments.top, [arguments.inside])), arguments.inside, arguments.draw)
         return draw(list(includes(arguments.top, modules)), arguments.draw)
     found = 0
+    with_apps = [*modules, "apps"]
+    arrows, boxes = arrows_by_room(includes(arguments.top, with_apps)), boxes_by_room(arguments.top, with_apps)
+    for room in sorted({*arrows, *UP_INSIDE}):
+        for what in circle_offences(room, arrows[room], listed(room, UP_INSIDE.get(room, ()))):
+            found += 1
+            print(what)
+    if UP and UP not in {(room_of(source), header) for source, header in includes(arguments.top, modules)}:
+        found += 1
+        print(f"there is no arrow from {UP[0]} to {UP[1]}; take it off the list")
+    for what in fullness_offences(boxes, FULLER):
+        found += 1
+        print(what)
     for source, header in includes(arguments.top, [*modules, *PROGRAMS]):
         what = offence(source, header)
         if what:

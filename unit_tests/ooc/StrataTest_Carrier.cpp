@@ -9,8 +9,8 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TilePlan.hpp>
-#include <ooc/detail/Strata_RankExchange.hpp>
+#include <ooc/executor/detail/Strata_RankExchange.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <gtest/gtest.h>
 

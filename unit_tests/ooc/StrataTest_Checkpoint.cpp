@@ -5,9 +5,9 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/detail/Strata_Checkpoint.hpp>
-#include <ooc/detail/Strata_TileCheckpoint.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/tiles/detail/Strata_Checkpoint.hpp>
+#include <ooc/tiles/detail/Strata_TileCheckpoint.hpp>
 
 #include <gtest/gtest.h>
 

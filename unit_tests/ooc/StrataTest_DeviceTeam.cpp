@@ -7,8 +7,8 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <ooc/Strata_DeviceTeam.hpp>
-#include <ooc/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/team/Strata_DeviceTeam.hpp>
 
 #include <gtest/gtest.h>
 

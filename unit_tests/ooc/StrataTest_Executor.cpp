@@ -8,9 +8,9 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/Strata_TilePlan.hpp>
-#include <ooc/detail/Strata_Lane.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
+#include <ooc/team/detail/Strata_Lane.hpp>
 
 #include <gtest/gtest.h>
 

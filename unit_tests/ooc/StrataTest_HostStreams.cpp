@@ -6,7 +6,7 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "sparse/StrataTest_Ranks.hpp"
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/detail/Strata_Lane.hpp>
+#include <ooc/team/detail/Strata_Lane.hpp>
 
 #include <gtest/gtest.h>
 

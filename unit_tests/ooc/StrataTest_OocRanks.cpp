@@ -8,10 +8,10 @@
 #include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
-#include <ooc/Strata_TilePlan.hpp>
-#include <ooc/Strata_TileSources.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
+#include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <gtest/gtest.h>
 

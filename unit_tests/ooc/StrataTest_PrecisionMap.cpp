@@ -3,7 +3,7 @@
 #include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
 #include <dense/Strata_BlockTree.hpp>
-#include <ooc/Strata_PrecisionMap.hpp>
+#include <ooc/schedule/Strata_PrecisionMap.hpp>
 
 #include <gtest/gtest.h>
 

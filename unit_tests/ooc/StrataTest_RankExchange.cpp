@@ -6,7 +6,7 @@
 #include "sparse/StrataTest_Ranks.hpp"
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
 
 #include <gtest/gtest.h>
 #include <mpi.h>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
-#include <ooc/Strata_RankOrder.hpp>
-#include <ooc/detail/Strata_SchedulePlayer.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
+#include <ooc/schedule/detail/Strata_SchedulePlayer.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
-#include <ooc/Strata_PrecisionMap.hpp>
-#include <ooc/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_PrecisionMap.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
 
 #include <gtest/gtest.h>
 

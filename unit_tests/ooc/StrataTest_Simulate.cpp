@@ -4,9 +4,9 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/Strata_Simulate.hpp>
-#include <ooc/Strata_TilePlan.hpp>
+#include <ooc/executor/Strata_Simulate.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <gtest/gtest.h>
 

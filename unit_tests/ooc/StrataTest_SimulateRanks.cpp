@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Matchers.hpp"
 #include <core/blas/Strata_FlopCount.hpp>
-#include <ooc/Strata_RankOrder.hpp>
 #include <ooc/Strata_SimulateRanks.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <gtest/gtest.h>
 

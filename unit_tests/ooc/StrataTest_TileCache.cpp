@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <ooc/detail/Strata_TileCache.hpp>
+#include <ooc/executor/detail/Strata_TileCache.hpp>
 
 #include <gtest/gtest.h>
 

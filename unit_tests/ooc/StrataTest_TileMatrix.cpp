@@ -5,8 +5,8 @@
 #include "ooc/StrataTest_Tiles.hpp"
 #include <core/problems/Strata_Generators.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
-#include <ooc/vendor/Strata_Numa.hpp>
+#include <ooc/team/vendor/Strata_Numa.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileSources.hpp>
+#include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <gtest/gtest.h>
 

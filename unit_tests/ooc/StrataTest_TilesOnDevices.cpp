@@ -10,9 +10,9 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/Strata_TilePlan.hpp>
-#include <ooc/vendor/Strata_Numa.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
+#include <ooc/team/vendor/Strata_Numa.hpp>
 
 #include <gtest/gtest.h>
 #include <unistd.h>

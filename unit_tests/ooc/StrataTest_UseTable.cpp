@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <ooc/Strata_RankOrder.hpp>
-#include <ooc/Strata_TilePlan.hpp>
-#include <ooc/detail/Strata_UseTable.hpp>
+#include <ooc/executor/detail/Strata_UseTable.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <gtest/gtest.h>
 
