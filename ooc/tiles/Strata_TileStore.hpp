@@ -208,23 +208,44 @@ class TileStore {
   std::byte* memory_for_others(std::size_t bytes);
 
  protected:
+  /// Where tiles of the host lie, pinned if there is a device.
   using HostMemory =
       std::conditional_t<Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible,
                          Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
-  // What the tiles hold: nothing, the numbers of no matrix whose norms are known, or the matrix.
-  enum class State : std::uint8_t { None, Measured, Filled };
+  /// What the tiles hold.
+  enum class State : std::uint8_t {
+    None,      ///< no matrix
+    Measured,  ///< numbers of no matrix; the norms of one are known
+    Filled,    ///< the matrix
+  };
 
+  /// Throws   ShapeError if n < 0 or tile_size < 1.
   TileStore(std::int64_t n, std::int64_t tile_size);
+  /// Deal the tiles to ranks and devices; they hold no matrix then. Collective.
+  ///
+  /// Throws   ValueError for options out of range, before anything is changed.
   void deal(TileStoreOptions const& options);
+  /// Memory for the tiles of the map: on the devices, if it may be there and they have room, else on the host. Collective.
+  ///
+  /// Throws   MemoryError with the bytes needed and allowed, or of what can't be had.
   void take_memory(bool on_devices);
+  /// Other precisions, for which there is no memory yet.
   void set_map(PrecisionMap map) { memory_->map = std::move(map); }
+  /// What the tiles hold.
   State state() const { return memory_->state; }
+  /// The tiles hold something else now.
   void set_state(State state) { memory_->state = state; }
+  /// This rank.
   int rank() const { return rank_; }
+  /// Devices that tiles may lie on.
   Devices const& devices() const { return options_.devices; }
+  /// Whether devices were asked for.
   bool may_be_on_devices() const { return options_.storage != TileStorage::Host; }
+  /// The memory that the tiles got.
   TileStoreReport const& store_report() const { return report_; }
+  /// Position of the device that has this rank's tiles of row i.
   std::size_t device_index_of_row(std::int64_t i) const;
+  /// An instance on the device at a position.
   ExecutionSpace const& exec_on(std::size_t device) const;
 
  private:

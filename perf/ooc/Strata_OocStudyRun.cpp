@@ -11,6 +11,8 @@
 #include <ooc/executor/Strata_Simulate.hpp>
 #include <ooc/schedule/Strata_Schedule.hpp>
 
+#include <perf/ooc/Strata_SimulateRanks.hpp>
+
 #include <algorithm>
 
 namespace strata::study {
@@ -172,7 +174,7 @@ double Runner::on_paper(Case const& one, ooc::CholeskyReport const& report,
                         Json const& rates) const {
   ooc::RankOrder const order{report.tiles,   matrix_->grid(),    one.devices,
                              report.streams, report.super_panel, report.column_block};
-  return ooc::simulate(order, one.n, one.tile, matrix_->map(), rates_at(rates, one.tile)).seconds;
+  return study::simulate(order, one.n, one.tile, matrix_->map(), rates_at(rates, one.tile)).seconds;
 }
 
 Json Runner::run(Case const& one, RankCase const& many) {

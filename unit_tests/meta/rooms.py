@@ -37,7 +37,7 @@ UP_INSIDE = {
     "dense": (("detail/CholeskyState", "Cholesky"), ("detail/Ladder", "Cholesky"), ("detail/TreeRecursion", "TreeTrsm")),
     "dense/refine": (("Refinement", "detail/RefinementMemory"), ("Refinement", "detail/Refiner"), ("detail/BlockVectors", "detail/BlockVectorLoops")),
     "lapack": (("detail/Problem", "detail/SystemCall"), ("detail/Report", "detail/Settings")),
-    "ooc": (("detail/RankMachine", "SimulateRanks"), ("detail/TileFactorState", "Cholesky")),
+    "ooc": (("detail/TileFactorState", "Cholesky"),),
     "ooc/executor": (("detail/ExecutorStream", "detail/Executor"), ("detail/ExecutorOperands", "detail/ExecutorStream")),
     "ooc/schedule": (("detail/SchedulePlayer", "Messages"), ("detail/SchedulePlayer", "RankOrder"), ("detail/SchedulePlayer", "Schedule")),
     "ooc/team": (("detail/Machine", "DeviceTeam"),),
@@ -280,104 +280,6 @@ def self_test():
                                              "sparse/multigrid/Strata_GridHierarchy.hpp": 27}
 
 
-def places(rooms, arrows):
-    """(column, row) of each room: as far up as the longest chain of rooms below it."""
-    rows = {}
-
-    def row(room, path=()):
-        if room not in rows:
-            below = [there for here, there in arrows if here == room and there not in (*path, room)]
-            rows[room] = 1 + max((row(there, (*path, room)) for there in below), default=-1)
-        return rows[room]
-
-    by_row = collections.defaultdict(list)
-    for room in rooms:
-        by_row[row(room)].append(room)
-    widest = max(map(len, by_row.values()))
-    return {room: ((k + 0.5) * widest / len(line), level) for level, line in by_row.items() for k, room in enumerate(line)}
-
-
-def is_implied(arrow, arrows):
-    """Whether other arrows lead from its beginning to its end."""
-    reached, todo = set(), [there for here, there in arrows if here == arrow[0] and there != arrow[1]]
-    while todo:
-        room = todo.pop()
-        if room not in reached:
-            reached.add(room)
-            todo += [there for here, there in arrows if here == room]
-    return arrow[1] in reached
-
-
-def draw(pairs, path):
-    """Boxes, and the arrows that no others imply; red: an arrow into another module's private part, or one of two that make a circle."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "strata"
-    from matplotlib import pyplot
-
-    arrows, private = collections.Counter(), collections.Counter()
-    for source, header in pairs:
-        if source == umbrella(source.split("/")[0]):
-            continue
-        here, there = room_of(source), room_of(header)
-        if here != there:
-            arrows[here, there] += 1
-            private[here, there] += source.split("/")[0] != header.split("/")[0] and is_private(header)
-    rooms = sorted({room for arrow in arrows for room in arrow}, key=lambda room: (ORDER.index(room) if room in ORDER else 99, room))
-    at = places(rooms, arrows)
-    figure, axes = pyplot.subplots(figsize=(11, 9))
-    for (here, there), count in sorted(arrows.items()):
-        is_red = private[here, there] > 0 or (there, here) in arrows
-        if not is_red and is_implied((here, there), arrows):
-            continue
-        axes.annotate("", at[there], at[here], arrowprops={
-            "arrowstyle": "-|>", "color": "#c0392b" if is_red else "#7f8c8d", "alpha": 0.75, "lw": 0.6 + min(count, 30) / 15,
-            "shrinkA": 18, "shrinkB": 18, "connectionstyle": "arc3,rad=0.08"})
-    for room, (x, y) in at.items():
-        axes.text(x, y, room, ha="center", va="center", fontsize=11, bbox={"boxstyle": "round,pad=0.4", "fc": "#eaf2f8", "ec": "#2c3e50"})
-    axes.set_xlim(0, max(x for x, _ in at.values()) + 1)
-    axes.set_ylim(-0.6, max(y for _, y in at.values()) + 0.6)
-    axes.axis("off")
-    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
-
-
-def draw_inside(top, pairs, module, path):
-    """The boxes of a module's rooms, each room a band, and the arrows in it that no others imply; red: those that run up."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "strata"
-    from matplotlib import pyplot
-
-    boxes, inside = boxes_by_room(top, [module]), arrows_by_room(pairs)
-    rooms = sorted(boxes, key=ORDER.index)
-    figure, axes = pyplot.subplots(figsize=(14, 2 + 1.1 * sum(len(boxes[room]) for room in rooms) ** 0.72))
-    base, widest = 0, 0
-    for room in rooms:
-        up = set(listed(room, UP_INSIDE.get(room, ())))
-        down = inside[room] - up
-        at = {box: (x, y) for box, (x, y) in places(sorted(boxes[room]), down).items()}
-        top_row = max(y for _, y in at.values())
-        for here, there in sorted(inside[room]):
-            if (here, there) in up or not is_implied((here, there), down):
-                axes.annotate("", (at[there][0], base + at[there][1]), (at[here][0], base + at[here][1]), arrowprops={
-                    "arrowstyle": "-|>", "color": "#c0392b" if (here, there) in up else "#7f8c8d", "alpha": 0.8, "lw": 0.9,
-                    "shrinkA": 12, "shrinkB": 12, "connectionstyle": "arc3,rad=0.12" if (here, there) in up else "arc3,rad=0.04"})
-        for box, (x, y) in at.items():
-            name = pathlib.PurePosixPath(box).name.removeprefix("Strata_")
-            axes.text(x, base + y, name, ha="center", va="center", fontsize=8,
-                      bbox={"boxstyle": "round,pad=0.3", "fc": "#f4f6f7" if is_private(box) else "#d6eaf8", "ec": "#2c3e50"})
-        axes.axhspan(base - 0.5, base + top_row + 0.5, color="#000000", alpha=0.03 if rooms.index(room) % 2 else 0.07, lw=0)
-        axes.text(0, base - 0.38, room, ha="left", va="center", fontsize=11, color="#566573")
-        widest = max(widest, *(x for x, _ in at.values()))
-        base += top_row + 1
-    axes.set_xlim(0, widest + 0.7)
-    axes.set_ylim(-0.6, base - 0.4)
-    axes.axis("off")
-    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("top", type=pathlib.Path)
@@ -390,9 +292,11 @@ def main():
         if not importlib.util.find_spec("matplotlib"):
             print("there is no matplotlib")
             return 77
+        import rooms_drawing
+
         if arguments.inside:
-            return draw_inside(arguments.top, list(includes(arguments.top, [arguments.inside])), arguments.inside, arguments.draw)
-        return draw(list(includes(arguments.top, modules)), arguments.draw)
+            return rooms_drawing.draw_inside(arguments.top, arguments.inside, arguments.draw)
+        return rooms_drawing.draw(arguments.top, modules, arguments.draw)
     found = 0
     with_apps = [*modules, "apps"]
     arrows, boxes = arrows_by_room(includes(arguments.top, with_apps)), boxes_by_room(arguments.top, with_apps)

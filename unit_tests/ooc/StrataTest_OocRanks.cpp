@@ -8,12 +8,12 @@
 #include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/schedule/Strata_RankOrder.hpp>
 #include <ooc/schedule/Strata_TilePlan.hpp>
 #include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <gtest/gtest.h>
+#include <perf/ooc/Strata_SimulateRanks.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -110,7 +110,7 @@ void expect_messages_of(RankOrder const& order, MaternCase const& c, PrecisionMa
   auto const messages = messages_of(order, rank);
   EXPECT_EQ(report.bytes_sent, bytes_of(messages.sends, c.n, c.tile, map));
   EXPECT_EQ(report.bytes_received, bytes_of(messages.receives, c.n, c.tile, map));
-  auto const simulated = simulate(order, c.n, c.tile, map, Rates{});
+  auto const simulated = study::simulate(order, c.n, c.tile, map, Rates{});
   auto const& mine = simulated.ranks[static_cast<std::size_t>(rank)];
   EXPECT_EQ(report.bytes_sent, mine.bytes_sent);
   EXPECT_EQ(report.bytes_received, mine.bytes_received);

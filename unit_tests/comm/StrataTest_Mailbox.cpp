@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages of any length, those that MPI can't count among them.
 #include "StrataTest_Matchers.hpp"
-#include "ooc/StrataTest_CarrierStandIn.hpp"
+#include "comm/StrataTest_CarrierStandIn.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include <comm/Strata_Mailbox.hpp>
 

@@ -3,7 +3,7 @@
 // Tiles that a carrier takes from rank to rank: NCCL where each rank has a device of its own, on hosts MPI in its place.
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
-#include "ooc/StrataTest_CarrierStandIn.hpp"
+#include "comm/StrataTest_CarrierStandIn.hpp"
 #include "ooc/StrataTest_Tiles.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_OOC_DETAIL_TILE_COSTS_HPP
-#define STRATA_OOC_DETAIL_TILE_COSTS_HPP
+#ifndef STRATA_PERF_OOC_TILE_COSTS_HPP
+#define STRATA_PERF_OOC_TILE_COSTS_HPP
 
 #include <core/blas/Strata_FlopCount.hpp>
 #include <ooc/executor/Strata_Simulate.hpp>
@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace strata::ooc::detail {
+namespace strata::study {
+
+using ooc::Rates, ooc::TilePlan;
 
 /// Seconds of the operations on tiles, and bytes, by the rates of a machine.
 class TileCosts {
@@ -20,7 +22,7 @@ class TileCosts {
 
   double product(std::int64_t i, std::int64_t j, std::int64_t k) const {
     std::size_t const form =
-        is_mixed_ ? static_cast<std::size_t>(precision_rank(plan_.product(i, j, k))) : 0;
+        is_mixed_ ? static_cast<std::size_t>(ooc::precision_rank(plan_.product(i, j, k))) : 0;
     std::int64_t const m = plan_.rows(i), n = plan_.rows(j), depth = plan_.rows(k);
     return static_cast<double>(i == j ? syrk_flops(m, depth) : gemm_flops(m, n, depth)) /
            rates_.product_flop_per_s[form];
@@ -31,11 +33,13 @@ class TileCosts {
                   : static_cast<double>(trsm_flops(n, m)) / rates_.solve_flop_per_s;
   }
   double bytes(std::int64_t i, std::int64_t j) const {
-    return static_cast<double>(tile_copy_bytes(plan_.map().at(i, j), plan_.rows(i), plan_.rows(j)));
+    return static_cast<double>(
+        ooc::tile_copy_bytes(plan_.map().at(i, j), plan_.rows(i), plan_.rows(j)));
   }
   /// Of a tile that is not final.
   double sum_bytes(std::int64_t i, std::int64_t j) const {
-    return static_cast<double>(number_bytes(plan_.working(i, j), plan_.rows(i), plan_.rows(j)));
+    return static_cast<double>(
+        ooc::number_bytes(plan_.working(i, j), plan_.rows(i), plan_.rows(j)));
   }
   /// From the device of a maker to one of another rank.
   double message(std::int64_t i, std::int64_t j) const {
@@ -50,6 +54,6 @@ class TileCosts {
   bool is_mixed_;
 };
 
-}  // namespace strata::ooc::detail
+}  // namespace strata::study
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "StrataTest_Ranks.hpp"
+#include "sparse/StrataTest_Ranks.hpp"
 
 #include <Kokkos_Core.hpp>
 

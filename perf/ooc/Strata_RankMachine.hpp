@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_OOC_DETAIL_RANK_MACHINE_HPP
-#define STRATA_OOC_DETAIL_RANK_MACHINE_HPP
+#ifndef STRATA_PERF_OOC_RANK_MACHINE_HPP
+#define STRATA_PERF_OOC_RANK_MACHINE_HPP
 
-#include <ooc/Strata_SimulateRanks.hpp>
-#include <ooc/detail/Strata_TileCosts.hpp>
 #include <ooc/schedule/Strata_RankOrder.hpp>
+
+#include <perf/ooc/Strata_SimulateRanks.hpp>
+#include <perf/ooc/Strata_TileCosts.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +17,9 @@
 #include <tuple>
 #include <vector>
 
-namespace strata::ooc::detail {
+namespace strata::study {
+
+using ooc::Message, ooc::Visit;
 
 /// The machine that a simulation of ranks plays on: what happens goes through one queue, by time.
 class RankMachine {
@@ -84,7 +87,9 @@ class RankMachine {
   };
 
   void deal_lanes();
-  Tile& tile(std::int64_t i, std::int64_t j) { return tiles_[tile_number(i, j, order_.tiles)]; }
+  Tile& tile(std::int64_t i, std::int64_t j) {
+    return tiles_[ooc::tile_number(i, j, order_.tiles)];
+  }
   Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   Device& device(int rank, int d) {
     return devices_[static_cast<std::size_t>(d * order_.grid.ranks() + rank)];
@@ -156,6 +161,6 @@ class RankMachine {
   RankSimulation result_;
 };
 
-}  // namespace strata::ooc::detail
+}  // namespace strata::study
 
 #endif

@@ -1,18 +1,19 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_OOC_SIMULATE_RANKS_HPP
-#define STRATA_OOC_SIMULATE_RANKS_HPP
+#ifndef STRATA_PERF_OOC_SIMULATE_RANKS_HPP
+#define STRATA_PERF_OOC_SIMULATE_RANKS_HPP
 
 #include <ooc/executor/Strata_Simulate.hpp>
 #include <ooc/schedule/Strata_PrecisionMap.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace strata::ooc {
+namespace strata::study {
 
-struct RankOrder;
+using ooc::PrecisionMap, ooc::Rates, ooc::RankOrder;
 
 /// What one rank did in a simulation.
 struct SimulatedRank {
@@ -42,7 +43,7 @@ struct RankSimulation {
 /// direction. A tile leaves its maker's host once it is there, in its stored precision, and goes to the devices that
 /// need it as soon as it has arrived; a receiver has the room of `room_of`. Devices keep the tiles of
 /// their rank and what the rank has of others; where the budget does not suffice for that, an order with super-panels
-/// brings each of its own tiles for each visit and takes it back. (`simulate` plays the caches of one
+/// brings each of its own tiles for each visit and takes it back. (`ooc::simulate` plays the caches of one
 /// rank whose memory is short.)
 ///
 /// Result   the bytes sent are those of `messages_of`.
@@ -53,6 +54,6 @@ struct RankSimulation {
 RankSimulation simulate(RankOrder const& order, std::int64_t n, std::int64_t tile_size,
                         PrecisionMap const& map, Rates const& rates, std::size_t budget_bytes = 0);
 
-}  // namespace strata::ooc
+}  // namespace strata::study
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <ooc/detail/Strata_RankMachine.hpp>
+#include <perf/ooc/Strata_RankMachine.hpp>
 
 #include <core/Strata_Errors.hpp>
 
 #include <utility>
 
-namespace strata::ooc::detail {
+namespace strata::study {
 
 RankMachine::RankMachine(RankOrder const& order, TilePlan const& plan, Rates const& rates,
                          bool is_resident)
@@ -15,7 +15,7 @@ RankMachine::RankMachine(RankOrder const& order, TilePlan const& plan, Rates con
       costs_(plan, rates),
       is_resident_(is_resident),
       batch_(std::max<std::int64_t>(order.super_panel, 1)),
-      tiles_(tile_count(order.tiles)),
+      tiles_(ooc::tile_count(order.tiles)),
       devices_(static_cast<std::size_t>(order.grid.ranks() * order.devices)),
       ranks_(static_cast<std::size_t>(order.grid.ranks())),
       lanes_(devices_.size() * static_cast<std::size_t>(order.streams)) {
@@ -338,4 +338,4 @@ void RankMachine::spread(int rank, std::int64_t i, std::int64_t k, double now) {
   }
 }
 
-}  // namespace strata::ooc::detail
+}  // namespace strata::study

@@ -1,18 +1,17 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <ooc/Strata_SimulateRanks.hpp>
+#include <perf/ooc/Strata_SimulateRanks.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <ooc/detail/Strata_RankMachine.hpp>
 #include <ooc/schedule/Strata_RankOrder.hpp>
+
+#include <perf/ooc/Strata_RankMachine.hpp>
 
 #include <algorithm>
 
-namespace strata::ooc {
+namespace strata::study {
 
 namespace {
-
-using detail::TileCosts;
 
 // The bytes of each rank's tiles.
 std::vector<std::uint64_t> own_bytes(RankOrder const& order, TilePlan const& plan) {
@@ -20,7 +19,7 @@ std::vector<std::uint64_t> own_bytes(RankOrder const& order, TilePlan const& pla
   for (std::int64_t j = 0; j < order.tiles; ++j)
     for (std::int64_t i = j; i < order.tiles; ++i)
       bytes[static_cast<std::size_t>(order.owner(i, j))] +=
-          tile_bytes(plan.map().at(i, j), plan.rows(i), plan.rows(j));
+          ooc::tile_bytes(plan.map().at(i, j), plan.rows(i), plan.rows(j));
   return bytes;
 }
 
@@ -69,7 +68,7 @@ RankSimulation simulate(RankOrder const& order, std::int64_t n, std::int64_t til
   TilePlan const plan(n, tile_size, map);
   auto const own = own_bytes(order, plan);
   bool const is_resident = fits(order, plan, own, budget_bytes);
-  RankSimulation result = detail::RankMachine(order, plan, rates, is_resident).run();
+  RankSimulation result = RankMachine(order, plan, rates, is_resident).run();
   result.is_resident = is_resident;
   result.chain_seconds = chain(order, plan, rates);
   std::uint64_t most = 0;
@@ -85,4 +84,4 @@ RankSimulation simulate(RankOrder const& order, std::int64_t n, std::int64_t til
   return result;
 }
 
-}  // namespace strata::ooc
+}  // namespace strata::study

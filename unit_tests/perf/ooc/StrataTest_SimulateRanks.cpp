@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Matchers.hpp"
 #include <core/blas/Strata_FlopCount.hpp>
-#include <ooc/Strata_SimulateRanks.hpp>
 #include <ooc/schedule/Strata_RankOrder.hpp>
 #include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <gtest/gtest.h>
+#include <perf/ooc/Strata_SimulateRanks.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -15,6 +15,7 @@ namespace {
 
 using namespace strata;
 using namespace strata::ooc;
+using namespace strata::study;
 using strata::test::throws_with;
 
 RankOrder order_on_grid(std::int64_t tiles, RankGrid grid, std::int64_t super_panel,
