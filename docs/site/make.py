@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Make the site: the repository's pages, and a reference of the program, the JSON, C++, C and Python, by Sphinx.
 
-make.py TOP PROGRAM FOLDER [REFERENCE]: takes the pages of TOP, what `PROGRAM --help` says, the schemas, the headers by Doxygen (whose XML
-is in REFERENCE if cpp.py was there), and the package for Python that is built beside the program; writes FOLDER/html, FOLDER/man and FOLDER/strata.pdf anew. What Sphinx or Doxygen warns of is an
+make.py TOP PROGRAM FOLDER [--html] [--reference=FOLDER]: takes the pages of TOP, what `PROGRAM --help` says, the schemas, the headers by
+Doxygen, whose XML is in the FOLDER of --reference if cpp.py was there, and the package for Python that is built beside the program; writes
+FOLDER/html, FOLDER/man and FOLDER/strata.pdf anew, with --html the first alone. What Sphinx or Doxygen warns of is an
 error; so are a link whose page, heading or file is not there, and a page of docs/ that is in no part. Ends with 77 where Sphinx, MyST,
 Furo, Breathe, Doxygen or matplotlib is not there; without WeasyPrint it makes no PDF and says so.
 """
@@ -99,7 +100,8 @@ def lay_out_index(source, parts):
     (source / "index.md").write_text("# Strata\n\n" + "\n".join(trees))
 
 
-def main(top, program, folder, reference=None):
+def main(top, program, folder, *choices):
+    reference = next((choice.removeprefix("--reference=") for choice in choices if choice.startswith("--reference=")), None)
     try:
         import breathe, furo, matplotlib, myst_parser, sphinx  # noqa: E401, F401
     except ImportError as missing:
@@ -108,6 +110,8 @@ def main(top, program, folder, reference=None):
     if not shutil.which("doxygen"):
         print("no site is made here: there is no doxygen")
         return 77
+    others = [choice for choice in choices if choice != "--html" and not choice.startswith("--reference=")]
+    require(not others, f"what is {' '.join(others)}?")
     top, folder = pathlib.Path(top).resolve(), pathlib.Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     source = folder / "source"
@@ -139,11 +143,14 @@ html_static_path = [{str(top / "docs/site/static")!r}]
 man_pages = {manual!r}
 breathe_projects = {{"strata": {str(doxygen)!r}}}
 """)
-    for builder, options in (("html", []), ("man", []), ("singlehtml", ["-D", "html_theme=basic"])):
+    builders = [("html", []), ("man", []), ("singlehtml", ["-D", "html_theme=basic"])]
+    for builder, options in builders[:1] if "--html" in choices else builders:
         words = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", *options, "-d", folder / "trees", source, folder / builder]
         if subprocess.run(words).returncode != 0:
             return 1
-    print(f"the site: {folder / 'html/index.html'}; man pages: {folder / 'man'}")
+    print(f"the site: {folder / 'html/index.html'}" + (f"; man pages: {folder / 'man'}" if "--html" not in choices else ""))
+    if "--html" in choices:
+        return 0
     if importlib.util.find_spec("weasyprint"):
         pdf.write_pdf(folder / "singlehtml/index.html", folder / "strata.pdf")
         print(f"the manual: {folder / 'strata.pdf'}")

@@ -14,7 +14,7 @@ SLACK = 100  # what has so much less than the list says is listed anew
 LONGER_FILES = {
     "apps/mle/Strata_Mle.cpp": 450,
     "apps/plot/strata_plot.py": 450,
-    "bootstrap": 550,
+    "bootstrap": 450,
     "core/blas/Strata_LeafBlas.cpp": 450,
     "geostat/Strata_Fit.cpp": 500,
     "python/strata/dense.py": 450,
@@ -33,6 +33,7 @@ LONGER_FILES = {
     "unit_tests/dense/refine/StrataTest_Refinement.cpp": 850,
     "unit_tests/geostat/StrataTest_Fit.cpp": 450,
     "unit_tests/lapack/StrataFuzz_Lapack.cpp": 450,
+    "unit_tests/meta/bootstrap.py": 450,
     "unit_tests/ooc/StrataTest_BlockCyclicTiles.cpp": 450,
     "unit_tests/ooc/StrataTest_OocRanks.cpp": 550,
     "unit_tests/ooc/StrataTest_RankCheckpoints.cpp": 550,
@@ -55,6 +56,7 @@ LONGER_FUNCTIONS = {
     "python/strata/ooc.py": 115,
     "unit_tests/core/io/StrataTest_MatrixMarket.cpp": 74,
     "unit_tests/core/io/StrataTest_Npy.cpp": 66,
+    "unit_tests/meta/bootstrap.py": 62,
 }
 
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.M)
