@@ -119,8 +119,9 @@ class Solver:
         return self._last_solve
 
     def __repr__(self) -> str:
-        report = self.report
-        return f"<strata.sparse.Solver of order {self._core.rows}: {report.solver} with {report.preconditioner}>"
+        core = self._core
+        report = core.set_up
+        return f"<strata.sparse.Solver of order {core.rows}: {report.solver} with {report.preconditioner}>"
 
     def solve(self, b: Any, x0: Any = None) -> Any:
         """Solve A x = b.
@@ -157,16 +158,14 @@ class Solver:
         ----------
         As `Solver`.
         """
-        right, x, result = _columns(self._core.rows, b, x0)
-        reports = self._core.solve(_arrays.given(right, self._stream), _arrays.given(x, self._stream))
+        core = self._core  # an update in another thread takes another one
+        right, x, result = _columns(core.rows, b, x0)
+        reports = core.solve(_arrays.given(right, lambda: core.stream), _arrays.given(x, lambda: core.stream))
         worst = max(reports, key=lambda report: (not report.solved, report.relative_residual), default=None)
         self._last_solve = worst
         if worst is not None and not worst.solved:
             raise NotConverged(_failure(worst), result, worst)
         return result
-
-    def _stream(self) -> int:
-        return self._core.stream
 
     def as_preconditioner(self) -> LinearOperator:
         """The preconditioner that the solver has chosen, by itself: M^-1, for the Krylov methods of SciPy or others.
@@ -174,7 +173,8 @@ class Solver:
         Returns
         -------
         scipy.sparse.linalg.LinearOperator, (n, n)
-            With the matrix of the solver, but levels of its own. See `Preconditioner`.
+            With the matrix of the solver, but levels of its own, which are made once. In several threads the two take turns. See
+            `Preconditioner`.
         """
         return Preconditioner._of(self._core.preconditioner()).as_linear_operator()
 

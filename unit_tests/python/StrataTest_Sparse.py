@@ -291,7 +291,7 @@ def test_refuses_vectors_that_are_not_finite() -> None:
         solver.solve(bad)
     with pytest.raises(ValueError, match="x0 has nan in row 3, must be finite"):
         solver.solve(good, bad)
-    with pytest.raises(ValueError, match="b has inf in row 7, must be finite"):
+    with pytest.raises(ValueError, match="r has inf in row 7, must be finite"):
         strata.sparse.Preconditioner(poisson()).apply(np.where(np.arange(N) == 7, np.inf, 0.0))
 
 
