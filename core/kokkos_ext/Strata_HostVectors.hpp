@@ -10,13 +10,6 @@
 #define STRATA_INLINE inline __attribute__((always_inline))
 /// Of lambdas in it.
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
-/// STRATA_UNROLL(N) before a loop of a host: N steps at a time. nvcc does not know the pragma.
-#ifdef __CUDACC__
-#define STRATA_UNROLL(N)
-#else
-#define STRATA_DETAIL_PRAGMA(TEXT) _Pragma(#TEXT)
-#define STRATA_UNROLL(N) STRATA_DETAIL_PRAGMA(GCC unroll N)
-#endif
 #if defined(__x86_64__)
 #define STRATA_VECTORS_OF_32 __attribute__((target("avx2,fma")))
 #define STRATA_VECTORS_OF_64 __attribute__((target("avx512f,avx512dq,fma")))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/detail/Strata_SmallPotrf.hpp>
 
+#include <core/Strata_Backends.hpp>
 #include <core/kokkos_ext/Strata_HostVectors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/refine/detail/Strata_HostRowSums.hpp>
 
+#include <core/Strata_Backends.hpp>
 #include <core/kokkos_ext/Strata_HostVectors.hpp>
 
 #include <cmath>
