@@ -6,10 +6,30 @@
 #include <core/io/Strata_ByteSource.hpp>
 
 #include <filesystem>
+#include <utility>
 
 namespace strata {
 
 namespace {
+
+// Formats that are common and not read, by their first bytes, and the way out of each.
+void refuse_others(std::string const& path, std::string_view first) {
+  constexpr std::string_view petsc("\0\x12\x7b\x50", 4);
+  constexpr std::pair<std::string_view, char const*> others[] = {
+      {"PK\x03\x04",
+       "an archive (.npz, .zip); write the one array in it with numpy.save as .npy, or a sparse "
+       "matrix with scipy.io.mmwrite as .mtx"},
+      {"BZh", "compressed by bzip2; bunzip2 it, or compress it by gzip"},
+      {"\xfd"
+       "7zX",
+       "compressed by xz; unxz it, or compress it by gzip"},
+      {"MATL", "a file of MATLAB (.mat); scipy.io.loadmat reads it, scipy.io.mmwrite writes .mtx"},
+      {"\x89HDF", "a file of HDF5 (.mat, .h5); h5py reads it, scipy.io.mmwrite writes .mtx"},
+      {petsc,
+       "a binary matrix of PETSc; MatView with the format ascii_matrixmarket writes it as .mtx"}};
+  for (auto const& [begin, what] : others)
+    STRATA_REQUIRE(IoError, !first.starts_with(begin), path, ": ", what);
+}
 
 // What the first bytes tell; text that is not Matrix Market can be anything.
 std::optional<MatrixFileFormat> shown(std::string const& path) {
@@ -17,10 +37,7 @@ std::optional<MatrixFileFormat> shown(std::string const& path) {
   std::size_t const got = FileSource(path).read_at(0, bytes, sizeof bytes);
   std::string_view const first(bytes, got);
   if (first.starts_with('\x93')) return MatrixFileFormat::Npy;
-  STRATA_REQUIRE(
-      IoError, !first.starts_with("PK\x03\x04"), path,
-      ": an archive (.npz, .zip); write the one array in it with numpy.save as .npy, or a sparse "
-      "matrix with scipy.io.mmwrite as .mtx");
+  refuse_others(path, first);
   bool const is_market = is_gzip(bytes, got) || first.starts_with("%%");
   if (is_market) return MatrixFileFormat::MatrixMarket;
   std::error_code error;
