@@ -33,11 +33,11 @@ PARTS = {
     "Ideas": ["docs/ideas/layers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
               "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/hpgmxp-rules"],
     "Data": ["apps/data/README"],
-    "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-factor", "docs/results/dense-limits", "docs/results/dense-earlier",
-                "docs/results/dense-cpu", "docs/results/batches", "docs/results/accuracy", "docs/results/out-of-core", "docs/results/several-hosts", "docs/results/covariances",
+    "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-factor", "docs/results/dense-cpu",
+                "docs/results/batches", "docs/results/accuracy", "docs/results/out-of-core", "docs/results/several-hosts", "docs/results/covariances",
                 "docs/results/hpgmxp", "docs/results/sparse", "docs/results/python", "docs/results/gallery", "docs/benchmarks", "docs/figures/README"],
     "Develop": ["docs/architecture", "docs/develop/kernel", "docs/develop/format", "docs/develop/solver", "docs/develop/backend",
-                "docs/develop/testing", "docs/develop/measuring", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
+                "docs/develop/testing", "docs/develop/measuring", "docs/develop/tried", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
 }
 REFERENCE = ["docs/settings"]  # written by hand; make.py adds what is generated
 PAGES = [page for part in [*PARTS.values(), REFERENCE] for page in part]
