@@ -23,11 +23,12 @@ import schemas
 
 PARTS = {
     "Start": ["README", "docs/README", "docs/start/cpu", "docs/start/nvidia", "docs/start/amd", "docs/start/python", "docs/start/cpp",
-              "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/build", "docs/command-line", "docs/troubles", "docs/glossary"],
+              "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/build", "docs/command-line", "docs/troubles", "docs/glossary",
+              "docs/cite"],
     "Tutorials": ["docs/tutorials/choose-layers", "docs/tutorials/ladder", "docs/tutorials/log-determinants", "docs/tutorials/kriging",
                   "docs/tutorials/trend", "docs/tutorials/stiffness", "docs/tutorials/out-of-core",
                   "docs/tutorials/own-preconditioner", "docs/tutorials/hpg-mxp", "docs/tutorials/benchmark"],
-    "Use": ["docs/library", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
+    "Use": ["docs/library", "examples/README", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
             "docs/several-hosts-memory", "docs/several-hosts-programs",
             "docs/geostatistics", "docs/hpgmxp", "docs/limits"],
     "Ideas": ["docs/ideas/layers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
