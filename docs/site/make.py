@@ -11,6 +11,7 @@ Furo, Breathe, Doxygen or matplotlib is not there; without WeasyPrint it makes n
 
 import importlib.util
 import pathlib
+import posixpath
 import re
 import shutil
 import subprocess
@@ -96,8 +97,12 @@ def lay_out_commands(program, source):
 
 
 def lay_out_index(source, parts):
-    trees = [f"```{{toctree}}\n:caption: {part}\n:maxdepth: 1\n\n" + "\n".join(pages) + "\n```\n" for part, pages in parts.items()]
-    (source / "index.md").write_text("# Strata\n\n" + "\n".join(trees))
+    """The first page: what docs/README.md has up to its second heading, whose links it has from another folder; the menu has the tree of pages."""
+    first = re.split(r"^## ", (source / "docs/README.md").read_text(), flags=re.MULTILINE)
+    doors = re.sub(r"(\]\(|src=\")(?!\w+:)([^)\"]+)", lambda m: m[1] + posixpath.normpath(f"docs/{m[2]}"), "## ".join(first[:2]))
+    doors = doors.replace("# Documentation", "# Strata", 1)
+    trees = [f"```{{toctree}}\n:caption: {part}\n:maxdepth: 1\n:hidden:\n\n" + "\n".join(pages) + "\n```\n" for part, pages in parts.items()]
+    (source / "index.md").write_text(doors + "\n" + "\n".join(trees))
 
 
 def main(top, program, folder, *choice):
