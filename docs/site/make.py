@@ -12,6 +12,7 @@ Furo, Breathe, Doxygen or matplotlib is not there; without WeasyPrint it makes n
 
 import importlib.util
 import pathlib
+import posixpath
 import re
 import shutil
 import subprocess
@@ -24,21 +25,22 @@ import schemas
 
 PARTS = {
     "Start": ["README", "docs/README", "docs/start/cpu", "docs/start/nvidia", "docs/start/amd", "docs/start/python", "docs/start/cpp",
-              "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/build", "docs/command-line", "docs/troubles"],
+              "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/build", "docs/command-line", "docs/troubles", "docs/glossary",
+              "docs/cite"],
     "Tutorials": ["docs/tutorials/choose-layers", "docs/tutorials/ladder", "docs/tutorials/log-determinants", "docs/tutorials/kriging",
                   "docs/tutorials/trend", "docs/tutorials/stiffness", "docs/tutorials/out-of-core",
                   "docs/tutorials/own-preconditioner", "docs/tutorials/hpg-mxp", "docs/tutorials/benchmark"],
-    "Use": ["docs/library", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
+    "Use": ["docs/library", "examples/README", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
             "docs/several-hosts-memory", "docs/several-hosts-programs",
             "docs/geostatistics", "docs/hpgmxp", "docs/limits"],
     "Ideas": ["docs/ideas/layers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
               "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/hpgmxp-rules"],
     "Data": ["apps/data/README"],
-    "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-factor", "docs/results/dense-limits", "docs/results/dense-earlier",
-                "docs/results/dense-cpu", "docs/results/batches", "docs/results/accuracy", "docs/results/out-of-core", "docs/results/several-hosts", "docs/results/covariances",
+    "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-factor", "docs/results/dense-cpu",
+                "docs/results/batches", "docs/results/accuracy", "docs/results/out-of-core", "docs/results/several-hosts", "docs/results/covariances",
                 "docs/results/hpgmxp", "docs/results/sparse", "docs/results/python", "docs/results/gallery", "docs/benchmarks", "docs/figures/README"],
     "Develop": ["docs/architecture", "docs/develop/kernel", "docs/develop/format", "docs/develop/solver", "docs/develop/backend",
-                "docs/develop/testing", "docs/develop/measuring", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
+                "docs/develop/testing", "docs/develop/measuring", "docs/develop/tried", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
 }
 REFERENCE = ["docs/settings"]  # written by hand; make.py adds what is generated
 PAGES = [page for part in [*PARTS.values(), REFERENCE] for page in part]
@@ -96,8 +98,12 @@ def lay_out_commands(program, source):
 
 
 def lay_out_index(source, parts):
-    trees = [f"```{{toctree}}\n:caption: {part}\n:maxdepth: 1\n\n" + "\n".join(pages) + "\n```\n" for part, pages in parts.items()]
-    (source / "index.md").write_text("# Strata\n\n" + "\n".join(trees))
+    """The first page: what docs/README.md has up to its second heading, whose links it has from another folder; the menu has the tree of pages."""
+    first = re.split(r"^## ", (source / "docs/README.md").read_text(), flags=re.MULTILINE)
+    doors = re.sub(r"(\]\(|src=\")(?!\w+:)([^)\"]+)", lambda m: m[1] + posixpath.normpath(f"docs/{m[2]}"), "## ".join(first[:2]))
+    doors = doors.replace("# Documentation", "# Strata", 1)
+    trees = [f"```{{toctree}}\n:caption: {part}\n:maxdepth: 1\n:hidden:\n\n" + "\n".join(pages) + "\n```\n" for part, pages in parts.items()]
+    (source / "index.md").write_text(doors + "\n" + "\n".join(trees))
 
 
 def main(top, program, folder, *choices):
