@@ -316,7 +316,11 @@ SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const
     own.base.restart = std::max(options.restart, static_cast<int>(A.global_rows()));
   own.choose(exec);
   bool const amg = own.base.preconditioner == PreconditionerKind::Amg;
-  own.hierarchy = amg ? make_algebraic_hierarchy(exec, own.work.matrix(), options.amg)
+  auto choices = options.amg;
+  if (choices.smoother == Smoother::Automatic && A.comm().size() == 1)
+    choices.smoother = own.base.symmetric && own.base.not_positive_row == 0 ? Smoother::Chebyshev
+                                                                            : Smoother::GaussSeidel;
+  own.hierarchy = amg ? make_algebraic_hierarchy(exec, own.work.matrix(), choices)
                       : single_level(own.work.matrix());
   for (auto const& level : own.hierarchy.levels)
     own.base.levels.push_back({level.A.global_rows(), level.A.global_entries()});
