@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Make the site: the repository's pages, and a reference of the program, the JSON, C++, C and Python, by Sphinx.
 
-make.py TOP PROGRAM FOLDER [--html]: takes the pages of TOP, what `PROGRAM --help` says, the schemas, the headers by Doxygen, and the package for
-Python that is built beside the program; writes FOLDER/html, FOLDER/man and FOLDER/strata.pdf anew, with --html the first alone. What Sphinx or Doxygen warns of is an
+make.py TOP PROGRAM FOLDER [--html] [--reference=FOLDER]: takes the pages of TOP, what `PROGRAM --help` says, the schemas, the headers by
+Doxygen, whose XML is in the FOLDER of --reference if cpp.py was there, and the package for Python that is built beside the program; writes
+FOLDER/html, FOLDER/man and FOLDER/strata.pdf anew, with --html the first alone. What Sphinx or Doxygen warns of is an
 error; so are a link whose page, heading or file is not there, and a page of docs/ that is in no part. Ends with 77 where Sphinx, MyST,
 Furo, Breathe, Doxygen or matplotlib is not there; without WeasyPrint it makes no PDF and says so.
 """
@@ -105,7 +106,8 @@ def lay_out_index(source, parts):
     (source / "index.md").write_text(doors + "\n" + "\n".join(trees))
 
 
-def main(top, program, folder, *choice):
+def main(top, program, folder, *choices):
+    reference = next((choice.removeprefix("--reference=") for choice in choices if choice.startswith("--reference=")), None)
     try:
         import breathe, furo, matplotlib, myst_parser, sphinx  # noqa: E401, F401
     except ImportError as missing:
@@ -114,7 +116,8 @@ def main(top, program, folder, *choice):
     if not shutil.which("doxygen"):
         print("no site is made here: there is no doxygen")
         return 77
-    require(choice in ((), ("--html",)), f"what is {' '.join(choice)}?")
+    others = [choice for choice in choices if choice != "--html" and not choice.startswith("--reference=")]
+    require(not others, f"what is {' '.join(others)}?")
     top, folder = pathlib.Path(top).resolve(), pathlib.Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     source = folder / "source"
@@ -122,9 +125,11 @@ def main(top, program, folder, *choice):
     lay_out_pages(top, source)
     (source / "reference").mkdir()
     described = lay_out_commands(program, source)
-    warnings = cpp.run_doxygen(top, (folder / "doxygen").resolve())
-    require(not warnings, f"{warnings}a public symbol must say what it is")
-    cpp.lay_out_cpp(top, folder / "doxygen", source / "reference")
+    doxygen = pathlib.Path(reference or folder / "doxygen").resolve()
+    if not reference:
+        warnings = cpp.run_doxygen(top, doxygen)
+        require(not warnings, f"{warnings}a public symbol must say what it is")
+    cpp.lay_out_cpp(top, doxygen, source / "reference")
     cpp.lay_out_c(source / "reference")
     schemas.lay_out_schemas(top, source / "reference")
     pages = [*described, "json", "cpp", "c"]
@@ -142,15 +147,15 @@ sys.path[:0] = [{str(top / "docs/site")!r}, {str(package)!r}]
 html_static_path = [{str(top / "docs/site/static")!r}]
 {(top / "docs/site/conf.py").read_text()}
 man_pages = {manual!r}
-breathe_projects = {{"strata": {str((folder / "doxygen").resolve())!r}}}
+breathe_projects = {{"strata": {str(doxygen)!r}}}
 """)
     builders = [("html", []), ("man", []), ("singlehtml", ["-D", "html_theme=basic"])]
-    for builder, options in builders[:1] if choice == ("--html",) else builders:
+    for builder, options in builders[:1] if "--html" in choices else builders:
         words = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", *options, "-d", folder / "trees", source, folder / builder]
         if subprocess.run(words).returncode != 0:
             return 1
-    print(f"the site: {folder / 'html/index.html'}" + (f"; man pages: {folder / 'man'}" if not choice else ""))
-    if choice:
+    print(f"the site: {folder / 'html/index.html'}" + (f"; man pages: {folder / 'man'}" if "--html" not in choices else ""))
+    if "--html" in choices:
         return 0
     if importlib.util.find_spec("weasyprint"):
         pdf.write_pdf(folder / "singlehtml/index.html", folder / "strata.pdf")
