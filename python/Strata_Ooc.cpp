@@ -3,7 +3,7 @@
 // Factors in tiles, which a function of Python's fills.
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_Work.hpp>

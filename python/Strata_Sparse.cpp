@@ -271,6 +271,13 @@ Preconditioner preconditioner_of(Solver const& solver) {
   return {solver.of};
 }
 
+std::vector<double> history(SparseReport const& report) {
+  std::vector<double> all;
+  for (auto const& attempt : report.attempts)
+    all.insert(all.end(), attempt.krylov.history.begin(), attempt.krylov.history.end());
+  return all;
+}
+
 void bind_reports(nb::module_& m) {
   using Attempt = SparseAttempt;
   detail::bind_report<Attempt>(m, "SparseAttempt", "One run of one method.")
@@ -302,6 +309,22 @@ void bind_reports(nb::module_& m) {
       .def_ro("relative_residual", &Report::relative_residual, "|b - A x| / |b| in the 2-norm.")
       .def_ro("backward_error", &Report::backward_error,
               "|b - A x| / (|A| |x| + |b|) in the infinity norm.")
+      .def_ro("condition_at_least", &Report::condition_at_least,
+              "A lower bound of A's condition, its rows and columns scaled by powers of two.")
+      .def_ro("forward_error", &Report::forward_error,
+              "An estimate of |x - A^-1 b| / |x| in the infinity norm, rather too small than too "
+              "large; nan: unknown.")
+      .def_prop_ro("digits", &Report::digits,
+                   "Decimal digits of x's largest entry that are right, at most; -1: unknown.")
+      .def_ro("incompatible", &Report::incompatible,
+              "The part of b, in the 2-norm, that a symmetric singular A has no solution for.")
+      .def_prop_ro(
+          "floating_parts", [](Report const& r) { return r.rows.floating_parts; },
+          "Connected parts whose rows add up to 0: x has mean 0 on each.")
+      .def_prop_ro("matrix_remarks", &Report::remarks_on_matrix,
+                   "What is odd about the matrix, which `SparseWarning` says.")
+      .def_prop_ro("solution_remarks", &Report::remarks_on_solution,
+                   "What is odd about x, which `SparseWarning` says.")
       .def_ro("symmetric", &Report::symmetric)
       .def_ro("not_positive_row", &Report::not_positive_row,
               "From 1: the first row whose diagonal is not positive; 0: none.")
@@ -310,6 +333,10 @@ void bind_reports(nb::module_& m) {
       .def_ro("contradicts_empty_row", &Report::contradicts_empty_row,
               "b is not 0 where a row of A is empty: there is no solution.")
       .def_ro("obstacle", &Report::obstacle, "Why no higher precision was tried; empty: nothing.")
+      .def_prop_ro("advice", &Report::advice,
+                   "What may be tried where a solve did not converge; empty: nothing.")
+      .def_prop_ro("history", &history,
+                   "|b - A x| / |b| after each iteration, as the methods estimate it.")
       .def_ro("attempts", &Report::attempts)
       .def_ro("levels", &Report::levels)
       .def_ro("operator_complexity", &Report::operator_complexity,

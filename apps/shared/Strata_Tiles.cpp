@@ -7,7 +7,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <comm/Strata_Communicator.hpp>
-#include <ooc/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -11,7 +11,7 @@
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <ooc/Strata_TileSources.hpp>
+#include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <algorithm>
 #include <cmath>

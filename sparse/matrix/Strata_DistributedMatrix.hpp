@@ -98,7 +98,13 @@ class DistributedMatrix {
   /// `d` and `e` in the matrix' order, d with its halo filled; a row without a diagonal entry gets no e_i.
   /// Throws   ValueError if the values are not fp64; MemoryError on all ranks.
   DistributedMatrix modified(Exec const& exec, Vector<double, MemorySpace> const& d,
-                             Vector<double, MemorySpace> const& e) const;
+                             Vector<double, MemorySpace> const& e) const {
+    return scaled(exec, d, d, e);
+  }
+  /// The same with values left_i a_ij right_j; no e: nothing is added to the diagonal.
+  DistributedMatrix scaled(Exec const& exec, Vector<double, MemorySpace> const& left,
+                           Vector<double, MemorySpace> const& right,
+                           Vector<double, MemorySpace> const& e = {}) const;
 
   /// This rank's rows, columns from rows() on being the halo's.
   AnyStored const& stored() const { return stored_; }

@@ -138,7 +138,8 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMa
   double strength = options.strength;
   auto const tell = [&](double of_level) {
     double const left = std::pow(0.25, static_cast<double>(hierarchy.levels.size()) - 1);
-    if (options.on_progress) options.on_progress(1 - left * (1 - 0.75 * of_level));
+    if (!options.on_progress) return;
+    comm.agree([&] { options.on_progress(1 - left * (1 - 0.75 * of_level)); });
   };
   while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&
          level.first_row.back() > options.coarse_rows) {
