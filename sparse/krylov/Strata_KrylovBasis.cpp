@@ -306,10 +306,12 @@ void add(Exec const& exec, double alpha, Vector<From, typename Exec::memory_spac
                               Vector<Scalar, Space::memory_space> const&, std::int64_t);      \
   template void detail::add(Space const&, double, Vector<Scalar, Space::memory_space> const&, \
                             Vector<fp64, Space::memory_space> const&, std::int64_t);
-#define STRATA_INSTANTIATE_KRYLOV(Space)        \
-  STRATA_INSTANTIATE_KRYLOV_SCALAR(Space, fp64) \
-  STRATA_INSTANTIATE_KRYLOV_SCALAR(Space, fp32) \
-  template class KrylovBasis<Space, fp32, fp16>;
+#define STRATA_INSTANTIATE_KRYLOV(Space)                                                      \
+  STRATA_INSTANTIATE_KRYLOV_SCALAR(Space, fp64)                                               \
+  STRATA_INSTANTIATE_KRYLOV_SCALAR(Space, fp32)                                               \
+  template class KrylovBasis<Space, fp32, fp16>;                                              \
+  template void detail::scale(Space const&, double, Vector<fp32, Space::memory_space> const&, \
+                              Vector<fp64, Space::memory_space> const&, std::int64_t);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_KRYLOV)
 
 }  // namespace strata::sparse
