@@ -37,7 +37,7 @@ struct TransposedRows {
 };
 
 /// A B by hashing, columns ascending; each entry is summed in the order of A's entries, so that its error is at most
-/// (products + 1) u |A| |B|. Fences.
+/// (products + 1) u |A| |B|. A row of B has a column once. Fences.
 ///
 /// Throws   ShapeError where A's columns are not B's rows; MemoryError.
 /// Source   Y. Nagasaka, A. Azad, S. Matsuoka, A. Buluc, Performance optimization, modeling and analysis of sparse matrix-matrix

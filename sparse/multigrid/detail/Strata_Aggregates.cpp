@@ -44,11 +44,11 @@ void join_roots(Exec const& exec, Vector<std::int64_t, Space> const& begin,
       });
 }
 
-// The number to 12 bits.
+// The number to 12 bits, by its bits: a device would fuse the operations of Veltkamp's splitting.
 KOKKOS_INLINE_FUNCTION double rounded_size(double a) {
-  double const size = Kokkos::abs(a), far = size * (0x1p41 + 1);  // Veltkamp's splitting
-  double const rounded = far - (far - size);
-  return rounded - rounded == 0 ? rounded : size;
+  constexpr std::uint64_t half = std::uint64_t{1} << 40, rest = 2 * half - 1;
+  auto const bits = Kokkos::bit_cast<std::uint64_t>(Kokkos::abs(a));
+  return Kokkos::bit_cast<double>((bits + half) & ~rest);
 }
 
 // Rows without an aggregate take what most of their strong couplings lead to.
