@@ -21,7 +21,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
+try:
+    import numpy as np
+    import scipy
+except ImportError as error:
+    print(error)
+    sys.exit(77)
 import public
 import strata
 from public import Operation

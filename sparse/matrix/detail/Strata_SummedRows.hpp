@@ -161,9 +161,10 @@ struct SumRowsOnDevice {
   }
 };
 
-/// The rows of a device by the size of their tables: size 2^(k + 4) for k < `sizes` - 1 in scratch, beyond that in the device's memory.
+/// The rows of a device by the size of their tables: size 2^(k + 4) for k < `sizes` - 1 in scratch, up to 24 KB of it, beyond
+/// that in the device's memory.
 struct TableSizes {
-  static constexpr int sizes = 10, least = 4;
+  static constexpr int sizes = 9, least = 4;
   std::int64_t rows[sizes] = {};
   std::int64_t most = 0;  ///< terms, or columns, of a row
   KOKKOS_FUNCTION TableSizes& operator+=(TableSizes const& other) {
