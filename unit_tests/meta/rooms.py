@@ -34,7 +34,7 @@ UP_INSIDE = {
     "core/blas": (("detail/FormattedProduct", "LeafBlas"),),
     "core/info": (("detail/HostInfo", "Version"), ("vendor/VendorInfo", "Version")),
     "core/io": (("detail/CsvStream", "Csv"), ("detail/MatrixMarketStream", "MatrixMarket"), ("detail/NpyStream", "Npy")),
-    "dense": (("detail/CholeskyState", "Cholesky"), ("detail/Ladder", "Cholesky"), ("detail/TreeRecursion", "TreeTrsm")),
+    "dense": (("detail/CholeskyState", "Cholesky"),),
     "dense/refine": (("Refinement", "detail/RefinementMemory"), ("Refinement", "detail/Refiner"), ("detail/BlockVectors", "detail/BlockVectorLoops")),
     "lapack": (("detail/Problem", "detail/SystemCall"), ("detail/Report", "detail/Settings")),
     "ooc": (("detail/TileFactorState", "Cholesky"),),
