@@ -59,8 +59,8 @@ SolveReport solve(HostMatrix const& A, std::int64_t columns, LayerList const& la
   // The report's error is checked by an independent residual on the host.
   HostMatrix const x = on_host(X), b = on_host(B);
   auto const lower = [&](std::int64_t i, std::int64_t k) { return i >= k ? A(i, k) : A(k, i); };
-  double const backward =
-      worst_of(residual_norms(x.extent_int(0), columns, lower, x, b), &ResidualNorms::backward_error);
+  double const backward = worst_of(residual_norms(x.extent_int(0), columns, lower, x, b),
+                                   &ResidualNorms::backward_error);
   EXPECT_LE(backward, 2 * result.backward_error + 0x1p-50);
   return result;
 }

@@ -53,9 +53,9 @@ RefinementOperators<Exec> operators_of(Exec const& exec, PlainMatrix const& A, S
 }
 
 double reference_backward_error(PlainMatrix const& A, PlainMatrix const& B, PlainMatrix const& X) {
-  return worst_of(residual_norms(static_cast<std::int64_t>(B.rows),
-                                 static_cast<std::int64_t>(B.cols), A, X, B),
-                  &ResidualNorms::backward_error);
+  return worst_of(
+      residual_norms(static_cast<std::int64_t>(B.rows), static_cast<std::int64_t>(B.cols), A, X, B),
+      &ResidualNorms::backward_error);
 }
 
 bool finite(PlainMatrix const& X) {
