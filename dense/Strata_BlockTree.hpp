@@ -23,6 +23,12 @@ enum class LeafSolve {
   Inverse,       ///< a product with the leaf's inverse, which is kept in the tree
 };
 
+/// What the operands of a product are rounded to: see `tree_trsm`.
+enum class Products {
+  AsStored,  ///< B enters as it is
+  Layered,   ///< to the layer of the block of L
+};
+
 /// What the sizes do not say.
 struct BlockTreeOptions {
   /// The other choices at their defaults.

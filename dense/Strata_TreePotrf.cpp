@@ -5,7 +5,7 @@
 #include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Replay.hpp>
-#include <dense/detail/Strata_TreePotrf.hpp>
+#include <dense/detail/Strata_PanelPotrf.hpp>
 
 #include <utility>
 #include <vector>

@@ -15,12 +15,6 @@
 
 namespace strata::dense {
 
-/// What the operands of a product are rounded to: see `tree_trsm`.
-enum class Products {
-  AsStored,  ///< B enters as it is
-  Layered,   ///< to the layer of the block of L
-};
-
 /// Solve op(L) X = alpha B (Left) or X op(L) = alpha B (Right), the triangular L in a block tree; X
 /// overwrites B.
 ///

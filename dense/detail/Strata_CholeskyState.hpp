@@ -11,7 +11,7 @@
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 #include <dense/detail/Strata_LowSolve.hpp>
-#include <dense/detail/Strata_TreePotrf.hpp>
+#include <dense/detail/Strata_PanelPotrf.hpp>
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
 
 #include <cstddef>

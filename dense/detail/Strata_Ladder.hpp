@@ -3,9 +3,9 @@
 #ifndef STRATA_DETAIL_LADDER_HPP
 #define STRATA_DETAIL_LADDER_HPP
 
+#include <core/Strata_Ladder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_BlockTree.hpp>
-#include <dense/Strata_Cholesky.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 
 #include <cmath>

@@ -5,7 +5,6 @@
 
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_BlockTree.hpp>
-#include <dense/Strata_TreeTrsm.hpp>
 #include <dense/detail/Strata_BandedCopy.hpp>
 #include <dense/detail/Strata_ProductBatch.hpp>
 #include <dense/detail/Strata_SplitCopy.hpp>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/krylov/Strata_Fgmres.hpp>
 
+#include <core/Strata_HessenbergLeastSquares.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
-#include <sparse/krylov/detail/Strata_Givens.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
@@ -116,7 +116,7 @@ std::optional<KrylovStatus> Fgmres<Exec, Scalar>::Impl::cycle(
     Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
   std::int64_t const rows = A_.rows();
   double const rho = outer.norm(), target = outer.target();
-  detail::Givens givens(rho);
+  HessenbergLeastSquares givens(rho);
   basis_.start(exec, 1 / rho, outer_.r);  // q_1 = r / rho
   for (int k = 1; k <= options_.restart && outer.has_iterations(); ++k) {
     narrow(exec, basis_[k - 1], q_, rows);

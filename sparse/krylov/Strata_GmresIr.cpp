@@ -3,11 +3,11 @@
 #include <sparse/krylov/Strata_GmresIr.hpp>
 
 #include <core/Strata_Errors.hpp>
+#include <core/Strata_HessenbergLeastSquares.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Replay.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
-#include <sparse/krylov/detail/Strata_Givens.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
@@ -88,7 +88,7 @@ std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::Impl::cycle(
     bool replays) {
   double const rho = outer.norm();
   double const target = std::max(outer.target(), options_.cycle_floor * rho);
-  detail::Givens givens(rho);
+  HessenbergLeastSquares givens(rho);
   basis_.start(exec, 1 / rho, outer_.r);  // q_1 = r / rho
   for (int k = 1; k <= options_.restart && outer.has_iterations(); ++k) {
     if (replays)

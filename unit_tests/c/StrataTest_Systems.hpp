@@ -3,6 +3,8 @@
 #ifndef STRATA_TEST_SYSTEMS_HPP
 #define STRATA_TEST_SYSTEMS_HPP
 
+#include "StrataTest_ResidualNorms.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -65,23 +67,11 @@ struct System {
 
   /// max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf); NaN if a number of X is.
   double backward_error(std::vector<T> const& X) const {
-    double worst = 0;
-    for (std::int64_t j = 0; j < nrhs; ++j) {
-      double residual = 0, size_of_x = 0, norm = 0;
-      for (std::int64_t i = 0; i < n; ++i) {
-        double r = B[at(i, j)], row = 0;
-        for (std::int64_t k = 0; k < n; ++k) {
-          r -= static_cast<double>(symmetric(i, k)) * X[at(k, j)];
-          row += std::abs(static_cast<double>(symmetric(i, k)));
-        }
-        residual = std::abs(r) <= residual ? residual : std::abs(r);  // NaN stays
-        size_of_x = std::max(size_of_x, std::abs(static_cast<double>(X[at(i, j)])));
-        norm = std::max(norm, row);
-      }
-      double const error = residual == 0 ? 0 : residual / (norm * size_of_x);
-      worst = error <= worst ? worst : error;
-    }
-    return worst;
+    auto const A = [&](std::int64_t i, std::int64_t k) { return symmetric(i, k); };
+    auto const in = [&](std::vector<T> const& vectors) {
+      return [&](std::int64_t i, std::int64_t j) { return vectors[at(i, j)]; };
+    };
+    return worst_of(residual_norms(n, nrhs, A, in(X), in(B)), &ResidualNorms::lapack_error);
   }
 
   /// max |A - L L^T| / (n max |a_ij|) for the factor in the triangle of F; NaN if one of its numbers is.

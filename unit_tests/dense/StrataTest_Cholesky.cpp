@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_FailingAllocations.hpp"
+#include "StrataTest_ResidualNorms.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_FewThreads.hpp>
@@ -57,26 +58,9 @@ SolveReport solve(HostMatrix const& A, std::int64_t columns, LayerList const& la
   report = factor.report();
   // The report's error is checked by an independent residual on the host.
   HostMatrix const x = on_host(X), b = on_host(B);
-  auto const n = static_cast<std::int64_t>(A.extent(0));
-  double backward = 0, norm = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    double sum = 0;
-    for (std::int64_t k = 0; k < n; ++k) sum += std::abs(i >= k ? A(i, k) : A(k, i));
-    norm = std::max(norm, sum);
-  }
-  for (std::int64_t j = 0; j < columns; ++j) {
-    long double residual = 0;
-    double x_norm = 0, b_norm = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      long double r = b(i, j);
-      for (std::int64_t k = 0; k < n; ++k)
-        r -= static_cast<long double>(i >= k ? A(i, k) : A(k, i)) * x(k, j);
-      residual = std::max(residual, std::abs(r));
-      x_norm = std::max(x_norm, std::abs(x(i, j)));
-      b_norm = std::max(b_norm, std::abs(b(i, j)));
-    }
-    backward = std::max(backward, static_cast<double>(residual) / (norm * x_norm + b_norm));
-  }
+  auto const lower = [&](std::int64_t i, std::int64_t k) { return i >= k ? A(i, k) : A(k, i); };
+  double const backward = worst_of(residual_norms(x.extent_int(0), columns, lower, x, b),
+                                   &ResidualNorms::backward_error);
   EXPECT_LE(backward, 2 * result.backward_error + 0x1p-50);
   return result;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Matchers.hpp"
+#include "StrataTest_ResidualNorms.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <dense/Strata_PosvMixed.hpp>
 
@@ -45,25 +46,8 @@ struct System {
   bool A_is_unchanged() const { return largest_difference(on_host(device_A), A) == 0; }
   // max over columns of ||b - A x|| / (||A|| ||x||), the bound that LAPACK states.
   double error() const {
-    HostMatrix const x = on_host(X);
-    auto const n = A.extent(0);
-    double norm = 0, worst = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      double sum = 0;
-      for (std::size_t k = 0; k < n; ++k) sum += std::abs(A(i, k));
-      norm = std::max(norm, sum);
-    }
-    for (std::size_t j = 0; j < B.extent(1); ++j) {
-      double residual = 0, size = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        long double r = B(i, j);
-        for (std::size_t k = 0; k < n; ++k) r -= static_cast<long double>(A(i, k)) * x(k, j);
-        residual = std::max(residual, static_cast<double>(std::abs(r)));
-        size = std::max(size, std::abs(x(i, j)));
-      }
-      worst = std::max(worst, residual / (norm * size));
-    }
-    return worst;
+    return worst_of(residual_norms(A.extent_int(0), B.extent_int(1), A, on_host(X), B),
+                    &ResidualNorms::lapack_error);
   }
 };
 

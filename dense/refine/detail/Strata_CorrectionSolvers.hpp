@@ -3,9 +3,9 @@
 #ifndef STRATA_DENSE_DETAIL_CORRECTION_SOLVERS_HPP
 #define STRATA_DENSE_DETAIL_CORRECTION_SOLVERS_HPP
 
+#include <core/Strata_HessenbergLeastSquares.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
-#include <dense/refine/detail/Strata_LeastSquares.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -199,9 +199,10 @@ class FlexibleGmres {
     }
     Scalars y;
     std::size_t longest = 0;
-    for (State const& state : states) longest = std::max(longest, state.problem.size());
+    for (State const& state : states) longest = std::max(longest, state.problem.columns());
     for (State const& state : states) {
-      auto const part = state.problem.solve(longest);
+      auto part = state.problem.minimiser();
+      part.resize(longest);
       y.insert(y.end(), part.begin(), part.end());
     }
     kernels_.combine(1, Z_, static_cast<std::int64_t>(longest), y, D);  // d = Z y

@@ -3,6 +3,7 @@
 // The kernel of devices by threads of the host, that of hosts in vectors of each length, and what the paths take and refuse. Results: StrataTest_BatchedCholesky.
 #include "StrataTest_FiberTeam.hpp"
 #include "StrataTest_Matchers.hpp"
+#include "StrataTest_ResidualNorms.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <core/Strata_Backends.hpp>
 #include <core/blas/Strata_BatchedBlas.hpp>
@@ -99,17 +100,19 @@ void run_on_fibers(BatchedSystems<T> const& systems, int threads, unsigned seed)
 // Residuals of A X = B, relative to n u.
 template <class T>
 double residual(HostBatch<T>& before, HostBatch<T>& after, int b) {
-  double worst = 0;
   int const n = before.n;
-  for (int c = 0; c < before.columns; ++c)
-    for (int i = 0; i < n; ++i) {
-      long double r = before.x(b, i, c);
-      for (int k = 0; k < n; ++k)
-        r -= static_cast<long double>(before.a(b, std::max(i, k), std::min(i, k))) *
-             after.x(b, k, c);
-      worst = std::max(worst, static_cast<double>(std::abs(r)));
-    }
-  return worst / (n * static_cast<double>(std::numeric_limits<T>::epsilon()));
+  auto const A = [&](std::int64_t i, std::int64_t k) {
+    return before.a(b, static_cast<int>(std::max(i, k)), static_cast<int>(std::min(i, k)));
+  };
+  auto const in = [b](HostBatch<T>& batch) {
+    return [&batch, b](std::int64_t i, std::int64_t c) {
+      return batch.x(b, static_cast<int>(i), static_cast<int>(c));
+    };
+  };
+  long double worst = 0;
+  for (auto const& norms : residual_norms(n, before.columns, A, in(after), in(before)))
+    worst = larger(worst, norms.residual);
+  return static_cast<double>(worst) / (n * static_cast<double>(std::numeric_limits<T>::epsilon()));
 }
 
 // Each order and seed; a barrier too few would make the results depend on the seed.

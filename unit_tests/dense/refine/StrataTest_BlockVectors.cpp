@@ -5,7 +5,6 @@
 #include "StrataTest_Spaces.hpp"
 #include "dense/StrataTest_SpdSystem.hpp"
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
-#include <dense/refine/detail/Strata_LeastSquares.hpp>
 #include <dense/refine/detail/Strata_Probes.hpp>
 
 #include <gtest/gtest.h>
@@ -25,7 +24,6 @@ namespace {
 using namespace strata::test;
 using strata::dense::detail::BlockVectors;
 using strata::dense::detail::Chunk;
-using strata::dense::detail::HessenbergLeastSquares;
 using strata::dense::detail::Moments;
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
@@ -586,44 +584,6 @@ TEST(Moments, KeepNaNWhateverTheOrder) {
     both += first ? finite : m;
     EXPECT_TRUE(std::isnan(both.max[0]));
   }
-}
-
-// Normal equations: the residual beta e1 - H y must be orthogonal to every column of H, and as long as said.
-TEST(HessenbergLeastSquares, MinimisesTheResidual) {
-  std::size_t const k = 6;
-  PlainMatrix H = random_numbers(k + 1, k, 5);
-  for (std::size_t j = 0; j < k; ++j)
-    for (std::size_t i = j + 2; i <= k; ++i) H(i, j) = 0;
-  HessenbergLeastSquares problem(3);
-  EXPECT_EQ(problem.residual(), 3);
-  for (std::size_t j = 0; j < k; ++j) {
-    std::vector<double> column;
-    for (std::size_t i = 0; i <= j; ++i) column.push_back(H(i, j));
-    problem.append(column, H(j + 1, j));
-    auto const y = problem.solve(k);
-    std::vector<double> r(k + 1, 0.0);
-    r[0] = 3;
-    for (std::size_t c = 0; c < k; ++c)
-      for (std::size_t i = 0; i <= k; ++i) r[i] -= H(i, c) * y[c];
-    double length = 0;
-    for (double const entry : r) length = std::hypot(length, entry);
-    EXPECT_NEAR(length, problem.residual(), 1e-14);
-    for (std::size_t c = 0; c <= j; ++c)
-      EXPECT_NEAR(sum(k + 1, [&](auto i) { return H(i, c) * r[i]; }), 0, 1e-13);
-    for (std::size_t c = j + 1; c < k; ++c) EXPECT_EQ(y[c], 0);
-  }
-}
-
-TEST(HessenbergLeastSquares, LeavesOutAColumnOfZeros) {
-  HessenbergLeastSquares problem(1);
-  problem.append({2}, 1);
-  double const residual = problem.residual();
-  problem.append({4, 2}, 0);  // twice the first column
-  EXPECT_EQ(problem.residual(), residual);
-  auto const y = problem.solve(3);
-  EXPECT_NEAR(y[0], 0.4, 1e-15);
-  EXPECT_EQ(y[1], 0);
-  EXPECT_EQ(y[2], 0);
 }
 
 }  // namespace

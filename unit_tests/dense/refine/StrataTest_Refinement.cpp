@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_ResidualNorms.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "dense/StrataTest_SpdSystem.hpp"
 #include <core/Strata_Errors.hpp>
@@ -51,24 +52,10 @@ RefinementOperators<Exec> operators_of(Exec const& exec, PlainMatrix const& A, S
   return result;
 }
 
-/// max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), in extended precision.
 double reference_backward_error(PlainMatrix const& A, PlainMatrix const& B, PlainMatrix const& X) {
-  long double worst = 0;
-  for (std::size_t j = 0; j < B.cols; ++j) {
-    long double r_max = 0, x_max = 0, b_max = 0;
-    for (std::size_t i = 0; i < B.rows; ++i) {
-      long double r = B(i, j);
-      for (std::size_t k = 0; k < A.cols; ++k)
-        r -= static_cast<long double>(A(i, k)) * static_cast<long double>(X(k, j));
-      if (std::isnan(r)) return not_a_number;
-      r_max = std::max(r_max, std::abs(r));
-      x_max = std::max(x_max, std::abs(static_cast<long double>(X(i, j))));
-      b_max = std::max(b_max, std::abs(static_cast<long double>(B(i, j))));
-    }
-    if (b_max == 0 && x_max == 0) continue;
-    worst = std::max(worst, r_max / (static_cast<long double>(norm_inf(A)) * x_max + b_max));
-  }
-  return static_cast<double>(worst);
+  return worst_of(
+      residual_norms(static_cast<std::int64_t>(B.rows), static_cast<std::int64_t>(B.cols), A, X, B),
+      &ResidualNorms::backward_error);
 }
 
 bool finite(PlainMatrix const& X) {

@@ -5,7 +5,6 @@
 #include "sparse/StrataTest_Sparse.hpp"
 #include <core/Strata_Precision.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
-#include <sparse/krylov/detail/Strata_Givens.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,7 +18,6 @@ using namespace strata;
 using namespace strata::sparse;
 using namespace strata::test;
 using strata::sparse::KrylovBasis;
-using strata::sparse::detail::Givens;
 
 constexpr BasisNorm norms[] = {BasisNorm::Derived, BasisNorm::Summed};
 
@@ -187,18 +185,6 @@ TYPED_TEST(KrylovBasisTest, HoldsNoRows) {
     narrow.orthogonalise(exec, 2);
     EXPECT_EQ(narrow.column(exec, 2).beta, 0);
   }
-}
-
-TEST(Givens, MinimisesTheResidual) {
-  // H = [1 2; 2 1; 0 2], rho = 3: the residual is orthogonal to the columns.
-  Givens givens(3);
-  givens.append({1}, 2);
-  givens.append({2, 1}, 2);
-  auto const t = givens.minimiser();
-  double const r0 = 3 - t[0] - 2 * t[1], r1 = -2 * t[0] - t[1], r2 = -2 * t[1];
-  EXPECT_NEAR(r0 + 2 * r1, 0, 1e-15);
-  EXPECT_NEAR(2 * r0 + r1 + 2 * r2, 0, 1e-15);
-  EXPECT_NEAR(givens.residual(), std::sqrt(r0 * r0 + r1 * r1 + r2 * r2), 1e-15);
 }
 
 }  // namespace

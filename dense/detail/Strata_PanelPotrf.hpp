@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_DETAIL_TREE_POTRF_HPP
-#define STRATA_DETAIL_TREE_POTRF_HPP
+#ifndef STRATA_DETAIL_PANEL_POTRF_HPP
+#define STRATA_DETAIL_PANEL_POTRF_HPP
 
 #include <core/kokkos_ext/Strata_Milestones.hpp>
 #include <dense/detail/Strata_TreeRecursion.hpp>
@@ -29,18 +29,18 @@ struct FirstColumns {
 /// urgent instance, so that the chain of leaves, which can't fill a device, costs no time of its
 /// own. Where the tree is one panel, this is paper A's algorithm 1.
 template <class ExecutionSpace>
-class TreePotrf {
+class PanelPotrf {
  public:
   using Tree = BlockTree<LayerList, ExecutionSpace>;
   using InfoView = typename LeafBlas<ExecutionSpace>::InfoView;
 
   /// `on_progress`: hears what part of the flops is done, 0 to 1; of a device by milestones in its queue.
-  TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree, InfoView const& info,
-            std::function<void(double)> const& on_progress = {},
-            FirstColumns<ExecutionSpace> const& first_columns = {});
-  ~TreePotrf();
-  TreePotrf(TreePotrf const&) = delete;
-  TreePotrf& operator=(TreePotrf const&) = delete;
+  PanelPotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree, InfoView const& info,
+             std::function<void(double)> const& on_progress = {},
+             FirstColumns<ExecutionSpace> const& first_columns = {});
+  ~PanelPotrf();
+  PanelPotrf(PanelPotrf const&) = delete;
+  PanelPotrf& operator=(PanelPotrf const&) = delete;
 
   void operator()();
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <dense/detail/Strata_TreePotrf.hpp>
+#include <dense/detail/Strata_PanelPotrf.hpp>
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -30,10 +30,10 @@ typename Tree::Node const& last_leaf(Tree const& tree, typename Tree::Node const
 }
 
 template <class ExecutionSpace>
-TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree,
-                                     InfoView const& info,
-                                     std::function<void(double)> const& on_progress,
-                                     FirstColumns<ExecutionSpace> const& first_columns)
+PanelPotrf<ExecutionSpace>::PanelPotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree,
+                                       InfoView const& info,
+                                       std::function<void(double)> const& on_progress,
+                                       FirstColumns<ExecutionSpace> const& first_columns)
     : tree_(tree),
       info_(info),
       on_progress_(on_progress),
@@ -59,14 +59,14 @@ TreePotrf<ExecutionSpace>::TreePotrf(LeafBlas<ExecutionSpace>& blas, Tree const&
 }
 
 template <class ExecutionSpace>
-TreePotrf<ExecutionSpace>::~TreePotrf() {
+PanelPotrf<ExecutionSpace>::~PanelPotrf() {
   for (TreeRecursion<ExecutionSpace> const* part : {&bulk_, &diagonal_})
     part->blas().set_fixed_scales({});
 }
 
 // Of n^3/3 flops, once this leaf is done and panels before its own have updated all that follows them.
 template <class ExecutionSpace>
-double TreePotrf<ExecutionSpace>::part_done(Node const& leaf) const {
+double PanelPotrf<ExecutionSpace>::part_done(Node const& leaf) const {
   std::size_t p = tree_.panels().size() - 1;
   while (panel(p).begin > leaf.begin) --p;
   auto const n = static_cast<double>(tree_.order()), rest = n - static_cast<double>(panel(p).begin);
@@ -75,7 +75,7 @@ double TreePotrf<ExecutionSpace>::part_done(Node const& leaf) const {
 
 // All up to the end of this node is on `exec`; what is left follows on the bulk's instance.
 template <class ExecutionSpace>
-void TreePotrf<ExecutionSpace>::look(ExecutionSpace const& exec, Node const& done) {
+void PanelPotrf<ExecutionSpace>::look(ExecutionSpace const& exec, Node const& done) {
   std::int64_t const end = done.begin + done.size;
   if (has_looked_ || !first_columns_.goes_on || end < first_columns_.columns ||
       end == tree_.order())
@@ -97,7 +97,7 @@ void TreePotrf<ExecutionSpace>::look(ExecutionSpace const& exec, Node const& don
 
 // All up to this leaf is in the bulk's queue, or is waited for there.
 template <class ExecutionSpace>
-void TreePotrf<ExecutionSpace>::reach(Node const& leaf) {
+void PanelPotrf<ExecutionSpace>::reach(Node const& leaf) {
   if (!on_progress_) return;
   parts_.push_back(part_done(leaf));
   milestones_.set(bulk_.blas().exec());
@@ -105,7 +105,7 @@ void TreePotrf<ExecutionSpace>::reach(Node const& leaf) {
 }
 
 template <class ExecutionSpace>
-void TreePotrf<ExecutionSpace>::tell(std::size_t milestones) {
+void PanelPotrf<ExecutionSpace>::tell(std::size_t milestones) {
   if (milestones == told_) return;
   told_ = milestones;
   try {
@@ -118,7 +118,7 @@ void TreePotrf<ExecutionSpace>::tell(std::size_t milestones) {
 
 // The host has nothing else to do: it waits for one milestone after the other.
 template <class ExecutionSpace>
-void TreePotrf<ExecutionSpace>::tell_the_rest() {
+void PanelPotrf<ExecutionSpace>::tell_the_rest() {
   for (std::size_t k = told_ + 1; k <= parts_.size(); ++k) {
     milestones_.await(k);
     tell(k);
@@ -126,7 +126,7 @@ void TreePotrf<ExecutionSpace>::tell_the_rest() {
 }
 
 template <class ExecutionSpace>
-void TreePotrf<ExecutionSpace>::operator()() {
+void PanelPotrf<ExecutionSpace>::operator()() {
   using strata::enqueue_wait;
   ExecutionSpace const &bulk = bulk_.blas().exec(), &diagonal = diagonal_.blas().exec();
   std::size_t const count = tree_.panels().size();
@@ -154,13 +154,13 @@ void TreePotrf<ExecutionSpace>::operator()() {
 }
 
 template <class ExecutionSpace>
-auto TreePotrf<ExecutionSpace>::panel(std::size_t p) const -> Node const& {
+auto PanelPotrf<ExecutionSpace>::panel(std::size_t p) const -> Node const& {
   return tree_.nodes()[static_cast<std::size_t>(tree_.panels()[p])];
 }
 
 // The blocks below a panel, from its own rows downwards.
 template <class ExecutionSpace>
-auto TreePotrf<ExecutionSpace>::pieces(Node const& panel) -> std::vector<Piece> {
+auto PanelPotrf<ExecutionSpace>::pieces(Node const& panel) -> std::vector<Piece> {
   std::vector<Piece> found;
   std::int64_t most_rows = 0;
   for (Node const* node = &tree_.root(); node != &panel;) {
@@ -192,7 +192,7 @@ auto TreePotrf<ExecutionSpace>::pieces(Node const& panel) -> std::vector<Piece> 
 
 // The blocks below panel p, and for the rows of the next one what need not wait for its first leaf.
 template <class ExecutionSpace>
-auto TreePotrf<ExecutionSpace>::begin_panel(std::size_t p) -> std::vector<Piece> {
+auto PanelPotrf<ExecutionSpace>::begin_panel(std::size_t p) -> std::vector<Piece> {
   auto blocks = pieces(panel(p));
   if (blocks.empty()) return blocks;
   Piece& nearest = blocks.front();
@@ -205,7 +205,7 @@ auto TreePotrf<ExecutionSpace>::begin_panel(std::size_t p) -> std::vector<Piece>
 
 // The rows of the next panel, and its update: all that its factorisation waits for.
 template <class ExecutionSpace>
-void TreePotrf<ExecutionSpace>::reach_next(Node const& panel, Node const& next, Piece& nearest) {
+void PanelPotrf<ExecutionSpace>::reach_next(Node const& panel, Node const& next, Piece& nearest) {
   solve(panel, nearest, 0, nearest.urgent);
   nearest.panel.operand = {};
   auto const rows = nearest.panel.rows(0, next.size);
@@ -214,15 +214,15 @@ void TreePotrf<ExecutionSpace>::reach_next(Node const& panel, Node const& next, 
 
 // Rows of L21, as products take them.
 template <class ExecutionSpace>
-void TreePotrf<ExecutionSpace>::solve(Node const& panel, Piece& piece, std::int64_t begin,
-                                      std::int64_t count) {
+void PanelPotrf<ExecutionSpace>::solve(Node const& panel, Piece& piece, std::int64_t begin,
+                                       std::int64_t count) {
   auto rows = piece.panel.rows(begin, count);
   bulk_.solve(tree_, panel, rows);
   bulk_.finish(tree_, rows.split.data ? rows : piece.panel, piece.stored);
 }
 
 template <class ExecutionSpace>
-void TreePotrf<ExecutionSpace>::update(std::vector<Piece> const& pieces, Node const* next) {
+void PanelPotrf<ExecutionSpace>::update(std::vector<Piece> const& pieces, Node const* next) {
   for (auto source = pieces.begin(); source != pieces.end(); ++source) {
     Node const& node = *source->node;
     std::int64_t const rows = node.begin + node.first_size;  // also the columns that it updates
@@ -244,11 +244,11 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
   STRATA_REQUIRE(ValueError, tree.root().working.data != nullptr, "tree_potrf: the tree of order ",
                  tree.order(), " has not been loaded");
   Region const region(blas.exec(), "strata::dense::tree_potrf");
-  TreePotrf<ExecutionSpace>(blas, tree, info, on_progress, first_columns)();
+  PanelPotrf<ExecutionSpace>(blas, tree, info, on_progress, first_columns)();
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                     \
-  template class TreePotrf<Exec>;                                                    \
+  template class PanelPotrf<Exec>;                                                   \
   template void tree_potrf<Exec>(LeafBlas<Exec>&, BlockTree<LayerList, Exec> const&, \
                                  LeafBlas<Exec>::InfoView const&,                    \
                                  std::function<void(double)> const&, FirstColumns<Exec> const&);
