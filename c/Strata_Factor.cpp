@@ -9,6 +9,7 @@
 #include <c/strata.h>
 #include <dense/Strata_Cholesky.hpp>
 
+#include <limits>
 #include <string>
 
 using namespace strata::c;
@@ -21,7 +22,9 @@ struct strata_factor {
   strata_factor(Uplo uplo, std::int64_t order, double const* data, std::int64_t ld,
                 Choices const& options)
       : n(order), refinement(options.refinement), held(with_checked_options([&] {
-          return Held<Work>(uplo, n, data, ld, options.layers, options.cholesky);
+          return strata::dense::in_terms_of_triangle(uplo == Uplo::Upper, [&] {
+            return Held<Work>(uplo, n, data, ld, options.layers, options.cholesky);
+          });
         })) {}
   Work& work() const { return held.work(); }
 
@@ -46,9 +49,13 @@ Columns columns(Operand<double> const& operand) {
   return Columns(static_cast<double*>(a.data), layout);
 }
 
+Outcome no_factor(Work const& work) {
+  return {STRATA_NOT_POSITIVE_DEFINITE, describe(work.factor.report().breakdown)};
+}
+
 Outcome outcome_of(Work const& work, strata::dense::SolveReport const& report,
                    strata::dense::Refine refine) {
-  if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
+  if (!work.factor.info().ok()) return no_factor(work);
   if (report.converged || refine == strata::dense::Refine::None) return {};
   std::string text = strata::detail::message(
       "the refinement ", report.refinement.converged ? "converged" : "did not converge", " in ",
@@ -77,8 +84,8 @@ strata_status strata_cholesky(char uplo, int64_t n, double const* A, int64_t lda
     require_argument(n >= 0, 2, "n is ", n, ", must be >= 0");
     require_matrix("A", A, n, n, lda, sizeof(double), 3, 4);
     *factor = new strata_factor(*triangle, n, A, lda, choices(options));
-    auto const info = (*factor)->work().factor.info();
-    if (!info.ok()) return not_positive_definite(info.order());
+    Work const& work = (*factor)->work();
+    if (!work.factor.info().ok()) return no_factor(work);
     return {STRATA_SUCCESS, n == 0 ? "success: A has no rows" : ""};
   });
 }
@@ -94,7 +101,7 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
     require_matrix("X", X, f.n, nrhs, ldx, sizeof(double), 5, 6);
     Caller const caller;
     Work& work = f.work();
-    if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
+    if (!work.factor.info().ok()) return no_factor(work);
     require(!strata::dense::share_memory({B, f.n, nrhs, 1, ldb}, {X, f.n, nrhs, 1, ldx}),
             "X overlaps B");
     require_report(report);
@@ -119,6 +126,7 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
       filled.backward_error = result.backward_error;
       filled.hpl_scaled_residual = result.hpl_scaled_residual;
       filled.seconds = result.seconds;
+      filled.relative_residual = result.refinement.relative_residual;
       give(filled, report);
     }
     return outcome_of(work, result, refinement.refine);
@@ -137,6 +145,7 @@ strata_status strata_factor_describe(strata_factor const* factor, strata_factor_
     filled.rung = rung_of(found.rung);
     filled.attempts = static_cast<std::int64_t>(found.attempts.size());
     filled.shift = found.shift;
+    filled.jitter = found.jitter;
     filled.norm = found.norm_inf;
     filled.stored_bytes = static_cast<std::int64_t>(found.stored_bytes);
     filled.seconds = found.analyse_seconds + found.load_seconds + found.factor_seconds;
@@ -147,13 +156,32 @@ strata_status strata_factor_describe(strata_factor const* factor, strata_factor_
   });
 }
 
+strata_status strata_condition(strata_factor* factor, double* value) {
+  return call("strata_condition", [&]() -> Outcome {
+    require(factor != nullptr && value != nullptr, "a null pointer for the factor or the value");
+    Caller const caller;
+    Work& work = factor->work();
+    if (!work.factor.info().ok()) return no_factor(work);
+    auto const found = work.factor.condition(work.exec);
+    *value = found.converged ? found.value : std::numeric_limits<double>::infinity();
+    return Outcome{};
+  });
+}
+
+double strata_forward_error(strata_solve_report const* solve, double condition) {
+  if (solve == nullptr || solve->struct_size < sizeof *solve) return 1;
+  return strata::dense::forward_error({.relative_residual = solve->relative_residual},
+                                      {.value = condition});
+}
+
+double strata_digits(double forward_error) { return strata::dense::digits(forward_error); }
+
 strata_status strata_log_determinant(strata_factor* factor, double* value, double* error) {
   return call("strata_log_determinant", [&]() -> Outcome {
     require(factor != nullptr && value != nullptr, "a null pointer for the factor or the value");
     Caller const caller;
     Work& work = factor->work();
-    auto const info = work.factor.info();
-    if (!info.ok()) return not_positive_definite(info.order());
+    if (!work.factor.info().ok()) return no_factor(work);
     auto const found = work.factor.log_determinant(work.exec);
     *value = found.value;
     if (error != nullptr) *error = found.error();
@@ -166,7 +194,7 @@ strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t
     require(factor != nullptr, "factor is a null pointer");
     Caller const caller;
     Work const& work = factor->work();
-    if (!work.factor.info().ok()) return not_positive_definite(work.factor.info().order());
+    if (!work.factor.info().ok()) return no_factor(work);
     require_matrix("L", L, factor->n, factor->n, ldl, sizeof(double), 2, 3);
     Operand<double> const result(work.exec, L, factor->n, factor->n, ldl, Part::None);
     work.factor.factor(work.exec, result.matrix());

@@ -97,6 +97,8 @@ typedef struct strata_options {
   double tolerance;       /* on the normwise backward error; default sqrt(n) 2^-52 */
   int64_t max_iterations; /* applications of the factor to one column */
   int64_t restart;        /* of GMRES; default 30 */
+  int jitter;             /* 1: where A is not positive definite, factor A with the least power of
+                           * ten, of the mean diagonal, on its diagonal; the report has it */
 } strata_options;
 
 /* STRATA_INVALID_ARGUMENT if a member of `options` is out of range, which every function that takes
@@ -123,6 +125,7 @@ typedef struct strata_factor_report {
   int64_t stored_bytes; /* of the factor */
   double seconds;       /* of all attempts */
   char layers[160];     /* of the factor */
+  double jitter;        /* added to the diagonal, as a part of the mean diagonal */
 } strata_factor_report;
 
 /* What a solve did. */
@@ -134,6 +137,7 @@ typedef struct strata_solve_report {
   double backward_error;      /* max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf) */
   double hpl_scaled_residual; /* backward_error / (n 2^-52) */
   double seconds;             /* without the factorisations of climbs */
+  double relative_residual;   /* of D A D, ||r_j||_inf / (||A||_inf ||x_j||_inf), rounding counted */
 } strata_solve_report;
 
 /* A Cholesky factorisation in layers; opaque. */
@@ -161,6 +165,19 @@ STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, doubl
 STRATA_API strata_status strata_factor_describe(strata_factor const* factor,
                                                 strata_factor_report* report);
 
+/* An estimate of the condition number of D A D in the 1-norm, by two or three solves of a few columns;
+ * of A with no_equilibration.
+ *
+ * Result    *value, seldom below a third of the true one; infinite if it is not known. */
+STRATA_API strata_status strata_condition(strata_factor* factor, double* value);
+
+/* About how far off a solution may be in its largest entries: the condition times the relative
+ * residual of `solve`, at most 1; 1 where the report is a null pointer or too short to have it. */
+STRATA_API double strata_forward_error(strata_solve_report const* solve, double condition);
+
+/* The decimal digits that such an error leaves, 0 to 16. */
+STRATA_API double strata_digits(double forward_error);
+
 /* log det A, and how far off it may be.
  *
  * Result    |*value - log det A| is less than *error but for about one case in a thousand; the rounding
@@ -174,16 +191,15 @@ STRATA_API strata_status strata_factor_copy(strata_factor const* factor, double*
 /* NULL is no error. The message stays as it is. */
 STRATA_API void strata_factor_destroy(strata_factor* factor);
 
-/* Whether the symmetric A is positive definite, where its factor is not wanted: by Cholesky in fp64, for
- * hardly more than LAPACK's potrf takes to the minor that fails.
+/* Whether the symmetric A is positive definite, where its factor is not wanted: the answer of
+ * strata_cholesky in fp64, for hardly more than LAPACK's potrf takes to the minor that fails.
  *
  * Shape     A: n x n, n >= 0, lda >= max(1, n), of which the triangle `uplo` ('L' or 'U') is read. It is
  *           not changed.
  * Result    *info is 0 if it is; or the order of the first leading minor that is not positive, or has
  *           a NaN or an infinity in its last row. Both are answers: the status is STRATA_SUCCESS, and
  *           strata_message() says the second in words. With any other status *info is -1.
- * Memory    n^2 numbers, of which a host takes no more than 16 *info^2 where A is not positive definite;
- *           builds for GPUs: as many again for a host's A. */
+ * Memory    about n^2 / 2 numbers; builds for GPUs: n^2 more for a host's A. */
 STRATA_API strata_status strata_is_positive_definite(char uplo, int64_t n, double const* A,
                                                      int64_t lda, int64_t* info);
 

@@ -52,6 +52,14 @@ CholeskyFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, Matrix
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::take(MatrixView const& matrix,
                                                  LayerList const& layers) {
+  copy = {};
+  take_as_it_is(matrix, layers);
+  if (!info.ok() && options.jitter) take_with_jitter(matrix, layers);
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::take_as_it_is(MatrixView const& matrix,
+                                                          LayerList const& layers) {
   view = matrix;
   auto const columns = detail::column_major<ExecutionSpace>(matrix);
   A = columns.matrix;
@@ -63,6 +71,7 @@ void CholeskyFactor<ExecutionSpace>::State::take(MatrixView const& matrix,
   info = Info::success();
   next_step = held = 0;
   factored = is_foretold = is_loaded = false;
+  by_pivots = by_solution = 0;
   refused = true;
   minors = 0;
   analyse(layers);
@@ -141,6 +150,7 @@ bool CholeskyFactor<ExecutionSpace>::State::climb() {
     if (found.ok()) {
       held = number;
       factored = true;
+      by_pivots = 0;
       describe(step);
       describe_blocks();
       return true;
@@ -179,33 +189,6 @@ Info CholeskyFactor<ExecutionSpace>::State::note_attempt(detail::Step const& ste
   report.attempts.push_back(
       {{{step.rung, outcome}, failed, seconds - factoring, factoring}, step.layers, step.shift});
   return found;
-}
-
-// A is not positive definite, by this step.
-template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::give_up(detail::Step const& step, Info found) {
-  info = found;
-  describe(step);
-  drop_tree();
-}
-
-// The leading block of this order in fp64: if it breaks down, no rung can hold.
-template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
-  detail::Step const fp64{Rung::Fp64, LayerList{Precision::fp64}, 0, LeafSolve::Substitution};
-  if (next_step > 0) drop_tree();  // of a rung that broke down
-  Info const found = note_attempt(fp64, [&] {
-    Tree block(exec, order, fp64.layers, automatic_leaf_size<ExecutionSpace>(order, fp64.layers),
-               tree_options(fp64));
-    return load_and_factor(block, 0, {});
-  });
-  if (found.ok()) {
-    report.attempts.pop_back();  // it was of a part
-    minors = order;
-    return;
-  }
-  end_ladder();
-  give_up(fp64, found);
 }
 
 template <class ExecutionSpace>

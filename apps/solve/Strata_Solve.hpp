@@ -67,6 +67,7 @@ struct SolveOptions {
 
   std::optional<dense::LayerList> layers;  ///< none: the library's choice
   std::int64_t leaf = 0;                   ///< 0: the library's choice
+  bool jitter = false;                     ///< on the diagonal, where A needs it
   dense::RefinementOptions refinement;
   bool log_determinant = false;
 

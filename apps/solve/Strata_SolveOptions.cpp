@@ -46,6 +46,11 @@ std::optional<dense::LayerList> parse_layers(std::string const& text) {
   return dense::LayerList::parse(text);
 }
 
+bool parse_jitter(std::string const& text) {
+  STRATA_REQUIRE(ValueError, text == "auto", "is ", text, ", must be auto");
+  return true;
+}
+
 void add_matrix_options(CLI::App& command, SolveOptions& options) {
   OptionGroup group(command, "The matrix (one of --matrix, --locations, --generate)");
   auto& generator = options.generator;
@@ -88,6 +93,9 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
                "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32, in "
                "short fp16x2,fp32 [auto]");
   group.count("--leaf", options.leaf, "N", "order of the diagonal leaves [the library's choice]");
+  group.parsed("--jitter", options.jitter, "auto", parse_jitter,
+               "where A is not positive definite, solve with the least power of ten of its mean "
+               "diagonal added to its diagonal [not at all]");
   group.named("--refine", refinement.refine, "how the solution is refined [auto]");
   group
       .add("--tolerance", refinement.tolerance, "E",

@@ -6,6 +6,7 @@
 #include <comm/Strata_Transport.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -34,7 +35,8 @@ void add_problem(Report& report, DenseResult const& result, char const* schema) 
 void add_breakdown(Report& report, DenseResult const& result) {
   if (result.info != 0)
     report.only_screen("NOT POSITIVE DEFINITE",
-                       words("the leading minor of order ", result.info, " is not positive"));
+                       words("the leading minor of order ", result.info, " is not positive",
+                             result.refusal.empty() ? "" : ", which rounding explains"));
 }
 
 void add_refinement(Report& report, DenseResult const& result, dense::SolveReport const& solve) {
@@ -93,7 +95,12 @@ void add_factor(Report& report, SolveResult const& result) {
   report.add("layers", "layers", factor.layers.name(), unit::plain,
              "asked for: " + result.layers_asked);
   report.only_json("layers_asked", result.layers_asked);
-  report.add("layers_reason", "reason", result.layers_reason);
+  bool const first_held =
+      factor.layers.name() == result.layers_asked || factor.rung == Rung::AsAsked;
+  report.tell("layers_reason", "reason", result.layers_reason,
+              first_held
+                  ? result.layers_reason
+                  : words("the first attempt's layers did not serve (", result.layers_reason, ")"));
   report.add("leaf", "leaf size", factor.leaf_size);
   auto const D = "D A D with D from " + range(factor.smallest_scaling, factor.largest_scaling);
   report.tell("scaling/equilibrated", "equilibration", factor.equilibrated,
@@ -104,6 +111,12 @@ void add_factor(Report& report, SolveResult const& result) {
               range(factor.smallest_block_scale, factor.largest_block_scale));
   report.only_json("scaling/largest_block", factor.largest_block_scale);
   report.add("shift", "shift", factor.shift, "%.3g");
+  report.tell("jitter", "jitter", factor.jitter,
+              factor.jitter > 0
+                  ? text("%.0e of the mean diagonal was added to the diagonal: x is the "
+                         "solution of that system",
+                         factor.jitter)
+                  : "");
   auto const tries = factor.attempts.size();
   report.add("rung", "rung of the ladder", name_of(factor.rung), unit::plain,
              words("attempts: ", tries));
@@ -141,12 +154,19 @@ void add_condition(Report& report, SolveResult const& result) {
   report.tell("condition/estimate", "condition number kappa",
               condition.value > 0 ? Value(condition.value) : Value(nullptr),
               !known ? ""
-                     : words(text("%.1e, estimated", condition.value),
+                     : words(text("%.1e, estimated in the 1-norm", condition.value),
                              result.factor.equilibrated ? ", of D A D" : ""));
   if (result.solve && !known) report.only_screen("condition number kappa", "not known");
   report.only_json("condition/converged", condition.converged);
   report.only_json("condition/refined", condition.refined);
   report.only_json("condition/solves", condition.solves);
+}
+
+// To one digit, as it is printed.
+double rounded_up(double x) {
+  if (!(x > 0)) return x;
+  double const power = std::pow(10, std::floor(std::log10(x)));
+  return std::min(1.0, std::ceil(x / power * (1 - 1e-12)) * power);
 }
 
 void add_solution(Report& report, SolveResult const& result) {
@@ -165,10 +185,11 @@ void add_solution(Report& report, SolveResult const& result) {
   report.only_json("equilibrated_error", solve.refinement.equilibrated_error);
   add_forward_error(report, result);
   add_condition(report, result);
-  double const error = dense::forward_error(solve.refinement, result.factor.condition);
+  double const error = dense::forward_error(solve.refinement, result.factor.condition),
+               shown = rounded_up(error);
   report.tell("expected_forward_error", "digits to expect", error,
               text("%.0f  (error up to about %.0e: condition times backward error)",
-                   std::floor(dense::digits(error)), error));
+                   std::floor(dense::digits(shown) + 1e-9), shown));
   report.tell("slate_error", "SLATE error", solve.slate_error,
               text("%.2e  (limit %.2e)  ", solve.slate_error, dense::slate_threshold) +
                   (solve.slate_error <= dense::slate_threshold ? "PASSED" : "FAILED"));
@@ -219,6 +240,7 @@ void add_seconds(Report& report, SolveResult const& result) {
   add_time(report, "", "factor + solve", both, rate_of(both_rate));
   add_time(report, "seconds/compare", "comparison", wall.compare);
   add_time(report, "seconds/total", "total", wall.total);
+  if (!result.solve) return report.nulls({"tflops/factor", "tflops/solve", "tflops/whole"});
   report.only_json("tflops/factor", factor.factor_flop_per_s / 1e12);
   report.only_json("tflops/solve", solve_rate / 1e12);
   report.only_json("tflops/whole", both_rate / 1e12);

@@ -36,6 +36,7 @@ struct DenseResult {
   ProblemSummary problem;
   std::string refine_asked;
   std::int64_t info = 0;  ///< 0, or the order of the leading minor that is not positive
+  std::string refusal;    ///< then: what is known of it
   std::optional<dense::SolveReport> solve;  ///< none without a factor
   std::optional<double> forward_error;      ///< max_j ||x_j - known_j||_inf / ||known_j||_inf
   std::optional<dense::LogDeterminantEstimate> log_determinant;

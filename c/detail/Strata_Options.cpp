@@ -46,7 +46,7 @@ Choices choices(strata_options const* options) {
                  "options: struct_size is ", size, ", must be set to sizeof(strata_options), ",
                  sizeof o);
   std::memcpy(&o, options, size);
-  if (o.layers != nullptr && *o.layers != '\0') result.layers = dense::LayerList::parse(o.layers);
+  if (o.layers != nullptr) result.layers = dense::LayerList::parse(o.layers);
   STRATA_REQUIRE(ValueError, o.leaf_size >= 0, "options: leaf_size is ", o.leaf_size,
                  ", must be >= 1, or 0 for automatic");
   STRATA_REQUIRE(ValueError, o.shift >= 0 && o.shift <= 1, "options: shift is ", o.shift,
@@ -57,6 +57,7 @@ Choices choices(strata_options const* options) {
   result.cholesky.shift = o.shift;
   result.cholesky.equilibrate = o.no_equilibration == 0;
   result.cholesky.ladder = o.no_ladder == 0;
+  result.cholesky.jitter = o.jitter != 0;
   result.refinement.refine = refine_of(o.refinement);
   result.refinement.tolerance = o.tolerance;
   result.refinement.max_iterations = as_int(o.max_iterations, "max_iterations");

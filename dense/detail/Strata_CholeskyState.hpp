@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace strata::dense {
@@ -39,6 +40,9 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
 
   /// Analyse and factor a matrix of this order; what an earlier one left is used again.
   void take(MatrixView const& matrix, LayerList const& layers);
+  void take_as_it_is(MatrixView const& matrix, LayerList const& layers);
+  /// The same of copies with more and more on the diagonal, until one has a factor.
+  void take_with_jitter(MatrixView const& matrix, LayerList const& layers);
   void analyse(LayerList const& layers);
   /// The rungs; where leaves in fp64 are solved by their inverses, which costs digits of an ill-conditioned leaf, the last is one by
   /// substitution, as LAPACK's: it decides whether a matrix is positive definite.
@@ -68,6 +72,10 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   Info note_attempt(detail::Step const& step, std::function<Info()> const& work);
   void find_minor(std::int64_t order);
   void give_up(detail::Step const& step, Info found);
+  /// What the tree of an attempt in fp64 that broke down tells.
+  Breakdown look_into(Tree const& failed, std::int64_t order);
+  /// The smallest and the largest l_ii^2 before a column.
+  std::pair<double, double> pivots(Tree const& of, std::int64_t end);
   void describe(detail::Step const& step);
   void describe_blocks();
   /// Refuses, or makes the factor again that was given up for a rung which then had no memory.
@@ -99,6 +107,10 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   // --- the condition (Strata_CholeskyCondition.cpp) ---
 
   ConditionEstimate condition(std::function<void(double)> const& on_progress);
+  /// Note how much larger than B a solution is, of a few columns: the condition is not below that.
+  void note_growth(StridedMatrix<double const> const& B, StridedMatrix<double> const& X);
+  /// ||H||_inf / min l_ii^2, which the condition of the factor is not below; found once.
+  double condition_by_pivots();
   /// Work on a block that comes from the host and goes back to it.
   void apply_to_host(std::vector<double>& V, std::function<void(Block const&)> const& work);
 
@@ -106,6 +118,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   bool is_little;        // the work, for which one thread of several is enough
   ExecutionSpace exec;   // that works, see `for_work`
   MatrixView view;       // keeps A alive
+  Block copy;            // of A, with a jitter
   ConstMatrixRef<memory_space> A;
   Uplo uplo;
   CholeskyOptions options;
@@ -128,6 +141,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   bool is_foretold = false;  // the last attempt ended where its pivots told that it would not serve
   bool refused = false;      // the matrix: `take` threw
   std::int64_t minors = 0;   // leading minors up to this order are positive in fp64
+  double by_pivots = 0;      // `condition_by_pivots`, once it was asked for
+  double by_solution = 0;    // on a host, ||H|| ||H^-1 c|| / ||c|| of right-hand sides c
   Info info = Info::success();
   CholeskyReport report;
 };

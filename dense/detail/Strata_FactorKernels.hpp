@@ -26,7 +26,11 @@ using DeviceNumber = Kokkos::View<double, typename ExecutionSpace::memory_space,
 template <class MemorySpace>
 using SomeBlocks = Kokkos::Array<ConstMatrixRef<MemorySpace>, 16>;
 
-/// sums[k] = sum_i log l_ii of each of `count` blocks, its scale applied. Enqueued.
+/// x = m 2^e, about 1 / sqrt(2) <= m <= sqrt(2), exactly.
+KOKKOS_INLINE_FUNCTION double rounded_exponent(double x) { return Kokkos::round(Kokkos::log2(x)); }
+
+/// sums[k] = sum_i log l_ii of each of `count` blocks, its scale applied: of products of sixteen, without their powers of two, which
+/// are summed exactly. Sums of n equal logarithms would have n roundings to one side. Enqueued.
 template <class T, class ExecutionSpace>
 void log_some_diagonals(ExecutionSpace const& exec,
                         SomeBlocks<typename ExecutionSpace::memory_space> const& blocks, int count,
@@ -39,16 +43,75 @@ void log_some_diagonals(ExecutionSpace const& exec,
           T const* const l = static_cast<T const*>(block.data);
           double const scale = block.scale ? *block.scale : 1.0;
           std::int64_t const stride = block.ld + 1;
-          double sum = 0;
+          constexpr std::int64_t factors = 16;
+          double sum = 0, exponents = 0;
+          Kokkos::parallel_reduce(
+              Kokkos::TeamThreadRange(team, (block.rows + factors - 1) / factors),
+              [&](std::int64_t chunk, double& part) {
+                double product = 1;
+                std::int64_t const last = Kokkos::min(block.rows, (chunk + 1) * factors);
+                for (std::int64_t i = chunk * factors; i < last; ++i) {
+                  double const x = scale * static_cast<double>(l[i * stride]);
+                  product *= x * Kokkos::exp2(-rounded_exponent(x));
+                }
+                part += Kokkos::log(product);
+              },
+              sum);
           Kokkos::parallel_reduce(
               Kokkos::TeamThreadRange(team, block.rows),
               [&](std::int64_t i, double& part) {
-                part += Kokkos::log(scale * static_cast<double>(l[i * stride]));
+                part += rounded_exponent(scale * static_cast<double>(l[i * stride]));
               },
-              sum);
-          Kokkos::single(Kokkos::PerTeam(team), [&] { sums[k] = sum; });
+              exponents);
+          Kokkos::single(Kokkos::PerTeam(team),
+                         [&] { sums[k] = sum + Kokkos::numbers::ln2 * exponents; });
         }
       });
+}
+
+/// range[2 k], range[2 k + 1] = the smallest and the largest l_ii of each of `count` blocks. Enqueued.
+template <class T, class ExecutionSpace>
+void range_of_some_diagonals(ExecutionSpace const& exec,
+                             SomeBlocks<typename ExecutionSpace::memory_space> const& blocks,
+                             int count, double* range) {
+  using Member = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
+  launch_teams(
+      "strata::dense::cholesky::pivots", exec, count, 0, KOKKOS_LAMBDA(Member const& team) {
+        for (int k = team.league_rank(); k < count; k += team.league_size()) {
+          auto const& block = blocks[k];
+          T const* const l = static_cast<T const*>(block.data);
+          double const scale = block.scale ? *block.scale : 1.0;
+          std::int64_t const stride = block.ld + 1;
+          double low = 0, high = 0;
+          Kokkos::parallel_reduce(
+              Kokkos::TeamThreadRange(team, block.rows),
+              [&](std::int64_t i, double& least, double& most) {
+                double const x = scale * static_cast<double>(l[i * stride]);
+                least = x < least ? x : least;
+                most = x > most ? x : most;
+              },
+              Kokkos::Min<double>(low), Kokkos::Max<double>(high));
+          Kokkos::single(Kokkos::PerTeam(team), [&] {
+            range[2 * k] = low;
+            range[2 * k + 1] = high;
+          });
+        }
+      });
+}
+
+/// The same of any number of square blocks of one precision. Enqueued, a kernel for each sixteen.
+template <class ExecutionSpace>
+void range_of_diagonals(
+    ExecutionSpace const& exec,
+    std::span<ConstMatrixRef<typename ExecutionSpace::memory_space> const> blocks, double* range) {
+  SomeBlocks<typename ExecutionSpace::memory_space> some;
+  for (std::size_t first = 0; first < blocks.size(); first += some.size()) {
+    auto const part = blocks.subspan(first, std::min(some.size(), blocks.size() - first));
+    std::ranges::copy(part, some.data());
+    with_type(some[0].precision, [&]<class T>(std::type_identity<T>) {
+      range_of_some_diagonals<T>(exec, some, static_cast<int>(part.size()), range + 2 * first);
+    });
+  }
 }
 
 /// The same of any number of square blocks of one precision. Enqueued, a kernel for each sixteen.
@@ -64,6 +127,29 @@ void log_diagonals(ExecutionSpace const& exec,
       log_some_diagonals<T>(exec, some, static_cast<int>(part.size()), sums + first);
     });
   }
+}
+
+/// The mean of a diagonal. Fences `exec`.
+template <class ExecutionSpace, class Block>
+double mean_diagonal(ExecutionSpace const& exec, Block const& A) {
+  auto const n = static_cast<std::int64_t>(A.extent(0));
+  double sum = 0;
+  Kokkos::parallel_reduce(
+      "strata::dense::cholesky::mean_diagonal",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, n),
+      KOKKOS_LAMBDA(std::int64_t i, double& part) { part += A(i, i) / static_cast<double>(n); },
+      sum);
+  return sum;
+}
+
+/// b_ii = a_ii + more. Enqueued.
+template <class ExecutionSpace, class View, class Block>
+void set_diagonal(ExecutionSpace const& exec, View const& A, double more, Block const& B) {
+  Kokkos::parallel_for(
+      "strata::dense::cholesky::set_diagonal",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
+          exec, 0, static_cast<std::int64_t>(A.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i) { B(i, i) = A(i, i) + more; });
 }
 
 /// sum = sum_i log2 d_i of powers of two, exactly. Enqueued.

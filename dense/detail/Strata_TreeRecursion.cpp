@@ -19,8 +19,7 @@ std::int64_t leaves(std::int64_t size, std::int64_t leaf_size) {
   return (size + leaf_size - 1) / leaf_size;
 }
 
-// The precisions of a tree's blocks that are coarser than the arithmetic `precision` and stored
-// otherwise, each once.
+// The precisions of a tree's blocks that are coarser than the arithmetic `precision` and stored otherwise, each once.
 template <class Tree>
 std::vector<Precision> coarser_layers(Tree const& tree, Precision precision) {
   std::vector<Precision> found;
@@ -56,8 +55,21 @@ void TreeRecursion<ExecutionSpace>::potrf(Tree const& tree, Node const& A, InfoV
   A21.operand = operand;
   solve(tree, A11, A21);  // L21 = A21 L11^-T
   finish(tree, A21, tree.strips(A).front().stored);
-  syrk(tree, tree.right(A), -1, A21.left(), A21.right());  // A22 -= L21 L21^T
-  potrf(tree, tree.right(A), info);                        // A22 = L22 L22^T
+  for (Terms const& of : terms(A.begin, A.first_size, A21.left().precision)) {
+    auto const part = [&](ConstMatrix const& X) { return X.block(0, of.begin, X.rows, of.count); };
+    syrk(tree, tree.right(A), -1, part(A21.left()), part(A21.right()));  // A22 -= L21 L21^T
+  }
+  potrf(tree, tree.right(A), info);  // A22 = L22 L22^T
+}
+
+template <class ExecutionSpace>
+auto TreeRecursion<ExecutionSpace>::terms(std::int64_t begin, std::int64_t count,
+                                          Precision precision) -> std::vector<Terms> {
+  constexpr std::int64_t first = 16;
+  if (!runs_on_host<ExecutionSpace> || precision != Precision::fp64 || begin > 0 ||
+      count < 2 * first)
+    return {{0, count}};
+  return {{0, first}, {first, count - first}};
 }
 
 template <class ExecutionSpace>
@@ -152,9 +164,11 @@ void TreeRecursion<ExecutionSpace>::solve(Tree const& tree, Node const& L,
                                           Panel<memory_space> const& B) {
   if (L.is_leaf()) return solve_leaf(tree, L, B);
   auto const B1 = B.columns(0, L.first_size), B2 = B.columns(L.first_size, L.size - L.first_size);
-  solve(tree, tree.left(L), B1);                        // X1 = B1 L11^-T
-  update(tree, -1, B1.solution, L.stored, B2.working);  // B2 -= X1 L21^T
-  solve(tree, tree.right(L), B2);                       // X2 = B2 L22^-T
+  solve(tree, tree.left(L), B1);  // X1 = B1 L11^-T
+  for (auto const [begin, count] : terms(L.begin, L.first_size, B1.solution.precision))
+    update(tree, -1, B1.solution.block(0, begin, B1.solution.rows, count),
+           L.stored.block(0, begin, L.stored.rows, count), B2.working);  // B2 -= X1 L21^T
+  solve(tree, tree.right(L), B2);                                        // X2 = B2 L22^-T
 }
 
 template <class ExecutionSpace>
@@ -162,7 +176,7 @@ void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
                                                Panel<memory_space> const& B) {
   if (L.inverse.data == nullptr) {
     ConstMatrix const A = in_precision(B.working.precision, L.stored, left_operand, tree.scaling());
-    blas_.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, A, B.working);
+    solve_columns(L, A, B.working);
     if (B.solution.data != B.working.data) blas_.convert(Op::NoTrans, B.working, B.solution);
     return;
   }
@@ -175,6 +189,21 @@ void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
                                   ? L.low_inverse
                                   : in_precision(precision, L.inverse, right_operand);
   blas_.gemm(Op::NoTrans, Op::NoTrans, 1, right, inverse, 0, B.solution);  // X = B L^-T
+}
+
+// B = B L^-T, of the leaf L as A.
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::solve_columns(Node const& L, ConstMatrix const& A,
+                                                  Matrix const& B) {
+  for (auto const [begin, count] : terms(L.begin, L.size, B.precision)) {
+    std::int64_t const end = begin + count, rest = L.size - end;
+    Matrix const X = B.block(0, begin, B.rows, count);
+    blas_.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1,
+               A.block(begin, begin, count, count), X);
+    if (rest > 0)
+      blas_.gemm(Op::NoTrans, Op::Trans, -1, X, A.block(end, begin, rest, count), 1,
+                 B.block(0, end, B.rows, rest));
+  }
 }
 
 template <class ExecutionSpace>
@@ -299,9 +328,8 @@ void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, T
     blas_.gemm(Op::NoTrans, transposed(op), 1, right, L.inverse, 0, B);  // B op(L)^-1
 }
 
-// C11 += alpha A1 A1^T;  C21 += alpha A2 A1^T;  C22 += alpha A2 A2^T, down to the leaves, blocks of
-// one shape in batches. A leaf is stored whole and its upper triangle means nothing: a full product
-// suits matrix units better than a SYRK.
+// C11 += alpha A1 A1^T;  C21 += alpha A2 A1^T;  C22 += alpha A2 A2^T, down to the leaves, blocks of one shape in batches. A
+// leaf is stored whole and its upper triangle means nothing: a full product suits matrix units better than a SYRK.
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double alpha,
                                          ConstMatrix const& A, ConstMatrix const& B,

@@ -127,8 +127,18 @@ class TreeRecursion {
 
   void collect(Tree const& tree, Node const& C, ConstMatrix const& A, ConstMatrix const& B,
                Node const* skip, std::vector<Product<memory_space>>& products) const;
+  /// A range of the terms of a sum.
+  struct Terms {
+    std::int64_t begin, count;
+  };
+  /// The terms of products with `count` columns of L from `begin` on, as they are summed one range after the other.
+  ///
+  /// On a host in fp64 the first columns of a matrix have a sum of their own: a covariance's are so large that what follows is
+  /// lost beside them, all to one side.
+  static std::vector<Terms> terms(std::int64_t begin, std::int64_t count, Precision precision);
   void factor_leaf(Tree const& tree, Node const& A, InfoView const& info);
   void solve_leaf(Tree const& tree, Node const& L, Panel<memory_space> const& B);
+  void solve_columns(Node const& L, ConstMatrix const& A, Matrix const& B);
   Matrix operand_of(Tree const& tree, Panel<memory_space> const& B);
   ConstMatrix split_inverse(Node const& L);
   void trsm(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B,

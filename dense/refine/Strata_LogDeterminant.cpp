@@ -288,8 +288,12 @@ double log_determinant_rounding(ExecutionSpace const& exec, std::int64_t n, doub
   operators.forward(V);
   double const squares = squared_norm_of_inverse(exec, V, n <= options.probes);
   double const root = std::sqrt(static_cast<double>(n));  // of terms in a sum of random signs
-  // Twice that, as rows that are alike, of a stationary process on a grid, have roundings that are alike.
-  double const error = 0x1p-52 * (2 * (root + 8) * std::sqrt(squares) + root * std::abs(log_det_M));
+  double const norm = std::sqrt(squares), size = std::abs(log_det_M);
+  // Else twice that, as rows that are alike, of a stationary process on a grid, have roundings that are alike.
+  double const error =
+      operators.rounding_units > 0
+          ? 0x1p-53 * (operators.rounding_units * norm + 4 * size + root * root * root / 4)
+          : 0x1p-52 * (2 * (root + 8) * norm + root * size);
   return std::isnan(error) ? infinity : error;
 }
 
@@ -322,10 +326,10 @@ LogDeterminantEstimate log_determinant(ExecutionSpace const& exec, std::int64_t 
     double const taken = static_cast<double>(result.steps) / static_cast<double>(steps);
     if (options.on_progress) options.on_progress(settled ? 1 : way.part(now, taken));
   }
-  result.correction = now.mean;
-  result.lowest = now.lowest;
-  result.value = log_det_M + now.mean;
   bool const known = !std::isnan(now.mean);
+  result.correction = known ? now.mean : 0;
+  result.lowest = now.lowest;
+  result.value = log_det_M + result.correction;
   result.standard_error = known ? now.standard_error : infinity;
   result.quadrature_error = known ? now.quadrature_error : infinity;
   return result;

@@ -22,7 +22,7 @@ struct LogDeterminantOptions {
 
 /// log det A = log det M + trace log(L^-1 A L^-T), the second term estimated.
 struct LogDeterminantEstimate {
-  double value = 0;             ///< of log det A; NaN if L^-1 A L^-T is not positive definite
+  double value = 0;             ///< of log det A; log det M if L^-1 A L^-T is not positive definite
   double correction = 0;        ///< value - log det M
   double standard_error = 0;    ///< of the correction, for its probes; 0 if n <= probes (exact)
   double quadrature_error = 0;  ///< bound of what Lanczos left out; infinite: there is none
@@ -48,6 +48,9 @@ struct LogDeterminantOperators {
   std::function<void(Block const& V)> forward;                ///< V = L^-1 V
   std::function<void(Block const& V)> backward;               ///< V = L^-T V
   double diagonal = 1;  ///< about the largest entry of A's diagonal
+  /// How large entries of A - L L^T are that fp64 arithmetic made, 3 times their root mean square, in units of 2^-53 of the diagonal,
+  /// where log_det_M was summed as `CholeskyFactor` does; 0: not known.
+  double rounding_units = 0;
 };
 
 /// Correct the log-determinant of a low-precision Cholesky factorisation M = L L^T.
@@ -81,7 +84,8 @@ template <class ExecutionSpace>
 /// The error of a log-determinant that fp64 arithmetic alone leaves, for M = L L^T = A + E with E of rounding:
 /// log det M - log det A is about trace(A^-1 E), and the entries of E are as good as random, but for rows that are alike.
 ///
-/// Result   2^-52 (2 (sqrt(n) + 8) ||M^-1||_F diagonal + sqrt(n) |log_det_M|). The norm comes from u = v' M^-1 z, whose mean square
+/// Result   2^-53 (rounding_units ||M^-1||_F diagonal + 4 |log_det_M| + n^(3/2) / 4); where these units are not known
+///          2^-52 (2 (sqrt(n) + 8) ||M^-1||_F diagonal + sqrt(n) |log_det_M|). The norm comes from u = v' M^-1 z, whose mean square
 ///          it is for independent signs v and z, of all pairs of probes; exact if n <= probes.
 /// Sync     fences `exec` once. Memory: n probes numbers. Of `operators` only `forward` is used.
 /// Throws   ValueError for options out of range or n < 0; MemoryError.

@@ -71,7 +71,10 @@ struct RefinementReport {
   double tolerance = 0;                  ///< that was applied
   /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), of the system as given
   double backward_error = 0;
-  double equilibrated_error = 0;   ///< the same of the system that was refined
+  double equilibrated_error = 0;  ///< the same of the system that was refined
+  /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) of that system, where ||r_j||_inf is no smaller than what rounding leaves of
+  /// it, 2^-53 (||A||_inf ||x_j||_inf + ||b_j||_inf): times the condition it bounds the error of x.
+  double relative_residual = 0;
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
   double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
   std::vector<double> history;     ///< the worst column's backward error after each outer step

@@ -33,7 +33,7 @@ void note_lost_columns(std::int64_t lost, std::int64_t n, SolveReport& report) {
   report.converged = report.refinement.converged = false;
   report.refinement.unconverged_columns = std::max(report.refinement.unconverged_columns, lost);
   report.backward_error = report.refinement.backward_error = 1;
-  report.refinement.equilibrated_error = 1;
+  report.refinement.equilibrated_error = report.refinement.relative_residual = 1;
   report.hpl_scaled_residual = report.refinement.hpl_scaled_residual =
       1 / (static_cast<double>(n) * 0x1p-52);
 }

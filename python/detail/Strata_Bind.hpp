@@ -19,6 +19,8 @@ namespace nb = nanobind;
 /// A matrix without a Cholesky factor: NotPositiveDefinite in Python.
 struct NotPositiveDefinite : Error {
   explicit NotPositiveDefinite(std::int64_t order);
+  NotPositiveDefinite(std::int64_t order, std::string const& text)
+      : Error(text), minor_order(order) {}
   std::int64_t minor_order;
 };
 

@@ -21,8 +21,8 @@ from ._core import (
     SolveReport,
     configuration,
 )
-from ._errors import Error, IoError, NotConverged, NotPositiveDefinite, NotReady, ShapeError, VendorError
-from .dense import Factor, cho_factor, cho_solve, cholesky, is_positive_definite, solve
+from ._errors import AccuracyWarning, Error, IoError, NotConverged, NotPositiveDefinite, NotReady, ShapeError, VendorError
+from .dense import Factor, cho_factor, cho_solve, cholesky, digits, forward_error, is_positive_definite, solve
 
 __version__ = _core.version
 
@@ -31,6 +31,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_core.forget_work)
 
 __all__ = [
+    "AccuracyWarning",
     "CholeskyAttempt",
     "Condition",
     "Definiteness",
@@ -50,6 +51,8 @@ __all__ = [
     "cho_solve",
     "cholesky",
     "configuration",
+    "digits",
+    "forward_error",
     "geostat",
     "is_positive_definite",
     "ooc",

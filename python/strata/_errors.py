@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 from numpy.linalg import LinAlgError
@@ -63,5 +65,20 @@ class NotConverged(Error, ArithmeticError):
         self.report = report
 
 
-for _class in (Error, ShapeError, IoError, VendorError, NotReady, NotPositiveDefinite, NotConverged):
+class AccuracyWarning(RuntimeWarning):
+    """Fewer than three digits of a result are to be expected, or it is that of a matrix with a jitter.
+
+    A cousin of scipy.linalg.LinAlgWarning.
+    """
+
+
+def warn(text: str) -> None:
+    """Warn the code outside of this package that called it."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("strata."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, AccuracyWarning, stacklevel=level)
+
+
+for _class in (AccuracyWarning, Error, ShapeError, IoError, VendorError, NotReady, NotPositiveDefinite, NotConverged):
     _class.__module__ = "strata"  # as users know them

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _arrays, _core
-from ._errors import NotConverged, ShapeError
+from ._errors import NotConverged, ShapeError, warn
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -74,6 +74,7 @@ class Factor:
         matrix = _arrays.as_operand("A", A, (2,))
         self._core.update(_arrays.given(matrix, self._stream), self._lower)
         self._A = matrix
+        _tell_jitter(self._core.jitter)
 
     def solve(
         self,
@@ -135,8 +136,10 @@ class Factor:
             raise ShapeError(f"b is {_arrays.size_of(right)}, must have {n} rows")
         x, result = _arrays.room_like(right, b) if out is None else (_arrays.as_output_operand("out", out, right.shape), out)
         taken, given = _arrays.given(right, self._stream), _arrays.given(x, self._stream)
-        report = self._core.solve(taken, given, refine, tolerance, max_iterations, restart)
+        report, error = self._core.solve(taken, given, refine, tolerance, max_iterations, restart)
         self._last_solve = report
+        if error is not None:
+            warn(f"{int(digits(error))} digits of x are to be expected: A is ill-conditioned (error up to about {error:.0e})")
         if not report.converged and refine != "none":
             raise NotConverged(_failure(report), result, report)
         return result
@@ -168,7 +171,7 @@ class Factor:
         return self._core.log_determinant(probes, steps, seed)
 
     def condition(self) -> _core.Condition:
-        """Estimate the condition number of the equilibrated matrix in the 1-norm, by about five solves.
+        """Estimate the condition number of the equilibrated matrix in the 1-norm, by two or three solves of a few columns.
 
         Returns
         -------
@@ -177,7 +180,7 @@ class Factor:
 
         References
         ----------
-        Higham, ACM Trans. Math. Softw. 14 (1988), doi:10.1145/50063.214386, algorithm 4.1.
+        Higham and Tisseur, SIAM J. Matrix Anal. Appl. 21 (2000), doi:10.1137/S0895479899356080.
         """
         return self._core.condition()
 
@@ -221,6 +224,7 @@ def cholesky(
     shift: float = 0.0,
     equilibrate: bool = True,
     ladder: bool = True,
+    jitter: Literal["auto"] | None = None,
 ) -> Factor:
     """Factor a symmetric positive definite matrix in layers of precision.
 
@@ -243,6 +247,10 @@ def cholesky(
         Factor D A D with powers of two D that bring the diagonal to about 1.
     ladder : bool
         On breakdown try shifts, higher layers and fp64.
+    jitter : "auto" or None
+        "auto": where A is not positive definite, factor a copy whose diagonal is larger by the smallest power of ten, as a part of
+        the mean diagonal, with which it is (1e-2 at most). That copy is then what is solved with; an `AccuracyWarning` tells, and
+        `report.jitter`.
 
     Returns
     -------
@@ -280,7 +288,61 @@ def cholesky(
     queue, taken = _enqueued(matrix)
     text = _arrays.joined("layers", layers)
     lower = bool(lower)  # SciPy takes 0, 1 and NumPy's, too
-    return Factor(_core.cholesky(queue, taken, lower, text, leaf_size, shift, equilibrate, ladder), matrix, lower)
+    if jitter not in (None, "auto"):
+        raise ValueError(f"jitter is {jitter!r}, must be 'auto' or None")
+    found = _core.cholesky(queue, taken, lower, text, leaf_size, shift, equilibrate, ladder, jitter == "auto")
+    _tell_jitter(found.jitter)
+    return Factor(found, matrix, lower)
+
+
+def forward_error(solve: _core.SolveReport, condition: _core.Condition) -> float:
+    """About how far off a solution may be, relative to its largest entries.
+
+    Parameters
+    ----------
+    solve : SolveReport
+        `Factor.last_solve`.
+    condition : Condition
+        `Factor.condition()`.
+
+    Returns
+    -------
+    float
+        The condition times the relative residual; at most 1, and 1 where the condition is not known.
+
+    References
+    ----------
+    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 2002, section 7.1.
+    """
+    return _core.forward_error(solve, condition)
+
+
+def digits(forward_error: float) -> float:
+    """The decimal digits that an error leaves, 0 to 16: those to expect in the largest entries of a solution.
+
+    Parameters
+    ----------
+    forward_error : float
+        As the function of that name has it.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    As `forward_error`.
+
+    Examples
+    --------
+    >>> import numpy, strata
+    >>> A = numpy.array([[4.0, 2.0], [2.0, 3.0]])
+    >>> factor = strata.cholesky(A)
+    >>> x = factor.solve(numpy.array([8.0, 8.0]))
+    >>> int(strata.digits(strata.forward_error(factor.last_solve, factor.condition())))
+    15
+    """
+    return _core.digits(forward_error)
 
 
 def is_positive_definite(A: Any, *, lower: bool = True) -> _core.Definiteness:
@@ -306,12 +368,12 @@ def is_positive_definite(A: Any, *, lower: bool = True) -> _core.Definiteness:
     TypeError
         If A is not of float64, or on a GPU that this build has no backend for.
     MemoryError
-        With the bytes needed: 8 n^2.
+        With the bytes needed: about 4 n^2.
 
     Notes
     -----
-    The answer of Cholesky in fp64 of leading blocks, each four times as large as the one before, to the one that fails: n^3 / 3
-    flops where A is positive definite, else hardly more than LAPACK's potrf takes to that minor. A is neither scaled nor changed.
+    The answer of `cholesky` in fp64: n^3 / 3 flops where A is positive definite, else hardly more than LAPACK's potrf takes to
+    that minor.
     Ctrl-C ends the wait, not the work, which reads A until its end.
 
     References
@@ -339,6 +401,7 @@ def solve(
     lower: bool = False,
     assume_a: Literal["pos", "positive definite"] = "pos",
     tolerance: float = 0.0,
+    jitter: Literal["auto"] | None = None,
 ) -> Any:
     """Solve A x = b for a symmetric positive definite A, as scipy.linalg.solve does with assume_a="pos".
 
@@ -355,6 +418,8 @@ def solve(
         Strata has no other solver for dense matrices.
     tolerance : float
         As for `Factor.solve`.
+    jitter : "auto" or None
+        As for `cholesky`.
 
     Returns
     -------
@@ -372,7 +437,7 @@ def solve(
     """
     if assume_a not in ("pos", "positive definite"):
         raise ValueError(f"assume_a is {assume_a!r}, must be 'pos': A has to be symmetric positive definite")
-    return cholesky(A, layers, lower=lower).solve(b, tolerance=tolerance)
+    return cholesky(A, layers, lower=lower, jitter=jitter).solve(b, tolerance=tolerance)
 
 
 def cho_factor(a: Any, lower: bool = False, layers: str | Sequence[str] = "auto") -> tuple[Factor, bool]:
@@ -437,6 +502,11 @@ def _enqueued(matrix: _arrays.Operand) -> tuple[_core.Queue | None, Any]:
     """Where work on a matrix of the device is done, and the matrix as the extension takes it there."""
     queue = _core.Queue() if isinstance(matrix, _arrays.OnDevice) else None
     return queue, _arrays.given(matrix, lambda: queue.stream if queue is not None else 0)
+
+
+def _tell_jitter(jitter: float) -> None:
+    if jitter > 0:
+        warn(f"A is not positive definite: its diagonal was made larger by {jitter:.0e} of its mean, and that matrix was factored")
 
 
 def _failure(report: _core.SolveReport) -> str:

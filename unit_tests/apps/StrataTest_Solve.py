@@ -360,6 +360,21 @@ class ExitCodes(ProgramTest):
         write_mtx(self.path("A.mtx"), ["%%MatrixMarket matrix array real symmetric", "2 2", "1", "2", "1"])
         self.assertEqual(self.solve("--dense", "--matrix", self.path("A.mtx"), code=3)["info"], 2)
 
+    def test_finds_a_jitter_where_rounding_makes_a_matrix_indefinite(self):
+        n = 60
+        write_npy(self.path("A.npy"), (n, n), [3 * math.exp(-(((i - j) / 30) ** 2)) for i in range(n) for j in range(n)])
+        run = strata("solve", "--matrix", self.path("A.npy"), "--json", self.path("r.json"))
+        self.assertEqual(run.code, 3, run.err)
+        for part in ("numerically not positive definite (condition about ", "A ridge or nugget of about ", "jitter"):
+            self.assertIn(part, run.err)
+        self.assertNotIn("GF/s", run.out)
+        self.assertEqual(load_valid(self.path("r.json"), "solve")["tflops"], {"factor": None, "solve": None, "whole": None})
+        report = self.solve("--matrix", self.path("A.npy"), "--jitter", "auto")
+        self.assertTrue(1e-15 <= report["jitter"] <= 1e-12, report["jitter"])
+        self.assertEqual(self.solve(*GENERATE, "--jitter", "auto")["jitter"], 0)
+        self.assert_refused(strata("solve", *GENERATE, "--jitter", "1e-9"), "--jitter", "must be auto")
+        self.assert_refused(strata("solve", "--generate", "matern", "--n", 100, "--out-of-core", "--jitter", "auto"), "--jitter does not apply")
+
     def test_says_when_it_did_not_converge(self):
         path = self.path("x.npy")
         report = self.solve(*GENERATE, "--layers", "fp64", "--tolerance", "1e-30", "--output", path, code=4)

@@ -130,6 +130,65 @@ TEST(CFactor, StatesAnErrorOfTheLogDeterminantThatHolds) {
   }
 }
 
+// Two rows that are nearly equal, so that six digits are lost.
+TEST(CFactor, TellsTheConditionAndTheDigitsToExpect) {
+  std::int64_t const n = 30;
+  std::vector<double> A(n * n), B(n, 1.0), X(n);
+  for (std::int64_t i = 0; i < n; ++i) A[i + i * n] = 1;
+  A[22 + 10 * n] = A[10 + 22 * n] = 1 - 1e-6;
+  strata_factor* made = nullptr;
+  ASSERT_EQ(strata_cholesky('L', n, A.data(), n, nullptr, &made), STRATA_SUCCESS);
+  Handle const handle(made);
+  double condition = 0;
+  ASSERT_EQ(strata_condition(made, &condition), STRATA_SUCCESS);
+  EXPECT_NEAR(condition, 2e6, 10);
+  strata_solve_report report{};
+  report.struct_size = sizeof report;
+  ASSERT_EQ(strata_solve(made, 1, B.data(), n, X.data(), n, nullptr, &report), STRATA_SUCCESS);
+  double const error = strata_forward_error(&report, condition);
+  EXPECT_DOUBLE_EQ(error, report.relative_residual * condition);
+  EXPECT_GT(error, 1e-10);
+  EXPECT_LT(error, 1e-8);
+  EXPECT_NEAR(strata_digits(error), -std::log10(error), 1e-12);
+  EXPECT_EQ(strata_digits(1), 0);
+  EXPECT_EQ(strata_forward_error(nullptr, condition), 1);
+  EXPECT_EQ(strata_forward_error(&report, inf), 1);
+  report.struct_size -= sizeof(double);  // an older program's
+  EXPECT_EQ(strata_forward_error(&report, condition), 1);
+  EXPECT_EQ(strata_condition(nullptr, &condition), STRATA_INVALID_ARGUMENT);
+  EXPECT_EQ(strata_condition(made, nullptr), STRATA_INVALID_ARGUMENT);
+}
+
+TEST(CFactor, FindsAJitterAndSaysWhyOneIsNeeded) {
+  std::int64_t const n = 40;
+  std::vector<double> A(n * n);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      A[i + j * n] = std::exp(-std::pow(static_cast<double>(i - j) / 20, 2));
+  strata_factor* made = nullptr;
+  EXPECT_EQ(strata_cholesky('L', n, A.data(), n, nullptr, &made), STRATA_NOT_POSITIVE_DEFINITE);
+  EXPECT_NE(std::string(strata_message()).find("numerically not positive definite"),
+            std::string::npos)
+      << strata_message();
+  strata_factor_destroy(made);
+  auto options = options_with(nullptr);
+  options.jitter = 1;
+  ASSERT_EQ(strata_cholesky('L', n, A.data(), n, &options, &made), STRATA_SUCCESS);
+  Handle const handle(made);
+  double const jitter = describe(handle).jitter;
+  EXPECT_GE(jitter, 1e-15);
+  EXPECT_LE(jitter, 1e-12);
+  options = options_with("");
+  EXPECT_EQ(strata_check_options(&options), STRATA_INVALID_ARGUMENT) << "layers are not given";
+}
+
+TEST(CFactor, NamesANumberAsItStandsInTheUpperTriangle) {
+  double A[] = {4, 0, 0, 0, 4, 0, inf, 0, 4};
+  strata_factor* made = nullptr;
+  EXPECT_EQ(strata_cholesky('U', 3, A, 3, nullptr, &made), STRATA_NOT_FINITE);
+  EXPECT_NE(std::string(strata_message()).find("A(0, 2)"), std::string::npos) << strata_message();
+}
+
 TEST(CFactor, SaysWhichMinorIsNotPositive) {
   System<double> s('L', 100, 1);
   s.A[s.at(70, 70)] = -1;
@@ -309,7 +368,7 @@ TEST(CFactor, RefusesWrongOptions) {
   refused(options, "must be set to sizeof(strata_options)");
   options = options_with("fp16,fp12");
   refused(options, "fp12");
-  options = options_with("");
+  options = options_with(nullptr);
   options.leaf_size = -1;
   refused(options, "leaf_size is -1");
   options = options_with(nullptr);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// cholesky, solve and log_determinant of random systems, easy ones and hostile ones, against long double.
+// cholesky, solve, condition and log_determinant of random systems, easy ones and hostile ones, against long double.
 #include "StrataFuzz_Dense.hpp"
 #include <dense/Strata_Cholesky.hpp>
 
@@ -25,7 +25,7 @@ double power_of_ten(FuzzRandom& random, std::int64_t most) {
 
 // ---- the matrix ----
 
-enum class Kind { GradedDiagonal, Kernel, Hilbert, Diagonal, Count };
+enum class Kind { GradedDiagonal, Kernel, Hilbert, Diagonal, NearPairs, Ones, Count };
 enum class Damage {
   None,
   NegativeDiagonal,
@@ -47,6 +47,7 @@ struct Truth {
   double margin = 1;       ///< smallest pivot before it, of its diagonal entry
   double failure = 0;      ///< its pivot, likewise
   Wide log_determinant = 0;
+  std::vector<Wide> L;  ///< column by column
 };
 
 class System {
@@ -90,6 +91,8 @@ class System {
     return norm;
   }
   Truth truth() const;
+  /// ||H||_1 ||H^-1||_1 of the equilibrated matrix, or of A.
+  Wide condition(Truth const& truth, bool equilibrated) const;
 
  private:
   static std::int64_t any_order(FuzzRandom& random) {
@@ -108,6 +111,12 @@ void System::fill(FuzzRandom& random, Kind kind, double condition) {
   std::vector<double> w(static_cast<std::size_t>(2 * n));
   for (double& number : w) number = random.normal();
   double const range = random.number(1, 60);
+  auto const twin = [at = random.integer(0, std::max<std::int64_t>(0, n - 1)), n = n,
+                     to = random.integer(0, std::max<std::int64_t>(0, n - 1)),
+                     gap = std::pow(10.0, -random.number(3, 12))](std::int64_t i) {
+    return i == to ? static_cast<double>(at) + gap * static_cast<double>(n)
+                   : static_cast<double>(i);
+  };
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = j; i < n; ++i) {
       auto const wi = static_cast<std::size_t>(2 * i), wj = static_cast<std::size_t>(2 * j);
@@ -120,6 +129,8 @@ void System::fill(FuzzRandom& random, Kind kind, double condition) {
                 (i == j ? 1 / condition : 0);
       if (kind == Kind::Hilbert)
         value = 1 / static_cast<double>(i + j + 1) + (i == j ? 1 / condition : 0);
+      if (kind == Kind::NearPairs) value = std::exp(-std::abs(twin(i) - twin(j)) / range);
+      if (kind == Kind::Ones) value = 1 + (i == j ? 1 / condition : 0);
       if (kind == Kind::Diagonal && i == j) value = std::pow(condition, -random.number(0, 1));
       A(i, j) = value;
     }
@@ -188,9 +199,37 @@ Truth System::truth() const {
     }
     truth.margin = std::min(truth.margin, part);
     truth.log_determinant += std::log(pivot);
-    for (std::int64_t i = j; i < n; ++i) at(i, j) /= std::sqrt(pivot);
+    Wide const root = std::sqrt(pivot);
+    for (std::int64_t i = j; i < n; ++i) at(i, j) /= root;
   }
+  truth.L = std::move(L);
   return truth;
+}
+
+Wide System::condition(Truth const& truth, bool equilibrated) const {
+  auto const d = [&](std::int64_t i) { return equilibrated ? equilibration(i) : 1; };
+  auto const L = [&](std::int64_t i, std::int64_t j) {
+    return truth.L[static_cast<std::size_t>(i + j * n)];
+  };
+  Wide largest = 0;
+  std::vector<Wide> x(static_cast<std::size_t>(n));
+  auto const at = [&](std::int64_t i) -> Wide& { return x[static_cast<std::size_t>(i)]; };
+  for (std::int64_t c = 0; c < n; ++c) {
+    std::fill(x.begin(), x.end(), 0);
+    at(c) = 1 / d(c);
+    for (std::int64_t i = c; i < n; ++i) {
+      at(i) /= L(i, i);
+      for (std::int64_t k = i + 1; k < n; ++k) at(k) -= L(k, i) * at(i);
+    }
+    Wide sum = 0;
+    for (std::int64_t i = n - 1; i >= 0; --i) {
+      for (std::int64_t k = i + 1; k < n; ++k) at(i) -= L(k, i) * at(k);
+      at(i) /= L(i, i);
+      sum += std::abs(at(i) / d(i));
+    }
+    largest = std::max(largest, sum);
+  }
+  return norm(equilibrated) * largest;
 }
 
 // ---- a right-hand side, its solution, and what is known of them ----
@@ -357,10 +396,21 @@ void check_solve(FuzzCase& one, System const& system, CholeskyOptions const& cho
 void check_log_determinant(FuzzCase& one, Truth const& truth, Factor& factor) {
   auto const found = factor.log_determinant(FuzzSpace());
   auto const expected = static_cast<double>(truth.log_determinant);
-  // NaN: the factor is too coarse to tell.
-  if (truth.order != 0 || truth.margin < 1e-6 || std::isnan(found.value)) return;
+  one.expect(std::isfinite(found.value) && found.error() >= 0, "log det ", found.value, " +- ",
+             found.error());
+  if (truth.order != 0 || truth.margin < 1e-12) return;
   one.expect(std::abs(found.value - expected) <= 2 * found.error(), "log det ", found.value, " +- ",
              found.error(), ", not ", expected);
+}
+
+void check_condition(FuzzCase& one, System const& system, CholeskyOptions const& choices,
+                     Truth const& truth, Factor& factor) {
+  auto const found = factor.condition(FuzzSpace());
+  if (truth.order != 0 || truth.margin < 1e-12 || system.n == 0 || !found.converged) return;
+  auto const expected = static_cast<double>(system.condition(truth, choices.equilibrate));
+  if (!(expected < 1e13 / static_cast<double>(system.n))) return;
+  one.expect(found.value >= expected / 10 && found.value <= 3 * expected, "condition ", found.value,
+             ", not ", expected);
 }
 
 void one_case(FuzzCase& one) {
@@ -384,6 +434,8 @@ void one_case(FuzzCase& one) {
   for (auto solves = one.random.integer(0, 3); factor->info().ok() && solves > 0; --solves)
     check_solve(one, system, choices, truth, *factor);
   if (factor->info().ok() && one.random.once_in(3)) check_log_determinant(one, truth, *factor);
+  if (factor->info().ok() && one.random.once_in(3))
+    check_condition(one, system, choices, truth, *factor);
 }
 
 }  // namespace

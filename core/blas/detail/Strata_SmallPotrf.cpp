@@ -50,23 +50,30 @@ struct SmallFactor {
   }
 
   /// x = A - L L^T for R vectors of rows from i on of the block of columns from j on, by the columns before j. Sums are made
-  /// on their own, for their terms may be lost beside a large diagonal.
+  /// on their own, for their terms may be lost beside a large diagonal; but the first eight, those to 64 and the rest each in
+  /// one: where the first columns are large, as those of a covariance, later terms are lost beside them, all to one side.
   template <int R>
   STRATA_INLINE void subtract(std::int64_t i, std::int64_t j, Vector (&x)[width][R]) const {
-    for (int c = 0; c < width; ++c)
-      for (int r = 0; r < R; ++r) x[c][r] = Vector{};
-    for (std::int64_t k = 0; k < j; ++k) {
-      T const* const column = l + k * ld;
-      Vector rows[R];
-      for (int r = 0; r < R; ++r) rows[r] = at(i + r * lanes, k);
-      STRATA_UNROLL(8)
-      for (int c = 0; c < width; ++c) {
+    constexpr std::int64_t first_terms = 8;
+    for (std::int64_t begin = 0, end = std::min(first_terms, j);; end = std::min(8 * end, j)) {
+      for (int c = 0; c < width; ++c)
+        for (int r = 0; r < R; ++r) x[c][r] = Vector{};
+      for (std::int64_t k = begin; k < end; ++k) {
+        T const* const column = l + k * ld;
+        Vector rows[R];
+        for (int r = 0; r < R; ++r) rows[r] = at(i + r * lanes, k);
         STRATA_UNROLL(8)
-        for (int r = 0; r < R; ++r) x[c][r] += rows[r] * column[j + c];
+        for (int c = 0; c < width; ++c) {
+          STRATA_UNROLL(8)
+          for (int r = 0; r < R; ++r) x[c][r] += rows[r] * column[j + c];
+        }
       }
+      for (int c = 0; c < width; ++c)
+        for (int r = 0; r < R; ++r) x[c][r] = at(i + r * lanes, j + c) - x[c][r];
+      if (end == j) return;
+      store(i, j, x);
+      begin = end;
     }
-    for (int c = 0; c < width; ++c)
-      for (int r = 0; r < R; ++r) x[c][r] = at(i + r * lanes, j + c) - x[c][r];
   }
 
   template <int R>

@@ -107,6 +107,14 @@ class Convergence {
            slate <= slate_threshold;
   }
 
+  /// ||r|| / (||A|| ||x||) of the system that is refined, where r is no smaller than what rounding leaves of it: 2^-53 (||A|| ||x|| +
+  /// ||b||).
+  double relative_residual(Quality const& q, double b_max) const {
+    double const of_b = b_max > 0 ? b_max / norm_ / q.x_max : 0;
+    double const error = q.refined_error, unit = 0x1p-53;  // r is computed with rounding, too
+    return std::max(unit, error + std::min(error, unit)) * (1 + of_b);
+  }
+
   double hpl_scaled(double backward_error) const { return backward_error / (n_ * 0x1p-52); }
   /// r and x: one-norms, of a column or of the whole.
   double slate_error(double r, double x) const {
@@ -136,6 +144,8 @@ inline void conclude(std::vector<Column> const& columns, Convergence const& conv
     auto const& best = column.best;
     report.backward_error = worst(report.backward_error, best.backward_error);
     report.equilibrated_error = worst(report.equilibrated_error, best.refined_error);
+    report.relative_residual =
+        worst(report.relative_residual, convergence.relative_residual(best, column.b_max));
     report.iterations = std::max(report.iterations, column.iterations);
     report.in_range = report.in_range && best.is_in_range(column.exponent, unit);
     if (!column.converged()) {

@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <core/kokkos_ext/Strata_TeamsThatFit.hpp>
+#include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/detail/Strata_HostRowSums.hpp>
 #include <dense/refine/detail/Strata_RowSums.hpp>
 
@@ -212,8 +213,7 @@ Analysis<typename ExecutionSpace::memory_space> analyse(
     std::int64_t const first = first_non_finite(exec, triangle);
     STRATA_REQUIRE(ValueError, first != none,
                    "cholesky: the sum of a row of A overflows; scale A down");
-    throw ValueError(strata::detail::message("cholesky: A(", first % n, ", ", first / n,
-                                             ") is not finite (indices from 0)"));
+    throw NonFiniteEntry(first % n, first / n);
   }
   if (!equilibrate) scale_as_a_whole(exec, room.scaling, result);
   return result;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Spaces.hpp"
-#include "dense/StrataTest_Dense.hpp"
+#include "dense/StrataTest_HardMatrices.hpp"
 #include <dense/Strata_Cholesky.hpp>
 #include <geostat/Strata_Locations.hpp>
 #include <geostat/Strata_Matern.hpp>
@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <vector>
 
 // The stated error of log-determinants against the true one, over covariance matrices drawn at random.
 // STRATA_TEST_CASES=300 and STRATA_TEST_ORDER=2000 are the long run, which prints a line for each case.
@@ -24,11 +25,6 @@ using namespace strata;
 using namespace strata::geostat;
 using namespace strata::dense;
 using namespace strata::test;
-
-int setting(char const* name, int otherwise) {
-  char const* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
 
 struct Draw {
   MaternCovariance covariance;
@@ -56,39 +52,75 @@ Draw draw(std::mt19937_64& random, int least, int most) {
 
 /// In long double; NaN if A is not positive definite in it.
 double exact_log_determinant(HostMatrix const& A) {
-  std::size_t const n = A.extent(0);
-  std::vector<long double> L(n * n);
-  long double sum = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      long double t = A(i, j);
-      for (std::size_t k = 0; k < j; ++k) t -= L[i * n + k] * L[j * n + k];
-      if (i == j && !(t > 0)) return std::nan("");
-      L[i * n + j] = i == j ? std::sqrt(t) : t / L[j * n + j];
-      if (i == j) sum += 2 * std::log(L[i * n + i]);
-    }
-  return static_cast<double>(sum);
+  ExactFactor const exact(A);
+  return exact.ok() ? exact.log_determinant() : std::nan("");
+}
+
+/// That of ones + e I, whose diagonal is 1 + e as fp64 has it: the eigenvalues are e, and once n + e.
+double log_determinant_of_ones(HostMatrix const& A) {
+  long double const n = A.extent(0), e = static_cast<long double>(A(0, 0)) - 1;
+  return static_cast<double>((n - 1) * std::log(e) + std::log(n + e));
+}
+
+/// Nearly singular, up to the limit of fp64: ones, near pairs, squared exponentials, others.
+struct Drawn {
+  HostMatrix A;
+  double exact;
+};
+Drawn draw_hard(HardMatrices& draws, std::int64_t most) {
+  std::int64_t const kind = draws.integer(0, 3);
+  if (kind == 0) {
+    HostMatrix const A = ones_and(draws.power_of_ten(-13, -8), draws.integer(20, 3 * most));
+    return {A, log_determinant_of_ones(A)};
+  }
+  if (kind == 1) {
+    HostMatrix const A = draws.near_pairs(20, most);
+    return {A, exact_log_determinant(A)};
+  }
+  if (kind == 2) {  // a squared exponential on a line, as a Gaussian process has it
+    std::int64_t const n = draws.integer(20, most);
+    HostMatrix const A("strata::test::A", n, n);
+    double const range = draws.power_of_ten(-2, 0), nugget = draws.power_of_ten(-14, -6);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i) {
+        double const s = static_cast<double>(i - j) / static_cast<double>(n) / range;
+        A(i, j) = std::exp(-s * s) + (i == j ? nugget : 0);
+      }
+    return {A, exact_log_determinant(A)};
+  }
+  HostMatrix const A = draws.other(draws.integer(2, most));
+  return {A, exact_log_determinant(A)};
 }
 
 /// How many cases, and how many of them lie beyond the error stated and beyond twice that.
 struct Tally {
   int cases = 0, beyond = 0, far_beyond = 0;
   double worst = 0;
+  std::vector<double> ratios;
 
   void take(double off, double stated) {
     double const ratio = std::abs(off) / stated;
     ++cases;
+    ratios.push_back(ratio);
     beyond += !(ratio <= 1);
     far_beyond += !(ratio <= 2);
     worst = std::max(worst, ratio);
   }
   void judge() const {
-    EXPECT_LE(100 * beyond, cases) << "of " << cases << ", worst " << worst;
+    EXPECT_LE(1000 * beyond, cases) << "of " << cases << ", worst " << worst;
     EXPECT_EQ(far_beyond, 0) << "of " << cases << ", worst " << worst;
   }
-  void print() const {
-    std::printf("%d cases, %d beyond the error stated, %d beyond twice it; worst %.2f of it\n",
-                cases, beyond, far_beyond, worst);
+  /// Of the error stated, what errors are in the middle.
+  double middle() {
+    if (ratios.empty()) return 0;
+    auto const half = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+    std::nth_element(ratios.begin(), half, ratios.end());
+    return *half;
+  }
+  void print() {
+    std::printf(
+        "%d cases, %d beyond the error stated, %d beyond twice it; worst %.2f of it, middle %.3f\n",
+        cases, beyond, far_beyond, worst, middle());
   }
 };
 
@@ -114,6 +146,37 @@ TYPED_TEST(LogDeterminantErrorOn, CoversTheRoundingOfFp64) {
   EXPECT_GT(tally.cases, cases / 2);
   tally.judge();
   if (std::getenv("STRATA_TEST_CASES") != nullptr) tally.print();
+}
+
+// At all conditions up to fp64's limit; where there is no statement the error is infinite, and the value a number.
+TYPED_TEST(LogDeterminantErrorOn, HoldsForMatricesThatAreNearlySingular) {
+  TypeParam const exec;
+  HardMatrices draws(5);
+  Tally all, good;
+  bool const is_long = std::getenv("STRATA_TEST_CASES") != nullptr;
+  int const cases = setting("STRATA_TEST_CASES", 150);
+  for (int r = 0; r < cases; ++r) {
+    Drawn const drawn = draw_hard(draws, is_long ? 300 : 120);
+    if (std::isnan(drawn.exact)) continue;
+    bool const in_fp64 = r % 5 != 4;
+    auto factor = cholesky(exec, on_device<TypeParam>(drawn.A),
+                           {in_fp64 ? Precision::fp64 : Precision::fp32});
+    if (!factor.info().ok()) continue;
+    auto const estimate = factor.log_determinant(exec);
+    EXPECT_TRUE(std::isfinite(estimate.value) && estimate.error() > 0);
+    double const off = estimate.value - drawn.exact;
+    if (std::isinf(estimate.error())) continue;
+    all.take(off, estimate.error());
+    if (is_long && std::abs(off) > 0.5 * estimate.error())
+      std::printf("n %d fp64 %d first rows %.3g %.3g %.3g: off %.3e, stated %.3e\n",
+                  static_cast<int>(drawn.A.extent(0)), in_fp64, drawn.A(0, 0), drawn.A(1, 0),
+                  drawn.A(1, 1), off, estimate.error());
+    if (in_fp64 && factor.condition(exec).value < 0x1p53 / 100) good.take(off, estimate.error());
+  }
+  EXPECT_GT(all.cases, cases / 2);
+  all.judge();
+  EXPECT_GE(30 * good.middle(), 1) << "the error stated is too large";
+  if (is_long) all.print(), good.print();
 }
 
 // In layers it is mostly the probes' scatter: against fp64, whose own error is stated, too.
